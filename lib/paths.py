@@ -1,0 +1,55 @@
+"""Where a study's files lie. Every path is anchored here, because a kernel may start in any folder."""
+
+import os
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+class MissingInput(FileNotFoundError):
+    """A file that an earlier notebook writes is not there."""
+
+
+def output_root() -> Path:
+    """The folder that holds data/ and figures/: $STUDY_ROOT (tests, shared disks) or the repository."""
+    return Path(os.environ.get("STUDY_ROOT") or REPOSITORY).resolve()
+
+
+def data_path(study: str, *parts: str) -> Path:
+    """data/<study>/<parts>, its parent folder made."""
+    path = output_root().joinpath("data", study, *parts)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def figures_path(study: str, *parts: str) -> Path:
+    """figures/<study>/<parts>, its parent folder made."""
+    path = output_root().joinpath("figures", study, *parts)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def answers_path(study: str, arm: str) -> Path:
+    """data/<study>/answers/<arm>.jsonl"""
+    return data_path(study, "answers", f"{arm}.jsonl")
+
+
+def verdicts_path(study: str, judge: str, arm: str) -> Path:
+    """data/<study>/verdicts/<judge>/<arm>.jsonl; a model id's slashes become dashes to stay one folder."""
+    return data_path(study, "verdicts", judge.replace("/", "--"), f"{arm}.jsonl")
+
+
+def required(path: Path, made_by: str) -> Path:
+    """`path` where it exists.
+
+    Raises MissingInput naming the file and `made_by`, the notebook that writes it.
+    """
+    if not path.exists():
+        raise MissingInput(f"{shown(path)} is missing: run {made_by} first (or `make study`)")
+    return path
+
+
+def shown(path: Path) -> str:
+    """`path` as a person reads it: relative to the folder that holds data/ and figures/ where it lies below."""
+    path = Path(path)
+    return str(path.relative_to(output_root())) if path.is_relative_to(output_root()) else str(path)
