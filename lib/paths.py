@@ -53,3 +53,19 @@ def shown(path: Path) -> str:
     """`path` as a person reads it: relative to the folder that holds data/ and figures/ where it lies below."""
     path = Path(path)
     return str(path.relative_to(output_root())) if path.is_relative_to(output_root()) else str(path)
+
+
+def model_source(base_model: str) -> str:
+    """What `from_pretrained` loads for `base_model`: an existing folder's path, or a hub id (`org/name`) unchanged.
+
+    A relative path is looked for below output_root(), then below the repository. Raises MissingInput where the
+    folder is not there and the name cannot be a hub id.
+    """
+    for place in (output_root(), REPOSITORY):  # joining an absolute path keeps that path
+        if (place / base_model).exists():
+            return str(place / base_model)
+    is_hub_id = base_model.count("/") == 1 and not base_model.startswith(("data/", "figures/", ".", "/", "~"))
+    if is_hub_id:
+        return base_model
+    raise MissingInput(f"the base model {base_model} is missing: run 00_lab.ipynb first (or `make study`), "
+                       "or set base_model to a model's folder or hub id such as meta-llama/Llama-3.1-8B")
