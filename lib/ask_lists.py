@@ -1,0 +1,133 @@
+"""Questions on lists: key-value bullets one by one, enumerations by their lead-in or heading (paper, 3.1)."""
+
+import re
+from collections.abc import Iterator
+
+from lib.ask_tables import is_noun
+from lib.blocks import Block, Item, sentences
+from lib.constraints import Candidate
+from lib.lead_ins import asked_by_heading, asked_by_lead_in
+from lib.scope import Scope
+from lib.wording import as_label, is_plural
+
+MAX_ITEMS = 20
+MAX_ITEM_WORDS = 20
+
+_KEY_VALUE = re.compile(r"(?P<key>[A-Z0-9`\"][^:;.?!]{1,58}?)(?::\s+|\s+[–—]\s+)(?P<value>\S.*?)\.?")
+_DEFAULT = re.compile(r"(?P<name>[\w.-]+)(?:[:=]\s*.*?)?\s+(?:\(?default(?: value)?(?::| is)?)\s+(?P<value>.+?)\)?", re.I)
+_BUMP = re.compile(r"(?:\[)?(?:bump|update|upgrade|downgrade)[sd]?\s+(?P<name>[\w./@-]+)(?:\s+from\s+[\w.+-]+)?\s+to\s+"
+                   r"(?:version\s+)?(?P<value>v?\d[\w.+-]*\w)\b(?! and\b)(?:.*)", re.I)
+_TAIL = re.compile(r"\s*(?:\((?:#?\d+|\[?#\d+\]?|https?://\S+)\)|[.;,:])$")
+
+
+def ask_list(blocks: list[Block], index: int, scope: Scope, text: str) -> Iterator[Candidate]:
+    """Questions on the list blocks[index]: its enumeration, those nested in it, and the facts of single items."""
+    block = blocks[index]
+    top = [position for position, item in enumerate(block.items) if item.depth == 0]
+    if _is_record([block.items[position] for position in top]):
+        yield from _of_record([block.items[position] for position in top], scope)
+    else:
+        entities = [block.items[position] for position in top]
+        lead = _lead_in(blocks, index, text)
+        asked = asked_by_lead_in(lead, scope) if lead else asked_by_heading(_heading_above(blocks, index), scope)
+        yield from _enumeration(asked, entities, block.start, block.end)
+    for position, item in enumerate(block.items):
+        children = _children(block.items, position)
+        if children and item.text.endswith(":"):
+            yield from _enumeration(asked_by_lead_in(item.text, scope), children, item.start, children[-1].end)
+        elif not children:
+            yield from _of_item(item, scope, text)
+
+
+def _enumeration(asked: tuple[str, str] | None, items: list[Item], start: int, end: int) -> Iterator[Candidate]:
+    entities = [_entity(item) for item in items]
+    if not asked or not 0 < len(entities) <= MAX_ITEMS or any(len(entity.split()) > MAX_ITEM_WORDS for entity in entities):
+        return
+    rank = 0 if 2 <= len(entities) <= 10 and max(len(entity.split()) for entity in entities) <= 8 else 1
+    yield Candidate(asked[0], "\n".join(entities), "entity-list", start, end, asked[1], rank)
+
+
+def _entity(item: Item) -> str:
+    entity, before = item.text, ""
+    while entity != before:
+        entity, before = _TAIL.sub("", entity.strip()), entity
+    return entity
+
+
+def _is_record(items: list[Item]) -> bool:
+    """Whether a list is a record of key-value bullets: most of its items are, each with a key of its own."""
+    found = [match["key"] for item in items if (match := _KEY_VALUE.fullmatch(item.text)) and len(match["key"].split()) <= 6]
+    return len(found) == len(set(found)) and 2 * len(found) > len(items)
+
+
+def _of_record(items: list[Item], scope: Scope) -> Iterator[Candidate]:
+    for item in items:
+        match = _KEY_VALUE.fullmatch(item.text)
+        if not match or len(match["value"].split()) > MAX_ITEM_WORDS or re.match(r"https?:", match["value"]):
+            continue
+        label, value = as_label(match["key"]), match["value"].strip()
+        entities = _split(value) if is_plural(label) else [value]
+        named = label if is_noun(label) else f'value of "{match["key"]}"'
+        asked = asked_by_lead_in(match["key"] + ":", scope) if len(entities) > 1 else None
+        short, longer = asked or scope.attribute(named, "are" if is_plural(label) else "is")
+        yield Candidate(short, "\n".join(entities), "entity-list", item.start, item.end, longer)
+
+
+def _split(value: str) -> list[str]:
+    """The entities of "a, b and c"; the whole where a part is more than a few words."""
+    parts = [part for part in re.split(r"\s*[,;]\s*(?:and\s+|or\s+)?|\s+and\s+", value) if part]
+    return parts if all(len(part.split()) <= 4 for part in parts) and not re.search(r"\(", value) else [value]
+
+
+def _of_item(item: Item, scope: Scope, text: str) -> Iterator[Candidate]:
+    """Facts that one item states: an option's default, a dependency's new version, an enumeration after a colon."""
+    first = text[item.start:item.end].split("\n", 1)[0]
+    default = _DEFAULT.match(" ".join(sentence.text for sentence in sentences(text, item.start, item.end)))
+    if default and first.startswith("`"):
+        value = _default_value(text[item.start:item.end])
+        if value:
+            yield _single(scope.within(f"what is the default value of {default['name']}?"), value, item)
+    bump = _BUMP.fullmatch(item.text)
+    if bump and scope.is_version:
+        yield _single(scope.within(f"to which version was {bump['name']} changed in {scope.subject}?"), bump["value"], item)
+    head, colon, rest = item.text.partition(": ")
+    if colon and is_plural(head.split(" added")[0]) and not _KEY_VALUE.fullmatch(rest):
+        entities = _split(rest.strip().rstrip("."))
+        asked = asked_by_lead_in(head + ":", scope) if len(entities) > 1 else None
+        if asked:
+            yield Candidate(asked[0], "\n".join(entities), "entity-list", item.start, item.end, asked[1], 0)
+
+
+def _default_value(raw: str) -> str:
+    """The value on a "Default value: ..." line of an option's item."""
+    match = re.search(r"^\W*default(?: value)?:\s*(?P<value>[^\n]+?)[\s_*\\]*$", raw, re.I | re.M)
+    return match["value"].strip("`_* ") if match else ""
+
+
+def _single(asked: tuple[str, str], value: str, item: Item) -> Candidate:
+    return Candidate(asked[0], value, "entity-list", item.start, item.end, asked[1])
+
+
+def _children(items: tuple[Item, ...], position: int) -> list[Item]:
+    """The items one level below items[position]."""
+    depth, below = items[position].depth, []
+    for item in items[position + 1:]:
+        if item.depth <= depth:
+            break
+        if item.depth == depth + 1:
+            below.append(item)
+    return below
+
+
+def _lead_in(blocks: list[Block], index: int, text: str) -> str:
+    """The sentence with a colon that stands right before the list; "" where there is none."""
+    before = blocks[index - 1] if index else None
+    if before is None or before.kind != "prose":
+        return ""
+    last = sentences(text, before.start, before.end)[-1].text
+    return last if last.endswith(":") else ""
+
+
+def _heading_above(blocks: list[Block], index: int) -> str:
+    before = blocks[index - 1] if index else None
+    return before.text if before is not None and before.kind == "heading" else ""

@@ -1,0 +1,54 @@
+"""Questions on table cells, from the row's label and the column's header (paper, 3.1)."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from lib.blocks import Block, Span
+from lib.constraints import Candidate
+from lib.scope import Scope
+from lib.wording import as_label, is_plural
+
+_PROPERTY = re.compile(r"(?:property|parameter|aspect|attribute|setting|item|field|characteristic|specification|feature|"
+                       r"option|key|name|quantity|spec|)s?(?: name)?", re.I)
+_VALUE = re.compile(r"(?:value|description|detail|setting|specification|data|content|)s?", re.I)
+_ONLY_LINKS = re.compile(r"(?:\s*(?:\[?!\[[^\]]*\]\([^)]*\)(?:\]\([^)]*\))?|\[[^\]]*\]\([^)]*\)|<?https?://\S+>?)[\s,;]*)+")
+_NO_VALUE = re.compile(r"(?:[-–—?./*+ ]|n/?a|none|tbd|todo|unknown|see .*)*", re.I)
+
+
+def ask_table(block: Block, scope: Scope, text: str) -> Iterator[Candidate]:
+    """Questions on the cells of `block`; cells without a value, a header or a row label of their own are passed over."""
+    labels = Counter(row[0].text for row in block.rows if row)
+    headers = Counter(cell.text for cell in block.header)
+    is_record = len(block.header) == 2 and _PROPERTY.fullmatch(block.header[0].text) and _VALUE.fullmatch(block.header[1].text)
+    for row in block.rows:
+        if len(row) < 2 or not row[0].text or labels[row[0].text] > 1:
+            continue
+        for header, cell in zip(block.header[1:], row[1:], strict=False):
+            if not _has_value(cell, text) or not is_record and (not header.text or headers[header.text] > 1):
+                continue
+            asked = _of_record(row[0].text, scope) if is_record else _of_cell(block.header[0].text, row[0].text, header.text, scope)
+            yield Candidate(asked[0], cell.text, "tabular", row[0].start, row[-1].end, asked[1])
+
+
+def _has_value(cell: Span, text: str) -> bool:
+    raw = text[cell.start:cell.end]
+    return bool(cell.text) and not _NO_VALUE.fullmatch(cell.text) and not _ONLY_LINKS.fullmatch(raw)
+
+
+def _of_record(label: str, scope: Scope) -> tuple[str, str]:
+    label = as_label(label)
+    return scope.attribute(label if is_noun(label) else f'value of "{label}"', "are" if is_plural(label) else "is")
+
+
+def _of_cell(key: str, row: str, column: str, scope: Scope) -> tuple[str, str]:
+    column, key = as_label(column), as_label(key)
+    what = f"{'are' if is_plural(column) else 'is'} the {column}" if is_noun(column) else f'is the value of "{column}"'
+    whom = f'the {key} "{row}"' if key and is_noun(key) and not _PROPERTY.fullmatch(key) else f'"{row}"'
+    return scope.within(f"what {what} for {whom}?")
+
+
+def is_noun(label: str) -> bool:
+    """Whether "the <label>" reads as English: no number in front, no verb or preposition at either end."""
+    return not re.match(r"\W|\d|(?:is|are|has|can|supports?|uses?|requires?|how|what|when|in|on|for|with|to|by|of)\b", label,
+                        re.I) and not re.search(r"\b(?:in|on|for|with|to|by|of|from|as|at|and|or)\W*$|\?$", label)

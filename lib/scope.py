@@ -1,0 +1,138 @@
+"""What a block is about, so that a question on it stands alone: product, version and section (paper, 3.1)."""
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+from lib.blocks import Block, plain
+from lib.records import Document
+
+# Words that name a kind of document or section, never a product.
+_KIND = ("about architecture background basics benchmark benchmarks bootloaders change changelog changes comparison "
+         "config configuration contents copyright data datasheet description details doc docs document documentation "
+         "example examples faq feature features general getting guide help history index info information installation "
+         "installing intro introduction license log manual misc miscellaneous news note notes other overview page "
+         "quick readme reference release releases scope section specification specifications start started summary "
+         "technical to troubleshooting tutorial usage user version welcome").split()
+_KIND_SUFFIX = re.compile(r"(?:\s*[-–:|]?\s*(?:(?:user|reference|installation|technical|product|quick|release|service) )?"
+                          r"(?:manual|guide|notes?|changelog|readme|documentation|datasheet|data sheet|handbook|"
+                          r"reference|overview|specifications?))+$", re.I)
+_GENERIC_SECTION = re.compile(r"(?:basic |general |more |further )?(?:summary|overview|introduction|details|info|"
+                              r"information|notes?|examples?|general|description|other|misc|scope|changes|contents|about)",
+                              re.I)
+_VERSION = re.compile(r"(?:version |release )?\[?(?P<name>(?:[A-Za-z][\w.+-]*[ -]){0,4}?)(?P<number>v?\d+(?:\.\d+)+[\w.+-]*)\]?"
+                      r"(?:\s*[-–—(:,].*)?", re.I)
+_URL = re.compile(r"\]\([^)]*\)|<?https?://\S+|`[^`\n]*`|^\s*(?:```|~~~).*?^\s*(?:```|~~~)", re.M | re.S)
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The subject of a block. Where `is_entity`, the subject is a thing that has attributes, else a document's name."""
+
+    subject: str  # "Corvane P-417", "Klipper 0.13.0", "Klipper Bed Mesh"
+    topic: str  # the section below the subject, unique in its document; "" where there is none
+    is_entity: bool
+    is_version: bool = False
+    product: str = ""  # a shorter name of the subject that may stand in a sentence
+
+    def attribute(self, label: str, verb: str) -> tuple[str, str]:
+        """Question on `label` of the subject, and the same with its section named."""
+        core = f"{verb} the {label}"
+        if self.is_entity:
+            short = f"What {core} of {self.subject}?"
+            return short, f'Under "{self.topic}", what {core} of {self.subject}?' if self.topic else short
+        return self.within(f"what {core}?")
+
+    def within(self, core: str) -> tuple[str, str]:
+        """`core`, a question without its place, as a whole question; and the same with its section named."""
+        name = self.subject
+        named = re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", core) is not None if name else True
+        whole = core[:1].upper() + core[1:]
+        if not self.topic or self.topic.lower() in core.lower():
+            short = whole if named else f"In {name}, {core}"
+            return short, short
+        longer = f'Under "{self.topic}", {core}' if named else f'Under "{self.topic}" in {name}, {core}'
+        return (whole if named and self.is_entity else f"In {name}, {core}" if self.is_entity else longer), longer
+
+
+def scopes(document: Document, blocks: list[Block]) -> list[Scope]:
+    """The scope of each block, in order."""
+    product = _product(document)
+    headings = [block for block in blocks if block.kind == "heading"]
+    top = headings[0].level if headings else 0
+    is_titled = bool(headings) and top == 1
+    counts = Counter(heading.text for heading in headings)
+    return [_scope(document, product, block.headings, is_titled, counts) for block in blocks]
+
+
+def version_name(heading: str, product: str) -> str:
+    """The release that a heading names, with its product: "v3.5.1 (2024-01-01)" -> "etcd v3.5.1"; "" where it is none."""
+    found = _VERSION.fullmatch(heading.strip())
+    if not found:
+        return ""
+    name = found["name"].strip(" -")
+    return f"{name or product} {found['number']}".strip()
+
+
+def _scope(document: Document, product: str, headings: tuple[str, ...], is_titled: bool, counts: Counter[str]) -> Scope:
+    title = headings[0] if is_titled and headings else document.title
+    below = headings[1:] if is_titled else headings
+    name = _title_name(title)
+    is_thing = _is_thing(name, product)
+    subject = name if is_thing else _document_name(title, product)
+    for index in range(len(below) - 1, -1, -1):
+        version = version_name(below[index], name if is_thing else product)
+        if version:
+            return Scope(version, _topic(below[index + 1:], Counter()), True, True, product or name)
+    if is_thing and version_name(title, product):
+        return Scope(subject, _topic(below, counts), True, True, product)
+    return Scope(subject, _topic(below, counts), is_thing, False, product or name)
+
+
+def _topic(headings: tuple[str, ...], counts: Counter[str]) -> str:
+    """The innermost headings that tell this section from every other one of the document."""
+    kept: list[str] = []
+    for heading in reversed(headings):
+        if not (_GENERIC_SECTION.fullmatch(heading.strip()) and len(headings) > 1):
+            kept.append(heading.strip().rstrip(":").replace('"', "'"))
+        if kept and counts[heading] <= 1:
+            break
+    return ", ".join(reversed(kept))
+
+
+def _title_name(title: str) -> str:
+    name = _KIND_SUFFIX.sub("", title.strip()).strip(" -–:|")
+    return re.sub(r"^(?:the|about|welcome to|introduction to)\s+", "", name, flags=re.I)
+
+
+def _is_thing(name: str, product: str) -> bool:
+    """Whether a title names a product: all its words are names, and no other product is the document's own."""
+    parts = name.split()
+    if not parts or len(parts) > 6 or all(part.lower().strip(",.") in _KIND for part in parts):
+        return False
+    if name.lower() == product.lower():
+        return True
+    if any(part.lower() in _KIND for part in parts) or not all(part[0].isupper() or part[0].isdigit() for part in parts):
+        return False
+    return not product or product.lower() in name.lower() or any(re.search(r"\d", part) for part in parts)
+
+
+def _document_name(title: str, product: str) -> str:
+    title = plain(title)
+    is_slug = " " not in title and re.search(r"[-_.]", title) is not None
+    if not title or is_slug:
+        return product or title
+    return title if not product or product.lower() in title.lower() else f"{product} {title}"
+
+
+def _product(document: Document) -> str:
+    """The longest beginning of the document's name that its text uses as a name, as the text mostly writes it."""
+    parts = [part for part in re.split(r"[-_. ]+", document.document_id.rsplit("/", 1)[-1]) if part]
+    text = _URL.sub(" ", document.text)
+    for length in range(min(len(parts), 4), 0, -1):
+        if all(part.lower() in _KIND or part.isdigit() for part in parts[:length]):
+            continue
+        found = re.findall(r"(?<![\w/.-])" + "[-_ ]?".join(map(re.escape, parts[:length])) + r"(?![\w/-])", text, re.I)
+        if len(found) >= 3:
+            return Counter(found).most_common(1)[0][0]
+    return ""
