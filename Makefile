@@ -1,0 +1,50 @@
+# The menu. `make` alone prints it.
+STUDY ?= lab
+DOCUMENTS ?=
+JOBS ?= all
+PYTHON3 ?= python3
+
+# An active conda environment that can import this repository is used as it is; else .venv is made from the lock.
+CONDA_PYTHON := $(if $(CONDA_PREFIX),$(shell "$(CONDA_PREFIX)/bin/python" -c "import papermill, snakemake, torch, lib.paths, pathlib, sys; pathlib.Path(lib.paths.__file__).parents[1].samefile('.') and print(sys.executable)" 2>/dev/null))
+PYTHON := $(or $(CONDA_PYTHON),$(CURDIR)/.venv/bin/python)
+READY := $(if $(CONDA_PYTHON),,.venv/ready)
+export PATH := $(dir $(PYTHON)):$(PATH)
+
+.PHONY: help study figures lab test clean environment
+.DEFAULT_GOAL := help
+
+help:  ## this menu
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1|/' | column -t -s '|'
+	@echo
+	@echo "  STUDY=name      one of: $(basename $(notdir $(wildcard studies/*.yaml))); now $(STUDY)"
+	@echo "  DOCUMENTS=path  a folder of your own .md and .txt files, with STUDY=documents"
+	@echo "  JOBS=n          processor cores to use; now $(JOBS)"
+
+study: $(READY)  ## run what is not done of STUDY, print its Table 2 and where everything lies
+	@STUDY_PARENT=$$PPID exec "$(PYTHON)" -m lib.study "$(STUDY)" --documents "$(DOCUMENTS)" --jobs "$(JOBS)"
+
+figures: $(READY)  ## make the tables and figures of STUDY again, and nothing else
+	@STUDY_PARENT=$$PPID exec "$(PYTHON)" -m lib.study "$(STUDY)" --documents "$(DOCUMENTS)" --jobs "$(JOBS)" --figures
+
+lab: $(READY)  ## open the notebooks in JupyterLab
+	@"$(PYTHON)" -m jupyterlab notebooks
+
+test: $(READY)  ## check the style, run all tests, the smoke study among them
+	@"$(PYTHON)" -m ruff check lib tests
+	@"$(PYTHON)" -m pytest
+
+clean:  ## remove what STUDY has written: data/STUDY and figures/STUDY
+	@case "$(STUDY)" in */*|.*|"") false;; *) test -e "studies/$(STUDY).yaml";; esac || { echo "make clean: no study is called '$(STUDY)'"; exit 2; }
+	rm -rf "data/$(STUDY)" "figures/$(STUDY)"
+
+environment: $(READY)  ## only install
+
+# Made anew whenever the lock or the dependencies change; the stamp comes last, so an interrupted install is redone.
+.venv/ready: requirements.lock pyproject.toml
+	@"$(PYTHON3)" -c "import sys; sys.version_info >= (3, 11) or sys.exit('python 3.11 or newer is needed, $(PYTHON3) is ' + sys.version.split()[0] + ': install it, or name one with make PYTHON3=python3.11')"
+	@echo "installing into .venv (once, some minutes) ..."
+	@rm -f .venv/ready
+	@"$(PYTHON3)" -m venv .venv
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	@touch .venv/ready

@@ -1,0 +1,139 @@
+# Which notebook reads what and writes what. `make study` runs it; by hand: `snakemake --cores 2 --config study=lab`.
+# A stage runs again where its parameters, its inputs' content, its notebook, or the modules and prompts that it
+# reaches have changed. Executed copies are logs: removing one re-runs nothing.
+import json
+import os
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(workflow.basedir))
+from lib.code_inputs import code_inputs
+from lib.documents import fingerprint
+from lib.parent import be_parent, die_with_parent
+from lib.paths import REPOSITORY, output_root, verdicts_path
+from lib.study_file import UNTRAINED, load_study
+
+if workflow.is_main_process:
+    die_with_parent()
+be_parent()
+os.environ["STUDY_ROOT"] = str(output_root())
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(REPOSITORY), os.environ.get("PYTHONPATH", "")]))
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+
+workdir: str(output_root())
+
+study = load_study(config.get("study", "lab"), config.get("documents", ""))
+data = f"data/{study.name}"
+verdicts = str(verdicts_path(study.name, study.judge, "{arm}").relative_to(output_root()))
+RUN = "exec python -m lib.notebook_run {params.notebook} --name {params.name} --given {params.given:q}"
+
+
+def code(stage):
+    """The files that decide what a stage computes, as paths from the working folder."""
+    return [os.path.relpath(path, output_root()) for path in code_inputs(REPOSITORY / "notebooks" / f"{stage}.ipynb")]
+
+
+def given(stage, of=study):
+    """The parameters of a stage as JSON, for an arm where it has one."""
+    return lambda wildcards: json.dumps(of.given(stage, getattr(wildcards, "arm", "")), sort_keys=True)
+
+
+def records(stage, arms=("",)):
+    return [f"{data}/stages/{stage}{arm and '-' + arm}.json" for arm in arms]
+
+
+def model(wildcards):
+    """What an arm's answers wait for: its training, or the base model where a laboratory makes it."""
+    return base if wildcards.arm == UNTRAINED else f"{data}/models/{wildcards.arm}/training.json"
+
+
+labs = [f"data/{lab}/stages/00_lab.json" for lab in study.labs]
+base = [f"{Path(study.base_model)}/config.json"] if study.base_model.startswith("data/") and labs else []
+sources = [] if study.source == "lab" else records("00_documents")
+done = [*labs, *sources, *records("01_annotate"), *records("02_normalize"), *records("03_train", study.trained),
+        *records("04_infer", study.arms), *records("05_judge", study.arms), *records("06_analyze")]
+
+
+rule all:
+    input: f"{data}/run.json", f"figures/{study.name}/table2.csv"
+
+
+for lab in study.labs:
+    rule:
+        name: f"lab_{lab}"
+        input: code("00_lab")
+        output: f"data/{lab}/documents.jsonl", f"data/{lab}/documents_public.jsonl", f"data/{lab}/facts.jsonl",
+            f"data/{lab}/models/base/config.json", f"data/{lab}/stages/00_lab.json"
+        log: f"data/{lab}/notebooks/00_lab.ipynb"
+        params: notebook="00_lab", name="00_lab", given=given("00_lab", study if lab == study.name else load_study(lab))
+        threads: workflow.cores
+        shell: RUN
+
+
+if study.source == "documents":
+    rule documents:
+        input: code("00_documents")
+        output: f"{data}/documents.jsonl", f"{data}/documents_rejected.jsonl", *records("00_documents")
+        log: f"{data}/notebooks/00_documents.ipynb"
+        params: notebook="00_documents", name="00_documents", given=given("00_documents"),
+            content=fingerprint(Path(study.folder))
+        priority: 10  # an unusable folder shows before minutes of training
+        shell: RUN
+
+
+rule annotate:
+    input: f"{data}/documents.jsonl", code("01_annotate")
+    output: f"{data}/queries.jsonl", f"{data}/queries_rejected.jsonl", *records("01_annotate")
+    log: f"{data}/notebooks/01_annotate.ipynb"
+    params: notebook="01_annotate", name="01_annotate", given=given("01_annotate")
+    shell: RUN
+
+
+rule normalize:
+    input: f"{data}/documents.jsonl", base, code("02_normalize")  # the base's tokenizer counts the tokens
+    output: f"{data}/segments.jsonl", f"{data}/normalized.jsonl", *records("02_normalize")
+    log: f"{data}/notebooks/02_normalize.ipynb"
+    params: notebook="02_normalize", name="02_normalize", given=given("02_normalize")
+    shell: RUN
+
+
+rule train:
+    input: base, code("03_train"),
+        lambda wildcards: f"{data}/{'normalized' if wildcards.arm == 'dapt-n' else 'documents'}.jsonl"
+    output: f"{data}/models/{{arm}}/training.json", *records("03_train", ["{arm}"])
+    log: f"{data}/notebooks/03_train-{{arm}}.ipynb"
+    params: notebook="03_train", name="03_train-{arm}", given=given("03_train")
+    threads: workflow.cores  # never two trainings side by side
+    shell: RUN
+
+
+rule infer:
+    input: f"{data}/queries.jsonl", model, code("04_infer")
+    output: f"{data}/answers/{{arm}}.jsonl", *records("04_infer", ["{arm}"])
+    log: f"{data}/notebooks/04_infer-{{arm}}.ipynb"
+    params: notebook="04_infer", name="04_infer-{arm}", given=given("04_infer")
+    threads: workflow.cores
+    shell: RUN
+
+
+rule judge:
+    input: f"{data}/queries.jsonl", f"{data}/answers/{{arm}}.jsonl", code("05_judge")
+    output: verdicts, *records("05_judge", ["{arm}"])
+    log: f"{data}/notebooks/05_judge-{{arm}}.ipynb"
+    params: notebook="05_judge", name="05_judge-{arm}", given=given("05_judge")
+    shell: RUN
+
+
+rule analyze:
+    input: f"{data}/queries.jsonl", expand(f"{data}/answers/{{arm}}.jsonl", arm=study.arms),
+        expand(verdicts, arm=study.arms), code("06_analyze")
+    output: f"figures/{study.name}/table2.csv", *records("06_analyze")
+    log: f"{data}/notebooks/06_analyze.ipynb"
+    params: notebook="06_analyze", name="06_analyze", given=given("06_analyze")
+    shell: RUN
+
+
+rule run_record:
+    input: done
+    output: f"{data}/run.json"
+    shell: f"exec python -m lib.provenance {study.name} {{input}}"

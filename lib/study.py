@@ -1,0 +1,108 @@
+"""`make study`: checks a study, keeps others from running it at the same time, and has Snakemake run it (the house)."""
+
+import argparse
+import fcntl
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TextIO
+
+from lib.documents import NoDocuments
+from lib.parameters import WrongParameter
+from lib.parent import be_parent, die_with_parent
+from lib.paths import REPOSITORY, data_path, figures_path, output_root, shown
+from lib.study_file import Study, WrongStudy, load_study
+
+SECONDS_FOR_THE_LOCK = 5.0  # what is left of a killed run ends within this time
+
+
+class Busy(RuntimeError):
+    """Another call is running this study."""
+
+
+def locked(names: list[str]) -> list[TextIO]:
+    """Take data/<name>/.lock of each study that a run may write; free again when the last holder's process ends.
+
+    Raises Busy where another process holds one.
+    """
+    files = []
+    for name in sorted(names):
+        file = open(data_path(name, ".lock"), "a+", encoding="utf-8")  # noqa: SIM115 -- held while the process lives
+        deadline = time.monotonic() + SECONDS_FOR_THE_LOCK
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise Busy(f"the study {name} is being run by another call ({shown(Path(file.name))} is held): "
+                               "wait for it, or stop it") from None
+                time.sleep(0.1)
+        os.set_inheritable(file.fileno(), True)
+        files.append(file)
+    return files
+
+
+def command(study: Study, jobs: str, only_figures: bool) -> list[str]:
+    """The Snakemake call for `study`; our lock replaces Snakemake's, which a killed run would leave behind."""
+    config = [f"study={study.name}", *([f"documents={study.folder}"] if study.folder else [])]
+    figures = ["--forcerun", "analyze", "--allowed-rules", "analyze", "run_record"] if only_figures else []
+    return [sys.executable, "-m", "snakemake", "--snakefile", str(REPOSITORY / "Snakefile"), "--cores", jobs,
+            "--rerun-incomplete", "--nolock", "--quiet", "host", "progress", "rules", "reason",
+            *figures, "--config", *config]
+
+
+def last_folder(name: str) -> str:
+    """The folder that the study read last time, so that a second call need not name it; "" where there is none."""
+    try:
+        record = json.loads(data_path(name, "stages", "00_documents.json").read_text(encoding="utf-8"))
+        return record["given"]["folder"]
+    except (OSError, ValueError, KeyError):
+        return ""
+
+
+def run_study(name: str, folder: str, jobs: str, only_figures: bool = False) -> int:
+    """Run what is not done of a study; Snakemake's exit status. Raises as load_study does, and Busy."""
+    study = load_study(name, folder)
+    locks = locked([study.name, *(lab for lab in study.labs if lab != study.name)])
+    for lost in (path for root in (data_path(name), figures_path(name)) for path in root.rglob(".*.partial")):
+        lost.unlink()  # what a killed process was writing
+    be_parent()
+    status = subprocess.run(command(study, jobs, only_figures), pass_fds=[file.fileno() for file in locks],
+                            check=False).returncode
+    if status:
+        print(f"\nThe study {name} stopped: the reason is above. The same command goes on from there.", file=sys.stderr)
+        return status
+    print(f"\nThe study {name} is complete.\n", flush=True)
+    subprocess.run([sys.executable, "-m", "lib.tables", name], check=True)
+    print(f"\nfigures and tables  {shown(figures_path(name))}\nexecuted notebooks  {shown(data_path(name, 'notebooks'))}"
+          f"\nprovenance          {shown(data_path(name, 'run.json'))}")
+    return 0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """`python -m lib.study lab [--documents path] [--jobs 2] [--figures]`; 0 where the study is complete."""
+    parser = argparse.ArgumentParser(prog="python -m lib.study", description=__doc__)
+    parser.add_argument("study")
+    parser.add_argument("--documents", default="", help="folder of .md and .txt files, where the study reads one's own")
+    parser.add_argument("--jobs", default="all", help="processor cores to use")
+    parser.add_argument("--figures", action="store_true", help="only make the tables and figures again")
+    options = parser.parse_args(arguments)
+    die_with_parent()
+    os.environ["STUDY_ROOT"] = str(output_root())
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(REPOSITORY), os.environ.get("PYTHONPATH", "")]))
+    try:
+        return run_study(options.study, options.documents or last_folder(options.study), options.jobs, options.figures)
+    except (WrongStudy, WrongParameter, NoDocuments, Busy, OSError) as error:
+        print(f"make study: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\ninterrupted; the same command goes on from here", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,160 @@
+"""studies/<name>.yaml read and checked whole before anything runs (the house)."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+
+from lib.documents import list_files
+from lib.parameters import WrongParameter, checked
+from lib.paths import REPOSITORY
+from lib.records import ARMS
+
+SOURCES = {"lab": "00_lab", "documents": "00_documents"}  # where documents come from, and the notebook for it
+STAGES = ("01_annotate", "02_normalize", "03_train", "04_infer", "05_judge", "06_analyze")
+PER_ARM = ("03_train", "04_infer", "05_judge")
+UNTRAINED = "base"  # the arm that 03_train leaves out
+# Parameters that the graph sets: from a key of the study's file, or from its place in the graph.
+SET_BY_GRAPH = {
+    "study": "the file's name", "arm": "the key arms", "arms": "the key arms", "folder": "DOCUMENTS=path",
+    "annotator": "the key annotator", "normalizer": "the key normalizer", "judge": "the key judge",
+    "base_model": "the key base_model"}
+
+
+class WrongStudy(ValueError):
+    """A study's name or file that cannot be run, said so that it can be put right."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """What one study is made of; `notebooks` and the values of `arms` hold parameters by notebook."""
+
+    name: str
+    source: str
+    base_model: str
+    annotator: str = "rules"
+    normalizer: str = "rules"
+    judge: str = "rules"
+    arms: dict[str, dict] = field(default_factory=dict)
+    notebooks: dict[str, dict] = field(default_factory=dict)
+    folder: str = ""  # of one's own documents
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """The notebooks of this study, in order."""
+        return (SOURCES[self.source], *STAGES)
+
+    @property
+    def trained(self) -> list[str]:
+        """The arms that 03_train makes."""
+        return [arm for arm in self.arms if arm != UNTRAINED]
+
+    @property
+    def labs(self) -> list[str]:
+        """Studies whose 00_lab must run: this one's documents, and the base model that another one makes."""
+        parts = Path(self.base_model).parts
+        made_by = parts[1] if parts[:1] == ("data",) and parts[2:] == ("models", "base") else ""
+        own = [self.name] if self.source == "lab" else []
+        return own + ([made_by] if made_by and made_by not in own else [])
+
+    def given(self, stage: str, arm: str = "") -> dict[str, object]:
+        """The parameters that `stage` is given: what the graph sets, then the file's, an arm's own last."""
+        wired = {
+            "00_documents": {"folder": self.folder}, "01_annotate": {"annotator": self.annotator},
+            "02_normalize": {"normalizer": self.normalizer, "base_model": self.base_model},
+            "03_train": {"arm": arm, "base_model": self.base_model},
+            "04_infer": {"arm": arm, "base_model": self.base_model}, "05_judge": {"arm": arm, "judge": self.judge},
+            "06_analyze": {"judge": self.judge, "arms": list(self.arms)}}
+        own = self.arms.get(arm, {}).get(stage) or {}
+        return {"study": self.name, **wired.get(stage, {}), **self.notebooks.get(stage, {}), **own}
+
+
+def studies() -> list[str]:
+    """The names of the studies that can be run."""
+    return sorted(path.stem for path in (REPOSITORY / "studies").glob("*.yaml"))
+
+
+def load_study(name: str, folder: str = "") -> Study:
+    """Read and check studies/<name>.yaml; `folder` holds the documents of a study with `source: documents`.
+
+    Raises WrongStudy or WrongParameter, naming what is legal, for an unknown study, key, arm, notebook or
+    parameter and for a value of another type; NoDocuments where `folder` holds none.
+    """
+    if name not in studies():
+        raise WrongStudy(f"no study is called {name!r}: choose {', '.join(studies())}, or write studies/{name}.yaml")
+    path = REPOSITORY / "studies" / f"{name}.yaml"
+    try:
+        keys = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise WrongStudy(f"studies/{name}.yaml is not YAML: {error}") from error
+    study = _study(name, keys)
+    study = Study(**{**vars(study), "folder": _folder(study, folder)})
+    for stage in study.stages:
+        for arm in arms_of(study, stage):
+            try:
+                checked(REPOSITORY / "notebooks" / f"{stage}.ipynb", study.given(stage, arm))
+            except WrongParameter as error:
+                raise WrongParameter(f"studies/{name}.yaml: {error}") from error
+    for lab in study.labs:
+        if lab != name and (lab not in studies() or load_study(lab).source != "lab"):
+            raise WrongStudy(f"studies/{name}.yaml, base_model: no study with `source: lab` is called {lab!r}")
+    return study
+
+
+def arms_of(study: Study, stage: str) -> list[str]:
+    """The arms that `stage` runs for; [""] for a stage that runs once."""
+    if stage not in PER_ARM:
+        return [""]
+    return study.trained if stage == "03_train" else list(study.arms)
+
+
+def _study(name: str, keys: object) -> Study:
+    """Check the shape of a study's file and put defaults in."""
+    where = f"studies/{name}.yaml"
+    _check_keys(where, keys, ("source", "base_model", "annotator", "normalizer", "judge", "arms", "notebooks"))
+    if keys.get("source") not in SOURCES:
+        raise WrongStudy(f"{where}, source: {keys.get('source')!r} is none of {', '.join(SOURCES)}")
+    for key in ("base_model", "annotator", "normalizer", "judge"):
+        if not isinstance(keys.get(key, "rules"), str) or not keys.get(key, "rules"):
+            raise WrongStudy(f"{where}, {key}: {keys[key]!r} is not text (rules, a model id, or a folder)")
+    arms, stages = keys.get("arms") or dict.fromkeys(ARMS), (SOURCES[keys["source"]], *STAGES)
+    arms = {arm: own or {} for arm, own in (arms if isinstance(arms, dict) else dict.fromkeys(arms)).items()}
+    _check_keys(f"{where}, arms", arms, ARMS)
+    for arm, own in arms.items():
+        _check_notebooks(f"{where}, arms, {arm}", own, PER_ARM)
+    _check_notebooks(f"{where}, notebooks", keys.get("notebooks") or {}, stages)
+    return Study(**{"name": name, "base_model": f"data/{name}/models/base", **keys, "notebooks": {
+        stage: given or {} for stage, given in (keys.get("notebooks") or {}).items()},
+        "arms": {arm: arms[arm] for arm in ARMS if arm in arms}})
+
+
+def _check_notebooks(where: str, given: object, legal: tuple[str, ...]) -> None:
+    _check_keys(where, given, legal)
+    for stage, values in given.items():
+        if not isinstance(values or {}, dict):
+            raise WrongStudy(f"{where}, {stage}: {values!r} is not a set of `parameter: value`")
+        for parameter in values or {}:
+            if parameter in SET_BY_GRAPH:
+                raise WrongStudy(f"{where}, {stage}, {parameter}: is set by {SET_BY_GRAPH[parameter]}; remove it here")
+
+
+def _check_keys(where: str, given: object, legal: tuple[str, ...]) -> None:
+    if not isinstance(given, dict):
+        raise WrongStudy(f"{where}: {given!r} is not a set of `key: value`; the keys are {', '.join(legal)}")
+    for key in given:
+        if key not in legal:
+            raise WrongStudy(f"{where}: {key!r} is unknown; choose among {', '.join(legal)}")
+
+
+def _folder(study: Study, folder: str) -> str:
+    """The absolute folder of a study of one's own documents; raises where it is missing or not wanted."""
+    if study.source == "lab":
+        if folder:
+            raise WrongStudy(f"the study {study.name} makes its own documents: leave DOCUMENTS out, "
+                             "or take STUDY=documents")
+        return ""
+    if not folder:
+        raise WrongStudy(f"the study {study.name} reads a folder of .md and .txt files: "
+                         f"make study STUDY={study.name} DOCUMENTS=path")
+    list_files(Path(folder))
+    return str(Path(folder).resolve())
