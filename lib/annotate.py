@@ -47,7 +47,7 @@ def propose(document: Document) -> Iterator[Candidate]:
         elif block.kind == "list":
             yield from ask_list(blocks, index, scope, document.text)
         elif block.kind == "prose":
-            yield from ask_prose(block, scope, document.text)
+            yield from ask_prose(blocks, index, scope, document.text)
 
 
 def choose(document: Document, candidates: list[Candidate], max_queries: int) -> tuple[list[Query], list[Rejected]]:

@@ -3,20 +3,24 @@
 import re
 from collections.abc import Iterator
 
+from lib.ask_prose import ask_sentence
 from lib.ask_tables import is_noun
 from lib.blocks import Block, Item, sentences
 from lib.constraints import Candidate
 from lib.lead_ins import asked_by_heading, asked_by_lead_in
 from lib.scope import Scope
-from lib.wording import as_label, is_plural
+from lib.verbs import BASE
+from lib.wording import is_plural
 
-MAX_ITEMS = 20
-MAX_ITEM_WORDS = 20
+MAX_ITEMS = 12
+MAX_ITEM_WORDS = 24
+MAX_SHORT_ITEMS = 33  # of at most four words each; the longest list of the paper
 
 _KEY_VALUE = re.compile(r"(?P<key>[A-Z0-9`\"][^:;.?!]{1,58}?)(?::\s+|\s+[–—]\s+)(?P<value>\S.*?)\.?")
-_DEFAULT = re.compile(r"(?P<name>[\w.-]+)(?:[:=]\s*.*?)?\s+(?:\(?default(?: value)?(?::| is)?)\s+(?P<value>.+?)\)?", re.I)
-_BUMP = re.compile(r"(?:\[)?(?:bump|update|upgrade|downgrade)[sd]?\s+(?P<name>[\w./@-]+)(?:\s+from\s+[\w.+-]+)?\s+to\s+"
-                   r"(?:version\s+)?(?P<value>v?\d[\w.+-]*\w)\b(?! and\b)(?:.*)", re.I)
+_DEFAULT = re.compile(r"^[\W_]*default(?: value)?:\s*(?P<value>[^\n]+?)[\s_*\\]*$", re.I | re.M)
+_BUMP = re.compile(r"(?:(?P<bump>bump)|(?P<update>update|upgrade|downgrade))(?:s|d|ped|ed)?\s+(?P<name>[\w./@-]+)(?:\s+from\s+\S+)?"
+                   r"\s+to\s+(?:version\s+)?(?P<value>v?\d[\w.-]*+)(?:\.?$|[ ,;].*)", re.I)
+_SEE = re.compile(r"(?:[.,;]\s+|\s+\()(?:please )?(?:see|refer to|for more)\b.*", re.I)
 _TAIL = re.compile(r"\s*(?:\((?:#?\d+|\[?#\d+\]?|https?://\S+)\)|[.;,:])$")
 
 
@@ -41,14 +45,17 @@ def ask_list(blocks: list[Block], index: int, scope: Scope, text: str) -> Iterat
 
 def _enumeration(asked: tuple[str, str] | None, items: list[Item], start: int, end: int) -> Iterator[Candidate]:
     entities = [_entity(item) for item in items]
-    if not asked or not 0 < len(entities) <= MAX_ITEMS or any(len(entity.split()) > MAX_ITEM_WORDS for entity in entities):
+    if not asked or not entities or any(item.text.endswith(":") for item in items):
         return
-    rank = 0 if 2 <= len(entities) <= 10 and max(len(entity.split()) for entity in entities) <= 8 else 1
+    longest = max(len(entity.split()) for entity in entities)
+    if longest > MAX_ITEM_WORDS or len(entities) > (MAX_ITEMS if longest > 4 else MAX_SHORT_ITEMS):
+        return
+    rank = 0 if 2 <= len(entities) <= 10 and longest <= 8 else 1
     yield Candidate(asked[0], "\n".join(entities), "entity-list", start, end, asked[1], rank)
 
 
 def _entity(item: Item) -> str:
-    entity, before = item.text, ""
+    entity, before = _SEE.sub("", item.text), ""
     while entity != before:
         entity, before = _TAIL.sub("", entity.strip()), entity
     return entity
@@ -65,11 +72,16 @@ def _of_record(items: list[Item], scope: Scope) -> Iterator[Candidate]:
         match = _KEY_VALUE.fullmatch(item.text)
         if not match or len(match["value"].split()) > MAX_ITEM_WORDS or re.match(r"https?:", match["value"]):
             continue
-        label, value = as_label(match["key"]), match["value"].strip()
+        value = re.split(r"(?<=\w)\.\s", match["value"].strip(), maxsplit=1)[0]
+        label, does = scope.label(match["key"]), value.split(" ")[0].lower()
+        if does in BASE and BASE[does] != does:
+            yield _single(scope.within(f"what does {match['key']} do?"), value, item)
+            continue
+        if not is_noun(label):
+            continue
         entities = _split(value) if is_plural(label) else [value]
-        named = label if is_noun(label) else f'value of "{match["key"]}"'
         asked = asked_by_lead_in(match["key"] + ":", scope) if len(entities) > 1 else None
-        short, longer = asked or scope.attribute(named, "are" if is_plural(label) else "is")
+        short, longer = asked or scope.attribute(label, "are" if is_plural(label) else "is")
         yield Candidate(short, "\n".join(entities), "entity-list", item.start, item.end, longer)
 
 
@@ -80,28 +92,32 @@ def _split(value: str) -> list[str]:
 
 
 def _of_item(item: Item, scope: Scope, text: str) -> Iterator[Candidate]:
-    """Facts that one item states: an option's default, a dependency's new version, an enumeration after a colon."""
-    first = text[item.start:item.end].split("\n", 1)[0]
-    default = _DEFAULT.match(" ".join(sentence.text for sentence in sentences(text, item.start, item.end)))
-    if default and first.startswith("`"):
-        value = _default_value(text[item.start:item.end])
-        if value:
-            yield _single(scope.within(f"what is the default value of {default['name']}?"), value, item)
+    """Facts that one item states: a default, a dependency's new version, an enumeration after a colon, a sentence."""
+    raw = text[item.start:item.end]
+    option, default = re.match(r"`(?P<name>[\w.-]+)(?=[`:=\s])", raw), _DEFAULT.search(raw)
+    if option and default:
+        yield _single(scope.within(f"what is the default value of {option['name']}?"), default["value"].strip("`_* "), item)
     bump = _BUMP.fullmatch(item.text)
     if bump and scope.is_version:
-        yield _single(scope.within(f"to which version was {bump['name']} changed in {scope.subject}?"), bump["value"], item)
-    head, colon, rest = item.text.partition(": ")
-    if colon and is_plural(head.split(" added")[0]) and not _KEY_VALUE.fullmatch(rest):
-        entities = _split(rest.strip().rstrip("."))
-        asked = asked_by_lead_in(head + ":", scope) if len(entities) > 1 else None
-        if asked:
-            yield Candidate(asked[0], "\n".join(entities), "entity-list", item.start, item.end, asked[1], 0)
+        done = "bumped" if bump["bump"] else re.sub(r"e?$", "ed", bump["update"].lower(), count=1)
+        asked = scope.within(f"to which version was {bump['name']} {done} in {scope.subject}?")
+        yield _single(asked, bump["value"].strip("."), item)
+    head, _, rest = item.text.partition(": ")
+    entities = _split(rest.strip().rstrip("."))
+    asked = asked_by_lead_in(head + ":", scope) if len(entities) > 1 else None
+    if asked:
+        yield Candidate(asked[0], "\n".join(entities), "entity-list", item.start, item.end, asked[1], 0)
+    elif not _KEY_VALUE.fullmatch(item.text):
+        yield from _of_sentences(item, scope, text)
 
 
-def _default_value(raw: str) -> str:
-    """The value on a "Default value: ..." line of an option's item."""
-    match = re.search(r"^\W*default(?: value)?:\s*(?P<value>[^\n]+?)[\s_*\\]*$", raw, re.I | re.M)
-    return match["value"].strip("`_* ") if match else ""
+def _of_sentences(item: Item, scope: Scope, text: str) -> Iterator[Candidate]:
+    """A plain sentence in a list is asked as in prose; it stands in a list, so its answer is one entity."""
+    for sentence in sentences(text, item.start, item.end):
+        found = ask_sentence(sentence.text, scope)
+        if found:
+            short, longer = scope.within(found.core)
+            yield Candidate(short, found.answer, "entity-list", sentence.start, sentence.end, longer, 2)
 
 
 def _single(asked: tuple[str, str], value: str, item: Item) -> Candidate:

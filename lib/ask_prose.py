@@ -10,7 +10,12 @@ from lib.sentence_patterns import PATTERNS, Asked, attribute_of
 from lib.verbs import is_participle
 
 _OPENING = re.compile(r"(?:note that|please note that|note|in general|generally|typically|usually|currently|also|additionally|"
-                      r"in addition|furthermore|further|moreover|similarly),?:?\s+(?=\S)", re.I)
+                      r"in addition|furthermore|further|moreover|similarly|however|as such|thus|therefore|unfortunately),?:?\s+(?=\S)", re.I)
+_IS_HEADING = re.compile(r"This (?:(?:chip|device|board|module|command|option|parameter|setting|error|sensor|driver|tool|method|"
+                         r"bootloader|micro-controller|function|macro|message|event|plugin|package|component|platform|product|unit) )?"
+                         r"(?=(?:is|can|may|will|must|should|\w+s)\b)")
+_AND_CLAUSE = re.compile(r"(?: \([^()]*\))?,? and (?=the [^,;]{3,40} (?:is|are|was|were|has|have) )")
+_STAND_IN = "HEADING0"
 _DATE = (r"(?:\d{8}|\d{4}-\d{2}-\d{2}|\d{4}/\d{2}/\d{2}|\d{1,2}[./]\d{1,2}[./]\d{4}|\d{1,2} [A-Z][a-z]+ \d{4}|"
          r"[A-Z][a-z]+ \d{1,2}, \d{4}|[A-Z][a-z]+ \d{4})")
 _DATED = re.compile(rf"(?P<date>{_DATE}):\s+(?P<said>\S.*)", re.S)
@@ -20,19 +25,28 @@ _IS_OUT = re.compile(r"(?P<who>[A-Z][\w.-]*(?: [\w.-]+){0,3}) (?:is |was |has be
 _LOOSE = re.compile(r"\b(?:this|these|those|it|its|they|their|them|we|our|you|your|one|above|below|following|previous)\b", re.I)
 
 
-def ask_prose(block: Block, scope: Scope, text: str) -> Iterator[Candidate]:
-    """Questions on the sentences of a paragraph, at most one a sentence."""
-    dated = None
+def ask_prose(blocks: list[Block], index: int, scope: Scope, text: str) -> Iterator[Candidate]:
+    """Questions on the sentences of the paragraph blocks[index], at most one a main clause."""
+    block, above = blocks[index], blocks[index - 1] if index else None
     for number, sentence in enumerate(sentences(text, block.start, block.end)):
         if "\n>" in text[sentence.start:sentence.end]:
             continue  # a quoted sentence over two lines keeps its markers in the source
-        said = sentence.text
-        if number == 0:
-            dated = _DATED.fullmatch(said)
-            said = dated["said"] if dated else said
-        found = (_of_date(said, dated["date"], scope) if dated and number == 0 else None) or ask_sentence(said, scope)
-        if found:
-            yield _candidate(found, sentence, scope)
+        dated = _DATED.fullmatch(sentence.text) if number == 0 else None
+        said = dated["said"] if dated else sentence.text
+        found = _of_date(said, dated["date"], scope) if dated else None
+        if number == 0 and above is not None and above.kind == "heading" and _IS_HEADING.match(said):
+            found = _of_heading(said, above.text, scope)
+        first, *others = _AND_CLAUSE.split(said)
+        asked = [found or ask_sentence(first, scope), *(ask_sentence(_cap(other), scope) for other in others)]
+        yield from (_candidate(found, sentence, scope) for found in asked if found)
+
+
+def _of_heading(said: str, heading: str, scope: Scope) -> Asked | None:
+    """The first sentence of a section, where "this chip" or a bare "this" is what the heading names."""
+    if re.match(r"\w+ing\b|(?:how|what|why|when|where|can|if)\b", heading, re.I) or heading.endswith("?") or '"' in heading:
+        return None
+    found = ask_sentence(_IS_HEADING.sub(f"{_STAND_IN} ", said, count=1), scope)
+    return found._replace(core=found.core.replace(_STAND_IN, f'"{heading}"')) if found else None
 
 
 def ask_sentence(said: str, scope: Scope) -> Asked | None:
@@ -48,12 +62,12 @@ def ask_sentence(said: str, scope: Scope) -> Asked | None:
         found = attribute_of(said, entity)
         if found:
             return found
-    return next((found for pattern in PATTERNS if (found := pattern(said))), None)
+    return next((found for pattern in PATTERNS if (found := pattern(said, scope))), None)
 
 
 def _of_date(said: str, date: str, scope: Scope) -> Asked | None:
     """A dated entry of a change log: what it says was done, asked for its date."""
-    said = re.split(r"(?<=\w)[.;]\s|\s\(", said.rstrip(". "), maxsplit=1)[0]
+    said = re.split(r"(?<=\w)[.;]\s|\s\(|, \w+ing\b", said.rstrip(". "), maxsplit=1)[0]
     out = _IS_OUT.fullmatch(said)
     if out:
         return Asked(f"when was {out['who']} released?", date, True)
@@ -61,12 +75,13 @@ def _of_date(said: str, date: str, scope: Scope) -> Asked | None:
     if not done or not is_participle(done["done"]) or _LOOSE.search(said) or len(said.split()) > 25:
         return None
     target = re.fullmatch(r" (?P<how>to|by|with|into) (?P<what>\S+)", done["rest"])
-    who = done["who"][:1].lower() + done["who"][1:] if re.match(r"[A-Z][a-z]+ ", done["who"]) and not done["who"].startswith("Klip") else done["who"]
+    who = scope.subject_of(done["who"])
     if target and done["done"] in ("renamed", "replaced", "moved", "changed", "increased", "reduced", "raised", "superseded"):
         return Asked(f"what {done['aux']} {who} been {done['done']} {target['how']}?", target["what"])
     if " and " in done["rest"] or "been" in done["rest"]:
         return None
-    return Asked(f"when {'was' if done['aux'] == 'has' else 'were'} {who} {done['done']}{done['rest']}?", date)
+    was = "was" if done["aux"] == "has" or who.startswith("support ") else "were"
+    return Asked(f"when {was} {who} {done['done']}{done['rest']}?", date)
 
 
 def _candidate(found: Asked, sentence: Span, scope: Scope) -> Candidate:

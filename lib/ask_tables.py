@@ -7,11 +7,14 @@ from collections.abc import Iterator
 from lib.blocks import Block, Span
 from lib.constraints import Candidate
 from lib.scope import Scope
-from lib.wording import as_label, is_plural
+from lib.wording import is_plural
 
 _PROPERTY = re.compile(r"(?:property|parameter|aspect|attribute|setting|item|field|characteristic|specification|feature|"
                        r"option|key|name|quantity|spec|)s?(?: name)?", re.I)
 _VALUE = re.compile(r"(?:value|description|detail|setting|specification|data|content|)s?", re.I)
+_NO_NOUN_START = re.compile(r"\W|\d|(?:all|any|each|every|is|are|has|can|supports|uses|requires|how|what|when|if|in|on|for|with|to|"
+                            r"by|of|this|these|no)\b", re.I)
+_NO_NOUN_END = re.compile(r"\b(?:in|on|for|with|to|by|of|from|as|at|and|or)\W*$|[?=]", re.I)
 _ONLY_LINKS = re.compile(r"(?:\s*(?:\[?!\[[^\]]*\]\([^)]*\)(?:\]\([^)]*\))?|\[[^\]]*\]\([^)]*\)|<?https?://\S+>?)[\s,;]*)+")
 _NO_VALUE = re.compile(r"(?:[-–—?./*+ ]|n/?a|none|tbd|todo|unknown|see .*)*", re.I)
 
@@ -28,7 +31,8 @@ def ask_table(block: Block, scope: Scope, text: str) -> Iterator[Candidate]:
             if not _has_value(cell, text) or not is_record and (not header.text or headers[header.text] > 1):
                 continue
             asked = _of_record(row[0].text, scope) if is_record else _of_cell(block.header[0].text, row[0].text, header.text, scope)
-            yield Candidate(asked[0], cell.text, "tabular", row[0].start, row[-1].end, asked[1])
+            answer = cell.text.replace(":; ", ": ")  # a list inside a cell
+            yield Candidate(asked[0], answer, "tabular", row[0].start, row[-1].end, asked[1])
 
 
 def _has_value(cell: Span, text: str) -> bool:
@@ -37,18 +41,21 @@ def _has_value(cell: Span, text: str) -> bool:
 
 
 def _of_record(label: str, scope: Scope) -> tuple[str, str]:
-    label = as_label(label)
-    return scope.attribute(label if is_noun(label) else f'value of "{label}"', "are" if is_plural(label) else "is")
+    named = scope.label(label)
+    if is_noun(named):
+        return scope.attribute(named, "are" if is_plural(named) else "is")
+    asked = f'{scope.subject}{f", {scope.topic}" if scope.topic else ""}'
+    asked = f'What is given as "{label}" for {asked}?'
+    return asked, asked
 
 
 def _of_cell(key: str, row: str, column: str, scope: Scope) -> tuple[str, str]:
-    column, key = as_label(column), as_label(key)
-    what = f"{'are' if is_plural(column) else 'is'} the {column}" if is_noun(column) else f'is the value of "{column}"'
+    named, key = scope.label(column), scope.label(key)
+    what = f"{'are' if is_plural(named) else 'is'} the {named}" if is_noun(named) else f'is the value of "{column}"'
     whom = f'the {key} "{row}"' if key and is_noun(key) and not _PROPERTY.fullmatch(key) else f'"{row}"'
     return scope.within(f"what {what} for {whom}?")
 
 
 def is_noun(label: str) -> bool:
     """Whether "the <label>" reads as English: no number in front, no verb or preposition at either end."""
-    return not re.match(r"\W|\d|(?:is|are|has|can|supports?|uses?|requires?|how|what|when|in|on|for|with|to|by|of)\b", label,
-                        re.I) and not re.search(r"\b(?:in|on|for|with|to|by|of|from|as|at|and|or)\W*$|\?$", label)
+    return not _NO_NOUN_START.match(label) and not _NO_NOUN_END.search(label)

@@ -2,10 +2,11 @@
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lib.blocks import Block, plain
 from lib.records import Document
+from lib.wording import as_label, is_plural
 
 # Words that name a kind of document or section, never a product.
 _KIND = ("about architecture background basics benchmark benchmarks bootloaders change changelog changes comparison "
@@ -22,6 +23,7 @@ _GENERIC_SECTION = re.compile(r"(?:basic |general |more |further )?(?:summary|ov
                               re.I)
 _VERSION = re.compile(r"(?:version |release )?\[?(?P<name>(?:[A-Za-z][\w.+-]*[ -]){0,4}?)(?P<number>v?\d+(?:\.\d+)+[\w.+-]*)\]?"
                       r"(?:\s*[-–—(:,].*)?", re.I)
+_NAMED = re.compile(r"(?<=[a-z,] )[A-Z][A-Za-z]+")
 _URL = re.compile(r"\]\([^)]*\)|<?https?://\S+|`[^`\n]*`|^\s*(?:```|~~~).*?^\s*(?:```|~~~)", re.M | re.S)
 
 
@@ -34,14 +36,33 @@ class Scope:
     is_entity: bool
     is_version: bool = False
     product: str = ""  # a shorter name of the subject that may stand in a sentence
+    names: frozenset[str] = frozenset()  # words that the document always writes with a capital
+    words: frozenset[str] = frozenset()  # words that it also writes in small letters, with a capital
+
+    def label(self, phrase: str) -> str:
+        """A heading, header or lead-in inside a sentence: lower case but for the document's own names."""
+        words = phrase.strip().rstrip(":.").split(" ")
+        if words[0] in self.names or words[0] == self.product:
+            return " ".join(words)
+        if all(re.fullmatch(r"[A-Z][a-z]+", word) and word not in self.names for word in words):
+            return " ".join(words).lower()
+        return as_label(phrase)
+
+    def subject_of(self, phrase: str) -> str:
+        """A sentence's subject inside a question: its first word in small letters where it is no name."""
+        first, _, rest = phrase.partition(" ")
+        is_word = re.fullmatch(r"[A-Z][a-z]+", first) and (
+            first in self.words or first not in self.names and (first.endswith("ing") or is_plural(first)))
+        return f"{first.lower()} {rest}".strip() if is_word or first in ("A", "The", "An") else phrase
 
     def attribute(self, label: str, verb: str) -> tuple[str, str]:
         """Question on `label` of the subject, and the same with its section named."""
-        core = f"{verb} the {label}"
+        core = f"what {verb} the {label} of"
         if self.is_entity:
-            short = f"What {core} of {self.subject}?"
-            return short, f'Under "{self.topic}", what {core} of {self.subject}?' if self.topic else short
-        return self.within(f"what {core}?")
+            short = f"W{core[1:]} {self.subject}?"
+            return short, f'Under "{self.topic}", {core} {self.subject}?' if self.topic else short
+        asked = f'In {self.subject}, {core} "{self.topic}"?' if self.topic else f"W{core[1:]} {self.subject}?"
+        return asked, asked
 
     def within(self, core: str) -> tuple[str, str]:
         """`core`, a question without its place, as a whole question; and the same with its section named."""
@@ -62,7 +83,11 @@ def scopes(document: Document, blocks: list[Block]) -> list[Scope]:
     top = headings[0].level if headings else 0
     is_titled = bool(headings) and top == 1
     counts = Counter(heading.text for heading in headings)
-    return [_scope(document, product, block.headings, is_titled, counts) for block in blocks]
+    found = [_scope(document, product, block.headings, is_titled, counts) for block in blocks]
+    small = frozenset(word.capitalize() for word in re.findall(r"(?<![\w./-])[a-z]+\b(?![/.]\w)", document.text))
+    said = " ".join(block.text for block in blocks if block.kind in ("prose", "list"))
+    names = frozenset(_NAMED.findall(said)) - small
+    return [replace(scope, names=names, words=small - {product}) for scope in found]
 
 
 def version_name(heading: str, product: str) -> str:
@@ -93,7 +118,7 @@ def _topic(headings: tuple[str, ...], counts: Counter[str]) -> str:
     """The innermost headings that tell this section from every other one of the document."""
     kept: list[str] = []
     for heading in reversed(headings):
-        if not (_GENERIC_SECTION.fullmatch(heading.strip()) and len(headings) > 1):
+        if not _GENERIC_SECTION.fullmatch(heading.strip()):
             kept.append(heading.strip().rstrip(":").replace('"', "'"))
         if kept and counts[heading] <= 1:
             break
@@ -119,7 +144,7 @@ def _is_thing(name: str, product: str) -> bool:
 
 def _document_name(title: str, product: str) -> str:
     title = plain(title)
-    is_slug = " " not in title and re.search(r"[-_.]", title) is not None
+    is_slug = title == title.lower() and (" " not in title or bool(product))  # a file's name, for want of a title
     if not title or is_slug:
         return product or title
     return title if not product or product.lower() in title.lower() else f"{product} {title}"
@@ -133,6 +158,7 @@ def _product(document: Document) -> str:
         if all(part.lower() in _KIND or part.isdigit() for part in parts[:length]):
             continue
         found = re.findall(r"(?<![\w/.-])" + "[-_ ]?".join(map(re.escape, parts[:length])) + r"(?![\w/-])", text, re.I)
-        if len(found) >= 3:
-            return Counter(found).most_common(1)[0][0]
+        forms = Counter(found)
+        if len(found) >= 3:  # a name in capitals is the product, the same in small letters mostly a path or command
+            return max(forms, key=lambda form: (5 * forms[form] >= len(found) and form != form.lower(), forms[form]))
     return ""

@@ -3,7 +3,9 @@
 import re
 from typing import NamedTuple
 
-from lib.verbs import BASE, is_participle
+from lib.phrases import ADVERB, AMOUNT, FIXED, is_attribute, matched, subject_in, value_in
+from lib.scope import Scope
+from lib.verbs import BASE, NEEDS_PREPOSITION, NOUN_LIKE, is_participle
 from lib.wording import as_label, is_plural
 
 
@@ -15,25 +17,13 @@ class Asked(NamedTuple):
     is_whole: bool = False
 
 
-_CUT = re.compile(r"\s*(?:;|\s[-–—]\s|,? (?:which|but|although|though|while|whereas|so that|so|because|since)\b|, (?:and|or) (?:\w+ ){0,4}"
-                  r"(?:is|are|was|were|has|have|can|will|must|should|may|does|do)\b|\s\().*", re.S)
-_LOOSE_START = re.compile(
-    r"(?:this|these|those|that|it|its|they|their|there|here|what|which|who|one|you|your|we|our|i|he|she|his|some|most|many|such|each|all|"
-    r"any|another|other|both|either|if|when|while|although|though|however|for|in|on|at|by|to|as|with|after|before|during|until|unless|"
-    r"once|since|see|please|thus|therefore|hence|then|otherwise|instead|also|e\.g|similarly|no|not|now|only|older|newer|additional|"
-    r"further|likewise|consequently|unfortunately|finally|first|second|third|next|last|remaining|previously|and|or|but|so|rather|even|"
-    r"examples?|everything|anything|something|nothing|note|more|less|using|adding|setting|running|doing|be|make|do)\b", re.I)
-_CLAUSE = re.compile(r"\b(?:which|that|who|whom|whose|if|when|because|where|while|is|are|was|were|be|been|being|has|have|had|can|could|"
-                     r"will|would|may|might|must|should|shall|do|does|did|not|never|then|also|only|than|it|they|this|these|you|we|"
-                     r"and/or|but|so|as|following|above|below|latter|former|same|previous|here)\b|[,;:()]|\bn't\b", re.I)
-_LOOSE_END = re.compile(r"\b(?:to|of|in|on|at|by|for|with|from|and|or|the|a|an|its|also|typically|usually|then|now|not|only|please)$", re.I)
-_NAME = re.compile(r"[A-Z]{2,}|\d|_|[a-z][A-Z]|[<>\[\]{}/\"“`-]|(?<=\s)[A-Z][a-z]+")
-_NARROW = re.compile(r"\b(?:default|maximum|minimum|max|min|primary|main|of|for|in|between)\b", re.I)
-_BAD_VALUE = re.compile(r"(?:that|to|not|no|it|they|them|this|these|those|such|if|when|where|how|why|what|one of|different|similar|"
-                        r"more|less|important|possible|necessary|required|able|up to you|the (?:same|following|case|reason))\b", re.I)
-_LOOSE_IN_VALUE = re.compile(r"\b(?:if|when|unless|it|they|them|their|its|you|your|we|our|this|these|those|above|below|following|"
-                             r"previous|former|latter|otherwise|however|e\.g|i\.e|etc|not)\b", re.I)
-_FIXED = re.compile(r"[~<>=±+-]{0,2}\s?\d|[`\"“<\[/{$~]|[A-Z][\w.-]*|\w+_\w+")
+_TO = frozenset(("set", "renamed", "changed", "moved", "limited", "connected", "updated", "mapped", "ported", "reduced",
+                 "increased", "restricted", "assigned", "tied", "bound", "attached", "wired", "routed", "soldered", "sent", "written"))
+_BROAD = frozenset(("have", "use", "offer", "provide", "include", "contain", "implement", "feature", "allow", "support", "take",
+                    "need", "define", "show"))  # true of a whole product in many ways
+_RELATION = (r"(?:equal to|equivalent to|compatible with|available (?:in|on|from|as|for|via)|responsible for|capable of|"
+             r"suitable for|limited to|part of|similar to|identical to|independent of|shorthand for|short for|relative to)")
+_DURATION = r"(?:(?:around|about|approximately|up to|at least|roughly|less than) )?\d[\d.,-]*\s?(?:[mnuµ]?s|seconds?|minutes?|hours?|days?|weeks?)"
 
 
 def attribute_of(said: str, entity: str) -> Asked | None:
@@ -44,95 +34,142 @@ def attribute_of(said: str, entity: str) -> Asked | None:
         rf"{e} (?:has|have) (?:an? |the )?(?P<a>.+?) of (?P<v>.+)",
         rf"(?:On|In|For|With) {e}, the (?P<a>.+?) (?:is|are) (?P<v>.+)",
         rf"{e} uses (?P<v>.+) as its (?P<a>.+)",
-        rf"{e}(?:'s|’s|') (?P<a>.+?) (?:is|are) (?P<v>.+)",
+        rf"{e}(?:'s|’s|') (?P<a>.+?) (?:is|are) (?P<v>(?:an?|the|\d|\"|[A-Z/]).+)",
         rf"(?P<v>.+?) (?:is|are) the (?P<a>.+) of {e}") if (match := re.fullmatch(pattern, said, re.S))), None)
-    if not found or not _is_label(found["a"]):
+    if not found or not is_attribute(found["a"]):
         return None
-    value = _value(found["v"])
-    label = as_label(found["a"])
+    value, label = value_in(found["v"]), as_label(found["a"])
     return Asked(f"what {'are' if is_plural(label) else 'is'} the {label} of {entity}?", value, True) if value else None
 
 
-def _is_label(phrase: str) -> bool:
-    return len(phrase.split()) <= 7 and not _CLAUSE.search(phrase) and not _LOOSE_END.search(phrase)
-
-
-def _value(phrase: str, most: int = 12) -> str:
-    """The phrase up to where a new clause begins; "" where what is left cannot be an answer."""
-    phrase = re.sub(r"^(?:now|also|currently|typically|usually|generally|always|only|then) (?:also )?", "", phrase.strip())
-    phrase = _CUT.sub("", phrase).strip(" ,")
-    if not phrase or len(phrase.split()) > most or _BAD_VALUE.match(phrase) or _LOOSE_IN_VALUE.search(phrase):
-        return ""
-    return phrase if phrase.count("(") == phrase.count(")") and phrase.count('"') % 2 == 0 else ""
-
-
-def _subject(phrase: str) -> str:
-    """`phrase` as the subject of a question; "" where it leans on another sentence or is no noun phrase."""
-    phrase = re.sub(r"\s(?:now|also|currently|typically|usually|generally|always|only|then|commonly)$", "", phrase.strip())
-    if not phrase or len(phrase.split()) > 9 or _LOOSE_START.match(phrase) or _CLAUSE.search(phrase) or _LOOSE_END.search(phrase):
-        return ""
-    return as_subject(phrase) if _NAME.search(phrase) or _NARROW.search(phrase) or re.match(r"[A-Z]\w*$", phrase) else ""
-
-
-def as_subject(phrase: str) -> str:
-    """A sentence's subject inside a question: its first word in lower case where it is no name."""
-    return re.sub(r"^(?:The|An?|Support|Using|Option|Several|Most|Every)\b", lambda match: match[0].lower(), phrase)
-
-
-def _by_default(said: str) -> Asked | None:
-    match = re.fullmatch(r"By default,? (?P<s>.+?) (?P<be>is|are) (?P<v>.+)", said, re.S)
-    subject, value = (_subject(as_name(match["s"])), _value(match["v"])) if match else ("", "")
-    if not subject or not (_FIXED.match(value) or is_participle(value.split(" ")[0])):
+def _with_tail(said: str, scope: Scope) -> Asked | None:
+    """"By default, …", "On Linux, …": the clause is asked about, its condition kept at the question's end."""
+    match = re.fullmatch(r"(?P<tail>By default|(?:In|On|For|With|At|Since|As of|Under) [^,;:()]+), (?P<clause>.+)", said, re.S)
+    if not match:
         return None
-    return Asked(f"what {match['be']} {subject} by default?", value) if _FIXED.match(value) else None
-
-
-def as_name(phrase: str) -> str:
-    """A phrase from the middle of a sentence, as if it began one."""
-    return re.sub(r"^(?:the|an?)\b", lambda match: match[0].capitalize(), phrase)
-
-
-def _copula(said: str) -> Asked | None:
-    """"The default port of X is 80": a number, a name or a quoted value."""
-    match = re.fullmatch(r"(?P<s>(?:The |An? )?.+?) (?P<be>is|are) (?P<v>.+)", said, re.S)
-    subject, value = (_subject(match["s"]), _value(match["v"])) if match else ("", "")
-    if not subject or not value or re.search(r"\bthe only\b", said):
+    tail = match["tail"]
+    is_told = tail == "By default" or subject_in(tail.split(" ", 1)[1].replace("of ", "", 1), scope)
+    if not is_told or len(tail.split()) > 7:
         return None
-    if re.match(r"(?:an?|the|one of the) \w", value) and match["s"][:2] not in ("A ", "An"):
-        return Asked(f"what {match['be']} {subject}?", value) if len(value.split()) > 2 else None
-    is_fixed = _FIXED.match(value) and match["s"].startswith("The ")
-    return Asked(f"what {match['be']} {subject}?", value) if is_fixed else None
+    clause = match["clause"][:1].upper() + match["clause"][1:]
+    found = next((found for pattern in _CLAUSES if (found := pattern(clause, scope))), None)
+    return Asked(f"{found.core[:-1]} {tail[:1].lower()}{tail[1:]}?", found.answer) if found else None
 
 
-def _verb(said: str) -> Asked | None:
-    """"X supports Y": asked with "does" and the verb's base form."""
-    match = re.fullmatch(rf"(?P<s>.+?) (?:(?P<modal>can|will|must|should|may) )?(?:(?:also|now|only|currently|typically) )?"
-                         rf"(?P<verb>{'|'.join(BASE)}) (?P<prep>(?:on|of|to|in|at|with|for|from|as) )?(?P<v>.+)", said, re.S)
-    subject, value = (_subject(match["s"]), _value(match["v"])) if match else ("", "")
-    if not subject or not value or re.match(r"(?:only|also|both|either)\b|\w+(?:ing|ly)\b", value):
+def _count(said: str, scope: Scope) -> Asked | None:
+    """"There are two X in Y": asked for the number."""
+    match = re.fullmatch(rf"There (?P<be>are|is) (?:{ADVERB} )?(?P<v>{AMOUNT}) (?P<what>[\w '\"/-]+)", said, re.S)
+    if not match or not is_attribute(match["what"]) or not is_plural(match["what"]):
         return None
-    verb, plural = match["verb"], is_plural(match["s"])
-    is_base = verb == BASE[verb]
-    if is_base and not match["modal"] and not plural:
+    return Asked(f"how many {match['what']} {match['be']} there?", match["v"])
+
+
+def _state(said: str, scope: Scope) -> Asked | None:
+    """"X is disabled by default": asked for its state."""
+    found = matched(r"(?P<s>.+?) (?:is|are) (?P<v>enabled|disabled|on|off|active|inactive) by default", said, scope)
+    return Asked(f"what is the default state of {found[1]}?", found[2]) if found else None
+
+
+def _duration(said: str, scope: Scope) -> Asked | None:
+    """"X takes 15 s to start": asked how long."""
+    found = matched(rf"(?P<s>.+?) (?P<modal>(?:will |can |may )?)(?:{ADVERB} )?(?P<verb>takes?) (?P<v>{_DURATION}) to "
+                    r"(?P<rest>[\w '-]+)", said, scope)
+    if not found or not is_attribute(found[0]["rest"]):
+        return None
+    helper = found[0]["modal"].strip() or ("do" if found[0]["verb"] == "take" else "does")
+    return Asked(f"how long {helper} {found[1]} take to {found[0]['rest']}?", found[2])
+
+
+def _copula(said: str, scope: Scope) -> Asked | None:
+    """"The default port of X is 80", "X is a Y": a number, a name, a quoted value or a definition."""
+    found = matched(rf"(?P<s>.+?) (?P<be>is|are|must be|should be) (?:{ADVERB} )?(?P<v>.+)", said, scope)
+    if not found or re.search(r"\bthe only\b", said):
+        return None
+    match, subject, value = found
+    modal, _, be = match["be"].rpartition(" ")
+    if re.match(r"(?:an?|the|one of the) \w", value):
+        holds = match["s"][:2] not in ("A ", "An") and len(value.split()) > 2
+    else:
+        holds = FIXED.match(value) and (match["s"].startswith("The ") or re.match(r"\W{0,2}\d", value))
+    asked = f"what {modal} {subject} be?" if modal else f"what {be} {subject}?"
+    return Asked(asked, value) if holds else None
+
+
+def _relation(said: str, scope: Scope) -> Asked | None:
+    """"X is compatible with Y"."""
+    found = matched(rf"(?P<s>.+?) (?P<be>is|are) (?:{ADVERB} )?(?P<how>{_RELATION}) (?P<v>.+)", said, scope)
+    return Asked(f"what {found[0]['be']} {found[1]} {found[0]['how']}?", found[2]) if found else None
+
+
+def _how(said: str, scope: Scope) -> Asked | None:
+    """"X can be enabled by adding Y": asked for the way."""
+    found = matched(r"(?P<s>.+?) (?P<modal>can|may|must|should) (?:also )?be (?P<done>\w+) "
+                    r"(?P<v>(?:by|via|using|with|through) .+)", said, scope)
+    if not found or not is_participle(found[0]["done"]):
+        return None
+    return Asked(f"how {found[0]['modal']} {found[1]} be {found[0]['done']}?", found[2])
+
+
+def _purpose(said: str, scope: Scope) -> Asked | None:
+    """"X is used to do Y", "X can be used to do Y": asked for the purpose."""
+    found = matched(r"(?P<s>.+?) (?P<aux>is|are|can be|may be) (?:also )?(?P<done>used|intended|designed|required|needed) to "
+                    r"(?P<v>.+)", said, scope)
+    if not found:
+        return None
+    first, _, be = found[0]["aux"].partition(" ")
+    return Asked(f"what {first} {found[1]} {be + ' ' if be else ''}{found[0]['done']} to do?", found[2])
+
+
+def _occasion(said: str, scope: Scope) -> Asked | None:
+    """"X occurs when Y"."""
+    found = matched(r"(?P<s>.+?) (?P<verb>occur|happen)s when (?P<v>.+)", said, scope)
+    return Asked(f"when does {found[1]} {found[0]['verb']}?", f"when {found[2]}") if found else None
+
+
+def _passive(said: str, scope: Scope) -> Asked | None:
+    """"X is stored in Y", "X has been renamed to Y"; a version is asked for as such."""
+    found = matched(rf"(?P<s>.+?) (?P<aux>is|are|was|were|has been|have been|must be|should be|will be|can be) (?:{ADVERB} )?(?P<done>\w+) "
+                    r"(?P<prep>to|by|with|in|on top of|on|from|as|for|via|through|at|into|under) (?P<v>.+)", said, scope)
+    if not found or not is_participle(found[0]["done"]) or re.match(r"\w+ing\b", found[2]):
+        return None
+    match, subject, value = found
+    first, _, second = match["aux"].partition(" ")
+    verb, prep = f"{second} {match['done']}".strip(), match["prep"]
+    change = re.fullmatch(r"(?P<old>\S+) to (?P<new>\S+)", value) if prep == "from" else None
+    if change:
+        return Asked(f"to what {first} {subject} {verb} from {change['old']}?", change["new"])
+    if prep == "to" and match["done"] not in _TO or re.search(r"\bto\b", value) and prep in ("by", "from"):
+        return None
+    if prep == "in" and re.fullmatch(r"(?:version |release )?v?\d+(?:\.\d+)+\S*|[A-Z]\w+ v?\d+(?:\.\d+)+", value):
+        return Asked(f"in which version {first} {subject} {verb}?", value)
+    return Asked(f"what {first} {subject} {verb} {prep}?", value)
+
+
+def _verb(said: str, scope: Scope) -> Asked | None:
+    """"X supports Y", "X means that Y": asked with "does" and the verb's base form; a number of things is asked for as a number."""
+    said = re.sub(r"\b(indicates?|means?|ensures?|shows?) that ", r"\1 ", said, count=1)
+    found = matched(rf"(?P<s>.+?) (?:(?P<modal>can|will|must|should|may) )?(?:{ADVERB} |only (?=\w+ \d))?(?P<verb>{'|'.join(BASE)}) "
+                    r"(?P<prep>(?:on|of|to|in|at|with|for|from|as) )?(?P<v>.+)", said, scope)
+    if not found or re.match(r"(?:only|also|both|either|been)\b|\w+(?:ing|ly)\b", found[2]):
+        return None
+    match, subject, value = found
+    base, prep = BASE[match["verb"]], (match["prep"] or "").strip()
+    is_base = match["verb"] == base
+    if is_base and not match["modal"] and not is_plural(match["s"]) or base in NEEDS_PREPOSITION and not prep:
+        return None
+    if base in NOUN_LIKE and not match["modal"] and not re.match(r"(?:The|An?) |\S+$", match["s"]):
+        return None
+    number = re.fullmatch(rf"(?P<n>{AMOUNT}) (?P<what>[a-zA-Z][\w '-]*s)(?P<rest> (?:for|in|on|of|per|with|to) .+)?", value)
+    is_count = number and not prep and is_plural(number["what"])
+    if base == "have" and is_participle(value.split(" ")[0]):
+        return None
+    if base in _BROAD and not is_count and subject in (scope.product, scope.subject, f"the {scope.product}"):
         return None
     helper = match["modal"] or ("do" if is_base else "does")
-    prep = f" {match['prep'].strip()}" if match["prep"] else ""
-    return Asked(f"what {helper} {subject} {BASE[verb]}{prep}?", value)
+    if is_count:
+        return Asked(f"how many {number['what']}{number['rest'] or ''} {helper} {subject} {base}?", number["n"])
+    return Asked(f"what {helper} {subject} {base}{' ' + prep if prep else ''}?", value)
 
 
-def _passive(said: str) -> Asked | None:
-    """"X is stored in Y", "X has been renamed to Y"; a version or date is asked for as such."""
-    match = re.fullmatch(r"(?P<s>.+?) (?P<aux>is|are|was|were|has been|have been) (?:(?:now|also|typically|usually|commonly|currently) )?"
-                         r"(?P<done>\w+) (?P<prep>to|by|with|in|on|from|as|via|through|at|into|under) (?P<v>.+)", said, re.S)
-    subject, value = (_subject(match["s"]), _value(match["v"])) if match else ("", "")
-    if not subject or not value or not is_participle(match["done"]) or re.match(r"\w+ing\b", value):
-        return None
-    first, _, second = match["aux"].partition(" ")
-    verb = f"{second} {match['done']}".strip()
-    version = re.fullmatch(r"(?:version |release )?v?\d+(?:\.\d+)+\S*|[A-Z]\w+ v?\d+(?:\.\d+)+", value)
-    if version and match["prep"] == "in":
-        return Asked(f"in which version {first} {subject} {verb}?", value)
-    return Asked(f"what {first} {subject} {verb} {match['prep']}?", value)
-
-
-PATTERNS = (_by_default, _copula, _passive, _verb)
+_CLAUSES = (_count, _state, _duration, _copula, _relation, _how, _purpose, _occasion, _passive, _verb)
+PATTERNS = (_with_tail, *_CLAUSES)
