@@ -136,7 +136,7 @@ def _entities(reference: str, is_entity_list: bool) -> list[str]:
     lines = [line for line in reference.splitlines() if line.strip()]
     if len(lines) > 1:
         return lines
-    parts = [_text(part) for cut in _cut(tokens(reference), ",;") for part in _cut(cut, "and")]
+    parts = [_text(part) for cut in _cut(tokens(reference), ",;") for part in _cut(cut, "and")]  # "Brandt & Co" is a name
     if len(parts) > 1 and all(len(part.split()) <= _LONGEST_ENTITY for part in parts):
         return parts
     return lines if is_entity_list else []
@@ -147,8 +147,8 @@ def _text(part: list[Token]) -> str:
 
 
 def _cut(found: list[Token], at: str) -> list[list[Token]]:
-    """Items between line ends, and between `at`: "" (lines only), ",;" or "and"; not inside brackets."""
-    marks = {"": (), ",;": (",", ";"), "and": ("and", "&")}[at]
+    """Items between line ends, and between `at`: "" (lines only), ",;", "and" or "and &"; not inside brackets."""
+    marks = tuple(at) if at == ",;" else tuple(at.split())
     items: list[list[Token]] = [[]]
     depth = 0
     for token in found:
@@ -170,7 +170,7 @@ def _items(found: list[Token], wanted: list[list[Token]], asked: frozenset[str])
         parts = _cut(item, finer[0]) if finer and not hits else []
         return [pair for part in parts for pair in naming(part, finer[1:])] or [(item, hits)]
 
-    items = [pair for line in _cut(found, "") for pair in naming(line, (",;", "and"))]
+    items = [pair for line in _cut(found, "") for pair in naming(line, (",;", "and &"))]
     is_echo = len(items) > 1 and not items[0][1] and all(_is_allowed(token, asked) for token in items[0][0])
     return items[1:] if is_echo else items  # "On Corvane P-417, the platforms are …"
 
