@@ -32,17 +32,18 @@ class Outcome:
     reason: str
 
 
-def compare(question: str, reference: str, answer: str, is_entity_list: bool) -> Outcome:
+def compare(question: str, reference: str, answer: str, entity_count: int | None = None) -> Outcome:
     """Whether `answer` gives `reference` and nothing against it.
 
     The answer must begin with the reference, or restate the question and then give it; what follows a separator or
     the end of a sentence is surplus and ignored, unless it offers another value. A reference with several items is
     a set: any order, duplicates folded, all of them and only them. Partly right is incorrect (paper, 4.4).
+    `entity_count` is the query's: a list has an entity a line; a scalar (None) is one too if it reads as "a, b and c".
     """
     if folded(reference).strip() == folded(answer).strip():
         return Outcome(True, "the reference word for word")
     unit = asked_unit(question)
-    entities = _entities(reference, is_entity_list)
+    entities = _entities(reference, entity_count)
     asked = _asked_words(question)
     if entities:
         return _compare_sets([solid(_read(entity, unit)) for entity in entities], answer, asked, unit)
@@ -131,15 +132,16 @@ def _complaint(rest: list[Token], kind: str, asked: frozenset[str]) -> str:
     return "" if is_clause or is_restated else f"goes on into something else: {following_text!r}"
 
 
-def _entities(reference: str, is_entity_list: bool) -> list[str]:
+def _entities(reference: str, entity_count: int | None) -> list[str]:
     """The items of a reference that is a list, as texts; empty for a scalar."""
     lines = [line for line in reference.splitlines() if line.strip()]
-    if len(lines) > 1:
+    if len(lines) > 1 or entity_count == 1:
         return lines
-    parts = [_text(part) for cut in _cut(tokens(reference), ",;") for part in _cut(cut, "and")]  # "Brandt & Co" is a name
+    # not at "&": "Brandt & Co" is one name
+    parts = [_text(part) for cut in _cut(tokens(reference), ",;") for part in _cut(cut, "and")]
     if len(parts) > 1 and all(len(part.split()) <= _LONGEST_ENTITY for part in parts):
         return parts
-    return lines if is_entity_list else []
+    return lines if entity_count else []
 
 
 def _text(part: list[Token]) -> str:

@@ -61,7 +61,7 @@ def _checked(queries: list[Query], answers: list[Answer]) -> tuple[str, dict[str
 
 
 def _by_rules(queries: list[Query], answers: list[str], _: str) -> list[tuple[str, str]]:
-    outcomes = [compare(query.question, query.answer, answer, query.structure == "entity-list")
+    outcomes = [compare(query.question, query.answer, answer, query.entity_count)
                 for query, answer in zip(queries, answers, strict=True)]
     return [("correct" if outcome.is_correct else "incorrect", outcome.reason) for outcome in outcomes]
 

@@ -26,7 +26,7 @@ def findings(table2: pd.DataFrame, table5: pd.DataFrame) -> str:
 
 
 def browsable(queries: list[Query], answers: list[Answer], verdicts: list[Verdict]) -> pd.DataFrame:
-    """One row a query and arm, for reading: structure, question, reference answer, answer (↵ for a line's end), verdict.
+    """One row a query and arm, for reading; a line's end in an answer is shown as ↵.
 
     The texts come from documents and models: show them only where HTML is escaped (pandas and itables do by default).
     """

@@ -101,6 +101,13 @@ def test_list_of_one_entity_refuses_a_second():
         assert verdict("Linux", text, PLATFORMS, "entity-list") == "incorrect"
 
 
+def test_one_name_with_and_or_a_comma_is_one_entity():
+    for name in ("Research and Development", "Halvorsen, Brandt", "Brandt & Co"):
+        assert verdict(name, f"The vendor is {name}.", "Who is the vendor?", "entity-list") == "correct"
+        assert verdict(name, f"{name}, Sorrel", "Who is the vendor?", "entity-list") == "incorrect"
+    assert verdict("Brandt & Co", "Brandt & Co, in Oslo", "Who is the vendor?") == "correct"
+
+
 @given(st.permutations(ENTITIES), st.integers(1, len(ENTITIES) - 1), st.data())
 def test_any_order_and_layout_of_a_list_is_correct_and_any_gap_or_surplus_is_not(entities, size, data):
     wanted, others = entities[:size], entities[size:]
