@@ -13,10 +13,11 @@ def segment(documents: list[Document], tokenizer: PreTrainedTokenizerBase, max_t
     The segments of a document cover it: "".join(segment.text) == document.text. semchunk leaves out the blanks
     where it cuts, so each segment keeps those that follow it, which may add a few tokens to the limit; a long run
     of blanks becomes a segment of its own. `n_tokens` counts what the segment holds, these blanks included. An
-    empty document has no segments. Raises ValueError where max_tokens is not positive.
+    empty document has no segments. Raises ValueError where max_tokens is below 8: a single character can be several
+    tokens, which semchunk could never cut.
     """
-    if max_tokens < 1:
-        raise ValueError(f"max_segment_tokens is {max_tokens}: give a positive number of tokens, such as 700")
+    if max_tokens < 8:
+        raise ValueError(f"max_segment_tokens is {max_tokens}: give at least 8, such as the paper's 700")
 
     def count(text: str) -> int:
         return len(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
