@@ -67,10 +67,11 @@ def choose(document: Document, candidates: list[Candidate], max_queries: int) ->
 
 
 def _checked(candidates: list[Candidate], text: str, blocks: list[Block]) -> Iterator[tuple[Candidate, str]]:
-    """Each candidate with the constraint that it breaks, or ""; an ambiguous question is first asked with its section."""
+    """Each candidate with the constraint it breaks, or ""; an ambiguous question is first asked with its section."""
     conflicting = _conflicts(candidates)
-    named = [replace(candidate, question=candidate.longer) if candidate.longer and folded(candidate.question) in conflicting
-             else candidate for candidate in candidates]
+    named = [replace(candidate, question=candidate.longer)
+             if candidate.longer and folded(candidate.question) in conflicting else candidate
+             for candidate in candidates]
     conflicting = _conflicts(named)
     asked: set[str] = set()
     for candidate in named:

@@ -18,7 +18,8 @@ MAX_SHORT_ITEMS = 33  # of at most four words each; the longest list of the pape
 
 _KEY_VALUE = re.compile(r"(?P<key>[A-Z0-9`\"][^:;.?!]{1,58}?)(?::\s+|\s+[–—]\s+)(?P<value>\S.*?)\.?")
 _DEFAULT = re.compile(r"^[\W_]*default(?: value)?:\s*(?P<value>[^\n]+?)[\s_*\\]*$", re.I | re.M)
-_BUMP = re.compile(r"(?:(?P<bump>bump)|(?P<update>update|upgrade|downgrade))(?:s|d|ped|ed)?\s+(?P<name>[\w./@-]+)(?:\s+from\s+\S+)?"
+_BUMP = re.compile(r"(?:(?P<bump>bump)|(?P<update>update|upgrade|downgrade))(?:s|d|ped|"
+                   r"ed)?\s+(?P<name>[\w./@-]+)(?:\s+from\s+\S+)?"
                    r"\s+to\s+(?:version\s+)?(?P<value>v?\d[\w.-]*+)(?:\.?$|[ ,;].*)", re.I)
 _SEE = re.compile(r"(?:[.,;]\s+|\s+\()(?:please )?(?:see|refer to|for more)\b.*", re.I)
 _TAIL = re.compile(r"\s*(?:\((?:#?\d+|\[?#\d+\]?|https?://\S+)\)|[.;,:])$")
@@ -47,6 +48,8 @@ def _enumeration(asked: tuple[str, str] | None, items: list[Item], start: int, e
     entities = [_entity(item) for item in items]
     if not asked or not entities or any(item.text.endswith(":") for item in items):
         return
+    if any(re.search(r"[.!?]\s+[A-Z]", entity) for entity in entities):
+        return  # an item of several sentences is a paragraph, not an entity
     longest = max(len(entity.split()) for entity in entities)
     if longest > MAX_ITEM_WORDS or len(entities) > (MAX_ITEMS if longest > 4 else MAX_SHORT_ITEMS):
         return
@@ -63,8 +66,9 @@ def _entity(item: Item) -> str:
 
 def _is_record(items: list[Item]) -> bool:
     """Whether a list is a record of key-value bullets: most of its items are, each with a key of its own."""
-    found = [match["key"] for item in items if (match := _KEY_VALUE.fullmatch(item.text)) and len(match["key"].split()) <= 6]
-    return len(found) == len(set(found)) and 2 * len(found) > len(items)
+    keys = [match["key"] for item in items if (match := _KEY_VALUE.fullmatch(item.text))]
+    keys = [key for key in keys if len(key.split()) <= 6]
+    return len(keys) == len(set(keys)) and 2 * len(keys) > len(items)
 
 
 def _of_record(items: list[Item], scope: Scope) -> Iterator[Candidate]:
@@ -96,7 +100,8 @@ def _of_item(item: Item, scope: Scope, text: str) -> Iterator[Candidate]:
     raw = text[item.start:item.end]
     option, default = re.match(r"`(?P<name>[\w.-]+)(?=[`:=\s])", raw), _DEFAULT.search(raw)
     if option and default:
-        yield _single(scope.within(f"what is the default value of {option['name']}?"), default["value"].strip("`_* "), item)
+        asked = scope.within(f"what is the default value of {option['name']}?")
+        yield _single(asked, default["value"].strip("`_* "), item)
     bump = _BUMP.fullmatch(item.text)
     if bump and scope.is_version:
         done = "bumped" if bump["bump"] else re.sub(r"e?$", "ed", bump["update"].lower(), count=1)

@@ -3,32 +3,38 @@
 import re
 from collections.abc import Iterator
 
-from lib.blocks import Block, Span, sentences
+from lib.blocks import Block, Span, plain, sentences
 from lib.constraints import Candidate
 from lib.scope import Scope
 from lib.sentence_patterns import PATTERNS, Asked, attribute_of
 from lib.verbs import is_participle
 
-_OPENING = re.compile(r"(?:note that|please note that|note|in general|generally|typically|usually|currently|also|additionally|"
-                      r"in addition|furthermore|further|moreover|similarly|however|as such|thus|therefore|unfortunately),?:?\s+(?=\S)", re.I)
-_IS_HEADING = re.compile(r"This (?:(?:chip|device|board|module|command|option|parameter|setting|error|sensor|driver|tool|method|"
-                         r"bootloader|micro-controller|function|macro|message|event|plugin|package|component|platform|product|unit) )?"
-                         r"(?=(?:is|can|may|will|must|should|\w+s)\b)")
+_OPENING = re.compile(r"(?:note that|please note that|note|in general|generally|typically|usually|currently|also|"
+                      r"additionally|in addition|furthermore|further|moreover|similarly|however|as such|thus|therefore|"
+                      r"unfortunately),?:?\s+(?=\S)", re.I)
+_IS_HEADING = re.compile(r"This (?:(?:chip|device|board|module|command|option|parameter|setting|error|sensor|driver|"
+                         r"tool|method|"
+                         r"bootloader|micro-controller|function|macro|message|event|plugin|package|component|"
+                         r"platform|product|unit) )?(?=(?:is|can|may|will|must|should|\w+s)\b)")
 _AND_CLAUSE = re.compile(r"(?: \([^()]*\))?,? and (?=the [^,;]{3,40} (?:is|are|was|were|has|have) )")
+_SMALL_START = re.compile(r"(?<=[\w)])\.\s+(?=[a-z/~])")
 _STAND_IN = "HEADING0"
 _DATE = (r"(?:\d{8}|\d{4}-\d{2}-\d{2}|\d{4}/\d{2}/\d{2}|\d{1,2}[./]\d{1,2}[./]\d{4}|\d{1,2} [A-Z][a-z]+ \d{4}|"
          r"[A-Z][a-z]+ \d{1,2}, \d{4}|[A-Z][a-z]+ \d{4})")
 _DATED = re.compile(rf"(?P<date>{_DATE}):\s+(?P<said>\S.*)", re.S)
-_RELEASED = re.compile(rf"(?P<done>available|released|published|issued) (?:on |since |in |from )?(?P<date>{_DATE})", re.I)
+_RELEASED = re.compile(rf"(?P<done>available|released|published|issued) (?:on |since |in |"
+                       rf"from )?(?P<date>{_DATE})", re.I)
 _HAPPENED = re.compile(r"(?P<who>.+?) (?P<aux>has|have) (?:now )?been (?P<done>\w+)(?P<rest>.*)", re.S)
 _IS_OUT = re.compile(r"(?P<who>[A-Z][\w.-]*(?: [\w.-]+){0,3}) (?:is |was |has been )?released", re.S)
-_LOOSE = re.compile(r"\b(?:this|these|those|it|its|they|their|them|we|our|you|your|one|above|below|following|previous)\b", re.I)
+_REPLACED = ("renamed", "replaced", "moved", "changed", "increased", "reduced", "raised", "superseded")
+_LOOSE = re.compile(r"\b(?:this|these|those|it|its|they|their|them|we|our|you|your|one|above|below|following|"
+                    r"previous)\b", re.I)
 
 
 def ask_prose(blocks: list[Block], index: int, scope: Scope, text: str) -> Iterator[Candidate]:
     """Questions on the sentences of the paragraph blocks[index], at most one a main clause."""
     block, above = blocks[index], blocks[index - 1] if index else None
-    for number, sentence in enumerate(sentences(text, block.start, block.end)):
+    for number, sentence in enumerate(_sentences(block, scope, text)):
         if "\n>" in text[sentence.start:sentence.end]:
             continue  # a quoted sentence over two lines keeps its markers in the source
         dated = _DATED.fullmatch(sentence.text) if number == 0 else None
@@ -41,9 +47,24 @@ def ask_prose(blocks: list[Block], index: int, scope: Scope, text: str) -> Itera
         yield from (_candidate(found, sentence, scope) for found in asked if found)
 
 
+def _sentences(block: Block, scope: Scope, text: str) -> Iterator[Span]:
+    """The sentences of a paragraph; one that begins with a path or in small letters where it states an attribute."""
+    for sentence in sentences(text, block.start, block.end):
+        cuts = [match.end() for match in _SMALL_START.finditer(text, sentence.start, sentence.end)]
+        edges = [sentence.start, *cuts, sentence.end]
+        pieces = [_piece(text, start, end) for start, end in zip(edges, edges[1:], strict=False)]
+        is_record = scope.is_entity and all(attribute_of(piece.text.rstrip("."), scope.subject) for piece in pieces)
+        yield from pieces if is_record else [sentence]
+
+
+def _piece(text: str, start: int, end: int) -> Span:
+    raw = text[start:end].rstrip()
+    return Span(plain(raw), start, start + len(raw))
+
+
 def _of_heading(said: str, heading: str, scope: Scope) -> Asked | None:
     """The first sentence of a section, where "this chip" or a bare "this" is what the heading names."""
-    if re.match(r"\w+ing\b|(?:how|what|why|when|where|can|if)\b", heading, re.I) or heading.endswith("?") or '"' in heading:
+    if re.match(r"\w+ing\b|(?:how|what|why|when|where|can|if)\b", heading, re.I) or re.search(r'\?$|"', heading):
         return None
     found = ask_sentence(_IS_HEADING.sub(f"{_STAND_IN} ", said, count=1), scope)
     return found._replace(core=found.core.replace(_STAND_IN, f'"{heading}"')) if found else None
@@ -76,7 +97,7 @@ def _of_date(said: str, date: str, scope: Scope) -> Asked | None:
         return None
     target = re.fullmatch(r" (?P<how>to|by|with|into) (?P<what>\S+)", done["rest"])
     who = scope.subject_of(done["who"])
-    if target and done["done"] in ("renamed", "replaced", "moved", "changed", "increased", "reduced", "raised", "superseded"):
+    if target and done["done"] in _REPLACED:
         return Asked(f"what {done['aux']} {who} been {done['done']} {target['how']}?", target["what"])
     if " and " in done["rest"] or "been" in done["rest"]:
         return None

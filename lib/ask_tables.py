@@ -9,28 +9,31 @@ from lib.constraints import Candidate
 from lib.scope import Scope
 from lib.wording import is_plural
 
-_PROPERTY = re.compile(r"(?:property|parameter|aspect|attribute|setting|item|field|characteristic|specification|feature|"
-                       r"option|key|name|quantity|spec|)s?(?: name)?", re.I)
-_VALUE = re.compile(r"(?:value|description|detail|setting|specification|data|content|)s?", re.I)
-_NO_NOUN_START = re.compile(r"\W|\d|(?:all|any|each|every|is|are|has|can|supports|uses|requires|how|what|when|if|in|on|for|with|to|"
-                            r"by|of|this|these|no)\b", re.I)
+_PROPERTY = re.compile(r"(?:property|parameter|aspect|attribute|setting|item|field|characteristic|specification|"
+                       r"feature|option|key|name|quantity|spec|)s?(?: name)?", re.I)
+_VALUE = re.compile(r"(?:value|entry|entries|description|detail|setting|specification|data|content|)s?", re.I)
+_NO_NOUN_START = re.compile(r"\W|\d|(?:all|any|each|every|is|are|has|can|supports|uses|requires|how|what|when|if|in|"
+                            r"on|for|with|to|by|of|this|these|no)\b", re.I)
 _NO_NOUN_END = re.compile(r"\b(?:in|on|for|with|to|by|of|from|as|at|and|or)\W*$|[?=]", re.I)
-_ONLY_LINKS = re.compile(r"(?:\s*(?:\[?!\[[^\]]*\]\([^)]*\)(?:\]\([^)]*\))?|\[[^\]]*\]\([^)]*\)|<?https?://\S+>?)[\s,;]*)+")
+_ONLY_LINKS = re.compile(r"(?:\s*(?:\[?!\[[^\]]*\]\([^)]*\)(?:\]\([^)]*\))?|\[[^\]]*\]\([^)]*\)|"
+                         r"<?https?://\S+>?)[\s,;]*)+")
 _NO_VALUE = re.compile(r"(?:[-–—?./*+ ]|n/?a|none|tbd|todo|unknown|see .*)*", re.I)
 
 
 def ask_table(block: Block, scope: Scope, text: str) -> Iterator[Candidate]:
-    """Questions on the cells of `block`; cells without a value, a header or a row label of their own are passed over."""
+    """Questions on the cells of `block`; a cell without a value, a header or a row label of its own is passed over."""
     labels = Counter(row[0].text for row in block.rows if row)
     headers = Counter(cell.text for cell in block.header)
-    is_record = len(block.header) == 2 and _PROPERTY.fullmatch(block.header[0].text) and _VALUE.fullmatch(block.header[1].text)
+    is_record = len(block.header) == 2 and all(
+        kind.fullmatch(cell.text) for kind, cell in zip((_PROPERTY, _VALUE), block.header, strict=True))
     for row in block.rows:
         if len(row) < 2 or not row[0].text or labels[row[0].text] > 1:
             continue
         for header, cell in zip(block.header[1:], row[1:], strict=False):
             if not _has_value(cell, text) or not is_record and (not header.text or headers[header.text] > 1):
                 continue
-            asked = _of_record(row[0].text, scope) if is_record else _of_cell(block.header[0].text, row[0].text, header.text, scope)
+            asked = (_of_record(row[0].text, scope) if is_record
+                     else _of_cell(block.header[0].text, row[0].text, header.text, scope))
             answer = cell.text.replace(":; ", ": ")  # a list inside a cell
             yield Candidate(asked[0], answer, "tabular", row[0].start, row[-1].end, asked[1])
 

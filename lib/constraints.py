@@ -10,16 +10,16 @@ from lib.records import Structure
 MAX_SHORT_WORDS = 14  # natural and tabular answers are a word or a short phrase, rarely a simple sentence
 MAX_QUESTION_WORDS = 45
 
-_POINTER = re.compile(r"\b(?:above|below|aforementioned|preceding|former|latter|here|following|earlier|this|these|those|"
-                      r"previous(?:ly)?)\b", re.I)
+_POINTER = re.compile(r"\b(?:above|below|aforementioned|preceding|former|latter|here|following|earlier|this|these|"
+                      r"those|previous(?:ly)?)\b", re.I)
 _PRONOUN = re.compile(r"\b(?:it|its|itself|they|them|their|theirs|he|she|his|her|we|us|our|you|your|i|my|me)\b", re.I)
-_CONTAINER = re.compile(r"\b(?:in|from|of|per|see|by) (?:the|a|an) (?:[\w-]+ )?(?:table|list|figure|bullet|row|column)s?\b|"
-                        r"\b(?:table|figure|list) \d", re.I)
+_CONTAINER = re.compile(r"\b(?:in|from|of|per|see|by) (?:the|a|an) (?:[\w-]+ )?(?:table|list|figure|bullet|row|"
+                        r"column)s?\b|\b(?:table|figure|list) \d", re.I)
 _REASONING = re.compile(r"\b(?:why|compare|explain|how would|do you think|difference between)\b", re.I)
 _LINK_TARGET = re.compile(r"\]\([^()\s]*(?:\([^()]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)|</?[a-zA-Z][^>]*>")
 _QUOTED = re.compile(r'"[^"]*"|“[^”]*”')
-_FILLER = frozenset("a an the of in on at for to and or is are was were be by with as from what which when where "
-                    "does do did has have had how many".split())
+_FILLER = ("a an the of in on at for to and or is are was were be by with as from what which when where "
+           "does do did has have had how many")
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def _is_unstated(candidate: Candidate, text: str, blocks: list[Block]) -> bool:
 
 
 def _is_given_away(candidate: Candidate, text: str, blocks: list[Block]) -> bool:
-    told = set(words(candidate.question)) | _FILLER
+    told = set(words(candidate.question)) | set(_FILLER.split())
     return all(word in told for word in words(candidate.answer))
 
 

@@ -7,24 +7,27 @@ from lib.scope import Scope
 from lib.verbs import BASE, is_participle
 from lib.wording import is_plural
 
-_AMOUNT = r"(?:the following|following|several|many|some|other|various|a few|a number of|the|these|multiple|numerous|certain)"
+_AMOUNT = (r"(?:the following|following|several|many|some|other|various|a few|a number of|the|these|multiple|numerous|"
+           r"certain)")
 _NUMBER = r"(?:two|three|four|five|six|seven|eight|nine|ten|\d+)"
 _IN_RELEASE = re.compile(r",?\s*\b(?:in|of|for|to|with) this (?:release|version|update)\b", re.I)
-_TAIL = re.compile(r"(?:,?\s+(?:are|is) (?:listed|shown|given|described|as follows)(?: below)?|\s+below|\s+(?:the )?following|"
-                   r"\s+as follows|\s*\((?:in )?alphabetical(?: order)?\))$", re.I)
+_TAIL = re.compile(r"(?:,?\s+(?:are|is) (?:listed|shown|given|described|as follows)(?: below)?|\s+below|"
+                   r"\s+(?:the )?following|\s+as follows|\s*\((?:in )?alphabetical(?: order)?\))$", re.I)
 _PASSIVE = re.compile(rf"(?:{_AMOUNT} )?(?P<what>(?:{_NUMBER} )?[\w ./'\"-]+?) (?P<be>are|were|have been) "
                       r"(?:(?:currently|now|also) )?(?P<done>\w+)(?P<rest>(?: [\w'\"./-]+){0,8})", re.I)
 _SHORT_PASSIVE = re.compile(rf"(?:{_AMOUNT} )?(?P<what>(?:(?:new|additional|more) )?[\w/'\" -]+?s) (?P<done>\w+)", re.I)
-_FOLLOWING = re.compile(rf"(?P<who>[\w .'\"/-]+?) (?:(?:currently|now|also) )?(?P<verb>{'|'.join(BASE)}) (?:the following (?={_NUMBER})|the following |several |these |(?={_NUMBER} ))"
+_FOLLOWING = re.compile(rf"(?P<who>[\w .'\"/-]+?) (?:(?:currently|now|also) )?(?P<verb>{'|'.join(BASE)}) "
+                        rf"(?:the following (?={_NUMBER})|the following |several |these |(?={_NUMBER} ))"
                         r"(?P<what>[\w '\"-]+)", re.I)
-_BARE_VERB = re.compile(rf"(?!{_AMOUNT} )(?P<who>[\w .'\"/-]+?) (?P<verb>accepts|contains|has|includes|needs|offers|provides|"
-                        r"requires|supports|uses)", re.I)
+_BARE_VERB = re.compile(rf"(?!{_AMOUNT} )(?P<who>[\w .'\"/-]+?) (?P<verb>accepts|contains|has|includes|needs|offers|"
+                        rf"provides|requires|supports|uses)", re.I)
 _COPULA = re.compile(rf"(?:{_AMOUNT} )?(?P<what>[\w /'\"-]+?) (?:are|include|includes)", re.I)
 _WHERE = re.compile(r"(?P<where>where|when) (?P<who>[\w .-]+?) (?P<be>is|are) (?P<how>\w+)", re.I)
 _THERE = re.compile(rf"there are (?:currently |also )?(?:{_AMOUNT} )?(?P<what>(?:{_NUMBER} )?[\w '\"-]+)", re.I)
-_VERBAL = re.compile(r"\b(?:is|are|was|were|be|has|have|had|can|could|may|might|must|should|will|would|do|does|did|if|when|that|"
-                     r"which|make|sure|use|run|see|note|example|follow)\b", re.I)
-_LOOSE_START = re.compile(r"(?:this|these|it|they|he|we|you|there|if|to|for|in|on|at|by|as|after|before|when|and|or|but|then)\b", re.I)
+_VERBAL = re.compile(r"\b(?:is|are|was|were|be|has|have|had|can|could|may|might|must|should|will|would|do|does|did|"
+                     r"if|when|that|which|make|sure|use|run|see|note|example|follow)\b", re.I)
+_LOOSE_START = re.compile(r"(?:this|these|it|they|he|we|you|there|if|to|for|in|on|at|by|as|after|before|when|and|or|"
+                          r"but|then)\b", re.I)
 _CHANGE = {"added": "What was added", "changed": "What was changed", "deprecated": "What was deprecated",
            "removed": "What was removed", "fixed": "What was fixed", "new features": "Which features are new",
            "bug fixes": "Which bugs were fixed", "breaking changes": "Which breaking changes were made",
@@ -40,7 +43,8 @@ def asked_by_lead_in(lead: str, scope: Scope) -> tuple[str, str] | None:
     in_release = _IN_RELEASE.search(said) is not None
     if in_release and not scope.is_version:
         return None
-    said = _TAIL.sub("", re.sub(r" (?:described|listed|shown) (?:here|below)\b", "", _IN_RELEASE.sub("", said))).strip(" ,")
+    said = re.sub(r" (?:described|listed|shown) (?:here|below)\b", "", _IN_RELEASE.sub("", said))
+    said = _TAIL.sub("", said).strip(" ,")
     for pattern in (_of_place, _of_passive, _of_verb, _of_noun):
         core = pattern(said, scope)
         if core:
@@ -73,7 +77,8 @@ def _place(label: str, scope: Scope) -> tuple[str, str]:
 
 def _of_place(said: str, scope: Scope) -> tuple[str, str] | None:
     match = _WHERE.fullmatch(said)
-    return scope.within(f"{match['where'].lower()} {match['be']} {scope.subject_of(match['who'])} {match['how']}?") if match else None
+    return scope.within(f"{match['where'].lower()} {match['be']} {scope.subject_of(match['who'])} "
+                        f"{match['how']}?") if match else None
 
 
 def _of_passive(said: str, scope: Scope) -> tuple[str, str] | None:
@@ -96,7 +101,8 @@ def _of_verb(said: str, scope: Scope) -> tuple[str, str] | None:
     match = _FOLLOWING.fullmatch(said)
     if match and _is_subject(match["who"]) and is_plural(match["what"]):
         helper = "do" if match["verb"].lower() == BASE[match["verb"].lower()] else "does"
-        return scope.within(f"which {match['what']} {helper} {scope.subject_of(match['who'])} {BASE[match['verb'].lower()]}?")
+        return scope.within(f"which {match['what']} {helper} {scope.subject_of(match['who'])} "
+                            f"{BASE[match['verb'].lower()]}?")
     match = _BARE_VERB.fullmatch(said)
     if match and _is_subject(match["who"]) and match["verb"].lower() != BASE[match["verb"].lower()]:
         return scope.within(f"what does {scope.subject_of(match['who'])} {BASE[match['verb'].lower()]}?")

@@ -5,38 +5,48 @@ import re
 from lib.scope import Scope
 from lib.verbs import BASE
 
-ADVERB = (r"(?:now also|now|also|currently|typically|usually|generally|always|commonly|often|normally|mostly|primarily|mainly|"
-          r"last|first|automatically)")
+ADVERB = (r"(?:now also|now|also|currently|typically|usually|generally|always|commonly|often|normally|mostly|"
+          r"primarily|mainly|last|first|automatically)")
 AMOUNT = (r"(?:(?:up to|exactly|at least|at most|no more than|only) )?"
           r"(?:\d[\d,.]*[KkM]?|two|three|four|five|six|seven|eight|nine|ten|twelve)")
 FIXED = re.compile(r"[~<>=±+-]{0,2}\s?\d|[`\"“<\[/{$~]|[A-Z][\w.-]*|\w+_\w+")  # a number, a name, a quoted value
 
 # Words that lean on another sentence: a subject that begins so does not stand alone.
 _LOOSE_START = re.compile(
-    r"(?:this|these|those|that|it|its|they|their|there|here|what|which|who|one|you|your|we|our|i|he|she|his|some|most|many|"
-    r"such|each|all|any|another|other|both|either|if|when|while|although|though|however|for|in|on|at|by|to|as|with|after|"
-    r"before|during|until|unless|once|since|see|please|thus|therefore|hence|then|otherwise|instead|also|e\.g|similarly|no|not|"
+    r"(?:this|these|those|that|it|its|they|their|there|here|what|which|who|one|you|your|we|our|i|he|she|his|some|"
+    r"most|many|"
+    r"such|each|all|any|another|other|both|either|if|when|while|although|though|however|for|in|on|at|by|to|as|with|"
+    r"after|before|during|until|unless|once|since|see|please|thus|therefore|hence|then|otherwise|instead|also|e\.g|"
+    r"similarly|no|not|"
     r"now|only|older|newer|additional|further|likewise|consequently|unfortunately|finally|first|second|third|next|last|"
-    r"remaining|previously|and|or|but|so|rather|even|everything|anything|something|nothing|note|more|less|be|make|do|like|"
+    r"remaining|previously|and|or|but|so|rather|even|everything|anything|something|nothing|note|more|less|be|make|"
+    r"do|like|"
     r"support (?:for|of)|the (?:other|first|second|third|next|last|new|old|remaining|result|goal|idea|reason))\b", re.I)
-# Words of a clause: a phrase that holds one is more than a noun phrase.
+# Words of a clause: a phrase that holds one is more than a noun phrase. In small letters only: CAN is a bus.
 _CLAUSE = re.compile(
-    r"\b(?:which|that|who|whom|whose|if|when|because|where|while|is|are|was|were|be|been|being|has|have|had|can|could|will|"
-    r"would|may|might|must|should|shall|do|does|did|not|never|then|also|only|than|it|they|this|these|you|we|and/or|but|so|as|"
-    r"following|above|below|latter|former|same|previous|here|longer)\b|[,;:()]|\s-\s|n't\b")  # in small letters: CAN is a bus
-_LOOSE_END = re.compile(r"\b(?:to|of|in|on|at|by|for|with|from|and|or|the|a|an|its|also|not|only|please|who|to \w+)$", re.I)
+    r"\b(?:which|that|who|whom|whose|if|when|because|where|while|is|are|was|were|be|been|being|has|have|had|can|"
+    r"could|will|"
+    r"would|may|might|must|should|shall|do|does|did|not|never|then|also|only|than|it|they|this|these|you|we|and/or|"
+    r"but|so|as|following|above|below|latter|former|same|previous|here|longer)\b|[,;:()]|\s-\s|n't\b")
+_LOOSE_END = re.compile(r"\b(?:to|of|in|on|at|by|for|with|from|and|or|the|a|an|its|also|not|only|please|who|"
+                        r"to \w+)$", re.I)
 _NAME = re.compile(r"[A-Z]{2,}|\d|_|[a-z][A-Z]|[<>\[\]{}/\"“`-]|(?<=\s)[A-Z][a-z]+")
-_NARROW = re.compile(r"\b(?:default|maximum|minimum|max|min|primary|main|of|for|between)\b|(?:^|\s)(?:[\w'-]+\s){3}[\w'-]+$", re.I)
-_ELSEWHERE = re.compile(r"\b(?:documents?|documentation|website|guides?|pages?|sections?|links?|repository|chapter|users?|people|"
-                        r"developers?|tests?|examples?|references?|tutorials?)\b", re.I)
+_NARROW = re.compile(r"\b(?:default|maximum|minimum|max|min|primary|main|of|for|between)\b|(?:^|"
+                     r"\s)(?:[\w'-]+\s){3}[\w'-]+$", re.I)
+_ELSEWHERE = re.compile(r"\b(?:documents?|documentation|website|guides?|pages?|sections?|links?|repository|chapter|"
+                        r"users?|people|developers?|tests?|examples?|references?|tutorials?)\b", re.I)
 _CUT = re.compile(r"\s*(?:;|\s[-–—]\s|,? (?:which|but|although|though|while|whereas|so that|so|because|since)\b|"
                   r", (?:and|or) (?:\w+ ){0,4}(?:is|are|was|were|has|have|can|will|must|should|may|does|do)\b|"
-                  r" and (?:then |thus |as such )?(?:set|make|makes|is|are|was|were|has|renamed|indicates|will|can)\b|\s\().*", re.S)
-_BAD_VALUE = re.compile(r"(?:that|to|not|no|some|it|they|them|this|these|those|such|if|when|where|how|why|what|one of|different|similar|"
-                        r"more|less|important|possible|necessary|required|able|up to you|(?:the |an? )(?:near|same|following|case|reason|"
-                        r"good|great|common|few|number|lot|result|problem))\b", re.I)
-_LOOSE_VALUE = re.compile(r"\b(?:and/or|if|when|unless|it|they|them|their|its|you|your|we|our|this|these|those|above|below|following|"
-                          r"previous|former|latter|otherwise|however|e\.g|i\.e|eg|etc|not|here|document|documentation|section|page|website|guides?)\b", re.I)
+                  r" and (?:then |thus |as such )?(?:set|make|makes|is|are|was|were|has|renamed|indicates|will|"
+                  r"can)\b|\s\().*", re.S)
+_BAD_VALUE = re.compile(r"(?:that|to|not|no|some|it|they|them|this|these|those|such|if|when|where|how|why|what|"
+                        r"one of|different|similar|"
+                        r"more|less|important|possible|necessary|required|able|up to you|(?:the |an? )(?:near|same|"
+                        r"following|case|reason|good|great|common|few|number|lot|result|problem))\b", re.I)
+_LOOSE_VALUE = re.compile(r"\b(?:and/or|if|when|unless|it|they|them|their|its|you|your|we|our|this|these|those|"
+                          r"above|below|following|"
+                          r"previous|former|latter|otherwise|however|e\.g|i\.e|eg|(?<!/)etc|not|here|document|"
+                          r"documentation|section|page|website|guides?)\b", re.I)
 
 
 def subject_in(phrase: str, scope: Scope) -> str:

@@ -14,14 +14,18 @@ _KIND = ("about architecture background basics benchmark benchmarks bootloaders 
          "example examples faq feature features general getting guide help history index info information installation "
          "installing intro introduction license log manual misc miscellaneous news note notes other overview page "
          "quick readme reference release releases scope section specification specifications start started summary "
-         "technical to troubleshooting tutorial usage user version welcome").split()
-_KIND_SUFFIX = re.compile(r"(?:\s*[-–:|]?\s*(?:(?:user|reference|installation|technical|product|quick|release|service) )?"
+         "technical to troubleshooting tutorial usage user version welcome")
+_KINDS = frozenset(_KIND.split())
+_KIND_SUFFIX = re.compile(r"(?:\s*[-–:|]?\s*(?:(?:user|reference|installation|technical|product|quick|release|"
+                          r"service) )?"
                           r"(?:manual|guide|notes?|changelog|readme|documentation|datasheet|data sheet|handbook|"
                           r"reference|overview|specifications?))+$", re.I)
 _GENERIC_SECTION = re.compile(r"(?:basic |general |more |further )?(?:summary|overview|introduction|details|info|"
-                              r"information|notes?|examples?|general|description|other|misc|scope|changes|contents|about)",
+                              r"information|notes?|examples?|general|description|other|misc|scope|changes|contents|"
+                              r"about)",
                               re.I)
-_VERSION = re.compile(r"(?:version |release )?\[?(?P<name>(?:[A-Za-z][\w.+-]*[ -]){0,4}?)(?P<number>v?\d+(?:\.\d+)+[\w.+-]*)\]?"
+_VERSION = re.compile(r"(?:version |"
+                      r"release )?\[?(?P<name>(?:[A-Za-z][\w.+-]*[ -]){0,4}?)(?P<number>v?\d+(?:\.\d+)+[\w.+-]*)\]?"
                       r"(?:\s*[-–—(:,].*)?", re.I)
 _NAMED = re.compile(r"(?<=[a-z,] )[A-Z][A-Za-z]+")
 _URL = re.compile(r"\]\([^)]*\)|<?https?://\S+|`[^`\n]*`|^\s*(?:```|~~~).*?^\s*(?:```|~~~)", re.M | re.S)
@@ -85,13 +89,13 @@ def scopes(document: Document, blocks: list[Block]) -> list[Scope]:
     counts = Counter(heading.text for heading in headings)
     found = [_scope(document, product, block.headings, is_titled, counts) for block in blocks]
     small = frozenset(word.capitalize() for word in re.findall(r"(?<![\w./-])[a-z]+\b(?![/.]\w)", document.text))
-    said = " ".join(block.text for block in blocks if block.kind in ("prose", "list"))
+    said = "\n".join(block.text for block in blocks if block.kind in ("prose", "list"))
     names = frozenset(_NAMED.findall(said)) - small
     return [replace(scope, names=names, words=small - {product}) for scope in found]
 
 
 def version_name(heading: str, product: str) -> str:
-    """The release that a heading names, with its product: "v3.5.1 (2024-01-01)" -> "etcd v3.5.1"; "" where it is none."""
+    """The release that a heading names, with its product: "v3.5.1 (2024-01-01)" -> "etcd v3.5.1"; "" if none."""
     found = _VERSION.fullmatch(heading.strip())
     if not found:
         return ""
@@ -133,11 +137,11 @@ def _title_name(title: str) -> str:
 def _is_thing(name: str, product: str) -> bool:
     """Whether a title names a product: all its words are names, and no other product is the document's own."""
     parts = name.split()
-    if not parts or len(parts) > 6 or all(part.lower().strip(",.") in _KIND for part in parts):
+    if not parts or len(parts) > 6 or all(part.lower().strip(",.") in _KINDS for part in parts):
         return False
     if name.lower() == product.lower():
         return True
-    if any(part.lower() in _KIND for part in parts) or not all(part[0].isupper() or part[0].isdigit() for part in parts):
+    if not all((part[0].isupper() or part[0].isdigit()) and part.lower() not in _KINDS for part in parts):
         return False
     return not product or product.lower() in name.lower() or any(re.search(r"\d", part) for part in parts)
 
@@ -155,7 +159,7 @@ def _product(document: Document) -> str:
     parts = [part for part in re.split(r"[-_. ]+", document.document_id.rsplit("/", 1)[-1]) if part]
     text = _URL.sub(" ", document.text)
     for length in range(min(len(parts), 4), 0, -1):
-        if all(part.lower() in _KIND or part.isdigit() for part in parts[:length]):
+        if all(part.lower() in _KINDS or part.isdigit() for part in parts[:length]):
             continue
         found = re.findall(r"(?<![\w/.-])" + "[-_ ]?".join(map(re.escape, parts[:length])) + r"(?![\w/-])", text, re.I)
         forms = Counter(found)

@@ -18,12 +18,16 @@ class Asked(NamedTuple):
 
 
 _TO = frozenset(("set", "renamed", "changed", "moved", "limited", "connected", "updated", "mapped", "ported", "reduced",
-                 "increased", "restricted", "assigned", "tied", "bound", "attached", "wired", "routed", "soldered", "sent", "written"))
-_BROAD = frozenset(("have", "use", "offer", "provide", "include", "contain", "implement", "feature", "allow", "support", "take",
-                    "need", "define", "show"))  # true of a whole product in many ways
-_RELATION = (r"(?:equal to|equivalent to|compatible with|available (?:in|on|from|as|for|via)|responsible for|capable of|"
-             r"suitable for|limited to|part of|similar to|identical to|independent of|shorthand for|short for|relative to)")
-_DURATION = r"(?:(?:around|about|approximately|up to|at least|roughly|less than) )?\d[\d.,-]*\s?(?:[mnuµ]?s|seconds?|minutes?|hours?|days?|weeks?)"
+                 "increased", "restricted", "assigned", "tied", "bound", "attached", "wired", "routed", "soldered",
+                 "sent", "written"))
+_BROAD = frozenset(("have", "use", "offer", "provide", "include", "contain", "implement", "feature", "allow", "support",
+                    "take", "need", "define", "show"))  # true of a whole product in many ways
+_RELATION = (r"(?:equal to|equivalent to|compatible with|available (?:in|on|from|as|for|via)|responsible for|"
+             r"capable of|"
+             r"suitable for|limited to|part of|similar to|identical to|independent of|shorthand for|short for|"
+             r"relative to)")
+_DURATION = (r"(?:(?:around|about|approximately|up to|at least|roughly|less than) )?\d[\d.,-]*\s?"
+             r"(?:[mnuµ]?s|seconds?|minutes?|hours?|days?|weeks?)")
 
 
 def attribute_of(said: str, entity: str) -> Asked | None:
@@ -44,7 +48,8 @@ def attribute_of(said: str, entity: str) -> Asked | None:
 
 def _with_tail(said: str, scope: Scope) -> Asked | None:
     """"By default, …", "On Linux, …": the clause is asked about, its condition kept at the question's end."""
-    match = re.fullmatch(r"(?P<tail>By default|(?:In|On|For|With|At|Since|As of|Under) [^,;:()]+), (?P<clause>.+)", said, re.S)
+    match = re.fullmatch(r"(?P<tail>By default|(?:In|On|For|With|At|Since|As of|"
+                         r"Under) [^,;:()]+), (?P<clause>.+)", said, re.S)
     if not match:
         return None
     tail = match["tail"]
@@ -112,8 +117,8 @@ def _how(said: str, scope: Scope) -> Asked | None:
 
 def _purpose(said: str, scope: Scope) -> Asked | None:
     """"X is used to do Y", "X can be used to do Y": asked for the purpose."""
-    found = matched(r"(?P<s>.+?) (?P<aux>is|are|can be|may be) (?:also )?(?P<done>used|intended|designed|required|needed) to "
-                    r"(?P<v>.+)", said, scope)
+    found = matched(r"(?P<s>.+?) (?P<aux>is|are|can be|may be) (?:also )?(?P<done>used|intended|designed|required|"
+                    r"needed) to (?P<v>.+)", said, scope)
     if not found:
         return None
     first, _, be = found[0]["aux"].partition(" ")
@@ -128,8 +133,10 @@ def _occasion(said: str, scope: Scope) -> Asked | None:
 
 def _passive(said: str, scope: Scope) -> Asked | None:
     """"X is stored in Y", "X has been renamed to Y"; a version is asked for as such."""
-    found = matched(rf"(?P<s>.+?) (?P<aux>is|are|was|were|has been|have been|must be|should be|will be|can be) (?:{ADVERB} )?(?P<done>\w+) "
-                    r"(?P<prep>to|by|with|in|on top of|on|from|as|for|via|through|at|into|under) (?P<v>.+)", said, scope)
+    found = matched(rf"(?P<s>.+?) (?P<aux>is|are|was|were|has been|have been|must be|should be|will be|"
+                    rf"can be) (?:{ADVERB} )?(?P<done>\w+) "
+                    r"(?P<prep>to|by|with|in|on top of|on|from|as|for|via|through|at|into|"
+                    r"under) (?P<v>.+)", said, scope)
     if not found or not is_participle(found[0]["done"]) or re.match(r"\w+ing\b", found[2]):
         return None
     match, subject, value = found
@@ -146,9 +153,10 @@ def _passive(said: str, scope: Scope) -> Asked | None:
 
 
 def _verb(said: str, scope: Scope) -> Asked | None:
-    """"X supports Y", "X means that Y": asked with "does" and the verb's base form; a number of things is asked for as a number."""
+    """"X supports Y", "X means that Y": asked with "does" and the verb's base form, or for the number."""
     said = re.sub(r"\b(indicates?|means?|ensures?|shows?) that ", r"\1 ", said, count=1)
-    found = matched(rf"(?P<s>.+?) (?:(?P<modal>can|will|must|should|may) )?(?:{ADVERB} |only (?=\w+ \d))?(?P<verb>{'|'.join(BASE)}) "
+    found = matched(rf"(?P<s>.+?) (?:(?P<modal>can|will|must|should|may) )?(?:{ADVERB} |"
+                    rf"only (?=\w+ \d))?(?P<verb>{'|'.join(BASE)}) "
                     r"(?P<prep>(?:on|of|to|in|at|with|for|from|as) )?(?P<v>.+)", said, scope)
     if not found or re.match(r"(?:only|also|both|either|been)\b|\w+(?:ing|ly)\b", found[2]):
         return None
@@ -159,10 +167,11 @@ def _verb(said: str, scope: Scope) -> Asked | None:
         return None
     if base in NOUN_LIKE and not match["modal"] and not re.match(r"(?:The|An?) |\S+$", match["s"]):
         return None
-    number = re.fullmatch(rf"(?P<n>{AMOUNT}) (?P<what>[a-zA-Z][\w '-]*s)(?P<rest> (?:for|in|on|of|per|with|to) .+)?", value)
+    number = re.fullmatch(rf"(?P<n>{AMOUNT}) (?P<what>[a-zA-Z][\w '-]*s)(?P<rest> (?:for|in|on|of|per|with|"
+                          rf"to) .+)?", value)
     is_count = number and not prep and is_plural(number["what"])
-    if base == "have" and is_participle(value.split(" ")[0]):
-        return None
+    if base == "have" and not is_count or base == "need" and prep == "to":
+        return None  # what a thing has is many things, and "has to" is no possession
     if base in _BROAD and not is_count and subject in (scope.product, scope.subject, f"the {scope.product}"):
         return None
     helper = match["modal"] or ("do" if is_base else "does")

@@ -2,14 +2,25 @@
 
 import re
 
-_PLAIN = ("accept allow apply assign avoid balance build carry check cause collect combine connect contain control convert cover "
-          "create define depend describe detect determine disable display enable enforce ensure execute expect export expose "
-          "decrease degrade eliminate enhance increase influence maximize minimize queue drop raise yield consist simulate "
-          "feature focus generate handle hold implement improve include indicate inherit keep limit list listen lock log mean ignore "
-          "maintain manage mark measure monitor mount need offer operate output perform permit power prevent process produce "
-          "protect provide query read receive record reduce refer remove replace report represent require reset "
-          "respond restart resume return run sample scale select send serve set ship show signal simplify specify stand start "
-          "stop store supply support switch take track transmit trigger update use verify wait weigh work write").split()
+_VERBS = """
+accept allow apply assign avoid balance build carry cause check collect combine connect consist contain control convert
+cover create decrease define degrade depend describe detect determine disable display drop eliminate enable enforce
+enhance ensure execute expect export expose feature focus generate handle hold ignore implement improve include increase
+indicate influence inherit keep limit list listen lock log maintain manage mark maximize mean measure minimize monitor
+mount need offer operate output perform permit power prevent process produce protect provide query queue raise read
+receive record reduce refer remove replace report represent require reset respond restart resume return run sample scale
+select send serve set ship show signal simplify simulate specify stand start stop store supply support switch take track
+transmit trigger update use verify wait weigh work write yield have"""
+_NOUN_LIKE = """
+build cause control cover display drop export feature hold increase limit list lock log mark measure mount need output
+permit power process produce query raise record report run sample scale set ship show signal stand start stop store
+supply support switch take track trigger update use work yield"""
+_IRREGULAR = """
+bought bound broken brought built chosen done drawn driven fed found given held hidden kept known led left lost made
+meant met put read run seen sent set shown shut sold split taken told wired written"""
+_NOT_DONE = """
+advised allowed based bed believed designed embed exceed feed hundred indeed intended interested need proceed
+recommended red related seed speed supposed thought unused"""
 
 
 def third_person(verb: str) -> str:
@@ -21,22 +32,14 @@ def third_person(verb: str) -> str:
     return verb + ("es" if re.search(r"(?:s|x|z|ch|sh)$", verb) else "s")
 
 
-BASE: dict[str, str] = {form: verb for verb in (*_PLAIN, "have") for form in (third_person(verb), verb)}  # form -> base
-
-NEEDS_PREPOSITION = frozenset(("work", "listen", "depend", "refer", "stand", "focus", "operate", "respond", "wait", "connect",
-                               "run", "consist"))
-# Verbs whose "-s" is as often a plural noun: "displays attached to X".
-NOUN_LIKE = frozenset(("build cause control cover display drop export feature hold increase limit list lock log mark measure "
-                       "mount need output permit power process produce query raise record report run sample scale set ship show "
-                       "signal stand start stop store supply support switch take track trigger update use work yield").split())
-
-_IRREGULAR = frozenset("built bound broken brought bought chosen done drawn driven fed found given held hidden kept known led left "
-                       "lost made meant met put read run seen sent set shown shut sold split taken told written wired".split())
-_NOT_DONE = frozenset("need speed feed seed embed red bed exceed proceed indeed hundred unused based related "
-                      "interested supposed allowed advised recommended designed intended thought believed".split())
+BASE: dict[str, str] = {form: verb for verb in _VERBS.split() for form in (third_person(verb), verb)}  # form -> base
+NEEDS_PREPOSITION = frozenset(("connect", "consist", "depend", "focus", "listen", "operate", "refer", "respond", "run",
+                               "stand", "wait", "work"))
+NOUN_LIKE = frozenset(_NOUN_LIKE.split())  # verbs whose "-s" is as often a plural noun: "displays attached to X"
+_DONE, _NEVER_DONE = frozenset(_IRREGULAR.split()), frozenset(_NOT_DONE.split())
 
 
 def is_participle(word: str) -> bool:
     """Whether `word` looks like a past participle of an action."""
     word = word.lower()
-    return word in _IRREGULAR or (word.endswith("ed") and len(word) > 4 and word not in _NOT_DONE)
+    return word in _DONE or (word.endswith("ed") and len(word) > 4 and word not in _NEVER_DONE)
