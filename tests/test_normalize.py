@@ -242,7 +242,7 @@ def test_every_plain_sentence_of_the_real_documents_is_written_once(rewritten):
         for block in parse(document.text):
             for sentence in sentences(document.text, block.start, block.end) if block.kind == "prose" else ():
                 said = " ".join(words(document.text[sentence.start:sentence.end]))
-                if len(said) > 60 and not re.search(r"[<>\[\]*_]", document.text[sentence.start:sentence.end]):
+                if len(said) > 60 and not re.search(r"[<>\[\]*_]|:$", document.text[sentence.start:sentence.end]):
                     checked += 1
                     assert written.count(said) == source.count(said), said
     assert checked > 300
