@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from itertools import takewhile
 
 from lib.values import Token, asked_unit, folded, in_unit, solid, tokens
 
@@ -206,21 +207,21 @@ def _is_entity(item: list[Token], entity: list[Token], asked: frozenset[str]) ->
 
 
 def _extents(answer: str, unit: str) -> list[list[Token]]:
-    """Where a list may end: with the answer, with its first paragraph, or with that paragraph's first sentence.
+    """Where a list may end, longest first: with the answer, its first paragraph, or that paragraph's first sentence.
 
-    Only the end of a paragraph, a line that opens a new topic and the end of a sentence make what follows surplus.
+    Only the end of a paragraph, a line that opens a new topic, a long line that ends like a sentence, and the end of
+    a sentence make what follows surplus.
     """
-    lines = [_MARKER.sub("", line) for line in folded(answer).splitlines()]
-    paragraph: list[str] = []
-    for line in lines:
-        opens = paragraph and (_NEW_TOPIC.match(line) or (len(line.split()) > _LONGEST_ENTITY and line.endswith(".")))
-        if opens or (not line.strip() and paragraph and not paragraph[-1].rstrip().endswith(":")):
-            break
-        paragraph += [line] if line.strip() else []
-    if len(paragraph) > 1 and paragraph[0].rstrip().endswith(":"):  # "Supported platforms:" above its items
-        lines, paragraph = lines[lines.index(paragraph[0]) + 1:], paragraph[1:]
-    whole = _read("\n".join(line for line in lines if line.strip()), unit)
-    first = _read("\n".join(paragraph), unit)
+    lines = [_MARKER.sub("", line).strip() for line in folded(answer).strip().splitlines()]
+    if sum(map(bool, lines)) > 1 and lines[0].endswith(":"):  # "Supported platforms:" above its items
+        lines = lines[1:] if lines[1] else lines[2:]
+    paragraph = lines[:1] + list(takewhile(lambda line: line and not _NEW_TOPIC.match(line), lines[1:]))
+    items = paragraph[:1] + list(takewhile(lambda line: not _is_sentence(line), paragraph[1:]))
+    first = _read("\n".join(items), unit)
     cut = next((index for index, token in enumerate(first[:-1])
                 if token.kind == "end" and token.text != "\n" and first[index + 1].text != "\n"), len(first))
-    return [whole, first, first[:cut]]
+    return [_read("\n".join(lines), unit), _read("\n".join(paragraph), unit), first, first[:cut]]
+
+
+def _is_sentence(line: str) -> bool:
+    return len(line.split()) > _LONGEST_ENTITY and line.endswith(".")

@@ -7,8 +7,8 @@ from lib.units import unit_of
 from lib.values import Token, solid, tokens
 
 _RANGE = re.compile(r"[-+±]?\d+(?:[.,]\d+)*-[-+]?\d+(?:[.,]\d+)*")
-_COMPARATORS = frozenset({"about", "approximately", "approx", "up", "to", "at", "least", "most", "over", "under",
-                          "below", "above", "max", "min", "maximum", "minimum"})
+_COMPARATORS = frozenset({"about", "around", "approximately", "approx", "up", "to", "at", "least", "most", "over",
+                          "under", "below", "above", "max", "min", "maximum", "minimum"})
 
 
 def is_numeric(query: Query) -> bool:

@@ -11,10 +11,10 @@ _UNITS: dict[str, list[tuple[str, str]]] = {
              ("1/1000000", "us μs microsecond microseconds"), ("60", "min mins minute minutes"),
              ("3600", "h hr hrs hour hours"), ("86400", "d day days"), ("604800", "week weeks")],
     "month": [("1", "month months"), ("12", "y yr yrs year years")],
-    "memory": [("1", "B byte bytes"), ("1024", "KB kB KiB kilobyte kilobytes"),
-               ("1048576", "MB MiB megabyte megabytes"), ("1073741824", "GB GiB gigabyte gigabytes"),
-               ("1099511627776", "TB TiB terabyte terabytes")],
-    "bits": [("1", "bit bits"), ("1000", "kb kbit Kbit"), ("1000000", "Mb Mbit"), ("1000000000", "Gb Gbit")],
+    "memory": [("1", "B byte bytes"), ("1024", "KB kB kb KiB kilobyte kilobytes"),
+               ("1048576", "MB mb MiB megabyte megabytes"), ("1073741824", "GB gb GiB gigabyte gigabytes"),
+               ("1099511627776", "TB tb TiB terabyte terabytes")],
+    "bits": [("1", "bit bits"), ("1000", "kbit Kbit"), ("1000000", "Mb Mbit"), ("1000000000", "Gb Gbit")],
     "memory rate": [("1", "B/s"), ("1024", "KB/s kB/s"), ("1048576", "MB/s"), ("1073741824", "GB/s")],
     "bit rate": [("1", "bit/s bps"), ("1000", "kbit/s kbps"), ("1000000", "Mbit/s Mbps Mb/s"),
                  ("1000000000", "Gbit/s Gbps Gb/s")],
@@ -39,6 +39,7 @@ _UNITS: dict[str, list[tuple[str, str]]] = {
     "celsius": [("1", "°C C degC")],
     "fahrenheit": [("1", "°F degF")],
     "angle": [("1", "° degree degrees deg")],
+    "K": [("1", "K k")],  # kelvin or thousands: as written
     "share": [("1", "% percent")],
     "USD": [("1", "$ USD")], "EUR": [("1", "€ EUR")], "GBP": [("1", "£ GBP")], "JPY": [("1", "¥ JPY")],
     "": [("1000", "thousand"), ("1000000", "million"), ("1000000000", "billion")],  # "5 million" is 5,000,000

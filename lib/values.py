@@ -161,5 +161,6 @@ def _is_article(found: list[Token], index: int) -> bool:
     if token.kind != "word" or not after or not after[0].is_solid:
         return False
     if token.text in ("A", "An"):
-        return index == 0 and after[0].kind == "word" and after[0].text.islower()
+        before = found[index - 1] if index else None
+        return after[0].kind == "word" and (before is None or not before.is_solid or before.text.islower())
     return token.text in ("a", "an") or token.value == "the"

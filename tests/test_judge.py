@@ -8,8 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lib.annotate import annotate
+from lib.documents import read_folder
 from lib.judge import defused, judge, verdict_in
-from lib.records import Answer, Query
+from lib.laboratory import make_products
+from lib.laboratory_documents import make_records
+from lib.paths import REPOSITORY
+from lib.records import Answer, Document, Query
 
 PORT = "What is the default port of Corvane P-417?"
 PLATFORMS = "Which platforms does Corvane P-417 support?"
@@ -147,6 +152,40 @@ def test_missing_row_is_unscored_and_empty_answer_is_incorrect_in_the_order_of_t
     assert [(row.query_id, row.verdict) for row in rows] == [("a", "correct"), ("b", "unscored"), ("c", "incorrect")]
     assert "04_infer" in rows[1].reason and rows[2].reason == "empty answer"
     assert {(row.arm, row.judge) for row in rows} == {("dapt", "rules")}
+
+
+def judged(queries: list[Query], text_of) -> list[tuple[str, str]]:
+    """Question and reason of every query whose answer text_of(query) is not correct."""
+    rows = judge(queries, [answer(text_of(query), query.query_id) for query in queries])
+    return [(query.question, row.reason) for query, row in zip(queries, rows, strict=True) if row.verdict != "correct"]
+
+
+def assert_references_are_told_apart(documents: list[Document], n_least: int) -> list[Query]:
+    """Every reference is correct in several layouts, and the reference of the next query of its kind is not."""
+    queries = annotate(documents)[0]
+    assert len(queries) >= n_least
+    assert judged(queries, lambda query: query.answer) == []
+    assert judged(queries, lambda query: query.answer.lower() + ".\n\nQuestion: What else?") == []
+    assert judged(queries, lambda query: "\n".join("- " + line for line in query.answer.splitlines()[::-1])) == []
+    of_kind = {kind: [query for query in queries if query.structure == kind] for kind in ("natural", "entity-list")}
+    for rows in of_kind.values():
+        swapped = {one.query_id: other.answer for one, other in zip(rows, rows[1:] + rows[:1], strict=True)}
+        different = [query for query in rows if swapped[query.query_id].lower() != query.answer.lower()]
+        assert len(judged(different, lambda query, swapped=swapped: swapped[query.query_id])) == len(different) > 0
+    return queries
+
+
+def test_laboratory_facts_are_correct_as_they_stand_and_no_other_fact_is():
+    documents, _ = make_records(make_products(24, seed=3), seed=3, public=False)
+    queries = assert_references_are_told_apart(documents, 200)
+    assert judged(queries, lambda query: query.source_reference) == []  # the sentence, bullets or row itself
+
+
+def test_real_references_are_told_apart():
+    folder = REPOSITORY.parent / "shared" / "documents"
+    if not folder.exists():
+        pytest.skip("the shared real documents are not beside this repository")
+    assert_references_are_told_apart(read_folder(folder).documents, 80)
 
 
 @pytest.mark.parametrize("answers", [
