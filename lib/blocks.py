@@ -14,9 +14,11 @@ STRUCTURE_OF: dict[str, Structure] = {"prose": "natural", "list": "entity-list",
 
 _NEWLINE = re.compile(r"\r\n?|\n")
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n.*?^---[ \t]*(?:\r?\n|\Z)", re.S | re.M)
+_PREFIX = re.compile(r"(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])\s+))*")  # quote marks and list markers before a block's text
 _SPLIT_PIPE = re.compile(r"(?<!\\)\|")
 _BREAK_TAG = re.compile(r"</?(?:br|li|p|tr|div)\b[^>]*>", re.I)
 _ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|approx|resp|incl|max|min|No|Fig|Eq|Sec|Dr|Mr|Ms|Inc|Ltd|Co|cf|al)\.|\b[A-Z]\.)$")
+                           r"(?<!\d )\b[A-Z]\.)$")  # "J. Smith" goes on, "draws 4 W." ends
 _BOUNDARY = re.compile(r"""[.!?:]["')\]*_`]*(\s+)(?=["'(\[`*_]*[A-Z0-9])""")
 
 
@@ -66,7 +68,7 @@ def structure_at(blocks: list[Block], start: int, end: int) -> str:
 
 
 def sentences(source: str, start: int, end: int) -> list[Span]:
-    """The sentences of source[start:end], line breaks and markup folded in `text`; every character but blanks is in one.
+    """The sentences of source[start:end], breaks and markup folded in `text`; every character but blanks is in one.
 
     A colon ends a sentence only before a new line that starts one: notices and lead-ins are not glued to it.
     """
@@ -83,7 +85,7 @@ def sentences(source: str, start: int, end: int) -> list[Span]:
 
 
 def plain(markdown: str) -> str:
-    """What a reader sees of inline Markdown: link texts, code without backticks, no emphasis, `<br>` and `<li>` as '; '."""
+    """What a reader sees of inline Markdown: link texts, code without backticks, no emphasis, `<br>`, `<li>` as '; '."""
     inline = MarkdownIt("commonmark").parseInline(" ".join(markdown.split()))
     return _visible(inline[0]) if inline else ""
 
@@ -143,7 +145,8 @@ def _walk(tokens: list[Token], source: str, lines: list[int]) -> Iterator[Block]
             close = _closing(tokens, index)
             start, end = span(token)
             yield Block(source[start:end], start, end, "list", items=tuple(_items(tokens[index:close], source, span)))
-            yield from (block for block in _walk(tokens[index + 1:close], source, lines) if block.kind in ("table", "code"))
+            inner = _walk(tokens[index + 1:close], source, lines)
+            yield from (block for block in inner if block.kind in ("table", "code"))
         elif token.type == "table_open":
             close = _closing(tokens, index)
             rows = list(_rows(tokens[index:close], source, lines))
@@ -178,8 +181,8 @@ def _items(tokens: list[Token], source: str, span) -> Iterator[Item]:
             if not paragraphs:
                 continue
             start, end = span(paragraphs[0])[0], span(paragraphs[-1])[1]
-            marker = re.match(r"(?:(?:[-*+]|\d{1,9}[.)])\s+)+", source[start:end])
-            start += marker.end() if marker else 0
+            marker = _PREFIX.match(source, start, end)
+            start = marker.end() if marker else start
             yield Item(" ".join(map(_visible, paragraphs)), start, end, len(ordered) - 1, ordered[-1])
 
 
@@ -189,15 +192,15 @@ def _rows(tokens: list[Token], source: str, lines: list[int]) -> Iterator[tuple[
         if token.type != "tr_open":
             continue
         cells = [inner for inner in tokens[index:_closing(tokens, index)] if inner.type == "inline"]
-        begin = lines[token.map[0]]
+        begin = _PREFIX.match(source, lines[token.map[0]]).end()
         stop = lines[token.map[0] + 1] if token.map[0] + 1 < len(lines) else len(source)
         line = source[begin:stop].rstrip("\r\n")
         bounds = [-1, *(pipe.start() for pipe in _SPLIT_PIPE.finditer(line)), len(line)]
-        pieces = [(left + 1, right) for left, right in zip(bounds, bounds[1:])]
+        pieces = [(left + 1, right) for left, right in zip(bounds, bounds[1:], strict=False)]
         if not line[:bounds[1]].strip() and len(bounds) > 2:
             pieces = pieces[1:]
         row = []
-        for cell, (left, right) in zip(cells, pieces):
+        for cell, (left, right) in zip(cells, pieces, strict=False):
             raw = line[left:right]
             first = begin + left + len(raw) - len(raw.lstrip())
             row.append(Span(_visible(cell), first, max(first, begin + right - (len(raw) - len(raw.rstrip())))))
