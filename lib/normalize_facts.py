@@ -20,10 +20,10 @@ _SHORT = 8  # words of a name at most
 
 
 def is_label(text: str) -> bool:
-    """Whether `text`, a list's lead-in or a key, is a noun phrase that can be said to be something."""
+    """Whether `text`, a list's lead-in or a key with its capital, is a noun phrase that can be said to be something."""
     label = text.strip().rstrip(":").strip()
     words = label.split()
-    return (1 <= len(words) <= 6 and not re.search(r"[.!?;:,]\s|[.!?;:,]$", label) and not label[0].islower()
+    return (1 <= len(words) <= 6 and not re.search(r"[.!?;:,]\s|[.!?;:,]$", label) and label[0].isupper()
             and not _VERBAL.search(label) and not _NO_NOUN_AT_END.fullmatch(words[-1]))
 
 

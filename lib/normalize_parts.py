@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from markdown_it import MarkdownIt
 
 from lib.blocks import Block, Item, parse, sentences
-from lib.normalize_inline import readable, unquoted
+from lib.normalize_inline import ended, readable, unquoted
 from lib.records import Document
 from lib.scope import Scope, scopes
 
@@ -101,7 +101,8 @@ def _is_whole(raw: str) -> bool:
 def _list(block: Block, found: Part, source: str, holes: list[tuple[int, int]], references: dict) -> Iterator[Part]:
     parents: list[str] = []
     for index, item in enumerate(block.items):
-        text = " ".join(_paragraphs(item, source, holes, references))
+        *before, last = list(_paragraphs(item, source, holes, references)) or [""]
+        text = " ".join([*map(ended, before), last])
         numbered = _NUMBER.search(source, max(0, item.start - 20), item.start) if item.ordered else None
         parents = parents[:item.depth]
         yield replace(found, kind="item", start=item.start, end=item.end, depth=item.depth, parents=tuple(parents),

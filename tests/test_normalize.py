@@ -44,6 +44,9 @@ def prose(markdown: str) -> str:
     ("| Property | Value |\n|--|--|\n| Supported by | Acme, Inc. |", "For Corvane P-417, supported by: Acme, Inc."),
     ("| Port | Protocol | Version |\n|--|--|--|\n| 80 | TCP | >= 2 |",
      "For port 80 in Corvane P-417, the protocol is TCP and the version is >= 2."),
+    ("> | Property | Value |\n> |--|--|\n> | Default port | 8443 |", "The default port of Corvane P-417 is 8443."),
+    ("> Spare parts:\n> - seal\n> - rotor", "The spare parts of Corvane P-417 are seal and rotor."),
+    ("- 80: HTTP\n- 443: HTTPS", "80: HTTP. 443: HTTPS."),
     ("| Port | Protocol |\n|--|--|\n| 81 | |", "No value is given for port 81."),
 ])
 def test_lists_and_tables_become_sentences_on_the_product(markdown, expected):
