@@ -16,9 +16,10 @@ _NEWLINE = re.compile(r"\r\n?|\n")
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n.*?^---[ \t]*(?:\r?\n|\Z)", re.S | re.M)
 _PREFIX = re.compile(r"(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])\s+))*")  # quote marks and list markers before a block's text
 _SPLIT_PIPE = re.compile(r"(?<!\\)\|")
+_HARD_BREAK = re.compile(r"(?<!\\)\\\r?\n")
 _BREAK_TAG = re.compile(r"</?(?:br|li|p|tr|div)\b[^>]*>", re.I)
-_ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|approx|resp|incl|max|min|No|Fig|Eq|Sec|Dr|Mr|Ms|Inc|Ltd|Co|cf|al)\.|\b[A-Z]\.)$")
-                           r"(?<!\d )\b[A-Z]\.)$")  # "J. Smith" goes on, "draws 4 W." ends
+_ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|approx|resp|incl|max|min|No|Fig|Eq|Sec|Dr|Mr|Ms|Inc|Ltd|Co|cf|al)"
+                           r"\.|(?<!\d )\b[A-Z]\.)$")  # "J. Smith" goes on, "draws 4 W." ends
 _BOUNDARY = re.compile(r"""[.!?:]["')\]*_`]*(\s+)(?=["'(\[`*_]*[A-Z0-9])""")
 
 
@@ -85,8 +86,8 @@ def sentences(source: str, start: int, end: int) -> list[Span]:
 
 
 def plain(markdown: str) -> str:
-    """What a reader sees of inline Markdown: link texts, code without backticks, no emphasis, `<br>`, `<li>` as '; '."""
-    inline = MarkdownIt("commonmark").parseInline(" ".join(markdown.split()))
+    """What a reader sees of inline Markdown: link texts, code without backticks, no emphasis, `<br>` as '; '."""
+    inline = MarkdownIt("commonmark").parseInline(" ".join(_HARD_BREAK.sub(" ", markdown).split()))
     return _visible(inline[0]) if inline else ""
 
 
