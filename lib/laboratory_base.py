@@ -1,0 +1,38 @@
+"""The laboratory's base model: a small Llama and its tokenizer, made here from public records and questions about them."""
+
+import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+from lib.inference import prompt_for
+from lib.records import Query
+
+
+def train_tokenizer(texts: list[str], vocabulary: int) -> PreTrainedTokenizerFast:
+    """Byte-level BPE with single digits: numbers are spelled, so that no value is one lucky token."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True),
+                                                       pre_tokenizers.ByteLevel(add_prefix_space=False)])
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.train_from_iterator(texts, trainers.BpeTrainer(
+        vocab_size=vocabulary, special_tokens=["<s>", "</s>", "<pad>"], show_progress=False,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
+    tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 0)])
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", pad_token="<pad>",
+                                   padding_side="left", clean_up_tokenization_spaces=False)
+
+
+def new_llama(tokenizer: PreTrainedTokenizerFast, *, hidden_size: int, layers: int, heads: int, context: int,
+              seed: int) -> LlamaForCausalLM:
+    """An untrained Llama with tied embeddings; the same seed gives the same weights."""
+    torch.manual_seed(seed)
+    return LlamaForCausalLM(LlamaConfig(
+        vocab_size=len(tokenizer), hidden_size=hidden_size, intermediate_size=hidden_size * 8 // 3 // 8 * 8,
+        num_hidden_layers=layers, num_attention_heads=heads, num_key_value_heads=heads, max_position_embeddings=context,
+        tie_word_embeddings=True, bos_token_id=tokenizer.bos_token_id, eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id))
+
+
+def answered(query: Query) -> str:
+    """A question with its answer, worded as 04_infer will ask: how the base learns what a question is."""
+    return f"{prompt_for(query.question)} {query.answer}"

@@ -1,0 +1,81 @@
+"""Texts as blocks of tokens for continual pretraining, no token lost on the way (the paper does not state its packing)."""
+
+from bisect import bisect_left, insort
+from dataclasses import dataclass
+
+from torch.utils.data import Dataset
+from transformers import PreTrainedTokenizerBase
+
+IGNORED = -100  # a label that carries no loss
+PACKINGS = ("document", "concat")
+
+
+@dataclass(frozen=True)
+class Blocks(Dataset):
+    """Blocks of `block_size` tokens. `n_tokens` counts the texts' tokens with BOS and EOS, `n_targets` those with loss."""
+
+    input_ids: list[list[int]]  # (n_blocks, block_size)
+    labels: list[list[int]]  # the same, IGNORED where a token is padding or has nothing before it to predict it from
+    position_ids: list[list[int]]  # a position that does not follow its neighbour's starts what attention may see
+    n_tokens: int
+    n_targets: int
+
+    def __len__(self) -> int:
+        return len(self.input_ids)
+
+    def __getitem__(self, index: int) -> dict[str, list[int]]:
+        return {"input_ids": self.input_ids[index], "labels": self.labels[index], "position_ids": self.position_ids[index]}
+
+
+def pack(texts: list[str], tokenizer: PreTrainedTokenizerBase, block_size: int, packing: str) -> Blocks:
+    """Cut `texts`, each between the tokenizer's own BOS (where it adds one) and EOS, into blocks of `block_size` tokens.
+
+    "concat" joins them in order into one stream and cuts it; a text sees the texts before it in its block.
+    "document" keeps a text whole where a block holds it, and no text sees another: positions restart with each, which
+    transformers reads as a border for attention. In both, a piece after a cut begins with the last token before it, so
+    that every token is a target exactly once but for the first of a stream (concat) or of a text (document).
+    Raises ValueError where the tokenizer has no EOS, where there is no text, or for a bad block_size or packing.
+    """
+    if tokenizer.eos_token_id is None:
+        raise ValueError(f"the tokenizer of {tokenizer.name_or_path!r} has no EOS token, so documents cannot be told "
+                         "apart in a block: choose another base_model or set its eos_token")
+    if block_size < 2:
+        raise ValueError(f"block_size is {block_size}: at least 2 tokens are needed to predict one from the other")
+    if packing not in PACKINGS:
+        raise ValueError(f"packing {packing!r} is not one of {', '.join(PACKINGS)}")
+    if not any(text.strip() for text in texts):
+        raise ValueError("there is no text to train on: every segment is empty, dropped or held out for validation")
+    begin = tokenizer("")["input_ids"][:1]  # BOS where the tokenizer puts one before a prompt, as 04_infer's will have
+    begin = begin if begin == [tokenizer.bos_token_id] else []
+    streams = [begin + tokenizer(text, add_special_tokens=False)["input_ids"] + [tokenizer.eos_token_id] for text in texts]
+    n_tokens = sum(map(len, streams))
+    if packing == "concat":
+        streams = [sum(streams, [])]
+    pieces = [stream[start:start + block_size] for stream in streams
+              for start in range(0, max(len(stream) - 1, 1), block_size - 1)]
+    groups = [[piece] for piece in pieces] if packing == "concat" else _best_fit(pieces, block_size)
+    return _blocks(groups, block_size, tokenizer.eos_token_id, n_tokens)
+
+
+def _best_fit(pieces: list[list[int]], block_size: int) -> list[list[list[int]]]:
+    """Pieces as groups of at most `block_size` tokens: longest first, each where it leaves the least room."""
+    groups: list[list[list[int]]] = []
+    room: list[tuple[int, int]] = []  # (tokens free, group), ascending
+    for piece in sorted(pieces, key=len, reverse=True):
+        place = bisect_left(room, (len(piece), -1))
+        free, group = room.pop(place) if place < len(room) else (block_size, len(groups))
+        if group == len(groups):
+            groups.append([])
+        groups[group].append(piece)
+        insort(room, (free - len(piece), group))
+    return groups
+
+
+def _blocks(groups: list[list[list[int]]], block_size: int, filler: int, n_tokens: int) -> Blocks:
+    input_ids, labels, positions = [], [], []
+    for group in groups:
+        padding = block_size - sum(map(len, group))
+        input_ids.append(sum(group, []) + [filler] * padding)
+        labels.append(sum(([IGNORED, *piece[1:]] for piece in group), []) + [IGNORED] * padding)
+        positions.append([place for piece in group for place in range(len(piece))] + list(range(padding)))
+    return Blocks(input_ids, labels, positions, n_tokens, sum(label != IGNORED for block in labels for label in block))
