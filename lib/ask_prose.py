@@ -3,11 +3,14 @@
 import re
 from collections.abc import Iterator
 
+from lib.ask_tables import is_noun
 from lib.blocks import Block, Span, plain, sentences
 from lib.constraints import Candidate
+from lib.phrases import DATE, is_attribute, value_in
 from lib.scope import Scope
 from lib.sentence_patterns import PATTERNS, Asked, attribute_of
 from lib.verbs import is_participle
+from lib.wording import is_plural
 
 _OPENING = re.compile(r"(?:note that|please note that|note|in general|generally|typically|usually|currently|also|"
                       r"additionally|in addition|furthermore|further|moreover|similarly|however|as such|thus|therefore|"
@@ -18,12 +21,12 @@ _IS_HEADING = re.compile(r"This (?:(?:chip|device|board|module|command|option|pa
                          r"platform|product|unit) )?(?=(?:is|can|may|will|must|should|\w+s)\b)")
 _AND_CLAUSE = re.compile(r"(?: \([^()]*\))?,? and (?=the [^,;]{3,40} (?:is|are|was|were|has|have) )")
 _SMALL_START = re.compile(r"(?<=[\w)])\.\s+(?=[a-z/~])")
+_LABELLED = re.compile(r"(?!(?:notice|note|warning|caution|danger|tip|important|example|hint|todo|see|info)\b)"
+                       r"(?P<label>[A-Za-z][\w /-]{2,40}): (?P<value>[^:]+)", re.I)
 _STAND_IN = "HEADING0"
-_DATE = (r"(?:\d{8}|\d{4}-\d{2}-\d{2}|\d{4}/\d{2}/\d{2}|\d{1,2}[./]\d{1,2}[./]\d{4}|\d{1,2} [A-Z][a-z]+ \d{4}|"
-         r"[A-Z][a-z]+ \d{1,2}, \d{4}|[A-Z][a-z]+ \d{4})")
-_DATED = re.compile(rf"(?P<date>{_DATE}):\s+(?P<said>\S.*)", re.S)
+_DATED = re.compile(rf"(?P<date>{DATE}):\s+(?P<said>\S.*)", re.S)
 _RELEASED = re.compile(rf"(?P<done>available|released|published|issued) (?:on |since |in |"
-                       rf"from )?(?P<date>{_DATE})", re.I)
+                       rf"from )?(?P<date>{DATE})", re.I)
 _HAPPENED = re.compile(r"(?P<who>.+?) (?P<aux>has|have) (?:now )?been (?P<done>\w+)(?P<rest>.*)", re.S)
 _IS_OUT = re.compile(r"(?P<who>[A-Z][\w.-]*(?: [\w.-]+){0,3}) (?:is |was |has been )?released", re.S)
 _REPLACED = ("renamed", "replaced", "moved", "changed", "increased", "reduced", "raised", "superseded")
@@ -77,8 +80,14 @@ def ask_sentence(said: str, scope: Scope) -> Asked | None:
         return None
     released = _RELEASED.fullmatch(said)
     if released and scope.is_version:
-        done = "become available" if released["done"].lower() == "available" else f"get {released['done'].lower()}"
-        return Asked(f"when did {scope.subject} {done}?", released["date"], True)
+        done = released["done"].lower()
+        asked = f"did {scope.subject} become available" if done == "available" else f"was {scope.subject} {done}"
+        return Asked(f"when {asked}?", released["date"], True)
+    labelled = _LABELLED.fullmatch(said)
+    if labelled and scope.is_entity and is_noun(scope.label(labelled["label"])) and is_attribute(labelled["label"]):
+        short, _ = scope.attribute(scope.label(labelled["label"]), "are" if is_plural(labelled["label"]) else "is")
+        value = value_in(labelled["value"])
+        return Asked(f"w{short[1:]}", value, True) if value else None
     for entity in filter(None, (scope.subject if scope.is_entity else "", scope.product)):
         found = attribute_of(said, entity)
         if found:

@@ -12,6 +12,8 @@ from lib.wording import is_plural
 _PROPERTY = re.compile(r"(?:property|parameter|aspect|attribute|setting|item|field|characteristic|specification|"
                        r"feature|option|key|name|quantity|spec|)s?(?: name)?", re.I)
 _VALUE = re.compile(r"(?:value|entry|entries|description|detail|setting|specification|data|content|)s?", re.I)
+_UNIT = re.compile(r"units?", re.I)
+_REMARK = re.compile(r"|(?:description|note|remark|comment|detail|explanation|link)s?", re.I)  # or no header at all
 _NO_NOUN_START = re.compile(r"\W|\d|(?:all|any|each|every|is|are|has|can|supports|uses|requires|how|what|when|if|in|"
                             r"on|for|with|to|by|of|this|these|no)\b", re.I)
 _NO_NOUN_END = re.compile(r"\b(?:in|on|for|with|to|by|of|from|as|at|and|or)\W*$|[?=]", re.I)
@@ -24,18 +26,21 @@ def ask_table(block: Block, scope: Scope, text: str) -> Iterator[Candidate]:
     """Questions on the cells of `block`; a cell without a value, a header or a row label of its own is passed over."""
     labels = Counter(row[0].text for row in block.rows if row)
     headers = Counter(cell.text for cell in block.header)
-    is_record = len(block.header) == 2 and all(
-        kind.fullmatch(cell.text) for kind, cell in zip((_PROPERTY, _VALUE), block.header, strict=True))
+    is_record = 2 <= len(block.header) <= 3 and all(
+        kind.fullmatch(cell.text) for kind, cell in zip((_PROPERTY, _VALUE, _UNIT), block.header, strict=False))
     for row in block.rows:
         if len(row) < 2 or not row[0].text or labels[row[0].text] > 1:
             continue
-        for header, cell in zip(block.header[1:], row[1:], strict=False):
-            if not _has_value(cell, text) or not is_record and (not header.text or headers[header.text] > 1):
-                continue
-            asked = (_of_record(row[0].text, scope) if is_record
-                     else _of_cell(block.header[0].text, row[0].text, header.text, scope))
-            answer = cell.text.replace(":; ", ": ")  # a list inside a cell
-            yield Candidate(asked[0], answer, "tabular", row[0].start, row[-1].end, asked[1])
+        if is_record and _has_value(row[1], text):
+            yield _candidate(_of_record(row[0].text, scope), " ".join(cell.text for cell in row[1:]), row)
+        for header, cell in () if is_record else zip(block.header[1:], row[1:], strict=False):
+            if _has_value(cell, text) and headers[header.text] == 1 and not _REMARK.fullmatch(header.text):
+                yield _candidate(_of_cell(block.header[0].text, row[0].text, header.text, scope), cell.text, row)
+
+
+def _candidate(asked: tuple[str, str], answer: str, row: tuple[Span, ...]) -> Candidate:
+    answer = answer.replace(":; ", ": ").strip()  # a list inside a cell
+    return Candidate(asked[0], answer, "tabular", row[0].start, row[-1].end, asked[1])
 
 
 def _has_value(cell: Span, text: str) -> bool:
@@ -55,7 +60,7 @@ def _of_record(label: str, scope: Scope) -> tuple[str, str]:
 def _of_cell(key: str, row: str, column: str, scope: Scope) -> tuple[str, str]:
     named, key = scope.label(column), scope.label(key)
     what = f"{'are' if is_plural(named) else 'is'} the {named}" if is_noun(named) else f'is the value of "{column}"'
-    whom = f'the {key} "{row}"' if key and is_noun(key) and not _PROPERTY.fullmatch(key) else f'"{row}"'
+    whom = f'the {key} "{row}"' if key and is_noun(key) else f'"{row}"'
     return scope.within(f"what {what} for {whom}?")
 
 

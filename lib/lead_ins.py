@@ -19,6 +19,7 @@ _SHORT_PASSIVE = re.compile(rf"(?:{_AMOUNT} )?(?P<what>(?:(?:new|additional|more
 _FOLLOWING = re.compile(rf"(?P<who>[\w .'\"/-]+?) (?:(?:currently|now|also) )?(?P<verb>{'|'.join(BASE)}) "
                         rf"(?:the following (?={_NUMBER})|the following |several |these |(?={_NUMBER} ))"
                         r"(?P<what>[\w '\"-]+)", re.I)
+_NEEDED = re.compile(r"you (?:will )?(?:also )?need the following (?P<what>[\w '-]+)", re.I)
 _BARE_VERB = re.compile(rf"(?!{_AMOUNT} )(?P<who>[\w .'\"/-]+?) (?P<verb>accepts|contains|has|includes|needs|offers|"
                         rf"provides|requires|supports|uses)", re.I)
 _COPULA = re.compile(rf"(?:{_AMOUNT} )?(?P<what>[\w /'\"-]+?) (?:are|include|includes)", re.I)
@@ -95,6 +96,9 @@ def _of_passive(said: str, scope: Scope) -> tuple[str, str] | None:
 
 def _of_verb(said: str, scope: Scope) -> tuple[str, str] | None:
     """"X supports the following boards", "X supports", "There are two versions of X"."""
+    match = _NEEDED.fullmatch(said)
+    if match and is_plural(match["what"]):
+        return scope.within(f"which {match['what']} are needed?")
     match = _THERE.fullmatch(said)
     if match and is_plural(match["what"]):
         return scope.within(f"what are the {match['what']}?")

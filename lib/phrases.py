@@ -4,11 +4,14 @@ import re
 
 from lib.scope import Scope
 from lib.verbs import BASE
+from lib.wording import is_plural
 
 ADVERB = (r"(?:now also|now|also|currently|typically|usually|generally|always|commonly|often|normally|mostly|"
           r"primarily|mainly|last|first|automatically)")
 AMOUNT = (r"(?:(?:up to|exactly|at least|at most|no more than|only) )?"
           r"(?:\d[\d,.]*[KkM]?|two|three|four|five|six|seven|eight|nine|ten|twelve)")
+DATE = (r"(?:\d{8}|\d{4}-\d{2}-\d{2}|\d{4}/\d{2}/\d{2}|\d{1,2}[./]\d{1,2}[./]\d{4}|\d{1,2} [A-Z][a-z]+ \d{4}|"
+        r"[A-Z][a-z]+ \d{1,2}, \d{4}|[A-Z][a-z]+ \d{4})")
 FIXED = re.compile(r"[~<>=±+-]{0,2}\s?\d|[`\"“<\[/{$~]|[A-Z][\w.-]*|\w+_\w+")  # a number, a name, a quoted value
 
 # Words that lean on another sentence: a subject that begins so does not stand alone.
@@ -58,6 +61,9 @@ def subject_in(phrase: str, scope: Scope) -> str:
     if any(pattern.search(phrase) for pattern in (_CLAUSE, _LOOSE_END, _ELSEWHERE)) or _LOOSE_START.match(phrase):
         return ""
     is_told = _NAME.search(phrase) or _NARROW.search(phrase) or re.match(r"[A-Z]\w*$", phrase)
+    if scope.is_entity:  # a record about one thing: "the sensor cable" is that thing's
+        is_told = (is_told or phrase == scope.subject or re.match(r"The [\w-]+ \w", phrase)
+                   or len(words) > 1 and is_plural(phrase))
     return scope.subject_of(phrase) if is_told else ""
 
 

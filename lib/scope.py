@@ -16,10 +16,12 @@ _KIND = ("about architecture background basics benchmark benchmarks bootloaders 
          "quick readme reference release releases scope section specification specifications start started summary "
          "technical to troubleshooting tutorial usage user version welcome")
 _KINDS = frozenset(_KIND.split())
-_KIND_SUFFIX = re.compile(r"(?:\s*[-–:|]?\s*(?:(?:user|reference|installation|technical|product|quick|release|"
-                          r"service) )?"
-                          r"(?:manual|guide|notes?|changelog|readme|documentation|datasheet|data sheet|handbook|"
-                          r"reference|overview|specifications?))+$", re.I)
+_KIND_WORD = (r"(?:manual|guide|notes?|changelog|readme|documentation|datasheet|data sheet|handbook|reference|overview|"
+              r"specifications?)")
+_KIND_SUFFIX = re.compile(rf"\s*(?:[:–|]|\s-)\s.*\b{_KIND_WORD}$|"
+                          r"(?:\s+(?:user|operator|operating|reference|installation|maintenance|technical|product|quick|"
+                          rf"release|service))?\s+{_KIND_WORD}$", re.I)
+_NUMBERING = re.compile(r"^(?:\d+(?:\.\d+)*\.?|[A-Z]\.)\s+(?=\D)")
 _GENERIC_SECTION = re.compile(r"(?:basic |general |more |further )?(?:summary|overview|introduction|details|info|"
                               r"information|notes?|examples?|general|description|other|misc|scope|changes|contents|"
                               r"about)",
@@ -27,8 +29,9 @@ _GENERIC_SECTION = re.compile(r"(?:basic |general |more |further )?(?:summary|ov
 _VERSION = re.compile(r"(?:version |"
                       r"release )?\[?(?P<name>(?:[A-Za-z][\w.+-]*[ -]){0,4}?)(?P<number>v?\d+(?:\.\d+)+[\w.+-]*)\]?"
                       r"(?:\s*[-–—(:,].*)?", re.I)
+_NOUN = re.compile(r"(?:ing|tion|ment|ness|ity|ance|ence|ware|age)$")
 _NAMED = re.compile(r"(?<=[a-z,] )[A-Z][A-Za-z]+")
-_URL = re.compile(r"\]\([^)]*\)|<?https?://\S+|`[^`\n]*`|^\s*(?:```|~~~).*?^\s*(?:```|~~~)", re.M | re.S)
+_URL = re.compile(r"\]\([^)]*\)|<?https?://\S+|^\s*(?:```|~~~).*?^\s*(?:```|~~~)", re.M | re.S)
 
 
 @dataclass(frozen=True)
@@ -55,8 +58,9 @@ class Scope:
     def subject_of(self, phrase: str) -> str:
         """A sentence's subject inside a question: its first word in small letters where it is no name."""
         first, _, rest = phrase.partition(" ")
+        is_noun = _NOUN.search(first) or is_plural(first) or is_plural(phrase) and rest.islower()
         is_word = re.fullmatch(r"[A-Z][a-z]+", first) and (
-            first in self.words or first not in self.names and (first.endswith("ing") or is_plural(first)))
+            first in self.words or first not in self.names and first != self.product and is_noun)
         return f"{first.lower()} {rest}".strip() if is_word or first in ("A", "The", "An") else phrase
 
     def attribute(self, label: str, verb: str) -> tuple[str, str]:
@@ -65,7 +69,8 @@ class Scope:
         if self.is_entity:
             short = f"W{core[1:]} {self.subject}?"
             return short, f'Under "{self.topic}", {core} {self.subject}?' if self.topic else short
-        asked = f'In {self.subject}, {core} "{self.topic}"?' if self.topic else f"W{core[1:]} {self.subject}?"
+        is_named = not self.topic or self.topic.lower() == label.lower()
+        asked = f"W{core[1:]} {self.subject}?" if is_named else f'In {self.subject}, {core} "{self.topic}"?'
         return asked, asked
 
     def within(self, core: str) -> tuple[str, str]:
@@ -73,11 +78,12 @@ class Scope:
         name = self.subject
         named = re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", core) is not None if name else True
         whole = core[:1].upper() + core[1:]
+        place = f"{'For' if self.is_entity and not self.is_version else 'In'} {name}"
+        short = whole if named else f"{place}, {core}"
         if not self.topic or self.topic.lower() in core.lower():
-            short = whole if named else f"In {name}, {core}"
             return short, short
         longer = f'Under "{self.topic}", {core}' if named else f'Under "{self.topic}" in {name}, {core}'
-        return (whole if named and self.is_entity else f"In {name}, {core}" if self.is_entity else longer), longer
+        return (short if self.is_entity else longer), longer
 
 
 def scopes(document: Document, blocks: list[Block]) -> list[Scope]:
@@ -100,7 +106,7 @@ def version_name(heading: str, product: str) -> str:
     if not found:
         return ""
     name = found["name"].strip(" -")
-    return f"{name or product} {found['number']}".strip()
+    return f"{name or product or 'version'} {found['number']}"
 
 
 def _scope(document: Document, product: str, headings: tuple[str, ...], is_titled: bool, counts: Counter[str]) -> Scope:
@@ -123,7 +129,7 @@ def _topic(headings: tuple[str, ...], counts: Counter[str]) -> str:
     kept: list[str] = []
     for heading in reversed(headings):
         if not _GENERIC_SECTION.fullmatch(heading.strip()):
-            kept.append(heading.strip().rstrip(":").replace('"', "'"))
+            kept.append(_NUMBERING.sub("", heading.strip()).rstrip(":").replace('"', "'"))
         if kept and counts[heading] <= 1:
             break
     return ", ".join(reversed(kept))
@@ -139,7 +145,7 @@ def _is_thing(name: str, product: str) -> bool:
     parts = name.split()
     if not parts or len(parts) > 6 or all(part.lower().strip(",.") in _KINDS for part in parts):
         return False
-    if name.lower() == product.lower():
+    if name.lower() == product.lower() or len(parts) == 1 and not product:
         return True
     if not all((part[0].isupper() or part[0].isdigit()) and part.lower() not in _KINDS for part in parts):
         return False
@@ -163,6 +169,6 @@ def _product(document: Document) -> str:
             continue
         found = re.findall(r"(?<![\w/.-])" + "[-_ ]?".join(map(re.escape, parts[:length])) + r"(?![\w/-])", text, re.I)
         forms = Counter(found)
-        if len(found) >= 3:  # a name in capitals is the product, the same in small letters mostly a path or command
+        if len(found) >= (3 if length > 1 else 2):  # the same in small letters is mostly a path or a command
             return max(forms, key=lambda form: (5 * forms[form] >= len(found) and form != form.lower(), forms[form]))
     return ""

@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from lib.phrases import ADVERB, AMOUNT, FIXED, is_attribute, matched, subject_in, value_in
+from lib.phrases import ADVERB, AMOUNT, DATE, FIXED, is_attribute, matched, subject_in, value_in
 from lib.scope import Scope
 from lib.verbs import BASE, NEEDS_PREPOSITION, NOUN_LIKE, is_participle
 from lib.wording import as_label, is_plural
@@ -147,6 +147,8 @@ def _passive(said: str, scope: Scope) -> Asked | None:
         return Asked(f"to what {first} {subject} {verb} from {change['old']}?", change["new"])
     if prep == "to" and match["done"] not in _TO or re.search(r"\bto\b", value) and prep in ("by", "from"):
         return None
+    if prep in ("in", "on") and re.fullmatch(rf"(?:19|20)\d\d|{DATE}", value):
+        return Asked(f"when {first} {subject} {verb}?", value)
     if prep == "in" and re.fullmatch(r"(?:version |release )?v?\d+(?:\.\d+)+\S*|[A-Z]\w+ v?\d+(?:\.\d+)+", value):
         return Asked(f"in which version {first} {subject} {verb}?", value)
     return Asked(f"what {first} {subject} {verb} {prep}?", value)

@@ -3,14 +3,15 @@
 import re
 
 _VERBS = """
-accept allow apply assign avoid balance build carry cause check collect combine connect consist contain control convert
-cover create decrease define degrade depend describe detect determine disable display drop eliminate enable enforce
-enhance ensure execute expect export expose feature focus generate handle hold ignore implement improve include increase
-indicate influence inherit keep limit list listen lock log maintain manage mark maximize mean measure minimize monitor
-mount need offer operate output perform permit power prevent process produce protect provide query queue raise read
-receive record reduce refer remove replace report represent require reset respond restart resume return run sample scale
-select send serve set ship show signal simplify simulate specify stand start stop store supply support switch take track
-transmit trigger update use verify wait weigh work write yield have"""
+accept allow apply assign avoid balance build carry cause check collect combine communicate comply connect consist
+contain control convert cover create decrease define degrade deliver depend describe detect determine disable display
+draw drop eliminate emit enable enforce enhance ensure execute expect export expose feature fit focus generate handle
+have hold ignore implement improve include increase indicate influence inherit keep last limit list listen lock log
+maintain manage mark maximize mean measure minimize monitor mount need offer operate output perform permit power
+prevent process produce protect provide query queue raise reach read receive record reduce refer remove replace report
+represent require reset resist respond restart resume return run sample scale select send serve set ship show signal
+simplify simulate specify stand start stop store supply support switch take tolerate track transmit trigger update use
+verify wait weigh withstand work write yield"""
 _NOUN_LIKE = """
 build cause control cover display drop export feature hold increase limit list lock log mark measure mount need output
 permit power process produce query raise record report run sample scale set ship show signal stand start stop store
