@@ -16,6 +16,7 @@ _DEFINITION = re.compile(r"^[ >]{0,8}\[([^\]\n]+)\]:[ \t]*<?(\S+?)>?(?:[ \t]+(.+
 _MARKER = re.compile(r"^(?:[ \t>]*(?:[-*+]|\d{1,9}[.)]|#{1,6})(?:[ \t]+|$))*(?:\[[ xX]\][ \t]+)?")
 _NUMBER = re.compile(r"(\d{1,9})[.)]\s+(?:\[[ xX]\]\s+)?\Z")
 _FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(?:`{3,}|~{3,})")
+Holes = list[tuple[int, int]]  # starts and ends of what stands inside a list and is no item
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def _without_named_headings(parts: list[Part]) -> list[Part]:
     return kept[::-1]
 
 
-def _holes(block: Block, blocks: list[Block], number: int) -> list[tuple[int, int]]:
+def _holes(block: Block, blocks: list[Block], number: int) -> Holes:
     """The tables and code inside a list, which are blocks of their own."""
     holes = []
     for other in blocks[number + 1:]:
@@ -79,7 +80,7 @@ def _holes(block: Block, blocks: list[Block], number: int) -> list[tuple[int, in
     return holes
 
 
-def _prose(block: Block, found: Part, source: str, holes, references: dict) -> Iterator[Part]:
+def _prose(block: Block, found: Part, source: str, holes: Holes, references: dict) -> Iterator[Part]:
     """Sentences; where a cut would tear a link or emphasis apart the sentences stay together."""
     begin = None
     for span in sentences(source, block.start, block.end):
@@ -98,7 +99,7 @@ def _is_whole(raw: str) -> bool:
             and raw.count("(") <= raw.count(")"))
 
 
-def _list(block: Block, found: Part, source: str, holes: list[tuple[int, int]], references: dict) -> Iterator[Part]:
+def _list(block: Block, found: Part, source: str, holes: Holes, references: dict) -> Iterator[Part]:
     parents: list[str] = []
     for index, item in enumerate(block.items):
         *before, last = list(_paragraphs(item, source, holes, references)) or [""]
@@ -111,7 +112,7 @@ def _list(block: Block, found: Part, source: str, holes: list[tuple[int, int]], 
         parents.append(text)
 
 
-def _paragraphs(item: Item, source: str, holes: list[tuple[int, int]], references: dict) -> Iterator[str]:
+def _paragraphs(item: Item, source: str, holes: Holes, references: dict) -> Iterator[str]:
     """The words of an item's paragraphs, without the code and tables that stand between them."""
     begin = item.start
     for start, end in [*(hole for hole in holes if item.start < hole[0] < item.end), (item.end, item.end)]:
@@ -121,7 +122,8 @@ def _paragraphs(item: Item, source: str, holes: list[tuple[int, int]], reference
         begin = end
 
 
-def _table(block: Block, found: Part, source: str, holes, references: dict) -> Iterator[Part]:
+def _table(block: Block, found: Part, source: str, holes: Holes, references: dict) -> Iterator[Part]:
+    """Rows with their header. Cells beyond the header's columns are no part of a table in Markdown: they are lost."""
     header = tuple(readable(source[cell.start:cell.end], references) for cell in block.header)
     if not block.rows and any(header):
         yield replace(found, text="; ".join(filter(None, header)))
@@ -131,7 +133,7 @@ def _table(block: Block, found: Part, source: str, holes, references: dict) -> I
                       text="; ".join(filter(None, cells)), is_first=index == 0, is_last=index == len(block.rows) - 1)
 
 
-def _code(block: Block, found: Part, source: str, holes, references: dict) -> Iterator[Part]:
+def _code(block: Block, found: Part, source: str, holes: Holes, references: dict) -> Iterator[Part]:
     """Lines of code, each with the blank lines after it, so that joined they are the code."""
     matches = list(re.finditer(r"[^\n]*\S[^\n]*(?:\n[ \t>]*(?=\n))*", source[block.start:block.end]))
     if matches and _FENCE.match(matches[0][0]):
@@ -141,7 +143,7 @@ def _code(block: Block, found: Part, source: str, holes, references: dict) -> It
                       text=match[0], is_first=index == 0, is_last=index == len(matches) - 1)
 
 
-def _heading(block: Block, found: Part, source: str, holes, references: dict) -> Iterator[Part]:
+def _heading(block: Block, found: Part, source: str, holes: Holes, references: dict) -> Iterator[Part]:
     """A heading; one with a link's target has a sentence besides, since openings name headings without targets."""
     if block.text:
         yield replace(found, kind="heading", text=block.text)
@@ -150,13 +152,13 @@ def _heading(block: Block, found: Part, source: str, holes, references: dict) ->
             yield replace(found, headings=(*block.headings, block.text), text=f"The heading in full is {full}")
 
 
-def _html(block: Block, found: Part, source: str, holes, references: dict) -> Iterator[Part]:
+def _html(block: Block, found: Part, source: str, holes: Holes, references: dict) -> Iterator[Part]:
     text = readable(unquoted(source[block.start:block.end]), references)
     if re.search(r"\w", text):
         yield replace(found, text=text)
 
 
-def _front_matter(block: Block, found: Part, source: str, holes, references: dict) -> Iterator[Part]:
+def _front_matter(block: Block, found: Part, source: str, holes: Holes, references: dict) -> Iterator[Part]:
     for line in re.finditer(r"^(?!---)(.*\w.*)$", block.text, re.M):
         pair = re.fullmatch(r"([\w -]+):\s+(.+)", line[1].strip())
         text = f"The {pair[1]} of the document is {pair[2].strip(chr(34))}" if pair else line[1].strip()

@@ -1,5 +1,7 @@
 """Documents cut into segments for the normalizer, with semchunk and their places in the source (paper, 3.2)."""
 
+from collections.abc import Callable
+
 import semchunk
 from tqdm import tqdm
 from transformers import PreTrainedTokenizerBase
@@ -33,7 +35,7 @@ def segment(documents: list[Document], tokenizer: PreTrainedTokenizerBase, max_t
     return segments
 
 
-def _cuts(text: str, count, max_tokens: int) -> list[int]:
+def _cuts(text: str, count: Callable[[str], int], max_tokens: int) -> list[int]:
     """Where the segments of `text` begin, and its end: characters, ascending."""
     if not text:
         return []
