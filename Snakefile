@@ -1,18 +1,31 @@
 # Which notebook reads what and writes what. `make study` runs it; by hand: `snakemake --cores 2 --config study=lab`.
 # A stage runs again where its parameters, its inputs' content, its notebook, or the modules and prompts that it
-# reaches have changed. Executed copies are logs: removing one re-runs nothing.
+# reaches have changed. Executed copies are no outputs: removing one re-runs nothing.
 import json
+import logging
 import os
 import sys
 from pathlib import Path
 
+from snakemake.logging import LogEvent, logger
+
 sys.path.insert(0, str(workflow.basedir))
 from lib.code_inputs import code_inputs
 from lib.documents import fingerprint
-from lib.parent import be_parent, die_with_parent
+from lib.parent import VARIABLE, be_parent, die_with_parent
 from lib.paths import REPOSITORY, output_root, verdicts_path
 from lib.study_file import UNTRAINED, load_study
 
+
+
+def is_for_the_user(said):
+    """Of what Snakemake says under `make study`: "n of m steps" and errors, less those that a notebook's run explains."""
+    explained = "returned non-zero exit status 1." in said.getMessage()
+    return getattr(said, "event", "") == LogEvent.PROGRESS or said.levelno > logging.INFO and not explained
+
+
+if VARIABLE in os.environ:
+    logger.addFilter(is_for_the_user)
 if workflow.is_main_process:
     die_with_parent()
 be_parent()
@@ -54,8 +67,11 @@ done = [*labs, *sources, *records("01_annotate"), *records("02_normalize"), *rec
         *records("04_infer", study.arms), *records("05_judge", study.arms), *records("06_analyze")]
 
 
-rule all:
-    input: f"{data}/run.json", f"figures/{study.name}/table2.csv"
+rule all:  # a file that was removed is made again, although nothing after it would miss it
+    input: f"{data}/run.json", f"figures/{study.name}/table2.csv", done, base,
+        expand(f"{data}/{{name}}.jsonl", name=["documents", "queries", "segments", "normalized"]),
+        expand(f"{data}/models/{{arm}}/training.json", arm=study.trained),
+        expand(f"{data}/answers/{{arm}}.jsonl", arm=study.arms), expand(verdicts, arm=study.arms)
 
 
 for lab in study.labs:
@@ -64,7 +80,6 @@ for lab in study.labs:
         input: code("00_lab")
         output: f"data/{lab}/documents.jsonl", f"data/{lab}/documents_public.jsonl", f"data/{lab}/facts.jsonl",
             f"data/{lab}/models/base/config.json", f"data/{lab}/stages/00_lab.json"
-        log: f"data/{lab}/notebooks/00_lab.ipynb"
         params: notebook="00_lab", name="00_lab", given=given("00_lab", study if lab == study.name else load_study(lab))
         threads: workflow.cores
         shell: RUN
@@ -74,7 +89,6 @@ if study.source == "documents":
     rule documents:
         input: code("00_documents")
         output: f"{data}/documents.jsonl", f"{data}/documents_rejected.jsonl", *records("00_documents")
-        log: f"{data}/notebooks/00_documents.ipynb"
         params: notebook="00_documents", name="00_documents", given=given("00_documents"),
             content=fingerprint(Path(study.folder))
         priority: 10  # an unusable folder shows before minutes of training
@@ -84,7 +98,6 @@ if study.source == "documents":
 rule annotate:
     input: f"{data}/documents.jsonl", code("01_annotate")
     output: f"{data}/queries.jsonl", f"{data}/queries_rejected.jsonl", *records("01_annotate")
-    log: f"{data}/notebooks/01_annotate.ipynb"
     params: notebook="01_annotate", name="01_annotate", given=given("01_annotate")
     shell: RUN
 
@@ -92,16 +105,13 @@ rule annotate:
 rule normalize:
     input: f"{data}/documents.jsonl", base, code("02_normalize")  # the base's tokenizer counts the tokens
     output: f"{data}/segments.jsonl", f"{data}/normalized.jsonl", *records("02_normalize")
-    log: f"{data}/notebooks/02_normalize.ipynb"
     params: notebook="02_normalize", name="02_normalize", given=given("02_normalize")
     shell: RUN
 
 
 rule train:
-    input: base, code("03_train"),
-        lambda wildcards: f"{data}/{'normalized' if wildcards.arm == 'dapt-n' else 'documents'}.jsonl"
+    input: f"{data}/segments.jsonl", f"{data}/normalized.jsonl", base, code("03_train")
     output: f"{data}/models/{{arm}}/training.json", *records("03_train", ["{arm}"])
-    log: f"{data}/notebooks/03_train-{{arm}}.ipynb"
     params: notebook="03_train", name="03_train-{arm}", given=given("03_train")
     threads: workflow.cores  # never two trainings side by side
     shell: RUN
@@ -110,7 +120,6 @@ rule train:
 rule infer:
     input: f"{data}/queries.jsonl", model, code("04_infer")
     output: f"{data}/answers/{{arm}}.jsonl", *records("04_infer", ["{arm}"])
-    log: f"{data}/notebooks/04_infer-{{arm}}.ipynb"
     params: notebook="04_infer", name="04_infer-{arm}", given=given("04_infer")
     threads: workflow.cores
     shell: RUN
@@ -119,7 +128,6 @@ rule infer:
 rule judge:
     input: f"{data}/queries.jsonl", f"{data}/answers/{{arm}}.jsonl", code("05_judge")
     output: verdicts, *records("05_judge", ["{arm}"])
-    log: f"{data}/notebooks/05_judge-{{arm}}.ipynb"
     params: notebook="05_judge", name="05_judge-{arm}", given=given("05_judge")
     shell: RUN
 
@@ -128,7 +136,6 @@ rule analyze:
     input: f"{data}/queries.jsonl", expand(f"{data}/answers/{{arm}}.jsonl", arm=study.arms),
         expand(verdicts, arm=study.arms), code("06_analyze")
     output: f"figures/{study.name}/table2.csv", *records("06_analyze")
-    log: f"{data}/notebooks/06_analyze.ipynb"
     params: notebook="06_analyze", name="06_analyze", given=given("06_analyze")
     shell: RUN
 

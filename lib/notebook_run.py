@@ -83,7 +83,7 @@ def _executed(notebook: Path, output: Path, name: str, given: dict[str, object])
         return papermill.execute_notebook(
             notebook, output, given, kernel_name="python3", cwd=REPOSITORY, progress_bar=False,
             stderr_file=Progress(name), coalesce_streams=True,
-            extra_arguments=[f"--IPKernelApp.exec_lines={KERNEL_BOND}"])
+            extra_arguments=[f"--IPKernelApp.exec_lines={KERNEL_BOND}", "--IPKernelApp.log_level=50"])
     except papermill.PapermillExecutionError as error:
         raise NotebookFailed(_explained(error) + f"\n  the notebook so far: {shown(output)}") from error
     except DeadKernelError as error:
@@ -97,8 +97,8 @@ def _explained(error) -> str:
     place = ""
     if frames:
         last = frames[-1]
-        place = f", {Path(last['file']).name if last['file'] else 'the cell'} line {last['line']}"
-    return f"cell {error.exec_count}{place}: {error.ename}: {error.evalue}"
+        place = f", {Path(last['file']).name if last['file'] else 'its'} line {last['line']}"
+    return f"In [{error.exec_count}]{place}: {error.ename}: {error.evalue}"
 
 
 def _as_html(notebook) -> str:
@@ -116,7 +116,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     die_with_parent()
     name = options.name or options.notebook
-    print(f"{name}  …", flush=True)
+    print(f"{name}  …\n", end="", flush=True)  # one write, so that lines of stages side by side stay whole
     clock = time.monotonic()
     try:
         page = run_notebook(REPOSITORY / "notebooks" / f"{options.notebook}.ipynb", name, options.given)
@@ -127,7 +127,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"\n{name} interrupted", file=sys.stderr, flush=True)
         return 130
     minutes, seconds = divmod(round(time.monotonic() - clock), 60)
-    print(f"{name}  done in {minutes}:{seconds:02d}  {shown(page)}", flush=True)
+    print(f"{name}  done in {minutes}:{seconds:02d}  {shown(page)}\n", end="", flush=True)
     return 0
 
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-_TYPES = {"str": str, "int": int, "float": float, "bool": bool}
+_TYPES = {"str": str, "int": int, "float": float, "bool": bool, "list": list}
 
 
 class WrongParameter(ValueError):
@@ -80,7 +80,7 @@ def _fits(value: object, annotation: ast.expr) -> bool:
         case ast.Name(id=name) if name in _TYPES:
             return type(value) is _TYPES[name]  # True is not 1
     raise WrongParameter(f"the annotation `{ast.unparse(annotation)}` is not understood: use str, int, float, bool, "
-                         "list[…] or a union with None")
+                         "list, list[…] or a union with None")
 
 
 def _hint(value: object, annotation: ast.expr) -> str:

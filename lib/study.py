@@ -51,15 +51,15 @@ def command(study: Study, jobs: str, only_figures: bool) -> list[str]:
     config = [f"study={study.name}", *([f"documents={study.folder}"] if study.folder else [])]
     figures = ["--forcerun", "analyze", "--allowed-rules", "analyze", "run_record"] if only_figures else []
     return [sys.executable, "-m", "snakemake", "--snakefile", str(REPOSITORY / "Snakefile"), "--cores", jobs,
-            "--rerun-incomplete", "--nolock", "--quiet", "host", "progress", "rules", "reason",
+            "--rerun-incomplete", "--nolock", "--quiet", "host", "rules", "reason",
             *figures, "--config", *config]
 
 
 def last_folder(name: str) -> str:
     """The folder that the study read last time, so that a second call need not name it; "" where there is none."""
     try:
-        record = json.loads(data_path(name, "stages", "00_documents.json").read_text(encoding="utf-8"))
-        return record["given"]["folder"]
+        record = output_root() / "data" / name / "stages" / "00_documents.json"
+        return json.loads(record.read_text(encoding="utf-8"))["given"]["folder"]
     except (OSError, ValueError, KeyError):
         return ""
 
@@ -78,8 +78,9 @@ def run_study(name: str, folder: str, jobs: str, only_figures: bool = False) -> 
         return status
     print(f"\nThe study {name} is complete.\n", flush=True)
     subprocess.run([sys.executable, "-m", "lib.tables", name], check=True)
-    print(f"\nfigures and tables  {shown(figures_path(name))}\nexecuted notebooks  {shown(data_path(name, 'notebooks'))}"
-          f"\nprovenance          {shown(data_path(name, 'run.json'))}")
+    print(f"\nfigures and tables  {shown(figures_path(name))}\n"
+          f"executed notebooks  {shown(data_path(name, 'notebooks'))}\n"
+          f"provenance          {shown(data_path(name, 'run.json'))}")
     return 0
 
 

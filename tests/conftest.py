@@ -25,9 +25,8 @@ DECLARED = {
     "06_analyze": 'judge: str = "rules"\narms: list[str] = ["base"]',
 }
 DOES = {
-    "00_lab": ["from lib.wording import joined",
-               'for name in ("documents", "documents_public", "facts"):\n'
-               '    write_text(data_path(study, f"{name}.jsonl"), f"{joined([name])} {seed}\\n")',
+    "00_lab": ['for name in ("documents", "documents_public", "facts"):\n'
+               '    write_text(data_path(study, f"{name}.jsonl"), f"{name} {seed}\\n")',
                'write_text(data_path(study, "models", "base", "config.json"), str(seed))'],
     "00_documents": ["from lib.documents import read_folder", "reading = read_folder(folder)",
                      'write_records(data_path(study, "documents.jsonl"), reading.documents)\n'
@@ -39,7 +38,7 @@ DOES = {
                      'for name in ("segments", "normalized"):\n'
                      '    write_text(data_path(study, f"{name}.jsonl"), text)'],
     "03_train": ["import os, time", 'time.sleep(float(os.environ.get("PAUSE", 0)))',
-                 'source = "normalized" if arm == "dapt-n" else "documents"',
+                 'source = "normalized" if arm == "dapt-n" else "segments"',
                  'text = required(data_path(study, f"{source}.jsonl"), "02_normalize.ipynb").read_text()',
                  'write_text(data_path(study, "models", arm, "training.json"), f"{text}{epochs} {learning_rate}")'],
     "04_infer": ['text = required(data_path(study, "queries.jsonl"), "01_annotate.ipynb").read_text()',
@@ -47,7 +46,8 @@ DOES = {
                  'write_text(answers_path(study, arm), f"{text}{model}\\n")'],
     "05_judge": ['text = required(answers_path(study, arm), "04_infer.ipynb").read_text()',
                  'write_text(verdicts_path(study, judge, arm), f"{text}{judge}\\n")'],
-    "06_analyze": ["import zlib", 'texts = [verdicts_path(study, judge, arm).read_text() for arm in arms]',
+    "06_analyze": ["import zlib\nfrom lib.wording import joined",
+                   'texts = [verdicts_path(study, judge, arm).read_text() for arm in arms]',
                    'write_text(figures_path(study, "table2.csv"), f"{[zlib.crc32(t.encode()) for t in texts]}")'],
 }
 TABLES = '''"""Prints the tiny table."""

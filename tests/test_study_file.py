@@ -1,0 +1,93 @@
+"""Studies and parameters are refused before anything runs, in words that say what is legal."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from lib.parameters import WrongParameter, checked
+from lib.paths import REPOSITORY
+from lib.study_file import load_study, studies
+from tests.conftest import tiny_notebook
+
+
+@pytest.mark.parametrize(("line", "message"), [
+    ("sorce: lab", "'sorce' is unknown; choose among source, base_model, annotator"),
+    ("source: web", "source: 'web' is none of lab, documents"),
+    ("judge: [rules]", "judge: ['rules'] is not text"),
+    ("arms: [base, dpt]", "arms: 'dpt' is unknown; choose among base, dapt, dapt-n"),
+    ("notebooks: {04_inver: {}}", "'04_inver' is unknown; choose among 00_lab, 01_annotate"),
+    ("notebooks: {00_documents: {}}", "'00_documents' is unknown"),
+    ("notebooks: {03_train: {arm: dapt}}", "03_train, arm: is set by the key arms; remove it here"),
+    ("notebooks: {03_train: {epoch: 3}}", "03_train, parameter epoch: unknown; it has study, arm, base_model, "),
+    ("notebooks: {03_train: {learning_rate: 5e-6}}",
+     "learning_rate: '5e-6' is not float but text: in YAML write 5e-06 without quotes, and 5.0e-6 rather than 5e-6"),
+    ("notebooks: {03_train: {epochs: 2.5}}", "epochs: 2.5 is not int"),
+    ("notebooks: {03_train: {epochs: true}}", "epochs: True is not int"),
+    ("notebooks: {03_train: 5}", "03_train: 5 is not a set of `parameter: value`"),
+    ("arms: {dapt: {03_train: {epochs: many}}}", "epochs: 'many' is not int"),
+    ("arms: {dapt: {01_annotate: {}}}", "'01_annotate' is unknown; choose among 03_train"),
+    ("base_model: data/lob/models/base", "no study with `source: lab` is called 'lob'"),
+    ("notebooks: {", "is not YAML")])
+def test_a_wrong_study_file_is_refused_naming_what_is_legal(house, line, message):
+    text = line if line.startswith("source") else f"source: lab\n{line}"
+    (house.root / "studies" / "wrong.yaml").write_text(text)
+    ran = house.run("wrong")
+    assert ran.returncode == 2 and "studies/wrong.yaml" in ran.stdout, ran.stdout
+    assert message in ran.stdout
+    assert not (house.root / "data").exists()
+
+
+def test_an_unknown_study_names_those_there_are(house):
+    ran = house.run("tinny")
+    assert ran.returncode == 2 and "no study is called 'tinny': choose tiny, or write" in ran.stdout
+
+
+def test_a_missing_notebook_is_named(house):
+    (house.root / "notebooks" / "05_judge.ipynb").unlink()
+    ran = house.run("tiny")
+    assert ran.returncode == 2 and "notebooks/05_judge.ipynb is missing: restore it" in ran.stdout
+
+
+@pytest.mark.parametrize(("folder", "message"), [
+    ([], "reads a folder of .md and .txt files: make study STUDY=mine DOCUMENTS=path"),
+    (["--documents", "nowhere"], "nowhere does not exist: name a folder"),
+    (["--documents", "prompts"], "no .md or .txt file in prompts: it is empty")])
+def test_a_study_of_ones_own_documents_wants_a_folder_with_some(house, folder, message):
+    (house.root / "studies" / "mine.yaml").write_text("source: documents\nbase_model: data/tiny/models/base\n")
+    ran = house.run("mine", *folder)
+    assert ran.returncode == 2 and message in ran.stdout
+
+
+def test_the_laboratory_refuses_a_folder(house):
+    assert "makes its own documents: leave DOCUMENTS out" in house.run("tiny", "--documents", "prompts").stdout
+
+
+@pytest.mark.parametrize(("annotation", "value", "fits"), [
+    ("int | None", None, True), ("int | None", 3, True), ("int | None", "3", False), ("float", 1, True),
+    ("float", float("nan"), False), ("list[str]", ["a"], True), ("list[str]", ["a", 1], False), ("str", 1, False),
+    ("bool", 1, False), ("list[int] | None", [1], True)])
+def test_a_value_fits_its_annotation_or_is_refused(tmp_path, annotation, value, fits):
+    import nbformat
+    path = tmp_path / "x.ipynb"
+    nbformat.write(tiny_notebook(f"x: {annotation} = {[]!r}", []), path)
+    if fits:
+        assert checked(path, {"x": value}) == {"x": value}
+    else:
+        with pytest.raises(WrongParameter, match="notebook x, parameter x: .* is not "):
+            checked(path, {"x": value})
+
+
+@pytest.mark.parametrize("name", studies())
+def test_every_committed_study_fits_its_notebooks(name, tmp_path):
+    (tmp_path / "a.md").write_text("words")
+    is_lab = "source: lab" in (REPOSITORY / "studies" / f"{name}.yaml").read_text()
+    study = load_study(name, "" if is_lab else str(tmp_path))
+    plan = subprocess.run(
+        [sys.executable, "-m", "snakemake", "--snakefile", REPOSITORY / "Snakefile", "--dry-run", "--cores", "2",
+         "--quiet", "rules", "--config", f"study={name}", *([] if is_lab else [f"documents={tmp_path}"])],
+        env={**os.environ, "STUDY_ROOT": str(tmp_path / "root")}, capture_output=True, text=True, check=False)
+    assert plan.returncode == 0, plan.stdout + plan.stderr
+    counts = dict(line.split() for line in plan.stdout.splitlines() if len(line.split()) == 2 and line[-1].isdigit())
+    assert (int(counts["train"]), int(counts["judge"])) == (len(study.trained), len(study.arms))
