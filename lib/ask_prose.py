@@ -51,18 +51,20 @@ def ask_prose(blocks: list[Block], index: int, scope: Scope, text: str) -> Itera
 
 
 def _sentences(block: Block, scope: Scope, text: str) -> Iterator[Span]:
-    """The sentences of a paragraph; one that begins with a path or in small letters where it states an attribute."""
+    """The sentences of a paragraph, also those that begin with the product, a path or a value in small letters."""
     for sentence in sentences(text, block.start, block.end):
         cuts = [match.end() for match in _SMALL_START.finditer(text, sentence.start, sentence.end)]
-        edges = [sentence.start, *cuts, sentence.end]
-        pieces = [_piece(text, start, end) for start, end in zip(edges, edges[1:], strict=False)]
-        is_record = scope.is_entity and all(attribute_of(piece.text.rstrip("."), scope.subject) for piece in pieces)
-        yield from pieces if is_record else [sentence]
+        pieces = _pieces(text, [sentence.start, *cuts, sentence.end])
+        if scope.is_entity and all(attribute_of(piece.text.rstrip("."), scope.subject) for piece in pieces):
+            yield from pieces
+        else:
+            named = [cut for cut in cuts if scope.product and text.startswith(scope.product, cut)]
+            yield from _pieces(text, [sentence.start, *named, sentence.end]) if named else [sentence]
 
 
-def _piece(text: str, start: int, end: int) -> Span:
-    raw = text[start:end].rstrip()
-    return Span(plain(raw), start, start + len(raw))
+def _pieces(text: str, edges: list[int]) -> list[Span]:
+    raw = [(start, text[start:end].rstrip()) for start, end in zip(edges, edges[1:], strict=False)]
+    return [Span(plain(piece), start, start + len(piece)) for start, piece in raw]
 
 
 def _of_heading(said: str, heading: str, scope: Scope) -> Asked | None:

@@ -72,6 +72,8 @@ def value_in(phrase: str, most: int = 12) -> str:
     phrase = _CUT.sub("", re.sub(rf"^{ADVERB} ", "", phrase.strip())).strip(" ,")
     if not phrase or len(phrase.split()) > most or _BAD_VALUE.match(phrase) or _LOOSE_VALUE.search(phrase):
         return ""
+    if re.search(r"\w\w\.\s+[a-z]", phrase):
+        return ""  # two sentences, the second in small letters
     return phrase if phrase.count("(") == phrase.count(")") and phrase.count('"') % 2 == 0 else ""
 
 

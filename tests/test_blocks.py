@@ -98,8 +98,9 @@ def test_plain_is_what_a_reader_sees(markdown, expected):
     assert plain(markdown) == expected
 
 
-@given(st.lists(st.sampled_from(["# T\n", "word ", "\n", "- a\n", "  - b\n", "1. c\n", "| a | b |\n", "|---|---|\n", "```\n",
-                                 "> q\n", "**x** ", "\r\n", "    ", "\\|", "é", "\t"]), max_size=40).map("".join))
+@given(st.lists(st.sampled_from(["# T\n", "word ", "\n", "- a\n", "  - b\n", "1. c\n", "| a | b |\n", "|---|---|\n",
+                                 "```\n", "> q\n", "**x** ", "\r\n", "    ", "\\|", "é", "\t"]),
+                max_size=40).map("".join))
 @settings(max_examples=200, deadline=None)
 def test_every_span_holds_the_text_that_it_names(source):
     blocks = parse(source)
