@@ -23,6 +23,7 @@ _AND_CLAUSE = re.compile(r"(?: \([^()]*\))?,? and (?=the [^,;]{3,40} (?:is|are|w
 _SMALL_START = re.compile(r"(?<=[\w)])\.\s+(?=[a-z/~])")
 _LABELLED = re.compile(r"(?!(?:notice|note|warning|caution|danger|tip|important|example|hint|todo|see|info)\b)"
                        r"(?P<label>[A-Za-z][\w /-]{2,40}): (?P<value>[^:]+)", re.I)
+_OPEN = re.compile(r"^what .* (?:offer|use|provide|support|implement|include|contain|store)\?$")  # often true of more
 _STAND_IN = "HEADING0"
 _DATED = re.compile(rf"(?P<date>{DATE}):\s+(?P<said>\S.*)", re.S)
 _RELEASED = re.compile(rf"(?P<done>available|released|published|issued) (?:on |since |in |"
@@ -55,7 +56,7 @@ def _sentences(block: Block, scope: Scope, text: str) -> Iterator[Span]:
     for sentence in sentences(text, block.start, block.end):
         cuts = [match.end() for match in _SMALL_START.finditer(text, sentence.start, sentence.end)]
         pieces = _pieces(text, [sentence.start, *cuts, sentence.end])
-        if scope.is_entity and all(attribute_of(piece.text.rstrip("."), scope.subject) for piece in pieces):
+        if cuts and scope.is_entity and all(attribute_of(piece.text.rstrip("."), scope.subject) for piece in pieces):
             yield from pieces
         else:
             named = [cut for cut in cuts if scope.product and text.startswith(scope.product, cut)]
@@ -120,7 +121,7 @@ def _candidate(found: Asked, sentence: Span, scope: Scope) -> Candidate:
     short, longer = (_cap(found.core),) * 2 if found.is_whole else scope.within(found.core)
     if scope.topic and found.is_whole:
         longer = f'Under "{scope.topic}", {found.core}'
-    rank = 0 if re.search(r"\d", found.answer) or found.is_whole else 1
+    rank = 0 if re.search(r"\d", found.answer) or found.is_whole else 2 if _OPEN.search(found.core) else 1
     return Candidate(short, found.answer, "natural", sentence.start, sentence.end, longer, rank)
 
 

@@ -12,6 +12,7 @@ from lib.records import Structure
 # What a parser's block means as a structure; code, headings and raw HTML carry no queries.
 STRUCTURE_OF: dict[str, Structure] = {"prose": "natural", "list": "entity-list", "table": "tabular"}
 
+_INLINE = MarkdownIt("commonmark")  # made once: setting up its rules takes longer than a sentence
 _NEWLINE = re.compile(r"\r\n?|\n")
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n.*?^---[ \t]*(?:\r?\n|\Z)", re.S | re.M)
 _PREFIX = re.compile(r"(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])\s+))*")  # quote marks and list markers before a block's text
@@ -87,7 +88,7 @@ def sentences(source: str, start: int, end: int) -> list[Span]:
 
 def plain(markdown: str) -> str:
     """What a reader sees of inline Markdown: link texts, code without backticks, no emphasis, `<br>` as '; '."""
-    inline = MarkdownIt("commonmark").parseInline(" ".join(_HARD_BREAK.sub(" ", markdown).split()))
+    inline = _INLINE.parseInline(" ".join(_HARD_BREAK.sub(" ", markdown).split()))
     return _visible(inline[0]) if inline else ""
 
 

@@ -7,6 +7,8 @@ from lib.scope import Scope
 from lib.verbs import BASE, is_participle
 from lib.wording import is_plural
 
+MAX_LEAD_WORDS = 25  # longer ones are prose, and costly to match
+
 _AMOUNT = (r"(?:the following|following|several|many|some|other|various|a few|a number of|the|these|multiple|numerous|"
            r"certain)")
 _NUMBER = r"(?:two|three|four|five|six|seven|eight|nine|ten|\d+)"
@@ -41,6 +43,8 @@ def asked_by_lead_in(lead: str, scope: Scope) -> tuple[str, str] | None:
     None where no pattern fits: then nothing is asked.
     """
     said = lead.strip().rstrip(":").strip()
+    if len(said.split()) > MAX_LEAD_WORDS:
+        return None
     in_release = _IN_RELEASE.search(said) is not None
     if in_release and not scope.is_version:
         return None

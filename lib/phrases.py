@@ -41,11 +41,11 @@ _ELSEWHERE = re.compile(r"\b(?:documents?|documentation|website|guides?|pages?|s
 _CUT = re.compile(r"\s*(?:;|\s[-–—]\s|,? (?:which|but|although|though|while|whereas|so that|so|because|since)\b|"
                   r", (?:and|or) (?:\w+ ){0,4}(?:is|are|was|were|has|have|can|will|must|should|may|does|do)\b|"
                   r" and (?:then |thus |as such )?(?:set|make|makes|is|are|was|were|has|renamed|indicates|will|"
-                  r"can)\b|\s\().*", re.S)
+                  r"can)\b|\s\([^()]*(?:\)\s*$|\)[,;.]|\) and |$)).*", re.S)
 _BAD_VALUE = re.compile(r"(?:that|to|not|no|some|it|they|them|this|these|those|such|if|when|where|how|why|what|"
                         r"one of|different|similar|"
                         r"more|less|important|possible|necessary|required|able|up to you|(?:the |an? )(?:near|same|"
-                        r"following|case|reason|good|great|common|few|number|lot|result|problem))\b", re.I)
+                        r"following|case|reason|good|great|common|few|number|lot|result|problem)|the \w+$)\b", re.I)
 _LOOSE_VALUE = re.compile(r"\b(?:and/or|if|when|unless|it|they|them|their|its|you|your|we|our|this|these|those|"
                           r"above|below|following|"
                           r"previous|former|latter|otherwise|however|e\.g|i\.e|eg|(?<!/)etc|not|here|document|"
@@ -64,7 +64,9 @@ def subject_in(phrase: str, scope: Scope) -> str:
     if scope.is_entity:  # a record about one thing: "the sensor cable" is that thing's
         is_told = (is_told or phrase == scope.subject or re.match(r"The [\w-]+ \w", phrase)
                    or len(words) > 1 and is_plural(phrase))
-    return scope.subject_of(phrase) if is_told else ""
+    subject = scope.subject_of(phrase) if is_told else ""
+    is_bare = subject != phrase and len(words) == 1 and not (is_plural(subject) or scope.is_entity)
+    return "" if is_bare else subject  # "Schema is …" says of which schema somewhere else
 
 
 def value_in(phrase: str, most: int = 12) -> str:
