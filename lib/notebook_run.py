@@ -79,6 +79,7 @@ def _executed(notebook: Path, output: Path, name: str, given: dict[str, object])
     from nbclient.exceptions import DeadKernelError
 
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(REPOSITORY), os.environ.get("PYTHONPATH", "")]))
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # spinning threads starve each other where cores are shared
     try:
         return papermill.execute_notebook(
             notebook, output, given, kernel_name="python3", cwd=REPOSITORY, progress_bar=False,
@@ -104,7 +105,7 @@ def _explained(error) -> str:
 def _as_html(notebook) -> str:
     from nbconvert import HTMLExporter
 
-    return HTMLExporter().from_notebook_node(notebook)[0]
+    return HTMLExporter(mathjax_url="", require_js_url="").from_notebook_node(notebook)[0]  # reads without a network
 
 
 def main(arguments: list[str] | None = None) -> int:

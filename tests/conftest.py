@@ -12,6 +12,8 @@ import pytest
 
 from lib.paths import REPOSITORY
 
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # as the notebook runner does; before torch is imported
+
 # What each notebook of the tiny graph declares and does. They read and write what the Snakefile says, through lib.
 DECLARED = {
     "00_lab": "seed: int = 1",
