@@ -74,13 +74,12 @@ def run_study(name: str, folder: str, jobs: str, only_figures: bool = False) -> 
     status = subprocess.run(command(study, jobs, only_figures), pass_fds=[file.fileno() for file in locks],
                             check=False).returncode
     if status:
-        print(f"\nThe study {name} stopped: the reason is above. The same command goes on from there.", file=sys.stderr)
+        print(f"\nThe study {name} stopped: the reason is above, unless it was killed. "
+              "The same command goes on from there.", file=sys.stderr)
         return status
     print(f"\nThe study {name} is complete.\n", flush=True)
     subprocess.run([sys.executable, "-m", "lib.tables", name], check=True)
-    print(f"\nfigures and tables  {shown(figures_path(name))}\n"
-          f"executed notebooks  {shown(data_path(name, 'notebooks'))}\n"
-          f"provenance          {shown(data_path(name, 'run.json'))}")
+    print(f"\nprovenance: {shown(data_path(name, 'run.json'))}")
     return 0
 
 

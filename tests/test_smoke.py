@@ -1,0 +1,100 @@
+"""The smoke study end to end in processes of its own, killed once on the way: its numbers are the stored ones."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from lib.paths import REPOSITORY
+
+# What studies/smoke.yaml gives. Counts are exact; losses move in the third digit from one processor to another.
+N_DOCUMENTS, N_FACTS = 6, 126
+N_QUERIES = {"natural": 18, "entity-list": 18, "tabular": 18, "all": 54}
+LAST_LOSS = {"dapt": (3.581, 3.696), "dapt-n": (3.751, 3.863)}  # training, validation
+LOSS_TOLERANCE = 0.1
+MOST_LUCKY_ANSWERS = 3  # of 54, by models that have hardly learned to spell
+
+
+def command() -> list[str]:
+    return [sys.executable, "-m", "lib.study", "smoke", "--jobs", os.environ.get("JOBS", "all")]
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory) -> Path:
+    """Where the study lies after a run that was killed while it trained, and a second one that ended."""
+    root = tmp_path_factory.mktemp("smoke")
+    environment = {**os.environ, "STUDY_ROOT": str(root)}
+    first = subprocess.Popen(command(), cwd=REPOSITORY, env=environment, stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT, text=True)
+    training = root / "data" / "smoke" / "notebooks" / "03_train-dapt.failed.ipynb"  # its name until it has ended
+    deadline = time.monotonic() + 300
+    while not training.exists() and first.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.1)
+    first.send_signal(signal.SIGKILL)
+    said, _ = first.communicate()
+    assert training.exists(), said
+    second = subprocess.run(command(), cwd=REPOSITORY, env=environment, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, text=True, timeout=600, check=False)
+    assert second.returncode == 0, second.stdout
+    assert "00_lab" not in second.stdout.split("Accuracy")[0], "what was done before the kill was done again"
+    return root
+
+
+def rows(path: Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_table_2_holds_the_stored_counts(root):
+    with open(root / "figures" / "smoke" / "table2.csv", newline="", encoding="utf-8") as file:
+        table = list(csv.DictReader(file))
+    assert [(row["arm"], row["structure"], int(row["n"]), int(row["unscored"])) for row in table] == [
+        (arm, structure, n, 0) for arm in ("base", "dapt", "dapt-n") for structure, n in N_QUERIES.items()]
+    assert all(int(row["correct"]) <= MOST_LUCKY_ANSWERS for row in table)
+    for row in table:
+        low, accuracy, high = (float(row[name]) for name in ("low", "accuracy", "high"))
+        assert -1e-9 <= low <= accuracy + 1e-9 <= high + 1e-9 <= 1, row
+
+
+def test_the_records_between_the_stages_are_all_there(root):
+    data = root / "data" / "smoke"
+    queries = [row["query_id"] for row in rows(data / "queries.jsonl")]
+    assert (len(rows(data / "documents.jsonl")), len(rows(data / "facts.jsonl"))) == (N_DOCUMENTS, N_FACTS)
+    assert len(rows(data / "segments.jsonl")) == len(rows(data / "normalized.jsonl")) > N_DOCUMENTS
+    for arm in ("base", "dapt", "dapt-n"):
+        assert [row["query_id"] for row in rows(data / "answers" / f"{arm}.jsonl")] == queries
+        assert [row["query_id"] for row in rows(data / "verdicts" / "rules" / f"{arm}.jsonl")] == queries
+    assert not [path for path in root.rglob("*.partial")]
+
+
+@pytest.mark.parametrize("arm", ["dapt", "dapt-n"])
+def test_training_ends_at_the_stored_losses(root, arm):
+    epochs = json.loads((root / "data" / "smoke" / "models" / arm / "training.json").read_text())["history"]["epochs"]
+    assert epochs[-1]["loss"] < epochs[0]["loss"] and epochs[-1]["validation_loss"] < epochs[0]["validation_loss"]
+    assert (epochs[-1]["loss"], epochs[-1]["validation_loss"]) == pytest.approx(LAST_LOSS[arm], abs=LOSS_TOLERANCE)
+
+
+def test_each_stage_has_an_executed_copy_without_an_error_and_a_page(root):
+    stages = json.loads((root / "data" / "smoke" / "run.json").read_text())["stages"]
+    assert len(stages) == 12
+    folder = root / "data" / "smoke" / "notebooks"
+    assert not list(folder.glob("*.failed.ipynb"))
+    for stage in stages:
+        outputs = [output for cell in nbformat.read(folder / f"{stage}.ipynb", 4).cells
+                   for output in cell.get("outputs", [])]
+        assert outputs and not [output for output in outputs if output.output_type == "error"], stage
+        assert (folder / f"{stage}.html").stat().st_size > 10_000, stage
+
+
+def test_a_second_call_does_nothing_and_prints_table_2(root):
+    begin = time.monotonic()
+    ran = subprocess.run(command(), cwd=REPOSITORY, env={**os.environ, "STUDY_ROOT": str(root)}, capture_output=True,
+                         text=True, check=False)
+    assert ran.returncode == 0 and time.monotonic() - begin < 10
+    assert " …" not in ran.stdout and "18" in ran.stdout and "table2.csv" in ran.stdout
