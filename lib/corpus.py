@@ -22,7 +22,7 @@ def make_corpus(segments: list[Segment], normalized: list[Normalized], arm: str,
     """The texts of `arm`: "dapt" has the segments' own words, "dapt-n" the normalizer's.
 
     The split is drawn over segments, so that both arms hold the same ones out (the paper does not say what its 90/10
-    was drawn over). Neighbouring segments of a document on the same side are joined again: raw text exactly as it stood.
+    was drawn over). Neighbouring segments of a document on the same side are joined again, raw text as it stood.
     Raises ValueError for another arm, for a share outside [0, 1), and where a segment has no row in `normalized`.
     """
     if arm not in ("dapt", "dapt-n"):
@@ -45,4 +45,5 @@ def make_corpus(segments: list[Segment], normalized: list[Normalized], arm: str,
         else:
             texts[is_held].append("\n\n".join(filter(None, (rewritten[segment.segment_id] for segment in members))))
     dropped = [i for i in ids if i not in held and arm == "dapt-n" and not rewritten[i]]
-    return Corpus(*([text.strip() for text in texts[side] if text.strip()] for side in (False, True)), sorted(held), dropped)
+    training, validation = ([text.strip() for text in texts[side] if text.strip()] for side in (False, True))
+    return Corpus(training, validation, sorted(held), dropped)

@@ -9,25 +9,28 @@ from dataclasses import dataclass
 
 from lib.records import STRUCTURES, Structure
 
-_MAKERS = ("Ardwin", "Brimor", "Corvane", "Dravik", "Elmark", "Falcor", "Gantry", "Halden", "Istrel", "Jorvik", "Kestrin",
-           "Lumeth", "Morcan", "Nordal", "Ostrix", "Pellion", "Quorra", "Runar", "Sarvox", "Tessik", "Ulmont", "Velmar",
-           "Wexler", "Yarrow", "Zephra", "Almet", "Borgen", "Cedrus", "Dunmore", "Fenwick")
+# A name is a maker and a model. There are many makers, so that few products share a word of their names.
+_MAKERS = tuple(first + last
+                for first in ("Ard", "Bri", "Cor", "Dra", "Eld", "Fal", "Gan", "Hal", "Ist", "Jor", "Kes", "Lum")
+                for last in ("win", "mor", "vane", "vik", "mark", "cor", "try", "den", "rel", "quin"))
 _MODELS = ("Anchor", "Beacon", "Cobalt", "Dagger", "Eagle", "Flint", "Glacier", "Harbor", "Iris", "Jaguar", "Keystone",
            "Lantern", "Magnet", "Nimbus", "Orbit", "Pilot", "Quiver", "Raptor", "Summit", "Tempest", "Umbra", "Vector",
            "Willow", "Xenon", "Yonder", "Zenith", "Atlas", "Boulder", "Comet", "Drift", "Ember", "Falcon", "Granite",
            "Hazel", "Ingot", "Juniper", "Kraken", "Lotus", "Meteor", "Nettle")
-_LAST_NAMES = ("Adler", "Bauer", "Costa", "Duran", "Ekman", "Fiore", "Gruber", "Holm", "Ivers", "Jansen", "Keller", "Lind",
-               "Moreau", "Novak", "Olsen", "Petrov", "Quist", "Rossi", "Silva", "Toth")
-_FIRMS = ("Hydraulics", "Controls", "Castings", "Sensors", "Drives", "Polymers", "Optics", "Bearings", "Metals", "Systems")
+_LAST_NAMES = ("Adler", "Bauer", "Costa", "Duran", "Ekman", "Fiore", "Gruber", "Holm", "Ivers", "Jansen", "Keller",
+               "Lind", "Moreau", "Novak", "Olsen", "Petrov", "Quist", "Rossi", "Silva", "Toth")
+_FIRMS = ("Hydraulics", "Controls", "Castings", "Sensors", "Drives", "Polymers", "Optics", "Bearings", "Metals",
+          "Systems")
 _FOLDERS = ("opt", "etc", "srv", "var", "usr", "data", "home", "mnt")
-_FILES = ("harbor", "valve", "anchor", "bridge", "copper", "delta", "ember", "falcon", "garnet", "hazel", "indigo", "jasper",
-          "karma", "lagoon", "maple", "nickel", "onyx", "pepper", "quartz", "raven", "saffron", "timber", "umber", "walnut")
-PLATFORMS = ("Linux", "QNX", "VxWorks", "Solaris", "Windows", "FreeBSD", "Zephyr", "Android", "AIX", "Integrity", "NuttX",
-             "RTEMS")
-TOOLS = ("wrench", "hex key", "crimper", "caliper", "bench vise", "pipe cutter", "heat gun", "mallet", "stripper",
-         "puller", "pliers", "drill")
-PARTS = ("gasket", "impeller", "rotor", "bushing", "relay", "filter", "coupling", "diaphragm", "fuse", "sensor", "spindle",
-         "washer")
+_FILES = ("harbor", "valve", "anchor", "bridge", "copper", "delta", "ember", "falcon", "garnet", "hazel", "indigo",
+          "jasper", "karma", "lagoon", "maple", "nickel", "onyx", "pepper", "quartz", "raven", "saffron", "timber",
+          "umber", "walnut")
+_PLATFORMS = ("Linux", "QNX", "VxWorks", "Solaris", "Windows", "FreeBSD", "Zephyr", "Android", "AIX", "Integrity",
+              "NuttX", "RTEMS")
+_TOOLS = ("wrench", "hex key", "crimper", "caliper", "bench vise", "pipe cutter", "heat gun", "mallet", "stripper",
+          "puller", "pliers", "drill")
+_PARTS = ("gasket", "impeller", "rotor", "bushing", "relay", "filter", "coupling", "diaphragm", "fuse", "sensor",
+          "spindle", "washer")
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,10 @@ class Attribute:
     is_list: bool = False  # list-valued; the label is then plural
 
 
+def _day(rng: random.Random) -> str:
+    return f"{rng.randint(2005, 2024)}-{rng.randint(1, 12):02}-{rng.randint(1, 28):02}"
+
+
 def _some(pool: tuple[str, ...]) -> Callable[[random.Random], list[str]]:
     return lambda rng: rng.sample(pool, rng.randint(2, 4))
 
@@ -47,12 +54,12 @@ ATTRIBUTES = (
     Attribute("default port", lambda rng: [str(rng.randint(1024, 9999))]),
     Attribute("memory size", lambda rng: [f"{rng.randint(10, 999)} MB"]),
     Attribute("service interval", lambda rng: [f"{rng.randint(10, 999)} hours"]),
-    Attribute("release date", lambda rng: [f"{rng.randint(2005, 2024)}-{rng.randint(1, 12):02}-{rng.randint(1, 28):02}"]),
+    Attribute("release date", lambda rng: [_day(rng)]),
     Attribute("supplier", lambda rng: [f"{rng.choice(_LAST_NAMES)} {rng.choice(_FIRMS)}"]),
     Attribute("configuration path", lambda rng: [f"/{rng.choice(_FOLDERS)}/{rng.choice(_FILES)}.conf"]),
-    Attribute("supported platforms", _some(PLATFORMS), is_list=True),
-    Attribute("required tools", _some(TOOLS), is_list=True),
-    Attribute("spare parts", _some(PARTS), is_list=True),
+    Attribute("supported platforms", _some(_PLATFORMS), is_list=True),
+    Attribute("required tools", _some(_TOOLS), is_list=True),
+    Attribute("spare parts", _some(_PARTS), is_list=True),
 )
 
 

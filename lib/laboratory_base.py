@@ -1,4 +1,4 @@
-"""The laboratory's base model: a small Llama and its tokenizer, made here from public records and questions about them."""
+"""The laboratory's base model: a small Llama and its tokenizer, made from public records and questions on them."""
 
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers

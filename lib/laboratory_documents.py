@@ -6,17 +6,18 @@ from lib.laboratory import ATTRIBUTES, Attribute, Product, assign_structures
 from lib.records import Document, Fact, Structure
 from lib.wording import joined
 
+# The product comes before the value, as it does under a heading: sentences that begin with the value would test whether
+# a model recalls in reverse (it does not, in any structure) and not what the structure does.
 _SCALAR_SENTENCES = (
     "The {label} of {name} is {value}.",
     "{name} has a {label} of {value}.",
     "On {name}, the {label} is {value}.",
-    "{name} uses {value} as its {label}.",
-    "{value} is the {label} of {name}.",
+    "For {name}, the {label} is {value}.",
 )
 _LIST_SENTENCES = (
     "The {label} of {name} are {value}.",
     "On {name}, the {label} are {value}.",
-    "{value} are the {label} of {name}.",
+    "For {name}, the {label} are {value}.",
 )
 _SECTIONS: dict[Structure, tuple[str, ...]] = {
     "natural": ("Overview", "Description", "Summary"),
@@ -40,10 +41,10 @@ def make_records(products: list[Product], seed: int, *, public: bool,
         document_id = product.name.lower().replace(" ", "-") + (f".{rendering}" if rendering else "")
         text, spans = render(product, structures, random.Random(f"text {seed} {document_id}"))
         documents.append(Document(document_id=document_id, title=product.name, path="", text=text))
-        for attribute, value, structure, (start, end) in zip(ATTRIBUTES, product.values, structures, spans, strict=True):
+        for index, attribute in enumerate(ATTRIBUTES):
             facts.append(Fact(fact_id=f"{document_id}/{attribute.label.replace(' ', '-')}", entity=product.name,
-                              attribute=attribute.label, value=value, structure=structure, document_id=document_id,
-                              start=start, end=end, public=public))
+                              attribute=attribute.label, value=product.values[index], structure=structures[index],
+                              document_id=document_id, start=spans[index][0], end=spans[index][1], public=public))
     return documents, facts
 
 

@@ -1,4 +1,4 @@
-"""Texts as blocks of tokens for continual pretraining, no token lost on the way (the paper does not state its packing)."""
+"""Texts as blocks of tokens for training, no token lost on the way (the paper does not state its packing)."""
 
 from bisect import bisect_left, insort
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ PACKINGS = ("document", "concat")
 
 @dataclass(frozen=True)
 class Blocks(Dataset):
-    """Blocks of `block_size` tokens. `n_tokens` counts the texts' tokens with BOS and EOS, `n_targets` those with loss."""
+    """Blocks of `block_size` tokens. `n_tokens` counts the texts with BOS and EOS, `n_targets` what carries loss."""
 
     input_ids: list[list[int]]  # (n_blocks, block_size)
     labels: list[list[int]]  # the same, IGNORED where a token is padding or has nothing before it to predict it from
@@ -24,11 +24,12 @@ class Blocks(Dataset):
         return len(self.input_ids)
 
     def __getitem__(self, index: int) -> dict[str, list[int]]:
-        return {"input_ids": self.input_ids[index], "labels": self.labels[index], "position_ids": self.position_ids[index]}
+        return {"input_ids": self.input_ids[index], "labels": self.labels[index],
+                "position_ids": self.position_ids[index]}
 
 
 def pack(texts: list[str], tokenizer: PreTrainedTokenizerBase, block_size: int, packing: str) -> Blocks:
-    """Cut `texts`, each between the tokenizer's own BOS (where it adds one) and EOS, into blocks of `block_size` tokens.
+    """Cut `texts`, each between the tokenizer's own BOS (where it adds one) and EOS, into blocks of tokens.
 
     "concat" joins them in order into one stream and cuts it; a text sees the texts before it in its block.
     "document" keeps a text whole where a block holds it, and no text sees another: positions restart with each, which
@@ -47,7 +48,8 @@ def pack(texts: list[str], tokenizer: PreTrainedTokenizerBase, block_size: int, 
         raise ValueError("there is no text to train on: every segment is empty, dropped or held out for validation")
     begin = tokenizer("")["input_ids"][:1]  # BOS where the tokenizer puts one before a prompt, as 04_infer's will have
     begin = begin if begin == [tokenizer.bos_token_id] else []
-    streams = [begin + tokenizer(text, add_special_tokens=False)["input_ids"] + [tokenizer.eos_token_id] for text in texts]
+    streams = [begin + tokenizer(text, add_special_tokens=False)["input_ids"] + [tokenizer.eos_token_id]
+               for text in texts]
     n_tokens = sum(map(len, streams))
     if packing == "concat":
         streams = [sum(streams, [])]

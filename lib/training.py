@@ -126,7 +126,8 @@ def _checkpoints(work: Path) -> list[Path]:
 
 def _per_epoch(log: list[dict[str, float]]) -> list[dict[str, float]]:
     epochs: dict[int, dict[str, float]] = {}
-    names = {"loss": "loss", "eval_loss": "validation_loss", "grad_norm": "gradient_norm", "learning_rate": "learning_rate"}
+    names = {"loss": "loss", "eval_loss": "validation_loss", "grad_norm": "gradient_norm",
+             "learning_rate": "learning_rate"}
     for entry in log:
         row = epochs.setdefault(round(entry["epoch"]), {"epoch": round(entry["epoch"])})
         row.update({ours: float(entry[theirs]) for theirs, ours in names.items() if theirs in entry})

@@ -58,7 +58,8 @@ def test_no_text_sees_another_in_document_packing():
 
 
 @pytest.mark.parametrize("arguments, message", [
-    ((["a"], 1, "concat"), "at least 2"), ((["a"], 8, "both"), "not one of"), (([" "], 8, "concat"), "no text to train on")])
+    ((["a"], 1, "concat"), "at least 2"), ((["a"], 8, "both"), "not one of"),
+    (([" "], 8, "concat"), "no text to train on")])
 def test_what_cannot_be_packed_says_why(arguments, message):
     texts, block_size, packing = arguments
     with pytest.raises(ValueError, match=message):

@@ -1,4 +1,4 @@
-"""Training for real at a tiny size: it learns, it resumes to the same weights, and it never reuses another run's work."""
+"""Training for real at a tiny size: it learns, resumes to the same weights, and reuses no other run's work."""
 
 import json
 import os
@@ -49,14 +49,16 @@ def unbroken(tmp_path_factory):
 def test_the_loss_falls_and_every_epoch_has_its_row(unbroken):
     _, history = unbroken
     assert [row["epoch"] for row in history.epochs] == list(range(1, 13))
-    assert all(row.keys() == {"epoch", "loss", "validation_loss", "gradient_norm", "learning_rate"} for row in history.epochs)
+    columns = {"epoch", "loss", "validation_loss", "gradient_norm", "learning_rate"}
+    assert all(row.keys() == columns for row in history.epochs)
     assert history.epochs[-1]["loss"] < 0.7 * history.epochs[0]["loss"]
     assert history.updates == 12 * 3  # 5 blocks in updates of 2
 
 
 def test_it_leaves_an_ordinary_hugging_face_folder_and_nothing_else(unbroken):
     output, history = unbroken
-    assert AutoTokenizer.from_pretrained(output)("a")["input_ids"][0] == AutoTokenizer.from_pretrained(output).bos_token_id
+    tokenizer = AutoTokenizer.from_pretrained(output)
+    assert tokenizer("a")["input_ids"][0] == tokenizer.bos_token_id
     manifest = json.loads((output / "training.json").read_text())
     assert manifest["arm"] == "dapt" and manifest["history"]["updates"] == history.updates
     assert [path.name for path in output.parent.iterdir()] == ["dapt"]
@@ -74,7 +76,7 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_weights(unbroken, tmp_path)
     child.wait()
     assert not output.exists() and list(tmp_path.glob(".dapt-*/checkpoint-*")), "it was killed too early or too late"
     for half_written in tmp_path.glob(".dapt-*/checkpoint-*"):
-        last = max((int(path.name.split("-")[1]) for path in half_written.parent.glob("checkpoint-*")))
+        last = max(int(path.name.split("-")[1]) for path in half_written.parent.glob("checkpoint-*"))
     (half_written.parent / f"checkpoint-{last + 3}").mkdir()  # as if it had been killed while it saved the next
     history = run(output)
     assert same(weights(output), weights(unbroken[0]))

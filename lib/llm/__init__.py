@@ -37,7 +37,8 @@ def complete(prompts: list[str], model: str, *, max_tokens: int = 4096, concurre
                            'with OPENAI_BASE_URL); set it, or use "rules"')
     client = openai.OpenAI()
     with ThreadPoolExecutor(concurrency) as pool:
-        replies = list(tqdm(pool.map(partial(_ask, client, model, max_tokens), prompts), total=len(prompts), desc=model))
+        asked = pool.map(partial(_ask, client, model, max_tokens), prompts)
+        replies = list(tqdm(asked, total=len(prompts), desc=model))
     if prompts and all(reply.reason for reply in replies):
         raise RuntimeError(f"all {len(prompts)} calls to {model!r} failed, the first with: {replies[0].reason}")
     return replies
