@@ -84,6 +84,23 @@ def draw_lengths(queries: list[Query], answers: list[Answer]) -> tuple[Figure, p
     return figure, lengths
 
 
+def draw_training(epochs: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Training and validation loss (left) and gradient norm (right) against epoch; the figure and what it plots."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(WIDTH, 2.3), layout="constrained")
+        left, right = figure.subplots(1, 2)
+        lines = (("loss", "training", "-o"), ("validation_loss", "validation", "--s"))
+        for index, (column, label, style) in enumerate(lines):
+            if column in epochs:
+                left.plot(epochs.epoch, epochs[column], style, color=COLORS[index], label=label, markersize=2.5)
+        right.plot(epochs.epoch, epochs.gradient_norm, "-o", color=COLORS[2], markersize=2.5)
+        left.set_yscale("log")
+        left.set(xlabel="Epoch", ylabel="Loss (nats a token)")
+        right.set(xlabel="Epoch", ylabel="Gradient norm", ylim=(0, None))
+        _legend(figure, left)
+    return figure, epochs
+
+
 def _present(table: pd.DataFrame) -> list[str]:
     """Structures with queries, in the fixed order, "all" last."""
     return [structure for structure in (*STRUCTURES, ALL) if table.n[table.structure == structure].sum()]

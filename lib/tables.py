@@ -50,7 +50,9 @@ def accuracy(verdicts: pd.Series) -> dict[str, float]:
     if n == unscored:
         return dict(zip(COUNTS, (n, correct, unscored, float("nan"), float("nan"), float("nan")), strict=True))
     low, high = proportion_confint(correct, n - unscored, method="wilson")
-    return dict(zip(COUNTS, (n, correct, unscored, correct / (n - unscored), low, high), strict=True))
+    accuracy = correct / (n - unscored)
+    low, high = min(low, accuracy), max(high, accuracy)  # at 0 and 1 the float formula misses its bound by 1e-17
+    return dict(zip(COUNTS, (n, correct, unscored, accuracy, low, high), strict=True))
 
 
 def table1(queries: list[Query]) -> pd.DataFrame:

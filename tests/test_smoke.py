@@ -59,7 +59,7 @@ def test_table_2_holds_the_stored_counts(root):
     assert all(int(row["correct"]) <= MOST_LUCKY_ANSWERS for row in table)
     for row in table:
         low, accuracy, high = (float(row[name]) for name in ("low", "accuracy", "high"))
-        assert -1e-9 <= low <= accuracy + 1e-9 <= high + 1e-9 <= 1, row
+        assert 0 <= low <= accuracy <= high <= 1, row
 
 
 def test_the_records_between_the_stages_are_all_there(root):
