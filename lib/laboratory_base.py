@@ -1,11 +1,13 @@
 """The laboratory's base model: a small Llama and its tokenizer, made from public records and questions on them."""
 
+import random
+
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from lib.inference import prompt_for
-from lib.records import Query
+from lib.records import Document, Query
 
 
 def train_tokenizer(texts: list[str], vocabulary: int) -> PreTrainedTokenizerFast:
@@ -36,3 +38,10 @@ def new_llama(tokenizer: PreTrainedTokenizerFast, *, hidden_size: int, layers: i
 def answered(query: Query) -> str:
     """A question with its answer, worded as 04_infer will ask: how the base learns what a question is."""
     return f"{prompt_for(query.question)} {query.answer}"
+
+
+def pretraining_texts(documents: list[Document], queries: list[Query], seed: int) -> list[str]:
+    """Public records and answered questions in one shuffled list."""
+    texts = [document.text for document in documents] + [answered(query) for query in queries]
+    random.Random(seed).shuffle(texts)
+    return texts
