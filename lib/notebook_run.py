@@ -79,7 +79,7 @@ def _executed(notebook: Path, output: Path, name: str, given: dict[str, object])
     from nbclient.exceptions import DeadKernelError
 
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(REPOSITORY), os.environ.get("PYTHONPATH", "")]))
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # spinning threads starve each other where cores are shared
+    os.environ.setdefault("GOMP_SPINCOUNT", "20000")  # threads that spin longer starve each other on shared cores
     try:
         return papermill.execute_notebook(
             notebook, output, given, kernel_name="python3", cwd=REPOSITORY, progress_bar=False,

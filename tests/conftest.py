@@ -12,7 +12,7 @@ import pytest
 
 from lib.paths import REPOSITORY
 
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # as the notebook runner does; before torch is imported
+os.environ.setdefault("GOMP_SPINCOUNT", "20000")  # as the notebook runner does; before torch is imported
 
 # What each notebook of the tiny graph declares and does. They read and write what the Snakefile says, through lib.
 DECLARED = {
