@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from itertools import takewhile
 from pathlib import Path
 
 import torch
@@ -62,18 +63,17 @@ def answer(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, queries: 
 @torch.inference_mode()
 def generate(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, prompts: list[str],
              max_answer_tokens: int) -> list[tuple[str, int, bool]]:
-    """Greedy continuation of each prompt as (text, tokens generated, cut off by the budget)."""
+    """Greedy continuation of each prompt as (text, tokens written before EOS, cut off by the budget)."""
     batch = tokenizer(prompts, return_tensors="pt", padding=True).to(model.device)
     batch.pop("token_type_ids", None)
     output = model.generate(**batch, do_sample=False, max_new_tokens=max_answer_tokens, stop_strings=list(STOPS),
                             tokenizer=tokenizer, pad_token_id=tokenizer.pad_token_id)
     replies = []
     for tokens in output[:, batch["input_ids"].shape[1]:].tolist():  # (new tokens,)
-        if tokenizer.eos_token_id in tokens:
-            tokens = tokens[:tokens.index(tokenizer.eos_token_id) + 1]
-        text = tokenizer.decode(tokens, skip_special_tokens=True)
-        ended = tokens[-1:] == [tokenizer.eos_token_id] or any(stop in text for stop in STOPS)
-        replies.append((_cut(text), len(tokens), not ended))
+        written = list(takewhile(lambda token: token not in (tokenizer.eos_token_id, tokenizer.pad_token_id), tokens))
+        text = tokenizer.decode(written, skip_special_tokens=True)
+        is_cut = len(written) == max_answer_tokens and not any(stop in text for stop in STOPS)
+        replies.append((_cut(text), len(written), is_cut))
     return replies
 
 

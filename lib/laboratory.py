@@ -47,7 +47,7 @@ def _day(rng: random.Random) -> str:
 
 
 def _some(pool: tuple[str, ...]) -> Callable[[random.Random], list[str]]:
-    return lambda rng: rng.sample(pool, rng.randint(2, 4))
+    return lambda rng: rng.sample(pool, rng.randint(2, 3))
 
 
 ATTRIBUTES = (

@@ -1,13 +1,14 @@
 """The laboratory's base model: a small Llama and its tokenizer, made from public records and questions on them."""
 
 import random
+from collections import defaultdict
 
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from lib.inference import prompt_for
-from lib.records import Document, Query
+from lib.records import Document, Fact, Query
 
 
 def train_tokenizer(texts: list[str], vocabulary: int) -> PreTrainedTokenizerFast:
@@ -35,13 +36,30 @@ def new_llama(tokenizer: PreTrainedTokenizerFast, *, hidden_size: int, layers: i
         pad_token_id=tokenizer.pad_token_id))
 
 
-def answered(query: Query) -> str:
-    """A question with its answer, worded as 04_infer will ask: how the base learns what a question is."""
-    return f"{prompt_for(query.question)} {query.answer}"
+def answered(query: Query, fact: Fact) -> str:
+    """A question with its answer, worded as 04_infer will ask: how the base learns what a question is.
+
+    A list-valued fact is answered one item a line whatever its structure: where prose, list and table each taught a
+    layout of their own for the same question, the base could not know which was wanted and missed most lists.
+    """
+    return f"{prompt_for(query.question)} {chr(10).join(fact.value)}"
 
 
-def pretraining_texts(documents: list[Document], queries: list[Query], seed: int) -> list[str]:
-    """Public records and answered questions in one shuffled list."""
-    texts = [document.text for document in documents] + [answered(query) for query in queries]
+def pretraining_texts(documents: list[Document], queries: list[Query], facts: list[Fact], repeats: int,
+                      seed: int) -> list[str]:
+    """Public records once and their answered questions `repeats` times, in one shuffled list.
+
+    A query is answered with the fact whose place its source reference overlaps.
+    Raises ValueError where there is no such fact.
+    """
+    texts = [document.text for document in documents]
+    places = defaultdict(list)
+    for fact in facts:
+        places[fact.document_id].append(fact)
+    for query in queries:
+        held = [fact for fact in places[query.document_id] if query.start < fact.end and fact.start < query.end]
+        if not held:
+            raise ValueError(f"{query.question!r} asks for no fact of the laboratory's ledger")
+        texts += [answered(query, held[0])] * repeats
     random.Random(seed).shuffle(texts)
     return texts
