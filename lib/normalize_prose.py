@@ -13,6 +13,10 @@ _PAIR = re.compile(r"(?P<label>[^\s:][^:.;!?]{0,58}[^\s:.;!?]):\s+(?P<value>\S.{
 # Headers that only say "property" and "value": the rows below them are facts on the product.
 _PROPERTIES = {"", "aspect", "attribute", "characteristic", "field", "item", "key", "parameter", "property", "setting"}
 _VALUES = {"", "data", "description", "details", "entry", "setting", "specification", "value"}
+# Headings that only announce that facts on the product follow: the facts name the product themselves.
+_ANNOUNCEMENTS = {"at a glance", "data", "data sheet", "description", "details", "general", "information",
+                  "introduction", "key points", "overview", "reference data", "settings", "specification",
+                  "specifications", "summary"}
 
 
 def write(parts: list[Part], title: str) -> str:
@@ -33,9 +37,11 @@ def write(parts: list[Part], title: str) -> str:
 
 
 def _path(title: str, headings: tuple[str, ...]) -> tuple[str, ...]:
-    """Document and sections, outermost first, without one that an outer one says already."""
+    """Document and sections, outermost first, less those that say nothing or that an outer one says already."""
     path: list[str] = []
     for name in (title, *headings):
+        if name.casefold() in _ANNOUNCEMENTS:
+            continue
         if name and not any(_says(above.casefold(), name.casefold()) for above in path):
             path.append(name)
     return tuple(path)

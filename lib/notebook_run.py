@@ -56,8 +56,9 @@ def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> Path:
     """
     given = checked(notebook, given)
     defaults = {parameter.name: parameter.default for parameter in parameters_of(notebook).values()}
-    folder = data_path(given["study"], "notebooks")
-    record = data_path(given["study"], "stages", f"{name}.json")
+    study = given.get("study", defaults["study"])
+    folder = data_path(study, "notebooks")
+    record = data_path(study, "stages", f"{name}.json")
     executed, page, failed = (folder / f"{name}{end}" for end in (".ipynb", ".html", ".failed.ipynb"))
     folder.mkdir(exist_ok=True)
     for stale in (record, executed, page, failed):
@@ -90,6 +91,9 @@ def _executed(notebook: Path, output: Path, name: str, given: dict[str, object])
     except DeadKernelError as error:
         raise NotebookFailed("its Python process was killed, most often for lack of memory: use a smaller batch or "
                              f"model, or more memory\n  the notebook so far: {shown(output)}") from error
+    except OSError as error:  # papermill's own writes after each cell; those of a cell are told above
+        raise OSError(error.errno, f"{error.strerror or error} while writing {output}. Free some space (or check the "
+                      "folder's permissions) and run the same command again") from error
 
 
 def _explained(error) -> str:

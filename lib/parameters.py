@@ -38,7 +38,12 @@ def parameters_of(notebook: Path) -> dict[str, Parameter]:
     if len(tagged) != 1:
         raise WrongParameter(f"notebooks/{notebook.name} has {len(tagged)} cells tagged `parameters`; it needs one")
     found = {}
-    for line in ast.parse("".join(tagged[0]["source"])).body:
+    try:
+        lines = ast.parse("".join(tagged[0]["source"])).body
+    except SyntaxError as error:
+        raise WrongParameter(f"notebooks/{notebook.name}, parameters cell, line {error.lineno}: {error.msg}; each "
+                             "line is `name: type = literal`") from error
+    for line in lines:
         try:
             found[line.target.id] = Parameter(line.target.id, line.annotation, ast.literal_eval(line.value))
         except (AttributeError, TypeError, ValueError) as error:

@@ -94,4 +94,7 @@ def _output(command: list[str]) -> str | None:
 
 
 if __name__ == "__main__":
-    write_run(sys.argv[1], [output_root() / path for path in sys.argv[2:]])
+    try:
+        write_run(sys.argv[1], [output_root() / path for path in sys.argv[2:]])
+    except OSError as error:  # a full disk, said without a traceback
+        sys.exit(f"run.json: {error}")

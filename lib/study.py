@@ -13,7 +13,8 @@ from typing import TextIO
 from lib.documents import NoDocuments
 from lib.parameters import WrongParameter
 from lib.parent import be_parent, die_with_parent
-from lib.paths import REPOSITORY, data_path, figures_path, output_root, shown
+from lib.paths import REPOSITORY, data_path, figures_path, output_root, shown, verdicts_path
+from lib.records import Rejected, read_records
 from lib.study_file import Study, WrongStudy, load_study
 
 SECONDS_FOR_THE_LOCK = 5.0  # what is left of a killed run ends within this time
@@ -48,7 +49,8 @@ def locked(names: list[str]) -> list[TextIO]:
 
 def command(study: Study, jobs: str, only_figures: bool) -> list[str]:
     """The Snakemake call for `study`; our lock replaces Snakemake's, which a killed run would leave behind."""
-    config = [f"study={study.name}", *([f"documents={study.folder}"] if study.folder else [])]
+    given = {"study": study.name, **({"documents": study.folder} if study.folder else {})}
+    config = [f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in given.items()]  # it is read as YAML
     figures = ["--forcerun", "analyze", "--allowed-rules", "analyze", "run_record"] if only_figures else []
     return [sys.executable, "-m", "snakemake", "--snakefile", str(REPOSITORY / "Snakefile"), "--cores", jobs,
             "--rerun-incomplete", "--nolock", "--quiet", "host", "rules", "reason",
@@ -65,8 +67,17 @@ def last_folder(name: str) -> str:
 
 
 def run_study(name: str, folder: str, jobs: str, only_figures: bool = False) -> int:
-    """Run what is not done of a study; Snakemake's exit status. Raises as load_study does, and Busy."""
+    """Run what is not done of a study; Snakemake's exit status. Raises as load_study does, and Busy.
+
+    Raises WrongStudy too for `jobs` that is no number of cores, and for figures of a study that has not been run.
+    """
+    if jobs != "all" and not (jobs.isdecimal() and int(jobs) > 0):  # Snakemake waits forever for 0 cores
+        raise WrongStudy(f"{jobs!r} is no number of cores: give JOBS=2, or JOBS=all")
     study = load_study(name, folder)
+    judged = [verdicts_path(name, study.judge, arm) for arm in study.arms]
+    if only_figures and (missing := [path for path in judged if not path.exists()]):
+        raise WrongStudy(f"no figures without verdicts, and {shown(missing[0])} is missing: "
+                         f"run make study STUDY={name} first")
     locks = locked([study.name, *(lab for lab in study.labs if lab != study.name)])
     for lost in (path for root in (data_path(name), figures_path(name)) for path in root.rglob(".*.partial")):
         lost.unlink()  # what a killed process was writing
@@ -80,7 +91,22 @@ def run_study(name: str, folder: str, jobs: str, only_figures: bool = False) -> 
     print(f"\nThe study {name} is complete.\n", flush=True)
     subprocess.run([sys.executable, "-m", "lib.tables", name], check=True)
     print(f"\nprovenance: {shown(data_path(name, 'run.json'))}")
+    print_left_out(study)
     return 0
+
+
+def print_left_out(study: Study) -> None:
+    """Name the first files of one's own folder that are no documents, with their reasons."""
+    if study.source != "documents":
+        return
+    path = data_path(study.name, "documents_rejected.jsonl")
+    rows = read_records(path, Rejected, made_by="00_documents.ipynb")
+    if rows:
+        print(f"\n{len(rows)} entries of {study.folder} were left out, each with its reason in {shown(path)}:")
+    for row in rows[:10]:
+        print(f"  {row.item}: {row.reason}")
+    if len(rows) > 10:
+        print(f"  and {len(rows) - 10} more")
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,5 +1,6 @@
 """studies/<name>.yaml read and checked whole before anything runs (the house)."""
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -81,11 +82,14 @@ def load_study(name: str, folder: str = "") -> Study:
     parameter and for a value of another type; NoDocuments where `folder` holds none.
     """
     if name not in studies():
-        raise WrongStudy(f"no study is called {name!r}: choose {', '.join(studies())}, or write studies/{name}.yaml")
+        raise WrongStudy(f"no study is called {name!r}: choose {', '.join(studies())}, or write studies/<name>.yaml")
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):  # it becomes a folder and part of commands
+        raise WrongStudy(f"studies/{name}.yaml: a study's name has only letters, digits, dots, dashes and "
+                         "underscores; rename the file")
     path = REPOSITORY / "studies" / f"{name}.yaml"
     try:
         keys = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise WrongStudy(f"studies/{name}.yaml is not YAML: {error}") from error
     study = _study(name, keys)
     study = Study(**{**vars(study), "folder": _folder(study, folder)})
@@ -112,14 +116,16 @@ def _study(name: str, keys: object) -> Study:
     """Check the shape of a study's file and put defaults in."""
     where = f"studies/{name}.yaml"
     _check_keys(where, keys, ("source", "base_model", "annotator", "normalizer", "judge", "arms", "notebooks"))
-    if keys.get("source") not in SOURCES:
+    if keys.get("source") not in list(SOURCES):  # a value without a hash may be asked for
         raise WrongStudy(f"{where}, source: {keys.get('source')!r} is none of {', '.join(SOURCES)}")
     for key in ("base_model", "annotator", "normalizer", "judge"):
         if not isinstance(keys.get(key, "rules"), str) or not keys.get(key, "rules"):
             raise WrongStudy(f"{where}, {key}: {keys[key]!r} is not text (rules, a model id, or a folder)")
     arms, stages = keys.get("arms") or dict.fromkeys(ARMS), (SOURCES[keys["source"]], *STAGES)
-    arms = {arm: own or {} for arm, own in (arms if isinstance(arms, dict) else dict.fromkeys(arms)).items()}
+    if isinstance(arms, list) and all(isinstance(arm, str) for arm in arms):
+        arms = dict.fromkeys(arms)
     _check_keys(f"{where}, arms", arms, ARMS)
+    arms = {arm: own or {} for arm, own in arms.items()}
     for arm, own in arms.items():
         _check_notebooks(f"{where}, arms, {arm}", own, PER_ARM)
     _check_notebooks(f"{where}, notebooks", keys.get("notebooks") or {}, stages)
@@ -156,5 +162,8 @@ def _folder(study: Study, folder: str) -> str:
     if not folder:
         raise WrongStudy(f"the study {study.name} reads a folder of .md and .txt files: "
                          f"make study STUDY={study.name} DOCUMENTS=path")
-    list_files(Path(folder))
-    return str(Path(folder).resolve())
+    place = Path(folder).expanduser()  # not every shell expands the ~ of DOCUMENTS=~/docs
+    list_files(place)
+    if not str(place.resolve()).isprintable():  # the name travels through YAML, JSON and a notebook
+        raise WrongStudy(f"the folder's name {str(place)!r} holds control characters or is not UTF-8: rename it")
+    return str(place.resolve())

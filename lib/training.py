@@ -17,6 +17,7 @@ from transformers import (
     TrainingArguments,
     default_data_collator,
 )
+from transformers.utils.logging import disable_progress_bar
 
 from lib.packing import Blocks
 from lib.records import write_json
@@ -70,6 +71,7 @@ def train(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, blocks: Bl
     goes into training.json, which is written before the folder takes its name: where it stands, training is complete.
     Raises FloatingPointError where the loss is not a number.
     """
+    disable_progress_bar()  # transformers' own, one for every checkpoint
     work = output.with_name(f".{output.name}-{_identity(model, blocks, validation, recipe)}")
     done = _checkpoints(work)
     trainer = Trainer(model=model, args=_arguments(recipe, work, validation), train_dataset=blocks,

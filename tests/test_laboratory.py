@@ -6,7 +6,7 @@ import pytest
 
 from lib.annotate import annotate
 from lib.blocks import STRUCTURE_OF, parse, structure_at
-from lib.laboratory import ATTRIBUTES, assign_structures, make_products
+from lib.laboratory import ATTRIBUTES, assign_structures, make_products, mix_structures
 from lib.laboratory_documents import make_records
 from lib.records import STRUCTURES
 
@@ -48,6 +48,18 @@ def test_structure_is_balanced_over_attributes_and_products():
     for row in places:
         counts = Counter(row)
         assert max(counts.values()) - min(counts.values()) <= 1 and len(counts) == 3
+
+
+def test_public_records_come_in_every_mix_of_structures():
+    mixes = {frozenset(row) for row in mix_structures(300, seed=1)}
+    assert len(mixes) == 7  # each one alone, each two, all three
+
+
+def test_a_further_rendering_says_the_same_in_another_way():
+    products = make_products(6, seed=3)
+    first, second = (make_records(products, 3, public=True, rendering=number) for number in (0, 1))
+    assert [fact.value for fact in first[1]] == [fact.value for fact in second[1]]
+    assert all(one.text != other.text for one, other in zip(first[0], second[0], strict=True))
 
 
 def test_private_and_public_products_share_no_name():

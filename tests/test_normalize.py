@@ -77,6 +77,12 @@ def test_a_list_of_sentences_names_its_section_and_keeps_its_lead_in():
         "In Releases, Corvane 0.13.0: Major changes: Fans can be tuned. They hum. Ports moved to 8443."]
 
 
+def test_a_heading_that_only_announces_facts_is_not_repeated_before_them():
+    markdown = "# Corvane P-417\n\n## {}\n\nThe default port of Corvane P-417 is 8443.\n"
+    assert cut(markdown.format("Key points")) == ["The default port of Corvane P-417 is 8443."]
+    assert cut(markdown.format("Network")) == ["In Network: The default port of Corvane P-417 is 8443."]
+
+
 def test_lists_inside_lists_and_numbers_of_steps_are_kept():
     written = prose("Steps to follow:\n\n1. Open the lid. Wait.\n   - Lift the tab.\n   - Pull it.\n2. Close it.")
     assert written.endswith("Steps to follow: (1) Open the lid. Wait: Lift the tab. Pull it. (2) Close it.")

@@ -157,6 +157,24 @@ def test_a_full_disk_while_the_page_is_written_leaves_no_whole_looking_copy(hous
         "notebooks/00_lab.failed.ipynb"}
 
 
+def test_a_full_disk_while_the_notebook_is_saved_says_what_could_not_be_written(house):
+    ran = run_notebook(house, "00_lab", limit=1_000)
+    assert ran.returncode == 1 and "File too large while writing" in ran.stdout and "Free some space" in ran.stdout
+    assert "00_lab.failed.ipynb" in ran.stdout and left(house) == {"notebooks/00_lab.failed.ipynb"}
+
+
+def test_figures_before_there_are_verdicts_say_what_to_run(house):
+    ran = house.run("tiny", "--figures")
+    assert ran.returncode == 2 and "verdicts/rules/base.jsonl is missing: run make study STUDY=tiny" in ran.stdout
+
+
+def test_a_notebook_takes_its_own_study_where_none_is_given(house):
+    ran = subprocess.run([sys.executable, "-m", "lib.notebook_run", "00_lab", "--given", '{"seed": 2}'], cwd=house.root,
+                         env=house.environment(), capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert "stages/00_lab.json" in left(house)
+
+
 def test_an_error_in_a_cell_is_told_in_few_words_and_marks_the_copy_as_failed(house):
     house.write_notebook("00_lab", ["x = 0\n1 / x"])
     ran = run_notebook(house, "00_lab")

@@ -29,6 +29,9 @@ from tests.conftest import tiny_notebook
     ("arms: {dapt: {03_train: {epochs: many}}}", "epochs: 'many' is not int"),
     ("arms: {dapt: {01_annotate: {}}}", "'01_annotate' is unknown; choose among 03_train"),
     ("base_model: data/lob/models/base", "no study with `source: lab` is called 'lob'"),
+    ("source: [lab]", "source: ['lab'] is none of lab, documents"),
+    ("arms: dapt", "arms: 'dapt' is not a set of `key: value`; the keys are base, dapt, dapt-n"),
+    ("arms: [[dapt]]", "arms: [['dapt']] is not a set"), ("arms: 5", "arms: 5 is not a set"),
     ("notebooks: {", "is not YAML")])
 def test_a_wrong_study_file_is_refused_naming_what_is_legal(house, line, message):
     text = line if line.startswith("source") else f"source: lab\n{line}"
@@ -42,6 +45,27 @@ def test_a_wrong_study_file_is_refused_naming_what_is_legal(house, line, message
 def test_an_unknown_study_names_those_there_are(house):
     ran = house.run("tinny")
     assert ran.returncode == 2 and "no study is called 'tinny': choose tiny, or write" in ran.stdout
+
+
+def test_a_study_whose_name_or_file_cannot_be_read_is_refused(house):
+    (house.root / "studies" / "a b.yaml").write_text("source: lab\n")
+    assert "has only letters, digits" in house.run("a b").stdout
+    (house.root / "studies" / "latin.yaml").write_bytes(b"source: lab # caf\xe9\n")
+    ran = house.run("latin")
+    assert ran.returncode == 2 and "studies/latin.yaml is not YAML: 'utf-8' codec" in ran.stdout
+
+
+@pytest.mark.parametrize("jobs", ["0", "-3", "many", "1.5"])
+def test_what_is_no_number_of_cores_is_refused(house, jobs):
+    ran = house.run("tiny", f"--jobs={jobs}")
+    assert ran.returncode == 2 and f"'{jobs}' is no number of cores" in ran.stdout
+
+
+def test_a_parameters_cell_that_is_no_python_is_named(house):
+    path = house.root / "notebooks" / "00_lab.ipynb"
+    path.write_text(path.read_text().replace("seed: int = 1", "seed: int = = 1"))
+    ran = house.run("tiny")
+    assert ran.returncode == 2 and "notebooks/00_lab.ipynb, parameters cell, line 2: invalid syntax" in ran.stdout
 
 
 def test_a_missing_notebook_is_named(house):
@@ -58,6 +82,18 @@ def test_a_study_of_ones_own_documents_wants_a_folder_with_some(house, folder, m
     (house.root / "studies" / "mine.yaml").write_text("source: documents\nbase_model: data/tiny/models/base\n")
     ran = house.run("mine", *folder)
     assert ran.returncode == 2 and message in ran.stdout
+
+
+@pytest.mark.parametrize("name", ["a #1", "b: c", "größe 文 😀", "{x} 'y' \"z\" $HOME", "[1]", "~"])
+def test_a_folder_of_any_name_is_read_and_its_bad_file_named_at_the_end(house, name):
+    folder = house.root / "own" / name
+    folder.mkdir(parents=True)
+    (folder / "good.md").write_text("The gate listens on 7001.\n")
+    (folder / "bad.md").write_bytes(b"")
+    (house.root / "studies" / "mine.yaml").write_text("source: documents\nbase_model: org/model\narms: [base]\n")
+    ran = house.run("mine", "--documents", str(folder), "--jobs", "2")
+    assert ran.returncode == 0, ran.stdout
+    assert f"1 entries of {folder} were left out" in ran.stdout and "  bad.md: empty" in ran.stdout
 
 
 def test_the_laboratory_refuses_a_folder(house):
