@@ -15,7 +15,7 @@ from lib.parameters import WrongParameter
 from lib.parent import be_parent, die_with_parent
 from lib.paths import REPOSITORY, data_path, figures_path, output_root, shown, verdicts_path
 from lib.records import Rejected, read_records
-from lib.study_file import Study, WrongStudy, load_study
+from lib.study_file import FOLDER_VARIABLE, Study, WrongStudy, load_study
 
 SECONDS_FOR_THE_LOCK = 5.0  # what is left of a killed run ends within this time
 
@@ -49,12 +49,10 @@ def locked(names: list[str]) -> list[TextIO]:
 
 def command(study: Study, jobs: str, only_figures: bool) -> list[str]:
     """The Snakemake call for `study`; our lock replaces Snakemake's, which a killed run would leave behind."""
-    given = {"study": study.name, **({"documents": study.folder} if study.folder else {})}
-    config = [f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in given.items()]  # it is read as YAML
     figures = ["--forcerun", "analyze", "--allowed-rules", "analyze", "run_record"] if only_figures else []
     return [sys.executable, "-m", "snakemake", "--snakefile", str(REPOSITORY / "Snakefile"), "--cores", jobs,
             "--rerun-incomplete", "--nolock", "--quiet", "host", "rules", "reason",
-            *figures, "--config", *config]
+            *figures, "--config", f"study={study.name}"]
 
 
 def last_folder(name: str) -> str:
@@ -82,6 +80,7 @@ def run_study(name: str, folder: str, jobs: str, only_figures: bool = False) -> 
     for lost in (path for root in (data_path(name), figures_path(name)) for path in root.rglob(".*.partial")):
         lost.unlink()  # what a killed process was writing
     be_parent()
+    os.environ[FOLDER_VARIABLE] = study.folder
     status = subprocess.run(command(study, jobs, only_figures), pass_fds=[file.fileno() for file in locks],
                             check=False).returncode
     if status:

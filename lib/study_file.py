@@ -1,5 +1,6 @@
 """studies/<name>.yaml read and checked whole before anything runs (the house)."""
 
+import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,9 @@ SOURCES = {"lab": "00_lab", "documents": "00_documents"}  # where documents come
 STAGES = ("01_annotate", "02_normalize", "03_train", "04_infer", "05_judge", "06_analyze")
 PER_ARM = ("03_train", "04_infer", "05_judge")
 UNTRAINED = "base"  # the arm that 03_train leaves out
+# `make study` names the folder to the graph here: Snakemake reads --config as YAML and quotes it for a shell by repr(),
+# which not every folder's name survives.
+FOLDER_VARIABLE = "STUDY_DOCUMENTS"
 # Parameters that the graph sets: from a key of the study's file, or from its place in the graph.
 SET_BY_GRAPH = {
     "study": "the file's name", "arm": "the key arms", "arms": "the key arms", "folder": "DOCUMENTS=path",
@@ -76,7 +80,7 @@ def studies() -> list[str]:
 
 
 def load_study(name: str, folder: str = "") -> Study:
-    """Read and check studies/<name>.yaml; `folder` holds the documents of a study with `source: documents`.
+    """Read and check studies/<name>.yaml; `folder`, else $STUDY_DOCUMENTS, holds the documents if they are one's own.
 
     Raises WrongStudy or WrongParameter, naming what is legal, for an unknown study, key, arm, notebook or
     parameter and for a value of another type; NoDocuments where `folder` holds none.
@@ -159,6 +163,7 @@ def _folder(study: Study, folder: str) -> str:
             raise WrongStudy(f"the study {study.name} makes its own documents: leave DOCUMENTS out, "
                              "or take STUDY=documents")
         return ""
+    folder = folder or os.environ.get(FOLDER_VARIABLE, "")
     if not folder:
         raise WrongStudy(f"the study {study.name} reads a folder of .md and .txt files: "
                          f"make study STUDY={study.name} DOCUMENTS=path")
