@@ -35,7 +35,7 @@ test: $(READY)  ## check the style, run all tests, the smoke study among them
 
 clean:  ## remove what STUDY has written: data/STUDY and figures/STUDY
 	@case "$(STUDY)" in */*|.*|"") false;; *) test -e "studies/$(STUDY).yaml";; esac || { echo "make clean: no study is called '$(STUDY)'"; exit 2; }
-	rm -rf "data/$(STUDY)" "figures/$(STUDY)"
+	rm -rf "$${STUDY_ROOT:-.}/data/$(STUDY)" "$${STUDY_ROOT:-.}/figures/$(STUDY)"
 
 environment: $(READY)  ## only install
 
