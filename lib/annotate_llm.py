@@ -82,13 +82,13 @@ def read_reply(reply: Reply, document: Document, start: int, end: int) -> Propos
         try:
             candidates.append(_candidate(item, document.text, start, end, blocks))
         except _Unusable as error:
-            rejected.append(left_out(json.dumps(item, ensure_ascii=False), str(error)))
+            rejected.append(left_out(json.dumps(item), str(error)))
     return candidates, rejected
 
 
 def _candidate(item: object, text: str, start: int, end: int, blocks: list[Block]) -> Candidate:
     try:
-        pair = _PAIRS.validate_python([item])[0]
+        pair = _PAIRS.validate_json(json.dumps([item]))[0]  # refuses half characters, which cannot be stored
     except ValidationError as error:
         first = error.errors()[0]
         raise _Unusable(f"{'.'.join(map(str, first['loc'][1:])) or 'the pair'}: {first['msg']}") from error

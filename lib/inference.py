@@ -4,6 +4,7 @@ import hashlib
 import json
 from itertools import takewhile
 from pathlib import Path
+from typing import TextIO
 
 import torch
 from tqdm import tqdm
@@ -52,8 +53,7 @@ def answer(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, queries: 
                 replies = generate(model, tokenizer, [prompts[query_id] for query_id in batch], max_answer_tokens)
                 rows = [Answer(query_id=query_id, arm=arm, answer=text, n_tokens=n_tokens, truncated=truncated)
                         for query_id, (text, n_tokens, truncated) in zip(batch, replies, strict=True)]
-                file.writelines(row.model_dump_json() + "\n" for row in rows)
-                file.flush()
+                _append(file, rows)
                 done.update({row.query_id: row for row in rows})
             bar.update(len(batch))
     bar.close()
@@ -84,6 +84,15 @@ def identity(source: str, queries: list[Query], *settings: object) -> str:
     digest.update(manifest.read_bytes() if manifest.exists() else b"")
     digest.update("".join(prompt_for(query.question, query.context) + query.query_id for query in queries).encode())
     return digest.hexdigest()[:16]
+
+
+def _append(file: TextIO, rows: list[Answer]) -> None:
+    try:
+        file.writelines(row.model_dump_json() + "\n" for row in rows)
+        file.flush()
+    except OSError as error:
+        raise OSError(error.errno, f"{error.strerror} while writing {file.name}; free some space and run the same "
+                      "command again: what it holds is kept") from error
 
 
 def _cut(text: str) -> str:

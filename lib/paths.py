@@ -16,7 +16,9 @@ def output_root() -> Path:
 
 
 def data_path(study: str, *parts: str) -> Path:
-    """data/<study>/<parts>, its parent folder made."""
+    """data/<study>/<parts>, its parent folder made. Raises ValueError for a study name that is no folder's name."""
+    if Path(study).name != study or study in ("", ".", ".."):
+        raise ValueError(f"{study!r} is no name for a study: give one word, such as lab")
     path = output_root().joinpath("data", study, *parts)
     path.parent.mkdir(parents=True, exist_ok=True)
     return path

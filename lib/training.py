@@ -39,6 +39,9 @@ class Recipe:
     precision: str = "auto"  # bf16, fp32, or auto: bf16 where the device computes in it
 
     def __post_init__(self) -> None:
+        for name in ("epochs", "global_batch_size", "device_batch_size", "learning_rate"):
+            if getattr(self, name) <= 0:
+                raise ValueError(f"{name} is {getattr(self, name)}: give more than 0")
         if self.global_batch_size % self.device_batch_size:
             raise ValueError(f"global_batch_size {self.global_batch_size} is no multiple of device_batch_size "
                              f"{self.device_batch_size}: change one of them")

@@ -101,6 +101,8 @@ def test_a_recipe_that_does_not_fit_says_what_to_change():
         Recipe(1, 8, 3, 1e-3, 0, 0.0, 1)
     with pytest.raises(ValueError, match="fp16"):
         Recipe(1, 8, 8, 1e-3, 0, 0.0, 1, "fp16")
+    with pytest.raises(ValueError, match="epochs is 0"):
+        Recipe(0, 8, 8, 1e-3, 0, 0.0, 1)
 
 
 def segments_of(texts: dict[str, list[str]]) -> tuple[list[Segment], list[Normalized]]:

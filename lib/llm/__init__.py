@@ -40,7 +40,8 @@ def complete(prompts: list[str], model: str, *, max_tokens: int = 4096, concurre
         asked = pool.map(partial(_ask, client, model, max_tokens), prompts)
         replies = list(tqdm(asked, total=len(prompts), desc=model))
     if prompts and all(reply.reason for reply in replies):
-        raise RuntimeError(f"all {len(prompts)} calls to {model!r} failed, the first with: {replies[0].reason}")
+        raise RuntimeError(f"all {len(prompts)} calls to {model!r} failed, the first with: {replies[0].reason}; "
+                           "check OPENAI_BASE_URL, OPENAI_API_KEY and the model's name")
     return replies
 
 
@@ -52,6 +53,5 @@ def _ask(client: openai.OpenAI, model: str, max_tokens: int, prompt: str) -> Rep
     except (openai.OpenAIError, ValueError, AttributeError, IndexError, TypeError) as error:
         status = getattr(error, "status_code", "")  # the message itself could repeat a key
         return Reply("", f"{type(error).__name__} {status}".strip())
-    if choice.finish_reason != "stop" or not choice.message.content:
-        return Reply(choice.message.content or "", f"finish_reason {choice.finish_reason}")
-    return Reply(choice.message.content)
+    text = (choice.message.content or "").encode("utf-8", "replace").decode()  # half a character cannot be stored
+    return Reply(text, "" if choice.finish_reason == "stop" and text else f"finish_reason {choice.finish_reason}")
