@@ -97,14 +97,3 @@ def assign_structures(n_products: int, seed: int) -> list[list[Structure]]:
         for shift in rng.sample(range(len(STRUCTURES)), min(len(STRUCTURES), n_products - start)):
             places.append([STRUCTURES[(order[index] + shift) % len(STRUCTURES)] for index in range(len(ATTRIBUTES))])
     return places
-
-
-def mix_structures(n_products: int, seed: int) -> list[list[Structure]]:
-    """A structure for every attribute, drawn from one, two or all three structures, document by document.
-
-    So the base knows documents of every mix, pure prose among them: without, a normalized document would be foreign to
-    it in a way that prose is to no real base model.
-    """
-    rng = random.Random(f"mixes {seed}")
-    allowed = [rng.sample(STRUCTURES, rng.randint(1, len(STRUCTURES))) for _ in range(n_products)]
-    return [[rng.choice(structures) for _ in ATTRIBUTES] for structures in allowed]

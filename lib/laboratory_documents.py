@@ -2,7 +2,7 @@
 
 import random
 
-from lib.laboratory import ATTRIBUTES, Attribute, Product, assign_structures, mix_structures
+from lib.laboratory import ATTRIBUTES, Attribute, Product, assign_structures
 from lib.records import Document, Fact, Structure
 from lib.wording import joined
 
@@ -33,11 +33,9 @@ def make_records(products: list[Product], seed: int, *, public: bool,
                  rendering: int = 0) -> tuple[list[Document], list[Fact]]:
     """One document a product, and the ledger of its facts with their character spans.
 
-    Private records, which are evaluated, have their structures in balance; public ones have every mix of them.
     `rendering` numbers further renderings of the same products, with other structures and phrasings.
     """
-    assign = mix_structures if public else assign_structures
-    places = assign(len(products), seed * 1000 + rendering)
+    places = assign_structures(len(products), seed * 1000 + rendering)
     documents, facts = [], []
     for product, structures in zip(products, places, strict=True):
         document_id = product.name.lower().replace(" ", "-") + (f".{rendering}" if rendering else "")

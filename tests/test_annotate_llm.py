@@ -107,7 +107,7 @@ def test_a_cut_reply_is_kept_with_its_reason():
 
 
 @pytest.mark.parametrize(("pair", "reason"), [
-    ("text", "valid dictionary"),
+    ("text", "an object"),
     ({"question": "Q?"}, "answer: Field required"),
     ({**NATURAL, "note": "x"}, "note: Extra inputs"),
     ({**NATURAL, "answer": 36}, "answer: Input should be a valid string"),
