@@ -81,6 +81,7 @@ def _executed(notebook: Path, output: Path, name: str, given: dict[str, object])
 
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(REPOSITORY), os.environ.get("PYTHONPATH", "")]))
     os.environ.setdefault("GOMP_SPINCOUNT", "20000")  # threads that spin longer starve each other on shared cores
+    os.environ.setdefault("PYTHONWARNINGS", "ignore:IProgress not found")  # no notebook of ours wants that widget
     try:
         return papermill.execute_notebook(
             notebook, output, given, kernel_name="python3", cwd=REPOSITORY, progress_bar=False,
