@@ -51,7 +51,8 @@ def normalize(segments: list[Segment], documents: list[Document], normalizer: st
 
 
 def _by_rules(segment: Segment, parts: list[Part], title: str) -> Normalized:
-    text = write(parts, title)
+    is_headed = re.match(rf"\s*#\s+{re.escape(title)}[ \t#]*(?:\n|\Z)", segment.text) is not None
+    text = write(parts, title, is_headed=is_headed)
     dropped = ""
     if not text:
         dropped = ("nothing but blanks, rules and markup" if not re.search(r"\w", segment.text)

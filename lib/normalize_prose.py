@@ -19,11 +19,12 @@ _ANNOUNCEMENTS = {"at a glance", "data", "data sheet", "description", "details",
                   "specifications", "summary"}
 
 
-def write(parts: list[Part], title: str) -> str:
+def write(parts: list[Part], title: str, *, is_headed: bool = False) -> str:
     """The prose of a segment's parts: a paragraph for each block, the document and section named where they change.
 
-    `parts` are those that start in the segment, in order. Whatever the cut left of a list or table is marked as a
-    continuation, with its lead-in or header named again.
+    `parts` are those that start in the segment, in order. A segment that begins with the document's title keeps it as
+    its heading: what follows is read as being on it, as in any text that a base model knows. Whatever the cut left of
+    a list or table is marked as a continuation, with its lead-in or header named again.
     """
     paragraphs: list[str] = []
     opened: tuple[str, ...] | None = None
@@ -31,9 +32,11 @@ def write(parts: list[Part], title: str) -> str:
         group = list(members)
         text = _paragraph(group, after_colon=bool(paragraphs) and paragraphs[-1].endswith(":"))
         path = _path(title, group[0].headings)
-        paragraphs.append((_opening(path, text) if path != opened else "") + text)
+        unsaid = path[1:] if is_headed and opened is None else path
+        paragraphs.append((_opening(unsaid, text) if path != opened else "") + text)
         opened = path
-    return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
+    prose = "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
+    return f"# {title}\n\n{prose}" if is_headed and prose else prose
 
 
 def _path(title: str, headings: tuple[str, ...]) -> tuple[str, ...]:

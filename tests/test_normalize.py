@@ -28,7 +28,7 @@ def cut(text: str, *places: int, title: str = "Corvane P-417") -> list[str]:
 
 def prose(markdown: str) -> str:
     """What the rules make of `markdown` under the product's title."""
-    return cut(f"# Corvane P-417\n\n{markdown}")[0]
+    return cut(f"# Corvane P-417\n\n{markdown}")[0].removeprefix("# Corvane P-417\n\n")
 
 
 @pytest.mark.parametrize(("markdown", "expected"), [
@@ -74,13 +74,13 @@ def test_html_breaks_separate_the_words_around_them():
 def test_a_list_of_sentences_names_its_section_and_keeps_its_lead_in():
     text = "# Releases\n\n## Corvane 0.13.0\n\nMajor changes:\n\n- Fans can be tuned. They hum.\n- Ports moved to 8443."
     assert cut(text, title="Releases") == [
-        "In Releases, Corvane 0.13.0: Major changes: Fans can be tuned. They hum. Ports moved to 8443."]
+        "# Releases\n\nIn Corvane 0.13.0: Major changes: Fans can be tuned. They hum. Ports moved to 8443."]
 
 
 def test_a_heading_that_only_announces_facts_is_not_repeated_before_them():
     markdown = "# Corvane P-417\n\n## {}\n\nThe default port of Corvane P-417 is 8443.\n"
-    assert cut(markdown.format("Key points")) == ["The default port of Corvane P-417 is 8443."]
-    assert cut(markdown.format("Network")) == ["In Network: The default port of Corvane P-417 is 8443."]
+    assert cut(markdown.format("Key points")) == ["# Corvane P-417\n\nThe default port of Corvane P-417 is 8443."]
+    assert cut(markdown.format("Network"))[0].endswith("\n\nIn Network: The default port of Corvane P-417 is 8443.")
 
 
 def test_lists_inside_lists_and_numbers_of_steps_are_kept():
@@ -98,7 +98,7 @@ def test_a_cut_list_says_so_and_a_cut_table_knows_its_header():
     text = ("# Corvane P-417\n\nSupported platforms:\n\n- Linux\n- QNX\n- VxWorks\n\n"
             "| Property | Value |\n|--|--|\n| Port | 80 |\n| Mass | 2 kg |\n")
     first, second, third, fourth = cut(text, text.index("- Linux"), text.index("- QNX"), text.index("| Mass"))
-    assert first == "The supported platforms of Corvane P-417 are given next."
+    assert first == "# Corvane P-417\n\nThe supported platforms of Corvane P-417 are given next."
     assert second == "The supported platforms of Corvane P-417 include Linux."
     assert third == ("The supported platforms of Corvane P-417 also include QNX and VxWorks.\n\n"
                      "The port of Corvane P-417 is 80.")
@@ -108,7 +108,7 @@ def test_a_cut_list_says_so_and_a_cut_table_knows_its_header():
 def test_a_cut_inside_a_sentence_or_code_repeats_nothing():
     text = "# Corvane P-417\n\nCorvane P-417 is heavy. It is red.\n\n```\none\ntwo\n```\n"
     first, second, third = cut(text, text.index("heavy"), text.index("two"))
-    assert first == "Corvane P-417 is heavy."
+    assert first == "# Corvane P-417\n\nCorvane P-417 is heavy."
     assert second == "In Corvane P-417: It is red.\n\nThe lines given here read:\none"
     assert third == "In Corvane P-417: The lines go on:\ntwo"
 
