@@ -41,8 +41,8 @@ def answered(query: Query, fact: Fact) -> str:
     """A question with its answer, worded as 04_infer will ask: how the base learns what a question is.
 
     A list-valued fact is answered as prose names it, "a, b and c", whatever its structure. One layout, because the
-    base cannot know which of three is wanted; this one, because one item a line was lost in DAPT: the development
-    seeds' arms then answered 1-2% of list-valued questions, and up to 17% where answers read as the text does.
+    base cannot know which of three is wanted; this one, because arms whose base answered one item a line often broke
+    off in another layout after DAPT. What the choice alone is worth has not been isolated.
     """
     return f"{prompt_for(query.question)} {joined(fact.value)}"
 
