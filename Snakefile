@@ -65,18 +65,24 @@ def acquires(wildcards):
     return study.given("03_train", wildcards.arm).get("acquisition_every", 0) > 0
 
 
+def share_of_cores(wildcards):
+    """Cores of one training. A GPU, or several processes, belong to one training at a time."""
+    is_alone = Path("/dev/nvidia0").exists() or study.given("03_train", wildcards.arm).get("processes", 1) > 1
+    return workflow.cores if is_alone else max(1, workflow.cores // study.seeds)
+
+
 labs = [f"data/{lab}/stages/00_lab.json" for lab in study.labs]
 base = [f"{Path(study.base_model)}/config.json"] if study.base_model.startswith("data/") and labs else []
 sources = [] if study.source == "lab" else records("00_documents")
 done = [*labs, *sources, *records("01_annotate"), *records("02_normalize"), *records("03_train", study.trained),
-        *records("04_infer", study.arms), *records("05_judge", study.arms), *records("06_analyze")]
+        *records("04_infer", study.runs), *records("05_judge", study.runs), *records("06_analyze")]
 
 
 rule all:  # a file that was removed is made again, although nothing after it would miss it
     input: f"{data}/run.json", f"figures/{study.name}/table2.csv", done, base,
         expand(f"{data}/{{name}}.jsonl", name=["documents", "queries", "segments", "normalized"]),
         expand(f"{data}/models/{{arm}}/training.json", arm=study.trained),
-        expand(f"{data}/answers/{{arm}}.jsonl", arm=study.arms), expand(verdicts, arm=study.arms)
+        expand(f"{data}/answers/{{arm}}.jsonl", arm=study.runs), expand(verdicts, arm=study.runs)
 
 
 for lab in study.labs:
@@ -119,7 +125,7 @@ rule train:
         lambda wildcards: [f"{data}/queries.jsonl"] * acquires(wildcards)
     output: f"{data}/models/{{arm}}/training.json", *records("03_train", ["{arm}"])
     params: notebook="03_train", name="03_train-{arm}", given=given("03_train")
-    threads: workflow.cores  # never two trainings side by side
+    threads: share_of_cores  # on a CPU the seeds of a study side by side, else one training at a time
     shell: RUN
 
 

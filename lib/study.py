@@ -72,7 +72,7 @@ def run_study(name: str, folder: str, jobs: str, only_figures: bool = False) -> 
     if jobs != "all" and not (jobs.isdecimal() and int(jobs) > 0):  # Snakemake waits forever for 0 cores
         raise WrongStudy(f"{jobs!r} is no number of cores: give JOBS=2, or JOBS=all")
     study = load_study(name, folder)
-    judged = [verdicts_path(name, study.judge, arm) for arm in study.arms]
+    judged = [verdicts_path(name, study.judge, arm) for arm in study.runs]
     if only_figures and (missing := [path for path in judged if not path.exists()]):
         raise WrongStudy(f"no figures without verdicts, and {shown(missing[0])} is missing: "
                          f"run make study STUDY={name} first")

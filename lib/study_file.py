@@ -8,9 +8,10 @@ from pathlib import Path
 import yaml
 
 from lib.documents import list_files
-from lib.parameters import WrongParameter, checked
+from lib.parameters import WrongParameter, checked, parameters_of
 from lib.paths import REPOSITORY
 from lib.records import ARMS
+from lib.seeds import repeated, split_arm
 
 SOURCES = {"lab": "00_lab", "documents": "00_documents"}  # where documents come from, and the notebook for it
 STAGES = ("01_annotate", "02_normalize", "03_train", "04_infer", "05_judge", "06_analyze")
@@ -40,6 +41,7 @@ class Study:
     annotator: str = "rules"
     normalizer: str = "rules"
     judge: str = "rules"
+    seeds: int = 1  # how often each arm is trained
     arms: dict[str, dict] = field(default_factory=dict)
     notebooks: dict[str, dict] = field(default_factory=dict)
     folder: str = ""  # of one's own documents
@@ -50,9 +52,14 @@ class Study:
         return (SOURCES[self.source], *STAGES)
 
     @property
+    def runs(self) -> list[str]:
+        """The arms by name, one trained with several seeds as often: base, dapt, dapt@2, dapt-n, dapt-n@2."""
+        return [name for arm in self.arms for name in repeated(arm, 1 if arm == UNTRAINED else self.seeds)]
+
+    @property
     def trained(self) -> list[str]:
-        """The arms that 03_train makes."""
-        return [arm for arm in self.arms if arm != UNTRAINED]
+        """Those that 03_train makes."""
+        return [name for name in self.runs if name != UNTRAINED]
 
     @property
     def labs(self) -> list[str]:
@@ -70,8 +77,13 @@ class Study:
             "03_train": {"arm": arm, "base_model": self.base_model},
             "04_infer": {"arm": arm, "base_model": self.base_model}, "05_judge": {"arm": arm, "judge": self.judge},
             "06_analyze": {"judge": self.judge, "arms": list(self.arms)}}
-        own = self.arms.get(arm, {}).get(stage) or {}
-        return {"study": self.name, **wired.get(stage, {}), **self.notebooks.get(stage, {}), **own}
+        own, number = split_arm(arm) if arm else ("", 1)
+        given = {"study": self.name, **wired.get(stage, {}), **self.notebooks.get(stage, {}),
+                 **(self.arms.get(own, {}).get(stage) or {})}
+        if stage == "03_train" and number > 1:
+            first = given.get("seed", parameters_of(REPOSITORY / "notebooks" / "03_train.ipynb")["seed"].default)
+            given["seed"] = first + number - 1
+        return given
 
 
 def studies() -> list[str]:
@@ -113,18 +125,20 @@ def arms_of(study: Study, stage: str) -> list[str]:
     """The arms that `stage` runs for; [""] for a stage that runs once."""
     if stage not in PER_ARM:
         return [""]
-    return study.trained if stage == "03_train" else list(study.arms)
+    return study.trained if stage == "03_train" else study.runs
 
 
 def _study(name: str, keys: object) -> Study:
     """Check the shape of a study's file and put defaults in."""
     where = f"studies/{name}.yaml"
-    _check_keys(where, keys, ("source", "base_model", "annotator", "normalizer", "judge", "arms", "notebooks"))
+    _check_keys(where, keys, ("source", "base_model", "annotator", "normalizer", "judge", "seeds", "arms", "notebooks"))
     if keys.get("source") not in list(SOURCES):  # a value without a hash may be asked for
         raise WrongStudy(f"{where}, source: {keys.get('source')!r} is none of {', '.join(SOURCES)}")
     for key in ("base_model", "annotator", "normalizer", "judge"):
         if not isinstance(keys.get(key, "rules"), str) or not keys.get(key, "rules"):
             raise WrongStudy(f"{where}, {key}: {keys[key]!r} is not text (rules, a model id, or a folder)")
+    if type(keys.get("seeds", 1)) is not int or keys.get("seeds", 1) < 1:
+        raise WrongStudy(f"{where}, seeds: {keys['seeds']!r} is no number of trainings: give 1 or more")
     arms, stages = keys.get("arms") or dict.fromkeys(ARMS), (SOURCES[keys["source"]], *STAGES)
     if isinstance(arms, list) and all(isinstance(arm, str) for arm in arms):
         arms = dict.fromkeys(arms)

@@ -20,7 +20,7 @@ DECLARED = {
     "00_documents": 'folder: str = "documents"',
     "01_annotate": 'annotator: str = "rules"\nmax_queries_per_document: int = 10',
     "02_normalize": 'normalizer: str = "rules"\nbase_model: str = "data/lab/models/base"',
-    "03_train": 'arm: str = "dapt"\nbase_model: str = ""\nlearning_rate: float = 1.0e-3\nepochs: int = 2\n'
+    "03_train": 'arm: str = "dapt"\nbase_model: str = ""\nseed: int = 42\nlearning_rate: float = 1.0e-3\nepochs: int = 2\n'
                 'note: str | None = None',
     "04_infer": 'arm: str = "dapt"\nbase_model: str = ""',
     "05_judge": 'arm: str = "dapt"\njudge: str = "rules"',

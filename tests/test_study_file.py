@@ -1,5 +1,6 @@
 """Studies and parameters are refused before anything runs, in words that say what is legal."""
 
+import json
 import os
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from tests.conftest import tiny_notebook
     ("sorce: lab", "'sorce' is unknown; choose among source, base_model, annotator"),
     ("source: web", "source: 'web' is none of lab, documents"),
     ("judge: [rules]", "judge: ['rules'] is not text"),
+    ("seeds: 0", "seeds: 0 is no number of trainings"), ("seeds: [1, 2]", "seeds: [1, 2] is no number"),
     ("arms: [base, dpt]", "arms: 'dpt' is unknown; choose among base, dapt, dapt-n"),
     ("notebooks: {04_inver: {}}", "'04_inver' is unknown; choose among 00_lab, 01_annotate"),
     ("notebooks: {00_documents: {}}", "'00_documents' is unknown"),
@@ -40,6 +42,18 @@ def test_a_wrong_study_file_is_refused_naming_what_is_legal(house, line, message
     assert ran.returncode == 2 and "studies/wrong.yaml" in ran.stdout, ran.stdout
     assert message in ran.stdout
     assert not (house.root / "data").exists()
+
+
+def test_each_seed_is_an_arm_with_the_next_number_and_all_else_alike(house):
+    path = house.root / "studies" / "tiny.yaml"
+    path.write_text(f"{path.read_text()}seeds: 3\n")
+    code = ("import json; from lib.study_file import load_study; study = load_study('tiny')\n"
+            "print(json.dumps([study.runs, [study.given('03_train', run) for run in study.trained]]))")
+    runs, given = json.loads(subprocess.run([sys.executable, "-c", code], cwd=house.root, env=house.environment(),
+                                            capture_output=True, text=True, check=True).stdout)
+    assert runs == ["base", "dapt", "dapt@2", "dapt@3", "dapt-n", "dapt-n@2", "dapt-n@3"]
+    assert [row.get("seed", 42) for row in given] == [42, 43, 44] * 2
+    assert [row.get("epochs") for row in given] == [None] * 3 + [3] * 3
 
 
 def test_an_unknown_study_names_those_there_are(house):
