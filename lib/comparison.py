@@ -19,6 +19,7 @@ _NEVER = _words("or not no never without except nor neither isn't aren't doesn't
 _HEDGES = _words("or and to through either maybe perhaps possibly probably actually / & + and/or")
 _RETRACTIONS = _words("or wait actually correction sorry rather")
 _CLAUSES = _words("for on at when while which because by with since")  # "8443 for TLS" is still 8443
+SMALL_WORDS = _FILLERS | _NEVER | _HEDGES  # say nothing by themselves
 _PRONOUNS = _words("it this that is are can may has was")  # "8443 and it can be changed"
 _MARKER = re.compile(r"^\s*(?:[-*+•‣·–]|\d{1,3}[.)])\s+")
 _NEW_TOPIC = re.compile(r"\s*(?:#|(?:question|answer|note|source|q|a)\s*:)|.*\?\s*$", re.I)
@@ -33,6 +34,16 @@ class Outcome:
     reason: str
 
 
+@dataclass(frozen=True)
+class ListMatch:
+    """What an answer has of a list: the entities it names, the items that are none of them, the entities it lacks."""
+
+    n_wanted: int
+    n_named: int
+    surplus: list[str]
+    missing: list[str]
+
+
 def compare(question: str, reference: str, answer: str, entity_count: int | None = None) -> Outcome:
     """Whether `answer` gives `reference` and nothing against it.
 
@@ -43,12 +54,25 @@ def compare(question: str, reference: str, answer: str, entity_count: int | None
     """
     if folded(reference).strip() == folded(answer).strip():
         return Outcome(True, "the reference word for word")
-    unit = asked_unit(question)
-    entities = _entities(reference, entity_count)
-    asked = _asked_words(question)
-    if entities:
-        return _compare_sets([solid(_read(entity, unit)) for entity in entities], answer, asked, unit)
+    match = match_list(question, reference, answer, entity_count)
+    if match:
+        return _outcome(match)
+    unit, asked = asked_unit(question), _asked_words(question)
     return _compare_scalar(_without_echo(_read(reference, unit), asked), _read(answer, unit), asked)
+
+
+def match_list(question: str, reference: str, answer: str, entity_count: int | None = None) -> ListMatch | None:
+    """What `answer` has of a reference that is a list, by the rules of `compare`; None where it is a scalar.
+
+    Where the answer may end at several places, the end with the most entities less surplus items counts.
+    """
+    entities = _entities(reference, entity_count)
+    if not entities:
+        return None
+    if folded(reference).strip() == folded(answer).strip():
+        return ListMatch(len(entities), len(entities), [], [])
+    unit = asked_unit(question)
+    return _best_match([solid(_read(entity, unit)) for entity in entities], answer, _asked_words(question), unit)
 
 
 def _read(text: str, unit: str) -> list[Token]:
@@ -178,20 +202,25 @@ def _items(found: list[Token], wanted: list[list[Token]], asked: frozenset[str])
     return items[1:] if is_echo else items  # "On Corvane P-417, the platforms are …"
 
 
-def _compare_sets(wanted: list[list[Token]], answer: str, asked: frozenset[str], unit: str) -> Outcome:
-    best: tuple[int, Outcome] | None = None
+def _best_match(wanted: list[list[Token]], answer: str, asked: frozenset[str], unit: str) -> ListMatch:
+    matches = []
     for found in _extents(answer, unit):
         items = _items(found, wanted, asked)
         covered = set().union(*(hits for _, hits in items))
         surplus = [_text(item) for item, hits in items if not hits]
         missing = [_text(entity) for index, entity in enumerate(wanted) if index not in covered]
+        matches.append(ListMatch(len(wanted), len(covered), surplus, missing))
         if not missing and not surplus:
-            return Outcome(True, f"all entities of the list ({len(wanted)}) and no other")
-        reason = f"{len(covered)} of {len(wanted)} entities" + (
-            f"; missing {missing[0]!r}" if missing else "") + (f"; surplus {surplus[0][:60]!r}" if surplus else "")
-        if best is None or len(covered) - len(surplus) > best[0]:
-            best = len(covered) - len(surplus), Outcome(False, reason)
-    return best[1]
+            return matches[-1]
+    return max(matches, key=lambda match: match.n_named - len(match.surplus))
+
+
+def _outcome(match: ListMatch) -> Outcome:
+    if not match.missing and not match.surplus:
+        return Outcome(True, f"all entities of the list ({match.n_wanted}) and no other")
+    return Outcome(False, f"{match.n_named} of {match.n_wanted} entities" + (
+        f"; missing {match.missing[0]!r}" if match.missing else "") + (
+        f"; surplus {match.surplus[0][:60]!r}" if match.surplus else ""))
 
 
 def _is_entity(item: list[Token], entity: list[Token], asked: frozenset[str]) -> bool:
