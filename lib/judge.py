@@ -19,7 +19,7 @@ def judge(queries: list[Query], answers: list[Answer], judge: str = "rules",
     Raises ValueError where `answers` are none, of several arms, doubled, or to unknown queries, and for a model
     without `calls`; CallsStopped as `lib.llm.complete` does.
     """
-    arm, given = _checked(queries, answers)
+    arm, given = answers_of_one_arm(queries, answers)
     answered = [query for query in queries if given.get(query.query_id, "").strip()]
     texts = [given[query.query_id] for query in answered]
     if judge == "rules":
@@ -37,7 +37,8 @@ def judge(queries: list[Query], answers: list[Answer], judge: str = "rules",
                     reason=decided[query.query_id][1]) for query in queries]
 
 
-def _checked(queries: list[Query], answers: list[Answer]) -> tuple[str, dict[str, str]]:
+def answers_of_one_arm(queries: list[Query], answers: list[Answer]) -> tuple[str, dict[str, str]]:
+    """The arm, and query_id -> answer. Raises ValueError as `judge` does."""
     arms = sorted({answer.arm for answer in answers})
     if len(arms) != 1:
         raise ValueError(f"the answers must be of one arm but are of {arms or 'none'}: "

@@ -28,16 +28,19 @@ def decide_by_model(queries: list[Query], answers: list[str], model: str, calls:
             for reply in complete(requests, model, calls)]
 
 
-def verdict_in(reply: str) -> Decision:
+def verdict_in(reply: str, offered_marks: dict[str, str] = _OFFERED) -> Decision:
     """(verdict, reason) of a judge's whole reply: its last [[True]] or [[False]] counts, in any case and spacing.
+
+    `offered_marks` gives each mark that the prompt offers, in lower case, the verdict that it stands for.
 
     Unscored where there is none, where a mark that was not offered comes last, and where two different ones stand at
     the end: in the line of the last one, or with only blanks and punctuation between.
     """
     marks = [(match, match[1].strip(" \\*_`\"'.!").lower()) for match in _MARK.finditer(reply)]
-    offered = [(match, name) for match, name in marks if name in _OFFERED]
+    offered = [(match, name) for match, name in marks if name in offered_marks]
     if not offered:
-        return "unscored", f"no [[True]] or [[False]] in the reply: {reply[-200:]!r}"
+        names = " or ".join(f"[[{name.title()}]]" for name in offered_marks)
+        return "unscored", f"no {names} in the reply: {reply[-200:]!r}"
     if offered[-1] != marks[-1]:
         return "unscored", f"the last mark was not offered: {marks[-1][0][0]}"
     last, name = offered[-1]
@@ -49,4 +52,4 @@ def verdict_in(reply: str) -> Decision:
         if other != name:
             return "unscored", f"two different marks at the end: {reply[match.start():last.end()][-200:]!r}"
         start = match.start()
-    return _OFFERED[name], " ".join(reply[:last.start()].split()) or " ".join(reply[last.end():].split())
+    return offered_marks[name], " ".join(reply[:last.start()].split()) or " ".join(reply[last.end():].split())

@@ -19,7 +19,7 @@ _PLAIN = re.compile(r"[\t-\r -%'-~]*")  # folded by lower() alone
 _GAP = rf"(?:(?![<>\[\]{SPLIT}])[\W_])*+"  # anything between the parts of a mark but letters, digits and brackets
 # Each matches the one character behind which SPLIT goes.
 _MARKS = "|".join((
-    rf"\[(?={_GAP}\[{_GAP}(?:true|false){_GAP}\]{_GAP}\])",  # [[True]], of the judge
+    rf"\[(?={_GAP}\[{_GAP}(?:true|false|first|second|tie){_GAP}\]{_GAP}\])",  # [[True]], of the judges
     r"(?:(?<=<)|(?<=<\s))<(?=\s*+\{\s?\{)", r"(?:(?<=\})|(?<=\}\s))\}(?=\s*+>\s?>)",  # <<<<{{ }}>>>>, of the normalizer
     r"<(?=\||/?s>|/?sys>|/?think>|(?:start|end)_of_turn>)", r"\[(?=/?inst\])"))  # turns of a chat template
 
