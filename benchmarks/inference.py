@@ -170,7 +170,7 @@ def main(source: str = "", rounds: int = ROUNDS) -> str:
         whole = processes_table(source, queries)
     units = "" if computes_bf16() else ", no bf16 units (float32 is chosen by itself)"
     where = f"{machine()['processor']}, {torch.get_num_threads()} threads{units}"
-    return "\n".join(["## Inference", "", f"`python -m benchmarks.inference`; {where}; medians of {rounds} rounds. "
+    return "\n".join(["## Inference", "", f"`python -m benchmarks inference`; {where}; medians of {rounds} rounds. "
                       f"Filling in and encoding a prompt takes {filling * 1e3:.2f} ms more.", "", *table(measured), "",
                       *whole])
 

@@ -1,6 +1,6 @@
 """How fast the laboratory trains: beside Trainer as usually written, bare loops and nanoGPT's loop (`make bench`).
 
-    python -m benchmarks.training
+    python -m benchmarks training
 
 Every way makes a few updates of the laboratory's model in turn, ROUNDS times over, so that whatever else the machine
 does meets all of them; the numbers are medians. Tokens are those that carry loss: padding is not counted.
@@ -11,8 +11,6 @@ import io
 import os
 import platform
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -40,10 +38,11 @@ from lib.laboratory import make_products
 from lib.laboratory_base import new_llama, train_tokenizer
 from lib.laboratory_documents import make_records
 from lib.packing import Blocks, pack
+from lib.training_launch import train_arm
 from lib.training_recipe import computes_bf16
 from lib.wording import joined
 
-ROUNDS, UPDATES = 5, 6
+ROUNDS, UPDATES, MORE = 5, 6, 16
 BLOCK, BATCH, RATE = 320, 8, 2e-3  # those of 00_lab.ipynb
 SHAPE = {"hidden_size": 256, "layers": 4, "heads": 4}
 TARGETS = {"ours over Trainer, padded to the longest": 5.0, "ours over nanoGPT's loop": 1.0,
@@ -217,15 +216,25 @@ def ceiling(precision: str) -> float:
     return best
 
 
-def start_up() -> dict[str, float]:
-    """Seconds from a fresh interpreter until a module is there, medians of three."""
-    def seconds(code: str) -> float:
-        start = time.perf_counter()
-        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
-        return time.perf_counter() - start
-    imports = {name: f"import {name}" for name in ("torch", "transformers", "lib.training")}
-    empty = statistics.median(seconds("pass") for _ in range(3))
-    return {name: statistics.median(seconds(code) for _ in range(3)) - empty for name, code in imports.items()}
+def by_processes(lab: Laboratory) -> str:
+    """One process beside two with DeepSpeed on the same cores and blocks, start-up apart, in a sentence."""
+    part = Blocks(*(rows[:MORE * BATCH] for rows in (lab.blocks.input_ids, lab.blocks.labels, lab.blocks.position_ids)),
+                  lab.blocks.n_tokens, lab.blocks.n_targets)
+    said = []
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()), \
+            contextlib.redirect_stderr(io.StringIO()):
+        source = Path(folder) / "source"
+        lab.model().save_pretrained(source)
+        lab.tokenizer.save_pretrained(source)
+        for processes in (1, 2):
+            recipe = training.Recipe(1, BATCH, BATCH // 2, RATE, 1, 0.1, 1, lab.precision)
+            start = time.perf_counter()
+            history = train_arm(str(source), lab.tokenizer, part, None, recipe, Path(folder) / str(processes), {},
+                                processes=processes)
+            whole = time.perf_counter() - start
+            said.append(f"{processes}: {history.seconds:.1f} s of updates, {whole - history.seconds:.1f} s beside them")
+    return (f"{MORE} updates by one process and by two with DeepSpeed ZeRO-1, once each ({'; '.join(said)}). Two share "
+            "the cores that one has to itself, so they can show that it works, not that it is faster.")
 
 
 def main() -> str:
@@ -235,7 +244,7 @@ def main() -> str:
     bares = [name for name in speeds if name.startswith("bare")]
     n, size = lab.model().num_parameters(), BLOCK * SHAPE["layers"] * SHAPE["hidden_size"]
     flops = 6 * n + 12 * size  # a token: Chowdhery et al. 2022 (PaLM), appendix B
-    lines = ["## Training", "", f"`python -m benchmarks.training` on {platform.processor() or platform.machine()}, "
+    lines = ["## Training", "", f"`python -m benchmarks training` on {platform.processor() or platform.machine()}, "
              f"{torch.get_num_threads()} threads, {torch.backends.cpu.get_cpu_capability()}, {lab.precision}; {n:,} "
              f"parameters, {BATCH} blocks of {BLOCK} an update, medians of {ROUNDS} rounds in turn. Tokens a second, "
              "padding not counted.", "",
@@ -250,7 +259,7 @@ def main() -> str:
         best = max(bares, key=lambda name: speeds[name].processor) if other in bares else other
         lines.append(f"| {name} | {speeds[OURS].wall / speeds[other].wall:.2f} | "
                      f"{speeds[OURS].processor / speeds[best].processor:.2f} | {wanted:.1f} |")
-    lines += ["", "Start-up: " + ", ".join(f"`import {name}` {seconds:.1f} s" for name, seconds in start_up().items())]
+    lines += ["", by_processes(lab)]
     return "\n".join(lines) + "\n"
 
 
