@@ -17,8 +17,8 @@ from lib.wording import joined as listed
 
 UNTRAINED = "base"  # has no seeds: nothing of it varies from one training to another
 BOTH, QUERIES_ONLY, WILSON = "queries and seeds", "queries only: one seed", "queries only: no variation (Wilson)"
-SPREAD = ["arm", "structure", "n", "clusters", "seeds", "mean", "each", "sd_seeds", "se_queries", "low_queries",
-          "high_queries", "low", "high", "interval"]
+SPREAD = ["arm", "structure", "n", "clusters", "seeds", "mean", "each", "sd_seeds", "se_queries", "design_effect",
+          "low_queries", "high_queries", "low", "high", "interval"]
 
 
 def spread(rows: pd.DataFrame) -> pd.DataFrame:
@@ -26,8 +26,10 @@ def spread(rows: pd.DataFrame) -> pd.DataFrame:
 
     mean and each count scored answers; sd_seeds is the standard deviation of the seeds' accuracies, NaN with one
     seed; se_queries the standard error over clusters of queries of the accuracy averaged over the seeds, with its t
-    interval low_queries, high_queries. low and high are for both sources, `interval` says which they hold: see
-    both_sources. A cell where every answer of every seed is alike has Wilson's interval for n queries instead.
+    interval low_queries, high_queries; design_effect the square of that error beside the one of independent queries,
+    so that n queries are worth n / design_effect (Kish 1965, Survey Sampling). low and high are for both sources,
+    `interval` says which they hold: see both_sources. A cell where every answer of every seed is alike has Wilson's
+    interval for n queries instead.
     """
     arms = {}
     for name in in_order(list(rows.arm.unique())):
@@ -45,6 +47,7 @@ def _cell(rows: pd.DataFrame, arm: str, names: list[str], structure: str) -> dic
     each = scored.groupby("arm").correct.mean().reindex(names)
     queries = scored.groupby("query_id").agg(correct=("correct", "mean"), cluster=("cluster", "first"))
     mean, error = float(queries.correct.mean()), standard_error(queries.correct, queries.cluster)
+    alone = float(queries.correct.std(ddof=1)) / len(queries) ** 0.5  # the error if queries were independent
     deviation = float(each.std(ddof=1)) if len(names) > 1 else float("nan")
     groups = cell["clusters"]
     if scored.correct.nunique() == 1:
@@ -55,6 +58,7 @@ def _cell(rows: pd.DataFrame, arm: str, names: list[str], structure: str) -> dic
         ends = both_sources(mean, error, groups, [(deviation, len(names))] if len(names) > 1 else [])
         interval = BOTH if len(names) > 1 else "queries only: not trained" if arm == UNTRAINED else QUERIES_ONLY
     return cell | {"mean": mean, "each": [float(value) for value in each], "sd_seeds": deviation, "se_queries": error,
+                   "design_effect": (error / alone) ** 2 if alone > 0 else np.nan,
                    **dict(zip(("low_queries", "high_queries"), np.clip(query_ends, 0, 1), strict=True)),
                    **dict(zip(("low", "high"), np.clip(ends, 0, 1), strict=True)), "interval": interval}
 
@@ -145,7 +149,8 @@ def spread_for_reading(table: pd.DataFrame) -> pd.DataFrame:
         "the interval holds": row.interval, "each seed, %": ", ".join(f"{100 * value:.1f}" for value in row.each),
         "SD across seeds": "unknown" if row.seeds == 1 and row.arm != UNTRAINED else "–" if np.isnan(row.sd_seeds)
         else f"{100 * row.sd_seeds:.1f}",
-        "SE across queries": "–" if np.isnan(row.se_queries) else f"{100 * row.se_queries:.1f}"}
+        "SE across queries": "–" if np.isnan(row.se_queries) else f"{100 * row.se_queries:.1f}",
+        "design effect": "–" if np.isnan(row.design_effect) else f"{row.design_effect:.2f}"}
         for row in table.itertuples()])
 
 

@@ -33,6 +33,7 @@ def test_three_seeds_by_hand():
     assert row.sd_seeds == pytest.approx(0.1)
     means = np.array([1, 1, 2 / 3, 1 / 3] + [0] * 6)
     assert row.se_queries == pytest.approx(means.std(ddof=1) / 10**0.5)
+    assert row.design_effect == pytest.approx(1)  # every query is a cluster
     assert row.low <= row.low_queries < 0.3 < row.high_queries <= row.high
 
 
@@ -59,6 +60,11 @@ def test_the_standard_error_counts_clusters():
     sums = np.array([-1, 1] * 5)  # residuals of a cluster
     assert standard_error(values, together) == pytest.approx((10 / 9 * (sums**2).sum()) ** 0.5 / 20)
     assert np.isnan(standard_error(values, pd.Series(["a"] * 20)))
+
+
+def test_queries_that_are_answered_alike_in_twos_are_worth_half():
+    row = cell(spread(rows_of(per_cluster=2, dapt="1100" * 20)), "dapt")
+    assert row.design_effect == pytest.approx(2, rel=0.02)
 
 
 def test_both_sources_by_hand():
