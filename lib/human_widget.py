@@ -1,6 +1,7 @@
 """The blinded sheet in JupyterLab: one answer at a time, a click for its label, saved at once (beside paper, 4.4)."""
 
 import html
+import importlib.util
 import os
 from pathlib import Path
 
@@ -9,8 +10,9 @@ from lib.parent import VARIABLE
 
 
 def has_front_end() -> bool:
-    """Whether a person looks at this kernel: Jupyter's server started it for a notebook, and no runner of ours did."""
-    return "JPY_SESSION_NAME" in os.environ and VARIABLE not in os.environ
+    """Whether a widget would be seen: Jupyter's server started this kernel, no runner did, and ipywidgets is there."""
+    return ("JPY_SESSION_NAME" in os.environ and VARIABLE not in os.environ
+            and importlib.util.find_spec("ipywidgets") is not None)
 
 
 def label_widget(path: Path, items: list[Item], labels: dict[str, str]):

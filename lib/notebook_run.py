@@ -18,6 +18,8 @@ from lib.records import write_json, write_text
 
 # A notebook's kernel is a process of its own: it must not write on after its runner was killed.
 KERNEL_BOND = "from lib.parent import die_with_parent; die_with_parent('JPY_PARENT_PID')"
+# Nobody looks at a widget here: tqdm.auto would draw its bars with ipywidgets, and they freeze in the saved copy.
+NO_WIDGETS = "import sys; sys.modules['ipywidgets'] = None"
 SECONDS_BETWEEN_LINES = 30.0  # of progress, where no one looks at a terminal
 
 _BAR = re.compile(r"\d+%\||\bit/s\b|\bs/it\b|\d+it \[")
@@ -90,7 +92,7 @@ def _executed(notebook: Path, output: Path, name: str, given: dict[str, object])
         return papermill.execute_notebook(
             notebook, output, given, kernel_name="python3", cwd=REPOSITORY, progress_bar=False,
             stderr_file=Progress(name), coalesce_streams=True,
-            extra_arguments=[f"--IPKernelApp.exec_lines={KERNEL_BOND}", "--IPKernelApp.log_level=50"])
+            extra_arguments=[f"--IPKernelApp.exec_lines={KERNEL_BOND}; {NO_WIDGETS}", "--IPKernelApp.log_level=50"])
     except papermill.PapermillExecutionError as error:
         raise NotebookFailed(_explained(error) + f"\n  the notebook so far: {shown(output)}") from error
     except DeadKernelError as error:

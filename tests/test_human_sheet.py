@@ -2,7 +2,12 @@
 
 import csv
 import io
+import os
+import subprocess
+import sys
 from collections import Counter
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 
 import pytest
 from hypothesis import given
@@ -10,8 +15,9 @@ from hypothesis import strategies as st
 
 from lib.human_sheet import COLUMNS, draw, items_of, labels_of, read_labels, write_sheet
 from lib.human_widget import as_html, has_front_end, label_widget
+from lib.notebook_run import NO_WIDGETS
 from lib.parent import VARIABLE
-from lib.paths import MissingInput
+from lib.paths import REPOSITORY, MissingInput
 from lib.records import STRUCTURES, Answer, Query, Verdict
 
 ARMS = ("base", "dapt")
@@ -172,9 +178,23 @@ def test_html_is_escaped_and_blinded(items):
 
 def test_a_runner_is_no_person(monkeypatch):
     monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
+    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.setitem(sys.modules, "ipywidgets", ModuleType("ipywidgets"))
+    sys.modules["ipywidgets"].__spec__ = ModuleSpec("ipywidgets", None)
     assert not has_front_end()
     monkeypatch.setenv("JPY_SESSION_NAME", "06_agreement.ipynb")
-    monkeypatch.delenv(VARIABLE, raising=False)
     assert has_front_end()
     monkeypatch.setenv(VARIABLE, "1")
     assert not has_front_end()
+    monkeypatch.delenv(VARIABLE)
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)  # as the runner of notebooks sets it
+    assert not has_front_end()
+
+
+def test_a_notebook_that_is_run_headlessly_has_no_widgets():
+    pytest.importorskip("ipywidgets")
+    says = "from lib.human_widget import has_front_end; print(has_front_end())"
+    own = {key: value for key, value in os.environ.items() if key != VARIABLE} | {"JPY_SESSION_NAME": "x"}
+    told = [subprocess.run([sys.executable, "-c", f"{before}{says}"], cwd=REPOSITORY, env=own, capture_output=True,
+                           text=True, check=True).stdout.strip() for before in ("", f"{NO_WIDGETS}; ")]
+    assert told == ["True", "False"]
