@@ -167,7 +167,7 @@ def flips(preferences: Iterable[Preference]) -> pd.DataFrame:
 
     Columns criterion, asked, unscored, both_orders, flipped, rate, low, high (Wilson 95%), first_shown and
     second_shown (flips in which whatever was shown there won both times). The rules see both answers at once and have
-    no order: their rate is 0 by construction and says nothing about them.
+    no order: their rate is 0 by construction, says nothing about them, and has no interval.
     """
     cells = []
     preferences = list(preferences)
@@ -175,6 +175,8 @@ def flips(preferences: Iterable[Preference]) -> pd.DataFrame:
         asked = [row for row in preferences if row.criterion == criterion and row.is_asked]
         scored = [row for row in asked if row.verdict != "unscored"]
         share = _share(sum(row.is_flipped for row in scored), len(scored))
+        if all(row.judge == "rules" for row in scored):
+            share |= {"low": float("nan"), "high": float("nan")}
         cells.append({"criterion": criterion, "asked": len(asked), "unscored": len(asked) - len(scored),
                       "both_orders": len(scored), "flipped": share["count"], "rate": share["share"],
                       "low": share["low"], "high": share["high"],

@@ -109,6 +109,7 @@ def test_rules_have_no_order_whoever_is_named_first(pairs):
     there, back = prefer(queries, first, second, DOCUMENTS), prefer(queries, second, first, DOCUMENTS)
     assert [mirrored[row.verdict] for row in there] == [row.verdict for row in back]
     assert not any(row.is_flipped for row in there) and flips(there).flipped.sum() == 0
+    assert flips(there).low.isna().all(), "no interval where there is nothing to estimate"
 
 
 def test_missing_row_is_unscored_and_equal_answers_tie_without_a_question():
@@ -162,7 +163,7 @@ def test_a_model_is_asked_in_both_orders_a_flip_is_a_tie_and_what_is_unreadable_
     assert rows[-1].reason.startswith("no whole reply, ") and rows[-1].judge == "org/judge"
     found = flips(rows).set_index("criterion").loc["correctness"]
     assert (found.asked, found.unscored, found.both_orders, found.flipped, found.first_shown) == (5, 2, 3, 1, 1)
-    assert found.rate == pytest.approx(1 / 3) and found.second_shown == 0
+    assert found.rate == pytest.approx(1 / 3) and found.second_shown == 0 and found.low < 1 / 3 < found.high
 
 
 def test_preferences_that_were_paid_for_are_not_asked_again(monkeypatch, calls):
