@@ -1,0 +1,115 @@
+"""05_pairs and 06_agreement cell by cell on a small laboratory: without a key or a label, then with a played judge."""
+
+import csv
+import re
+
+import nbformat
+import pandas as pd
+import pytest
+
+from lib.annotate import annotate
+from lib.human_sheet import items_of, read_labels
+from lib.judge import judge
+from lib.laboratory import make_products
+from lib.laboratory_documents import make_records
+from lib.llm import Calls
+from lib.pairwise import Preference
+from lib.paths import REPOSITORY, MissingInput, answers_path, data_path, figures_path, verdicts_path
+from lib.records import Answer, Query, read_records, write_records
+from tests.played_model import played, within
+
+ARMS = ("base", "dapt")
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    """A study whose base repeats another query's answer, and whose dapt answers half of them, lists in part."""
+    root = tmp_path_factory.mktemp("judges")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STUDY_ROOT", str(root))
+        documents, _ = make_records(make_products(3, seed=2), seed=2, public=False)
+        queries = annotate(documents)[0]
+        write_records(data_path("s", "documents.jsonl"), documents)
+        write_records(data_path("s", "queries.jsonl"), queries)
+        texts = {"base": [query.answer for query in queries[1:] + queries[:1]],
+                 "dapt": [query.answer if n % 2 else query.answer.split("\n")[0] for n, query in enumerate(queries)]}
+        for arm in ARMS:
+            answers = [Answer(query_id=query.query_id, arm=arm, answer=text, n_tokens=1, truncated=False)
+                       for query, text in zip(queries, texts[arm], strict=True)]
+            write_records(answers_path("s", arm), answers)
+            write_records(verdicts_path("s", "rules", arm), judge(queries, answers))
+    return root
+
+
+def run(stage: str, capsys, **given: object) -> str:
+    """The cells of a notebook in one namespace, with the parameters `given`; what they printed."""
+    names: dict[str, object] = {}
+    for cell in nbformat.read(REPOSITORY / "notebooks" / f"{stage}.ipynb", 4).cells:
+        if cell.cell_type == "code":
+            exec(compile(cell.source, f"{stage}:{cell.id}", "exec"), names)
+            names.update(given if cell.id == "parameters" else {})
+    return capsys.readouterr().out
+
+
+def lenient_judge(prompt: str) -> str:
+    """One entity of a list is enough for it; of two answers it prefers the first that has that entity."""
+    wanted = within(prompt, "reference").split("\n")[0]
+    if answer := within(prompt, "answer"):
+        return f"It is said. [[{wanted in answer}]]" if "mumble" not in answer else "?"
+    first, second = (wanted in within(prompt, tag) for tag in ("first", "second"))
+    return f"Seen. [[{'Tie' if not first and not second else 'First' if first else 'Second'}]]"
+
+
+def test_one_judge_and_no_label_write_the_sheet_and_say_what_is_missing(root, monkeypatch, capsys):
+    monkeypatch.setenv("STUDY_ROOT", str(root))
+    monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
+    printed = run("06_agreement", capsys, study="s", arms=list(ARMS), sample_size=20)
+    assert "rules is the only judge" in printed and "no label yet: fill in data/s/human/sheet.csv" in printed
+    assert "agreement: not there" in printed and read_labels(data_path("s", "human", "sheet.csv")) == {}
+    assert set(pd.read_csv(figures_path("s", "list_items.csv")).arm) == set(ARMS)
+    assert figures_path("s", "list_items_intervals.pdf").exists() and not figures_path("s", "human.csv").exists()
+    with pytest.raises(MissingInput, match="05_judge.ipynb with judge m and arm base"):
+        run("06_agreement", capsys, study="s", arms=list(ARMS), judges=["rules", "m"])
+
+
+def test_rules_prefer_without_a_key(root, monkeypatch, capsys):
+    monkeypatch.setenv("STUDY_ROOT", str(root))
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    printed = run("05_pairs", capsys, study="s")
+    assert "no model was asked" in printed and "0 by construction" in printed
+    rows = read_records(data_path("s", "preferences", "rules", "base-dapt.jsonl"), Preference, "05")
+    assert sum(row.verdict == "B" for row in rows if row.criterion == "correctness") > len(rows) / 6
+
+
+def test_a_second_judge_and_a_persons_labels_give_every_table(root, monkeypatch, capsys):
+    monkeypatch.setenv("STUDY_ROOT", str(root))
+    queries = read_records(data_path("s", "queries.jsonl"), Query, "01")
+    with played(lenient_judge, monkeypatch):
+        for arm in ARMS:
+            answers = read_records(answers_path("s", arm), Answer, "04")
+            calls = Calls(data_path("s", "llm.sqlite"))
+            write_records(verdicts_path("s", "org/m", arm), judge(queries, answers, "org/m", calls))
+        printed = run("05_pairs", capsys, study="s", judge="org/m")
+    assert (turned := re.search(r"correctness: (\d+) of (\d+) pairs", printed)) and int(turned[2]) > 0
+    read_records(data_path("s", "preferences", "org--m", "base-dapt.jsonl"), Preference, "05")
+
+    answers = [answer for arm in ARMS for answer in read_records(answers_path("s", arm), Answer, "04")]
+    verdict = {item.item: item.verdict for item in items_of(queries, answers, judge_rows(answers, queries))}
+    path = data_path("s", "human", "sheet.csv")
+    lines = list(csv.reader(path.read_text(encoding="utf-8-sig").splitlines()))  # as a person's spreadsheet saves it
+    path.write_text("\n".join(";".join((line[0], verdict.get(line[0], "label"))) for line in lines if line[0] in verdict
+                              or line[0] == "item"), encoding="cp1252")
+    before = path.read_bytes()
+    printed = run("06_agreement", capsys, study="s", arms=list(ARMS), judges=["rules", "org/m"], sample_size=20)
+    assert path.read_bytes() == before and " answers are labelled, 0 labels are of other answers" in printed
+    table = pd.read_csv(figures_path("s", "agreement.csv"))
+    whole = table[(table.arm == "all") & (table.structure == "all")].iloc[0]
+    assert whole.n == len(answers) and whole.agreed < whole.scored
+    person = pd.read_csv(figures_path("s", "human.csv")).set_index(["judge", "structure"])
+    assert person.loc[("rules", "all")].agreement == 1 and person.loc[("org/m", "all")].leniency > 0
+    for name in ("agreement.md", "confusion.tex", "human.md", "agreement_intervals.pdf", "human_intervals.png"):
+        assert figures_path("s", name).stat().st_size > 0
+
+
+def judge_rows(answers: list[Answer], queries: list[Query]):
+    return [row for arm in ARMS for row in judge(queries, [answer for answer in answers if answer.arm == arm])]
