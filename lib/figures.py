@@ -48,6 +48,24 @@ def draw_accuracy(table2: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     return figure, table2
 
 
+def draw_beside(tables: dict[str, pd.DataFrame]) -> tuple[Figure, pd.DataFrame]:
+    """Two or more of Table 2, a panel each under its name, on one axis; the figure and what it plots."""
+    plotted = pd.concat([table.assign(source=name) for name, table in tables.items()], ignore_index=True)
+    arms = in_order(list(plotted.arm.unique()))
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(WIDTH, 2.8), layout="constrained")
+        panels = figure.subplots(1, len(tables), sharey=True, squeeze=False)[0]
+        for axes, (name, table) in zip(panels, tables.items(), strict=True):
+            places, n = _present(table), table.groupby("structure").n.max()
+            _bars(axes, table, places, "arm", arms)
+            axes.annotate(name, (0, 1), (0, 3), xycoords="axes fraction", textcoords="offset points", fontsize=9)
+            axes.set_xticks(range(len(places)), [f"{place}\n(n = {n[place]})" for place in places])
+        panels[0].set_ylim(0, _top(plotted))
+        panels[0].set_ylabel("Accuracy (%)")
+        _legend(figure, panels[-1])
+    return figure, plotted
+
+
 def draw_numeric(table5: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Accuracy of numeric and other queries by structure, a panel an arm; the figure and what it plots."""
     arms = in_order(list(table5.arm.unique()))
