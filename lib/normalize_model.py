@@ -48,7 +48,7 @@ def ask_model(segments: list[Segment], documents: dict[str, Document], model: st
 def _request(segment: Segment, title: str, document_kind: str) -> Request:
     tags = "document_title|part"
     return Request.ask(rendered("normalize", document_kind=document_kind, title=defused(title, tags),
-                                segment=defused(segment.text, tags)))
+                                segment=defused(segment.repeated + segment.text, tags)))
 
 
 def read_reply(segment: Segment, reply: Reply) -> Normalized:

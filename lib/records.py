@@ -67,6 +67,7 @@ class Segment(Record):
     end: int
     text: str  # document.text[start:end]
     n_tokens: int
+    repeated: str = ""  # a cut table's header rows, which the normalizer sees before `text`; never trained on
 
 
 class Normalized(Record):

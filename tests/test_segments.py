@@ -6,8 +6,13 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
+from lib.corpus import make_corpus
+from lib.llm import Calls
+from lib.normalize import normalize
 from lib.records import Document
 from lib.segments import segment
+from lib.segments_tables import tables_of
+from tests.played_model import played
 
 TEXT = ("# Corvane P-417\n\nThe default port is 8443. It listens on all interfaces.\n\n- Linux\n- QNX\n\n"
         "| a | b |\n|--|--|\n| 1 | 2 |\n")
@@ -65,3 +70,90 @@ def test_an_empty_document_has_no_segment_and_a_blank_one_has_one():
 def test_a_limit_below_one_character_is_refused():
     with pytest.raises(ValueError, match="max_segment_tokens is 7"):
         segment([document("a")], TOKENIZER, 7)
+
+
+HEADER = "| Property | Value |\n|--|--|\n"
+ROWS = [f"| Valve {n} | {n * 137} |\n" for n in range(40)]
+
+
+def pieces(text: str, limit: int, how: str = "table-aware"):
+    segments = segment([document(text)], TOKENIZER, limit, how)
+    assert "".join(one.text for one in segments) == text
+    assert all(one.n_tokens + size(one.repeated) <= limit + max(4, limit // 50) for one in segments)
+    return segments
+
+
+def test_a_table_that_fits_stays_with_its_heading_and_caption():
+    table = "## Data sheet\n\nTable 3: what is set.\n\n" + HEADER + "".join(ROWS[:4])
+    text = "Corvane is red and heavy. " * 6 + "\n\n" + table + "\nIt is sealed. " * 6
+    limit = len(TOKENIZER.encode(table)) + 4
+    assert [one for one in pieces(text, limit, "plain") if table not in one.text and "Valve" in one.text]
+    holding = [one for one in pieces(text, limit) if "Valve" in one.text]
+    assert len(holding) == 1 and table in holding[0].text and not holding[0].repeated
+
+
+def test_a_long_table_is_cut_between_rows_and_repeats_its_header():
+    text = "# Corvane\n\nIt is red.\n\n## Data\n\n" + HEADER + "".join(ROWS) + "\nIt is sealed.\n"
+    segments = pieces(text, 120)
+    first, *others = [one for one in segments if "| Valve" in one.text]
+    assert "## Data\n\n" + HEADER + ROWS[0] in first.text and first.repeated == "" and len(others) > 3
+    for one in others:
+        assert one.repeated == HEADER and one.text.startswith("| Valve")
+    assert [line for one in segments for line in one.text.splitlines(keepends=True) if "Valve" in line] == ROWS
+    assert not any(one.repeated for one in pieces(text, 120, "plain"))
+    after = [one for one in segments if "sealed" in one.text and "Valve" not in one.text]
+    assert all(one.repeated == "" for one in after)
+
+
+def test_without_tables_both_segmentations_are_one():
+    text = TEXT.split("| a")[0] * 20
+    assert pieces(text, 50) == pieces(text, 50, "plain")
+    with pytest.raises(ValueError, match="table-aware"):
+        segment([document("a")], TOKENIZER, 50, "tables")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from(["# A\n\n", "## Data sheet\n", "It is red. ", "\n\n", HEADER, ROWS[3], "> ", "- x\n",
+                                 "Table 2: all\n\n", "   ", "| |\n", "\r\n", "```\n"]), max_size=40),
+       st.integers(8, 60))
+def test_table_aware_segments_cover_every_text_in_order(parts, limit):
+    text = "".join(parts)
+    segments = segment([document(text)], TOKENIZER, limit, "table-aware")
+    assert "".join(one.text for one in segments) == text
+    assert all(one.text == text[one.start:one.end] and one.text for one in segments)
+    assert all(one.n_tokens <= limit + max(4, limit // 50) for one in segments)
+
+
+PROSE = st.integers(7, 20).map(  # longer than a caption
+    lambda n: "It is red and heavy. " * n + "\n\n")
+TABLE = st.tuples(st.sampled_from(["", "## Data sheet\n\n", "## Data\n\n### Table\n\nTable 2: all values.\n\n"]),
+                  st.integers(1, 40), st.integers(1, 3)).map(
+    lambda drawn: drawn[0] + HEADER + "".join(ROWS[:drawn[1]]) + "\n" * drawn[2] + "<!-- end -->\n\n")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.one_of(PROSE, TABLE), min_size=1, max_size=6), st.integers(110, 400))
+def test_tables_are_cut_between_rows_only_and_never_apart_from_heading_and_header(parts, limit):
+    text = "".join(parts)
+    segments = segment([document(text)], TOKENIZER, limit, "table-aware")
+    assert "".join(one.text for one in segments) == text
+    for table in tables_of(text):
+        within = [one for one in segments if table.start < one.start < table.rows_end]
+        assert all(one.start in table.rows[1:] and one.repeated == HEADER for one in within)
+        assert not within or size(text[table.start:table.end]) > limit - size(HEADER)
+        assert not any(one.repeated for one in segments if one.start == table.start)
+
+
+def test_a_model_sees_the_repeated_header_and_the_raw_text_does_not_have_it(monkeypatch, tmp_path):
+    text = "# Corvane\n\n" + HEADER + "".join(ROWS)
+    segments = segment([document(text)], TOKENIZER, 120, "table-aware")
+    with played(lambda prompt: "Rating: 5\nRemark: a table\nConversion to High-Quality Data:<<<<{{ A. }}>>>>",
+                monkeypatch) as prompts:
+        rows = normalize(segments, [document(text)], "model-x", calls=Calls(tmp_path / "llm.sqlite", concurrency=1))
+    assert sum(f"{HEADER}{one.text}" in prompt for prompt in prompts for one in segments if one.repeated) == \
+        sum(bool(one.repeated) for one in segments) > 1
+    assert make_corpus(segments, rows, "dapt", 0.0, 42).training == [text.strip()]
+
+
+def size(text: str) -> int:
+    return len(TOKENIZER.encode(text, add_special_tokens=False))
