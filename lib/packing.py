@@ -65,7 +65,7 @@ def pack(texts: list[str], tokenizer: PreTrainedTokenizerBase, block_size: int, 
         raise ValueError(f"packing {packing!r} is not one of {', '.join(PACKINGS)}")
     if not any(text.strip() for text in texts):
         raise ValueError("there is no text to train on: every segment is empty, dropped or held out for validation")
-    streams = [_stream(text, tokenizer) for text in texts]
+    streams = [stream_of(text, tokenizer) for text in texts]
     n_tokens = sum(map(len, streams))
     if packing == "concat":
         streams = [sum(streams, [])]
@@ -75,7 +75,7 @@ def pack(texts: list[str], tokenizer: PreTrainedTokenizerBase, block_size: int, 
     return _blocks(groups, block_size, tokenizer.eos_token_id, n_tokens)
 
 
-def _stream(text: str, tokenizer: PreTrainedTokenizerBase) -> list[int]:
+def stream_of(text: str, tokenizer: PreTrainedTokenizerBase) -> list[int]:
     """The tokens of `text` between BOS, where the tokenizer puts one before a prompt (as 04_infer's has), and EOS.
 
     Raises ValueError where one of them stands within the text too: a text that spells `<s>` has letters there.

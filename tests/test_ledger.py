@@ -1,0 +1,219 @@
+"""The ledger is right for every fact of a laboratory, whatever cuts, drops and holds it out; its words by hand."""
+
+import random
+import re
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lib.annotate import annotate
+from lib.corpus import make_corpus, texts_of
+from lib.laboratory import make_products
+from lib.laboratory_base import train_tokenizer
+from lib.laboratory_documents import make_records
+from lib.ledger import LedgerRow, make_ledger, subject_of
+from lib.ledger_check import wrong_rows
+from lib.ledger_tables import conditional, counts, funnel, sentences
+from lib.ledger_training import OtherTraining, Trained, read_trained
+from lib.ledger_words import items_of, nearest, places, worst
+from lib.normalize import normalize
+from lib.records import Document, Query, Segment, Verdict, write_json, write_records
+from lib.seeds import split_arm
+from lib.segments import segment
+from lib.tables import joined
+from lib.training_identity import data_hash
+
+DOCUMENTS, FACTS = make_records(make_products(12, seed=5), 5, public=False)
+TOKENIZER = train_tokenizer([document.text for document in DOCUMENTS], 400)
+QUERIES, _ = annotate(DOCUMENTS)
+
+
+def made(max_tokens: int, arm: str, packing: str, block_size: int, segmentation: str = "plain", share: float = 0.15):
+    """Segments, rewrites (two of them dropped, as a model's reply may be) and what an arm is trained on."""
+    segments = segment(DOCUMENTS, TOKENIZER, max_tokens, segmentation)
+    normalized = normalize(segments, DOCUMENTS)
+    full = [place for place, row in enumerate(normalized) if row.text]
+    for place in random.Random(3).sample(full, 2):
+        normalized[place] = normalized[place].model_copy(update={"text": "", "dropped": "no rewrite in the reply"})
+    corpus = make_corpus(segments, normalized, arm, share, 42)
+    return segments, normalized, Trained(corpus, TOKENIZER, block_size, packing)
+
+
+@pytest.mark.parametrize(("max_tokens", "arm", "packing", "block_size", "segmentation"), [
+    (60, "dapt", "document", 48, "plain"), (60, "dapt-n", "document", 48, "plain"), (25, "dapt", "concat", 40, "plain"),
+    (25, "dapt-n", "concat", 40, "table-aware"), (12, "dapt-n", "document", 24, "plain"),
+    (12, "dapt", "document", 24, "plain"),
+    (700, "dapt-n", "document", 320, "table-aware")])
+def test_it_is_right_for_every_fact_of_a_laboratory(max_tokens, arm, packing, block_size, segmentation):
+    segments, normalized, trained = made(max_tokens, arm, packing, block_size, segmentation)
+    ledger = make_ledger(QUERIES, DOCUMENTS, segments, normalized, {arm: trained})
+    assert len(ledger) == len(QUERIES) == len(FACTS) == 108
+    assert wrong_rows(ledger, FACTS, QUERIES, DOCUMENTS, segments, normalized, {arm: trained}) == []
+
+
+def test_every_stage_loses_something_where_it_is_made_to():
+    lost = set()
+    for max_tokens, arm, packing, block_size in ((60, "dapt-n", "document", 24), (12, "dapt", "document", 24)):
+        segments, normalized, trained = made(max_tokens, arm, packing, block_size)
+        ledger = make_ledger(QUERIES, DOCUMENTS, segments, normalized, {arm: trained})
+        lost |= {row.lost_at for row in ledger}
+        assert {row.block for row in ledger} == {"whole", "cut", "nowhere"}
+    assert lost == {"", "segment", "extraction", "split", "block"}  # the rules neither miss nor change an answer
+
+
+@pytest.mark.parametrize("change", [
+    {"start": 0}, {"segments": ["other"]}, {"split": "both"}, {"block": "cut"}, {"rewritten_items": 0},
+    {"lost_at": "source"}, {"subject": "Linux"}])
+def test_the_check_finds_a_wrong_row(change):
+    segments, normalized, trained = made(60, "dapt-n", "document", 48)
+    arms = {"dapt-n": trained}
+    ledger = make_ledger(QUERIES, DOCUMENTS, segments, normalized, arms)
+    ledger[7] = ledger[7].model_copy(update=change)
+    wrong = wrong_rows(ledger, FACTS, QUERIES, DOCUMENTS, segments, normalized, arms)
+    assert len(wrong) == 1 and ledger[7].query_id in wrong[0]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.text(alphabet="ab é1.|\n", min_size=1, max_size=60).filter(str.strip), min_size=1, max_size=4),
+       st.integers(4, 20), st.sampled_from(["document", "concat"]), st.data())
+def test_a_stretch_is_whole_in_a_piece_exactly_where_the_piece_holds_it(texts, block_size, packing, data):
+    corpus = SimpleNamespace(training=texts, places={})
+    trained = Trained(corpus, TOKENIZER, block_size, packing)
+    number = data.draw(st.integers(0, len(texts) - 1))
+    stretches = [match.span() for match in re.finditer(r"\w+", texts[number])]
+    if not stretches:
+        return
+    start, end = data.draw(st.sampled_from(stretches))
+    located = trained.locate(number, start, end)
+    assert located.parts
+    for piece in located.whole:
+        assert texts[number][start:end] in piece.text
+        assert set(trained.blocks.input_ids[piece.block]) >= {
+            token for token in trained.streams[trained.begins[number][0]][piece.start:piece.end]}
+    assert sum(map(len, trained.streams)) == trained.blocks.n_tokens
+
+
+@pytest.mark.parametrize(("item", "text", "form"), [
+    ("8443", "The port is 8443.", "exact"), ("8443", "18443, 8443.5, P-8443 and 8443-2", None),
+    ("-20 °C", "at -20 °C", "exact"), ("20 °C", "at -20 °C", None), ("20 °C", "20-40 °C", None),
+    ("Hex Key", "a hex  key", "folded"), ("hex key", "a **hex** key", "folded"), ("hex key", "a hexkey", None),
+    ("C++", "written in C", None), ("C", "written in C++", None), ("C++", "written in c++.", "folded"),
+    ("30 s", "after 0.5 min", "unit"), ("30 s", "after 30 ms", None), ("2 GB", "2048 MB of it", "unit"),
+    ("2024-05-07", "on 7 May 2024", "unit"), ("1,024", "1024 places", "unit"), ("5 m", "at 5 m/s", None),
+    ("Linux", "[docs](Linux/x.md)", "exact"), ("guide text", "[guide](a/b.md) text", "folded"), ("", "any", None),
+    ("≥ 5 V", "5 V", None), ("v1.2", "v1.2.3", None), ("/etc/x.conf", "in /etc/x.conf.", "exact")])
+def test_an_answer_stands_in_a_text_or_not(item, text, form):
+    found = places(item, text)
+    assert [place.form for place in found[:1]] == ([form] if form else [])
+    assert all(0 <= place.start < place.end <= len(text) for place in found)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.text(alphabet="abz 18.,-/\n*", max_size=40), st.text(alphabet="abz 18.,-/\n*", max_size=12),
+       st.text(alphabet="abz 18.,-/\n*", max_size=40))
+def test_what_is_put_between_blanks_is_found(before, item, after):
+    item = re.sub(r"^[^a-z]+|[^a-z]+$", "", item)
+    if item:
+        text = f"{before} {item} {after}"
+        assert any(text[place.start:place.end] == item for place in places(item, text))
+
+
+def query(**changes) -> Query:
+    return Query(**({"query_id": "q", "document_id": "d", "question": "What are the tools of Corvane?",
+                     "answer": "drill", "structure": "natural", "source_reference": "", "start": 0, "end": 0,
+                     "entity_count": None, "block_type": "prose"} | changes))
+
+
+def test_the_items_of_an_answer():
+    assert items_of(query(answer="drill\nhex key", entity_count=2)) == ["drill", "hex key"]
+    assert items_of(query(answer="drill, hex key and pliers")) == ["drill", "hex key", "pliers"]
+    assert items_of(query(answer="8443 ")) == ["8443"]
+    assert worst(["exact", "unit", "folded"]) == "unit" and worst([]) == "absent"
+
+
+def test_of_several_places_the_sentence_like_the_question_counts():
+    text = "The memory size of Corvane is 80 MB. The port of Corvane is 80."
+    assert nearest(places("80", text), text, "What is the port of Corvane?").start == text.rindex("80")
+    assert subject_of("What is the port of Corvane P-4?", ["Notes", "Corvane P-4"]) == "Corvane P-4"
+    assert subject_of("What is the port?", ["Corvane P-4", "3.5"]) == ""
+
+
+def traced(rewritten: str, arm: str = "dapt-n", dropped: str = "", **changes) -> LedgerRow:
+    """The row of one query on a document of one segment that was rewritten so."""
+    text = "# Corvane\n\n- drill\n- hex key\n\nIt restarts after 30 s.\n"
+    document = Document(document_id="d", title="Corvane", path="", text=text)
+    segments = [Segment(segment_id="s", document_id="d", start=0, end=len(text), text=text, n_tokens=1)]
+    rewrites = [row.model_copy(update={"text": rewritten, "dropped": dropped})
+                for row in normalize(segments, [document])]
+    corpus = texts_of(segments, rewrites, split_arm(arm)[0], [])
+    asked = query(**({"answer": "drill\nhex key", "structure": "entity-list", "entity_count": 2,
+                      "start": text.index("- drill"), "end": text.index("It")} | changes))
+    fallback = corpus if corpus.training else texts_of(segments, rewrites, "dapt", [])
+    trained = Trained(fallback, TOKENIZER, 64, "document")
+    trained.corpus = corpus
+    return make_ledger([asked], [document], segments, rewrites, {arm: trained})[0]
+
+
+def test_a_list_is_followed_item_by_item():
+    row = traced("The tools of Corvane are drill and others.")
+    assert (row.source_items, row.rewritten_items, row.rewritten, row.lost_at) == (2, 1, "absent", "rewrite")
+    row = traced("The tools of Corvane are a DRILL and a Hex\nKey.")
+    assert (row.rewritten, row.block, row.lost_at, row.subject_in_block) == ("folded", "whole", "", True)
+    assert "DRILL" in row.passage
+
+
+def test_a_changed_unit_is_said_and_loses_nothing():
+    text = "# Corvane\n\n- drill\n- hex key\n\nIt restarts after 30 s.\n"
+    scalar = {"answer": "30 s", "structure": "natural", "entity_count": None, "start": text.index("It"),
+              "end": len(text)}
+    row = traced("Corvane restarts after 0.5 min.", **scalar)
+    assert (row.source, row.rewritten, row.lost_at) == ("exact", "unit", "")
+    assert traced("Corvane restarts.", **scalar).lost_at == "rewrite"
+    assert traced("Corvane restarts.", arm="dapt@2", **scalar).lost_at == ""
+    assert traced("", dropped="no reply", **scalar).lost_at == "extraction"
+    assert traced("Corvane restarts.", **scalar | {"answer": "40 s"}).lost_at == "source"
+
+
+def test_the_funnel_only_narrows_and_ends_at_what_is_in_training():
+    segments, normalized, trained = made(60, "dapt-n", "document", 48)
+    ledger = make_ledger(QUERIES, DOCUMENTS, segments, normalized, {"dapt-n": trained})
+    table = funnel(ledger)
+    for _, cell in table.groupby("structure"):
+        assert cell.alive.is_monotonic_decreasing and (cell.low <= cell.share).all() and (cell.share <= cell.high).all()
+    whole = table[(table.structure == "all") & (table.stage == "block")].iloc[0]
+    reached = sum(row.lost_at == "" for row in ledger)
+    assert (whole.n, whole.alive) == (108, reached) and 0 < reached < 108
+    assert counts(ledger).set_index("structure").loc["all", "in training"] == reached
+    verdicts = [Verdict(query_id=row.query_id, arm="dapt-n", judge="rules", reason="",
+                        verdict="incorrect" if row.lost_at else "correct") for row in ledger]
+    split = conditional(ledger, joined(QUERIES, verdicts)).set_index(["structure", "kind"])
+    assert split.loc[("all", "in training"), "correct"] == split.loc[("all", "in training"), "n"] == reached
+    assert split.loc[("all", "not in training"), "correct"] == 0
+    said = sentences(ledger, split.reset_index())
+    assert f"Of 108 queries, {reached} (" in said and f"{reached}/{reached}" in said
+    with pytest.raises(ValueError, match="05_judge"):
+        conditional(ledger, joined(QUERIES, verdicts)[5:])
+
+
+def test_the_arm_is_read_as_it_was_trained_and_other_text_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
+    segments, normalized, trained = made(60, "dapt", "document", 48)
+    folder = tmp_path / "data" / "lab" / "models" / "dapt@2"
+    TOKENIZER.save_pretrained(folder)
+    write_json(folder / "training.json", {
+        "held_out": trained.corpus.held_out, "block_size": 48, "packing": "document",
+        "identity": {"data.training": data_hash(trained.blocks)}})
+    assert read_trained("lab", "dapt@2", segments, normalized).blocks.input_ids == trained.blocks.input_ids
+    with pytest.raises(OtherTraining, match="03_train.ipynb with arm dapt@2"):
+        read_trained("lab", "dapt@2", segments[:-3], normalized)
+
+
+def test_rows_are_records(tmp_path):
+    segments, normalized, trained = made(60, "dapt", "document", 48)
+    ledger = make_ledger(QUERIES[:2], DOCUMENTS, segments, normalized, {"dapt": trained})
+    path = write_records(tmp_path / "ledger.jsonl", ledger)
+    assert [LedgerRow.model_validate_json(line) for line in path.read_text().splitlines()] == ledger
+    with pytest.raises(KeyError, match="01_annotate"):
+        make_ledger(QUERIES[:2], [], segments, normalized, {"dapt": trained})
