@@ -88,7 +88,7 @@ def test_what_cannot_be_tested_says_why(items):
     test = leniency_test(rows).iloc[0]
     assert test.p != test.p and test.structures == 1 and test.differing == 40
     text = human_findings(human_agreement(rows), leniency_test(rows))
-    assert "cannot be tested: the two differ on 40 of 40 answers, in 1 structures" in text
+    assert "cannot be tested: the two differ on 40 of 40 answers, and 1 of 3 structures are labelled" in text
     assert "No answer is labelled" in human_findings(human_agreement(rows[:0]), leniency_test(rows[:0]))
 
 

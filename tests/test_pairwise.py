@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lib.judge_model import verdict_in
@@ -100,6 +100,7 @@ def test_rules_prefer_the_one_right_answer_and_the_words_of_the_domain():
     assert rows[-1].reason == "A: 1 of 2 words are the domain's; B: 1 of 4 words are the domain's"
 
 
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.text(max_size=20), st.sampled_from(["8443", "port 8443", "9000", "", "pump"])), min_size=1,
                 max_size=5))
 def test_rules_have_no_order_whoever_is_named_first(pairs):
