@@ -41,6 +41,11 @@ def verdicts_path(study: str, judge: str, arm: str) -> Path:
     return data_path(study, "verdicts", judge.replace("/", "--"), f"{arm}.jsonl")
 
 
+def preferences_path(study: str, judge: str, first_arm: str, second_arm: str) -> Path:
+    """data/<study>/preferences/<judge>/<first>-<second>.jsonl"""
+    return data_path(study, "preferences", judge.replace("/", "--"), f"{first_arm}-{second_arm}.jsonl")
+
+
 def required(path: Path, made_by: str) -> Path:
     """`path` where it exists.
 
