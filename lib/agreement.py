@@ -3,7 +3,6 @@
 A judge may be a person. Unscored is a third state: it is counted and shown, and is in no coefficient.
 """
 
-import warnings
 from collections.abc import Iterable
 from itertools import combinations
 
@@ -22,16 +21,19 @@ COEFFICIENTS = ("agreement", "kappa", "ac1")
 
 
 def paired_verdicts(queries: list[Query], first: Iterable[Verdict], second: Iterable[Verdict]) -> pd.DataFrame:
-    """One row an answer that both judges judged: query_id, arm, structure, first, second, first_reason, second_reason.
+    """One row an answer that both judges judged, with the two verdicts and their reasons.
 
+    Columns query_id, arm, document_id, structure, first, first_reason, second, second_reason.
     Raises ValueError where a judge judged an answer twice, a query is unknown, or no answer has both verdicts.
     """
     structures = {query.query_id: query.structure for query in queries}
+    documents = {query.query_id: query.document_id for query in queries}
     frames = [_by_answer(verdicts, structures) for verdicts in (first, second)]
     rows = frames[0].merge(frames[1], left_index=True, right_index=True, suffixes=("_first", "_second")).reset_index()
     if rows.empty:
         raise ValueError("the two judges have no answer in common: run 05_judge.ipynb with both for the same arms")
-    rows.insert(2, "structure", rows.query_id.map(structures))
+    rows.insert(2, "document_id", rows.query_id.map(documents))
+    rows.insert(3, "structure", rows.query_id.map(structures))
     return rows.rename(columns={"verdict_first": "first", "verdict_second": "second", "reason_first": "first_reason",
                                 "reason_second": "second_reason"})
 
@@ -62,7 +64,7 @@ def agreement(rows: pd.DataFrame) -> pd.DataFrame:
     """Agreement by structure over all arms and, for all structures, by arm: what `paired_verdicts` gives, in numbers.
 
     Columns arm, structure, n (answers with both verdicts), unscored_first, unscored_second, then those of
-    `coefficients`, which are over the answers that both scored.
+    `clustered_coefficients`, which are over the answers that both scored.
     """
     arms = in_order(list(rows.arm.unique()))
     cells = [(ALL, structure) for structure in (*STRUCTURES, ALL)] + [(arm, ALL) for arm in arms if len(arms) > 1]
@@ -73,8 +75,17 @@ def agreement(rows: pd.DataFrame) -> pd.DataFrame:
             table.append({"arm": arm, "structure": structure, "n": len(cell),
                           "unscored_first": int((cell["first"] == "unscored").sum()),
                           "unscored_second": int((cell["second"] == "unscored").sum()),
-                          **coefficients(confusion(cell).loc[list(SCORED), list(SCORED)].to_numpy())})
+                          **clustered_coefficients(_by_document(cell))})
     return pd.DataFrame(table)
+
+
+def _by_document(cell: pd.DataFrame) -> np.ndarray:
+    """Counts by document, the first judge's word and the second's, of answers that both scored: (documents, 2, 2)."""
+    both = cell[cell["first"].isin(SCORED) & cell["second"].isin(SCORED)]
+    codes, names = pd.factorize(both.document_id)
+    tables = np.zeros((len(names), 2, 2))
+    np.add.at(tables, (codes, *((both[judge] == "incorrect").to_numpy(int) for judge in ("first", "second"))), 1)
+    return tables
 
 
 def confusion(rows: pd.DataFrame) -> pd.DataFrame:
@@ -116,27 +127,63 @@ def value_text(value: float, low: float, high: float) -> str:
 def coefficients(table: np.ndarray) -> dict[str, float]:
     """scored, agreed, then agreement, kappa and ac1 with low and high (95%) of a square table of counts, shape (q, q).
 
-    agreement has its Wilson interval, kappa the asymptotic one of statsmodels, ac1 the one of `gwet_ac1`. All take the
-    answers as independent; answers of several arms to one query are not quite, which makes intervals a little narrow.
-    A coefficient is NaN where chance alone would agree always (kappa: one state only), and an interval is NaN where
-    its variance is 0, because an interval without width would claim to be certain.
+    agreement has its Wilson interval, kappa the asymptotic one of statsmodels, ac1 the one of `gwet_ac1`; all take the
+    answers as independent. A coefficient is NaN where chance alone would agree always (kappa: one state only), and an
+    interval is NaN where its variance is 0, because an interval without width would claim to be certain.
     """
     table = np.asarray(table, dtype=float)
     total, agreed = float(table.sum()), float(np.trace(table))
     found = {"scored": total, "agreed": agreed}
     if not total:
         return found | {f"{name}{end}": float("nan") for name in COEFFICIENTS for end in ("", "_low", "_high")}
-    low, high = proportion_confint(agreed, total, method="wilson")
-    found |= {"agreement": agreed / total, "agreement_low": min(low, agreed / total),
-              "agreement_high": max(high, agreed / total)}
-    kappa, deviation = float("nan"), 0.0
-    if (table.sum(0) + table.sum(1) > 0).sum() > 1:
-        with warnings.catch_warnings(), np.errstate(invalid="ignore"):
-            warnings.simplefilter("ignore", RuntimeWarning)  # a variance of -1e-18 where all agree
-            result = cohens_kappa(table)
-        kappa, deviation = float(result.kappa), float(np.sqrt(max(0.0, result.var_kappa)))
+    found |= _wilson(agreed / total, total)
+    kappa, deviation = _kappa(table), 0.0
+    if kappa == kappa:
+        with np.errstate(invalid="ignore"):  # a variance of -1e-18 where all agree
+            deviation = float(np.nan_to_num(cohens_kappa(table).std_kappa))
     found |= _with_interval("kappa", kappa, deviation, stats.norm.ppf(0.975))
     return found | _with_interval("ac1", *gwet_ac1(table), stats.t.ppf(0.975, max(1, total - 1)))
+
+
+def clustered_coefficients(tables: np.ndarray) -> dict[str, float]:
+    """`coefficients` of the sum of `tables`, one a document, shape (documents, q, q), with intervals for documents.
+
+    Answers about one document are alike, so the standard errors are those of the jackknife that leaves out a document
+    at a time (B. Efron and R. Tibshirani, An Introduction to the Bootstrap, 1993, ch. 11), the intervals of kappa and
+    ac1 t intervals of documents - 1 degrees of freedom, and agreement's is Wilson's with the number of independent
+    answers that has this standard error, at most all. With one document the intervals are those of `coefficients`.
+    """
+    whole = tables.sum(axis=0)
+    found, documents = coefficients(whole), len(tables)
+    if documents < 2 or not whole.sum():
+        return found
+    left_out = np.array([_values(whole - table) for table in tables])  # (documents, 3)
+    with np.errstate(invalid="ignore"):
+        errors = np.sqrt((documents - 1) / documents * ((left_out - left_out.mean(axis=0)) ** 2).sum(axis=0))
+    share = found["agreement"]
+    if errors[0] > 0:
+        found |= _wilson(share, min(found["scored"], 1 + share * (1 - share) / errors[0] ** 2))
+    for name, error in zip(COEFFICIENTS[1:], np.nan_to_num(errors[1:]), strict=True):
+        found |= _with_interval(name, found[name], error, stats.t.ppf(0.975, documents - 1))
+    return found
+
+
+def _values(table: np.ndarray) -> tuple[float, float, float]:
+    """agreement, kappa and ac1, NaN of an empty table."""
+    if not table.sum():
+        return (float("nan"),) * 3
+    return np.trace(table) / table.sum(), _kappa(table), gwet_ac1(table)[0]
+
+
+def _kappa(table: np.ndarray) -> float:
+    """Cohen's kappa, NaN where both raters gave one state only."""
+    n_states = ((table.sum(axis=0) + table.sum(axis=1)) > 0).sum()
+    return float(cohens_kappa(table, return_results=False)) if n_states > 1 else float("nan")
+
+
+def _wilson(share: float, n: float) -> dict[str, float]:
+    low, high = proportion_confint(share * n, n, method="wilson")
+    return {"agreement": share, "agreement_low": min(low, share), "agreement_high": max(high, share)}
 
 
 def _with_interval(name: str, value: float, deviation: float, factor: float) -> dict[str, float]:

@@ -152,8 +152,8 @@ def human_findings(table: pd.DataFrame, tests: pd.DataFrame) -> str:
             "person's.")
         if test.p != test.p:
             sentences.append("Whether leniency differs by structure cannot be tested: the two differ on "
-                             f"{test.differing} of {test.n} answers, and {test.structures} of {len(STRUCTURES)} structures "
-                             "are labelled.")
+                             f"{test.differing} of {test.n} answers, and {test.structures} of {len(STRUCTURES)} "
+                             "structures are labelled.")
         else:
             is_found = "differs" if test.p < 0.05 else "is not shown to differ"
             sentences.append(f"Leniency {is_found} by structure (permutation test, p = {test.p:.4f}, n = {test.n}, "

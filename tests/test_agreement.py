@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from lib.agreement import (
     agreement,
     agreement_for_reading,
+    clustered_coefficients,
     coefficients,
     confusion,
     confusion_table,
@@ -52,6 +53,14 @@ def test_no_interval_claims_certainty_and_no_value_is_made_up():
     assert nothing.pop("scored") == nothing.pop("agreed") == 0 and np.isnan(list(nothing.values())).all()
 
 
+@given(st.lists(st.lists(st.integers(0, 3), min_size=4, max_size=4), min_size=1, max_size=6))
+def test_any_tables_of_documents_have_values_inside_their_intervals(counts):
+    found = clustered_coefficients(np.array(counts).reshape(-1, 2, 2))
+    for name in ("agreement", "kappa", "ac1"):
+        if not np.isnan(found[f"{name}_low"]):
+            assert found[f"{name}_low"] <= found[name] <= found[f"{name}_high"]
+
+
 @given(st.lists(st.integers(0, 40), min_size=4, max_size=4).filter(any))
 def test_coefficients_have_no_order_of_judges_and_stay_in_their_range(counts):
     table = np.array(counts).reshape(2, 2)
@@ -61,6 +70,25 @@ def test_coefficients_have_no_order_of_judges_and_stay_in_their_range(counts):
         assert np.isnan(found[name]) or -1 - 1e-9 <= found[name] <= 1
         if not np.isnan(found[f"{name}_low"]):
             assert found[f"{name}_low"] <= found[name] <= found[f"{name}_high"]
+
+
+def test_intervals_are_for_documents():
+    """24 documents of one answer each are 24 answers; four equal answers a document say no more than one."""
+    answers = [[[1, 0], [0, 0]]] * 12 + [[[0, 0], [0, 1]]] * 6 + [[[0, 1], [0, 0]]] * 4 + [[[0, 0], [1, 0]]] * 2
+    once, plain = clustered_coefficients(tables := np.array(answers)), coefficients(tables.sum(axis=0))
+    for name in ("agreement", "agreement_low", "agreement_high", "kappa", "ac1"):
+        assert once[name] == pytest.approx(plain[name])
+    for name in ("kappa", "ac1"):
+        width, formula = (found[f"{name}_high"] - found[f"{name}_low"] for found in (once, plain))
+        assert width == pytest.approx(formula, rel=0.2)
+    alike, apart = clustered_coefficients(4 * tables), coefficients(4 * tables.sum(axis=0))
+    assert alike["scored"] == 4 * once["scored"]
+    for name in ("agreement_low", "kappa_low", "ac1_low", "ac1_high"):
+        assert alike[name] == pytest.approx(once[name])
+    assert apart["agreement_low"] > alike["agreement_low"]
+    one = clustered_coefficients(tables.sum(axis=0, keepdims=True))
+    assert one == pytest.approx(plain, nan_ok=True)
+    assert np.isnan(clustered_coefficients(np.zeros((3, 2, 2)))["agreement"])
 
 
 def verdicts(judge: str, *said: str, arm: str = "dapt") -> list[Verdict]:
