@@ -1,7 +1,6 @@
 """Win-rate: which of two arms' answers is better, asked in both orders, a flip being a tie (paper, 4.4 and Table 4)."""
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 import pandas as pd
@@ -9,7 +8,6 @@ from statsmodels.stats.proportion import proportion_confint
 
 from lib.judge import answers_of_one_arm
 from lib.pairwise_rules import correctness_by_rules, relevance_by_rules
-from lib.paths import data_path
 from lib.records import STRUCTURES, Answer, Document, Query, Record
 from lib.tables import ALL
 
@@ -37,11 +35,6 @@ class Preference(Record):
     as_second: Choice  # where it is shown second
     reason: str
     reason_as_second: str
-
-
-def preferences_path(study: str, judge: str, first_arm: str, second_arm: str) -> Path:
-    """data/<study>/preferences/<judge>/<first>-<second>.jsonl; a model id's slashes become dashes."""
-    return data_path(study, "preferences", judge.replace("/", "--"), f"{first_arm}-{second_arm}.jsonl")
 
 
 def prefer(queries: list[Query], first: list[Answer], second: list[Answer], documents: list[Document],

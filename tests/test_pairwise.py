@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from lib.judge_model import verdict_in
 from lib.llm import Calls, rendered
-from lib.pairwise import CRITERIA, Preference, flips, prefer, preferences_path, table4, table4_for_reading
+from lib.pairwise import CRITERIA, Preference, flips, prefer, table4, table4_for_reading
+from lib.paths import preferences_path
 from lib.records import STRUCTURES, Answer, Document, Query
 from lib.untrusted import defused
 from tests.played_model import outside, played, within
