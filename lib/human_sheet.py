@@ -135,6 +135,18 @@ def labels_of(path: Path, sample: list[Item]) -> dict[str, str]:
     return labels
 
 
+def labels_digest(path: Path) -> str:
+    """What changes when a label of the sheet at `path` does: "" without any, so that writing the sheet changes nothing.
+
+    A sheet that cannot be read has the digest of its bytes: the notebook says what is wrong with it.
+    """
+    try:
+        labels = json.dumps(sorted(read_labels(path).items())).encode() if path.exists() else b"[]"
+    except (ValueError, ImportError):
+        labels = path.read_bytes()
+    return "" if labels == b"[]" else hashlib.sha256(labels).hexdigest()
+
+
 def read_labels(path: Path) -> dict[str, str]:
     """item -> correct, incorrect or unsure, of a sheet that a person filled in; rows without a label are left out.
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.human_sheet import COLUMNS, draw, items_of, labels_of, read_labels, write_sheet
+from lib.human_sheet import COLUMNS, draw, items_of, labels_digest, labels_of, read_labels, write_sheet
 from lib.human_widget import as_html, has_front_end, label_widget
 from lib.notebook_run import NO_WIDGETS
 from lib.parent import VARIABLE
@@ -155,6 +155,16 @@ def test_a_sheet_with_a_label_is_never_written_over(items, tmp_path):
     assert labels_of(path, items[:9]) == {items[0].item: "correct"} and path.read_bytes() == before
     with pytest.raises(ValueError, match="a sheet is a .csv or .xlsx file"):
         write_sheet(tmp_path / "sheet.ods", items)
+
+
+def test_digest_changes_with_labels_alone(items, tmp_path):
+    path = tmp_path / "sheet.csv"
+    assert labels_digest(path) == "" == labels_digest(write_sheet(path, items[:5]))
+    once = labels_digest(write_sheet(path, items[:5], {items[0].item: "correct"}))
+    assert once == labels_digest(write_sheet(path, items[:9][::-1], {items[0].item: "correct"})) != ""
+    assert labels_digest(write_sheet(path, items[:5], {items[0].item: "incorrect"})) not in ("", once)
+    path.write_text("item,label\nitem-a,corect\n")
+    assert labels_digest(path) not in ("", once)
 
 
 def test_widget_writes_each_click_and_shows_texts_escaped(items, tmp_path):
