@@ -41,6 +41,7 @@ POINTS = (
     Point("01_annotate", "annotator", "annotator", _GPT41),
     Point("01_annotate", "queries a document, at most", "max_queries_per_document", 10),
     Point("02_normalize", "normalizer", "normalizer", (_GPT41, _GPT4O), f"{_GPT41} (3.2) or {_GPT4O} (4.2)"),
+    Point("02_normalize", "where segments are cut", "segmentation", "plain", "plain: by semchunk alone"),
     Point("02_normalize", "tokens of a segment, at most", "max_segment_tokens", 700),
     Point("02_normalize", "tokenizer of these tokens", "base_model", said="not named"),
     Point("02_normalize", "what the documents are called to the normalizer", "document_kind", said="not stated"),
