@@ -89,16 +89,16 @@ def by_criterion(rows: list[Preference], criterion: str) -> list[str]:
 
 
 def test_rules_prefer_the_one_right_answer_and_the_words_of_the_domain():
-    queries = [query(f"q{n}") for n in range(6)]
-    first = answers("base", "8443", "9000", "9000", "the sky is blue", "", "7 pump")
-    second = answers("dapt", "9000", "8443", "77", "it is 77", "8443", "7 8 9 pump")
+    queries = [query(f"q{n}") for n in range(7)]
+    first = answers("base", "8443", "9000", "9000", "the sky is blue", "", "7 pump", "Corvane port")
+    second = answers("dapt", "9000", "8443", "77", "it is 77", "8443", "7 8 9 pump", "6 pump")
     rows = prefer(queries, first, second, DOCUMENTS)
     assert [(row.query_id, row.criterion) for row in rows[:3]] == [
         ("q0", "correctness"), ("q0", "domain relevance"), ("q1", "correctness")]
-    assert by_criterion(rows, "correctness") == ["A", "B", "tie", "tie", "B", "tie"]
-    # 1/1 : 1/1, 1/1 : 1/1, 1/1 : 0/1, 0/2 : 0/1, none : 1/1, 1/2 : 1/4
-    assert by_criterion(rows, "domain relevance") == ["tie", "tie", "A", "tie", "B", "A"]
-    assert rows[-1].reason == "A: 1 of 2 words are the domain's; B: 1 of 4 words are the domain's"
+    assert by_criterion(rows, "correctness") == ["A", "B", "tie", "tie", "B", "tie", "tie"]
+    # 1/1 : 1/1, 1/1 : 1/1, 1/1 : 0/1, 0/2 : 0/1, none : 1/1, 1/2 : 1/4, none but the question's : 1/2
+    assert by_criterion(rows, "domain relevance") == ["tie", "tie", "A", "tie", "B", "A", "B"]
+    assert rows[-3].reason == "A: 1 of 2 words are the domain's; B: 1 of 4 words are the domain's"
 
 
 @settings(max_examples=40)
@@ -159,7 +159,7 @@ def test_a_model_is_asked_in_both_orders_a_flip_is_a_tie_and_what_is_unreadable_
     assert by_criterion(rows, "correctness") == ["A", "B", "tie", "unscored", "unscored"]
     assert by_criterion(rows, "domain relevance") == ["tie", "tie", "tie", "tie", "unscored"]
     assert len(prompts) == 5 * 2 * 2 and len(set(prompts)) == 20
-    flipped = next(row for row in rows if row.is_flipped)
+    [flipped] = [row for row in rows if row.is_flipped]
     assert (flipped.query_id, flipped.as_first, flipped.as_second, flipped.reason) == ("q2", "A", "B", "Hm.")
     assert [row.reason for row in rows if row.query_id == "q3"][0].startswith("no [[First]] or [[Second]] or [[Tie]]")
     assert rows[-1].reason.startswith("no whole reply, ") and rows[-1].judge == "org/judge"
