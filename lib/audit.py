@@ -66,14 +66,14 @@ def kind_of(word: str) -> str:
 
 
 def kinds_table(rows: list[SegmentAudit]) -> pd.DataFrame:
-    """By kind, "all" last: said, lost, lost_share of said, moved; written, invented, invented_share, carried."""
+    """By kind, "all" last: said, lost, lost_percent of said, moved; written, invented, invented_percent, carried."""
     table = pd.DataFrame([{
         "kind": kind, "said": sum(row.said[kind] for row in rows), "lost": _total(rows, "lost", kind),
         "moved": _total(rows, "moved", kind), "written": sum(row.written[kind] for row in rows),
         "invented": _total(rows, "invented", kind), "carried": _total(rows, "carried", kind)} for kind in KINDS])
     table = pd.concat([table, pd.DataFrame([{"kind": "all", **table.drop(columns="kind").sum()}])], ignore_index=True)
-    table.insert(3, "lost_share", (table.lost / table.said.where(table.said > 0)).astype(float))
-    table.insert(7, "invented_share", (table.invented / table.written.where(table.written > 0)).astype(float))
+    table.insert(3, "lost_percent", (100 * table.lost / table.said.where(table.said > 0)).astype(float))
+    table.insert(7, "invented_percent", (100 * table.invented / table.written.where(table.written > 0)).astype(float))
     return table
 
 
@@ -97,7 +97,7 @@ def sentence(rows: list[SegmentAudit]) -> str:
         return "There is nothing to audit: the segments hold no numbers, names or items."
     parts = [f"{row.lost:.0f}/{row.said:.0f} {kind}s" for kind, row in table.drop(index="all").iterrows() if row.said]
     return (f"Of {whole.said:.0f} telling words, amounts and items in {len(rows)} segments, the rewrites lost "
-            f"{whole.lost:.0f} ({whole.lost_share:.2%}): {', '.join(parts)}; {whole.moved:.0f} more stand in the "
+            f"{whole.lost:.0f} ({whole.lost_percent:.2f}%): {', '.join(parts)}; {whole.moved:.0f} more stand in the "
             f"rewrite of a neighbouring segment. Of {whole.written:.0f} in the rewrites, {whole.invented:.0f} stand "
             f"nowhere in their document and {whole.carried:.0f} were carried from elsewhere in it. "
             f"{len(bad)}/{len(rows)} segments lost or invented something.")

@@ -5,7 +5,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from lib.ledger import STAGES, LedgerRow
 from lib.ledger_words import FORMS
-from lib.records import STRUCTURES
+from lib.records import STRUCTURES, Query
 from lib.tables import ALL, COUNTS, accuracy, in_order
 from lib.wording import joined as listed
 
@@ -61,6 +61,17 @@ def conditional(ledger: list[LedgerRow], verdicts: pd.DataFrame) -> pd.DataFrame
             rows.append({"arm": arm, "structure": structure, "kind": kind,
                          **accuracy(pd.Series(judged, dtype="object"))})
     return pd.DataFrame(rows, columns=["arm", "structure", "kind", *COUNTS])
+
+
+def lost_rows(ledger: list[LedgerRow], queries: list[Query], each: int) -> pd.DataFrame:
+    """At most `each` rows of each arm and stage that lost something, for reading where HTML is escaped."""
+    asked = {query.query_id: query for query in queries}
+    table = pd.DataFrame([{
+        "arm": row.arm, "lost at": row.lost_at, "question": asked[row.query_id].question,
+        "answer": " ↵ ".join(asked[row.query_id].answer.splitlines()), "segments": ", ".join(row.segments),
+        "passage": row.passage} for row in ledger if row.lost_at],
+        columns=["arm", "lost at", "question", "answer", "segments", "passage"])
+    return table.groupby(["arm", "lost at"], sort=False).head(each)
 
 
 def sentences(ledger: list[LedgerRow], table: pd.DataFrame) -> str:

@@ -14,8 +14,10 @@ from lib.values import solid, tokens
 Form = Literal["exact", "folded", "unit", "absent"]  # as written; but for blanks, case, marks; same quantity; not there
 FORMS: tuple[Form, ...] = ("exact", "folded", "unit", "absent")  # from the best to the worst
 
-# Targets of links, and tags: a reader sees neither.
-_UNREAD = re.compile(r"(?<=\])\([^()\s]*(?:\([^()]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)|</?[A-Za-z][^>\n]*>")
+# Targets of links, in Markdown and in brackets as the rules write them, tags, and underscores that emphasize.
+_UNREAD = re.compile(r"(?<=\])\([^()\s]*(?:\([^()]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)|</?[A-Za-z][^>\n]*>|"
+                     r"(?<=\S) \((?:https?://[^()\s]*|[#./][^()\s]*|[\w./-]+\.(?:md|html?|txt|rst)(?:#[^()\s]*)?)\)|"
+                     r"(?<![^\W_])_+|_+(?![^\W_])")
 _WORD = re.compile(r"(?:(?<![\w)\]])[-−–](?=\d))?[^\W\d_]*\d+(?:[.,:]\d+)*[^\W_]*|[^\W_]+")  # 1.2.3 and -20 are one
 _SYMBOL = re.compile(r"[+#%°=≥≤±$€£¥]|(?<![\w>])[<>](?=\s*\d)")  # C++ is not C, and ≥ 5 is not 5
 _BETWEEN = re.compile(r"\s*[,;]\s*(?:and\s+)?|\s+and\s+")  # items of a list inside a sentence or cell
@@ -79,7 +81,8 @@ def _blanked(text: str) -> str:
 
 def _is_apart(text: str, start: int, end: int) -> bool:
     """Whether text[start:end] is glued to no word, number or code around it."""
-    before, after, first, last = text[:start][-2:], text[end:end + 2], text[start], text[end - 1]
+    visible, first, last = _blanked(text), text[start], text[end - 1]
+    before, after = visible[max(0, start - 2):start], visible[end:end + 2]
     if re.match(r"\w", first) and re.search(r"\w\Z", before) or re.match(r"\w", last) and re.match(r"\w", after):
         return False
     if first.isdigit() and re.search(r"\d[.,:]\Z|\w[-_]\Z|(?:\A|[^\w)\]])[-−–]\Z", before):

@@ -50,7 +50,7 @@ def test_each_kind_is_found_lost_or_invented():
     assert row.invented == {"number": ["8444"], "unit": ["36 hours"], "path": ["/etc/hidden.conf"],
                             "version": ["v2.10.4"], "name": ["QNX"], "item": []}
     table = kinds_table([row]).set_index("kind")
-    assert (table.loc["unit", "said"], table.loc["unit", "lost"], table.loc["unit", "lost_share"]) == (1, 1, 1.0)
+    assert (table.loc["unit", "said"], table.loc["unit", "lost"], table.loc["unit", "lost_percent"]) == (1, 1, 100.0)
     assert (table.loc["all", "lost"], table.loc["all", "invented"]) == (row.number("lost"), 5)
     assert "1/1 units" in sentence([row]) and "5 stand nowhere" in sentence([row])
 

@@ -103,6 +103,8 @@ def test_a_stretch_is_whole_in_a_piece_exactly_where_the_piece_holds_it(texts, b
     ("30 s", "after 0.5 min", "unit"), ("30 s", "after 30 ms", None), ("2 GB", "2048 MB of it", "unit"),
     ("2024-05-07", "on 7 May 2024", "unit"), ("1,024", "1024 places", "unit"), ("5 m", "at 5 m/s", None),
     ("Linux", "[docs](Linux/x.md)", "exact"), ("guide text", "[guide](a/b.md) text", "folded"), ("", "any", None),
+    ("guide text", "guide (https://a.b/c) text", "folded"), ("speed in m", "speed (m/s) in m", None),
+    ("50", "_Default Value: 50_", "exact"), ("raft_term", "the **raft_term**", "exact"), ("term", "raft_term", None),
     ("≥ 5 V", "5 V", None), ("v1.2", "v1.2.3", None), ("/etc/x.conf", "in /etc/x.conf.", "exact")])
 def test_an_answer_stands_in_a_text_or_not(item, text, form):
     found = places(item, text)
