@@ -72,6 +72,19 @@ def test_one_judge_and_no_label_write_the_sheet_and_say_what_is_missing(root, mo
         run("06_agreement", capsys, study="s", arms=list(ARMS), judges=["rules", "m"])
 
 
+def test_a_study_without_lists_says_so(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
+    queries = [Query(query_id="q", document_id="d", question="Which port?", answer="8443", structure="natural",
+                     source_reference="", start=0, end=0, block_type="prose", entity_count=None)]
+    answers = [Answer(query_id="q", arm="base", answer="9000", n_tokens=1, truncated=False)]
+    write_records(data_path("s", "queries.jsonl"), queries)
+    write_records(answers_path("s", "base"), answers)
+    write_records(verdicts_path("s", "rules", "base"), judge(queries, answers))
+    printed = run("06_agreement", capsys, study="s", arms=["base"])
+    assert "0 of 1 answers are to a list" in printed and "1 of 1 answers are drawn" in printed
+    assert not list(figures_path("s", "x").parent.iterdir())
+
+
 def test_rules_prefer_without_a_key(root, monkeypatch, capsys):
     monkeypatch.setenv("STUDY_ROOT", str(root))
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
