@@ -36,9 +36,10 @@ test: $(READY)  ## check the style, run all tests, the smoke study among them
 bench: $(READY)  ## measure what benchmarks/README.md states, and write it there
 	@"$(PYTHON)" -m benchmarks
 
-clean:  ## remove what STUDY has written: data/STUDY and figures/STUDY
+clean:  ## remove what STUDY has written: data/STUDY, but for a person's labels, and figures/STUDY
 	@case "$(STUDY)" in */*|.*|"") false;; *) test -e "studies/$(STUDY).yaml";; esac || { echo "make clean: no study is called '$(STUDY)'"; exit 2; }
-	rm -rf "$${STUDY_ROOT:-.}/data/$(STUDY)" "$${STUDY_ROOT:-.}/figures/$(STUDY)"
+	find "$${STUDY_ROOT:-.}/data/$(STUDY)" -mindepth 1 -maxdepth 1 ! -name human -exec rm -rf {} + 2>/dev/null || true
+	rm -rf "$${STUDY_ROOT:-.}/figures/$(STUDY)"
 
 environment: $(READY)  ## only install
 

@@ -12,10 +12,10 @@ from snakemake.logging import LogEvent, logger
 sys.path.insert(0, str(workflow.basedir))
 from lib.code_inputs import code_inputs
 from lib.documents import fingerprint
+from lib.human_sheet import labels_digest
 from lib.parent import VARIABLE, be_parent, die_with_parent
-from lib.paths import REPOSITORY, output_root, verdicts_path
-from lib.study_file import UNTRAINED, load_study
-
+from lib.paths import REPOSITORY, data_path, output_root, preferences_path, verdicts_path
+from lib.study_file import UNTRAINED, VARIANTS, arms_of, load_study
 
 
 def is_for_the_user(said):
@@ -37,18 +37,19 @@ workdir: str(output_root())
 
 study = load_study(config.get("study", "lab"), config.get("documents", ""))
 data = f"data/{study.name}"
-verdicts = str(verdicts_path(study.name, study.judge, "{arm}").relative_to(output_root()))
 RUN = "exec python -m lib.notebook_run {params.notebook} --name {params.name} --given {params.given:q}"
 
 
 def code(stage):
-    """The files that decide what a stage computes, as paths from the working folder."""
+    """The files that decide what a stage computes, as paths from the working folder; none where it is not run."""
+    if stage in VARIANTS and stage not in study.variants:
+        return []
     return [os.path.relpath(path, output_root()) for path in code_inputs(REPOSITORY / "notebooks" / f"{stage}.ipynb")]
 
 
-def given(stage, of=study):
+def given(stage, of=study, **more):
     """The parameters of a stage as JSON, for an arm where it has one."""
-    return lambda wildcards: json.dumps(of.given(stage, getattr(wildcards, "arm", "")), sort_keys=True)
+    return lambda wildcards: json.dumps(of.given(stage, getattr(wildcards, "arm", "")) | more, sort_keys=True)
 
 
 def records(stage, arms=("",)):
@@ -65,17 +66,30 @@ def acquires(wildcards):
     return study.given("03_train", wildcards.arm).get("acquisition_every", 0) > 0
 
 
+def verdicts_of(judge):
+    return str(verdicts_path(study.name, judge, "{arm}").relative_to(output_root()))
+
+
 def share_of_cores(wildcards):
     """Cores of one training. A GPU, or several processes, belong to one training at a time."""
     is_alone = Path("/dev/nvidia0").exists() or study.given("03_train", wildcards.arm).get("processes", 1) > 1
     return workflow.cores if is_alone else max(1, workflow.cores // study.seeds)
 
 
+def preferences_of(judge):
+    path = preferences_path(study.name, judge, next(iter(study.arms)), "{arm}")
+    return str(path.relative_to(output_root()))
+
+
+verdicts = verdicts_of(study.judge)
 labs = [f"data/{lab}/stages/00_lab.json" for lab in study.labs]
 base = [f"{Path(study.base_model)}/config.json"] if study.base_model.startswith("data/") and labs else []
+known = [f"data/{study.labs[-1]}/{name}.jsonl" for name in ("documents_public", "facts") if base]  # what base has read
 sources = [] if study.source == "lab" else records("00_documents")
+asked = {stage: records(stage, arms_of(study, stage)) for stage in study.variants}
 done = [*labs, *sources, *records("01_annotate"), *records("02_normalize"), *records("03_train", study.trained),
-        *records("04_infer", study.runs), *records("05_judge", study.runs), *records("06_analyze")]
+        *records("04_infer", study.runs), *records("05_judge", study.runs), *records("06_analyze"),
+        *(record for stage in study.variants for record in asked[stage])]
 
 
 rule all:  # a file that was removed is made again, although nothing after it would miss it
@@ -149,6 +163,65 @@ rule analyze:
         expand(verdicts, arm=study.arms), code("06_analyze")
     output: f"figures/{study.name}/table2.csv", *records("06_analyze")
     params: notebook="06_analyze", name="06_analyze", given=given("06_analyze")
+    shell: RUN
+
+
+for other in study.other_judges:
+    rule:
+        name: f"judge_{Path(verdicts_of(other)).parent.name}"
+        input: f"{data}/queries.jsonl", f"{data}/answers/{{arm}}.jsonl", code("05_judge")
+        output: verdicts_of(other), f"{data}/stages/05_judge-{{arm}}-{Path(verdicts_of(other)).parent.name}.json"
+        params: notebook="05_judge", given=given("05_judge", judge=other),
+            name=f"05_judge-{{arm}}-{Path(verdicts_of(other)).parent.name}"
+        shell: RUN
+
+
+rule retention:
+    input: model, code("04_retention"), known
+    output: f"{data}/retention/{{arm}}.jsonl", *records("04_retention", ["{arm}"])
+    params: notebook="04_retention", name="04_retention-{arm}", given=given("04_retention")
+    threads: workflow.cores
+    shell: RUN
+
+
+rule pairs:
+    input: f"{data}/queries.jsonl", f"{data}/documents.jsonl", code("05_pairs"),
+        f"{data}/answers/{next(iter(study.arms))}.jsonl", f"{data}/answers/{{arm}}.jsonl"
+    output: preferences_of(study.judge), *records("05_pairs", ["{arm}"])
+    params: notebook="05_pairs", name="05_pairs-{arm}", given=given("05_pairs")
+    shell: RUN
+
+
+rule statistics:
+    input: f"{data}/queries.jsonl", expand(verdicts, arm=study.runs), code("06_statistics")
+    output: f"figures/{study.name}/paired.csv", *records("06_statistics")
+    params: notebook="06_statistics", name="06_statistics", given=given("06_statistics")
+    shell: RUN
+
+
+rule ledger:
+    input: expand(f"{data}/{{name}}.jsonl", name=["documents", "queries", "segments", "normalized"]), base,
+        expand(f"{data}/models/{{arm}}/training.json", arm=[arm for arm in study.arms if arm != UNTRAINED]),
+        expand(verdicts, arm=study.arms), code("06_ledger")
+    output: f"{data}/ledger.jsonl", *records("06_ledger")
+    params: notebook="06_ledger", name="06_ledger", given=given("06_ledger")
+    shell: RUN
+
+
+rule agreement:  # a person's sheet is no input and no output: Snakemake would make it anew, or remove it
+    input: f"{data}/queries.jsonl", expand(f"{data}/answers/{{arm}}.jsonl", arm=study.arms), code("06_agreement"),
+        [expand(verdicts_of(judge), arm=study.arms) for judge in (study.judge, *study.other_judges)]
+    output: *records("06_agreement")
+    params: notebook="06_agreement", name="06_agreement", given=given("06_agreement"),
+        labels=labels_digest(data_path(study.name, study.given("06_agreement").get("sheet", "human/sheet.csv")))
+    shell: RUN
+
+
+rule paper:
+    input: f"{data}/queries.jsonl", expand(verdicts, arm=study.arms), code("06_paper"),
+        expand(f"{data}/answers/{{arm}}.jsonl", arm=study.arms), asked.get("04_retention", []), asked.get("05_pairs", [])
+    output: *records("06_paper")
+    params: notebook="06_paper", name="06_paper", given=given("06_paper")
     shell: RUN
 
 

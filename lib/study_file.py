@@ -15,7 +15,9 @@ from lib.seeds import repeated, split_arm
 
 SOURCES = {"lab": "00_lab", "documents": "00_documents"}  # where documents come from, and the notebook for it
 STAGES = ("01_annotate", "02_normalize", "03_train", "04_infer", "05_judge", "06_analyze")
-PER_ARM = ("03_train", "04_infer", "05_judge")
+# What a study can do beside them; all of it, unless its key `variants` names some.
+VARIANTS = ("04_retention", "05_pairs", "06_statistics", "06_ledger", "06_agreement", "06_paper")
+PER_ARM = ("03_train", "04_infer", "05_judge", "04_retention", "05_pairs")
 UNTRAINED = "base"  # the arm that 03_train leaves out
 # `make study` names the folder to the graph here: Snakemake reads --config as YAML and quotes it for a shell by repr(),
 # which not every folder's name survives.
@@ -24,7 +26,10 @@ FOLDER_VARIABLE = "STUDY_DOCUMENTS"
 SET_BY_GRAPH = {
     "study": "the file's name", "arm": "the key arms", "arms": "the key arms", "folder": "DOCUMENTS=path",
     "annotator": "the key annotator", "normalizer": "the key normalizer", "judge": "the key judge",
-    "base_model": "the key base_model"}
+    "base_model": "the key base_model", "judges": "the keys judge and other_judges", "first_arm": "the key arms",
+    "second_arm": "the key arms"}
+KEYS = ("source", "base_model", "annotator", "normalizer", "judge", "other_judges", "seeds", "arms", "variants",
+        "notebooks")
 
 
 class WrongStudy(ValueError):
@@ -41,7 +46,9 @@ class Study:
     annotator: str = "rules"
     normalizer: str = "rules"
     judge: str = "rules"
+    other_judges: list[str] = field(default_factory=list)  # whose verdicts are compared with those of `judge`
     seeds: int = 1  # how often each arm is trained
+    variants: list[str] = field(default_factory=lambda: list(VARIANTS))
     arms: dict[str, dict] = field(default_factory=dict)
     notebooks: dict[str, dict] = field(default_factory=dict)
     folder: str = ""  # of one's own documents
@@ -49,7 +56,7 @@ class Study:
     @property
     def stages(self) -> tuple[str, ...]:
         """The notebooks of this study, in order."""
-        return (SOURCES[self.source], *STAGES)
+        return (SOURCES[self.source], *STAGES, *self.variants)
 
     @property
     def runs(self) -> list[str]:
@@ -76,7 +83,13 @@ class Study:
             "02_normalize": {"normalizer": self.normalizer, "base_model": self.base_model},
             "03_train": {"arm": arm, "base_model": self.base_model},
             "04_infer": {"arm": arm, "base_model": self.base_model}, "05_judge": {"arm": arm, "judge": self.judge},
-            "06_analyze": {"judge": self.judge, "arms": list(self.arms)}}
+            "06_analyze": {"judge": self.judge, "arms": list(self.arms)},
+            "04_retention": {"arm": arm, "base_model": self.base_model, "tasks": "lab" if self.labs else "hub"},
+            "05_pairs": {"first_arm": next(iter(self.arms)), "second_arm": arm, "judge": self.judge},
+            "06_statistics": {"judge": self.judge, "arms": self.runs},
+            "06_ledger": {"judge": self.judge, "arms": list(self.arms)},
+            "06_agreement": {"judges": [self.judge, *self.other_judges], "arms": list(self.arms)},
+            "06_paper": {"judge": self.judge, "arms": list(self.arms)}}
         own, number = split_arm(arm) if arm else ("", 1)
         given = {"study": self.name, **wired.get(stage, {}), **self.notebooks.get(stage, {}),
                  **(self.arms.get(own, {}).get(stage) or {})}
@@ -125,13 +138,17 @@ def arms_of(study: Study, stage: str) -> list[str]:
     """The arms that `stage` runs for; [""] for a stage that runs once."""
     if stage not in PER_ARM:
         return [""]
-    return study.trained if stage == "03_train" else study.runs
+    if stage == "03_train":
+        return study.trained
+    if stage in VARIANTS:  # of an arm's first training; pairs are the first arm with each other one
+        return list(study.arms)[stage == "05_pairs":]
+    return study.runs
 
 
 def _study(name: str, keys: object) -> Study:
     """Check the shape of a study's file and put defaults in."""
     where = f"studies/{name}.yaml"
-    _check_keys(where, keys, ("source", "base_model", "annotator", "normalizer", "judge", "seeds", "arms", "notebooks"))
+    _check_keys(where, keys, KEYS)
     if keys.get("source") not in list(SOURCES):  # a value without a hash may be asked for
         raise WrongStudy(f"{where}, source: {keys.get('source')!r} is none of {', '.join(SOURCES)}")
     for key in ("base_model", "annotator", "normalizer", "judge"):
@@ -139,7 +156,9 @@ def _study(name: str, keys: object) -> Study:
             raise WrongStudy(f"{where}, {key}: {keys[key]!r} is not text (rules, a model id, or a folder)")
     if type(keys.get("seeds", 1)) is not int or keys.get("seeds", 1) < 1:
         raise WrongStudy(f"{where}, seeds: {keys['seeds']!r} is no number of trainings: give 1 or more")
-    arms, stages = keys.get("arms") or dict.fromkeys(ARMS), (SOURCES[keys["source"]], *STAGES)
+    for key, legal in (("variants", VARIANTS), ("other_judges", None)):
+        _check_list(f"{where}, {key}", keys.get(key, []), legal)
+    arms, stages = keys.get("arms") or dict.fromkeys(ARMS), (SOURCES[keys["source"]], *STAGES, *VARIANTS)
     if isinstance(arms, list) and all(isinstance(arm, str) for arm in arms):
         arms = dict.fromkeys(arms)
     _check_keys(f"{where}, arms", arms, ARMS)
@@ -160,6 +179,14 @@ def _check_notebooks(where: str, given: object, legal: tuple[str, ...]) -> None:
         for parameter in values or {}:
             if parameter in SET_BY_GRAPH:
                 raise WrongStudy(f"{where}, {stage}, {parameter}: is set by {SET_BY_GRAPH[parameter]}; remove it here")
+
+
+def _check_list(where: str, given: object, legal: tuple[str, ...] | None) -> None:
+    if not isinstance(given, list) or not all(isinstance(name, str) and name for name in given):
+        raise WrongStudy(f"{where}: {given!r} is not a list of names")
+    for name in given:
+        if legal and name not in legal:
+            raise WrongStudy(f"{where}: {name!r} is unknown; choose among {', '.join(legal)}")
 
 
 def _check_keys(where: str, given: object, legal: tuple[str, ...]) -> None:

@@ -20,8 +20,8 @@ DECLARED = {
     "00_documents": 'folder: str = "documents"',
     "01_annotate": 'annotator: str = "rules"\nmax_queries_per_document: int = 10',
     "02_normalize": 'normalizer: str = "rules"\nbase_model: str = "data/lab/models/base"',
-    "03_train": 'arm: str = "dapt"\nbase_model: str = ""\nseed: int = 42\nlearning_rate: float = 1.0e-3\nepochs: int = 2\n'
-                'note: str | None = None',
+    "03_train": 'arm: str = "dapt"\nbase_model: str = ""\nseed: int = 42\nlearning_rate: float = 1.0e-3\n'
+                'epochs: int = 2\nnote: str | None = None',
     "04_infer": 'arm: str = "dapt"\nbase_model: str = ""',
     "05_judge": 'arm: str = "dapt"\njudge: str = "rules"',
     "06_analyze": 'judge: str = "rules"\narms: list[str] = ["base"]',
@@ -58,6 +58,7 @@ from lib.paths import figures_path
 print("table 2:", figures_path(sys.argv[1], "table2.csv").read_text())
 '''
 STUDY = """source: lab
+variants: []
 notebooks:
   03_train: {learning_rate: 2.0e-3}
 arms:

@@ -58,7 +58,7 @@ def test_run_json_holds_what_the_numbers_come_from(finished):
     assert train["given"] == {"study": "tiny", "arm": "dapt-n", "base_model": "data/tiny/models/base",
                               "learning_rate": 2e-3, "epochs": 3}
     assert train["defaulted"] == {"note": None, "seed": 42} and train["seconds"] > 0
-    assert run["stages"]["03_train-dapt"]["defaulted"] == {"epochs": 2, "note": None}
+    assert run["stages"]["03_train-dapt"]["defaulted"] == {"epochs": 2, "note": None, "seed": 42}
     assert (run["commit"], run["dirty"]) == (None, None)  # the house is no git checkout
     assert run["versions"]["torch"].startswith("2.") and run["machine"]["cores"] == os.cpu_count()
     assert set(run["inputs"]) == {f"data/tiny/{name}.jsonl" for name in ("documents", "queries", "normalized")} | {
