@@ -193,7 +193,8 @@ rule pairs:
 
 
 rule statistics:
-    input: f"{data}/queries.jsonl", expand(verdicts, arm=study.runs), code("06_statistics")
+    input: f"{data}/queries.jsonl", expand(verdicts, arm=study.runs), code("06_statistics"),
+        f"{data}/facts.jsonl" if study.source == "lab" else []
     output: f"figures/{study.name}/paired.csv", *records("06_statistics")
     params: notebook="06_statistics", name="06_statistics", given=given("06_statistics")
     shell: RUN
@@ -218,7 +219,8 @@ rule agreement:  # a person's sheet is no input and no output: Snakemake would m
 
 
 rule paper:
-    input: f"{data}/queries.jsonl", expand(verdicts, arm=study.arms), code("06_paper"),
+    input: expand(f"{data}/{{name}}.jsonl", name=["queries", "segments", "normalized"]),
+        expand(verdicts, arm=study.arms), code("06_paper"),
         expand(f"{data}/answers/{{arm}}.jsonl", arm=study.arms), asked.get("04_retention", []), asked.get("05_pairs", [])
     output: *records("06_paper")
     params: notebook="06_paper", name="06_paper", given=given("06_paper")

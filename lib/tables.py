@@ -12,6 +12,7 @@ from statsmodels.stats.proportion import proportion_confint
 from lib.numeric import is_numeric
 from lib.paths import figures_path, output_root, required, shown
 from lib.records import ARMS, STRUCTURES, Query, Verdict, write_text
+from lib.seeds import split_arm
 
 ALL = "all"
 KINDS = ("numeric", "non-numeric")
@@ -19,8 +20,9 @@ COUNTS = ["n", "correct", "unscored", "accuracy", "low", "high"]
 
 
 def in_order(arms: list[str]) -> list[str]:
-    """Arms in the one order of every table and figure: base, dapt, dapt-n, then others as given; doubles folded."""
-    return [arm for arm in ARMS if arm in arms] + list(dict.fromkeys(arm for arm in arms if arm not in ARMS))
+    """Arms in the one order of every table and figure: base, dapt, dapt@2, dapt-n, others as given; doubles folded."""
+    kinds = list(dict.fromkeys([*ARMS, *(split_arm(arm)[0] for arm in arms)]))
+    return sorted(dict.fromkeys(arms), key=lambda arm: (kinds.index(split_arm(arm)[0]), split_arm(arm)[1]))
 
 
 def joined(queries: list[Query], verdicts: list[Verdict]) -> pd.DataFrame:
