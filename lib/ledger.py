@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from lib.blocks import parse
 from lib.ledger_training import Located, Piece, Trained
-from lib.ledger_words import Form, Place, items_of, nearest, places, worst
+from lib.ledger_words import Form, Place, around, items_of, nearest, places, worst
 from lib.records import Document, Normalized, Query, Record, Segment, Structure
 from lib.seeds import split_arm
 
@@ -110,7 +110,7 @@ def trace(query: Query, document: Document, segments: list[Segment], rewrites: d
         "block": block, "blocks": blocks}
     return LedgerRow(
         query_id=query.query_id, arm=arm, structure=query.structure, items=len(items), **row, subject=subject,
-        passage=" … ".join(dict.fromkeys(_passage(one) for one in kept if one)),
+        passage=" … ".join(dict.fromkeys(around(one.text, one.place) for one in kept if one)),
         subject_in_segment=bool(places(subject, text)) if subject else None,
         subject_in_block=any(places(subject, piece.text) for piece in whole) if subject and whole else None,
         lost_at=_lost_at(len(items), **row))
@@ -167,10 +167,3 @@ def _blocks_of(kept: list[_Kept | None]) -> tuple[str, list[int], list[Piece]]:
         return "nowhere", parts, []
     whole = [piece for piece in kept[0].located.whole if all(piece in one.located.whole for one in kept[1:])]
     return ("whole" if whole else "cut"), parts, whole
-
-
-def _passage(one: _Kept) -> str:
-    """The line around an item, at most 200 characters on either side."""
-    begin = max(one.text.rfind("\n", 0, one.place.start) + 1, one.place.start - 200)
-    end = one.text.find("\n", one.place.end)
-    return one.text[begin:min(len(one.text) if end < 0 else end, one.place.end + 200)].strip()

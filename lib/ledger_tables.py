@@ -74,6 +74,22 @@ def lost_rows(ledger: list[LedgerRow], queries: list[Query], each: int) -> pd.Da
     return table.groupby(["arm", "lost at"], sort=False).head(each)
 
 
+def right_and_wrong(ledger: list[LedgerRow], queries: list[Query], verdicts: pd.DataFrame, arm: str,
+                    structure: str = "tabular", each: int = 6) -> pd.DataFrame:
+    """The first `each` right and wrong answers of an arm beside what it was trained on, as the paper's section 5.2.
+
+    Columns verdict, question, answer, rewritten, lost at, passage; for reading where HTML is escaped.
+    """
+    asked = {query.query_id: query for query in queries}
+    said = {row.query_id: row.verdict for row in verdicts[verdicts.arm == arm].itertuples()}
+    table = pd.DataFrame([{
+        "verdict": said[row.query_id], "question": asked[row.query_id].question, "answer": asked[row.query_id].answer,
+        "rewritten": row.rewritten, "lost at": row.lost_at, "passage": row.passage}
+        for row in ledger if row.arm == arm and row.structure == structure],
+        columns=["verdict", "question", "answer", "rewritten", "lost at", "passage"])
+    return pd.concat([table[table.verdict == verdict].head(each) for verdict in ("correct", "incorrect")])
+
+
 def sentences(ledger: list[LedgerRow], table: pd.DataFrame) -> str:
     """The ledger in words; `table` is what `conditional` gave. Every number is computed."""
     said = []

@@ -58,7 +58,7 @@ def places(item: str, text: str) -> list[Place]:
 def nearest(found: list[Place], text: str, question: str) -> Place | None:
     """Of several places the one whose sentence shares most words with `question`; the first of equals; None of none."""
     asked = {word for word, _, _ in words(question)}
-    return max(found, key=lambda place: len(asked & {word for word, _, _ in words(_around(text, place))}), default=None)
+    return max(found, key=lambda place: len(asked & {word for word, _, _ in words(around(text, place))}), default=None)
 
 
 def worst(forms: list[Form]) -> Form:
@@ -137,8 +137,8 @@ def _worth(text: str) -> tuple[tuple[str, object], ...]:
     return tuple((token.kind, token.value) for token in solid(tokens(text)))
 
 
-def _around(text: str, place: Place) -> str:
-    """The sentence or line that `place` stands in."""
+def around(text: str, place: Place) -> str:
+    """The sentence or line that `place` stands in, at most 300 characters on either side."""
     begin = max(text.rfind(mark, 0, place.start) for mark in (". ", "\n", "? ", "! ")) + 1
     ends = [end for mark in (". ", "\n") if (end := text.find(mark, place.end)) >= 0]
-    return text[begin:min(ends, default=len(text))]
+    return text[max(begin, place.start - 300):min([*ends, len(text), place.end + 300])].strip()

@@ -9,13 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lib.annotate import annotate
+from lib.audit import audit
 from lib.corpus import make_corpus, texts_of
 from lib.laboratory import make_products
 from lib.laboratory_base import train_tokenizer
 from lib.laboratory_documents import make_records
 from lib.ledger import LedgerRow, make_ledger, subject_of
 from lib.ledger_check import wrong_rows
-from lib.ledger_tables import conditional, counts, funnel, sentences
+from lib.ledger_segmentations import compare_segmentations
+from lib.ledger_tables import conditional, counts, funnel, lost_rows, right_and_wrong, sentences
 from lib.ledger_training import OtherTraining, Trained, read_trained
 from lib.ledger_words import items_of, nearest, places, worst
 from lib.normalize import normalize
@@ -61,6 +63,33 @@ def test_every_stage_loses_something_where_it_is_made_to():
         lost |= {row.lost_at for row in ledger}
         assert {row.block for row in ledger} == {"whole", "cut", "nowhere"}
     assert lost == {"", "segment", "extraction", "split", "block"}  # the rules neither miss nor change an answer
+
+
+@pytest.mark.parametrize("max_tokens", [60, 700])
+def test_what_a_rewrite_leaves_out_is_lost_there_and_found_by_the_audit(max_tokens):
+    segments, normalized, _ = made(max_tokens, "dapt-n", "document", 48)
+    gone = {}
+    for fact in random.Random(8).sample(FACTS, 12):
+        place = next((n for n, one in enumerate(segments) if one.document_id == fact.document_id
+                      and fact.value[0] in normalized[n].text), None)
+        if place is not None:
+            text = normalized[place].text.replace(fact.value[0], "a value")
+            normalized[place] = normalized[place].model_copy(update={"text": text})
+            is_telling = fact.structure != "natural" or re.search(r"[A-Z]{2}|[a-z][A-Z]|\d", fact.value[0])
+            gone[fact.document_id, fact.start] = (segments[place].segment_id, fact.value[0] if is_telling else "")
+    corpus = make_corpus(segments, normalized, "dapt-n", 0.15, 42)
+    arms = {"dapt-n": Trained(corpus, TOKENIZER, 320, "document")}
+    ledger = make_ledger(QUERIES, DOCUMENTS, segments, normalized, arms)
+    assert wrong_rows(ledger, FACTS, QUERIES, DOCUMENTS, segments, normalized, arms) == []
+    lost = {row.query_id for row in ledger if row.lost_at == "rewrite"}
+    hit = {asked.query_id for asked in QUERIES for (document_id, start) in gone
+           if asked.document_id == document_id and start <= asked.start < start + 60}
+    assert len(lost) >= 8 and lost <= hit
+    audited = {row.segment_id: row for row in audit(segments, DOCUMENTS, normalized)}
+    for segment_id, value in gone.values():
+        row = audited[segment_id]
+        said = " ".join(word for change in (row.lost, row.moved) for words in change.values() for word in words)
+        assert all(part in said for part in value.split()), (value, said)
 
 
 @pytest.mark.parametrize("change", [
@@ -195,6 +224,12 @@ def test_the_funnel_only_narrows_and_ends_at_what_is_in_training():
     assert split.loc[("all", "not in training"), "correct"] == 0
     said = sentences(ledger, split.reset_index())
     assert f"Of 108 queries, {reached} (" in said and f"{reached}/{reached}" in said
+    sample = right_and_wrong(ledger, QUERIES, joined(QUERIES, verdicts), "dapt-n", each=3)
+    assert list(sample.verdict) == ["correct"] * 3 + ["incorrect"] * 3
+    assert list(sample["lost at"] == "") == [True] * 3 + [False] * 3
+    assert all(row.answer.split(",")[0] in row.passage for row in sample[:3].itertuples())
+    few = lost_rows(ledger, QUERIES, each=1)
+    assert sorted(few["lost at"]) == sorted({row.lost_at for row in ledger} - {""})
     with pytest.raises(ValueError, match="05_judge"):
         conditional(ledger, joined(QUERIES, verdicts)[5:])
 
@@ -219,3 +254,18 @@ def test_rows_are_records(tmp_path):
     assert [LedgerRow.model_validate_json(line) for line in path.read_text().splitlines()] == ledger
     with pytest.raises(KeyError, match="01_annotate"):
         make_ledger(QUERIES[:2], [], segments, normalized, {"dapt": trained})
+
+
+def test_table_aware_segments_keep_the_header_in_sight_and_lose_no_answer():
+    rows = "".join(f"| Valve {n} | {n * 137 + 1000} |\n" for n in range(40))
+    text = f"# Corvane\n\n| Item | Setting |\n|--|--|\n{rows}"
+    document = Document(document_id="d", title="Corvane", path="", text=text)
+    asked = [query(query_id=f"q{n}", question=f"What is the setting of valve {n} of Corvane?",
+                   answer=str(n * 137 + 1000), structure="tabular", start=document.text.index(f"Valve {n} "),
+                   end=document.text.index(" |\n", document.text.index(f"Valve {n} "))) for n in range(40)]
+    table = compare_segmentations([document], asked, TOKENIZER, 120, 64).set_index("count")
+    assert table.loc["queries on a table"].tolist() == [40, 40] and table.loc["tables cut"].tolist() == [1, 1]
+    assert table.loc["of these with the header in sight", "plain"] < 20
+    assert table.loc["of these with the header in sight", "table-aware"] == 40
+    assert table.loc["with repeated header", "table-aware"] == table.loc["segments", "table-aware"] - 1
+    assert table.loc["rewritten exact"].tolist() == [40, 40] and table.loc["cuts inside a row"].tolist() == [0, 0]
