@@ -126,7 +126,7 @@ def test_the_run_stands_under_the_paper_in_the_same_layout():
     table = beside(table2(ours()))
     assert list(table.columns[:3]) == ["source", "arm", "structure"] and len(table) == 4 * 3 + 4 * 2
     text = reading(table)
-    assert list(text.columns) == ["structure", "source", "base", "dapt", "dapt-n", "dapt@2"]
+    assert list(text.columns) == ["structure", "source", "base", "dapt", "dapt@2", "dapt-n"]
     assert text[["structure", "source"]].values.tolist() == [
         [structure, source] for structure in (*STRUCTURES, ALL) for source in (PAPER, RUN)]
     assert text.dapt.tolist()[:2] == ["17/65 = 26.15% [17.0, 38.0]", "65/65 = 100.00% [94.4, 100.0]"]

@@ -181,3 +181,8 @@ def test_untrusted_text_stays_text_in_the_browsable_table():
     page = itables.to_html_datatable(rows, connected=False, allow_html=False, maxBytes=0)
     assert "alert(1)" in page and "<script>alert" not in page and "&lt;script&gt;alert" in page
     assert "<script>alert" not in rows._repr_html_()
+
+
+def test_the_trainings_of_an_arm_stand_together_in_every_table():
+    given = ["other", "dapt-n@10", "dapt-n@2", "dapt", "dapt-n", "base", "dapt@2", "dapt", "other@2"]
+    assert in_order(given) == ["base", "dapt", "dapt@2", "dapt-n", "dapt-n@2", "dapt-n@10", "other", "other@2"]
