@@ -30,7 +30,7 @@ def draw_retention(table3: pd.DataFrame, noise: pd.DataFrame) -> tuple[Figure, p
             _draw_arm(axes, cells[cells.arm == arm], tasks, arm, index, len(arms))
         for place, task in enumerate(tasks):
             if task in floor.index:  # a line where the floor is 0, so that it is seen to have been measured
-                axes.barh(place, 2 * floor[task], 0.8, left=-floor[task], color="0.8", edgecolor="0.6", linewidth=1.2,
+                axes.barh(place, 2 * floor[task], 0.8, left=-floor[task], color="0.8", edgecolor="0.6", linewidth=2,
                           zorder=0, label=f"{BASE}, other batch size" if place == 0 else None)
         axes.use_sticky_edges = False  # else 0 lies on the frame where every arm lost
         axes.set_yticks(range(len(tasks)), [f"{label_of(task)}\n(n = {table3.n[table3.task == task].max()})"

@@ -115,7 +115,8 @@ def check_alike(arms: list[Retention]) -> None:
         if differ:
             raise ValueError(f"{arms[0].arm} and {other.arm} were measured differently: {', '.join(differ)}; run "
                              f"{MADE_BY} for both with the same parameters")
-        if set(_correct(arms[0])) != set(_correct(other)):
+        asked = [{task["task"]: task["asked"] for task in arm.tasks} for arm in (arms[0], other)]
+        if asked[0] != asked[1] or set(_correct(arms[0])) != set(_correct(other)):
             raise ValueError(f"{arms[0].arm} and {other.arm} were asked other items: run {MADE_BY} for both again")
 
 

@@ -86,10 +86,13 @@ def identity_of(source: str, setting: Setting, asked: Asked) -> dict[str, object
     """Everything that decides a measurement, field by field.
 
     The checkpoint is the hash of its weights (of a hub id, the commit): an arm trained again with other data, recipe or
-    seed has other ones under the same name.
+    seed has other ones under the same name. Raises ValueError where a hub id has no commit.
     """
-    is_bf16 = answers_in_bf16(setting.precision)
-    return {"checkpoint": weights_hash(source), **asdict(setting), "precision": "bf16" if is_bf16 else "fp32",
+    is_bf16, checkpoint = answers_in_bf16(setting.precision), weights_hash(source)
+    if checkpoint == str(None):
+        raise ValueError(f"the hub does not say which commit of {source} this is, so that nothing could be kept under "
+                         "it: download the model into a folder and name that as base_model")
+    return {"checkpoint": checkpoint, **asdict(setting), "precision": "bf16" if is_bf16 else "fp32",
             "device": "cuda" if torch.cuda.is_available() else "cpu", "names": asked.names, "content": asked.content,
             "code": _hash((Path(__file__).parent / f"{name}.py").read_bytes() for name in _CODE),
             **{f"versions.{name}": importlib.metadata.version(name) for name in _LIBRARIES}}

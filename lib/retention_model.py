@@ -1,5 +1,6 @@
 """lm-evaluation-harness around a model that is already loaded: one BOS a prompt, its tasks, its results as rows."""
 
+import hashlib
 import math
 from functools import cache
 from pathlib import Path
@@ -48,9 +49,9 @@ def evaluated(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, name: 
               limit: int, batch_size: int) -> tuple[dict, list[dict]]:
     """The task or group `name` of lm-eval, or of task files in `folder`, zero-shot, its first `limit` items (0: all).
 
-    Returns its summary (task, n, accuracy and lm-eval's stderr as fractions of 1, chance, n_cut, and some missed items
-    word for word) and a row an item (task, item, is_correct, loglik: natural, of the right answer). A group's limit is
-    spread evenly over its subtasks, two items or more each: one has no standard error.
+    Returns its summary (task, n, accuracy and lm-eval's stderr as fractions of 1, chance, n_cut, some missed items word
+    for word, and a hash of what was asked) and a row an item (task, item, is_correct, loglik: natural, of the right
+    answer). A group's limit is spread evenly over its subtasks, two items or more each: one has no standard error.
     """
     if folder:
         disable_progress_bars()  # of `datasets`, where it reads a small local file
@@ -60,12 +61,13 @@ def evaluated(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, name: 
         task.set_config(key="num_fewshot", value=0)
     results = lm_eval.evaluate(wrapped, loaded, bootstrap_iters=RESAMPLES, log_samples=True,
                                limit=max(2, math.ceil(limit / len(loaded["tasks"]))) if limit else None)
-    items, missed, chances = [], [], []
+    items, missed, chances, digest = [], [], [], hashlib.sha256()
     for subtask, samples in sorted(results["samples"].items()):
         for sample in sorted(samples, key=lambda sample: sample["doc_id"]):
             logs = [float(loglik) for loglik, _ in sample["filtered_resps"]]
             right = int(sample["target"]) if len(logs) > 1 else 0
             chances.append(1 / len(logs))
+            digest.update(sample["doc_hash"].encode())  # the hub's data may change under their name
             items.append({"task": name, "item": f"{subtask}/{sample['doc_id']}", "is_correct": bool(sample["acc"]),
                           "loglik": round(logs[right], 6)})
             if not sample["acc"] and len(missed) < MISSED:
@@ -73,7 +75,7 @@ def evaluated(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, name: 
     whole = results["results"][name]
     return {"task": name, "n": len(items), "accuracy": float(whole[METRIC]), "stderr": float(whole[ERROR]),
             "chance": sum(chances) / len(chances) if min(chances) < 1 else None, "n_cut": wrapped.n_cut,
-            "missed": missed}, items
+            "missed": missed, "asked": digest.hexdigest()[:16]}, items
 
 
 def _missed(asked: list[tuple[str, str]], right: int, logs: list[float]) -> dict[str, str]:

@@ -255,7 +255,7 @@ def retention(arm: str, right: str, **identity: object) -> Retention:
              for n, letter in enumerate(right)]
     accuracy = right.count("1") / len(right)
     task = {"task": "mmlu", "n": len(right), "accuracy": accuracy, "stderr": mean_stderr([int(x) for x in right]),
-            "chance": 0.25, "n_cut": 0, "missed": []}
+            "chance": 0.25, "n_cut": 0, "missed": [], "asked": ""}
     return Retention(arm, {"checkpoint": arm, "batch_size": 8, **identity}, [task], items)
 
 
@@ -284,6 +284,9 @@ def test_arms_that_were_not_measured_alike_are_not_compared():
         check_alike([retention("base", "10"), retention("dapt", "10", batch_size=4)])
     with pytest.raises(ValueError, match="asked other items"):
         check_alike([retention("base", "10"), retention("dapt", "100")])
+    other = retention("dapt", "10")
+    with pytest.raises(ValueError, match="asked other items"):
+        check_alike([retention("base", "10"), replace(other, tasks=[{**other.tasks[0], "asked": "new data"}])])
 
 
 def test_the_noise_floor_counts_items_that_change_either_way():
@@ -307,7 +310,7 @@ def test_table_3_reads_as_in_the_paper_with_its_denominators():
 def test_what_was_measured_comes_back_from_its_files(tmp_path, monkeypatch):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
     row = {"task": "mmlu", "item": "a/0", "is_correct": True, "loglik": -0.25}
-    task = {"task": "mmlu", "n": 1, "accuracy": 1.0, "stderr": 0.0, "chance": 0.25, "n_cut": 0, "missed": []}
+    task = retention("base", "11").tasks[0]
     measured = Measurement({"checkpoint": "x", "batch_size": 8}, [task], [row])
     kept = write_retention("tiny", "base", measured, replace(measured, identity={"checkpoint": "x", "batch_size": 3}))
     assert read_retention("tiny", ["base"]) == [kept] and [row.repeat for row in kept.items] == [0, 1]
@@ -322,8 +325,11 @@ def test_the_figure_plots_each_difference_and_the_floor():
     assert figure.axes[0].get_xlim()[1] > 0
 
 
-def test_the_identity_names_what_decides_a_measurement(laboratory, asked):
+def test_the_identity_names_what_decides_a_measurement(laboratory, asked, monkeypatch):
     source = str(laboratory / "models" / "base")
+    with monkeypatch.context() as patched, pytest.raises(ValueError, match="download the model into a folder"):
+        patched.setattr("lib.retention_harness.weights_hash", lambda _: str(None))
+        identity_of("org/name", Setting(), asked)
     fields = identity_of(source, Setting(limit=7), asked)
     assert fields["limit"] == 7 and fields["precision"] in ("fp32", "bf16") and fields["versions.lm_eval"]
     assert fields["content"] and fields["names"] == [CHOICE, CONTINUATION, LAST_WORD]
