@@ -60,7 +60,12 @@ class Retention:
 
 
 def write_retention(study: str, arm: str, measured: Measurement, again: Measurement | None = None) -> Retention:
-    """Write data/<study>/retention/<arm>.json and .jsonl; `again` is the same model at another batch size."""
+    """Write data/<study>/retention/<arm>.json and .jsonl; `again` is the same model at another batch size.
+
+    Raises ValueError where `again` is the same measurement: it would be a floor of 0 that no one measured.
+    """
+    if again and again.identity == measured.identity:
+        raise ValueError(f"other_batch_size is {again.identity['batch_size']}, as batch_size: give another one, or 0")
     rows = [RetentionItem(arm=arm, repeat=repeat, **row) for repeat, part in enumerate([measured, again]) if part
             for row in part.items]
     kept = Retention(arm, measured.identity, measured.tasks, rows, again.identity if again else {})

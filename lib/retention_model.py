@@ -16,7 +16,6 @@ from lib.answer_prompt import beginning
 
 METRIC, ERROR = "acc,none", "acc_stderr,none"  # the paper's HellaSwag, 60.06, is acc and not acc_norm
 RESAMPLES = 100  # of lm-eval's bootstrap, for LAMBADA's perplexity alone; the error of an accuracy has a formula
-
 MISSED, SHOWN = 2, 300  # missed items of a task to read, and the characters that are shown of one
 
 
@@ -29,6 +28,11 @@ class OneBos(HFLM):
     def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, batch_size: int) -> None:
         super().__init__(pretrained=model, tokenizer=tokenizer, batch_size=batch_size, softmax_dtype="float32")
         self.begin, self.n_cut = beginning(tokenizer), 0
+
+    def tok_encode(self, string, add_special_tokens=None, **_):
+        """The tokens of `string`; a control token that it spells out, such as <s>, is read as the letters it is."""
+        return self.tokenizer.encode(string, add_special_tokens=add_special_tokens is not False,
+                                     split_special_tokens=True)
 
     def _loglikelihood_tokens(self, requests, disable_tqdm=False, **kwargs):
         """`requests` are (texts, tokens of the context, tokens of the continuation), all checked before any runs."""

@@ -156,6 +156,16 @@ def test_a_prompt_has_exactly_one_bos_and_keeps_it_when_it_is_cut(base):
     assert cut == wrapped._loglikelihood_tokens(whole, disable_tqdm=True) and wrapped.n_cut == 1
 
 
+def test_a_control_token_in_an_item_is_read_as_letters(base):
+    model, tokenizer = base
+    context, continuation = OneBos(model, tokenizer, 2)._encode_pair("<s>say <s> or </s>", " <s>")
+    assert context[0] == tokenizer.bos_token_id
+    assert not {tokenizer.bos_token_id, tokenizer.eos_token_id} & {*context[1:], *continuation}
+    assert tokenizer.decode(context[1:] + continuation) == "<s>say <s> or </s> <s>"
+    plain = OneBos(model, tokenizer, 2)._encode_pair("Answer:", " it")
+    assert plain[0] + plain[1] == tokenizer("Answer: it")["input_ids"]
+
+
 def test_a_tokenizer_without_bos_needs_none(base):
     model, _ = base
     bare = train_tokenizer(["a b c"], 300)
@@ -314,6 +324,8 @@ def test_what_was_measured_comes_back_from_its_files(tmp_path, monkeypatch):
     measured = Measurement({"checkpoint": "x", "batch_size": 8}, [task], [row])
     kept = write_retention("tiny", "base", measured, replace(measured, identity={"checkpoint": "x", "batch_size": 3}))
     assert read_retention("tiny", ["base"]) == [kept] and [row.repeat for row in kept.items] == [0, 1]
+    with pytest.raises(ValueError, match="other_batch_size is 8, as batch_size"):
+        write_retention("tiny", "base", measured, measured)
     with pytest.raises(MissingInput, match=r"04_retention.ipynb with arm dapt"):
         read_retention("tiny", ["base", "dapt"])
 
