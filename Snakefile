@@ -87,6 +87,9 @@ base = [f"{Path(study.base_model)}/config.json"] if study.base_model.startswith(
 known = [f"data/{study.labs[-1]}/{name}.jsonl" for name in ("documents_public", "facts") if base]  # what base has read
 sources = [] if study.source == "lab" else records("00_documents")
 asked = {stage: records(stage, arms_of(study, stage)) for stage in study.variants}
+made = {"04_retention": expand(f"{data}/retention/{{arm}}.jsonl", arm=study.arms),
+        "05_pairs": expand(preferences_of(study.judge), arm=list(study.arms)[1:]),
+        "06_statistics": [f"figures/{study.name}/paired.csv"], "06_ledger": [f"{data}/ledger.jsonl"]}
 done = [*labs, *sources, *records("01_annotate"), *records("02_normalize"), *records("03_train", study.trained),
         *records("04_infer", study.runs), *records("05_judge", study.runs), *records("06_analyze"),
         *(record for stage in study.variants for record in asked[stage])]
@@ -96,7 +99,8 @@ rule all:  # a file that was removed is made again, although nothing after it wo
     input: f"{data}/run.json", f"figures/{study.name}/table2.csv", done, base,
         expand(f"{data}/{{name}}.jsonl", name=["documents", "queries", "segments", "normalized"]),
         expand(f"{data}/models/{{arm}}/training.json", arm=study.trained),
-        expand(f"{data}/answers/{{arm}}.jsonl", arm=study.runs), expand(verdicts, arm=study.runs)
+        expand(f"{data}/answers/{{arm}}.jsonl", arm=study.runs), expand(verdicts, arm=study.runs),
+        [path for stage in study.variants for path in made.get(stage, [])]
 
 
 for lab in study.labs:
