@@ -181,8 +181,10 @@ for other in study.other_judges:
 
 
 rule retention:
-    input: model, code("04_retention"), known
-    output: f"{data}/retention/{{arm}}.jsonl", *records("04_retention", ["{arm}"])
+    input: model, code("04_retention"), known,  # the base is asked first: other arms are shown beside it
+        lambda wildcards: [] if wildcards.arm == UNTRAINED or UNTRAINED not in study.arms else
+            f"{data}/retention/{UNTRAINED}.json"
+    output: f"{data}/retention/{{arm}}.jsonl", f"{data}/retention/{{arm}}.json", *records("04_retention", ["{arm}"])
     params: notebook="04_retention", name="04_retention-{arm}", given=given("04_retention")
     threads: workflow.cores
     shell: RUN

@@ -25,6 +25,12 @@ DECLARED = {
     "04_infer": 'arm: str = "dapt"\nbase_model: str = ""',
     "05_judge": 'arm: str = "dapt"\njudge: str = "rules"',
     "06_analyze": 'judge: str = "rules"\narms: list[str] = ["base"]',
+    "04_retention": 'arm: str = "dapt"\nbase_model: str = ""\ntasks: str = "lab"',
+    "05_pairs": 'first_arm: str = "base"\nsecond_arm: str = "dapt"\njudge: str = "rules"',
+    "06_statistics": 'judge: str = "rules"\narms: list = []',
+    "06_ledger": 'judge: str = "rules"\narms: list = []',
+    "06_agreement": 'judges: list = []\narms: list = []',
+    "06_paper": 'judge: str = "rules"\narms: list = []',
 }
 DOES = {
     "00_lab": ['for name in ("documents", "documents_public", "facts"):\n'
@@ -85,7 +91,8 @@ class House:
 
     def write_notebook(self, name: str, does: list[str] | None = None) -> None:
         """notebooks/<name>.ipynb, doing `does` or what the tiny graph needs."""
-        nbformat.write(tiny_notebook(DECLARED[name], does or DOES[name]), self.root / "notebooks" / f"{name}.ipynb")
+        notebook = tiny_notebook(DECLARED[name], does or DOES.get(name, []))
+        nbformat.write(notebook, self.root / "notebooks" / f"{name}.ipynb")
 
     def environment(self, **more: str) -> dict[str, str]:
         """This process's environment with the house's own lib before any installed one."""

@@ -17,6 +17,10 @@ from tests.conftest import tiny_notebook
     ("sorce: lab", "'sorce' is unknown; choose among source, base_model, annotator"),
     ("source: web", "source: 'web' is none of lab, documents"),
     ("judge: [rules]", "judge: ['rules'] is not text"),
+    ("variants: [06_ledgers]", "variants: '06_ledgers' is unknown; choose among 04_retention, 05_pairs"),
+    ("variants: 06_ledger", "variants: '06_ledger' is not a list of names"),
+    ("other_judges: [{}]", "other_judges: [{}] is not a list of names"),
+    ("notebooks: {06_agreement: {judges: [rules]}}", "judges: is set by the keys judge and other_judges"),
     ("seeds: 0", "seeds: 0 is no number of trainings"), ("seeds: [1, 2]", "seeds: [1, 2] is no number"),
     ("arms: [base, dpt]", "arms: 'dpt' is unknown; choose among base, dapt, dapt-n"),
     ("notebooks: {04_inver: {}}", "'04_inver' is unknown; choose among 00_lab, 01_annotate"),
@@ -104,7 +108,8 @@ def test_a_folder_of_any_name_is_read_and_its_bad_file_named_at_the_end(house, n
     folder.mkdir(parents=True)
     (folder / "good.md").write_text("The gate listens on 7001.\n")
     (folder / "bad.md").write_bytes(b"")
-    (house.root / "studies" / "mine.yaml").write_text("source: documents\nbase_model: org/model\narms: [base]\n")
+    (house.root / "studies" / "mine.yaml").write_text(
+        "source: documents\nbase_model: org/model\narms: [base]\nvariants: []\n")
     ran = house.run("mine", "--documents", str(folder), "--jobs", "2")
     assert ran.returncode == 0, ran.stdout
     assert f"1 entries of {folder} were left out" in ran.stdout and "  bad.md: empty" in ran.stdout
@@ -140,4 +145,4 @@ def test_every_committed_study_fits_its_notebooks(name, tmp_path):
         env={**os.environ, "STUDY_ROOT": str(tmp_path / "root")}, capture_output=True, text=True, check=False)
     assert plan.returncode == 0, plan.stdout + plan.stderr
     counts = dict(line.split() for line in plan.stdout.splitlines() if len(line.split()) == 2 and line[-1].isdigit())
-    assert (int(counts["train"]), int(counts["judge"])) == (len(study.trained), len(study.arms))
+    assert (int(counts["train"]), int(counts["judge"])) == (len(study.trained), len(study.runs))
