@@ -88,8 +88,7 @@ def test_no_text_becomes_a_formula_and_labels_come_back(ending, tmp_path):
     if ending == ".csv":
         cells = [cell for line in lines_of(path)[1:] for cell in line[1:4] if cell]
     else:
-        load_workbook = openpyxl.load_workbook
-        rows = list(load_workbook(path).active.iter_rows(min_row=2))
+        rows = list(openpyxl.load_workbook(path).active.iter_rows(min_row=2))
         assert {cell.data_type for row in rows for cell in row if cell.value} == {"s"}
         cells = [cell.value for row in rows for cell in row[1:4] if cell.value]
     assert len(cells) == 3 * len(FORMULAS) and all(cell.startswith("'") for cell in cells)
