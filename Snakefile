@@ -89,7 +89,9 @@ sources = [] if study.source == "lab" else records("00_documents")
 asked = {stage: records(stage, arms_of(study, stage)) for stage in study.variants}
 made = {"04_retention": expand(f"{data}/retention/{{arm}}.jsonl", arm=study.arms),
         "05_pairs": expand(preferences_of(study.judge), arm=list(study.arms)[1:]),
-        "06_statistics": [f"figures/{study.name}/paired.csv"], "06_ledger": [f"{data}/ledger.jsonl"]}
+        "06_statistics": [f"figures/{study.name}/paired.csv"],
+        "06_ledger": [f"{data}/ledger.jsonl", f"figures/{study.name}/audit.html"],
+        "06_paper": [f"figures/{study.name}/departures.csv"]}
 done = [*labs, *sources, *records("01_annotate"), *records("02_normalize"), *records("03_train", study.trained),
         *records("04_infer", study.runs), *records("05_judge", study.runs), *records("06_analyze"),
         *(record for stage in study.variants for record in asked[stage])]
@@ -210,7 +212,7 @@ rule ledger:
     input: expand(f"{data}/{{name}}.jsonl", name=["documents", "queries", "segments", "normalized"]), base,
         expand(f"{data}/models/{{arm}}/training.json", arm=[arm for arm in study.arms if arm != UNTRAINED]),
         expand(verdicts, arm=study.arms), code("06_ledger")
-    output: f"{data}/ledger.jsonl", *records("06_ledger")
+    output: f"{data}/ledger.jsonl", f"figures/{study.name}/audit.html", *records("06_ledger")
     params: notebook="06_ledger", name="06_ledger", given=given("06_ledger")
     shell: RUN
 
@@ -228,7 +230,7 @@ rule paper:
     input: expand(f"{data}/{{name}}.jsonl", name=["queries", "segments", "normalized"]),
         expand(verdicts, arm=study.arms), code("06_paper"),
         expand(f"{data}/answers/{{arm}}.jsonl", arm=study.arms), asked.get("04_retention", []), asked.get("05_pairs", [])
-    output: *records("06_paper")
+    output: f"figures/{study.name}/departures.csv", *records("06_paper")
     params: notebook="06_paper", name="06_paper", given=given("06_paper")
     shell: RUN
 

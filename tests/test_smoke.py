@@ -51,9 +51,19 @@ def rows(path: Path) -> list[dict]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
+def rows_of(path: Path) -> list[dict]:
+    with open(path, newline="", encoding="utf-8-sig") as file:
+        return list(csv.DictReader(file))
+
+
+def said(root: Path, stage: str) -> str:
+    """What the executed copy of a stage has printed."""
+    cells = nbformat.read(root / "data" / "smoke" / "notebooks" / f"{stage}.ipynb", 4).cells
+    return "".join(output.get("text", "") for cell in cells for output in cell.get("outputs", []))
+
+
 def test_table_2_holds_the_stored_counts(root):
-    with open(root / "figures" / "smoke" / "table2.csv", newline="", encoding="utf-8") as file:
-        table = list(csv.DictReader(file))
+    table = rows_of(root / "figures" / "smoke" / "table2.csv")
     assert [(row["arm"], row["structure"], int(row["n"]), int(row["unscored"])) for row in table] == [
         (arm, structure, n, 0) for arm in ("base", "dapt", "dapt-n") for structure, n in N_QUERIES.items()]
     assert all(int(row["correct"]) <= MOST_LUCKY_ANSWERS for row in table)
@@ -82,7 +92,7 @@ def test_training_ends_at_the_stored_losses(root, arm):
 
 def test_each_stage_has_an_executed_copy_without_an_error_and_a_page(root):
     stages = json.loads((root / "data" / "smoke" / "run.json").read_text())["stages"]
-    assert len(stages) == 12
+    assert len(stages) == 21
     folder = root / "data" / "smoke" / "notebooks"
     assert not list(folder.glob("*.failed.ipynb"))
     for stage in stages:
@@ -90,6 +100,34 @@ def test_each_stage_has_an_executed_copy_without_an_error_and_a_page(root):
                    for output in cell.get("outputs", [])]
         assert outputs and not [output for output in outputs if output.output_type == "error"], stage
         assert (folder / f"{stage}.html").stat().st_size > 10_000, stage
+
+
+def test_every_fact_is_followed_every_pair_compared_and_every_arm_asked_what_it_forgot(root):
+    data = root / "data" / "smoke"
+    ledger = rows(data / "ledger.jsonl")
+    assert [(row["arm"], row["block"] == "whole") for row in ledger].count(("dapt", True)) == 48  # 6 are held out
+    assert len(ledger) == 2 * N_QUERIES["all"] and f"{len(ledger)} of {len(ledger)} rows right" in said(
+        root, "06_ledger")
+    for arm in ("dapt", "dapt-n"):
+        assert len(rows(data / "preferences" / "rules" / f"base-{arm}.jsonl")) == 2 * N_QUERIES["all"]
+        asked, base = (rows(data / "retention" / f"{name}.jsonl") for name in (arm, "base"))
+        assert [(row["task"], row["item"]) for row in asked] == [
+            (row["task"], row["item"]) for row in base if row["repeat"] == 0]
+    assert len(rows_of(data / "human" / "sheet.csv")) == 60
+
+
+def test_the_tables_of_the_evidence_have_their_rows(root):
+    figures = root / "figures" / "smoke"
+    paired = rows_of(figures / "paired.csv")
+    assert [(row["first"], row["second"], row["structure"], int(row["n"])) for row in paired] == [
+        (*pair, structure, n) for pair in (("base", "dapt"), ("base", "dapt-n"), ("dapt", "dapt-n"))
+        for structure, n in N_QUERIES.items()]
+    points = {row["point"]: row for row in rows_of(figures / "departures.csv")}
+    assert points["epochs of the schedule"]["this run"] == "6"
+    assert points["epochs of the schedule"]["comparison"] == "differs"
+    names = ("power_curve", "paired", "seeds", "funnel", "paper_accuracy", "retention", "list_items_intervals")
+    for name in names:
+        assert (figures / f"{name}.png").stat().st_size > 5_000 and (figures / f"{name}.pdf").exists(), name
 
 
 def test_a_second_call_does_nothing_and_prints_table_2(root):

@@ -204,7 +204,9 @@ def test_what_decides_a_notebook_is_found_through_imports_and_prompts():
     assert not {"lib/study.py", "lib/documents.py", "lib/tables.py", "prompts/annotate.md"} & infer
 
 
-@pytest.mark.parametrize("notebook", ["01_annotate", "02_normalize", "03_train", "04_infer", "05_judge", "06_analyze"])
+@pytest.mark.parametrize("notebook", [
+    "01_annotate", "02_normalize", "03_train", "04_infer", "04_retention", "05_judge", "05_pairs", "06_analyze",
+    "06_ledger", "06_agreement", "06_paper", "06_statistics"])
 def test_a_notebook_run_alone_names_the_file_that_is_missing_and_who_makes_it(notebook, tmp_path):
     ran = subprocess.run([sys.executable, "-m", "papermill", REPOSITORY / "notebooks" / f"{notebook}.ipynb",
                           tmp_path / "out.ipynb", "-p", "study", "nowhere"], cwd=tmp_path, capture_output=True,
@@ -220,3 +222,13 @@ def test_make_names_the_menu_and_refuses_to_clean_what_is_no_study():
         ran = subprocess.run(["make", "clean", f"STUDY={name}"], cwd=REPOSITORY, capture_output=True, text=True,
                              check=False)
         assert ran.returncode == 2 and "no study is called" in ran.stdout and "rm -rf" not in ran.stdout
+
+
+def test_clean_keeps_what_a_person_has_labelled(tmp_path):
+    for name in ("data/smoke/human/sheet.csv", "data/smoke/answers/base.jsonl", "data/smoke/.x", "figures/smoke/a.png"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    subprocess.run(["make", "clean", "STUDY=smoke"], cwd=REPOSITORY, check=True, capture_output=True,
+                   env={**os.environ, "STUDY_ROOT": str(tmp_path)})
+    assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()] == [
+        "data/smoke/human/sheet.csv"]
