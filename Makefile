@@ -31,7 +31,7 @@ lab: $(READY)  ## open the notebooks in JupyterLab
 
 test: $(READY)  ## check the style, run all tests, the smoke study among them
 	@"$(PYTHON)" -m ruff check lib tests benchmarks
-	@"$(PYTHON)" -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+	@"$(PYTHON)" -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 bench: $(READY)  ## measure what benchmarks/README.md states, and write it there
 	@"$(PYTHON)" -m benchmarks

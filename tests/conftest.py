@@ -14,6 +14,15 @@ from lib.paths import REPOSITORY
 
 os.environ.setdefault("GOMP_SPINCOUNT", "20000")  # as the notebook runner does; before torch is imported
 
+# Files that take longest, so that on several cores none of them is left for the end.
+LONGEST = ("test_smoke", "test_study", "test_deepspeed", "test_llm_batch", "test_study_file", "test_llm_stages")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first, else as they were."""
+    items.sort(key=lambda item: LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST))
+
+
 # What each notebook of the tiny graph declares and does. They read and write what the Snakefile says, through lib.
 DECLARED = {
     "00_lab": "seed: int = 1",

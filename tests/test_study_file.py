@@ -102,9 +102,8 @@ def test_a_study_of_ones_own_documents_wants_a_folder_with_some(house, folder, m
     assert ran.returncode == 2 and message in ran.stdout
 
 
-@pytest.mark.parametrize("name", ["a #1", "b: c", "größe 文 😀", "{x} 'y' \"z\" $HOME", "[1]", "~"])
-def test_a_folder_of_any_name_is_read_and_its_bad_file_named_at_the_end(house, name):
-    folder = house.root / "own" / name
+def test_a_folder_of_any_name_is_read_and_its_bad_file_named_at_the_end(house):
+    folder = house.root / "own" / "a #1, b: c; größe 文 😀 {x} 'y' \"z\" $HOME [1] ~"  # YAML and shells read these
     folder.mkdir(parents=True)
     (folder / "good.md").write_text("The gate listens on 7001.\n")
     (folder / "bad.md").write_bytes(b"")
