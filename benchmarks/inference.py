@@ -119,6 +119,7 @@ def ways(source: str, queries: list[Query]) -> list[Way]:
     return [
         way("generate, one at a time", lambda rows: by_transformers(models["float32"], tokenizer, rows, 1), alone),
         way("generate, batches", lambda rows: by_transformers(models["float32"], tokenizer, rows, BATCH), everything),
+        way("ours, one at a time", lambda rows: [by_ours(models["float32"], tokenizer, [row])[0] for row in rows], alone),
         way("ours, float32", lambda rows: by_ours(models["float32"], tokenizer, rows), everything),
         way("ours, bf16", lambda rows: by_ours(models["bf16"], tokenizer, rows), some),
         scored("float32, one at a time", 1, alone), scored("float32", BATCH, everything), scored("bf16", BATCH, some)]
@@ -147,7 +148,7 @@ def table(measured: list[Way]) -> list[str]:
         lines.append(f"| {way.name} | {way.rate:,.0f} | {way.rate / base.rate:.1f} | {len(way.places)} |")
     ours = dict(zip(rows["ours, float32"].places, rows["ours, float32"].result, strict=True))
     lines.append("")
-    for name in ("generate, one at a time", "generate, batches", "ours, bf16"):
+    for name in ("ours, one at a time", "generate, one at a time", "generate, batches", "ours, bf16"):
         other = rows[name]
         changed = sum(ours[place] != text for place, text in zip(other.places, other.result, strict=True))
         lines.append(f"- {name}: {changed} of {len(other.places)} answers differ from ours in float32")

@@ -1,10 +1,14 @@
 """Greedy continuations of many prompts at once (paper, 4.3): left-padded, one forward pass a token, no answer waits."""
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
 from transformers import DynamicCache, PreTrainedModel, PreTrainedTokenizerBase
+
+NEAR = 1e-3  # logits; on a CPU the shape of a batch moves one in float32 by about 1e-5
+MOST_PARAMETERS = 2e8  # of a model that may be copied in float64
 
 
 @dataclass
@@ -22,6 +26,7 @@ def continuations(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, pr
 
     transformers' `generate` computes every row until the last one ends; here a row leaves the batch when it ends.
     """
+    likeliest = _Likeliest(model)
     ends, is_stopped = _end_tokens(model, tokenizer), _stop_test(tokenizer, stops)
     input_ids, mask = _left_padded(prompts, tokenizer.pad_token_id, model.device)  # (B, T)
     positions = (mask.cumsum(-1) - 1).clamp(min=0)
@@ -30,7 +35,8 @@ def continuations(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, pr
     while rows:
         logits = model(input_ids, attention_mask=mask, position_ids=positions, past_key_values=cache, use_cache=True,
                        logits_to_keep=1).logits
-        tokens, going = logits[:, -1].argmax(-1), []  # (B,)
+        so_far = [(prompts[row], written[row].tokens) for row in rows]
+        tokens, going = likeliest(logits[:, -1], so_far), []  # (B,)
         for place, token in enumerate(tokens.tolist()):
             row = written[rows[place]]
             if token in ends:
@@ -47,6 +53,30 @@ def continuations(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, pr
         input_ids, positions = tokens[:, None], positions[:, -1:] + 1
         mask = torch.cat([mask, mask.new_ones(len(rows), 1)], dim=1)
     return written
+
+
+class _Likeliest:
+    """The likeliest token of each row, the same whatever the batch.
+
+    Where a model computes in float32 on a CPU and the two likeliest tokens are nearer than NEAR, a copy of it in
+    float64 decides, on the row alone. On a GPU, in bfloat16 and above MOST_PARAMETERS a near tie stays as it falls.
+    """
+
+    def __init__(self, model: PreTrainedModel) -> None:
+        self.model, self.exact = model, None
+        self.is_small = model.device.type == "cpu" and model.num_parameters() <= MOST_PARAMETERS
+
+    def __call__(self, logits: torch.Tensor, rows: list[tuple[list[int], list[int]]]) -> torch.Tensor:
+        """Tokens (B,) from logits (B, V); `rows` has the prompt and what was written so far."""
+        values, tokens = logits.topk(2)
+        if self.is_small and logits.dtype == torch.float32:
+            for place in (values[:, 0] - values[:, 1] < NEAR).nonzero()[:, 0].tolist():
+                tokens[place, 0] = self._alone([*rows[place][0], *rows[place][1]])
+        return tokens[:, 0]
+
+    def _alone(self, ids: list[int]) -> int:
+        self.exact = self.exact or copy.deepcopy(self.model).double()
+        return int(self.exact(torch.tensor([ids]), logits_to_keep=1, use_cache=False).logits[0, -1].argmax())
 
 
 def _left_padded(prompts: list[list[int]], filler: int, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:

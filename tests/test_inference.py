@@ -143,3 +143,15 @@ def test_a_folder_that_is_no_causal_model_says_so(folder, tmp_path):
 def test_float32_answers_on_a_cpu(folder):
     model, _ = load(str(folder))
     assert torch.cuda.is_available() or model.dtype == torch.float32
+
+
+def test_near_ties_fall_the_same_way_in_any_batch(folder):
+    _, tokenizer = load(str(folder))
+    model = new_llama(tokenizer, hidden_size=64, layers=2, heads=2, context=256, seed=3).eval()
+    weights = model.lm_head.weight.data
+    weights[1::2] = torch.nextafter(weights[0::2], torch.tensor(torch.inf))[:len(weights[1::2])]  # pairs all but alike
+    drawn = random.Random(5)
+    prompts = [[drawn.randrange(8, 300) for _ in range(drawn.randint(3, 40))] for _ in range(64)]
+    together = [row.tokens for row in continuations(model, tokenizer, prompts, [24] * 64)]
+    alone = [continuations(model, tokenizer, [prompt], [24])[0].tokens for prompt in prompts]
+    assert together == alone
