@@ -119,7 +119,8 @@ def ways(source: str, queries: list[Query]) -> list[Way]:
     return [
         way("generate, one at a time", lambda rows: by_transformers(models["float32"], tokenizer, rows, 1), alone),
         way("generate, batches", lambda rows: by_transformers(models["float32"], tokenizer, rows, BATCH), everything),
-        way("ours, one at a time", lambda rows: [by_ours(models["float32"], tokenizer, [row])[0] for row in rows], alone),
+        way("ours, one at a time", lambda rows: [by_ours(models["float32"], tokenizer, [row])[0] for row in rows],
+            alone),
         way("ours, float32", lambda rows: by_ours(models["float32"], tokenizer, rows), everything),
         way("ours, bf16", lambda rows: by_ours(models["bf16"], tokenizer, rows), some),
         scored("float32, one at a time", 1, alone), scored("float32", BATCH, everything), scored("bf16", BATCH, some)]
