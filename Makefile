@@ -38,7 +38,7 @@ bench: $(READY)  ## measure what benchmarks/README.md states, and write it there
 
 clean:  ## remove what STUDY has written: data/STUDY, but for a person's labels, and figures/STUDY
 	@case "$(STUDY)" in */*|.*|"") false;; *) test -e "studies/$(STUDY).yaml";; esac || { echo "make clean: no study is called '$(STUDY)'"; exit 2; }
-	find "$${STUDY_ROOT:-.}/data/$(STUDY)" -mindepth 1 -maxdepth 1 ! -name human -exec rm -rf {} + 2>/dev/null || true
+	if test -d "$${STUDY_ROOT:-.}/data/$(STUDY)"; then find "$${STUDY_ROOT:-.}/data/$(STUDY)" -mindepth 1 -maxdepth 1 ! -name human -exec rm -rf {} +; fi
 	rm -rf "$${STUDY_ROOT:-.}/figures/$(STUDY)"
 
 environment: $(READY)  ## only install

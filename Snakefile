@@ -13,6 +13,7 @@ sys.path.insert(0, str(workflow.basedir))
 from lib.code_inputs import code_inputs
 from lib.documents import fingerprint
 from lib.human_sheet import labels_digest
+from lib.parameters import parameters_of
 from lib.parent import VARIABLE, be_parent, die_with_parent
 from lib.paths import REPOSITORY, data_path, output_root, preferences_path, verdicts_path
 from lib.study_file import UNTRAINED, VARIANTS, arms_of, load_study
@@ -34,6 +35,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(REPOSITORY), os.env
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 
 workdir: str(output_root())
+wildcard_constraints: arm=r"[^/@]+(@\d+)?"
 
 study = load_study(config.get("study", "lab"), config.get("documents", ""))
 data = f"data/{study.name}"
@@ -70,6 +72,12 @@ def verdicts_of(judge):
     return str(verdicts_path(study.name, judge, "{arm}").relative_to(output_root()))
 
 
+def labels():
+    """What changes where a person's labels do."""
+    default = parameters_of(REPOSITORY / "notebooks" / "06_agreement.ipynb")["sheet"].default
+    return labels_digest(data_path(study.name, study.given("06_agreement").get("sheet", default)))
+
+
 def share_of_cores(wildcards):
     """Cores of one training. A GPU, or several processes, belong to one training at a time."""
     is_alone = Path("/dev/nvidia0").exists() or study.given("03_train", wildcards.arm).get("processes", 1) > 1
@@ -83,10 +91,12 @@ def preferences_of(judge):
 
 verdicts = verdicts_of(study.judge)
 labs = [f"data/{lab}/stages/00_lab.json" for lab in study.labs]
-base = [f"{Path(study.base_model)}/config.json"] if study.base_model.startswith("data/") and labs else []
-known = [f"data/{study.labs[-1]}/{name}.jsonl" for name in ("documents_public", "facts") if base]  # what base has read
+base = [f"{Path(study.base_model)}/config.json"] if study.made_by else []
+known = [f"data/{study.made_by}/{name}.jsonl" for name in ("documents_public", "facts") if base]  # what base has read
 sources = [] if study.source == "lab" else records("00_documents")
 asked = {stage: records(stage, arms_of(study, stage)) for stage in study.variants}
+others = [f"{data}/stages/05_judge-{arm}-{Path(verdicts_of(other)).parent.name}.json"
+          for other in study.other_judges for arm in study.arms]
 made = {"04_retention": expand(f"{data}/retention/{{arm}}.jsonl", arm=study.arms),
         "05_pairs": expand(preferences_of(study.judge), arm=list(study.arms)[1:]),
         "06_statistics": [f"figures/{study.name}/paired.csv"],
@@ -94,7 +104,7 @@ made = {"04_retention": expand(f"{data}/retention/{{arm}}.jsonl", arm=study.arms
         "06_paper": [f"figures/{study.name}/departures.csv"]}
 done = [*labs, *sources, *records("01_annotate"), *records("02_normalize"), *records("03_train", study.trained),
         *records("04_infer", study.runs), *records("05_judge", study.runs), *records("06_analyze"),
-        *(record for stage in study.variants for record in asked[stage])]
+        *(record for stage in study.variants for record in asked[stage]), *others]
 
 
 rule all:  # a file that was removed is made again, although nothing after it would miss it
@@ -222,13 +232,14 @@ rule agreement:  # a person's sheet is no input and no output: Snakemake would m
         [expand(verdicts_of(judge), arm=study.arms) for judge in (study.judge, *study.other_judges)]
     output: *records("06_agreement")
     params: notebook="06_agreement", name="06_agreement", given=given("06_agreement"),
-        labels=labels_digest(data_path(study.name, study.given("06_agreement").get("sheet", "human/sheet.csv")))
+        labels=labels() if "06_agreement" in study.variants else ""
     shell: RUN
 
 
 rule paper:
     input: expand(f"{data}/{{name}}.jsonl", name=["queries", "segments", "normalized"]),
-        expand(verdicts, arm=study.arms), code("06_paper"),
+        expand(verdicts, arm=study.arms), code("06_paper"), records("01_annotate"), records("02_normalize"),
+        records("03_train", study.trained), records("04_infer", study.arms), records("05_judge", study.arms),
         expand(f"{data}/answers/{{arm}}.jsonl", arm=study.arms), asked.get("04_retention", []), asked.get("05_pairs", [])
     output: f"figures/{study.name}/departures.csv", *records("06_paper")
     params: notebook="06_paper", name="06_paper", given=given("06_paper")

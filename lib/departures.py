@@ -13,7 +13,7 @@ import pandas as pd
 
 from lib.paths import data_path
 from lib.records import Normalized, Query, Segment, read_records
-from lib.seeds import split_arm
+from lib.seeds import repeated, split_arm
 
 SAME, DIFFERS, OPEN, RESULT, MISSING = "same", "differs", "paper does not say", "a result", "not recorded"
 COLUMNS = ["stage", "point", "paper", "this run", "comparison"]
@@ -71,23 +71,17 @@ POINTS = (
 _OF_TRAINED, _OF_ARMS = ("03_train",), ("04_infer", "04_retention", "05_judge")
 
 
-def departures(study: str, arms: list[str]) -> pd.DataFrame:
-    """One row a point: stage, point, paper, this run, comparison.
+def departures(study: str, arms: list[str], seeds: int = 1) -> pd.DataFrame:
+    """One row a point: stage, point, paper, this run, comparison; each arm trained with `seeds` seeds.
 
     The comparison is "same", "differs", "paper does not say", "a result" (what came out; no setting) or "not
     recorded". What the arms do not share is given by arm. A missing record's row names the notebook that writes it:
     only a stage run by `make study` or `python -m lib.notebook_run` has one.
     """
-    rows = [_setting(study, arms, point) for point in POINTS]
-    rows += [*_corpus(study), *_rewritten(study), *_trained(study, _trainings(study, arms))]
+    trainings = [name for arm in arms if arm != UNTRAINED for name in repeated(arm, seeds)]
+    rows = [_setting(study, trainings if point.notebook in _OF_TRAINED else arms, point) for point in POINTS]
+    rows += [*_corpus(study), *_rewritten(study), *_trained(study, trainings)]
     return pd.DataFrame(sorted(rows, key=lambda row: row[0]), columns=COLUMNS)  # sorting keeps a stage's own order
-
-
-def _trainings(study: str, arms: list[str]) -> list[str]:
-    """The arms that were trained, each followed by its trainings with other seeds: dapt, dapt@2."""
-    again = {arm: [path.stem.removeprefix("03_train-") for path in sorted(
-        data_path(study).glob(f"stages/03_train-{arm}@*.json"))] for arm in arms}
-    return list(dict.fromkeys(name for arm in arms if split_arm(arm)[0] != UNTRAINED for name in (arm, *again[arm])))
 
 
 def _setting(study: str, arms: list[str], point: Point) -> tuple[str, ...]:
@@ -103,7 +97,7 @@ def _setting(study: str, arms: list[str], point: Point) -> tuple[str, ...]:
 
 def _recorded(study: str, notebook: str, arms: list[str]) -> dict[str, dict[str, object] | None]:
     """Parameters of `notebook`, defaulted and given, by arm (or by the rest of the record's name); None: no record."""
-    wanted = _trainings(study, arms) if notebook in _OF_TRAINED else arms
+    wanted = arms
     if notebook not in _OF_ARMS + _OF_TRAINED:
         wanted = sorted(path.stem.removeprefix(notebook).removeprefix("-")
                         for path in data_path(study).glob(f"stages/{notebook}*.json")) or [""]
@@ -199,7 +193,8 @@ def _accumulation(training: dict) -> int:
 
 def _hours(training: dict) -> str:
     history, identity = training["history"], training["identity"]
-    return f"{history['seconds'] * identity['processes'] / 3600:.2f} on {identity['device']}"
+    part = f", from update {history['resumed_at']} on" if history["resumed_at"] else ""  # a killed run leaves no time
+    return f"{history['seconds'] * identity['processes'] / 3600:.2f} on {identity['device']}{part}"
 
 
 # point, the paper's side, the value that agrees with it (RESULT or OPEN: none can), how to read it from a training.json

@@ -8,7 +8,7 @@ import pandas as pd
 import statsmodels.api as sm
 from scipy.stats import f, t
 
-from lib.paired import in_points, p_text, side_by_side
+from lib.paired import ROUNDING, in_points, p_text, side_by_side
 from lib.records import STRUCTURES
 from lib.wording import joined as listed
 
@@ -47,7 +47,7 @@ def interaction(rows: pd.DataFrame, first: str = "dapt", second: str = "dapt-n",
             found.append({"scale": scale, "first": first, "second": second,
                           "contrast": structure if structure == JOINT else f"{structure} – {reference}",
                           **tests.get(structure, {}), "n": len(cell), "clusters": cell.cluster.nunique(),
-                          "note": reasons.get(structure, "")})
+                          "note": reasons.get(structure, "") or tests.get(structure, {}).get("note", "")})
     return pd.DataFrame(found, columns=INTERACTION)
 
 
@@ -80,15 +80,20 @@ def _fitted(both: pd.DataFrame, structures: list[str], family: sm.families.Famil
     terms = [f"arm x {structure}" for structure in structures[1:]]
     freedom = both.cluster.nunique() - 1
     estimate, covariance = result.params[terms], result.cov_params().loc[terms, terms]
-    error = pd.Series(np.sqrt(np.diag(covariance)), terms)
+    error = pd.Series(np.sqrt(np.clip(np.diag(covariance), 0, None)), terms)
     reach = t.ppf(0.975, freedom) * error
     ends = [100 * value if scale == POINTS else np.exp(value)
             for value in (estimate, estimate - reach, estimate + reach)]
-    found = {structure: {"estimate": ends[0][term], "low": ends[1][term], "high": ends[2][term],
-                         "p": float(2 * t.sf(abs(estimate[term] / error[term]), freedom))}
-             for structure, term in zip(structures[1:], terms, strict=True)}
-    if len(terms) <= freedom and np.linalg.matrix_rank(covariance.to_numpy()) == len(terms):
-        wald = float(estimate.to_numpy() @ np.linalg.solve(covariance.to_numpy(), estimate.to_numpy())) / len(terms)
+    found = {}
+    for structure, term in zip(structures[1:], terms, strict=True):
+        if error[term] > ROUNDING:
+            found[structure] = {"estimate": ends[0][term], "low": ends[1][term], "high": ends[2][term],
+                                "p": float(2 * t.sf(abs(estimate[term] / error[term]), freedom))}
+        else:
+            found[structure] = {"note": "nothing varies between the clusters, so there is no error to judge by"}
+    between = covariance.to_numpy()
+    if (error > ROUNDING).all() and len(terms) <= freedom and np.linalg.matrix_rank(between) == len(terms):
+        wald = float(estimate.to_numpy() @ np.linalg.solve(between, estimate.to_numpy())) / len(terms)
         found[JOINT] = {"p": float(f.sf(wald, len(terms), freedom))}
     return found
 

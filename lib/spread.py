@@ -9,7 +9,7 @@ import statsmodels.api as sm
 from scipy.stats import t
 from statsmodels.stats.proportion import proportion_confint
 
-from lib.paired import in_points
+from lib.paired import ROUNDING, in_points
 from lib.records import STRUCTURES
 from lib.seeds import split_arm
 from lib.tables import ALL, in_order
@@ -75,12 +75,16 @@ def standard_error(values: pd.Series, clusters: pd.Series) -> float:
 
 
 def _fitted(values: pd.Series, clusters: pd.Series, design: np.ndarray) -> tuple[float, float]:
-    """The last coefficient of `values` on `design`, shape (values, terms), and its cluster-robust standard error."""
+    """The last coefficient of `values` on `design`, shape (values, terms), and its cluster-robust standard error.
+
+    The error is NaN, not 0, where nothing varies between clusters: they say nothing of what others would give.
+    """
     codes = pd.factorize(clusters.to_numpy())[0]
     if len(set(codes)) < 2:
         return float("nan"), float("nan")
     fit = sm.OLS(values.to_numpy(float), design).fit(cov_type="cluster", cov_kwds={"groups": codes})
-    return float(fit.params[-1]), float(np.sqrt(fit.cov_params()[-1, -1]))
+    error = float(np.sqrt(max(fit.cov_params()[-1, -1], 0)))
+    return float(fit.params[-1]), error if error > ROUNDING else float("nan")
 
 
 def both_sources(mean: float, error: float, clusters: int, seeds: list[tuple[float, int]]) -> tuple[float, float]:
@@ -165,6 +169,10 @@ def spread_pairs_for_reading(table: pd.DataFrame) -> pd.DataFrame:
         "the interval holds": row.interval} for row in table.itertuples()])
 
 
+def _points(error: float) -> str:
+    return "unknown, as no answer differs" if np.isnan(error) else f"{100 * error:.1f}"
+
+
 def _percent(mean: float, low: float, high: float) -> str:
     if np.isnan(mean):
         return "–"
@@ -175,14 +183,14 @@ def told(table: pd.DataFrame, differences: pd.DataFrame) -> str:
     """What seeds and queries each contribute, as sentences from `spread` and `spread_pairs`."""
     whole = [row for row in table[(table.structure == ALL) & (table.arm != UNTRAINED)].itertuples() if row.each]
     several = [f"{row.arm} {row.mean:.1%} over {row.seeds} seeds (SD across seeds {100 * row.sd_seeds:.1f} points, "
-               f"standard error across {row.clusters} clusters of {row.n} queries {100 * row.se_queries:.1f})"
+               f"standard error across {row.clusters} clusters of {row.n} queries {_points(row.se_queries)})"
                for row in whole if row.seeds > 1]
     single = [row.arm for row in whole if row.seeds == 1]
     parts = [f"Trained several times: {listed(several)}."] if several else []
     repeated = differences[(differences.interval == BOTH) & (differences["first"] != UNTRAINED)]
     for (first, second), cells in repeated.groupby(["first", "second"], sort=False):
         gains = [f"{row.structure} {in_points(row.difference_points, row.low_points, row.high_points)}"
-                 for row in cells.itertuples() if row.n]
+                 for row in cells.itertuples() if not np.isnan(row.difference_points)]
         parts.append(f"Over seeds and queries, {second} against {first} is, in points, on {listed(gains)}.")
     if single:
         were = "was" if len(single) == 1 else "were"

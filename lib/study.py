@@ -49,7 +49,8 @@ def locked(names: list[str]) -> list[TextIO]:
 
 def command(study: Study, jobs: str, only_figures: bool) -> list[str]:
     """The Snakemake call for `study`; our lock replaces Snakemake's, which a killed run would leave behind."""
-    drawing = ["analyze", *(stage.removeprefix("06_") for stage in study.variants if stage.startswith("06_"))]
+    drawing = ["analyze", *(stage.removeprefix("06_") for stage in study.variants if stage.startswith("06_")
+                            and data_path(study.name, "stages", f"{stage}.json").exists())]  # drawn before: again
     figures = ["--forcerun", *drawing, "--allowed-rules", *drawing, "run_record"] if only_figures else []
     return [sys.executable, "-m", "snakemake", "--snakefile", str(REPOSITORY / "Snakefile"), "--cores", jobs,
             "--rerun-incomplete", "--nolock", "--quiet", "host", "rules", "reason",

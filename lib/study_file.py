@@ -25,9 +25,11 @@ FOLDER_VARIABLE = "STUDY_DOCUMENTS"
 # Parameters that the graph sets: from a key of the study's file, or from its place in the graph.
 SET_BY_GRAPH = {
     "study": "the file's name", "arm": "the key arms", "arms": "the key arms", "folder": "DOCUMENTS=path",
+    "seeds": "the key seeds", "retention": "the key variants", "pairs": "the key variants",
     "annotator": "the key annotator", "normalizer": "the key normalizer", "judge": "the key judge",
     "base_model": "the key base_model", "judges": "the keys judge and other_judges", "first_arm": "the key arms",
     "second_arm": "the key arms"}
+SPENDING = ("max_cost_usd", "mode", "concurrency", "requests_per_minute", "tokens_per_minute", "max_failed_share")
 KEYS = ("source", "base_model", "annotator", "normalizer", "judge", "other_judges", "seeds", "arms", "variants",
         "notebooks")
 
@@ -69,12 +71,16 @@ class Study:
         return [name for name in self.runs if name != UNTRAINED]
 
     @property
+    def made_by(self) -> str:
+        """The laboratory that makes the base model; "" where none does."""
+        parts = Path(self.base_model).parts
+        return parts[1] if parts[:1] == ("data",) and parts[2:] == ("models", "base") else ""
+
+    @property
     def labs(self) -> list[str]:
         """Studies whose 00_lab must run: this one's documents, and the base model that another one makes."""
-        parts = Path(self.base_model).parts
-        made_by = parts[1] if parts[:1] == ("data",) and parts[2:] == ("models", "base") else ""
         own = [self.name] if self.source == "lab" else []
-        return own + ([made_by] if made_by and made_by not in own else [])
+        return own + ([self.made_by] if self.made_by and self.made_by not in own else [])
 
     def given(self, stage: str, arm: str = "") -> dict[str, object]:
         """The parameters that `stage` is given: what the graph sets, then the file's, an arm's own last."""
@@ -84,13 +90,17 @@ class Study:
             "03_train": {"arm": arm, "base_model": self.base_model},
             "04_infer": {"arm": arm, "base_model": self.base_model}, "05_judge": {"arm": arm, "judge": self.judge},
             "06_analyze": {"judge": self.judge, "arms": list(self.arms)},
-            "04_retention": {"arm": arm, "base_model": self.base_model, "tasks": "lab" if self.labs else "hub"},
+            "04_retention": {"arm": arm, "base_model": self.base_model, "tasks": "lab" if self.made_by else "hub"},
             "05_pairs": {"first_arm": next(iter(self.arms)), "second_arm": arm, "judge": self.judge},
             "06_statistics": {"judge": self.judge, "arms": self.runs},
             "06_ledger": {"judge": self.judge, "arms": list(self.arms)},
             "06_agreement": {"judges": [self.judge, *self.other_judges], "arms": list(self.arms)},
-            "06_paper": {"judge": self.judge, "arms": list(self.arms)}}
+            "06_paper": {"judge": self.judge, "arms": list(self.arms), "seeds": self.seeds,
+                         "retention": "04_retention" in self.variants, "pairs": "05_pairs" in self.variants}}
         own, number = split_arm(arm) if arm else ("", 1)
+        if stage == "05_pairs":  # how both judge is said once
+            wired[stage] |= {name: value for name, value in self.notebooks.get("05_judge", {}).items()
+                             if name in SPENDING}
         given = {"study": self.name, **wired.get(stage, {}), **self.notebooks.get(stage, {}),
                  **(self.arms.get(own, {}).get(stage) or {})}
         if stage == "03_train" and number > 1:
@@ -158,6 +168,9 @@ def _study(name: str, keys: object) -> Study:
         raise WrongStudy(f"{where}, seeds: {keys['seeds']!r} is no number of trainings: give 1 or more")
     for key, legal in (("variants", VARIANTS), ("other_judges", None)):
         _check_list(f"{where}, {key}", keys.get(key, []), legal)
+    folders = [str(judge).replace("/", "--") for judge in (keys.get("judge", "rules"), *keys.get("other_judges", []))]
+    if len(set(folders)) < len(folders):
+        raise WrongStudy(f"{where}, other_judges: {keys['other_judges']} names a judge twice, or the judge itself")
     arms, stages = keys.get("arms") or dict.fromkeys(ARMS), (SOURCES[keys["source"]], *STAGES, *VARIANTS)
     if isinstance(arms, list) and all(isinstance(arm, str) for arm in arms):
         arms = dict.fromkeys(arms)

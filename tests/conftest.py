@@ -38,8 +38,8 @@ DECLARED = {
     "05_pairs": 'first_arm: str = "base"\nsecond_arm: str = "dapt"\njudge: str = "rules"',
     "06_statistics": 'judge: str = "rules"\narms: list = []',
     "06_ledger": 'judge: str = "rules"\narms: list = []',
-    "06_agreement": 'judges: list = []\narms: list = []',
-    "06_paper": 'judge: str = "rules"\narms: list = []',
+    "06_agreement": 'judges: list = []\narms: list = []\nsheet: str = "human/sheet.csv"',
+    "06_paper": 'judge: str = "rules"\narms: list = []\nseeds: int = 1\nretention: bool = True\npairs: bool = True',
 }
 DOES = {
     "00_lab": ['for name in ("documents", "documents_public", "facts"):\n'

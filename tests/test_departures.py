@@ -37,7 +37,8 @@ def as_in_the_paper(tmp_path, monkeypatch):
         write_json(data_path("p", "models", arm, "training.json"), {
             "recipe": RECIPE, "tokens_trained": 3_600_000, "grad_accum_dtype": "fp32",
             "identity": {"recipe.precision": "bf16", "zero_stage": 1, "processes": 8, "device": "cuda"},
-            "history": {"updates": updates, "seconds": 900, "chosen_epoch": 11, "epochs": [{"learning_rate": rate}]}})
+            "history": {"updates": updates, "seconds": 900, "chosen_epoch": 11, "epochs": [{"learning_rate": rate}],
+                        "resumed_at": 0}})
         write_json(data_path("p", "models", arm, "config.json"), {"dtype": "bfloat16"})
     for arm in ARMS:
         record("p", f"04_infer-{arm}", {"arm": arm})
@@ -121,8 +122,10 @@ def test_a_study_without_any_record_has_a_row_for_every_point(tmp_path, monkeypa
 def test_an_arm_trained_again_is_held_to_the_arm_it_repeats(as_in_the_paper):
     stage = json.loads(data_path("p", "stages", "03_train-dapt-n.json").read_text())
     write_json(data_path("p", "stages", "03_train-dapt-n@2.json"), stage)
-    rows = departures("p", ["dapt", "dapt-n"]).set_index("point")
-    assert rows["this run"]["epochs of the schedule"] == "dapt: 11; dapt-n: 20; dapt-n@2: 20"
+    write_json(data_path("p", "stages", "03_train-dapt@2.json"), json.loads(
+        data_path("p", "stages", "03_train-dapt.json").read_text()))
+    rows = departures("p", ["dapt", "dapt-n"], seeds=2).set_index("point")
+    assert rows["this run"]["epochs of the schedule"] == "dapt: 11; dapt@2: 11; dapt-n: 20; dapt-n@2: 20"
     assert rows.comparison["epochs of the schedule"] == SAME
 
 

@@ -83,3 +83,12 @@ def test_an_arm_without_verdicts_is_named():
     table = interaction(rows_of(base="01", dapt="11"))
     assert list(table.note) == ["no verdicts of dapt-n"] and "(no verdicts of dapt-n)" in told(table)
     assert len(interaction_for_reading(table)) == 1
+
+
+def test_clusters_that_all_say_the_same_give_no_certainty():
+    rows = study(("1000", "1100"), ("1100", "1100"))
+    rows = rows.assign(cluster=["one", "one", "two", "two"] * 4)
+    rows.loc[rows.structure == "natural", "verdict"] = ["incorrect"] * 4 + ["correct", "incorrect"] * 2
+    table = interaction(rows)
+    assert table.p.isna().all() and table.low.isna().all()
+    assert "nothing varies between the clusters" in table.note[0] and "cannot be estimated" in told(table)

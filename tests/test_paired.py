@@ -164,7 +164,7 @@ def test_unscored_answers_move_accuracy_between_two_bounds():
 def test_words_and_tables_come_from_the_numbers():
     rows = rows_of(base="0" * 30, dapt="1" * 20 + "0" * 10)
     text = told(paired(rows), unscored_bounds(rows))
-    assert "2 differ at 5% after Holm's correction: dapt against base, in" in text
+    assert "2 differ: McNemar's p, which takes queries as independent, is at most 5% after Holm's correction" in text
     assert "on natural +66.7 [" in text
     assert "None of 60 answers is unscored." in text
     reading = paired_for_reading(paired(rows))

@@ -134,3 +134,12 @@ def test_words_name_both_spreads():
     text = told(spread(rows), spread_pairs(rows, [("dapt-n", "dapt")]))
     assert "Over seeds and queries, dapt against dapt-n is, in points, on natural +25.0 [" in text
     assert "dapt 30.0% over 3 seeds (SD across seeds 10.0 points, standard error across 10 clusters of 10" in text
+
+
+def test_clusters_that_all_say_the_same_have_no_interval_and_no_nan_in_words():
+    rows = rows_of(dapt="1010", daptAt2="1010").assign(cluster=["one", "one", "two", "two"] * 2)
+    row = cell(spread(rows), "dapt")
+    assert row["mean"] == 0.5 and np.isnan(row.se_queries) and np.isnan(row.low_queries)
+    rows = rows_of(dapt="0000", daptAt2="0000")
+    text = told(spread(rows), spread_pairs(rows, [("dapt", "dapt")]))
+    assert "nan" not in text and "– –" not in text

@@ -19,6 +19,7 @@ from tests.conftest import tiny_notebook
     ("judge: [rules]", "judge: ['rules'] is not text"),
     ("variants: [06_ledgers]", "variants: '06_ledgers' is unknown; choose among 04_retention, 05_pairs"),
     ("variants: 06_ledger", "variants: '06_ledger' is not a list of names"),
+    ("other_judges: [rules]", "other_judges: ['rules'] names a judge twice, or the judge itself"),
     ("other_judges: [{}]", "other_judges: [{}] is not a list of names"),
     ("notebooks: {06_agreement: {judges: [rules]}}", "judges: is set by the keys judge and other_judges"),
     ("seeds: 0", "seeds: 0 is no number of trainings"), ("seeds: [1, 2]", "seeds: [1, 2] is no number"),
