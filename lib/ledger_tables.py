@@ -25,7 +25,7 @@ def funnel(ledger: list[LedgerRow]) -> pd.DataFrame:
             share = alive / len(cell) if cell else float("nan")
             rows.append({"trained arm": arm, "structure": structure, "stage": stage, "n": len(cell), "alive": alive,
                          "share": share, "low": min(low, share), "high": max(high, share)})
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=["trained arm", "structure", "stage", "n", "alive", "share", "low", "high"])
 
 
 def counts(ledger: list[LedgerRow]) -> pd.DataFrame:

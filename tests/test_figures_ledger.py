@@ -29,5 +29,5 @@ def test_it_has_a_panel_an_arm_and_a_bar_with_its_count_a_structure_and_stage():
 
 
 def test_it_can_be_drawn_of_nothing():
-    figure, _ = draw_funnel(funnel([]).reindex(columns=table(["dapt"]).columns))
+    figure, _ = draw_funnel(funnel([]))
     assert len(figure.axes) == 1
