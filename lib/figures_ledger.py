@@ -9,7 +9,7 @@ from lib.figures import COLORS, HATCHES, INTERVAL, STYLE, WIDTH
 from lib.ledger import STAGES
 from lib.records import STRUCTURES
 
-LABELS = {"source": "found in\nthe source", "segment": "whole in\na segment", "extraction": "segment\nextracted",
+LABELS = {"source": "found in\nthe source", "segment": "kept by the\nsegments", "extraction": "segment\nextracted",
           "rewrite": "in the text\nto train on", "split": "in the\ntraining split", "block": "whole in\na block"}
 
 

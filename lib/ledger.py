@@ -11,7 +11,7 @@ from typing import Literal
 
 from tqdm import tqdm
 
-from lib.blocks import parse
+from lib.blocks import Block, parse
 from lib.ledger_training import Located, Piece, Trained
 from lib.ledger_words import Form, Place, around, items_of, nearest, places, worst
 from lib.records import Document, Normalized, Query, Record, Segment, Structure
@@ -31,13 +31,13 @@ class LedgerRow(Record):
     source_items: int  # of `items` that stand there
     start: int  # the stretch from the first to the last of them; the source reference where there is none
     end: int
-    segments: list[str]  # that hold this stretch
+    segments: list[str]  # that hold this stretch; where a border tears its sentence, another may write it
     segment: Literal["whole", "cut"]
     dropped: str  # why one of these segments has no rewrite; "" where all have one, and for raw text
-    rewritten: Form  # in the rewrites of these segments, or in their own words where the arm is trained on raw text
+    rewritten: Form  # in the rewrites of these, else of those that its sentence reaches into; raw: in their own words
     rewritten_items: int
     passage: str  # the sentence or line of it in the text that is trained on, or would be
-    split: Literal["training", "held out", "both"]
+    split: Literal["training", "held out", "both"]  # of the segments whose rewrites have the items, else of `segments`
     block: Literal["whole", "cut", "nowhere"]  # the answer's tokens: in one piece of a block, over several, or not
     blocks: list[int]  # that hold some of them
     subject: str  # what the question asks about: the document's title, or a heading above; "" where it names neither
@@ -72,20 +72,20 @@ def make_ledger(queries: list[Query], documents: list[Document], segments: list[
     for segment in segments:
         of_document[segment.document_id].append(segment)
     rewrites = {row.segment_id: row for row in normalized}
-    headings = {document.document_id: [block.text for block in parse(document.text) if block.kind == "heading"]
-                for document in documents}
+    blocks = {document.document_id: parse(document.text) for document in documents}
     rows = []
     for arm, trained in arms.items():
         for query in tqdm(queries, desc=f"ledger of {arm}"):
             document = by_id[query.document_id]
-            subject = subject_of(query.question, [document.title, *headings[query.document_id]])
-            rows.append(trace(query, document, of_document[query.document_id], rewrites, arm, trained, subject))
+            rows.append(trace(query, document, of_document[query.document_id], rewrites, arm, trained,
+                              blocks[query.document_id]))
     return rows
 
 
 def trace(query: Query, document: Document, segments: list[Segment], rewrites: dict[str, Normalized], arm: str,
-          trained: Trained, subject: str) -> LedgerRow:
-    """The row of one query and arm; `segments` are the document's, `rewrites` are by segment id."""
+          trained: Trained, blocks: list[Block]) -> LedgerRow:
+    """The row of one query and arm; `segments` and `blocks` are the document's, `rewrites` are by segment id."""
+    subject = subject_of(query.question, [document.title, *(one.text for one in blocks if one.kind == "heading")])
     items = items_of(query)
     found = [nearest(places(item, document.text[query.start:query.end]), document.text[query.start:query.end],
                      query.question) for item in items]
@@ -94,26 +94,42 @@ def trace(query: Query, document: Document, segments: list[Segment], rewrites: d
     holding = [segment for segment in segments if segment.start < end and start < segment.end]
     ids = [segment.segment_id for segment in holding]
     is_raw = split_arm(arm)[0] == "dapt"
+    beside = [rewrites[one] for one in _reached(query, segments, blocks) if one not in ids]
     kept = [_raw(place, query.start, holding, document, trained) if is_raw else
             _rewritten(item, [rewrites[one] for one in ids], query.question, trained)
+            or _rewritten(item, beside, query.question, trained)  # in a sentence that a border tears
             for item, place in zip(items, found, strict=True)]
-    held = set(ids) & set(trained.corpus.held_out)
-    text = "\n\n".join(segment.text if is_raw else rewrites[segment.segment_id].text for segment in holding)
-    block, blocks, whole = _blocks_of(kept)
+    homes = ids if is_raw or not all(kept) else list(dict.fromkeys(one.segment_id for one in kept))
+    held = set(homes) & set(trained.corpus.held_out)
+    text = "\n\n".join(segment.text if is_raw else rewrites[segment.segment_id].text for segment in segments
+                       if segment.segment_id in {*ids, *homes})
+    block, numbers, whole = _blocks_of(kept)
     row = {
         "source": worst([place.form if place else "absent" for place in found]), "source_items": len(stretches),
         "start": start, "end": end, "segments": ids, "segment": "whole" if len(ids) == 1 else "cut",
         "dropped": "" if is_raw else "; ".join(dict.fromkeys(filter(None, (rewrites[one].dropped for one in ids)))),
         "rewritten": worst([one.form if one else "absent" for one in kept]),
         "rewritten_items": sum(one is not None for one in kept),
-        "split": "training" if not held else "held out" if len(held) == len(ids) else "both",
-        "block": block, "blocks": blocks}
+        "split": "training" if not held else "held out" if len(held) == len(homes) else "both",
+        "block": block, "blocks": numbers}
     return LedgerRow(
         query_id=query.query_id, arm=arm, structure=query.structure, items=len(items), **row, subject=subject,
         passage=" … ".join(dict.fromkeys(around(one.text, one.place) for one in kept if one)),
         subject_in_segment=bool(places(subject, text)) if subject else None,
         subject_in_block=any(places(subject, piece.text) for piece in whole) if subject and whole else None,
         lost_at=_lost_at(len(items), **row))
+
+
+def _reached(query: Query, segments: list[Segment], blocks: list[Block]) -> list[str]:
+    """The segments that the source reference reaches into, or the list item around it.
+
+    A normalizer that knows the whole document, as the rules do, writes a sentence, row or item that a border tears in
+    the segment where it begins; the segment that holds the answer's words may then be without them.
+    """
+    around_it = [item for block in blocks for item in block.items if item.start < query.end and query.start < item.end]
+    start = min([query.start, *(item.start for item in around_it)])
+    end = max([query.end, *(item.end for item in around_it)])
+    return [segment.segment_id for segment in segments if segment.start < end and start < segment.end]
 
 
 def subject_of(question: str, names: Iterable[str]) -> str:
@@ -125,11 +141,14 @@ def _lost_at(items: int, *, source_items: int, segment: str, dropped: str, rewri
              **_: object) -> str:
     """The first stage that did not keep the answer whole; "" where it stands whole in a block all the same.
 
-    A border between segments that both go into training loses nothing of raw text, which is joined again there.
+    A border between segments loses an answer only where it parts it: where items are missing from the text that is
+    trained on, or one side is held out. Raw text of two segments in training is joined again there.
     """
     if block == "whole":
         return ""
-    is_kept = (source_items == items, segment == "whole", not dropped, rewritten_items == items, split == "training")
+    is_there = rewritten_items == items
+    is_kept = (source_items == items, segment == "whole" or is_there and split != "both", not dropped or is_there,
+               is_there, split == "training")
     return next((stage for stage, is_so in zip(STAGES, is_kept, strict=False) if not is_so), "block")
 
 
@@ -149,7 +168,7 @@ def _raw(place: Place | None, shift: int, holding: list[Segment], document: Docu
 
 
 def _rewritten(item: str, rewrites: list[Normalized], question: str, trained: Trained) -> _Kept | None:
-    """An item in the rewrites of the segments that hold the answer: in the sentence that is most like the question."""
+    """An item in the rewrites of segments, of one in training if it can be: in the sentence most like the question."""
     found = [(row, place) for row in rewrites if (place := nearest(places(item, row.text), row.text, question))]
     if not found:
         return None

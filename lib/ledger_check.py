@@ -1,11 +1,12 @@
 """The ledger of the laboratory checked against its known facts, by other means than the ledger's own (the ledger).
 
-Places come from the facts' spans, not from the queries; blocks are decoded to characters, not looked up by tokens.
+Places come from the facts' spans, not from the queries; blocks are decoded to bytes, not looked up by tokens.
 """
 
 from collections.abc import Iterator
 
 from transformers import PreTrainedTokenizerBase
+from transformers.convert_slow_tokenizer import bytes_to_unicode
 
 from lib.ledger import LedgerRow
 from lib.ledger_training import Trained
@@ -20,7 +21,8 @@ def wrong_rows(ledger: list[LedgerRow], facts: list[Fact], queries: list[Query],
                segments: list[Segment], normalized: list[Normalized], arms: dict[str, Trained]) -> list[str]:
     """What is wrong in the ledger, one line a row: empty where every row is right.
 
-    The facts' documents must be ASCII, as the laboratory's are: tokens are compared by their decoded characters.
+    A row "cannot be checked" where the bytes of the arm's blocks are not those of its texts (another tokenizer than a
+    byte-level one may drop blanks).
     """
     asked = {query.query_id: query for query in queries}
     texts = {document.document_id: document.text for document in documents}
@@ -28,9 +30,17 @@ def wrong_rows(ledger: list[LedgerRow], facts: list[Fact], queries: list[Query],
     for fact in facts:
         of_document.setdefault(fact.document_id, []).append(fact)
     rewrites = {row.segment_id: row for row in normalized}
-    ranges = {arm: _ranges(trained) for arm, trained in arms.items()}
+    ranges, unread = {}, {}
+    for arm, trained in arms.items():
+        try:
+            ranges[arm] = _ranges(trained)
+        except ValueError as problem:
+            unread[arm] = problem
     wrong = []
     for row in ledger:
+        if row.arm in unread:
+            wrong.append(f"{row.arm} {row.query_id}: cannot be checked: {unread[row.arm]}")
+            continue
         query = asked[row.query_id]
         fact = next((fact for fact in of_document.get(query.document_id, [])
                      if fact.start <= query.start and query.end <= fact.end), None)
@@ -56,23 +66,38 @@ def _expected(fact: Fact, text: str, segments: list[Segment], rewrites: dict[str
     start, end = spans[0][0], spans[-1][1]
     holding = [segment for segment in segments if segment.start < end and segment.end > start]
     ids = [segment.segment_id for segment in holding]
-    held = [one for one in ids if one in trained.corpus.held_out]
     is_raw = split_arm(arm)[0] == "dapt"
-    there = fact.value if is_raw else [value for value in fact.value if any(value in rewrites[one].text for one in ids)]
+    homes = [] if is_raw else [_home(value, fact, ids, segments, rewrites, trained) for value in fact.value]
+    there = fact.value if is_raw else [home for home in homes if home]
+    is_there, is_cut = len(there) == len(fact.value), len(ids) > 1
+    of = ids if is_raw or not is_there else sorted(set(homes))
+    held = [one for one in of if one in trained.corpus.held_out]
+    split = "training" if not held else "held out" if len(held) == len(of) else "both"
     block = "nowhere"
-    if len(there) == len(fact.value):
-        own = "\0".join(rewrites[one].text for one in ids)
+    if is_there:
         block = _block(trained, ranges, [(text, *span) for span in spans] if is_raw else [
-            (own, own.index(value), own.index(value) + len(value)) for value in fact.value], is_raw)
-    kept = (len(ids) == 1, is_raw or not any(rewrites[one].dropped for one in ids), len(there) == len(fact.value),
-            not held)
-    stages = ("segment", "extraction", "rewrite", "split")
-    lost_at = next((stage for stage, is_so in zip(stages, kept, strict=True) if not is_so), "block")
+            (own, own.index(value), own.index(value) + len(value))
+            for value, own in zip(fact.value, (rewrites[home].text for home in homes), strict=True)], is_raw)
+    is_dropped = not is_raw and any(rewrites[one].dropped for one in ids)
+    if is_there:
+        lost_at = "segment" if is_cut and split == "both" else "split" if held else "block"
+    else:
+        lost_at = "segment" if is_cut else "extraction" if is_dropped else "rewrite"
     return {"structure": fact.structure, "items": len(fact.value), "source": "exact", "source_items": len(fact.value),
-            "start": start, "end": end, "segments": ids, "segment": "whole" if len(ids) == 1 else "cut",
-            "rewritten_items": len(there), "rewritten": "exact" if len(there) == len(fact.value) else "absent",
-            "split": "training" if not held else "held out" if len(held) == len(ids) else "both",
+            "start": start, "end": end, "segments": ids, "segment": "cut" if is_cut else "whole",
+            "rewritten_items": len(there), "rewritten": "exact" if is_there else "absent", "split": split,
             "subject": fact.entity, "block": block, "lost_at": "" if block == "whole" else lost_at}
+
+
+def _home(value: str, fact: Fact, ids: list[str], segments: list[Segment], rewrites: dict[str, Normalized],
+          trained: Trained) -> str:
+    """The segment whose rewrite has the value: one of `ids`, else one that the fact's span reaches into; "" if none."""
+    near = [one.segment_id for one in segments if one.start < fact.end and fact.start < one.end]
+    for among in (ids, near):
+        found = [one for one in among if value in rewrites[one].text]
+        if found:
+            return next((one for one in found if one not in trained.corpus.held_out), found[0])
+    return ""
 
 
 def _block(trained: Trained, ranges: list[list[Span]], wanted: list[tuple[str, int, int]], is_raw: bool) -> str:
@@ -81,7 +106,8 @@ def _block(trained: Trained, ranges: list[list[Span]], wanted: list[tuple[str, i
     for source, start, end in wanted:
         at = next(((number, begin) for number, text in enumerate(trained.corpus.training)
                    for begin in _begins(source, text, start, end, is_raw)), None)
-        placed.append(None if at is None else (at[0], start - at[1], end - at[1]))
+        placed.append(at and (at[0], *(len(trained.corpus.training[at[0]][:place - at[1]].encode())
+                                       for place in (start, end))))
     if any(place is None for place in placed):
         return "nowhere"
     texts = {number for number, _, _ in placed}
@@ -91,31 +117,32 @@ def _block(trained: Trained, ranges: list[list[Span]], wanted: list[tuple[str, i
 
 
 def _begins(source: str, text: str, start: int, end: int, is_raw: bool) -> Iterator[int]:
-    """Where in `source` the training text begins that holds source[start:end]."""
+    """Where in `source`, a document or a rewrite, the training text begins that holds source[start:end]."""
     if is_raw:
         begin = source.find(text)
         if begin >= 0 and begin <= start and end <= begin + len(text):
             yield begin
         return
-    left = source.rfind("\0", 0, start) + 1  # the one rewrite of several that holds it
-    right = source.find("\0", end)
-    rewrite = source[left:right if right >= 0 else len(source)]
-    inside = text.find(rewrite.strip())
+    inside = text.find(source.strip())
     if inside >= 0:
-        yield left + len(rewrite) - len(rewrite.lstrip()) - inside
+        yield len(source) - len(source.lstrip()) - inside
 
 
 def _ranges(trained: Trained) -> list[list[Span]]:
-    """Of each training text the characters that each of its pieces holds, from the decoded blocks."""
-    texts, said = trained.corpus.training, list(_decoded(trained.blocks, trained.tokenizer))
+    """Of each training text the bytes that each of its pieces holds, from the decoded blocks.
+
+    Bytes, because a token may be a part of a character, and a cut may fall there.
+    """
+    texts = [text.encode() for text in trained.corpus.training]
+    said = list(_decoded(trained.blocks, trained.tokenizer))
     if len(trained.streams) == len(texts):
         return [_chain(text, said) for text in texts]
-    spans, begins = _chain("".join(texts), said), [sum(map(len, texts[:number])) for number in range(len(texts))]
+    spans, begins = _chain(b"".join(texts), said), [sum(map(len, texts[:number])) for number in range(len(texts))]
     return [[(start - begin, end - begin) for start, end in spans] for begin in begins]
 
 
-def _chain(text: str, said: list[tuple[int, str, str]]) -> list[Span]:
-    """Characters of `text` that each of its pieces holds, one piece after the other.
+def _chain(text: bytes, said: list[tuple[int, bytes, bytes]]) -> list[Span]:
+    """Bytes of `text` that each of its pieces holds, one piece after the other.
 
     A piece goes on where the one before ended, but for its first token; only the last may be shorter than a block.
     Pieces of other texts may fit as well for a while, so a way that ends nowhere is gone back.
@@ -131,12 +158,12 @@ def _chain(text: str, said: list[tuple[int, str, str]]) -> list[Span]:
         elif way:
             following = way.pop()[1]
         else:
-            raise ValueError(f"no blocks hold the text that begins {text[:40]!r}")
+            raise ValueError(f"no blocks hold the text that begins {text[:40].decode(errors='ignore')!r}")
     return [span for span, _ in way]
 
 
-def _fitting(text: str, pieces: list[tuple[int, str, str]], size: int, place: int | None) -> Iterator[Span]:
-    """The characters of each piece that may go on from `place`, or open the text where that is None."""
+def _fitting(text: bytes, pieces: list[tuple[int, bytes, bytes]], size: int, place: int | None) -> Iterator[Span]:
+    """The bytes of each piece that may go on from `place`, or open the text where that is None."""
     for length, first, rest in pieces:
         start = 0 if place is None else place - len(first)
         end = start + len(first) + len(rest)
@@ -145,12 +172,20 @@ def _fitting(text: str, pieces: list[tuple[int, str, str]], size: int, place: in
             yield start, end
 
 
-def _decoded(blocks: Blocks, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[int, str, str]]:
-    """Of each piece its length, its first token and the rest as characters, without special tokens."""
+def _decoded(blocks: Blocks, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[int, bytes, bytes]]:
+    """Of each piece its length, its first token and the rest as bytes, without special tokens."""
+    said = _bytes_of(tokenizer)
     for ids, labels, positions in zip(blocks.input_ids, blocks.labels, blocks.position_ids, strict=True):
         starts = [place for place, position in enumerate(positions) if not position] + [len(ids)]
         for start, end in zip(starts, starts[1:], strict=False):
             if any(label != IGNORED for label in labels[start:end]):
-                yield (end - start, *(tokenizer.decode(part, skip_special_tokens=True,
-                                                       clean_up_tokenization_spaces=False)
-                                      for part in (ids[start:start + 1], ids[start + 1:end])))
+                first, *rest = (said[token] for token in ids[start:end])
+                yield end - start, first, b"".join(rest)
+
+
+def _bytes_of(tokenizer: PreTrainedTokenizerBase) -> dict[int, bytes]:
+    """What each token stands for: a byte-level tokenizer writes every byte as one character of its own alphabet."""
+    alphabet, added = {sign: byte for byte, sign in bytes_to_unicode().items()}, tokenizer.get_added_vocab()
+    special = set(tokenizer.all_special_ids)
+    return {number: b"" if number in special else token.encode() if token in added or not alphabet.keys() >= set(token)
+            else bytes(alphabet[sign] for sign in token) for token, number in tokenizer.get_vocab().items()}

@@ -15,7 +15,7 @@ from lib.laboratory import make_products
 from lib.laboratory_base import train_tokenizer
 from lib.laboratory_documents import make_records
 from lib.ledger import LedgerRow, make_ledger, subject_of
-from lib.ledger_check import wrong_rows
+from lib.ledger_check import _ranges, wrong_rows
 from lib.ledger_segmentations import compare_segmentations
 from lib.ledger_tables import conditional, counts, funnel, lost_rows, right_and_wrong, sentences
 from lib.ledger_training import OtherTraining, Trained, read_trained
@@ -205,6 +205,70 @@ def test_a_changed_unit_is_said_and_loses_nothing():
     assert traced("Corvane restarts.", arm="dapt@2", **scalar).lost_at == ""
     assert traced("", dropped="no reply", **scalar).lost_at == "extraction"
     assert traced("Corvane restarts.", **scalar | {"answer": "40 s"}).lost_at == "source"
+
+
+TORN = ("# Corvane\n\nThe tools of Corvane stand in the house, and after a fall in voltage it restarts\nafter 30 s. "
+        "It has a red door.\n")
+
+
+def torn(arm: str = "dapt-n", held_out: tuple[int, ...] = (), block_size: int = 320, cut: str = "after 30 s",
+         rewritten: str | None = None) -> LedgerRow:
+    """The row of "30 s", whose sentence is cut before or in it into two segments that the rules rewrite."""
+    document = Document(document_id="d", title="Corvane", path="", text=TORN)
+    borders = [0, TORN.index(cut), len(TORN)]
+    segments = [Segment(segment_id=f"s{n}", document_id="d", start=start, end=end, text=TORN[start:end], n_tokens=1)
+                for n, (start, end) in enumerate(zip(borders, borders[1:], strict=False))]
+    rewrites = normalize(segments, [document])
+    if rewritten is not None:
+        rewrites[0] = rewrites[0].model_copy(update={"text": rewritten})
+    corpus = texts_of(segments, rewrites, arm, [f"s{n}" for n in held_out])
+    asked = query(question="After how long does Corvane restart?", answer="30 s", start=TORN.index("The tools"),
+                  end=TORN.index(" It has"))
+    return make_ledger([asked], [document], segments, rewrites,
+                       {arm: Trained(corpus, TOKENIZER, block_size, "document")})[0]
+
+
+def test_the_tail_of_a_torn_sentence_is_found_in_the_rewrite_where_it_begins():
+    row = torn()
+    assert (row.segments, row.segment, row.rewritten, row.block, row.lost_at) == (["s1"], "whole", "exact", "whole", "")
+    assert row.passage.endswith("restarts after 30 s.") and row.subject_in_segment
+    row = torn(held_out=(0,))  # where it stands
+    assert (row.rewritten, row.split, row.block, row.lost_at) == ("exact", "held out", "nowhere", "split")
+    assert torn(held_out=(1,)).lost_at == ""  # where it does not
+    assert torn(rewritten="The tools of Corvane stand in the house.").lost_at == "rewrite"
+    assert torn(cut="It has").rewritten == torn(cut="s. It").rewritten == "exact"
+
+
+def test_a_border_loses_raw_text_only_where_one_side_is_held_out():
+    rows = [torn("dapt", block_size=size, cut="s. It") for size in range(8, 24)]
+    assert {(row.segment, row.split) for row in rows} == {("cut", "training")}
+    assert {(row.block, row.lost_at) for row in rows} == {("cut", "block"), ("whole", "")}
+    assert torn("dapt", cut="s. It").lost_at == ""
+    assert torn("dapt", held_out=(1,), cut="s. It").lost_at == "segment"
+    assert torn("dapt", held_out=(1,)).lost_at == "split"
+
+
+@pytest.mark.parametrize("packing", ["document", "concat"])
+def test_the_check_reads_blocks_that_are_cut_inside_a_character(packing):
+    texts = [f"Corvane {n} – the “Café” of {n * 37} – has №{n} tools of 5 µm and “{n * 11} °C”." for n in range(6)]
+    trained = Trained(SimpleNamespace(training=texts, places={}), TOKENIZER, 7, packing)
+    said, inside = _ranges(trained), 0
+    for number, text in enumerate(texts):
+        signs = text.encode()
+        inside += sum(0 < start < len(signs) and signs[start] & 0xC0 == 0x80 for start, _ in said[number])
+        for match in re.finditer(r"\w+", text):
+            start, end = (len(text[:place].encode()) for place in match.span())
+            is_whole = any(first <= start and end <= last for first, last in said[number])
+            assert is_whole == bool(trained.locate(number, *match.span()).whole), match[0]
+    assert inside
+
+
+def test_the_check_says_which_rows_it_cannot_check():
+    segments, normalized, trained = made(60, "dapt", "document", 48)
+    ledger = make_ledger(QUERIES[:3], DOCUMENTS, segments, normalized, {"dapt": trained})
+    trained.corpus.training[0] += " And more."  # that no block holds
+    wrong = wrong_rows(ledger, FACTS, QUERIES, DOCUMENTS, segments, normalized, {"dapt": trained})
+    assert len(wrong) == 3 and all("cannot be checked: no blocks hold the text" in line for line in wrong)
 
 
 def test_the_funnel_only_narrows_and_ends_at_what_is_in_training():
