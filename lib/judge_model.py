@@ -33,6 +33,7 @@ def verdict_in(reply: str, offered_marks: dict[str, str] = _OFFERED) -> Decision
 
     `offered_marks` gives each mark that the prompt offers, in lower case, the verdict that it stands for.
 
+    The reason is what stands before the mark, else what stands after it, else that the mark stands alone.
     Unscored where there is none, where a mark that was not offered comes last, and where two different ones stand at
     the end: in the line of the last one, or with only blanks and punctuation between.
     """
@@ -52,4 +53,5 @@ def verdict_in(reply: str, offered_marks: dict[str, str] = _OFFERED) -> Decision
         if other != name:
             return "unscored", f"two different marks at the end: {reply[match.start():last.end()][-200:]!r}"
         start = match.start()
-    return offered_marks[name], " ".join(reply[:last.start()].split()) or " ".join(reply[last.end():].split())
+    around = (" ".join(text.split()) for text in (reply[:last.start()], reply[last.end():]))
+    return offered_marks[name], next(filter(None, around), "the mark alone")

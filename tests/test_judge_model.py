@@ -42,6 +42,12 @@ def test_last_offered_mark_counts_in_any_case_and_spacing(reply, expected):
 
 
 @pytest.mark.parametrize(("reply", "reason"), [
+    ("It fits. [[True]] Truly.", "It fits."), ("[[True]]\n\nIt fits.", "It fits."), (" [[False]]\n", "the mark alone")])
+def test_a_verdict_has_a_reason_whatever_stands_around_its_mark(reply, reason):
+    assert verdict_in(reply)[1] == reason
+
+
+@pytest.mark.parametrize(("reply", "reason"), [
     ("It is true.", "no [[True]] or [[False]]"), ("[True]", "no [[True]] or [[False]]"),
     ("", "no [[True]] or [[False]]"),
     ("[[Maybe]]", "no [[True]] or [[False]]"), ("[[A]]", "no [[True]] or [[False]]"),
