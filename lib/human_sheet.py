@@ -4,19 +4,17 @@ The sheet shows neither arm nor judge. An item's name is a hash of all that its 
 found again in any later study of the same answers, and never counted for an answer that has changed.
 """
 
-import csv
 import hashlib
-import io
 import json
 import random
 import re
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from lib.paths import MissingInput, shown
-from lib.records import Answer, Query, Verdict, replacing, write_text
+from lib.human_files import header_of, lines_of, write_csv, write_longer, write_xlsx
+from lib.paths import MissingInput, data_path, shown
+from lib.records import Answer, Query, Verdict, replacing
 
 COLUMNS = ("item", "question", "reference answer", "answer", "label")
 LABELS = ("correct", "incorrect", "unsure")  # what a person writes; a spreadsheet or a hurried person may write:
@@ -40,6 +38,19 @@ class Item:
     question: str
     reference: str
     answer: str
+
+
+def sheet_path(study: str, sheet: str) -> Path:
+    """data/<study>/<sheet>, which must lie below human/: all else there is removed and made again.
+
+    Raises ValueError for a `sheet` elsewhere, with what to write instead.
+    """
+    parts, name = Path(sheet).parts, Path(sheet).name
+    if len(parts) < 2 or parts[0] != "human" or ".." in parts:
+        remedy = f"human/{name if name.endswith(('.csv', '.xlsx')) else 'sheet.csv'}"
+        raise ValueError(f"sheet is {sheet!r}, but labels are safe only in data/{study}/human/, the one folder that "
+                         f"`make clean` keeps: write sheet as {remedy!r}, and move a labelled sheet there")
+    return data_path(study, sheet)
 
 
 def items_of(queries: list[Query], answers: Iterable[Answer], verdicts: Iterable[Verdict]) -> list[Item]:
@@ -84,16 +95,18 @@ def write_sheet(path: Path, items: list[Item], labels: dict[str, str] | None = N
     """
     labels = labels or {}
     others = sorted(set(labels) - {item.item for item in items})
-    lines = [list(COLUMNS)] + [[item.item, *map(_cell, (item.question, item.reference, item.answer)),
-                                labels.get(item.item, "")] for item in items]
+    lines = [list(COLUMNS)] + [[*_cells(item), labels.get(item.item, "")] for item in items]
     lines += [[_cell(item), "", "", "", labels[item]] for item in others]
     if path.suffix == ".xlsx":
-        return _write_xlsx(path, lines)
+        return write_xlsx(path, lines, LABELS)
     if path.suffix != ".csv":
         raise ValueError(f"{shown(path)}: a sheet is a .csv or .xlsx file: change its name")
-    text = io.StringIO()
-    csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(lines)
-    return write_text(path, "\ufeff" + text.getvalue())  # without the mark Excel reads UTF-8 as something else
+    return write_csv(path, lines)
+
+
+def _cells(item: Item) -> tuple[str, ...]:
+    """All cells of an item's row but the label."""
+    return item.item, *map(_cell, (item.question, item.reference, item.answer))
 
 
 def _cell(text: str) -> str:
@@ -101,38 +114,38 @@ def _cell(text: str) -> str:
     return f"'{text}" if _STARTS_A_FORMULA.match(text) else text
 
 
-def _write_xlsx(path: Path, lines: list[list[str]]) -> Path:
-    from openpyxl import Workbook  # CSV needs no such package
-    from openpyxl.styles import Alignment
-    from openpyxl.worksheet.datavalidation import DataValidation
-    book = Workbook()
-    sheet = book.active
-    for line in lines:
-        sheet.append(line)
-    for row in sheet.iter_rows():
-        for cell in row:
-            cell.data_type = "s" if cell.value else "n"  # text, whatever it looks like
-            cell.alignment = Alignment(wrap_text=True, vertical="top")
-    for letter, width in zip("ABCDE", (20, 50, 40, 40, 12), strict=True):
-        sheet.column_dimensions[letter].width = width
-    choice = DataValidation(type="list", formula1=f'"{",".join(LABELS)}"', allow_blank=True)
-    sheet.add_data_validation(choice)
-    choice.add(f"E2:E{len(lines) + 1}")
-    sheet.freeze_panes = "A2"
-    with replacing(path) as temporary:
-        book.save(temporary)
-    return path
-
-
 def labels_of(path: Path, sample: list[Item]) -> dict[str, str]:
-    """The labels of the sheet at `path`; where it is missing or has none, it is written with `sample`, and {} returned.
+    """The labels of the sheet at `path`, which has every item of `sample` afterwards.
 
-    A sheet with a label is never written over.
+    A sheet that is missing or without a label is written with `sample`. One with a label is never written over: what
+    it lacks of `sample`, as after a new training, is added below its rows. Raises as `read_labels` and `_add` do.
     """
     labels = read_labels(path) if path.exists() else {}
     if not labels:
         write_sheet(path, sample)
+        return labels
+    lines = lines_of(path, path.suffix)
+    place = header_of(lines).index("item")
+    there = {line[place].strip() for line in lines[1:] if place < len(line)}
+    if missing := [item for item in sample if item.item not in there]:
+        _add(path, lines, missing, labels)
     return labels
+
+
+def _add(path: Path, lines: list[list[str]], items: list[Item], labels: dict[str, str]) -> None:
+    """Add `items` below the `lines` of the sheet at `path`, in its own columns; the sheet grows whole or not at all.
+
+    Raises ValueError, and leaves the sheet as it is, where its `labels` would not come back from the longer one.
+    """
+    header = header_of(lines)
+    new = [name for name in COLUMNS if name not in header]  # a person may have removed a column
+    rows = [dict(zip(COLUMNS, _cells(item), strict=False)) for item in items]
+    added = [[row.get(name, "") for name in (*header, *new)] for row in rows]
+    with replacing(path) as temporary:
+        write_longer(path, temporary, new, added, LABELS)
+        if _labels(lines_of(temporary, path.suffix), path) != labels:
+            raise ValueError(f"{shown(path)}: {len(items)} answers are to be added, but its labels could not be read "
+                             "afterwards: write each label as a word, not as a formula, and run this notebook again")
 
 
 def labels_digest(path: Path) -> str:
@@ -156,8 +169,11 @@ def read_labels(path: Path) -> dict[str, str]:
     """
     if not path.exists():
         raise MissingInput(f"{shown(path)} is missing: run 06_agreement.ipynb, which writes it, and fill in its labels")
-    lines = _read_xlsx(path) if path.suffix == ".xlsx" else _read_csv(path)
-    header = [cell.strip().lower() for cell in lines[0]] if lines else []
+    return _labels(lines_of(path, path.suffix), path)
+
+
+def _labels(lines: list[list[str]], path: Path) -> dict[str, str]:
+    header = header_of(lines)
     if not {"item", "label"} <= set(header):
         raise ValueError(f"{shown(path)}: its first row has no column `item` or `label` but {header}: keep the sheet's "
                          "first row as it was written")
@@ -175,27 +191,3 @@ def read_labels(path: Path) -> dict[str, str]:
             raise ValueError(f"{shown(path)}, row {number}: {item} is labelled {label} here and {labels[item]} above: "
                              "keep one of the two")
     return labels
-
-
-def _read_csv(path: Path) -> list[list[str]]:
-    raw = path.read_bytes()
-    encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-    try:
-        text = raw.decode(encoding)
-    except UnicodeDecodeError:
-        text = raw.decode("cp1252", errors="replace")  # what Excel saves as plain CSV; items and labels are ASCII
-    if text.startswith("sep="):
-        text = text.split("\n", 1)[1]
-    counts = Counter(letter for letter in text.split("\n", 1)[0] if letter in ",;\t")
-    separator = counts.most_common(1)[0][0] if counts else ","
-    return list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
-
-
-def _read_xlsx(path: Path) -> list[list[str]]:
-    from openpyxl import load_workbook
-    try:
-        book = load_workbook(path, data_only=True)
-        rows = list(book.worksheets[0].iter_rows(values_only=True))
-    except Exception as error:  # openpyxl raises what its XML and zip readers raise
-        raise ValueError(f"{shown(path)} cannot be read as XLSX ({error}): save it again as .xlsx or .csv") from error
-    return [["" if cell is None else str(cell) for cell in row] for row in rows]

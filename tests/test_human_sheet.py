@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.human_sheet import COLUMNS, draw, items_of, labels_digest, labels_of, read_labels, write_sheet
+from lib.human_files import header_of, lines_of
+from lib.human_sheet import COLUMNS, draw, items_of, labels_digest, labels_of, read_labels, sheet_path, write_sheet
 from lib.human_widget import as_html, has_front_end, label_widget
 from lib.notebook_run import NO_WIDGETS
 from lib.parent import VARIABLE
@@ -42,7 +43,7 @@ def items():
     return items_of(*study())
 
 
-def lines_of(path) -> list[list[str]]:
+def cells_of(path) -> list[list[str]]:
     return list(csv.reader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline="")))
 
 
@@ -68,7 +69,7 @@ def test_a_name_changes_with_whatever_a_label_depends_on(items):
 
 def test_the_sheet_shows_neither_arm_nor_judge_nor_verdict(items, tmp_path):
     path = write_sheet(tmp_path / "sheet.csv", draw(items, 10, 1))
-    lines = lines_of(path)
+    lines = cells_of(path)
     assert lines[0] == list(COLUMNS) and len(lines) == 11 and all(line[-1] == "" for line in lines[1:])
     text = path.read_text(encoding="utf-8-sig").replace("incorrect", "")
     assert not any(word in text for word in ("dapt", "base", "rules", "correct", "natural", "tabular"))
@@ -86,7 +87,7 @@ def test_no_text_becomes_a_formula_and_labels_come_back(ending, tmp_path):
     path = write_sheet(tmp_path / f"sheet{ending}", items, labels)
     assert read_labels(path) == labels, "also those of items that are not there any more"
     if ending == ".csv":
-        cells = [cell for line in lines_of(path)[1:] for cell in line[1:4] if cell]
+        cells = [cell for line in cells_of(path)[1:] for cell in line[1:4] if cell]
     else:
         rows = list(openpyxl.load_workbook(path).active.iter_rows(min_row=2))
         assert {cell.data_type for row in rows for cell in row if cell.value} == {"s"}
@@ -100,7 +101,7 @@ def test_any_text_is_written_and_no_cell_starts_a_formula(tmp_path_factory, text
     items = [type(item)(**{**vars(item), "question": question, "answer": text})
              for item, (question, text) in zip(items, texts, strict=False)]
     path = write_sheet(tmp_path_factory.mktemp("sheet") / "sheet.csv", items)
-    lines = lines_of(path)
+    lines = cells_of(path)
     assert [line[0] for line in lines[1:]] == [item.item for item in items]
     assert not any(cell.strip().startswith(("=", "+", "-", "@")) for line in lines for cell in line)
 
@@ -146,12 +147,79 @@ def test_a_sheet_with_a_label_is_never_written_over(items, tmp_path):
     path = tmp_path / "human" / "sheet.csv"
     with pytest.raises(MissingInput, match="06_agreement"):
         read_labels(path)
-    assert labels_of(path, items[:5]) == {} and labels_of(path, items[:6]) == {} and len(lines_of(path)) == 7
+    assert labels_of(path, items[:5]) == {} and labels_of(path, items[:6]) == {} and len(cells_of(path)) == 7
     write_sheet(path, items[:6], {items[0].item: "correct"})
     before = path.read_bytes()
-    assert labels_of(path, items[:9]) == {items[0].item: "correct"} and path.read_bytes() == before
+    assert labels_of(path, items[3:6]) == {items[0].item: "correct"} and path.read_bytes() == before
     with pytest.raises(ValueError, match="a sheet is a .csv or .xlsx file"):
         write_sheet(tmp_path / "sheet.ods", items)
+
+
+NEW = [item.item for item in items_of(*study(text="another {}"))[:3]]
+
+
+def after_a_training(path):
+    """What labels_of gives where the sheet at `path` meets a sample whose three answers are new."""
+    return labels_of(path, items_of(*study(text="another {}"))[:3])
+
+
+@pytest.mark.parametrize(("text", "encoding"), [
+    ("item,question,note,label\nitem-a,Größe?,\"=1, my own\",correct\n\nitem-b,Which?,,\n", "utf-8"),
+    ("sep=;\r\nLABEL;note;item\r\nwrong;é;item-a\r\n;;item-b", "cp1252"),
+    ("label\titem\nyes\titem-a\n", "utf-16")], ids=["csv", "excel", "unicode"])
+def test_new_answers_are_added_below_a_labelled_sheet_whose_rows_stay(text, encoding, tmp_path):
+    path = tmp_path / "s.csv"
+    path.write_bytes(text.encode(encoding))
+    before, labels = lines_of(path, ".csv"), read_labels(path)
+    digest = labels_digest(path)
+    assert after_a_training(path) == labels == read_labels(path) and len(labels) == 1
+    after = lines_of(path, ".csv")
+    header = header_of(after)
+    assert [line[:len(before[0])] for line in after[:len(before)]] == before and set(COLUMNS) <= set(header)
+    added = [dict(zip(header, line, strict=True)) for line in after[len(before):]]
+    assert [row["item"] for row in added] == NEW and {row["label"] for row in added} == {""}
+    assert added[0]["answer"] == "another q0" and added[0]["question"] == "Which 0?"
+    once = path.read_bytes()
+    assert after_a_training(path) == labels and path.read_bytes() == once, "nothing is added twice"
+    assert labels_digest(path) == digest, "a graph sees no new label in it"
+
+
+def test_new_answers_are_added_to_xlsx_with_a_choice_and_what_a_person_made_of_it_stays(items, tmp_path):
+    path = write_sheet(tmp_path / "s.xlsx", items[:4], {items[0].item: "correct"})
+    book = openpyxl.load_workbook(path)
+    book.active["F1"], book.active["F2"], book.active["E3"] = "note", "=1+1", False
+    book.active.column_dimensions["B"].width = 77
+    book.save(path)
+    before = [[cell.value for cell in row] for row in book.active.iter_rows()]
+    labels = {items[0].item: "correct", items[1].item: "incorrect"}
+    assert after_a_training(path) == labels == read_labels(path)
+    sheet = openpyxl.load_workbook(path).active
+    after = [[cell.value for cell in row] for row in sheet.iter_rows()]
+    assert after[:5] == before and [row[0] for row in after[5:]] == NEW and after[5][3] == "another q0"
+    assert sheet.column_dimensions["B"].width == 77 and {row[4] for row in after[5:]} == {None}
+    choices = [sum(f"E{row}" in choice.sqref for choice in sheet.data_validations.dataValidation)
+               for row in range(2, len(after) + 1)]
+    assert choices == [1] * 7, "every row has one choice of labels"
+
+
+def test_a_sheet_whose_labels_would_be_lost_stays_as_it_is(items, tmp_path, monkeypatch):
+    path = write_sheet(tmp_path / "s.csv", items[:4], {items[0].item: "correct"})
+    before = path.read_bytes()
+    monkeypatch.setattr("lib.human_files.write_text", lambda path, text: path.write_text("item,label\n"))
+    with pytest.raises(ValueError, match="3 answers are to be added, but its labels could not be read"):
+        after_a_training(path)
+    assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(("sheet", "remedy"), [
+    ("labels.xlsx", "human/labels.xlsx"), ("labels/mine.csv", "human/mine.csv"), ("human", "human/sheet.csv"),
+    ("human/../mine.csv", "human/mine.csv"), ("/tmp/mine.csv", "human/mine.csv"), ("", "human/sheet.csv")])
+def test_a_sheet_outside_the_folder_that_is_kept_is_refused(sheet, remedy, tmp_path, monkeypatch):
+    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
+    with pytest.raises(ValueError, match=f"make clean` keeps: write sheet as '{remedy}'"):
+        sheet_path("s", sheet)
+    assert not list(tmp_path.iterdir())
+    assert sheet_path("s", remedy) == tmp_path / "data" / "s" / remedy
 
 
 def test_digest_changes_with_labels_alone(items, tmp_path):
@@ -173,7 +241,7 @@ def test_widget_writes_each_click_and_shows_texts_escaped(items, tmp_path):
     place.value = 1
     assert choice.value == "unsure"
     choice.value = ""
-    assert items[0].item not in read_labels(path) and len(lines_of(path)) == 1 + 3 + 1
+    assert items[0].item not in read_labels(path) and len(cells_of(path)) == 1 + 3 + 1
 
 
 def test_html_is_escaped_and_blinded(items):
