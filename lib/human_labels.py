@@ -33,16 +33,18 @@ def labelled(items: list[Item], labels: dict[str, str], judges: dict[str, list[V
     return pd.DataFrame(rows, columns=["judge", "item", "query_id", "arm", "structure", "person", "verdict", "weight"])
 
 
-def human_agreement(rows: pd.DataFrame) -> pd.DataFrame:
+def human_agreement(rows: pd.DataFrame, items: list[Item]) -> pd.DataFrame:
     """Each judge against the person by structure ("all" last), over answers that both scored.
 
-    Columns judge, structure, then counts of the sample: labelled, unsure (the person), unscored (the judge), scored,
-    agreed, lenient (judge correct, person incorrect), strict (the reverse); effective_n; then agreement, kappa, ac1 and
-    leniency with low and high as estimates for all answers of the study. Strata were not drawn in proportion, so each
-    answer counts with its weight, and the table of weights is scaled to Kish's effective sample size (sum w)^2 /
-    sum w^2 (L. Kish, Survey Sampling, 1965, 11.2) before `lib.agreement.coefficients` and `leniency`.
+    `rows` is what `labelled` gives for `items`, the study's answers with a text. Columns judge, structure, answers (of
+    the structure), covered (of these, in strata with a label), then counts of the sample: labelled, unsure (the
+    person), unscored (the judge), scored, agreed, lenient (judge correct, person incorrect), strict (the reverse);
+    effective_n; then agreement, kappa, ac1 and leniency with low and high as estimates for the covered answers. Strata
+    were not drawn in proportion, so each answer counts with its weight, and the table of weights is scaled to Kish's
+    effective sample size (sum w)^2 / sum w^2 (L. Kish, Survey Sampling, 1965, 11.2) before
+    `lib.agreement.coefficients` and `leniency`.
     """
-    table = []
+    table, whole = [], Counter(item.structure for item in items)
     for judge in rows.judge.unique():
         for structure in (*STRUCTURES, ALL):
             cell = rows[(rows.judge == judge) & ((rows.structure == structure) | (structure == ALL))]
@@ -52,7 +54,9 @@ def human_agreement(rows: pd.DataFrame) -> pd.DataFrame:
             weighted = _weighted(both)
             estimates = {key: value for key, value in (coefficients(weighted) | leniency(weighted)).items()
                          if key not in ("scored", "agreed")}
-            table.append({"judge": judge, "structure": structure, "labelled": len(cell),
+            table.append({"judge": judge, "structure": structure,
+                          "answers": whole.total() if structure == ALL else whole[structure],
+                          "covered": round(cell.weight.sum()), "labelled": len(cell),
                           "unsure": int((cell.person == "unsure").sum()),
                           "unscored": int((cell.verdict == "unscored").sum()), "scored": len(both),
                           "agreed": int((both.person == both.verdict).sum()),
@@ -127,6 +131,7 @@ def human_for_reading(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame([
         {"judge": row.judge, "structure": row.structure, "labelled (unsure, unscored)":
             f"{row.labelled} ({row.unsure}, {row.unscored})", "agreed": f"{row.agreed}/{row.scored}",
+         "weighed to": f"{row.covered} of {row.answers}",
          "agreement, weighed (%)": value_text(100 * row.agreement, 100 * row.agreement_low, 100 * row.agreement_high),
          "kappa": value_text(row.kappa, row.kappa_low, row.kappa_high),
          "AC1": value_text(row.ac1, row.ac1_low, row.ac1_high), "lenient, strict": f"{row.lenient}, {row.strict}",
@@ -134,8 +139,8 @@ def human_for_reading(table: pd.DataFrame) -> pd.DataFrame:
         for row in table.itertuples()])
 
 
-def human_findings(table: pd.DataFrame, tests: pd.DataFrame) -> str:
-    """What the labels say, in sentences made from the two tables."""
+def human_findings(table: pd.DataFrame, tests: pd.DataFrame, without_text: int) -> str:
+    """What the labels say, in sentences made from the two tables; `without_text` answers are in neither of them."""
     if table.empty:
         return "No answer is labelled, so no judge is compared with a person."
     sentences = []
@@ -146,8 +151,9 @@ def human_findings(table: pd.DataFrame, tests: pd.DataFrame) -> str:
             continue
         sentences.append(
             f"{row.judge} agrees with the person on {row.agreed} of {row.scored} labelled answers and is lenient in "
-            f"{row.lenient} and strict in {row.strict} of them. Weighed to all answers it agrees on "
-            f"{row.agreement:.1%} [{100 * row.agreement_low:.1f}, {100 * row.agreement_high:.1f}], and its accuracy is "
+            f"{row.lenient} and strict in {row.strict} of them. Weighed to the {row.covered} of {row.answers} "
+            f"answers in strata with a label, it agrees on {row.agreement:.1%} [{100 * row.agreement_low:.1f}, "
+            f"{100 * row.agreement_high:.1f}], and its accuracy is "
             f"{100 * row.leniency:+.1f} points [{100 * row.leniency_low:+.1f}, {100 * row.leniency_high:+.1f}] off the "
             "person's.")
         if test.p != test.p:
@@ -158,4 +164,6 @@ def human_findings(table: pd.DataFrame, tests: pd.DataFrame) -> str:
             is_found = "differs" if test.p < 0.05 else "is not shown to differ"
             sentences.append(f"Leniency {is_found} by structure (permutation test, p = {test.p:.4f}, n = {test.n}, "
                              f"{test.differing} of them differing).")
+    if without_text:
+        sentences.append(f"Apart from these, {without_text} answers have no text, so no person judges them.")
     return " ".join(sentences)

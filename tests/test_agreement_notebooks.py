@@ -81,8 +81,17 @@ def test_a_study_without_lists_says_so(tmp_path, monkeypatch, capsys):
     write_records(answers_path("s", "base"), answers)
     write_records(verdicts_path("s", "rules", "base"), judge(queries, answers))
     printed = run("06_agreement", capsys, study="s", arms=["base"])
-    assert "0 of 1 answers are to a list" in printed and "1 of 1 answers are drawn" in printed
+    assert "0 of 1 answers are to a list" in printed and "1 of 1 answers with a text are drawn" in printed
     assert not list(figures_path("s", "x").parent.iterdir())
+
+
+def test_a_judge_who_writes_the_mark_alone_gives_preferences_with_a_reason(root, monkeypatch, capsys):
+    monkeypatch.setenv("STUDY_ROOT", str(root))
+    with played(lambda prompt: "[[Tie]]", monkeypatch):
+        run("05_pairs", capsys, study="s", judge="terse")
+    rows = read_records(data_path("s", "preferences", "terse", "base-dapt.jsonl"), Preference, "05")
+    assert {row.verdict for row in rows} == {"tie"}
+    assert {row.reason for row in rows if row.is_asked} == {"the mark alone"}
 
 
 def test_rules_prefer_without_a_key(root, monkeypatch, capsys):
@@ -122,6 +131,29 @@ def test_a_second_judge_and_a_persons_labels_give_every_table(root, monkeypatch,
     assert person.loc[("rules", "all")].agreement == 1 and person.loc[("org/m", "all")].leniency > 0
     for name in ("agreement.md", "confusion.tex", "human.md", "agreement_intervals.pdf", "human_intervals.png"):
         assert figures_path("s", name).stat().st_size > 0
+
+    # a new training changes every answer, and the second judge is gone
+    for arm in ARMS:
+        answers = [answer.model_copy(update={"answer": f"{answer.answer} so" if n else " "})
+                   for n, answer in enumerate(read_records(answers_path("s", arm), Answer, "04"))]
+        write_records(answers_path("s", arm), answers)
+        write_records(verdicts_path("s", "rules", arm), judge(queries, answers))
+    labels = read_labels(path)
+    figures_path("s", "agreement_of_others.csv").write_text("not ours")
+    printed = run("06_agreement", capsys, study="s", arms=list(ARMS), sample_size=20)
+    assert read_labels(path) == labels and len(path.read_text(encoding="utf-8-sig").splitlines()) > len(lines) + 20
+    assert f": 0 answers are labelled, {len(labels)} labels are of other answers; 20 of" in printed
+    assert "answers with a text are drawn; 2 have none" in printed
+    assert all(f"{name}: not there" in printed for name in ("agreement", "confusion", "human"))
+    left = {name.name for name in figures_path("s", "x").parent.iterdir() if name.suffix in (".csv", ".pdf", ".md")}
+    assert left >= {"list_items.csv", "list_items_intervals.pdf", "agreement_of_others.csv"}
+    assert not {name for name in left if name.startswith(("agreement.", "agreement_i", "confusion", "human"))}
+
+
+def test_a_sheet_that_make_clean_would_remove_is_refused(root, monkeypatch, capsys):
+    monkeypatch.setenv("STUDY_ROOT", str(root))
+    with pytest.raises(ValueError, match="write sheet as 'human/labels.xlsx'"):
+        run("06_agreement", capsys, study="s", arms=list(ARMS), sheet="labels.xlsx")
 
 
 def judge_rows(answers: list[Answer], queries: list[Query]):

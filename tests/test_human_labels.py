@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lib.human_labels import human_agreement, human_findings, labelled, leniency, leniency_test
+from lib.human_labels import human_agreement, human_findings, human_for_reading, labelled, leniency, leniency_test
 from lib.human_sheet import draw, items_of
 from lib.records import STRUCTURES, Answer, Query, Verdict
 
@@ -38,7 +38,7 @@ def test_weights_undo_the_strata(items):
     rows = labelled(items, labels, {"rules": verdicts("rules", lambda n: n % 4 == 0)})
     strata = rows.groupby(["structure", "verdict"]).weight
     assert (strata.sum().round(9) == [10, 30] * 3).all() and rows.weight.sum() == pytest.approx(N)
-    whole = human_agreement(rows).set_index("structure").loc["all"]
+    whole = human_agreement(rows, items).set_index("structure").loc["all"]
     assert (whole.labelled, whole.scored, whole.agreed) == (40, 40, 40 - len(wrong)) and len(wrong) == 4
     disagreeing = rows[rows.person != rows.verdict].weight.sum() / N
     assert whole.agreement == pytest.approx(1 - disagreeing) and whole.agreement > 36 / 40
@@ -51,9 +51,9 @@ def test_weights_undo_the_strata(items):
 def test_unsure_and_unscored_are_in_no_agreement(items):
     labels = {items[0].item: "unsure", items[1].item: "correct", items[2].item: "correct", "item-gone": "correct"}
     said = [row for row in verdicts("m", lambda n: True) if row.query_id != items[2].query_id]
-    row = human_agreement(labelled(items, labels, {"m": said})).set_index("structure").loc["all"]
+    row = human_agreement(labelled(items, labels, {"m": said}), items).set_index("structure").loc["all"]
     assert (row.labelled, row.unsure, row.unscored, row.scored, row.agreed) == (3, 1, 1, 1, 1)
-    assert human_agreement(labelled(items, {}, {"m": said})).empty
+    assert human_agreement(labelled(items, {}, {"m": said}), items).empty
 
 
 def test_leniency_by_hand():
@@ -76,7 +76,7 @@ def test_leniency_with_one_structure_is_found_and_an_even_one_is_not(items, is_l
     test = leniency_test(rows).iloc[0]
     assert (test.p < 0.001 if is_found else test.p > 0.9) and test.n == N and test.structures == 3
     assert test.p == leniency_test(rows).iloc[0].p, "the same seed gives the same p value"
-    text = human_findings(human_agreement(rows), leniency_test(rows))
+    text = human_findings(human_agreement(rows, items), leniency_test(rows), 0)
     assert ("Leniency differs by structure" in text) == is_found and "n = 120" in text
     assert f"m agrees with the person on {N - test.differing} of 120 labelled answers" in text
 
@@ -87,9 +87,24 @@ def test_what_cannot_be_tested_says_why(items):
     rows = labelled(items, labels, {"m": verdicts("m", lambda n: False)})
     test = leniency_test(rows).iloc[0]
     assert test.p != test.p and test.structures == 1 and test.differing == 40
-    text = human_findings(human_agreement(rows), leniency_test(rows))
+    text = human_findings(human_agreement(rows, items), leniency_test(rows), 0)
     assert "cannot be tested: the two differ on 40 of 40 answers, and 1 of 3 structures are labelled" in text
-    assert "No answer is labelled" in human_findings(human_agreement(rows[:0]), leniency_test(rows[:0]))
+    assert "No answer is labelled" in human_findings(human_agreement(rows[:0], items), leniency_test(rows[:0]), 0)
+
+
+def test_a_partly_labelled_sheet_speaks_for_the_strata_of_its_labels_alone(items):
+    """Of 40 answers a structure the rules call 10 correct; labelled: 3 natural correct ones and a tabular incorrect."""
+    natural = [item for item in items if (item.structure, item.verdict) == ("natural", "correct")][:3]
+    tabular = [item for item in items if (item.structure, item.verdict) == ("tabular", "incorrect")][:1]
+    labels = {item.item: item.verdict for item in natural + tabular}
+    rows = labelled(items, labels, {"rules": verdicts("rules", lambda n: n % 4 == 0)})
+    table = human_agreement(rows, items)
+    assert [(row.structure, row.covered, row.answers) for row in table.itertuples()] == [
+        ("natural", 10, 40), ("tabular", 30, 40), ("all", 40, 120)]
+    text = human_findings(table, leniency_test(rows), 7)
+    assert "Weighed to the 40 of 120 answers in strata with a label, it agrees on 100.0%" in text
+    assert "7 answers have no text" in text and "all answers" not in text
+    assert list(human_for_reading(table)["weighed to"]) == ["10 of 40", "30 of 40", "40 of 120"]
 
 
 def test_two_judges_are_told_apart_on_a_drawn_sample(items):
@@ -97,7 +112,7 @@ def test_two_judges_are_told_apart_on_a_drawn_sample(items):
     labels = {item.item: "correct" if number(item) % 4 == 0 else "incorrect" for item in drawn}
     rows = labelled(items, labels, {"rules": verdicts("rules", lambda n: n % 4 == 0),
                                     "m": verdicts("m", lambda n: n % 2 == 0)})
-    table = human_agreement(rows).set_index(["judge", "structure"])
+    table = human_agreement(rows, items).set_index(["judge", "structure"])
     assert table.loc[("rules", "all")].agreement == 1 and table.loc[("rules", "all")].leniency == 0
     # by weights exactly a quarter of all answers: those with n % 4 == 2, as far as the drawn ones are like all
     assert table.loc[("m", "all")].agreement == pytest.approx(0.75, abs=0.12)
