@@ -122,7 +122,8 @@ def check_alike(arms: list[Retention]) -> None:
                              f"{MADE_BY} for both with the same parameters")
         asked = [{task["task"]: task["asked"] for task in arm.tasks} for arm in (arms[0], other)]
         if asked[0] != asked[1] or set(_correct(arms[0])) != set(_correct(other)):
-            raise ValueError(f"{arms[0].arm} and {other.arm} were asked other items: run {MADE_BY} for both again")
+            raise ValueError(f"{arms[0].arm} and {other.arm} were asked other items: remove "
+                             f"retention/cache of the study and run {MADE_BY} for both again")
 
 
 def _correct(arm: Retention, repeat: int = 0) -> dict[tuple[str, str], RetentionItem]:
