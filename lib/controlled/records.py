@@ -1,0 +1,79 @@
+"""The records of the controlled experiment: known facts, the texts that hold them, and what became of each fact."""
+
+from typing import Literal
+
+from lib.records import Record
+
+
+class KnownFact(Record):
+    """A private fact. It stands in section `section` at `place` whatever the rotation."""
+
+    fact_id: str  # <product>/<attribute>
+    product: str
+    attribute: str
+    value: list[str]  # one string, or the items of a list
+    kind: Literal["number", "word"]
+    section: int
+    place: int
+
+
+class Place(Record):
+    """Where a fact stands in a document: raw[start:end], in `structure`."""
+
+    fact_id: str
+    structure: str
+    start: int
+    end: int
+
+
+class Rendered(Record):
+    """A document of one arm and rotation: `text` is trained on; `raw` is what it was made from."""
+
+    document_id: str
+    title: str
+    raw: str
+    text: str
+    places: list[Place]
+
+
+class Outcome(Record):
+    """What one run (arm, rotation, seed) made of one fact."""
+
+    arm: str
+    rotation: int
+    seed: int
+    fact_id: str
+    product: str
+    attribute: str
+    kind: Literal["number", "word"]
+    n_items: int  # 1 for a single value
+    section: int
+    place: int
+    structure: str
+    answer: str
+    correct: bool  # strictly: all items and no other
+    items_named: int  # of n_items
+    items_surplus: int
+    question_loglik: float  # natural logarithms, summed over the reference answer's tokens
+    question_tokens: int
+    question_argmax: bool  # each of these tokens is the likeliest one
+    cloze_loglik: float | None  # after the raw document's own words; None where there is no cloze
+    cloze_tokens: int | None
+    cloze_argmax: bool | None
+    span_tokens: int  # of the fact in the raw document
+    distance_tokens: int  # from the end of the raw document's title to the fact
+    run_tokens: int  # that this run trains on in an epoch
+
+
+class AcquiredFact(Record):
+    """What is stored of one fact after an epoch of a run, teacher-forced."""
+
+    arm: str
+    rotation: int
+    seed: int
+    fact_id: str
+    structure: str
+    epoch: int
+    question_loglik: float
+    question_tokens: int
+    question_argmax: bool
