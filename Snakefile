@@ -11,12 +11,9 @@ from snakemake.logging import LogEvent, logger
 
 sys.path.insert(0, str(workflow.basedir))
 from lib.code_inputs import code_inputs
-from lib.documents import fingerprint
-from lib.human_sheet import labels_digest
-from lib.parameters import parameters_of
 from lib.parent import VARIABLE, be_parent, die_with_parent
-from lib.paths import REPOSITORY, data_path, output_root, preferences_path, verdicts_path
-from lib.study_file import UNTRAINED, VARIANTS, arms_of, load_study
+from lib.paths import REPOSITORY, output_root
+from lib.study_file import VARIANTS, load_study
 
 
 def is_for_the_user(said):
@@ -35,7 +32,6 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(REPOSITORY), os.env
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 
 workdir: str(output_root())
-wildcard_constraints: arm=r"[^/@]+(@\d+)?"
 
 study = load_study(config.get("study", "lab"), config.get("documents", ""))
 data = f"data/{study.name}"
@@ -58,192 +54,8 @@ def records(stage, arms=("",)):
     return [f"{data}/stages/{stage}{arm and '-' + arm}.json" for arm in arms]
 
 
-def model(wildcards):
-    """What an arm's answers wait for: its training, or the base model where a laboratory makes it."""
-    return base if wildcards.arm == UNTRAINED else f"{data}/models/{wildcards.arm}/training.json"
-
-
-def acquires(wildcards):
-    """Whether an arm's training asks the queries between its epochs."""
-    return study.given("03_train", wildcards.arm).get("acquisition_every", 0) > 0
-
-
-def verdicts_of(judge):
-    return str(verdicts_path(study.name, judge, "{arm}").relative_to(output_root()))
-
-
-def labels():
-    """What changes where a person's labels do."""
-    default = parameters_of(REPOSITORY / "notebooks" / "06_agreement.ipynb")["sheet"].default
-    return labels_digest(data_path(study.name, study.given("06_agreement").get("sheet", default)))
-
-
-def share_of_cores(wildcards):
-    """Cores of one training. A GPU, or several processes, belong to one training at a time."""
-    is_alone = Path("/dev/nvidia0").exists() or study.given("03_train", wildcards.arm).get("processes", 1) > 1
-    return workflow.cores if is_alone else max(1, workflow.cores // study.seeds)
-
-
-def preferences_of(judge):
-    path = preferences_path(study.name, judge, next(iter(study.arms)), "{arm}")
-    return str(path.relative_to(output_root()))
-
-
-verdicts = verdicts_of(study.judge)
-labs = [f"data/{lab}/stages/00_lab.json" for lab in study.labs]
-base = [f"{Path(study.base_model)}/config.json"] if study.made_by else []
-known = [f"data/{study.made_by}/{name}.jsonl" for name in ("documents_public", "facts") if base]  # what base has read
-sources = [] if study.source == "lab" else records("00_documents")
-asked = {stage: records(stage, arms_of(study, stage)) for stage in study.variants}
-others = [f"{data}/stages/05_judge-{arm}-{Path(verdicts_of(other)).parent.name}.json"
-          for other in study.other_judges for arm in study.arms]
-made = {"04_retention": expand(f"{data}/retention/{{arm}}.jsonl", arm=study.arms),
-        "05_pairs": expand(preferences_of(study.judge), arm=list(study.arms)[1:]),
-        "06_statistics": [f"figures/{study.name}/paired.csv"],
-        "06_ledger": [f"{data}/ledger.jsonl", f"figures/{study.name}/audit.html"],
-        "06_paper": [f"figures/{study.name}/departures.csv"]}
-done = [*labs, *sources, *records("01_annotate"), *records("02_normalize"), *records("03_train", study.trained),
-        *records("04_infer", study.runs), *records("05_judge", study.runs), *records("06_analyze"),
-        *(record for stage in study.variants for record in asked[stage]), *others]
-
-
-rule all:  # a file that was removed is made again, although nothing after it would miss it
-    input: f"{data}/run.json", f"figures/{study.name}/table2.csv", done, base,
-        expand(f"{data}/{{name}}.jsonl", name=["documents", "queries", "segments", "normalized"]),
-        expand(f"{data}/models/{{arm}}/training.json", arm=study.trained),
-        expand(f"{data}/answers/{{arm}}.jsonl", arm=study.runs), expand(verdicts, arm=study.runs),
-        [path for stage in study.variants for path in made.get(stage, [])]
-
-
-for lab in study.labs:
-    rule:
-        name: f"lab_{lab}"
-        input: code("00_lab")
-        output: f"data/{lab}/documents.jsonl", f"data/{lab}/documents_public.jsonl", f"data/{lab}/facts.jsonl",
-            f"data/{lab}/models/base/config.json", f"data/{lab}/stages/00_lab.json"
-        params: notebook="00_lab", name="00_lab", given=given("00_lab", study if lab == study.name else load_study(lab))
-        threads: workflow.cores
-        shell: RUN
-
-
-if study.source == "documents":
-    rule documents:
-        input: code("00_documents")
-        output: f"{data}/documents.jsonl", f"{data}/documents_rejected.jsonl", *records("00_documents")
-        params: notebook="00_documents", name="00_documents", given=given("00_documents"),
-            content=fingerprint(Path(study.folder))
-        priority: 10  # an unusable folder shows before minutes of training
-        shell: RUN
-
-
-rule annotate:
-    input: f"{data}/documents.jsonl", code("01_annotate")
-    output: f"{data}/queries.jsonl", f"{data}/queries_rejected.jsonl", *records("01_annotate")
-    params: notebook="01_annotate", name="01_annotate", given=given("01_annotate")
-    shell: RUN
-
-
-rule normalize:
-    input: f"{data}/documents.jsonl", base, code("02_normalize")  # the base's tokenizer counts the tokens
-    output: f"{data}/segments.jsonl", f"{data}/normalized.jsonl", *records("02_normalize")
-    params: notebook="02_normalize", name="02_normalize", given=given("02_normalize")
-    shell: RUN
-
-
-rule train:
-    input: f"{data}/segments.jsonl", f"{data}/normalized.jsonl", base, code("03_train"),
-        lambda wildcards: [f"{data}/queries.jsonl"] * acquires(wildcards)
-    output: f"{data}/models/{{arm}}/training.json", *records("03_train", ["{arm}"])
-    params: notebook="03_train", name="03_train-{arm}", given=given("03_train")
-    threads: share_of_cores  # on a CPU the seeds of a study side by side, else one training at a time
-    shell: RUN
-
-
-rule infer:
-    input: f"{data}/queries.jsonl", f"{data}/documents.jsonl", model, code("04_infer")
-    output: f"{data}/answers/{{arm}}.jsonl", *records("04_infer", ["{arm}"])
-    params: notebook="04_infer", name="04_infer-{arm}", given=given("04_infer")
-    threads: workflow.cores
-    shell: RUN
-
-
-rule judge:
-    input: f"{data}/queries.jsonl", f"{data}/answers/{{arm}}.jsonl", code("05_judge")
-    output: verdicts, *records("05_judge", ["{arm}"])
-    params: notebook="05_judge", name="05_judge-{arm}", given=given("05_judge")
-    shell: RUN
-
-
-rule analyze:
-    input: f"{data}/queries.jsonl", expand(f"{data}/answers/{{arm}}.jsonl", arm=study.arms),
-        expand(verdicts, arm=study.arms), code("06_analyze")
-    output: f"figures/{study.name}/table2.csv", *records("06_analyze")
-    params: notebook="06_analyze", name="06_analyze", given=given("06_analyze")
-    shell: RUN
-
-
-for other in study.other_judges:
-    rule:
-        name: f"judge_{Path(verdicts_of(other)).parent.name}"
-        input: f"{data}/queries.jsonl", f"{data}/answers/{{arm}}.jsonl", code("05_judge")
-        output: verdicts_of(other), f"{data}/stages/05_judge-{{arm}}-{Path(verdicts_of(other)).parent.name}.json"
-        params: notebook="05_judge", given=given("05_judge", judge=other),
-            name=f"05_judge-{{arm}}-{Path(verdicts_of(other)).parent.name}"
-        shell: RUN
-
-
-rule retention:
-    input: model, code("04_retention"), known,  # the base is asked first: other arms are shown beside it
-        lambda wildcards: [] if wildcards.arm == UNTRAINED or UNTRAINED not in study.arms else
-            f"{data}/retention/{UNTRAINED}.json"
-    output: f"{data}/retention/{{arm}}.jsonl", f"{data}/retention/{{arm}}.json", *records("04_retention", ["{arm}"])
-    params: notebook="04_retention", name="04_retention-{arm}", given=given("04_retention")
-    threads: workflow.cores
-    shell: RUN
-
-
-rule pairs:
-    input: f"{data}/queries.jsonl", f"{data}/documents.jsonl", code("05_pairs"),
-        f"{data}/answers/{next(iter(study.arms))}.jsonl", f"{data}/answers/{{arm}}.jsonl"
-    output: preferences_of(study.judge), *records("05_pairs", ["{arm}"])
-    params: notebook="05_pairs", name="05_pairs-{arm}", given=given("05_pairs")
-    shell: RUN
-
-
-rule statistics:
-    input: f"{data}/queries.jsonl", expand(verdicts, arm=study.runs), code("06_statistics"),
-        f"{data}/facts.jsonl" if study.source == "lab" else []
-    output: f"figures/{study.name}/paired.csv", *records("06_statistics")
-    params: notebook="06_statistics", name="06_statistics", given=given("06_statistics")
-    shell: RUN
-
-
-rule ledger:
-    input: expand(f"{data}/{{name}}.jsonl", name=["documents", "queries", "segments", "normalized"]), base,
-        expand(f"{data}/models/{{arm}}/training.json", arm=[arm for arm in study.arms if arm != UNTRAINED]),
-        expand(verdicts, arm=study.arms), code("06_ledger")
-    output: f"{data}/ledger.jsonl", f"figures/{study.name}/audit.html", *records("06_ledger")
-    params: notebook="06_ledger", name="06_ledger", given=given("06_ledger")
-    shell: RUN
-
-
-rule agreement:  # a person's sheet is no input and no output: Snakemake would make it anew, or remove it
-    input: f"{data}/queries.jsonl", expand(f"{data}/answers/{{arm}}.jsonl", arm=study.arms), code("06_agreement"),
-        [expand(verdicts_of(judge), arm=study.arms) for judge in (study.judge, *study.other_judges)]
-    output: *records("06_agreement")
-    params: notebook="06_agreement", name="06_agreement", given=given("06_agreement"),
-        labels=labels() if "06_agreement" in study.variants else ""
-    shell: RUN
-
-
-rule paper:
-    input: expand(f"{data}/{{name}}.jsonl", name=["queries", "segments", "normalized"]),
-        expand(verdicts, arm=study.arms), code("06_paper"), records("01_annotate"), records("02_normalize"),
-        records("03_train", study.trained), records("04_infer", study.arms), records("05_judge", study.arms),
-        expand(f"{data}/answers/{{arm}}.jsonl", arm=study.arms), asked.get("04_retention", []), asked.get("05_pairs", [])
-    output: f"figures/{study.name}/departures.csv", *records("06_paper")
-    params: notebook="06_paper", name="06_paper", given=given("06_paper")
-    shell: RUN
+# `rule all`, and `done`: the records of all stages.
+include: "lib/rules/controlled.smk" if study.source == "controlled" else "lib/rules/chain.smk"
 
 
 rule run_record:

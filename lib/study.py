@@ -13,7 +13,7 @@ from typing import TextIO
 from lib.documents import NoDocuments
 from lib.parameters import WrongParameter
 from lib.parent import be_parent, die_with_parent
-from lib.paths import REPOSITORY, data_path, figures_path, output_root, shown, verdicts_path
+from lib.paths import REPOSITORY, data_path, figures_path, output_root, shown
 from lib.records import Rejected, read_records
 from lib.study_file import FOLDER_VARIABLE, Study, WrongStudy, load_study
 
@@ -49,9 +49,7 @@ def locked(names: list[str]) -> list[TextIO]:
 
 def command(study: Study, jobs: str, only_figures: bool) -> list[str]:
     """The Snakemake call for `study`; our lock replaces Snakemake's, which a killed run would leave behind."""
-    drawing = ["analyze", *(stage.removeprefix("06_") for stage in study.variants if stage.startswith("06_")
-                            and data_path(study.name, "stages", f"{stage}.json").exists())]  # drawn before: again
-    figures = ["--forcerun", *drawing, "--allowed-rules", *drawing, "run_record"] if only_figures else []
+    figures = ["--forcerun", *study.drawing, "--allowed-rules", *study.drawing, "run_record"] if only_figures else []
     return [sys.executable, "-m", "snakemake", "--snakefile", str(REPOSITORY / "Snakefile"), "--cores", jobs,
             "--rerun-incomplete", "--nolock", "--quiet", "host", "rules", "reason",
             *figures, "--config", f"study={study.name}"]
@@ -74,9 +72,8 @@ def run_study(name: str, folder: str, jobs: str, only_figures: bool = False) -> 
     if jobs != "all" and not (jobs.isdecimal() and int(jobs) > 0):  # Snakemake waits forever for 0 cores
         raise WrongStudy(f"{jobs!r} is no number of cores: give JOBS=2, or JOBS=all")
     study = load_study(name, folder)
-    judged = [verdicts_path(name, study.judge, arm) for arm in study.runs]
-    if only_figures and (missing := [path for path in judged if not path.exists()]):
-        raise WrongStudy(f"no figures without verdicts, and {shown(missing[0])} is missing: "
+    if only_figures and (missing := [path for path in study.results if not path.exists()]):
+        raise WrongStudy(f"no figures without results, and {shown(missing[0])} is missing: "
                          f"run make study STUDY={name} first")
     locks = locked([study.name, *(lab for lab in study.labs if lab != study.name)])
     for lost in (path for root in (data_path(name), figures_path(name)) for path in root.rglob(".*.partial")):
@@ -90,7 +87,10 @@ def run_study(name: str, folder: str, jobs: str, only_figures: bool = False) -> 
               "The same command goes on from there.", file=sys.stderr)
         return status
     print(f"\nThe study {name} is complete.\n", flush=True)
-    subprocess.run([sys.executable, "-m", "lib.tables", name], check=True)
+    if study.source == "controlled":
+        print(study.told.read_text(encoding="utf-8"), f"tables and figures: {shown(study.told.parent)}", sep="\n")
+    else:
+        subprocess.run([sys.executable, "-m", "lib.tables", name], check=True)
     print(f"\nprovenance: {shown(data_path(name, 'run.json'))}")
     print_left_out(study)
     return 0

@@ -4,14 +4,18 @@ import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import yaml
 
 from lib.documents import list_files
 from lib.parameters import WrongParameter, checked, parameters_of
-from lib.paths import REPOSITORY
+from lib.paths import REPOSITORY, data_path, verdicts_path
 from lib.records import ARMS
 from lib.seeds import repeated, split_arm
+
+if TYPE_CHECKING:
+    from lib.controlled.study import ControlledStudy
 
 SOURCES = {"lab": "00_lab", "documents": "00_documents"}  # where documents come from, and the notebook for it
 STAGES = ("01_annotate", "02_normalize", "03_train", "04_infer", "05_judge", "06_analyze")
@@ -82,6 +86,17 @@ class Study:
         own = [self.name] if self.source == "lab" else []
         return own + ([self.made_by] if self.made_by and self.made_by not in own else [])
 
+    @property
+    def results(self) -> list[Path]:
+        """What the figures are drawn from."""
+        return [verdicts_path(self.name, self.judge, run) for run in self.runs]
+
+    @property
+    def drawing(self) -> list[str]:
+        """The rules that draw them: 06_analyze's, and those of the variants that have drawn before."""
+        return ["analyze", *(stage.removeprefix("06_") for stage in self.variants if stage.startswith("06_")
+                             and data_path(self.name, "stages", f"{stage}.json").exists())]
+
     def given(self, stage: str, arm: str = "") -> dict[str, object]:
         """The parameters that `stage` is given: what the graph sets, then the file's, an arm's own last."""
         wired = {
@@ -114,7 +129,7 @@ def studies() -> list[str]:
     return sorted(path.stem for path in (REPOSITORY / "studies").glob("*.yaml"))
 
 
-def load_study(name: str, folder: str = "") -> Study:
+def load_study(name: str, folder: str = "") -> "Study | ControlledStudy":
     """Read and check studies/<name>.yaml; `folder`, else $STUDY_DOCUMENTS, holds the documents if they are one's own.
 
     Raises WrongStudy or WrongParameter, naming what is legal, for an unknown study, key, arm, notebook or
@@ -130,6 +145,8 @@ def load_study(name: str, folder: str = "") -> Study:
         keys = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise WrongStudy(f"studies/{name}.yaml is not YAML: {error}") from error
+    if isinstance(keys, dict) and keys.get("source") == "controlled":
+        return _controlled(name, keys, folder)
     study = _study(name, keys)
     study = Study(**{**vars(study), "folder": _folder(study, folder)})
     for stage in study.stages:
@@ -141,6 +158,31 @@ def load_study(name: str, folder: str = "") -> Study:
     for lab in study.labs:
         if lab != name and (lab not in studies() or load_study(lab).source != "lab"):
             raise WrongStudy(f"studies/{name}.yaml, base_model: no study with `source: lab` is called {lab!r}")
+    return study
+
+
+def _controlled(name: str, keys: dict, folder: str) -> "ControlledStudy":
+    """A controlled experiment, checked as far as its notebooks' parameters."""
+    from lib.controlled.study import KEYS as known
+    from lib.controlled.study import SET_BY_GRAPH as wired
+    from lib.controlled.study import STAGES as stages
+    from lib.controlled.study import controlled_study
+
+    where = f"studies/{name}.yaml"
+    _check_keys(where, keys, known)
+    _check_notebooks(f"{where}, notebooks", keys.get("notebooks") or {}, stages, wired)
+    try:
+        study = controlled_study(name, keys)
+    except ValueError as error:
+        raise WrongStudy(str(error)) from error
+    if folder:
+        raise WrongStudy(f"the study {name} makes its own documents: leave DOCUMENTS out, or take STUDY=documents")
+    for stage, run in (("00_controlled", ""), ("03_pretrain", "1"), ("03_controlled", study.runs[0]),
+                       ("06_controlled", "")):
+        try:
+            checked(REPOSITORY / "notebooks" / f"{stage}.ipynb", study.given(stage, run))
+        except WrongParameter as error:
+            raise WrongParameter(f"{where}: {error}") from error
     return study
 
 
@@ -160,7 +202,7 @@ def _study(name: str, keys: object) -> Study:
     where = f"studies/{name}.yaml"
     _check_keys(where, keys, KEYS)
     if keys.get("source") not in list(SOURCES):  # a value without a hash may be asked for
-        raise WrongStudy(f"{where}, source: {keys.get('source')!r} is none of {', '.join(SOURCES)}")
+        raise WrongStudy(f"{where}, source: {keys.get('source')!r} is none of {', '.join(SOURCES)}, controlled")
     for key in ("base_model", "annotator", "normalizer", "judge"):
         if not isinstance(keys.get(key, "rules"), str) or not keys.get(key, "rules"):
             raise WrongStudy(f"{where}, {key}: {keys[key]!r} is not text (rules, a model id, or a folder)")
@@ -184,14 +226,15 @@ def _study(name: str, keys: object) -> Study:
         "arms": {arm: arms[arm] for arm in ARMS if arm in arms}})
 
 
-def _check_notebooks(where: str, given: object, legal: tuple[str, ...]) -> None:
+def _check_notebooks(where: str, given: object, legal: tuple[str, ...],
+                     set_by_graph: dict[str, str] = SET_BY_GRAPH) -> None:
     _check_keys(where, given, legal)
     for stage, values in given.items():
         if not isinstance(values or {}, dict):
             raise WrongStudy(f"{where}, {stage}: {values!r} is not a set of `parameter: value`")
         for parameter in values or {}:
-            if parameter in SET_BY_GRAPH:
-                raise WrongStudy(f"{where}, {stage}, {parameter}: is set by {SET_BY_GRAPH[parameter]}; remove it here")
+            if parameter in set_by_graph:
+                raise WrongStudy(f"{where}, {stage}, {parameter}: is set by {set_by_graph[parameter]}; remove it here")
 
 
 def _check_list(where: str, given: object, legal: tuple[str, ...] | None) -> None:
