@@ -84,7 +84,8 @@ def starts(n_products: int, k: int, seed: int, rendering: int = 0) -> list[tuple
 def token_difference(rendered: list[Rendered], count: Callable[[str], int]) -> dict[str, float]:
     """Mean tokens that a fact takes in its raw document, by structure; `count` counts a text's tokens.
 
-    What overlapping spans share (a wide table's header) is counted once and divided among their facts.
+    What overlapping spans share (a wide table's header) is counted once and divided among their facts; what belongs
+    to a section and to no fact (another table's header, a fence) is left out.
     """
     tokens, n_facts = defaultdict(int), defaultdict(int)
     for document in rendered:
