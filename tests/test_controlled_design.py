@@ -148,9 +148,17 @@ def test_a_catalogue_has_a_row_a_product_and_a_column_an_attribute(width, height
     for document in documents:
         for place in document.places:
             fact, said = KNOWN[place.fact_id], document.raw[place.start:place.end]
-            assert said.lower().startswith(fact.attribute) and said.endswith(", ".join(fact.value))
+            assert said.startswith(f"| {fact.product} |") and said.endswith(f"| {', '.join(fact.value)}")
+            assert "\n" not in said
             assert place.structure == "tabular"
     assert Counter(place.fact_id for document in documents for place in document.places) == dict.fromkeys(KNOWN, 1)
+
+
+def test_a_catalogue_of_other_products_or_of_a_further_rendering_has_another_code():
+    layout, others = Layout(table=(3, 4)), make_facts(7, seed=3)
+    titles = [one.title for one in (*render(FACTS, 0, 1, layout), *render(others, 0, 1, layout),
+                                    *render(FACTS, 0, 1, layout, rendering=1))]
+    assert len(set(titles)) == len(titles) == 6
 
 
 def test_tokens_of_a_fact_are_its_span_and_overlaps_are_counted_once():
