@@ -84,6 +84,12 @@ def test_a_value_is_of_its_kind(facts):
             assert set(fact.value) <= set(LIST_POOLS[fact.attribute]) and len(set(fact.value)) == len(fact.value)
 
 
+def test_no_value_of_a_product_stands_in_another_fact_of_it():
+    for known in by_product(make_facts(400, seed=1)).values():
+        items = [item for fact in known for item in fact.value]
+        assert len(set(items)) == len(items)
+
+
 def test_both_kinds_hold_the_same_bits():
     assert log2(len(set(FIRST_WORDS)) * len(set(SECOND_WORDS))) == log2(len(range(100, 1000)))
 

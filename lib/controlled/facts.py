@@ -110,9 +110,18 @@ def _draw_values(products: list[str], cells: dict[tuple[str, str], tuple[int, in
         else:
             kinds = _deal(("number", "word"), len(holders), first_kind + number * len(holders), rng)
             for product, kind in zip(holders, kinds, strict=True):
-                words = f"{rng.choice(FIRST_WORDS)} {rng.choice(SECOND_WORDS)}"
-                values[product, label] = (kind, [str(rng.randint(100, 999)) if kind == "number" else words])
+                taken = [values[product, other][1][0] for other in ATTRIBUTES[:number]]
+                values[product, label] = (kind, [_draw_scalar(kind, taken, rng)])
     return values
+
+
+def _draw_scalar(kind: str, taken: list[str], rng: random.Random) -> str:
+    """A value that no other fact of the product has: it could be copied from there."""
+    while True:
+        words = f"{rng.choice(FIRST_WORDS)} {rng.choice(SECOND_WORDS)}"
+        value = str(rng.randint(100, 999)) if kind == "number" else words
+        if value not in taken:
+            return value
 
 
 def _deal(levels: Sequence[Level], n: int, first: int, rng: random.Random) -> list[Level]:
