@@ -1,0 +1,106 @@
+"""Permutations of the design, by enumeration; signs of products; the controls find what is there and nothing else."""
+
+from itertools import permutations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_controlled_contrasts import outcomes_of
+
+from lib.controlled.analysis_controls import (
+    planted_control,
+    planted_for_reading,
+    shuffled_control,
+    shuffled_for_reading,
+)
+from lib.controlled.analysis_rows import MEASURES
+from lib.controlled.permutation import permuted_p, sign_flip_p, square
+
+CORRECT = MEASURES["correct"]
+
+
+def relabelled(rows: pd.DataFrame, offsets: tuple[int, ...], cycle: tuple[str, ...]) -> pd.DataFrame:
+    """`rows` as if product p had begun the cycle at offsets[p]."""
+    numbers = rows["product"].str.split().str[1].astype(int)
+    places = (numbers.map(dict(enumerate(offsets))) + rows.section + rows.rotation) % len(cycle)
+    return rows.assign(structure=[cycle[place] for place in places])
+
+
+def test_p_is_the_share_of_the_designs_own_permutations():
+    rows = outcomes_of(5, 2, noise=3)
+    cycle = ("natural", "entity-list", "tabular")
+    own = (0, 1, 2, 0, 1)
+    means = []
+    for offsets in {*permutations(own)}:
+        values = relabelled(rows, offsets, cycle).groupby("structure").correct.mean()
+        means.append(values["tabular"] - values["natural"])
+    observed = rows.groupby("structure").correct.mean()
+    exact = np.mean(np.abs(means) >= abs(observed["tabular"] - observed["natural"]) - 1e-9)
+    assert permuted_p(square(rows, CORRECT), "tabular", "natural", draws=20_000) == pytest.approx(exact, abs=0.015)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 1000), st.integers(3, 7), st.sampled_from([("natural", "tabular"), ("json", "natural", "csv")]))
+def test_p_is_never_0_and_has_no_direction(noise, products, structures):
+    rows = outcomes_of(products, 1, (0,) * len(structures), noise=noise, structures=structures)
+    found = square(rows, CORRECT)
+    p = permuted_p(found, structures[0], structures[1], draws=99)
+    assert 0.01 <= p <= 1 and p == permuted_p(found, structures[1], structures[0], draws=99)
+    totals = found.totals(structures[0], structures[1])
+    assert totals.sum(axis=1) == pytest.approx(0)  # over all shifts each value is added once and subtracted once
+    assert totals[:, 0].sum() == pytest.approx(sum(
+        sign * rows.correct[rows.structure == name].sum() for name, sign in zip(structures, (1, -1), strict=False)))
+
+
+def test_the_other_direction_of_the_cycle_is_the_same_square():
+    rows = outcomes_of(6, 1)
+    turned = rows.assign(structure=[("natural", "entity-list", "tabular")[(int(row.product.split()[1]) - row.section
+                                                                          + row.rotation) % 3]
+                                    for row in rows.itertuples()])
+    assert len(square(turned, CORRECT).values) == 54
+
+
+@pytest.mark.parametrize("rows", [
+    outcomes_of(4)[lambda rows: rows.rotation < 2], outcomes_of(4)[lambda rows: rows.rotation > 0],
+    outcomes_of(4).assign(structure="tabular"), outcomes_of(4).iloc[:0]])
+def test_what_is_no_square_is_refused(rows):
+    with pytest.raises(ValueError, match="needs all of them"):
+        square(rows, CORRECT)
+
+
+def test_a_fact_that_misses_a_rotation_is_left_out():
+    rows = outcomes_of(4)
+    assert len(square(rows.drop(rows.index[0]), CORRECT).pairs) == 4 * 9 * 3 - 1
+    with pytest.raises(ValueError, match="no fact and seed"):
+        square(rows.assign(cloze_argmax=None), MEASURES["stored"])
+
+
+def test_signs_of_products_by_hand():
+    products = pd.Series(["a", "a", "b", "c"])
+    assert sign_flip_p(pd.Series([0.5, 0.5, 1, 1]), products) == pytest.approx(2 / 8)
+    assert sign_flip_p(pd.Series([1, -1, 0, 0]), products) == 1
+    assert np.isnan(sign_flip_p(pd.Series([1.0]), pd.Series(["a"])))
+
+
+def test_shuffled_labels_have_no_effect_although_the_true_ones_have():
+    rows = outcomes_of(20, effects=(0, 0, -0.3))
+    assert permuted_p(square(rows, CORRECT), "tabular", "natural", draws=199) == 1 / 200
+    table = shuffled_control(rows, shuffles=200, draws=199)
+    assert list(table.structure) == ["entity-list", "tabular"] and (table.low < 0).all() and (table.high > 0).all()
+    assert (table.p_below <= 22).all() and (table.intervals_without_0 <= 22).all()
+    assert "of 200" in shuffled_for_reading(table).to_string()
+    assert shuffled_control(rows[rows.rotation == 0]).empty
+
+
+def test_a_planted_effect_is_found_and_none_where_none_was_planted():
+    raw = outcomes_of(20)
+    diagonal = raw[raw.rotation == (raw.seed - 1) % 3].assign(arm="planted-tabular")
+    better = diagonal.assign(correct=diagonal.correct | (diagonal.structure == "tabular"))
+    row = planted_control(pd.concat([raw, better])).iloc[0]
+    gain = 100 * (1 - diagonal.correct[diagonal.structure == "tabular"].mean())
+    assert row.is_found and row.estimate == pytest.approx(gain) and row.gain_others == 0 and row.left_out == 0
+    same = planted_control(pd.concat([raw, diagonal]))
+    assert not same.is_found[0] and same.estimate[0] == 0 and "NO" in planted_for_reading(same).to_string()
+    assert planted_for_reading(planted_control(raw)).empty
