@@ -1,1 +1,1 @@
-"""The controlled experiment: the same fact in every structure, so that the effect of structure is causal (paper, 5.2)."""
+"""The controlled experiment: the same fact in every structure, so that its effect is causal (paper, 5.2)."""

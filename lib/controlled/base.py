@@ -23,7 +23,7 @@ def writings_of(arms: list[str], structures: tuple[str, ...], renderings: int) -
     raw = renderings - renderings // 2 if own else renderings
     if raw < len(structures) or renderings - raw < len(own):
         raise ValueError(f"{renderings} renderings cannot hold {len(structures)} structures and the writings of "
-                         f"{len(own)} arms: raise renderings of 00_controlled to {2 * max(len(structures), len(own))}")
+                         f"{len(own)} arms: raise renderings of 03_pretrain to {2 * max(len(structures), len(own))}")
     chosen = [(RAW, number % len(structures)) for number in range(raw)]
     for number in range(renderings - raw):
         name = own[number % len(own)]

@@ -10,8 +10,9 @@ from lib.paths import data_path, figures_path
 
 KEYS = ("source", "structures", "arms", "seeds", "every_rotation", "normalizer", "notebooks")
 STAGES = ("00_controlled", "03_pretrain", "03_controlled", "06_controlled")
-SET_BY_GRAPH = {"study": "the file's name", "arm": "the key arms", "rotation": "the key structures", "runs": "the key arms",
-                "structures": "the key structures", "arms": "the key arms", "normalizer": "the key normalizer"}
+SET_BY_GRAPH = {"study": "the file's name", "arm": "the key arms", "rotation": "the key structures",
+                "runs": "the key arms", "structures": "the key structures", "arms": "the key arms",
+                "normalizer": "the key normalizer"}
 
 
 @dataclass(frozen=True)
@@ -75,9 +76,9 @@ def controlled_study(name: str, keys: dict) -> ControlledStudy:
     where = f"studies/{name}.yaml"
     study = ControlledStudy(**{"name": name, **keys})
     for key in ("structures", "arms", "every_rotation"):
-        given = getattr(study, key)
-        if not isinstance(given, list) or not all(isinstance(one, str) for one in given) or len(set(given)) < len(given):
-            raise ValueError(f"{where}, {key}: {given!r} is not a list of different names")
+        names = getattr(study, key)
+        if not isinstance(names, list) or not all(isinstance(one, str) for one in names) or len({*names}) < len(names):
+            raise ValueError(f"{where}, {key}: {names!r} is not a list of different names")
     if unknown := [one for one in study.structures if one not in STRUCTURES]:
         raise ValueError(f"{where}, structures: {unknown[0]!r} is unknown; choose among {', '.join(STRUCTURES)}")
     if len(study.structures) < 2 or RAW not in study.arms:
