@@ -11,7 +11,7 @@ from lib.controlled.facts import (
     FIRST_WORDS,
     LIST_POOLS,
     SCALAR_LABELS,
-    SECOND_WORDS,
+    SCALARS,
     by_product,
     make_facts,
     question,
@@ -76,10 +76,10 @@ def test_attributes_move_between_sections(facts):
 def test_a_value_is_of_its_kind(facts):
     for fact in facts:
         if fact.kind == "number":
-            assert re.fullmatch(r"[1-9]\d\d", fact.value[0]) and len(fact.value) == 1
+            assert re.fullmatch(rf"[1-5]\d\d {SCALARS[fact.attribute][0]}", fact.value[0]) and len(fact.value) == 1
         elif fact.attribute in SCALAR_LABELS:
             first, second = fact.value[0].split(" ")
-            assert first in FIRST_WORDS and second in SECOND_WORDS
+            assert first in FIRST_WORDS and second in SCALARS[fact.attribute][1]
         else:
             assert set(fact.value) <= set(LIST_POOLS[fact.attribute]) and len(set(fact.value)) == len(fact.value)
 
@@ -91,11 +91,15 @@ def test_no_value_of_a_product_stands_in_another_fact_of_it():
 
 
 def test_both_kinds_hold_the_same_bits():
-    assert log2(len(set(FIRST_WORDS)) * len(set(SECOND_WORDS))) == log2(len(range(100, 1000)))
+    for _, nouns in SCALARS.values():
+        assert log2(len(set(FIRST_WORDS)) * len(set(nouns))) == log2(len(range(100, 550)))
 
 
 def test_no_word_of_a_value_is_in_another_pool_a_name_or_a_label():
-    pools = [FIRST_WORDS, SECOND_WORDS, *LIST_POOLS.values(), tuple(" ".join(ATTRIBUTES).split())]
+    nouns = [noun for _, nouns in SCALARS.values() for noun in nouns] + [unit for unit, _ in SCALARS.values()]
+    pools = [FIRST_WORDS, *LIST_POOLS.values(), tuple(" ".join(ATTRIBUTES).split())]
+    assert len(set(nouns)) == len(nouns)
+    pools.append(tuple(nouns))
     pools.append(tuple({word.lower() for product in make_products(3000, 1) for word in product.name.split()}))
     words = [word for pool in pools for word in set(pool)]
     assert [word for word, n in Counter(words).items() if n > 1] == []

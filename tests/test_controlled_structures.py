@@ -26,7 +26,7 @@ def _fact(label: str, value: list[str], kind: str = "word") -> KnownFact:
                      place=0)
 
 
-FACTS = [_fact("service code", ["482"], "number"), _fact("storage slot", ["amber badger"]),
+FACTS = [_fact("service code", ["482 pages"], "number"), _fact("storage slot", ["amber badger"]),
          _fact("spare parts", ["fuse", "rotor", "relay"])]
 
 
@@ -63,7 +63,7 @@ def _read(structure: str, body: str) -> dict[str, list[str]]:
 @pytest.mark.parametrize("structure", [*CODE, "html-table", "key-value", "tabular", "wide-table",
                                        "wide-table-repeated"])
 def test_a_parser_reads_the_facts_back(structure):
-    assert _read(structure, _body(structure)) == {"service code": ["482"], "storage slot": ["amber badger"],
+    assert _read(structure, _body(structure)) == {"service code": ["482 pages"], "storage slot": ["amber badger"],
                                                   "spare parts": ["fuse", "rotor", "relay"]}
 
 
@@ -75,20 +75,20 @@ def test_a_code_block_is_one_block_and_html_is_raw():
 
 def test_bullets_and_lead_in_are_two_lists():
     bullets, lead, items = parse(_body("entity-list"))
-    assert [item.text for item in bullets.items] == ["Service code: 482", "Storage slot: amber badger"]
+    assert [item.text for item in bullets.items] == ["Service code: 482 pages", "Storage slot: amber badger"]
     assert lead.text == "Spare parts:" and [item.text for item in items.items] == ["fuse", "rotor", "relay"]
 
 
 def test_a_nested_list_hangs_from_the_products_name():
     [block] = parse(_body("nested-list"))
     assert [(item.depth, item.text) for item in block.items] == [
-        (0, NAME), (1, "Service code: 482"), (1, "Storage slot: amber badger"), (1, "Spare parts:"), (2, "fuse"),
+        (0, NAME), (1, "Service code: 482 pages"), (1, "Storage slot: amber badger"), (1, "Spare parts:"), (2, "fuse"),
         (2, "rotor"), (2, "relay")]
 
 
 def test_a_repeated_header_is_in_every_cell():
-    assert "| Service code: 482 | Storage slot: amber badger |" in _body("wide-table-repeated")
-    assert "| 482 | amber badger |" in _body("wide-table")
+    assert "| Service code: 482 pages | Storage slot: amber badger |" in _body("wide-table-repeated")
+    assert "| 482 pages | amber badger |" in _body("wide-table")
 
 
 @pytest.mark.parametrize(("structure", "n"), [("natural", 1), ("prose-2", 2), ("prose-4", 4)])
@@ -103,7 +103,7 @@ def test_prose_says_each_fact_in_as_many_different_sentences(structure, n):
 
 def test_prose_of_several_facts_is_one_sentence_or_two():
     bodies = {_body("prose-several", seed=seed) for seed in range(30)}
-    assert bodies == {f"{word} {NAME}, the service code is 482{rest}" for word in ("On", "For") for rest in (
+    assert bodies == {f"{word} {NAME}, the service code is 482 pages{rest}" for word in ("On", "For") for rest in (
         ", the storage slot is amber badger and the spare parts are fuse, rotor and relay.",
         " and the storage slot is amber badger. The spare parts are fuse, rotor and relay.")}
 

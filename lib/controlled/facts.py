@@ -15,9 +15,24 @@ from lib.laboratory import make_products
 N_SECTIONS = 3
 SCALARS_IN_SECTION = 2
 
-# A label suits a number and two words alike. No label begins with a vowel ("has a {label} of").
-SCALAR_LABELS = ("service code", "calibration profile", "storage slot", "batch mark", "release channel",
-                 "test sequence")
+# A label suits a number and two words alike, and no label begins with a vowel ("has a {label} of"). Each has a unit and
+# nouns of its own, as ports, paths and dates have in real records: where all values look alike, a model stores them and
+# does not know whose they are (development: 15% recalled).
+SCALARS = {
+    "service code": ("pages", ("denim", "linen", "satin", "velvet", "muslin", "tweed", "corduroy", "flannel", "chiffon",
+                               "taffeta", "gingham", "jersey", "fleece", "brocade", "hessian")),
+    "calibration profile": ("volts", ("badger", "otter", "lynx", "ferret", "beaver", "walrus", "gazelle", "panther",
+                                      "donkey", "hamster", "buffalo", "jackal", "lemur", "marmot", "weasel")),
+    "storage slot": ("liters", ("birch", "cedar", "maple", "poplar", "sycamore", "rowan", "cypress", "larch", "laurel",
+                                "myrtle", "spruce", "walnut", "acacia", "alder", "hickory")),
+    "batch mark": ("grams", ("garnet", "jasper", "onyx", "topaz", "opal", "quartz", "beryl", "zircon", "agate", "pearl",
+                             "ruby", "coral", "jade", "sapphire", "citrine")),
+    "release channel": ("hertz", ("buzzard", "heron", "magpie", "robin", "sparrow", "pelican", "raven", "swallow",
+                                  "plover", "osprey", "condor", "thrush", "curlew", "bittern", "kestrel")),
+    "test sequence": ("hours", ("fiddle", "trumpet", "clarinet", "bassoon", "cello", "harp", "banjo", "oboe", "piccolo",
+                                "tuba", "zither", "bugle", "lute", "cornet", "mandolin")),
+}
+SCALAR_LABELS = tuple(SCALARS)
 LIST_POOLS = {
     "spare parts": ("gasket", "impeller", "rotor", "bushing", "relay", "filter", "coupling", "diaphragm", "fuse",
                     "sensor", "spindle", "washer"),
@@ -29,14 +44,11 @@ LIST_POOLS = {
 ATTRIBUTES = (*SCALAR_LABELS, *LIST_POOLS)
 LENGTHS = (2, 3, 4)  # items of a list-valued fact
 
-# 30 x 30 pairs of words are as many values as 100-999: both kinds carry log2(900) = 9.8 bits. A number is three tokens
-# (digits are single ones), a pair of words two where the tokenizer knows the words.
+# 30 x 15 pairs of words are as many values as 100-549: both kinds carry log2(450) = 8.8 bits. A number is three tokens
+# (digits are single ones) and its unit, a pair of words two where the tokenizer knows the words.
 FIRST_WORDS = ("amber", "brisk", "calm", "dusty", "early", "faint", "gentle", "hollow", "ivory", "jolly", "keen",
                "lively", "mellow", "narrow", "oaken", "plain", "quiet", "rapid", "silent", "tidy", "upper", "vivid",
                "wooden", "young", "azure", "blunt", "crisp", "dense", "eager", "frosty")
-SECOND_WORDS = ("acorn", "badger", "candle", "dolphin", "engine", "fiddle", "garden", "hammock", "island", "jacket",
-                "kettle", "ladder", "meadow", "needle", "otter", "pebble", "quarry", "ribbon", "saddle", "tunnel",
-                "urchin", "velvet", "window", "yacht", "zebra", "basket", "cactus", "dragon", "lobster", "goblet")
 
 Level = TypeVar("Level")
 
@@ -110,18 +122,13 @@ def _draw_values(products: list[str], cells: dict[tuple[str, str], tuple[int, in
         else:
             kinds = _deal(("number", "word"), len(holders), first_kind + number * len(holders), rng)
             for product, kind in zip(holders, kinds, strict=True):
-                taken = [values[product, other][1][0] for other in ATTRIBUTES[:number]]
-                values[product, label] = (kind, [_draw_scalar(kind, taken, rng)])
+                values[product, label] = (kind, [_draw_scalar(kind, label, rng)])
     return values
 
 
-def _draw_scalar(kind: str, taken: list[str], rng: random.Random) -> str:
-    """A value that no other fact of the product has: it could be copied from there."""
-    while True:
-        words = f"{rng.choice(FIRST_WORDS)} {rng.choice(SECOND_WORDS)}"
-        value = str(rng.randint(100, 999)) if kind == "number" else words
-        if value not in taken:
-            return value
+def _draw_scalar(kind: str, label: str, rng: random.Random) -> str:
+    unit, nouns = SCALARS[label]
+    return f"{rng.randint(100, 549)} {unit}" if kind == "number" else f"{rng.choice(FIRST_WORDS)} {rng.choice(nouns)}"
 
 
 def _deal(levels: Sequence[Level], n: int, first: int, rng: random.Random) -> list[Level]:

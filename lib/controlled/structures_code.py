@@ -51,11 +51,9 @@ def _html_table(name: str, facts: list[KnownFact], rng: random.Random, *, is_nam
                  for fact in facts], before="<table>\n  ", between="\n  ", after="\n</table>")
 
 
-def _value(fact: KnownFact) -> int | str | list[str]:
-    """A value as JSON has it: a number, a string or an array."""
-    if is_list(fact):
-        return fact.value
-    return int(fact.value[0]) if fact.kind == "number" else fact.value[0]
+def _value(fact: KnownFact) -> str | list[str]:
+    """A value as JSON has it: a string or an array."""
+    return fact.value if is_list(fact) else fact.value[0]
 
 
 CODE_STRUCTURES: dict[str, Callable[..., Body]] = {
