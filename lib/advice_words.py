@@ -1,0 +1,151 @@
+"""What to do first, in words made from the numbers of lib.advice; nothing here knows which structure is worst."""
+
+import numpy as np
+import pandas as pd
+
+from lib.advice import HARMFUL, HERE, LABORATORY, LIKELY, ONCE, SURE
+from lib.advice_tables import dollars, what
+from lib.paired import in_points
+from lib.records import STRUCTURES
+from lib.tables import ALL
+from lib.wording import joined as listed
+
+
+def made_of(shares: pd.DataFrame) -> str:
+    """Share of text and of queries by kind of block, from lib.advice_costs.shares."""
+    text = [f"{row.text_share:.1%} {row.kind}" for row in shares.itertuples() if row.tokens]
+    asked = [f"{row.query_share:.1%} about {row.structure} ({row.queries})" for row in shares.itertuples()
+             if row.structure]
+    return (f"The documents hold {shares.tokens.sum():,} tokens: {listed(text)}. Of {shares.queries.sum():,} queries, "
+            f"which stand for the facts, {listed(asked)}.")
+
+
+def learned(seeds: pd.DataFrame, differences: pd.DataFrame, before: str = "dapt") -> str:
+    """What is known before and after training on raw text, from lib.spread.spread and its spread_pairs of `base`
+    and `before`, which may have no row."""
+    cells = {(row.arm, row.structure): row for row in seeds.itertuples() if not np.isnan(row.mean)}
+    said = []
+    if base := cells.get(("base", ALL)):
+        none = ": whatever an arm has right it has from training" if base.mean == 0 else ""
+        said.append(f"The base model is right in {_accuracy(base)}{none}.")
+    if any((before, structure) in cells for structure in STRUCTURES):
+        each = [f"{structure} {_accuracy(cells[before, structure])}" for structure in STRUCTURES
+                if (before, structure) in cells]
+        number = next(row.seeds for key, row in cells.items() if key[0] == before)
+        said.append(f"After training on the raw text ({before}, {number} seed{'s' * (number > 1)}): {listed(each)}.")
+    for row in differences[differences.structure.str.contains(" – ", regex=False)].itertuples():
+        if not np.isnan(row.difference_points):
+            structure, reference = row.structure.split(" – ")
+            is_apart = row.low_points > 0 or row.high_points < 0
+            points = in_points(row.difference_points, row.low_points, row.high_points)
+            said.append(f"What training adds on {structure} facts, less what it adds on {reference} ones, is {points} "
+                        f"points{'' if is_apart else ', so that no difference is shown'}.")
+    return " ".join(said) or "No answers were judged, so that nothing is known of what is learned."
+
+
+def first(ranked: pd.DataFrame, differences: pd.DataFrame, models: pd.DataFrame,
+          normalizer: str = "rules") -> list[str]:
+    """What to do first: paragraphs from lib.advice.ranked, spread_pairs of base and the raw arm, and model_costs."""
+    return [paragraph for paragraph in (_is_anything_learned(differences), _decided(ranked, models, normalizer),
+                                        _cheaper(ranked), _elsewhere(ranked), _harmful(ranked)) if paragraph]
+
+
+def _is_anything_learned(differences: pd.DataFrame) -> str:
+    """A warning where training on raw text is not shown to add anything; "" where it is, or is not known."""
+    whole = differences[differences.structure == ALL]
+    if whole.empty or whole.low_points.iloc[0] > 0:
+        return ""
+    row = whole.iloc[0]
+    points = in_points(row.difference_points, row.low_points, row.high_points)
+    return (f"**First of all, make training work.** Training on the raw text is not shown to add anything: {points} "
+            f"points over the base on {row.n} queries. While nothing is learned, no way of writing the documents can "
+            "be judged. Take a model that can learn from them, train for more epochs, and look at its loss.")
+
+
+def _decided(ranked: pd.DataFrame, models: pd.DataFrame, normalizer: str) -> str:
+    """What was measured in this study, and what follows."""
+    here = ranked[ranked.evidence == HERE]
+    if here.empty:
+        return "This study has not trained both ways of writing (dapt and dapt-n), so that it has no gain of its own."
+    row = here.iloc[0]
+    if np.isnan(row.gain_points):
+        return "No query was scored in both ways of writing (dapt, dapt-n), so that this study has no gain of its own."
+    said = f"{_points(row)} points on all queries of your mix, measured here"
+    once = ("" if row.seeds > 1 else " With one seed this tells two trainings apart, not yet two ways of writing: "
+            "train it again with `seeds: 3` before you rely on it.")
+    if row.verdict in (SURE, ONCE):
+        bill = models.iloc[0]
+        price = "at an unknown price" if np.isnan(bill.usd) else f"for {dollars(bill.usd)}"
+        by = (f"The rules that wrote it cost no money; {bill.model} would take {bill.segments:,} calls {price}, and "
+              "what it would gain was not measured." if normalizer == "rules" else f"It was written by {normalizer}.")
+        return (f"**First: {what(row.intervention)}.** It gains {said}, and an epoch has "
+                f"{row.tokens_added_percent:+.1f}% tokens. {by}{once}")
+    if row.verdict == HARMFUL:
+        return f"**Leave the documents as they are.** {_capital(what(row.intervention))} loses: {said}.{once}"
+    why = "nothing varies, so that there is no interval" if np.isnan(row.low_points) else "the interval holds 0"
+    return (f"**Nothing measured here helps for sure.** {_capital(what(row.intervention))} gains {said}: {why}. "
+            "`python -m lib.power` says how many queries would show a smaller gain.")
+
+
+def _cheaper(ranked: pd.DataFrame) -> str:
+    """What part of this study's gain would come from fewer rewrites, where they help by its numbers."""
+    options = [f"{what(row.intervention)} {_points(row)} points for {row.tokens_added_percent:+.1f}% tokens"
+               for row in ranked[ranked.verdict == LIKELY].itertuples()]
+    return "" if not options else (
+        f"**A smaller step, not trained:** by this study's gains in each structure alone, {listed(options)}. That "
+        "takes for granted that a structure gains as much when the others stay as they are.")
+
+
+def _elsewhere(ranked: pd.DataFrame) -> str:
+    """What the laboratory's controlled experiment says about my mix."""
+    rows = ranked[ranked.evidence == LABORATORY]
+    if rows.empty:
+        return ("The laboratory's controlled experiment has not been run here (`make study STUDY=controlled`), so that "
+                "the cheap changes have a cost below but no gain.")
+    helping = rows[rows.verdict.isin([SURE, ONCE])]
+    caution = (f" None of the {len(rows)} intervals is corrected for there being {len(rows)}." if len(rows) > 1 else "")
+    if helping.empty:
+        return (f"In the laboratory's controlled experiment none of {len(rows)} changes helps for sure on your mix: "
+                "every interval holds 0, lies below it, or is not known.")
+    options = [f"{what(row.intervention)} {_points(row)} points for {row.tokens_added_percent:+.1f}% tokens"
+               + (" (one seed)" if row.verdict == ONCE else "") for row in helping.itertuples()]
+    lone = "" if ranked[ranked.evidence == HERE].verdict.isin([SURE, ONCE]).any() else (
+        " This is the laboratory's evidence alone, of generated records and a small model: try the first of them on "
+        "your documents before you rewrite a corpus.")
+    return (f"**In the laboratory**, with your mix of structures, {len(helping)} of {len(rows)} changes help: "
+            f"{listed(options)}.{caution}{lone}")
+
+
+def _harmful(ranked: pd.DataFrame) -> str:
+    rows = ranked[(ranked.verdict == HARMFUL) & (ranked.evidence != HERE)]
+    options = [f"{what(row.intervention)} {_points(row)} ({row.evidence})" for row in rows.itertuples()]
+    return f"**Not this:** in points, {listed(options)}." if options else ""
+
+
+def cannot_tell(ranked: pd.DataFrame, normalizer: str) -> str:
+    """What the page does not know."""
+    said = ["A gain is of this base model and these settings; no interval holds what another base would change.",
+            "Queries stand for the facts: what the annotator does not ask counts for nothing, and users may ask for "
+            "other things than the queries do.",
+            "A text with more tokens makes more updates an epoch, which may be part of its gain (`match: updates` in "
+            "03_train makes them equal).",
+            "A sum over structures adds the ends of their intervals, which errs to the wide side.",
+            "Dollars take the replies to be as long as this study's rewrites "
+            f"({'by rules; a model may write more' if normalizer == 'rules' else f'by {normalizer}'})."]
+    if (ranked.evidence == LABORATORY).any():
+        said.append("The laboratory's gains are of generated records and a model of some million parameters; its "
+                    "shares are replaced by yours, nothing else is.")
+    return " ".join(said)
+
+
+def _accuracy(row) -> str:
+    ends = "[–]" if np.isnan(row.low) else f"[{100 * row.low:.1f}, {100 * row.high:.1f}]"
+    return f"{100 * row.mean:.1f}% {ends} of {row.n}"
+
+
+def _points(row) -> str:
+    return in_points(row.gain_points, row.low_points, row.high_points)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
