@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SOURCES = {"lab": "00_lab", "documents": "00_documents"}  # where documents come from, and the notebook for it
 STAGES = ("01_annotate", "02_normalize", "03_train", "04_infer", "05_judge", "06_analyze")
 # What a study can do beside them; all of it, unless its key `variants` names some.
-VARIANTS = ("04_retention", "05_pairs", "06_statistics", "06_ledger", "06_agreement", "06_paper")
+VARIANTS = ("04_retention", "05_pairs", "06_statistics", "06_ledger", "06_agreement", "06_paper", "06_advice")
 PER_ARM = ("03_train", "04_infer", "05_judge", "04_retention", "05_pairs")
 UNTRAINED = "base"  # the arm that 03_train leaves out
 # `make study` names the folder to the graph here: Snakemake reads --config as YAML and quotes it for a shell by repr(),
@@ -109,6 +109,8 @@ class Study:
             "05_pairs": {"first_arm": next(iter(self.arms)), "second_arm": arm, "judge": self.judge},
             "06_statistics": {"judge": self.judge, "arms": self.runs},
             "06_ledger": {"judge": self.judge, "arms": list(self.arms)},
+            "06_advice": {"judge": self.judge, "arms": self.runs, "base_model": self.base_model,
+                          "normalizer": self.normalizer},
             "06_agreement": {"judges": [self.judge, *self.other_judges], "arms": list(self.arms)},
             "06_paper": {"judge": self.judge, "arms": list(self.arms), "seeds": self.seeds,
                          "retention": "04_retention" in self.variants, "pairs": "05_pairs" in self.variants}}

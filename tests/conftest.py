@@ -40,6 +40,7 @@ DECLARED = {
     "06_ledger": 'judge: str = "rules"\narms: list = []',
     "06_agreement": 'judges: list = []\narms: list = []\nsheet: str = "human/sheet.csv"',
     "06_paper": 'judge: str = "rules"\narms: list = []\nseeds: int = 1\nretention: bool = True\npairs: bool = True',
+    "06_advice": 'judge: str = "rules"\narms: list = []\nbase_model: str = ""\nnormalizer: str = "rules"',
 }
 DOES = {
     "00_lab": ['for name in ("documents", "documents_public", "facts"):\n'

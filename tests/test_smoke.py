@@ -92,7 +92,7 @@ def test_training_ends_at_the_stored_losses(root, arm):
 
 def test_each_stage_has_an_executed_copy_without_an_error_and_a_page(root):
     stages = json.loads((root / "data" / "smoke" / "run.json").read_text())["stages"]
-    assert len(stages) == 21
+    assert len(stages) == 22
     folder = root / "data" / "smoke" / "notebooks"
     assert not list(folder.glob("*.failed.ipynb"))
     for stage in stages:

@@ -206,7 +206,8 @@ def test_what_decides_a_notebook_is_found_through_imports_and_prompts():
 
 @pytest.mark.parametrize("notebook", [
     "01_annotate", "02_normalize", "03_train", "04_infer", "04_retention", "05_judge", "05_pairs", "06_analyze",
-    "06_ledger", "06_agreement", "06_paper", "06_statistics"])
+    "06_ledger", "06_agreement", "06_paper", "06_statistics", "06_advice", "03_pretrain", "03_controlled",
+    "06_controlled"])
 def test_a_notebook_run_alone_names_the_file_that_is_missing_and_who_makes_it(notebook, tmp_path):
     ran = subprocess.run([sys.executable, "-m", "papermill", REPOSITORY / "notebooks" / f"{notebook}.ipynb",
                           tmp_path / "out.ipynb", "-p", "study", "nowhere"], cwd=tmp_path, capture_output=True,

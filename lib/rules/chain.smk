@@ -51,7 +51,9 @@ made = {"04_retention": expand(f"{data}/retention/{{arm}}.jsonl", arm=study.arms
         "05_pairs": expand(preferences_of(study.judge), arm=list(study.arms)[1:]),
         "06_statistics": [f"figures/{study.name}/paired.csv"],
         "06_ledger": [f"{data}/ledger.jsonl", f"figures/{study.name}/audit.html"],
-        "06_paper": [f"figures/{study.name}/departures.csv"]}
+        "06_paper": [f"figures/{study.name}/departures.csv"],
+        "06_advice": [f"figures/{study.name}/advice.html"]}
+controlled = Path("figures", study.given("06_advice").get("controlled", "controlled"), "interventions.csv")
 done = [*labs, *sources, *records("01_annotate"), *records("02_normalize"), *records("03_train", study.trained),
         *records("04_infer", study.runs), *records("05_judge", study.runs), *records("06_analyze"),
         *(record for stage in study.variants for record in asked[stage]), *others]
@@ -193,4 +195,13 @@ rule paper:
         expand(f"{data}/answers/{{arm}}.jsonl", arm=study.arms), asked.get("04_retention", []), asked.get("05_pairs", [])
     output: f"figures/{study.name}/departures.csv", *records("06_paper")
     params: notebook="06_paper", name="06_paper", given=given("06_paper")
+    shell: RUN
+
+
+rule advice:
+    input: expand(f"{data}/{{name}}.jsonl", name=["documents", "queries", "segments", "normalized"]), base,
+        expand(verdicts, arm=study.runs), code("06_advice"), f"{data}/facts.jsonl" if study.source == "lab" else [],
+        [str(controlled)] if controlled.exists() else []  # the laboratory's gains stand beside where they are known
+    output: f"figures/{study.name}/advice.html", *records("06_advice")
+    params: notebook="06_advice", name="06_advice", given=given("06_advice")
     shell: RUN
