@@ -71,6 +71,8 @@ def test_an_outcome_says_what_was_answered_stored_and_how_far_the_fact_stood(ren
     assert (by_id[partly].items_named, by_id[partly].items_surplus, by_id[partly].n_items) == (1, 1, 3)
     assert all((row.arm, row.rotation, row.seed, row.run_tokens) == ("raw", 1, 4, 777) for row in rows)
     raw = {one.document_id: one.raw for one in texts}
+    assert 0 < sum(row.as_asked for row in rows) < sum(row.structure == "natural" for row in rows)
+    assert not any(row.as_asked for row in rows if row.structure != "natural")
     for row, query in zip(rows, queries, strict=True):
         before = raw[query.document_id][:query.start].split("\n", 1)[1]
         around = len(tokenizer(before, add_special_tokens=False)["input_ids"])

@@ -46,6 +46,7 @@ def outcomes(facts: list[KnownFact], rendered: list[Rendered], tokenizer: PreTra
              run_tokens: int) -> list[Outcome]:
     """One row a fact, in the facts' order; answers, verdicts and scores are of queries_of, in its order."""
     places = {place.fact_id: (one.document_id, place) for one in reversed(rendered) for place in reversed(one.places)}
+    raw = {one.document_id: one.raw for one in rendered}
     offsets = {one.document_id: _offsets(tokenizer, one.raw) for one in rendered}
     titles = {one.document_id: one.raw.index(one.title) + len(one.title) for one in rendered}
     rows = []
@@ -61,6 +62,7 @@ def outcomes(facts: list[KnownFact], rendered: list[Rendered], tokenizer: PreTra
             n_items=len(fact.value), structure=place.structure, answer=answer.answer, correct=is_correct,
             items_named=named, items_surplus=surplus, span_tokens=end - start, distance_tokens=start - title,
             run_tokens=run_tokens,
+            as_asked=f"{fact.attribute} of {fact.product}" in raw[document_id][place.start:place.end],
             **score.model_dump(include={"question_loglik", "question_tokens", "question_argmax", "cloze_loglik",
                                         "cloze_tokens", "cloze_argmax"})))
     return rows
