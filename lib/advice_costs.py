@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pandas as pd
 from transformers import PreTrainedTokenizerBase
 
-from lib.blocks import STRUCTURE_OF, Block, parse
+from lib.blocks import STRUCTURE_OF, Block, parse, sentences
 from lib.corpus import texts_of
 from lib.interventions import INTERVENTIONS
 from lib.llm import rendered
@@ -17,7 +17,8 @@ from lib.untrusted import defused
 
 KINDS = ("prose", "list", "table", "code", "heading", "other")  # of a block; other: raw HTML, blanks between blocks
 NORMALIZED, MIXED = "normalized", "mixed"
-SHARES = ["kind", "structure", "blocks", "tokens", "text_share", "queries", "query_share"]
+SHARES = ["kind", "structure", "blocks", "tokens", "text_share", "statements", "statement_share", "queries",
+          "query_share"]
 TRAINING = ["intervention", "tokens_before", "tokens_after", "tokens_added_percent", "corpus_before", "corpus_after"]
 MODEL = ["sent", "segments", "tokens_in", "overhead_tokens", "tokens_out", "usd", "usd_batch", "model", "price",
          "counted"]
@@ -29,25 +30,29 @@ Count = Callable[[str], int]
 
 
 def shares(documents: list[Document], queries: list[Query], tokenizer: PreTrainedTokenizerBase) -> pd.DataFrame:
-    """One row a kind of block: how many, their tokens and share of all tokens, queries and share of all queries.
+    """One row a kind of block: how many, and tokens, statements and queries with their shares of all; columns SHARES.
 
-    A token counts for the innermost block that holds its last character. A query counts for its structure, whatever
-    the parser sees there; code, headings and the rest carry none.
+    A token counts for the innermost block that holds its last character. A statement is a sentence of prose, a list
+    item or a table row: documents may have far more of them than are asked about. A query counts for its structure,
+    whatever the parser sees there; code, headings and the rest carry neither.
     """
-    n_blocks, n_tokens = dict.fromkeys(KINDS, 0), dict.fromkeys(KINDS, 0)
+    n_blocks, n_tokens, n_said = (dict.fromkeys(KINDS, 0) for _ in range(3))
     for document in documents:
         blocks = parse(document.text)
         kinds = _kinds_of_characters(document.text, blocks)
         for block in blocks:
             n_blocks[_kind(block)] += 1
+            n_said[_kind(block)] += _statements(document.text, block)
         places = tokenizer(document.text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
         for start, end in places["offset_mapping"]:
             n_tokens[KINDS[kinds[max(start, end - 1)]]] += 1
     of_structure = pd.Series([query.structure for query in queries], dtype=str).value_counts()
     table = pd.DataFrame([{"kind": kind, "structure": STRUCTURE_OF.get(kind, ""), "blocks": n_blocks[kind],
-                           "tokens": n_tokens[kind], "queries": int(of_structure.get(STRUCTURE_OF.get(kind, ""), 0))}
+                           "tokens": n_tokens[kind], "statements": n_said[kind],
+                           "queries": int(of_structure.get(STRUCTURE_OF.get(kind, ""), 0))}
                           for kind in KINDS])
     table["text_share"] = table.tokens / max(table.tokens.sum(), 1)
+    table["statement_share"] = table.statements / max(table.statements.sum(), 1)
     table["query_share"] = table.queries / max(len(queries), 1)
     return table[SHARES]
 
@@ -55,6 +60,11 @@ def shares(documents: list[Document], queries: list[Query], tokenizer: PreTraine
 def mix_of(table: pd.DataFrame) -> dict[str, float]:
     """structure -> its share of all queries, from `shares`."""
     return {structure: float(table.query_share[table.structure == structure].sum()) for structure in STRUCTURES}
+
+
+def _statements(text: str, block: Block) -> int:
+    prose = len(sentences(text, block.start, block.end)) if block.kind == "prose" else 0
+    return prose + len(block.items) + len(block.rows)
 
 
 def _kind(block: Block) -> str:

@@ -11,11 +11,13 @@ _NO_QUERIES = {"other": "raw HTML, blanks"}
 
 def shares_for_reading(table: pd.DataFrame) -> pd.DataFrame:
     """`lib.advice_costs.shares` as text, a row a kind of block."""
-    tokens, queries = table.tokens.sum(), table.queries.sum()
+    tokens, statements, queries = table.tokens.sum(), table.statements.sum(), table.queries.sum()
     return pd.DataFrame([{
         "blocks": f"{row.kind} ({row.structure or _NO_QUERIES.get(row.kind, 'not asked about')})",
         "number": f"{row.blocks:,}",
         f"of {tokens:,} tokens": f"{row.tokens:,} = {row.text_share:.1%}",
+        f"of {statements:,} sentences, items and rows":
+            f"{row.statements:,} = {row.statement_share:.1%}" if row.structure else "–",
         f"of {queries:,} queries": f"{row.queries:,} = {row.query_share:.1%}" if row.structure else "–"}
         for row in table.itertuples()])
 

@@ -12,12 +12,14 @@ from lib.wording import joined as listed
 
 
 def made_of(shares: pd.DataFrame) -> str:
-    """Share of text and of queries by kind of block, from lib.advice_costs.shares."""
+    """Share of text, statements and queries by kind of block, from lib.advice_costs.shares."""
+    stated = [f"{row.statement_share:.1%} {row.kind}" for row in shares.itertuples() if row.structure]
     text = [f"{row.text_share:.1%} {row.kind}" for row in shares.itertuples() if row.tokens]
     asked = [f"{row.query_share:.1%} about {row.structure} ({row.queries})" for row in shares.itertuples()
              if row.structure]
-    return (f"The documents hold {shares.tokens.sum():,} tokens: {listed(text)}. Of {shares.queries.sum():,} queries, "
-            f"which stand for the facts, {listed(asked)}.")
+    return (f"The documents hold {shares.tokens.sum():,} tokens: {listed(text)}. Of {shares.statements.sum():,} sentences, "
+            f"list items and table rows {listed(stated)}. Of {shares.queries.sum():,} queries, which stand for the "
+            f"facts, {listed(asked)}.")
 
 
 def learned(seeds: pd.DataFrame, differences: pd.DataFrame, before: str = "dapt") -> str:
@@ -125,8 +127,9 @@ def _harmful(ranked: pd.DataFrame) -> str:
 def cannot_tell(ranked: pd.DataFrame, normalizer: str) -> str:
     """What the page does not know."""
     said = ["A gain is of this base model and these settings; no interval holds what another base would change.",
-            "Queries stand for the facts: what the annotator does not ask counts for nothing, and users may ask for "
-            "other things than the queries do.",
+            "Queries stand for the facts: what the annotator does not ask counts for nothing, a long document is asked "
+            "no more than a short one, and users may ask for other things. Where the shares of statements and of "
+            "queries differ, so would the gain on all that the documents say.",
             "A text with more tokens makes more updates an epoch, which may be part of its gain (`match: updates` in "
             "03_train makes them equal).",
             "A sum over structures adds the ends of their intervals, which errs to the wide side.",

@@ -11,11 +11,11 @@ from lib.advice_tables import what
 from lib.figures import COLORS, HATCHES, INTERVAL, STYLE, WIDTH
 
 _MARKERS = {HERE: "o", DERIVED: "s", LABORATORY: "^"}
-_SHARES = (("text_share", "tokens"), ("query_share", "queries"))
+_SHARES = (("text_share", "tokens"), ("statement_share", "statements"), ("query_share", "queries"))
 
 
 def draw_advice(shares: pd.DataFrame, ranked: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Shares of tokens and of queries by kind of block (top); gain on my mix with 95% intervals by change (bottom).
+    """Shares of tokens, statements and queries by kind of block (top); gain on my mix by change, with 95% intervals.
 
     A change is filled where its interval is known and leaves out 0; one without a gain has no marker. Shares are
     counted, not estimated, and have no interval. Returns the figure and both frames below each other, told apart by
@@ -35,8 +35,8 @@ def draw_advice(shares: pd.DataFrame, ranked: pd.DataFrame) -> tuple[Figure, pd.
 
 def _bars(axes: Axes, shares: pd.DataFrame) -> None:
     for index, (column, label) in enumerate(_SHARES):
-        x = np.arange(len(shares)) + (index - 0.5) * 0.4
-        axes.bar(x, 100 * shares[column], 0.37, label=f"{label} (n = {shares[label].sum():,})", facecolor=COLORS[index],
+        x = np.arange(len(shares)) + (index - 1) * 0.28
+        axes.bar(x, 100 * shares[column], 0.26, label=f"{label} (n = {shares[label].sum():,})", facecolor=COLORS[index],
                  hatch=HATCHES[index], edgecolor="black", linewidth=0.6)
     axes.set_xticks(range(len(shares)), [row.kind + (f"\n({row.structure})" if row.structure else "")
                                          for row in shares.itertuples()])

@@ -72,7 +72,7 @@ def test_a_token_belongs_to_the_innermost_block_and_all_are_counted():
     assert tokens == {"heading": 2, "prose": 3, "list": 4, "table": 15, "code": 0, "other": 0}
     assert sum(tokens.values()) == len(TEXT.split())
     assert advice_costs.mix_of(table) == {"natural": 1 / 3, "entity-list": 0, "tabular": 2 / 3}
-    assert list(table.blocks[:3]) == [1, 1, 1]
+    assert list(table.blocks[:3]) == [1, 1, 1] and list(table.statements) == [1, 2, 1, 0, 0, 0]
 
 
 @settings(max_examples=40)
@@ -296,7 +296,7 @@ def test_the_figure_marks_each_known_gain_once_and_stands_without_any():
                          whole=(8, 3, 13)))
     figure, plotted = draw_advice(shares, table)
     bars, forest = figure.axes
-    assert len(forest.get_yticks()) == table.gain_points.notna().sum() == 4 and len(bars.patches) == 12
+    assert len(forest.get_yticks()) == table.gain_points.notna().sum() == 4 and len(bars.patches) == 18
     marks = [line for line in forest.lines if line.get_marker() in "os" and len(line.get_xdata())]
     assert [mark.get_markerfacecolor() != "white" for mark in marks] == list(table.low_points > 0)
     assert len(plotted) == len(shares) + len(table)
