@@ -12,7 +12,8 @@ from lib.normalize import lost_tokens
 from lib.paths import REPOSITORY
 from lib.records import Document
 
-REAL = sorted((REPOSITORY.parent / "shared" / "documents").glob("*.md"))
+REAL = sorted(path for path in (REPOSITORY.parent / "shared" / "documents").glob("*.md")
+              if path.stat().st_size < 30_000)  # the larger ones hold nothing that these do not
 NAME = "Corvane P-417"
 RECORD = f"""# {NAME}
 
