@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from statsmodels.stats.multitest import multipletests
 from test_controlled_contrasts import outcomes_of
 
 from lib.controlled.analysis_controls import (
@@ -16,7 +17,7 @@ from lib.controlled.analysis_controls import (
     shuffled_for_reading,
 )
 from lib.controlled.analysis_rows import MEASURES
-from lib.controlled.permutation import permuted_p, sign_flip_p, square
+from lib.controlled.permutation import holm, permuted_p, sign_flip_p, square
 
 CORRECT = MEASURES["correct"]
 
@@ -75,6 +76,13 @@ def test_a_fact_that_misses_a_rotation_is_left_out():
     assert len(square(rows.drop(rows.index[0]), CORRECT).pairs) == 4 * 9 * 3 - 1
     with pytest.raises(ValueError, match="no fact and seed"):
         square(rows.assign(cloze_argmax=None), MEASURES["stored"])
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+@settings(max_examples=5, deadline=None)  # the other side takes half a second
+def test_holm_is_statsmodels_holm(values):
+    assert holm(pd.Series([*values, np.nan])).to_list()[:-1] == pytest.approx(multipletests(values, method="holm")[1])
+    assert holm(pd.Series([0.01, np.nan, 0.04, 0.03])).dropna().to_list() == pytest.approx([0.03, 0.06, 0.06])
 
 
 def test_signs_of_products_by_hand():

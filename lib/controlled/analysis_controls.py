@@ -83,10 +83,10 @@ def shuffled_for_reading(table: pd.DataFrame) -> pd.DataFrame:
 def planted_for_reading(table: pd.DataFrame) -> pd.DataFrame:
     """`planted_control` as text, a row an arm."""
     return pd.DataFrame([{
-        "arm": row.arm, "products, seeds": f"{row.clusters}, {row.seeds}"
+        "planted arm": row.arm, "products, seeds": f"{row.clusters}, {row.seeds}"
         + (f"; {row.left_out} left out" if row.left_out else ""),
         "gain on the planted structure, points": f"{row.gain_planted:+.1f}",
         "gain on the others, points": f"{row.gain_others:+.1f}",
         "difference [95%]": in_points(row.estimate, row.low, row.high), "the interval holds": row.interval,
         "p": p_text(row.p), "found": "yes" if row.is_found else "NO"} for row in table.itertuples()],
-        columns=None if len(table) else ["arm planted"])
+        columns=None if len(table) else ["planted arm"])

@@ -33,14 +33,15 @@ def _stored(rows: pd.DataFrame) -> pd.Series:
     return rows.cloze_argmax.astype("boolean").astype("Float64").astype(float)
 
 
-# A run is asked the same of every fact, so that only the first is the primary measure; the others say where it is lost.
+# The first is what a reader asks for; the others say where it is lost: in part, in storing it, in reaching it.
 MEASURES = {
     "correct": Measure("answered, strictly", POINTS, lambda rows: rows.correct.astype(float)),
     "items": Measure("items named, lists", POINTS, lambda rows: (rows.items_named / rows.n_items).where(
         rows.n_items > 1)),
     "stored": Measure("stored (cloze)", POINTS, _stored),
     "unreached": Measure("stored, not answered", POINTS, lambda rows: _stored(rows) * ~rows.correct.astype(bool)),
-    "loglik": Measure("log-likelihood", NATS, lambda rows: rows.question_loglik / rows.question_tokens, 1.0)}
+    "loglik": Measure("log-likelihood of the answer", NATS, lambda rows: rows.question_loglik
+                      / rows.question_tokens, 1.0)}
 
 
 def read_outcomes(study: str, runs: list[str], kind: type[Record] = Outcome, folder: str = "outcomes") -> pd.DataFrame:
@@ -49,7 +50,7 @@ def read_outcomes(study: str, runs: list[str], kind: type[Record] = Outcome, fol
     Raises MissingInput where a run, or every run, is missing, and ValueError where a fact stands twice in a run.
     """
     paths = [data_path(study, folder, f"{run}.jsonl") for run in runs]
-    paths = paths or sorted(data_path(study, folder, "any").parent.glob("*.jsonl"))
+    paths = paths or sorted(data_path(study, folder, "any").parent.glob("[!.]*.jsonl"))  # no unfinished answers
     if not paths:
         raise MissingInput(f"{shown(data_path(study, folder))} has no run: run {MADE_BY} first (or `make study`)")
     rows = pd.DataFrame([record.model_dump() for path in paths for record in read_records(path, kind, MADE_BY)],

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import statsmodels.api as sm
 from scipy.stats import t
-from statsmodels.stats.multitest import multipletests
 
 from lib.controlled.analysis_rows import (
     ESTIMATE,
@@ -19,7 +18,7 @@ from lib.controlled.analysis_rows import (
     in_order_of_structure,
     within_fact,
 )
-from lib.controlled.permutation import permuted_p, square
+from lib.controlled.permutation import holm, permuted_p, square
 from lib.paired import ALPHA, ROUNDING, in_points, p_text
 
 GEE = ["gee_points", "gee_low", "gee_high", "gee_odds_ratio", "gee_or_low", "gee_or_high", "gee_note"]
@@ -47,9 +46,8 @@ def contrasts(rows: pd.DataFrame, reference: str = "natural", *, arm: str = RAW,
              | (models[structure] if name == "correct" else {})
              for name in MEASURES for structure in structures[1:]]
     table = pd.DataFrame([{"arm": arm} | row for row in found], columns=CONTRASTS)
-    for _, cells in table[table.p.notna()].groupby("measure"):
-        table.loc[cells.index, "p_holm"] = multipletests(cells.p, alpha=ALPHA, method="holm")[1]
-        table.loc[cells.index, "family"] = len(cells)
+    table["p_holm"] = table.groupby("measure").p.transform(holm)
+    table["family"] = table.groupby("measure").p.transform("count")
     text = {"gee_note": "", "p_note": ""}
     return table.fillna(text).astype({column: float for column in CONTRASTS if column.startswith(("p_h", "gee_"))
                                       and column not in text})
@@ -127,6 +125,15 @@ def _fitted(rows: pd.DataFrame, structures: list[str], family: sm.families.Famil
     ends = {name: np.array([result.params[name], result.params[name] - reach[name], result.params[name] + reach[name]])
             for name in structures if reach[name] > ROUNDING}
     return {name: tuple(np.exp(value) if is_odds else 100 * value) for name, value in ends.items()}
+
+
+def is_found(row) -> bool:
+    """Whether a row of `contrasts` or `interventions` says that there is an effect.
+
+    Holm's p is at most 5%, which speaks of these trainings, and the interval, which holds other seeds, is without 0.
+    """
+    low, high = (row.low, row.high) if hasattr(row, "low") else (row.low_points, row.high_points)
+    return bool(row.p_holm <= ALPHA and (low > 0 or high < 0))
 
 
 def contrasts_for_reading(table: pd.DataFrame) -> pd.DataFrame:

@@ -4,11 +4,10 @@ import re
 
 import numpy as np
 import pandas as pd
-from statsmodels.stats.multitest import multipletests
 
 from lib.controlled.analysis_rows import RAW, estimated, in_order_of_structure
-from lib.controlled.permutation import sign_flip_p
-from lib.paired import ALPHA, in_points, p_text
+from lib.controlled.permutation import holm, sign_flip_p
+from lib.paired import in_points, p_text
 from lib.tables import ALL
 
 INTERVENTION, FACTOR, CONTROL = "intervention", "factor", "control"
@@ -58,12 +57,8 @@ def interventions(rows: pd.DataFrame, reference: str = "natural", *, draws: int 
                    **_gained(pairs[(pairs.structure == structure) | (structure == ALL)], added, draws, seed),
                    "left_out": left_out if structure == ALL else 0} for structure in (*structures, ALL)]
     table = pd.DataFrame(found, columns=INTERVENTIONS)
-    for is_all in (True, False):
-        tested = table[table.p.notna() & ((table.structure == ALL) == is_all)]
-        if len(tested):
-            table.loc[tested.index, "p_holm"] = multipletests(tested.p, alpha=ALPHA, method="holm")[1]
-            table.loc[tested.index, "family"] = len(tested)
-    return table.astype({"p": float, "p_holm": float})
+    families = table.p.astype(float).groupby(table.structure == ALL)
+    return table.assign(p=table.p.astype(float), p_holm=families.transform(holm), family=families.transform("count"))
 
 
 def _gained(pairs: pd.DataFrame, added: float, draws: int, seed: int) -> dict:

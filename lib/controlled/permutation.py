@@ -81,6 +81,16 @@ def dealt_p(totals: np.ndarray, offsets: np.ndarray, draws: int, rng: np.random.
     return float((1 + (np.abs(drawn) >= abs(totals[:, 0].sum()) - 1e-9).sum()) / (1 + draws))
 
 
+def holm(p: pd.Series) -> pd.Series:
+    """Holm's adjusted p values (1979, Scandinavian J. of Statistics 6:65-70), NaN where p is.
+
+    As statsmodels' multipletests, which empties the interpreter's garbage each time: half a second a call here.
+    """
+    ordered = p.dropna().sort_values()
+    adjusted = (ordered * np.arange(len(ordered), 0, -1)).cummax().clip(upper=1)
+    return adjusted.reindex(p.index)
+
+
 def sign_flip_p(differences: pd.Series, products: pd.Series, *, draws: int = 9999, seed: int = 17) -> float:
     """Two-sided p of a mean of differences when the sign of each product's sum is as likely to be the other one.
 

@@ -1,0 +1,167 @@
+"""The controlled experiment in words, written from its tables: what was found, what was not, what cannot be told."""
+
+import numpy as np
+import pandas as pd
+
+from lib.controlled.analysis_factors import ATTRIBUTE
+from lib.controlled.analysis_rows import MEASURES, POINTS, RAW
+from lib.controlled.contrasts import difference_text, is_found, mean_text
+from lib.controlled.interventions_table import CONTROL, INTERVENTION
+from lib.paired import ALPHA, in_points, p_text
+from lib.spread import BOTH
+from lib.tables import ALL
+from lib.wording import joined as listed
+
+_FEW = 5  # structures that a sentence can hold
+LIMITS = (
+    "The models have a few million parameters, and a large one may read lists and tables that these do not.",
+    "Records, names and facts are generated from templates, and the questions are those that the base was taught to "
+    "answer.",
+    "Each seed has a base of its own, but all bases are of one size, recipe and kind of public text; what another kind "
+    "of base would change is in no interval.",
+    "Seeds are few, and the share of the interval that they give rests on so many values.",
+    "The runs of another processor, library or precision round differently and were not seen.",
+    "In one rotation a fact's neighbouring sections are in other structures; whole documents in one structure were not "
+    "trained on, and the tokens of a fact differ between structures by what the table of tokens says.",
+    "The permutation asks whether structure changed these runs; only the interval speaks of other seeds.")
+
+
+def conclusion(contrasts: pd.DataFrame, tokens: pd.DataFrame, shuffled: pd.DataFrame, planted: pd.DataFrame,
+               interventions: pd.DataFrame, factors: pd.DataFrame) -> str:
+    """The findings as Markdown; each argument is the table of the function of that name (tokens_by_structure, …)."""
+    parts = {"Does structure decide what is learned?": _structures(contrasts),
+             "Where is it lost?": _measures(contrasts),
+             "Would this analysis find anything?": _controls(shuffled, planted),
+             "What helps, for how many tokens?": _interventions(interventions),
+             "What else goes with it?": _factors(factors, tokens), "What this design cannot tell": list(LIMITS)}
+    return "\n\n".join(f"**{title}**\n\n" + "\n".join(f"- {line}" for line in lines) for title, lines in parts.items()
+                       if lines) + "\n"
+
+
+def _structures(table: pd.DataFrame) -> list[str]:
+    primary = table[table.measure == "correct"]
+    lines = [_contrast(row) for row in primary.itertuples()]
+    if len(primary) and not any(is_found(row) for row in primary.itertuples()):
+        lines.append(f"No structure is shown to be learned better or worse than {primary.reference.iloc[0]} here.")
+    models = [f"{row.structure} {in_points(row.gee_points, row.gee_low, row.gee_high)}" for row in primary.itertuples()
+              if not np.isnan(row.gee_points)]
+    notes = dict.fromkeys(note for note in primary.gee_note if note)
+    lines += [f"The model beside it (GEE, intervals for these seeds alone) gives, in points, {listed(models)}."
+              ] if models else []
+    return lines + [f"Of the model: {note}." for note in notes]
+
+
+def _contrast(row) -> str:
+    """One contrast: found, or a null with the largest effects that its interval allows."""
+    basis = (f"p = {p_text(row.p)}, after Holm {p_text(row.p_holm)}, n = {row.n} facts of {row.clusters} products, "
+             f"{_seeds(row.seeds)}" + ("" if row.interval == BOTH else f", the interval holds {row.interval}")
+             + (f"; {row.left_out} of {row.pairs + row.left_out} pairs left out" if row.left_out else ""))
+    if np.isnan(row.estimate):
+        return f"{row.structure} against {row.reference}: no pair to compare ({row.left_out} left out)."
+    means = f"{mean_text(row.mean_reference, row.unit)} → {mean_text(row.mean_structure, row.unit)}"
+    effect = difference_text(row.estimate, row.low, row.high, row.unit)
+    if is_found(row):
+        return (f"The same facts are {'less' if row.estimate < 0 else 'more'} often right as {row.structure} than as "
+                f"{row.reference}: {effect} ({means}; {basis}).")
+    if np.isnan(row.low):
+        return f"{row.structure} against {row.reference}: {effect} ({means}; {basis}); no interval, so nothing is told."
+    return (f"{row.structure} against {row.reference}: no difference is shown, {effect} ({means}; {basis}). "
+            f"{_allowed(row.low, row.high)}")
+
+
+def _allowed(low: float, high: float) -> str:
+    """The largest effects that an interval leaves open, in points."""
+    ends = [f"a loss of {-low:.1f}"] * (low < 0) + [f"a gain of {high:.1f}"] * (high > 0)
+    return f"The interval still allows {listed(ends)} points."
+
+
+def _seeds(number: int) -> str:
+    return f"{number} seed" + ("s" if number > 1 else "")
+
+
+def _measures(table: pd.DataFrame) -> list[str]:
+    lines = []
+    for name, measure in MEASURES.items():
+        rows = [row for row in table[table.measure == name].itertuples() if not np.isnan(row.estimate)]
+        if name == "correct" or not rows:
+            continue
+        said = [f"{row.structure} {difference_text(row.estimate, row.low, row.high, row.unit).removesuffix(row.unit)}"
+                f"({mean_text(row.mean_reference, row.unit)} → {mean_text(row.mean_structure, row.unit)}, Holm p = "
+                f"{p_text(row.p_holm)}, {'found' if is_found(row) else 'not shown'})" for row in rows]
+        lines.append(f"{measure.label[:1].upper() + measure.label[1:]} against {rows[0].reference}, in {measure.unit}, "
+                     f"on {rows[0].n} facts: {'; '.join(said)}.")
+    return lines
+
+
+def _controls(shuffled: pd.DataFrame, planted: pd.DataFrame) -> list[str]:
+    lines = []
+    for row in shuffled.itertuples():
+        ends = "; 5% is expected" if row.p_below_low <= ALPHA <= row.p_below_high else (
+            "; **this is not the 5% that is expected**")
+        lines.append(
+            f"Labels shuffled, {row.structure} against {row.reference}: {in_points(row.estimate, row.low, row.high)} "
+            f"points in one shuffle (p = {p_text(row.p)}); of {row.shuffles} shuffles {row.p_below} have p < {ALPHA} "
+            f"({row.p_below / row.shuffles:.1%} [{row.p_below_low:.1%}, {row.p_below_high:.1%}]{ends}) and "
+            f"{row.intervals_without_0} an interval without 0.")
+    for row in planted.itertuples():
+        said = "found" if row.is_found else "**not found**, so that effects of this size are missed here"
+        lines.append(f"Planted, {row.structure} sections standing twice: they gain {row.gain_planted:+.1f} points and "
+                     f"the others {row.gain_others:+.1f}, a difference of {in_points(row.estimate, row.low, row.high)} "
+                     f"(p = {p_text(row.p)}, {row.clusters} products, {_seeds(row.seeds)}): {said}.")
+    missing = ["no shuffled labels, because a rotation is missing"] * shuffled.empty
+    missing += ["no planted effect, because no arm planted-… was run"] * planted.empty
+    return lines + ([f"There is {listed(missing)}."] if missing else [])
+
+
+def _interventions(table: pd.DataFrame) -> list[str]:
+    whole = table[(table.structure == ALL) & table.gain_points.notna()]
+    treated = whole[whole.role == INTERVENTION]
+    found = [row for row in treated.itertuples() if is_found(row) and row.gain_points > 0]
+    lines = []
+    if len(treated) and not found:
+        lines.append(f"None of {len(treated)} interventions is shown to gain over raw text.")
+    for row in sorted(found, key=lambda row: (np.isnan(row.points_per_percent), -row.points_per_percent)):
+        each = (f"{row.points_per_percent:+.2f} points for 1% more tokens" if not np.isnan(row.points_per_percent)
+                else "without more tokens")
+        lines.append(f"{row.arm} gains {_gain(row)}, with {row.tokens_added_percent:+.1f}% tokens: {each}."
+                     f"{_by_structure(table, row.arm)}")
+    for row in treated.itertuples():
+        if row.arm not in {one.arm for one in found}:
+            lines.append(f"{row.arm}: {'a loss of' if is_found(row) else 'no gain is shown,'} {_gain(row)}, with "
+                         f"{row.tokens_added_percent:+.1f}% tokens."
+                         + ("" if is_found(row) or np.isnan(row.low_points) else
+                            f" {_allowed(row.low_points, row.high_points)}") + _by_structure(table, row.arm))
+    for row in whole[(whole.role == CONTROL) & ~whole.arm.str.startswith("planted")].itertuples():
+        lines.append(f"Control: {row.arm} (the raw text in more epochs) gains {_gain(row)}; what an arm with more "
+                     "tokens gains beyond that is not only more training.")
+    return lines
+
+
+def _gain(row) -> str:
+    seeds = "" if row.interval == BOTH else f", the interval holds {row.interval}"
+    return (f"{in_points(row.gain_points, row.low_points, row.high_points)} points over {RAW} (Holm p = "
+            f"{p_text(row.p_holm)}, n = {row.n}, {_seeds(row.seeds)}{seeds})")
+
+
+def _by_structure(table: pd.DataFrame, arm: str) -> str:
+    cells = table[(table.arm == arm) & (table.structure != ALL) & table.gain_points.notna()]
+    said = [f"{row.structure} {in_points(row.gain_points, row.low_points, row.high_points)}"
+            for row in cells.itertuples()]
+    return f" By structure: {listed(said)}." if 0 < len(said) <= _FEW else ""  # of many, the table has them
+
+
+def _factors(table: pd.DataFrame, tokens: pd.DataFrame) -> list[str]:
+    """Each factor's differences, level by level; attributes are left to their table."""
+    lines = []
+    if len(tokens) > 1:
+        said = [f"{row.tokens:.1f} as {row.structure}" for row in tokens.itertuples()]
+        lines.append(f"Tokens that a fact takes: {listed(said)} (n = {tokens.n.max()}); structures differ by that too.")
+    known = table[table.difference.notna() & (table.factor != ATTRIBUTE)]
+    for factor, cells in known.groupby("factor", sort=False):
+        said = [f"{structure}: " + ", ".join(
+            f"{in_points(row.difference, row.difference_low, row.difference_high)} at {row.level} (n = "
+            f"{row.n_difference:.0f})" for row in of_it.itertuples())
+            for structure, of_it in cells.groupby("structure", sort=False)]
+        lines.append(f"By {factor}, difference to {cells.against.iloc[0]} in {POINTS}: {'; '.join(said)}.")
+    return lines + (["The factors are looked at one by one, without correction: where intervals of levels overlap, no "
+                     "factor is said to matter."] if len(known) else [])
