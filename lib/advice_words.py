@@ -17,9 +17,9 @@ def made_of(shares: pd.DataFrame) -> str:
     text = [f"{row.text_share:.1%} {row.kind}" for row in shares.itertuples() if row.tokens]
     asked = [f"{row.query_share:.1%} about {row.structure} ({row.queries})" for row in shares.itertuples()
              if row.structure]
-    return (f"The documents hold {shares.tokens.sum():,} tokens: {listed(text)}. Of {shares.statements.sum():,} sentences, "
-            f"list items and table rows {listed(stated)}. Of {shares.queries.sum():,} queries, which stand for the "
-            f"facts, {listed(asked)}.")
+    return (f"The documents hold {shares.tokens.sum():,} tokens: {listed(text)}. Of {shares.statements.sum():,} "
+            f"sentences, list items and table rows {listed(stated)}. Of {shares.queries.sum():,} queries, which stand "
+            f"for the facts, {listed(asked)}.")
 
 
 def learned(seeds: pd.DataFrame, differences: pd.DataFrame, before: str = "dapt") -> str:
