@@ -168,6 +168,7 @@ def test_every_figure_is_made_for_any_runs(rows, tmp_path, monkeypatch):
     drawn = {"contrasts": draw_contrasts(contrasts(rows, draws=9)), "interventions": draw_interventions(
         interventions(rows)), "factors": draw_factors(levels), "heat": draw_heat(levels),
         "acquisition": draw_acquisition(acquisition(learned_of(rows)))}
-    for name, figure in drawn.items():
-        save("s", name, *figure)
-    assert len(list((tmp_path / "figures/s").glob("*.png"))) == 5
+    for name, (figure, plotted) in drawn.items():
+        figure.draw_without_rendering()
+        assert isinstance(plotted, pd.DataFrame), name
+    assert save("s", "heat", *drawn["heat"]).exists()

@@ -120,10 +120,10 @@ def _interventions(table: pd.DataFrame) -> list[str]:
     lines = []
     if len(treated) and not found:
         lines.append(f"None of {len(treated)} interventions is shown to gain over raw text.")
-    for row in sorted(found, key=lambda row: (np.isnan(row.points_per_percent), -row.points_per_percent)):
-        each = (f"{row.points_per_percent:+.2f} points for 1% more tokens" if not np.isnan(row.points_per_percent)
-                else "without more tokens")
-        lines.append(f"{row.arm} gains {_gain(row)}, with {row.tokens_added_percent:+.1f}% tokens: {each}."
+    for row in sorted(found, key=_for_its_tokens):
+        each = ("" if np.isnan(row.points_per_percent) else
+                f": {row.points_per_percent:+.2f} points for 1% more tokens")
+        lines.append(f"{row.arm} gains {_gain(row)}, with {row.tokens_added_percent:+.1f}% tokens{each}."
                      f"{_by_structure(table, row.arm)}")
     for row in treated.itertuples():
         if row.arm not in {one.arm for one in found}:
@@ -135,6 +135,12 @@ def _interventions(table: pd.DataFrame) -> list[str]:
         lines.append(f"Control: {row.arm} (the raw text in more epochs) gains {_gain(row)}; what an arm with more "
                      "tokens gains beyond that is not only more training.")
     return lines
+
+
+def _for_its_tokens(row) -> tuple:
+    """Sorts what adds no tokens first, by gain, then the rest by points for 1% more tokens."""
+    is_free = np.isnan(row.points_per_percent)
+    return not is_free, -row.gain_points if is_free else -row.points_per_percent
 
 
 def _gain(row) -> str:

@@ -128,9 +128,10 @@ def _against_tokens(axes: Axes, cells: pd.DataFrame, arms: list[str]) -> None:
         if len(of_it):
             axes.plot(of_it.tokens_added_percent, of_it.gain_points, marker, color=color, markeredgecolor="black",
                       markersize=4.5, label=name)
-    for row in cells.itertuples():
-        axes.annotate(f"{arms.index(row.arm) + 1}", (row.tokens_added_percent, row.gain_points), (3, 2),
-                      textcoords="offset points", fontsize=8)
+    for index, row in enumerate(cells.sort_values("tokens_added_percent").itertuples()):
+        axes.annotate(f"{arms.index(row.arm) + 1}", (row.tokens_added_percent, row.gain_points),
+                      ((3, 2), (-3, 2))[index % 2], textcoords="offset points", fontsize=8,
+                      ha=("left", "right")[index % 2])
     axes.set(xlabel="Tokens added (%)", ylabel="Gain over raw, all facts (points)")
     if len(cells):
         axes.legend(fontsize=8, handletextpad=0.1, borderaxespad=0, loc="best")
@@ -203,7 +204,7 @@ def _map(axes: Axes, cells: pd.DataFrame, rows: str, columns: str, top: float):
     for cell in cells.itertuples():
         at = names[0].index(getattr(cell, rows)), names[1].index(getattr(cell, columns))
         grid[at] = cell.accuracy
-        color = "white" if cell.accuracy < 0.55 * top else "black"
+        color = "white" if cell.accuracy < 0.6 * top else "black"
         axes.annotate(f"{cell.accuracy:.1f}\n[{cell.low:.0f}, {cell.high:.0f}]\nn = {cell.n}", at[::-1], ha="center",
                       va="center", fontsize=8, color=color, linespacing=0.95)
     image = axes.imshow(grid, aspect="auto", cmap="cividis", vmin=0, vmax=top)
