@@ -81,7 +81,7 @@ def _decided(ranked: pd.DataFrame, models: pd.DataFrame, normalizer: str) -> str
         by = (f"The rules that wrote it cost no money; {bill.model} would take {bill.segments:,} calls {price}, and "
               "what it would gain was not measured." if normalizer == "rules" else f"It was written by {normalizer}.")
         return (f"**First: {what(row.intervention)}.** It gains {said}, and an epoch has "
-                f"{row.tokens_added_percent:+.1f}% tokens. {by}{once}")
+                f"{row.tokens_added_percent:+.1f}% tokens. That holds for this base model. {by}{once}")
     if row.verdict == HARMFUL:
         return f"**Leave the documents as they are.** {_capital(what(row.intervention))} loses: {said}.{once}"
     why = "nothing varies, so that there is no interval" if np.isnan(row.low_points) else "the interval holds 0"
