@@ -44,7 +44,7 @@ def _structures(table: pd.DataFrame) -> list[str]:
     if len(primary) and not any(is_found(row) for row in primary.itertuples()):
         lines.append(f"No structure is shown to be learned better or worse than {primary.reference.iloc[0]} here.")
     models = [f"{row.structure} {in_points(row.gee_points, row.gee_low, row.gee_high)}" for row in primary.itertuples()
-              if not np.isnan(row.gee_points)]
+              if not np.isnan(row.gee_points + row.estimate)]  # without pairs it would compare other facts
     notes = dict.fromkeys(note for note in primary.gee_note if note)
     lines += [f"The model beside it (GEE, intervals for these seeds alone) gives, in points, {listed(models)}."
               ] if models else []
@@ -108,9 +108,9 @@ def _controls(shuffled: pd.DataFrame, planted: pd.DataFrame) -> list[str]:
         lines.append(f"Planted, {row.structure} sections standing twice: they gain {row.gain_planted:+.1f} points and "
                      f"the others {row.gain_others:+.1f}, a difference of {in_points(row.estimate, row.low, row.high)} "
                      f"(p = {p_text(row.p)}, {row.clusters} products, {_seeds(row.seeds)}): {said}.")
-    missing = ["no shuffled labels, because a rotation is missing"] * shuffled.empty
-    missing += ["no planted effect, because no arm planted-… was run"] * planted.empty
-    return lines + ([f"There is {listed(missing)}."] if missing else [])
+    missing = ["the labels could not be shuffled, because a rotation is missing"] * shuffled.empty
+    missing += ["no effect was planted, because no arm planted-… was run"] * planted.empty
+    return lines + ([f"Not checked: {listed(missing)}."] if missing else [])
 
 
 def _interventions(table: pd.DataFrame) -> list[str]:

@@ -38,6 +38,12 @@ def _reach(middle: pd.Series, low: pd.Series, high: pd.Series) -> np.ndarray:
     return np.nan_to_num(np.clip([middle - low, high - middle], 0, None))
 
 
+def _shown(structures: pd.Series) -> list[str]:
+    """The structures that are there, in their fixed order; of many, the paper's three (the tables have all)."""
+    found = set(structures)
+    return [name for name in STRUCTURES if name in found and (len(found) <= _FEW or name in OF_THE_PAPER)]
+
+
 def draw_contrasts(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Forest of structure - reference within fact, a panel a measure; filled where contrasts.is_found.
 
@@ -144,8 +150,7 @@ def draw_factors(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """
     wanted = [name for name in (LENGTH, KIND, SECTION, DISTANCE, FILLERS) if table.level[
         table.factor == name].nunique() > 1]
-    structures = list(table.structure.unique())
-    structures = structures if len(structures) <= _FEW else [name for name in OF_THE_PAPER if name in structures]
+    structures = _shown(table.structure)
     with mpl.rc_context(STYLE):
         rows = max(1, -(-len(wanted) // 2))
         figure = Figure(figsize=(WIDTH, 0.5 + 2.1 * rows), layout="constrained")
@@ -219,7 +224,7 @@ def _map(axes: Axes, cells: pd.DataFrame, rows: str, columns: str, top: float):
 def draw_acquisition(table: pd.DataFrame, arms: tuple[str, ...] = (RAW,)) -> tuple[Figure, pd.DataFrame]:
     """What is learned against epoch by structure, with 95% bands: answers likeliest (left), nats a token (right).
 
-    A row an arm of `arms` that is in the table.
+    A row an arm of `arms` that is in the table. Of many structures the paper's three are drawn.
     """
     shown = [arm for arm in arms if (table.arm == arm).any()]
     sides = (("likeliest", "Reference answer likeliest (%)"), ("loglik", "Log-likelihood\n(nats a token)"))
@@ -229,7 +234,7 @@ def draw_acquisition(table: pd.DataFrame, arms: tuple[str, ...] = (RAW,)) -> tup
         for arm, pair in zip(shown, panels, strict=False):
             for axes, (measure, label) in zip(pair, sides, strict=True):
                 cells = table[(table.arm == arm) & (table.measure == measure)]
-                for structure in sorted(cells.structure.unique(), key=[*STRUCTURES].index):
+                for structure in _shown(cells.structure):
                     line = cells[cells.structure == structure]
                     style = look(structure)
                     axes.fill_between(line.epoch, line.low, line.high, color=style["color"], alpha=0.15, lw=0)
