@@ -118,6 +118,9 @@ class Study:
         if stage == "05_pairs":  # how both judge is said once
             wired[stage] |= {name: value for name, value in self.notebooks.get("05_judge", {}).items()
                              if name in SPENDING}
+        if stage == "06_advice":  # what a model would be told is said once
+            wired[stage] |= {name: value for name, value in self.notebooks.get("02_normalize", {}).items()
+                             if name == "document_kind"}
         given = {"study": self.name, **wired.get(stage, {}), **self.notebooks.get(stage, {}),
                  **(self.arms.get(own, {}).get(stage) or {})}
         if stage == "03_train" and number > 1:
