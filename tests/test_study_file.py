@@ -137,12 +137,15 @@ def test_a_value_fits_its_annotation_or_is_refused(tmp_path, annotation, value, 
 @pytest.mark.parametrize("name", studies())
 def test_every_committed_study_fits_its_notebooks(name, tmp_path):
     (tmp_path / "a.md").write_text("words")
-    is_lab = "source: lab" in (REPOSITORY / "studies" / f"{name}.yaml").read_text()
-    study = load_study(name, "" if is_lab else str(tmp_path))
+    is_own = "source: documents" in (REPOSITORY / "studies" / f"{name}.yaml").read_text()
+    study = load_study(name, str(tmp_path) if is_own else "")
     plan = subprocess.run(
         [sys.executable, "-m", "snakemake", "--snakefile", REPOSITORY / "Snakefile", "--dry-run", "--cores", "2",
-         "--quiet", "rules", "--config", f"study={name}", *([] if is_lab else [f"documents={tmp_path}"])],
+         "--quiet", "rules", "--config", f"study={name}", *([f"documents={tmp_path}"] if is_own else [])],
         env={**os.environ, "STUDY_ROOT": str(tmp_path / "root")}, capture_output=True, text=True, check=False)
     assert plan.returncode == 0, plan.stdout + plan.stderr
     counts = dict(line.split() for line in plan.stdout.splitlines() if len(line.split()) == 2 and line[-1].isdigit())
-    assert (int(counts["train"]), int(counts["judge"])) == (len(study.trained), len(study.runs))
+    if study.source == "controlled":
+        assert (int(counts["pretrain"]), int(counts["controlled_run"])) == (study.seeds, len(study.runs))
+    else:
+        assert (int(counts["train"]), int(counts["judge"])) == (len(study.trained), len(study.runs))
