@@ -11,6 +11,7 @@ from lib.controlled.analysis_factors import (
     FILLERS,
     KIND,
     LENGTH,
+    PHRASINGS,
     SECTION,
     TABLE,
     acquisition,
@@ -102,6 +103,15 @@ def test_levels_hold_what_they_say():
     table = cell(LEVELS, factor=TABLE, level="3x20", structure="tabular")
     assert (table.n, table.n_difference) == (108, 36)
     assert "raw (n = 36)" in factors_for_reading(LEVELS).to_string()
+
+
+def test_wordings_of_prose_are_levels_of_one_line():
+    rows = outcomes_of(6, 1, (0, 0, 0.3), structures=("natural", "tabular", "prose-4"))
+    several = factors(rows).query("factor == @PHRASINGS")
+    assert list(several.level) == ["1", "4"] and set(several.structure) == {"natural"}
+    means = 100 * rows.groupby("structure").correct.mean()
+    assert list(several.difference)[1] == pytest.approx(means["prose-4"] - means["natural"])
+    assert not (LEVELS.factor == PHRASINGS).any()
 
 
 def test_tokens_are_compared_within_fact():

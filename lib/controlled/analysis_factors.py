@@ -24,7 +24,7 @@ from lib.paired import in_points
 FACTORS = ["factor", "level", "structure", "against", "n", "clusters", "seeds", "accuracy", "low", "high", "interval",
            "n_difference", "difference", "difference_low", "difference_high", "difference_interval"]
 ATTRIBUTE, DISTANCE, FILLERS, TABLE = "attribute", "tokens from the title", "lines below the title", "table"
-LENGTH, KIND, SECTION = "items of a list", "kind of value", "section"
+LENGTH, KIND, SECTION, PHRASINGS = "items of a list", "kind of value", "section", "phrasings of a fact"
 _CUT = (1 / 3, 2 / 3)  # the distance is cut into thirds
 
 
@@ -32,9 +32,10 @@ def factors(rows: pd.DataFrame, reference: str = "natural") -> pd.DataFrame:
     """Accuracy in percent by factor, level and structure, and its difference to what it is `against`, in points.
 
     Within `raw` the difference is to `reference` on the same facts and seeds. The distance has none: a fact is not
-    equally far in all structures. Arms far-N and table-WxH are levels of a factor each, beside `raw` in the same
-    rotations and seeds as level 0 (`raw`); their difference is to `raw`, a table's on the facts that are tabular there
-    too. Columns FACTORS; see analysis_rows.share and estimated for the intervals.
+    equally far in all structures. Prose in several wordings (prose-2, …) has levels too. Arms far-N and table-WxH are
+    levels of a factor each, beside `raw` in the same rotations and seeds as level 0 (`raw`); their difference is to
+    `raw`, a table's on the facts that are tabular there too. Columns FACTORS; see analysis_rows.share and estimated for
+    the intervals.
     """
     raw = rows[rows.arm == RAW]
     by_distance = raw.distance_tokens.sort_values()
@@ -46,6 +47,7 @@ def factors(rows: pd.DataFrame, reference: str = "natural") -> pd.DataFrame:
     found = [_cell(raw.loc[cell.index], factor, str(level), structure, reference)
              for factor, of_it in levels.items() for level, cell in of_it.groupby(of_it, sort=False)
              for structure in in_order_of_structure(raw.structure, reference)]
+    found += _phrasings(raw)
     arms = sorted(rows.arm.unique(), key=lambda arm: [int(number) for number in re.findall(r"\d+", arm)])
     found += [row for arm in arms for row in _arm_levels(rows, arm, reference)]
     table = pd.DataFrame(found, columns=FACTORS)
@@ -59,6 +61,16 @@ def _cell(rows: pd.DataFrame, factor: str, level: str, structure: str, reference
         return cell
     pairs, _ = within_fact(rows, MEASURES["correct"], structure, reference)
     return cell | {"against": reference} | _difference(estimated(pairs, 100.0))
+
+
+def _phrasings(raw: pd.DataFrame) -> list[dict]:
+    """Prose that says each fact in 1, 2, … wordings (natural, prose-2, …), as levels of one line; none without both."""
+    wordings = {name: re.fullmatch(r"prose-(\d+)", name) for name in raw.structure.unique()}
+    levels = {int(found[1]): name for name, found in wordings.items() if found}
+    if not levels or "natural" not in wordings:
+        return []
+    return [_cell(raw, PHRASINGS, str(level), name, "natural") | {"structure": "natural"}
+            for level, name in sorted({1: "natural", **levels}.items())]
 
 
 def _accuracy(found: dict) -> dict:

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lib.controlled.analysis_factors import DISTANCE, FILLERS, KIND, LENGTH, SECTION, TABLE
+from lib.controlled.analysis_factors import DISTANCE, FILLERS, KIND, LENGTH, PHRASINGS, SECTION, TABLE
 from lib.controlled.analysis_rows import MEASURES, NATS, POINTS, RAW
 from lib.controlled.contrasts import is_found
 from lib.controlled.interventions_table import CONTROL, FACTOR, INTERVENTION
@@ -148,7 +148,7 @@ def draw_factors(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
 
     Of many structures the paper's three are drawn.
     """
-    wanted = [name for name in (LENGTH, KIND, SECTION, DISTANCE, FILLERS) if table.level[
+    wanted = [name for name in (LENGTH, KIND, SECTION, DISTANCE, PHRASINGS, FILLERS) if table.level[
         table.factor == name].nunique() > 1]
     structures = _shown(table.structure)
     with mpl.rc_context(STYLE):
