@@ -58,3 +58,10 @@ def test_answers_that_are_all_wrong_claim_nothing():
     text = told(outcomes_of(6, 1).assign(correct=False))
     assert "no interval, so nothing is told" in text and "nothing varies: 0 of" in text
     assert "the interval holds none: nothing varies between products" in text
+
+
+def test_a_p_without_an_interval_that_holds_other_seeds_is_said_to_be_half():
+    rows = outcomes_of(20, 2, (0, 0, 0))
+    is_luck = (rows.structure == "tabular") & (rows.seed == 1)  # one seed alone learns tables
+    text = told(rows.assign(correct=rows.correct | is_luck))
+    assert "tabular against natural: no difference is shown that other seeds need repeat" in text

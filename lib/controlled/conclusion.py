@@ -65,8 +65,15 @@ def _contrast(row) -> str:
                 f"{row.reference}: {effect} ({means}; {basis}).")
     if np.isnan(row.low):
         return f"{row.structure} against {row.reference}: {effect} ({means}; {basis}); no interval, so nothing is told."
-    return (f"{row.structure} against {row.reference}: no difference is shown, {effect} ({means}; {basis}). "
-            f"{_allowed(row.low, row.high)}")
+    return (f"{row.structure} against {row.reference}: no difference is shown{_half(row, row.low, row.high)}, {effect} "
+            f"({means}; {basis}). {_allowed(row.low, row.high)}")
+
+
+def _half(row, low: float, high: float) -> str:
+    """What is said where only one of the two, p or interval, speaks for an effect."""
+    if row.p_holm <= ALPHA:
+        return " that other seeds need repeat, although these trainings differ by p"
+    return " once Holm has corrected p, although the interval leaves out 0" if low > 0 or high < 0 else ""
 
 
 def _allowed(low: float, high: float) -> str:
@@ -104,7 +111,8 @@ def _controls(shuffled: pd.DataFrame, planted: pd.DataFrame) -> list[str]:
             f"({row.p_below / row.shuffles:.1%} [{row.p_below_low:.1%}, {row.p_below_high:.1%}]{ends}) and "
             f"{row.intervals_without_0} an interval without 0.")
     for row in planted.itertuples():
-        said = "found" if row.is_found else "**not found**, so that effects of this size are missed here"
+        said = "found" if row.is_found else "**not found**, so that effects of this size are missed here" + (
+            ", at least by an interval that holds other seeds; p speaks of these" if row.p <= ALPHA else "")
         lines.append(f"Planted, {row.structure} sections standing twice: they gain {row.gain_planted:+.1f} points and "
                      f"the others {row.gain_others:+.1f}, a difference of {in_points(row.estimate, row.low, row.high)} "
                      f"(p = {p_text(row.p)}, {row.clusters} products, {_seeds(row.seeds)}): {said}.")
@@ -127,7 +135,8 @@ def _interventions(table: pd.DataFrame) -> list[str]:
                      f"{_by_structure(table, row.arm)}")
     for row in treated.itertuples():
         if row.arm not in {one.arm for one in found}:
-            lines.append(f"{row.arm}: {'a loss of' if is_found(row) else 'no gain is shown,'} {_gain(row)}, with "
+            said = "a loss of" if is_found(row) else f"no gain is shown{_half(row, row.low_points, row.high_points)},"
+            lines.append(f"{row.arm}: {said} {_gain(row)}, with "
                          f"{row.tokens_added_percent:+.1f}% tokens."
                          + ("" if is_found(row) or np.isnan(row.low_points) else
                             f" {_allowed(row.low_points, row.high_points)}") + _by_structure(table, row.arm))
