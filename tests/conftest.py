@@ -15,7 +15,8 @@ from lib.paths import REPOSITORY
 os.environ.setdefault("GOMP_SPINCOUNT", "20000")  # as the notebook runner does; before torch is imported
 
 # Files that take longest, so that on several cores none of them is left for the end.
-LONGEST = ("test_smoke", "test_controlled_smoke", "test_study", "test_deepspeed", "test_llm_batch", "test_study_file", "test_llm_stages")
+LONGEST = ("test_smoke", "test_controlled_smoke", "test_study", "test_deepspeed", "test_llm_batch", "test_study_file",
+           "test_llm_stages")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
