@@ -20,11 +20,11 @@ from lib.training_plan import throughput
 from lib.training_recipe import Recipe
 
 SAMPLE = 12  # products whose texts are made to count their characters
-CHARACTERS_A_TOKEN = 3.1  # of these records under the base's own tokenizer
+CHARACTERS_A_TOKEN = 3.6  # of these records and questions under the base's own tokenizer
 FILLED = 0.93  # share of the places of packed blocks that hold tokens
 ASKING = 0.45  # seconds of scoring and answering for each second of training, in a run
 START_UP = 14  # seconds of a notebook's start, imports and executed copies
-OVERHEAD = 1.25  # of an update and a checkpoint beside the passes that are timed
+OVERHEAD = 1.1  # of an update and a checkpoint beside the passes that are timed
 
 
 def predicted(study: ControlledStudy, cores: int) -> str:
