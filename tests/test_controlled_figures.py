@@ -14,6 +14,7 @@ from lib.controlled.analysis_factors import (
     PHRASINGS,
     SECTION,
     TABLE,
+    WORDS,
     acquisition,
     factors,
     factors_for_reading,
@@ -112,6 +113,15 @@ def test_wordings_of_prose_are_levels_of_one_line():
     means = 100 * rows.groupby("structure").correct.mean()
     assert list(several.difference)[1] == pytest.approx(means["prose-4"] - means["natural"])
     assert not (LEVELS.factor == PHRASINGS).any()
+
+
+def test_prose_in_the_questions_words_stands_beside_other_prose():
+    as_asked = RAW.structure.eq("natural") & RAW.fact_id.str.endswith("1")
+    rows = RAW.assign(as_asked=as_asked, correct=RAW.correct & ~as_asked)
+    first, second = factors(rows).query("factor == @WORDS").itertuples()
+    assert (first.level, first.accuracy, first.n) == ("the question's words", 0.0, as_asked.sum() / RAW.seed.nunique())
+    assert second.accuracy == pytest.approx(100 * RAW[RAW.structure.eq("natural") & ~as_asked].correct.mean())
+    assert factors(RAW.assign(as_asked=False)).query("factor == @WORDS").empty
 
 
 def test_tokens_are_compared_within_fact():

@@ -25,6 +25,7 @@ FACTORS = ["factor", "level", "structure", "against", "n", "clusters", "seeds", 
            "n_difference", "difference", "difference_low", "difference_high", "difference_interval"]
 ATTRIBUTE, DISTANCE, FILLERS, TABLE = "attribute", "tokens from the title", "lines below the title", "table"
 LENGTH, KIND, SECTION, PHRASINGS = "items of a list", "kind of value", "section", "phrasings of a fact"
+WORDS, AS_ASKED, OTHERWISE = "words of the prose", "the question's words", "other words"
 _CUT = (1 / 3, 2 / 3)  # the distance is cut into thirds
 
 
@@ -34,8 +35,8 @@ def factors(rows: pd.DataFrame, reference: str = "natural") -> pd.DataFrame:
     Within `raw` the difference is to `reference` on the same facts and seeds. The distance has none: a fact is not
     equally far in all structures. Prose in several wordings (prose-2, …) has levels too. Arms far-N and table-WxH are
     levels of a factor each, beside `raw` in the same rotations and seeds as level 0 (`raw`); their difference is to
-    `raw`, a table's on the facts that are tabular there too. Columns FACTORS; see analysis_rows.share and estimated for
-    the intervals.
+    `raw`, a table's on the facts that are tabular there too. Prose has its words as levels too. Columns FACTORS; see
+    analysis_rows.share and estimated for the intervals.
     """
     raw = rows[rows.arm == RAW]
     by_distance = raw.distance_tokens.sort_values()
@@ -47,7 +48,7 @@ def factors(rows: pd.DataFrame, reference: str = "natural") -> pd.DataFrame:
     found = [_cell(raw.loc[cell.index], factor, str(level), structure, reference)
              for factor, of_it in levels.items() for level, cell in of_it.groupby(of_it, sort=False)
              for structure in in_order_of_structure(raw.structure, reference)]
-    found += _phrasings(raw)
+    found += [*_phrasings(raw), *_words(raw)]
     arms = sorted(rows.arm.unique(), key=lambda arm: [int(number) for number in re.findall(r"\d+", arm)])
     found += [row for arm in arms for row in _arm_levels(rows, arm, reference)]
     table = pd.DataFrame(found, columns=FACTORS)
@@ -71,6 +72,19 @@ def _phrasings(raw: pd.DataFrame) -> list[dict]:
         return []
     return [_cell(raw, PHRASINGS, str(level), name, "natural") | {"structure": "natural"}
             for level, name in sorted({1: "natural", **levels}.items())]
+
+
+def _words(raw: pd.DataFrame) -> list[dict]:
+    """Prose that has the question's own words beside other prose; none without both. Which fact has them was drawn.
+
+    These are other facts, so that there is no difference within fact. The rules' rewriting uses the question's words.
+    """
+    prose = raw[raw.structure == "natural"]
+    if prose.as_asked.nunique() < 2:
+        return []
+    return [{"factor": WORDS, "level": level, "structure": "natural", "against": ""}
+            | _accuracy(share(prose[prose.as_asked == is_so]))
+            for level, is_so in ((AS_ASKED, True), (OTHERWISE, False))]
 
 
 def _accuracy(found: dict) -> dict:

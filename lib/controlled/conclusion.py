@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from lib.controlled.analysis_factors import ATTRIBUTE
+from lib.controlled.analysis_factors import ATTRIBUTE, WORDS
 from lib.controlled.analysis_rows import MEASURES, POINTS, RAW
 from lib.controlled.contrasts import difference_text, is_found, mean_text
 from lib.controlled.interventions_table import CONTROL, INTERVENTION
@@ -171,6 +171,10 @@ def _factors(table: pd.DataFrame, tokens: pd.DataFrame) -> list[str]:
     if len(tokens) > 1:
         said = [f"{row.tokens:.1f} as {row.structure}" for row in tokens.itertuples()]
         lines.append(f"Tokens that a fact takes: {listed(said)} (n = {tokens.n.max()}); structures differ by that too.")
+    words = [f"{row.accuracy:.1f}% [{row.low:.1f}, {row.high:.1f}] of {row.n} in {row.level}"
+             for row in table[table.factor == WORDS].itertuples()]
+    lines += [f"Prose is answered by its words, which were drawn: {listed(words)}; the rules' rewriting has the "
+              "question's words throughout."] if words else []
     known = table[table.difference.notna() & (table.factor != ATTRIBUTE)]
     for factor, cells in known.groupby("factor", sort=False):
         said = [f"{structure}: " + ", ".join(
