@@ -1,10 +1,15 @@
 """Arms, runs and texts of the controlled experiment, and the study's file that names them."""
 
-import pytest
+from collections import Counter
 
-from lib.controlled.arms import arm_named, rotations_of, runs_of, split_run
-from lib.controlled.base import answered, public_texts, writings_of
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lib.controlled.arms import arm_named, epochs_of, rotations_of, runs_of, split_run
+from lib.controlled.base import answered, public_texts, shares_read, writings_of
 from lib.controlled.facts import make_facts
+from lib.controlled.structures import STRUCTURES
 from lib.controlled.study import ControlledStudy, controlled_study
 from lib.controlled.texts import NotRewritten, arm_texts
 
@@ -37,7 +42,9 @@ def test_an_unknown_arm_is_refused_with_the_legal_ones(name):
 
 
 def test_a_table_arm_has_one_rotation_and_the_others_one_a_structure():
-    assert [rotations_of(arm_named(name, THREE)) for name in ("raw", "far-20", "table-3x5", "mixed")] == [3, 3, 1, 3]
+    names = ("raw", "far-20", "table-3x5", "mixed", "prose")
+    assert [rotations_of(arm_named(name, THREE)) for name in names] == [3, 3, 1, 3, 1]
+    assert [epochs_of(name) for name in ("raw", "raw-2x", "raw-12x", "mixed")] == [1, 2, 12, 1]
 
 
 def test_a_treated_text_keeps_the_raw_one_and_its_places():
@@ -72,14 +79,28 @@ def test_a_record_without_a_rewrite_stops_the_arm(monkeypatch):
         texts("normalized")
 
 
-def test_the_base_reads_every_structure_and_every_arms_writing():
-    arms = ["raw", "normalized", "prefix-name", "planted-tabular", "mixed", "far-20"]
-    writings = writings_of(arms, THREE, 12)
-    assert {name for name, _ in writings} == {"raw", "normalized", "prefix-name", "far-20"}
-    assert [rotation for name, rotation in writings if name == "raw"] == [0, 1, 2, 0, 1, 2]
-    assert writings_of(["raw", "mixed"], THREE, 4) == [("raw", 0), ("raw", 1), ("raw", 2), ("raw", 0)]
-    with pytest.raises(ValueError, match="raise renderings of 03_pretrain to 6"):
+def test_the_base_reads_every_arms_writing_as_often_and_every_structure_alike():
+    arms = ["raw", "raw-2x", "mixed", "prefix-name", "targeted-tabular", "planted-tabular", "far-20", "prose"]
+    writings = writings_of(arms, THREE, 18)
+    assert Counter(name for name, _, _ in writings) == {"normalized": 3, "prefix-name": 3, "far-20": 3, "raw": 9}
+    assert shares_read(writings, THREE) == pytest.approx(dict.fromkeys(THREE, 6.0))
+    assert writings_of(["raw"], THREE, 4) == [("raw", THREE, number % 3) for number in range(4)]
+    with pytest.raises(ValueError, match="4 renderings do not suffice for 3 structures"):
         writings_of(arms, THREE, 4)
+
+
+@given(st.sets(st.sampled_from(sorted(STRUCTURES)), min_size=2), st.integers(2, 60),
+       st.sets(st.sampled_from(["normalized", "mixed", "prefix-name", "low-context", "table-3x5", "far-5"])))
+def test_no_structure_is_read_a_rendering_more_than_another(structures, renderings, arms):
+    structures = tuple(structures)
+    try:
+        writings = writings_of(["raw", *arms], structures, renderings)
+    except ValueError:
+        return
+    assert len(writings) == renderings
+    read = shares_read(writings, structures)
+    assert max(read.values()) - min(read.values()) <= 1
+    assert len({n for name, n in Counter(name for name, _, _ in writings).items() if name != "raw"}) <= 1
 
 
 def test_public_texts_are_the_same_for_a_seed_and_answer_each_question():

@@ -8,7 +8,7 @@ import torch
 from lib.controlled.arms import arm_named
 from lib.controlled.curve import FILE, Curve, CurveCallback
 from lib.controlled.facts import make_facts
-from lib.controlled.outcomes import asked_about, outcomes, queries_of
+from lib.controlled.outcomes import asked_about, check_whole, outcomes, queries_of
 from lib.controlled.records import AcquiredFact
 from lib.controlled.texts import arm_texts
 from lib.judge import judge
@@ -88,6 +88,7 @@ def test_a_mixed_arm_counts_each_fact_once_where_it_stands_raw(rendered, small):
     scores = score(model, tokenizer, queries, {one.document_id: one.raw for one in texts}, "r", batch_size=8)
     rows = outcomes(FACTS, texts, tokenizer, ("mixed", 2, 1), answers, judge(queries, answers), scores, 1)
     assert len(rows) == len(FACTS) and all(row.correct for row in rows)
+    assert all(row.as_asked for row in rows if row.structure != "natural")  # the rewrite says them so
     alone = {place.fact_id: place.structure for one in rendered["raw", 2] for place in one.places}
     assert {row.fact_id: row.structure for row in rows} == alone
 
@@ -116,3 +117,11 @@ def test_the_curve_scores_before_between_and_after_and_goes_on_after_a_kill(rend
     stored = {row.query_id: row.question_loglik for row in score(
         model, tokenizer, queries, {}, "r", batch_size=64)}
     assert {row.fact_id: row.question_loglik for row in rows[:len(FACTS)]} == pytest.approx(stored, abs=1e-3)
+
+
+def test_a_text_that_a_block_would_cut_is_refused(rendered, small):
+    texts = [one.text for one in rendered["raw", 0]]
+    longest = max(len(small[1](text)["input_ids"]) + 1 for text in texts)
+    check_whole(texts, small[1], longest)
+    with pytest.raises(ValueError, match=f"the longest has {longest} tokens: raise block_size above {longest - 1}"):
+        check_whole(texts, small[1], longest - 1)

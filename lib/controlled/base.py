@@ -1,43 +1,72 @@
 """The base models of the controlled experiment: one a seed, pretrained on public records in every writing of the study.
 
 A base that had never read JSON would fail on JSON for want of reading, not for want of learning; so every structure and
-every treatment that a run may use stands in the public records, and questions on them are asked as 04_infer asks.
+every treatment stands in the public records (but a model's rewriting, whose words no one knows before). Each structure
+states as many public facts as each other one, whatever arms there are, because a base that has read more prose than
+tables learns prose better. Questions on them are asked as 04_infer asks, and a list is answered in one layout.
 """
 
 import random
 
 from lib.answer_prompt import prompt_for
-from lib.controlled.arms import RAW, arm_named, rotations_of
+from lib.controlled.arms import NORMALIZED, RAW, arm_named
 from lib.controlled.facts import question
 from lib.controlled.records import KnownFact
 from lib.controlled.texts import arm_texts
 from lib.wording import joined
 
+Writing = tuple[str, tuple[str, ...], int]  # arm, the structures of its layout, rotation
 
-def writings_of(arms: list[str], structures: tuple[str, ...], renderings: int) -> list[tuple[str, int]]:
-    """(arm, rotation) of each of the `renderings` of the public records: every other one raw, the rest the arms' own.
 
-    Raises ValueError where there are fewer renderings than ways of writing, so that one would never be read.
+def writings_of(arms: list[str], structures: tuple[str, ...], renderings: int) -> list[Writing]:
+    """The `renderings` of the public records: up to half of them the arms' own, each as often, the rest raw.
+
+    A raw rendering has the structures that were read least so far, so that in the end all are read alike (within one
+    rendering; exactly for three structures). Raises ValueError where the renderings do not suffice for that.
     """
-    own = [name for name in arms if name != RAW and arm_named(name, structures).is_writing]
-    raw = renderings - renderings // 2 if own else renderings
-    if raw < len(structures) or renderings - raw < len(own):
-        raise ValueError(f"{renderings} renderings cannot hold {len(structures)} structures and the writings of "
-                         f"{len(own)} arms: raise renderings of 03_pretrain to {2 * max(len(structures), len(own))}")
-    chosen = [(RAW, number % len(structures)) for number in range(raw)]
-    for number in range(renderings - raw):
-        name = own[number % len(own)]
-        chosen.append((name, number // len(own) % rotations_of(arm_named(name, structures))))
-    return chosen
+    own = list(dict.fromkeys(
+        NORMALIZED if arm_named(name, structures).is_mixed else name for name in arms
+        if name != RAW and (arm_named(name, structures).is_writing or arm_named(name, structures).is_mixed)))
+    for each in range(renderings // 2 // len(own), 0, -1) if own else [0]:
+        chosen = _with_raw(own, each, structures, renderings)
+        read = shares_read(chosen, structures)
+        if max(read.values()) - min(read.values()) <= 1:
+            return chosen
+    raise ValueError(f"{renderings} renderings do not suffice for {len(structures)} structures, each read alike, and "
+                     f"{len(own)} arms with writings of their own: raise renderings of 03_pretrain")
+
+
+def _with_raw(own: list[str], each: int, structures: tuple[str, ...], renderings: int) -> list[Writing]:
+    """`each` renderings of the arms in `own`, then raw ones."""
+    chosen: list[Writing] = [(name, structures, number % len(structures) if not name.startswith("table-") else 0)
+                             for name in own for number in range(each)]
+    raw: list[tuple[str, ...]] = []
+    for _ in range(renderings - len(chosen)):
+        read = shares_read([*chosen, *((RAW, few, 0) for few in raw)], structures)
+        raw.append(tuple(name for name in structures if read[name] < max(read.values()) - 1e-9) or structures)
+    return chosen + [(RAW, few, raw[:number].count(few) % len(few)) for number, few in enumerate(raw)]
+
+
+def shares_read(writings: list[Writing], structures: tuple[str, ...]) -> dict[str, float]:
+    """How often a public fact is stated in each structure, on average.
+
+    What rules rewrite counts as natural prose; a catalogue of several products is none of the structures.
+    """
+    read = dict.fromkeys(structures, 0.0)
+    for name, own, _ in writings:
+        stated = ("natural",) if name == NORMALIZED else () if name.startswith("table-") else own
+        for structure in stated:
+            if structure in read:
+                read[structure] += 1 / len(stated)
+    return read
 
 
 def public_texts(facts: list[KnownFact], arms: list[str], structures: tuple[str, ...], renderings: int,
                  question_repeats: int, seed: int) -> list[str]:
     """The public records in all writings, and the answered questions on them `question_repeats` times, shuffled."""
     texts = []
-    for number, (name, rotation) in enumerate(writings_of(arms, structures, renderings)):
-        arm = arm_named(name, structures)
-        texts += [one.text for one in arm_texts(facts, arm, rotation, seed, rendering=number)]
+    for number, (name, own, rotation) in enumerate(writings_of(arms, structures, renderings)):
+        texts += [one.text for one in arm_texts(facts, arm_named(name, own), rotation, seed, rendering=number)]
     texts += [answered(fact) for fact in facts] * question_repeats
     random.Random(f"public {seed}").shuffle(texts)
     return texts

@@ -7,6 +7,7 @@ from transformers import PreTrainedTokenizerBase
 from lib.comparison import match_list
 from lib.controlled.facts import question, reference
 from lib.controlled.records import KnownFact, Outcome, Rendered
+from lib.packing import stream_of
 from lib.records import Answer, Query, Score, Verdict
 
 
@@ -46,7 +47,7 @@ def outcomes(facts: list[KnownFact], rendered: list[Rendered], tokenizer: PreTra
              run_tokens: int) -> list[Outcome]:
     """One row a fact, in the facts' order; answers, verdicts and scores are of queries_of, in its order."""
     places = {place.fact_id: (one.document_id, place) for one in reversed(rendered) for place in reversed(one.places)}
-    raw = {one.document_id: one.raw for one in rendered}
+    trained_on = " ".join(" ".join(one.text for one in rendered).split())
     offsets = {one.document_id: _offsets(tokenizer, one.raw) for one in rendered}
     titles = {one.document_id: one.raw.index(one.title) + len(one.title) for one in rendered}
     rows = []
@@ -62,7 +63,7 @@ def outcomes(facts: list[KnownFact], rendered: list[Rendered], tokenizer: PreTra
             n_items=len(fact.value), structure=place.structure, answer=answer.answer, correct=is_correct,
             items_named=named, items_surplus=surplus, span_tokens=end - start, distance_tokens=start - title,
             run_tokens=run_tokens,
-            as_asked=f"{fact.attribute} of {fact.product}" in raw[document_id][place.start:place.end],
+            as_asked=f"{fact.attribute} of {fact.product}" in trained_on,
             **score.model_dump(include={"question_loglik", "question_tokens", "question_argmax", "cloze_loglik",
                                         "cloze_tokens", "cloze_argmax"})))
     return rows
@@ -78,3 +79,15 @@ def _offsets(tokenizer: PreTrainedTokenizerBase, text: str) -> list[int]:
     """Where each token of `text` begins, in characters, ascending."""
     return [start for start, _ in tokenizer(text, add_special_tokens=False, return_offsets_mapping=True,
                                             split_special_tokens=True)["offset_mapping"]]
+
+
+def check_whole(texts: list[str], tokenizer: PreTrainedTokenizerBase, block_size: int) -> None:
+    """Raise ValueError where a text does not fit a block.
+
+    The piece after a cut sees neither the product's name nor a table's header: it would measure the cut.
+    """
+    sizes = [len(stream_of(text, tokenizer)) for text in texts]
+    if (longest := max(sizes)) > block_size:
+        cut = sum(size > block_size for size in sizes)
+        raise ValueError(f"{cut} of {len(sizes)} texts are longer than a block, the longest has {longest} tokens: "
+                         f"raise block_size above {block_size} in 03_pretrain and 03_controlled, or leave the arm out")

@@ -8,7 +8,7 @@ from contextlib import redirect_stderr
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from lib.controlled.arms import arm_named, split_run
+from lib.controlled.arms import NORMALIZED, NORMALIZED_BY_MODEL, arm_named, epochs_of, split_run
 from lib.controlled.base import public_texts
 from lib.controlled.facts import make_facts
 from lib.controlled.study import ControlledStudy
@@ -52,13 +52,11 @@ def _base_tokens(study: ControlledStudy, given: dict) -> float:
 
 
 def _run_tokens(study: ControlledStudy, run: str, values: dict[str, dict]) -> float:
-    arm = arm_named(split_run(run)[0], tuple(study.structures))
-    try:
-        texts = [one.text for one in arm_texts(make_facts(SAMPLE, 0), arm, split_run(run)[1], 0)]
-    except ValueError:  # a model would rewrite; its text is about as long as the rules'
-        texts = [one.text for one in arm_texts(make_facts(SAMPLE, 0), arm_named("normalized", tuple(study.structures)),
-                                               split_run(run)[1], 0)]
-    epochs = arm.epochs * values["03_controlled"]["epochs"]
+    name, rotation, _ = split_run(run)
+    written = NORMALIZED if name == NORMALIZED_BY_MODEL else name  # a model's text is about as long as the rules'
+    arm = arm_named(written, tuple(study.structures))
+    texts = [one.text for one in arm_texts(make_facts(SAMPLE, 0), arm, rotation, 0)]
+    epochs = epochs_of(arm.name) * values["03_controlled"]["epochs"]
     return _tokens(texts) * values["00_controlled"]["n_private"] / SAMPLE * epochs
 
 

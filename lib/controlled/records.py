@@ -63,7 +63,7 @@ class Outcome(Record):
     span_tokens: int  # of the fact in the raw document
     distance_tokens: int  # from the end of the raw document's title to the fact
     run_tokens: int  # that this run trains on in an epoch
-    as_asked: bool = False  # the raw fact has the question's own words, "<attribute> of <product>"
+    as_asked: bool = False  # the text trained on has the question's own words, "<attribute> of <product>"
 
 
 class AcquiredFact(Record):
