@@ -83,7 +83,10 @@ def run_study(name: str, folder: str, jobs: str, only_figures: bool = False) -> 
     if study.source == "controlled" and not all(path.exists() for path in study.results):
         from lib.controlled.prediction import predicted  # torch, which no other study needs here
 
-        print(predicted(study, os.cpu_count() if jobs == "all" else int(jobs)), flush=True)
+        try:
+            print(predicted(study, os.cpu_count() if jobs == "all" else int(jobs)), flush=True)
+        except ValueError as error:
+            raise WrongStudy(f"studies/{name}.yaml: {error}") from error
     status = subprocess.run(command(study, jobs, only_figures), pass_fds=[file.fileno() for file in locks],
                             check=False).returncode
     if status:

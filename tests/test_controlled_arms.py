@@ -129,7 +129,11 @@ def test_the_studys_stages_are_given_their_run():
     ({"seeds": 0}, "seeds: 0 is no number of bases"),
     ({"seeds": True}, "seeds: True is no number of bases"),
     ({"arms": ["raw", "normalized-llm"]}, "come together"),
-    ({"normalizer": "gpt-4.1"}, "come together")])
+    ({"normalizer": "gpt-4.1"}, "come together"),
+    ({"every_rotation": []}, "every_rotation: .* must have raw"),
+    ({"every_rotation": ["raw", "mixed"]}, "every_rotation: .* only arms of the study: raw$"),
+    ({"notebooks": {"03_controlled": {"seed": 2}}}, "03_controlled, seed: is set by the key seeds"),
+    ({"notebooks": {"00_controlled": None, "03_controlled": {"curve_every": 0}}}, "curve_every: give 1 epoch or more")])
 def test_a_study_that_cannot_be_run_is_refused(keys, said):
     with pytest.raises(ValueError, match=said):
         controlled_study("x", keys)

@@ -1,6 +1,5 @@
 """studies/<name>.yaml with `source: controlled`: which structures, arms, rotations and seeds make the runs."""
 
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -68,13 +67,14 @@ class ControlledStudy:
             wired = dict(zip(("arm", "rotation", "seed"), split_run(run), strict=True))
         if stage == "03_pretrain" and run:
             wired = {**wired, "seed": int(run)}
-        return {"study": self.name, **wired, **self.notebooks.get(stage, {})}
+        return {"study": self.name, **self.notebooks.get(stage, {}), **wired}
 
 
 def controlled_study(name: str, keys: dict) -> ControlledStudy:
     """Check the keys of a study's file beyond their names. Raises ValueError saying what is legal."""
     where = f"studies/{name}.yaml"
-    study = ControlledStudy(**{"name": name, **keys})
+    own = {stage: given or {} for stage, given in (keys.get("notebooks") or {}).items()}
+    study = ControlledStudy(**{"name": name, **keys, "notebooks": own})
     for key in ("structures", "arms", "every_rotation"):
         names = getattr(study, key)
         if not isinstance(names, list) or not all(isinstance(one, str) for one in names) or len({*names}) < len(names):
@@ -83,16 +83,22 @@ def controlled_study(name: str, keys: dict) -> ControlledStudy:
         raise ValueError(f"{where}, structures: {unknown[0]!r} is unknown; choose among {', '.join(STRUCTURES)}")
     if len(study.structures) < 2 or RAW not in study.arms:
         raise ValueError(f"{where}: give two structures or more, and the arm {RAW}, which all others are compared with")
-    for arm in [*study.arms, *study.every_rotation]:
+    for arm in study.arms:
         try:
             arm_named(arm, tuple(study.structures))
         except ValueError as error:
             raise ValueError(f"{where}, arms: {error}") from error
+    if RAW not in study.every_rotation or not set(study.every_rotation) <= set(study.arms):
+        raise ValueError(f"{where}, every_rotation: {study.every_rotation} must have {RAW}, whose facts are compared "
+                         f"over the rotations, and otherwise only arms of the study: {', '.join(study.arms)}")
     if type(study.seeds) is not int or study.seeds < 1:
         raise ValueError(f"{where}, seeds: {study.seeds!r} is no number of bases: give 1 or more")
     if (NORMALIZED_BY_MODEL in study.arms) != (study.normalizer != "rules"):
         raise ValueError(f"{where}: the arm {NORMALIZED_BY_MODEL} and the key `normalizer` with a model's id come "
                          "together; give both or neither")
-    if not all(re.fullmatch(r"[a-z0-9-]+", arm) for arm in study.arms):
-        raise ValueError(f"{where}, arms: names have small letters, digits and dashes only")
+    for stage in ("03_pretrain", "03_controlled"):
+        if "seed" in own.get(stage, {}):
+            raise ValueError(f"{where}, notebooks, {stage}, seed: is set by the key seeds; remove it here")
+    if own.get("03_controlled", {}).get("curve_every", 1) < 1:
+        raise ValueError(f"{where}, notebooks, 03_controlled, curve_every: give 1 epoch or more")
     return study
