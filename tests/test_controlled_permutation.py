@@ -16,8 +16,8 @@ from lib.controlled.analysis_controls import (
     shuffled_control,
     shuffled_for_reading,
 )
-from lib.controlled.analysis_rows import MEASURES
-from lib.controlled.permutation import holm, permuted_p, sign_flip_p, square
+from lib.controlled.analysis_rows import MEASURES, within_fact
+from lib.controlled.permutation import holm, permuted_p, sign_flip_p, square, studentized
 
 CORRECT = MEASURES["correct"]
 
@@ -33,13 +33,30 @@ def test_p_is_the_share_of_the_designs_own_permutations():
     rows = outcomes_of(5, 2, noise=3)
     cycle = ("natural", "entity-list", "tabular")
     own = (0, 1, 2, 0, 1)
-    means = []
-    for offsets in {*permutations(own)}:
-        values = relabelled(rows, offsets, cycle).groupby("structure").correct.mean()
-        means.append(values["tabular"] - values["natural"])
-    observed = rows.groupby("structure").correct.mean()
-    exact = np.mean(np.abs(means) >= abs(observed["tabular"] - observed["natural"]) - 1e-9)
+    def statistic(of_it: pd.DataFrame) -> float:
+        sums = of_it.groupby(["product", "structure"]).correct.sum().unstack()
+        each = sums["tabular"] - sums["natural"]
+        return abs(each.mean()) / each.std()
+
+    drawn = [statistic(relabelled(rows, offsets, cycle)) for offsets in {*permutations(own)}]
+    exact = np.mean(np.array(drawn) >= statistic(rows) - 1e-9)
     assert permuted_p(square(rows, CORRECT), "tabular", "natural", draws=20_000) == pytest.approx(exact, abs=0.015)
+
+
+def test_the_effect_of_a_third_structure_does_not_hide_that_two_are_apart():
+    rows = outcomes_of(30, effects=(0, 0.12, -0.5), base=0.6, noise=4)
+    found = square(rows, CORRECT)
+    totals = found.totals("entity-list", "natural")
+    rng = np.random.default_rng(1)
+    dealt = (rng.permuted(np.tile(found.offsets, (999, 1)), axis=1) - found.offsets) % 3
+    sums = np.abs(totals[np.arange(30), dealt].sum(axis=1))
+    by_sum_alone = (1 + (sums >= abs(totals[:, 0].sum())).sum()) / 1000
+    assert permuted_p(found, "entity-list", "natural", draws=999) < 0.05 < by_sum_alone
+
+
+def test_what_does_not_vary_between_products_has_a_size_of_its_own():
+    assert list(studentized(np.array([[0, 0, 0], [1, 1, 1], [1, 0, -1]]))) == [0, np.inf, 0]
+    assert studentized(np.array([3.0])) == np.inf
 
 
 @settings(max_examples=15, deadline=None)
@@ -48,7 +65,9 @@ def test_p_is_never_0_and_has_no_direction(noise, products, structures):
     rows = outcomes_of(products, 1, (0,) * len(structures), noise=noise, structures=structures)
     found = square(rows, CORRECT)
     p = permuted_p(found, structures[0], structures[1], draws=99)
-    assert 0.01 <= p <= 1 and p == permuted_p(found, structures[1], structures[0], draws=99)
+    assert 0.01 <= p <= 1
+    there, back = (found.differences(*names) for names in (structures[:2], structures[1::-1]))
+    assert (there == -back).all() and p == permuted_p(found, structures[1], structures[0], draws=99)
     totals = found.totals(structures[0], structures[1])
     assert totals.sum(axis=1) == pytest.approx(0)  # over all shifts each value is added once and subtracted once
     assert totals[:, 0].sum() == pytest.approx(sum(
@@ -60,7 +79,12 @@ def test_the_other_direction_of_the_cycle_is_the_same_square():
     turned = rows.assign(structure=[("natural", "entity-list", "tabular")[(int(row.product.split()[1]) - row.section
                                                                           + row.rotation) % 3]
                                     for row in rows.itertuples()])
-    assert len(square(turned, CORRECT).values) == 54
+    found = square(turned, CORRECT)
+    pairs, _ = within_fact(turned, CORRECT, "tabular", "natural")
+    own = found.pairs.assign(difference=found.differences("tabular", "natural"))
+    both = own.merge(pairs, on=["fact_id", "seed"], suffixes=("", "_paired"))
+    assert len(both) == len(own) == 54 and (both.difference == both.difference_paired).all()
+    assert both.difference.abs().sum() > 0
 
 
 @pytest.mark.parametrize("rows", [
