@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lib.blocks import parse
-from lib.controlled.design import Layout, render, starts, token_difference
+from lib.controlled.design import Layout, render, starts
 from lib.controlled.facts import ATTRIBUTES, by_product, make_facts
-from lib.controlled.records import Place, Rendered
+from lib.controlled.records import Rendered
 from lib.controlled.structures import STRUCTURES
 
 FACTS = make_facts(7, seed=2)
@@ -159,15 +159,6 @@ def test_a_catalogue_of_other_products_or_of_a_further_rendering_has_another_cod
     titles = [one.title for one in (*render(FACTS, 0, 1, layout), *render(others, 0, 1, layout),
                                     *render(FACTS, 0, 1, layout, rendering=1))]
     assert len(set(titles)) == len(titles) == 6
-
-
-def test_tokens_of_a_fact_are_its_span_and_overlaps_are_counted_once():
-    places = [Place(fact_id="a", structure="natural", start=0, end=4), Place(fact_id="b", structure="natural", start=4,
-                                                                             end=10),
-              Place(fact_id="c", structure="wide-table", start=10, end=18),
-              Place(fact_id="d", structure="wide-table", start=12, end=20)]
-    document = Rendered(document_id="x", title="X", raw="." * 20, text="", places=places)
-    assert token_difference([document], len) == {"natural": 5.0, "wide-table": 5.0}
 
 
 def test_what_cannot_be_rendered_is_refused_with_what_can():

@@ -11,11 +11,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.blocks import STRUCTURE_OF, parse
+from lib.blocks import parse
 from lib.controlled.facts import make_facts
 from lib.controlled.records import KnownFact
-from lib.controlled.structures import STRUCTURES, families
-from lib.records import STRUCTURES as PAPERS
+from lib.controlled.structures import STRUCTURES
 
 CODE = ("csv", "json", "yaml", "xml")
 NAME = "Corvane Flint"
@@ -115,16 +114,6 @@ def test_without_its_name_a_text_never_says_it_and_else_keeps_its_words(structur
         named = _body(structure, seed=seed)
         assert NAME not in bare
         assert named.replace(NAME, "this unit").lower() == bare.lower()
-
-
-@pytest.mark.parametrize("structure", [name for name in STRUCTURES if name not in (*CODE, "html-table", "key-value")])
-def test_a_family_is_what_the_papers_parser_sees(structure):
-    assert {STRUCTURE_OF[block.kind] for block in parse(_body(structure))} - {"natural"} <= {families[structure]}
-
-
-def test_every_structure_has_a_family_and_the_papers_are_their_own():
-    assert set(families) == set(STRUCTURES)
-    assert {name: families[name] for name in PAPERS} == {name: name for name in PAPERS}
 
 
 @given(structure=st.sampled_from(list(STRUCTURES)), seed=st.integers(0, 999), which=st.integers(0, 8))

@@ -6,8 +6,7 @@ direction is 1 or -1, so that no structure always follows the same other one.
 """
 
 import random
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lib.controlled.facts import N_SECTIONS, as_id, assign_sections, by_product
@@ -79,24 +78,6 @@ def starts(n_products: int, k: int, seed: int, rendering: int = 0) -> list[tuple
         drawn += [(offset, direction) for offset in rng.sample(range(k), k)]
         direction = -direction
     return drawn[:n_products]
-
-
-def token_difference(rendered: list[Rendered], count: Callable[[str], int]) -> dict[str, float]:
-    """Mean tokens that a fact takes in its raw document, by structure; `count` counts a text's tokens.
-
-    What overlapping spans share (a wide table's header) is counted once and divided among their facts; what belongs
-    to a section and to no fact (another table's header, a fence) is left out.
-    """
-    tokens, n_facts = defaultdict(int), defaultdict(int)
-    for document in rendered:
-        reached = defaultdict(int)  # by structure: up to where the document's text is already counted
-        for place in sorted(document.places, key=lambda place: (place.start, place.end)):
-            start = max(place.start, reached[place.structure])
-            if place.end > start:
-                tokens[place.structure] += count(document.raw[start:place.end])
-                reached[place.structure] = place.end
-            n_facts[place.structure] += 1
-    return {structure: tokens[structure] / n_facts[structure] for structure in n_facts}
 
 
 def _in_sections(facts: list[KnownFact], seed: int, rendering: int) -> list[list[KnownFact]]:

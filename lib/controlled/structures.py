@@ -14,7 +14,6 @@ from lib.controlled.facts import is_list
 from lib.controlled.records import KnownFact
 from lib.controlled.structures_code import CODE_STRUCTURES
 from lib.controlled.structures_parts import Body, capitalised, laid, pipe_row
-from lib.records import Structure
 from lib.wording import joined
 
 # The product comes before the value: a sentence that begins with the value would test recall in reverse.
@@ -112,13 +111,4 @@ STRUCTURES: dict[str, Callable[..., Body]] = {
     "prose-several": _several,
     "prose-2": _natural(2),
     "prose-4": _natural(4),
-}
-
-# The paper's three kinds of source: what holds keys with values is a list of entities, what holds rows a table.
-families: dict[str, Structure] = {
-    "natural": "natural", "prose-several": "natural", "prose-2": "natural", "prose-4": "natural",
-    "entity-list": "entity-list", "key-value": "entity-list", "nested-list": "entity-list", "json": "entity-list",
-    "yaml": "entity-list", "xml": "entity-list",
-    "tabular": "tabular", "csv": "tabular", "html-table": "tabular", "wide-table": "tabular",
-    "wide-table-repeated": "tabular",
 }
