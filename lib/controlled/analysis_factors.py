@@ -33,15 +33,15 @@ def factors(rows: pd.DataFrame, reference: str = "natural") -> pd.DataFrame:
     """Accuracy in percent by factor, level and structure, and its difference to what it is `against`, in points.
 
     Within `raw` the difference is to `reference` on the same facts and seeds. The distance has none: a fact is not
-    equally far in all structures. Prose in several wordings (prose-2, …) has levels too. Arms far-N and table-WxH are
-    levels of a factor each, beside `raw` in the same rotations and seeds as level 0 (`raw`); their difference is to
-    `raw`, a table's on the facts that are tabular there too. Prose has its words as levels too. Columns FACTORS; see
-    analysis_rows.share and estimated for the intervals.
+    equally far in all structures; its tokens are averaged over the seeds, whose tokenizers differ. Prose in several
+    wordings (prose-2, …) has levels too, and prose by its words. Arms far-N and table-WxH are levels of a factor each,
+    beside `raw` in the same rotations and seeds as level 0 (`raw`); their difference is to `raw`, a table's on the
+    facts that are tabular there too. Columns FACTORS; see analysis_rows.share and estimated for the intervals.
     """
     raw = rows[rows.arm == RAW]
-    by_distance = raw.distance_tokens.sort_values()
+    by_distance = raw.groupby(["fact_id", "structure"]).distance_tokens.transform("mean").sort_values()
     thirds = np.searchsorted(by_distance.quantile(list(_CUT)), by_distance)
-    ranges = by_distance.groupby(thirds).agg(lambda each: f"{each.min()}–{each.max()}")
+    ranges = by_distance.groupby(thirds).agg(lambda each: f"{each.min():.0f}–{each.max():.0f}")
     levels = {LENGTH: raw.n_items[raw.n_items > 1].sort_values(), KIND: raw.kind[raw.n_items == 1].sort_values(),
               SECTION: raw.section.sort_values() + 1, DISTANCE: pd.Series(ranges.loc[thirds].array, by_distance.index),
               ATTRIBUTE: raw.attribute.sort_values()}
@@ -77,7 +77,7 @@ def _phrasings(raw: pd.DataFrame) -> list[dict]:
 def _words(raw: pd.DataFrame) -> list[dict]:
     """Prose that has the question's own words beside other prose; none without both. Which fact has them was drawn.
 
-    These are other facts, so that there is no difference within fact. The rules' rewriting uses the question's words.
+    These are other facts, so that there is no difference within fact.
     """
     prose = raw[raw.structure == "natural"]
     if prose.as_asked.nunique() < 2:
@@ -118,9 +118,11 @@ def _arm_levels(rows: pd.DataFrame, arm: str, reference: str) -> list[dict]:
 def tokens_by_structure(rows: pd.DataFrame, reference: str = "natural", arm: str = RAW) -> pd.DataFrame:
     """Tokens that a fact takes in its structure: structure, n, tokens, then ratio and difference to `reference`.
 
-    The difference is within fact, with its interval over products: the texts are the same for every seed.
+    A fact's text is the same for every seed, but each seed has a tokenizer of its own: its tokens are averaged over the
+    seeds. The difference is within fact, with its interval over products.
     """
-    rows = rows[rows.arm == arm].drop_duplicates(["fact_id", "structure"]).assign(seed=0)
+    rows = rows[rows.arm == arm].groupby(["fact_id", "product", "structure"], as_index=False).span_tokens.mean()
+    rows = rows.assign(seed=0)
     spans = Measure("tokens of a fact", "tokens", lambda each: each.span_tokens.astype(float), 1.0)
     found = []
     for structure in in_order_of_structure(rows.structure, reference):
