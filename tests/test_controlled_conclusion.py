@@ -4,26 +4,33 @@ import re
 
 import pandas as pd
 from test_controlled_contrasts import outcomes_of
-from test_controlled_figures import GAINS, LEVELS, RAW, ROWS
+from test_controlled_figures import GAINS, LEVELS, RAW, ROWS, diagonal
 
-from lib.controlled.analysis_controls import planted_control, shuffled_control
+from lib.controlled.analysis_controls import known_effect, planted_control, shuffled_control
 from lib.controlled.analysis_factors import factors, tokens_by_structure
 from lib.controlled.conclusion import LIMITS, conclusion
 from lib.controlled.contrasts import contrasts
-from lib.controlled.interventions_table import interventions
+from lib.controlled.interventions_table import beside, interventions
+
+KNOWN = known_effect(RAW, draws=99)
 
 
 def told(rows: pd.DataFrame, gains: pd.DataFrame | None = None, levels: pd.DataFrame = LEVELS) -> str:
     return conclusion(contrasts(rows, draws=199), tokens_by_structure(rows),
-                      shuffled_control(rows, shuffles=5, draws=19), planted_control(rows, draws=99),
-                      interventions(rows, draws=199) if gains is None else gains, levels)
+                      shuffled_control(rows, shuffles=5, draws=19), KNOWN,
+                      planted_control(rows, draws=99), interventions(rows, draws=199) if gains is None else gains,
+                      beside(rows, draws=199), levels)
 
 
 def test_it_says_effects_nulls_controls_and_limits():
     text = told(ROWS, GAINS)
     found = contrasts(RAW, draws=199).query("measure == 'correct' and structure == 'tabular'").iloc[0]
     assert f"less often right as tabular than as natural: {found.estimate:+.1f} [{found.low:+.1f}, " in text
-    assert "of 5 shuffles" in text and "**not found**" in text  # this planted arm has raw's own outcomes
+    assert "Of 5 shuffles" in text and "a 95% interval may miss" not in text
+    assert re.search(r"- Planted, tabular .*\*\*not found\*\*", text)  # this planted arm has raw's own outcomes
+    row = KNOWN.iloc[1]
+    assert f"Known effect, {row.planted_points:+.1f} points of tabular answers made right among shuffled labels" in text
+    assert f"{row.estimate:+.1f} [{row.low:+.1f}, {row.high:+.1f}] (Holm p" in text
     gain = GAINS[(GAINS.arm == "normalized") & (GAINS.structure == "all")].iloc[0]
     assert f"normalized gains {gain.gain_points:+.1f} [" in text and "with +50.0% tokens" in text
     assert "10.0 as natural" in text and all(limit in text for limit in LIMITS)
@@ -65,3 +72,39 @@ def test_a_p_without_an_interval_that_holds_other_seeds_is_said_to_be_half():
     is_luck = (rows.structure == "tabular") & (rows.seed == 1)  # one seed alone learns tables
     text = told(rows.assign(correct=rows.correct | is_luck))
     assert "tabular against natural: no difference is shown that other seeds need repeat" in text
+
+
+def test_arms_stand_beside_more_training_and_beside_prose():
+    right = diagonal(RAW, "mixed", run_tokens=2200).assign(correct=True, as_asked=True)
+    prose = RAW[RAW.rotation == 0].assign(arm="prose", structure="natural")
+    rows = pd.concat([RAW, right, right.assign(arm="normalized"), diagonal(RAW, "raw-2x"), prose])
+    text = told(rows)
+    assert "Control: raw-2x (the raw text in more epochs, +100.0% tokens read in all)" in text
+    assert "The question's own words stand in the text of 100% of these facts, in raw text of 0%." in text
+    gain = 100 * (1 - diagonal(RAW, "").correct.mean())
+    assert f"mixed less raw-2x, on the same facts and seeds: {gain:+.1f} [" in text
+    assert "with +10.0% tokens: found" in text
+    gain = 100 * (1 - prose.correct.mean())
+    assert f"normalized less prose, on the same facts and seeds: {gain:+.1f} [" in text
+    assert "Every section as prose, in the wordings of raw prose: +0.0 [–] points over raw" in text
+    assert "largest estimate of 2" in text and "repeat-header" not in text
+
+
+def test_repeated_headers_of_two_columns_are_called_so():
+    text = told(pd.concat([RAW, diagonal(RAW, "repeat-header", run_tokens=1005)]))
+    assert "no attribute's name" in text and "wide-table-repeated" in text and "for 1% more tokens" not in text
+
+
+def test_one_seed_finds_nothing():
+    rows = outcomes_of(30, 1, effects=(0, 0, -0.4), base=0.6)
+    text = told(pd.concat([rows, rows.assign(arm="mixed", correct=True)]))
+    assert "less often right" not in text and "mixed gains" not in text
+    assert "no difference is shown that other seeds need repeat, although these trainings differ by p" in text
+
+
+def test_secondary_measures_have_their_own_numbers():
+    lost = RAW.drop(RAW.index[(RAW.structure == "tabular") & (RAW.n_items > 1)][:2])
+    text = told(lost)
+    line = next(line for line in text.split("\n") if line.startswith("- Items named"))
+    assert line.count("n = 36 facts") == 2 and line.count("2 of 108 pairs left out") == 1
+    assert "These measures are secondary" in text

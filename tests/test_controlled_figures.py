@@ -30,7 +30,14 @@ from lib.controlled.figures import (
     draw_interventions,
     look,
 )
-from lib.controlled.interventions_table import interventions, interventions_for_reading, matched, role
+from lib.controlled.interventions_table import (
+    beside,
+    beside_for_reading,
+    interventions,
+    interventions_for_reading,
+    matched,
+    role,
+)
 from lib.controlled.structures import STRUCTURES
 from lib.figures import save
 from lib.spread import WILSON
@@ -83,9 +90,39 @@ def test_an_outcome_without_its_raw_run_is_counted():
     assert "216 without raw" in interventions_for_reading(interventions(alone, draws=9)).to_string()
 
 
+def test_epochs_count_as_tokens_and_few_tokens_have_no_ratio():
+    rows = pd.concat([RAW, diagonal(RAW, "raw-2x"), diagonal(RAW, "prefix-name", run_tokens=1009).assign(correct=True)])
+    table = interventions(rows, draws=9)
+    twice, few = (cell(table, arm=arm, structure="all") for arm in ("raw-2x", "prefix-name"))
+    assert twice.tokens_added_percent == pytest.approx(100) and twice.points_per_percent == 0
+    assert few.tokens_added_percent == pytest.approx(0.9) and np.isnan(few.points_per_percent)
+
+
+def test_the_share_in_the_questions_words_is_that_of_the_matched_facts():
+    said = RAW.assign(as_asked=RAW.structure == "natural")
+    table = interventions(pd.concat([said, diagonal(said, "mixed").assign(as_asked=True)]), draws=9)
+    row, tabular = (cell(table, arm="mixed", structure=structure) for structure in ("all", "tabular"))
+    assert row.as_asked_raw_percent == pytest.approx(100 / 3) and row.as_asked_arm_percent == 100
+    assert tabular.as_asked_raw_percent == 0 and "33% → 100%" in interventions_for_reading(table).to_string()
+
+
+def test_prose_is_matched_in_any_rotation_and_other_arms_in_their_own():
+    prose = RAW[RAW.rotation == 0].assign(arm="prose", structure="natural")
+    rows = pd.concat([RAW, NORMALIZED, prose, diagonal(RAW, "raw-2x"), NORMALIZED.assign(arm="mixed")])
+    pairs, left_out = matched(rows, "normalized", "prose")
+    assert len(pairs) == len(NORMALIZED) and left_out == 0 and "rotation" not in pairs
+    table = beside(rows, draws=9)
+    assert list(table.second) == ["mixed", "normalized"]
+    assert list(table.tokens_added_percent) == pytest.approx([-25, 50])
+    assert table.estimate[0] == pytest.approx(100 * (NORMALIZED.correct.mean() - diagonal(RAW, "").correct.mean()))
+    assert table.estimate[1] == pytest.approx(100 * (NORMALIZED.correct.mean() - prose.correct.mean()))
+    assert "prose → normalized" in beside_for_reading(table).to_string()
+    assert beside(RAW).empty and beside_for_reading(beside(RAW)).empty
+
+
 def test_roles():
-    arms = ("mixed", "raw-2x", "planted-json", "far-20", "table-3x5", "low-context", "prefix-name")
-    assert [role(arm)[0] for arm in arms] == ["i", "c", "c", "f", "f", "f", "i"]
+    arms = ("mixed", "raw-2x", "planted-json", "far-20", "table-3x5", "low-context", "prose", "prefix-name")
+    assert [role(arm)[0] for arm in arms] == ["i", "c", "c", "f", "f", "f", "f", "i"]
 
 
 def test_levels_hold_what_they_say():
@@ -118,14 +155,15 @@ def test_wordings_of_prose_are_levels_of_one_line():
 def test_prose_in_the_questions_words_stands_beside_other_prose():
     as_asked = RAW.structure.eq("natural") & RAW.fact_id.str.endswith("1")
     rows = RAW.assign(as_asked=as_asked, correct=RAW.correct & ~as_asked)
-    first, second = factors(rows).query("factor == @WORDS").itertuples()
+    table = factors(rows)
+    first, second = table[table.factor == WORDS].itertuples()
     assert (first.level, first.accuracy, first.n) == ("the question's words", 0.0, as_asked.sum() / RAW.seed.nunique())
     assert second.accuracy == pytest.approx(100 * RAW[RAW.structure.eq("natural") & ~as_asked].correct.mean())
-    assert factors(RAW.assign(as_asked=False)).query("factor == @WORDS").empty
+    assert not (LEVELS.factor == WORDS).any()
 
 
-def test_tokens_are_compared_within_fact():
-    table = tokens_by_structure(RAW)
+def test_tokens_are_compared_within_fact_and_averaged_over_the_seeds_tokenizers():
+    table = tokens_by_structure(RAW.assign(span_tokens=RAW.span_tokens + (RAW.seed - 2)))
     assert list(table.tokens) == [10, 11, 12] and list(table.difference) == [0, 1, 2]
     assert "120%" in tokens_for_reading(table).to_string()
 

@@ -11,6 +11,8 @@ from statsmodels.stats.multitest import multipletests
 from test_controlled_contrasts import outcomes_of
 
 from lib.controlled.analysis_controls import (
+    known_effect,
+    known_for_reading,
     planted_control,
     planted_for_reading,
     shuffled_control,
@@ -122,8 +124,20 @@ def test_shuffled_labels_have_no_effect_although_the_true_ones_have():
     table = shuffled_control(rows, shuffles=200, draws=199)
     assert list(table.structure) == ["entity-list", "tabular"] and (table.low < 0).all() and (table.high > 0).all()
     assert (table.p_below <= 22).all() and (table.intervals_without_0 <= 22).all()
+    assert (table.without_0_low <= table.intervals_without_0 / 200).all() and (table.without_0_high < 0.2).all()
     assert "of 200" in shuffled_for_reading(table).to_string()
     assert shuffled_control(rows[rows.rotation == 0]).empty
+
+
+def test_an_effect_of_known_size_among_shuffled_labels_is_found_and_an_absent_one_is_not():
+    rows = outcomes_of(30, effects=(0, 0, -0.3), base=0.6)
+    for points, is_there in ((25.0, True), (0.0, False)):
+        table = known_effect(rows, points=points, draws=199)
+        assert list(table.structure) == ["entity-list", "tabular"]
+        assert table.planted_points.to_list() == pytest.approx([points] * 2, abs=0.1)
+        assert list(table.is_found) == [is_there] * 2 and table.is_held.all()
+    assert known_effect(rows.assign(correct=True), draws=19).planted_points.eq(0).all()  # no wrong answer is left
+    assert "+0.0 points" in known_for_reading(table).to_string() and known_effect(rows[rows.rotation == 0]).empty
 
 
 def test_a_planted_effect_is_found_and_none_where_none_was_planted():

@@ -1,16 +1,22 @@
-"""Whether the analysis finds nothing where nothing is (shuffled labels), and what is there (a planted effect)."""
+"""Whether the analysis finds nothing where nothing is (shuffled labels), and what is there (planted effects).
+
+Shuffled labels check the code and the width of the interval: their p is uniform by construction. That an effect is
+found is checked twice: of known size among the answers, through `contrasts`; and trained, by the arm planted-….
+"""
 
 import numpy as np
 import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
 
 from lib.controlled.analysis_rows import ESTIMATE, MEASURES, RAW, estimated, in_order_of_structure
+from lib.controlled.contrasts import contrasts, is_found
 from lib.controlled.interventions_table import matched
 from lib.controlled.permutation import dealt_p, sign_flip_p, square
 from lib.paired import ALPHA, in_points, p_text
 
 SHUFFLED = ["structure", "reference", *ESTIMATE, "p", "shuffles", "p_below", "p_below_low", "p_below_high",
-            "intervals_without_0"]
+            "intervals_without_0", "without_0_low", "without_0_high"]
+KNOWN = ["structure", "reference", "planted_points", *ESTIMATE, "p", "p_holm", "is_held", "is_found"]
 PLANTED = ["arm", "structure", *ESTIMATE, "gain_planted", "gain_others", "left_out", "p", "is_found"]
 
 
@@ -19,8 +25,9 @@ def shuffled_control(rows: pd.DataFrame, reference: str = "natural", *, arm: str
     """The contrasts of strict accuracy where the structures are dealt anew, so that there is no effect to find.
 
     One row a structure, columns SHUFFLED: the estimate, interval and p of the first shuffle; of all shuffles, how many
-    have p < 0.05 (about 5% should; its Wilson interval beside it, fractions) and how many intervals leave out 0.
-    Empty where the arm's rotations are not complete, as nothing can be dealt anew then.
+    have p < 0.05 (about 5% should) and how many intervals leave out 0 (at most about 5%), each count with its Wilson
+    interval (fractions). A real effect is in the shuffles as a difference between products, which widens them. Empty
+    where the arm's rotations are not complete, as nothing can be dealt anew then.
     """
     rows, measure = rows[rows.arm == arm], MEASURES["correct"]
     try:
@@ -42,16 +49,48 @@ def shuffled_control(rows: pd.DataFrame, reference: str = "natural", *, arm: str
 
 def _counted(each: list[dict]) -> dict:
     below = sum(one["p"] < ALPHA for one in each)
-    low, high = proportion_confint(below, len(each), method="wilson")
-    return {"shuffles": len(each), "p_below": below, "p_below_low": low, "p_below_high": high,
-            "intervals_without_0": sum(one["low"] > 0 or one["high"] < 0 for one in each)}
+    without = sum(one["low"] > 0 or one["high"] < 0 for one in each)
+    ends, without_ends = (proportion_confint(count, len(each), method="wilson") for count in (below, without))
+    return {"shuffles": len(each), "p_below": below, "p_below_low": ends[0], "p_below_high": ends[1],
+            "intervals_without_0": without, "without_0_low": without_ends[0], "without_0_high": without_ends[1]}
+
+
+def known_effect(rows: pd.DataFrame, reference: str = "natural", *, arm: str = RAW, points: float = 10.0,
+                 draws: int = 999, seed: int = 17) -> pd.DataFrame:
+    """What `contrasts` says of an effect of known size: a row a structure in which it was planted; columns KNOWN.
+
+    The labels are shuffled once, so that no effect is there; then so many wrong answers in one structure are made right
+    that its accuracy rises by `points` (fewer where fewer are wrong: planted_points says). is_held: the interval holds
+    that; is_found as in contrasts. What one shuffle leaves by chance is in the estimate. Empty without all rotations.
+    """
+    rows = rows[rows.arm == arm].reset_index(drop=True)
+    try:
+        whole = square(rows, MEASURES["correct"])
+    except ValueError:  # a rotation is missing
+        return pd.DataFrame(columns=KNOWN)
+    rng, cycle, found = np.random.default_rng(seed), whole.cycle, []
+    shifts = pd.Series(rng.permutation(whole.offsets) - whole.offsets, sorted(whole.pairs["product"].unique()))
+    moved = rows.structure.map(cycle.index) + rows["product"].map(shifts).fillna(0).astype(int)
+    shuffled = rows.assign(structure=[cycle[place % len(cycle)] for place in moved])
+    for structure in in_order_of_structure(rows.structure, reference)[1:]:
+        own = shuffled[shuffled.structure == structure]
+        wrong = own.index[~own.correct.astype(bool)]
+        chosen = rng.choice(wrong, min(round(points / 100 * len(own)), len(wrong)), replace=False)
+        planted = shuffled.assign(correct=shuffled.correct | shuffled.index.isin(chosen))
+        table = contrasts(planted, reference, arm=arm, draws=draws, seed=seed)
+        row = table[(table.measure == "correct") & (table.structure == structure)].iloc[0]
+        size = 100 * len(chosen) / len(own)
+        found.append(dict(row[["structure", "reference", *ESTIMATE, "p", "p_holm"]]) | {
+            "planted_points": size, "is_held": bool(row.low <= size <= row.high), "is_found": is_found(row)})
+    return pd.DataFrame(found, columns=KNOWN)
 
 
 def planted_control(rows: pd.DataFrame, *, draws: int = 9999, seed: int = 17) -> pd.DataFrame:
     """Whether repeating one structure's sections is found: one row an arm planted-<structure>; columns PLANTED.
 
     The estimate, in points, is the gain over `raw` on facts in that structure less the gain on the others, product by
-    product, same rotation and seed; products without both are left out. It is found where the interval is above 0.
+    product, same rotation and seed; left_out counts pairs of product and seed without both. It is found where the
+    interval is above 0.
     """
     found = []
     for arm in sorted(name for name in rows.arm.unique() if name.startswith("planted")):
@@ -76,15 +115,28 @@ def shuffled_for_reading(table: pd.DataFrame) -> pd.DataFrame:
         "one shuffle, points [95%]": in_points(row.estimate, row.low, row.high), "its p": p_text(row.p),
         f"shuffles with p < {ALPHA}": f"{row.p_below} of {row.shuffles} = {row.p_below / row.shuffles:.1%} "
                                       f"[{row.p_below_low:.1%}, {row.p_below_high:.1%}]",
-        "intervals without 0": f"{row.intervals_without_0} of {row.shuffles}"} for row in table.itertuples()],
+        "intervals without 0": f"{row.intervals_without_0} of {row.shuffles} = "
+                               f"{row.intervals_without_0 / row.shuffles:.1%} [{row.without_0_low:.1%}, "
+                               f"{row.without_0_high:.1%}]"} for row in table.itertuples()],
         columns=None if len(table) else ["shuffled labels"])
+
+
+def known_for_reading(table: pd.DataFrame) -> pd.DataFrame:
+    """`known_effect` as text, a row a structure."""
+    return pd.DataFrame([{
+        "planted among shuffled labels": f"{row.structure} – {row.reference}: {row.planted_points:+.1f} points",
+        "facts (products), seeds": f"{row.n} ({row.clusters}), {row.seeds}",
+        "estimate, points [95%]": in_points(row.estimate, row.low, row.high), "the interval holds": row.interval,
+        "p": p_text(row.p), "p (Holm)": p_text(row.p_holm), "interval holds what was planted":
+        "yes" if row.is_held else "NO", "found": "yes" if row.is_found else "NO"} for row in table.itertuples()],
+        columns=None if len(table) else ["planted among shuffled labels"])
 
 
 def planted_for_reading(table: pd.DataFrame) -> pd.DataFrame:
     """`planted_control` as text, a row an arm."""
     return pd.DataFrame([{
         "planted arm": row.arm, "products, seeds": f"{row.clusters}, {row.seeds}"
-        + (f"; {row.left_out} left out" if row.left_out else ""),
+        + (f"; {row.left_out} pairs of product and seed left out" if row.left_out else ""),
         "gain on the planted structure, points": f"{row.gain_planted:+.1f}",
         "gain on the others, points": f"{row.gain_others:+.1f}",
         "difference [95%]": in_points(row.estimate, row.low, row.high), "the interval holds": row.interval,

@@ -20,6 +20,7 @@ from lib.controlled.analysis_rows import (
 )
 from lib.controlled.permutation import holm, permuted_p, square
 from lib.paired import ALPHA, ROUNDING, in_points, p_text
+from lib.spread import BOTH
 
 GEE = ["gee_points", "gee_low", "gee_high", "gee_odds_ratio", "gee_or_low", "gee_or_high", "gee_note"]
 CONTRASTS = ["arm", "measure", "unit", "structure", "reference", *ESTIMATE, "left_out", "mean_reference",
@@ -130,10 +131,11 @@ def _fitted(rows: pd.DataFrame, structures: list[str], family: sm.families.Famil
 def is_found(row) -> bool:
     """Whether a row of `contrasts` or `interventions` says that there is an effect.
 
-    Holm's p is at most 5%, which speaks of these trainings, and the interval, which holds other seeds, is without 0.
+    Holm's p is at most 5%, which speaks of these trainings alone, and the interval is without 0 and over seeds too:
+    with one seed nothing is found.
     """
     low, high = (row.low, row.high) if hasattr(row, "low") else (row.low_points, row.high_points)
-    return bool(row.p_holm <= ALPHA and (low > 0 or high < 0))
+    return bool(row.p_holm <= ALPHA and row.interval == BOTH and (low > 0 or high < 0))
 
 
 def contrasts_for_reading(table: pd.DataFrame) -> pd.DataFrame:
@@ -147,7 +149,8 @@ def contrasts_for_reading(table: pd.DataFrame) -> pd.DataFrame:
         f"{row.only_reference:.0f} / {row.only_structure:.0f} of {row.pairs}",
         "difference [95%]": difference_text(row.estimate, row.low, row.high, row.unit),
         "the interval holds": row.interval,
-        "p": p_text(row.p) + (f" ({row.p_note})" if row.p_note else ""), "p (Holm)": p_text(row.p_holm),
+        "p (of these trainings)": p_text(row.p) + (f" ({row.p_note})" if row.p_note else ""),
+        "p (Holm)": p_text(row.p_holm),
         "GEE, points": in_points(row.gee_points, row.gee_low, row.gee_high) if row.measure == "correct" else "–",
         "GEE, odds ratio": _ratio_text(row)} for row in table.itertuples()])
 

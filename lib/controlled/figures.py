@@ -70,7 +70,7 @@ def draw_contrasts(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
                            fontsize=8)
         reference = table.reference.iloc[0] if len(table) else "the reference"
         panels[-1].set_xlabel(f"Difference to {reference} on the same facts (×: GEE)\n"
-                              "filled: Holm p ≤ 5% and the interval without 0")
+                              "filled: Holm p ≤ 5% and the interval over seeds without 0")
     return figure, table
 
 
@@ -138,7 +138,7 @@ def _against_tokens(axes: Axes, cells: pd.DataFrame, arms: list[str]) -> None:
         axes.annotate(f"{arms.index(row.arm) + 1}", (row.tokens_added_percent, row.gain_points),
                       ((3, 2), (-3, 2))[index % 2], textcoords="offset points", fontsize=8,
                       ha=("left", "right")[index % 2])
-    axes.set(xlabel="Tokens added (%)", ylabel="Gain over raw, all facts (points)")
+    axes.set(xlabel="Tokens added in all epochs (%)", ylabel="Gain over raw, all facts (points)")
     if len(cells):
         axes.legend(fontsize=8, handletextpad=0.1, borderaxespad=0, loc="best")
 
