@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 
 from lib.advice_costs import MIXED, NORMALIZED
+from lib.controlled.interventions_table import INTERVENTION, LEAST_ADDED
+from lib.paired import ALPHA, ROUNDING
 from lib.paths import output_root, shown
 from lib.records import STRUCTURES
 from lib.seeds import split_arm
@@ -18,8 +20,8 @@ from lib.tables import ALL
 HERE, DERIVED, LABORATORY = "this study", "this study, derived", "the laboratory"
 SURE, LIKELY, ONCE, OPEN, UNKNOWN, HARMFUL = ("helps", "should help", "helped once", "open", "no interval", "harms")
 GAINS = ["intervention", "evidence", "structure", "n", "clusters", "seeds", "gain_points", "low_points", "high_points",
-         "interval"]
-MIX = ["intervention", "evidence", "gain_points", "low_points", "high_points", "seeds", "known_share"]
+         "interval", "p_holm"]
+MIX = ["intervention", "evidence", "gain_points", "low_points", "high_points", "seeds", "known_share", "p_holm"]
 RANKED = [*MIX, "verdict", "tokens_added_percent", "corpus_added", "points_per_percent"]
 # What is done, in words, with the name that costs and the laboratory's arms have.
 WHAT = {NORMALIZED: "everything rewritten as prose", "normalized-llm": "everything rewritten as prose by a model",
@@ -55,8 +57,8 @@ def gains_here(rows: pd.DataFrame, before: str = "dapt", after: str = "dapt-n") 
     pairs = spread_pairs(rows, [(before, after)])
     pairs = pairs[pairs.structure.isin([*STRUCTURES, ALL])]
     seeds = pairs[["seeds_first", "seeds_second"]].min(axis=1)
-    return pairs.assign(intervention=NORMALIZED, evidence=HERE, seeds=seeds, gain_points=pairs.difference_points)[
-        GAINS].reset_index(drop=True)
+    return pairs.assign(intervention=NORMALIZED, evidence=HERE, seeds=seeds, gain_points=pairs.difference_points,
+                        p_holm=np.nan)[GAINS].reset_index(drop=True)
 
 
 def gains_of_laboratory(study: str) -> pd.DataFrame:
@@ -71,7 +73,7 @@ def gains_of_laboratory(study: str) -> pd.DataFrame:
     table = pd.read_csv(path)
     if missing := [column for column in _NEEDED if column not in table]:
         raise ValueError(f"{shown(path)} has no column {', '.join(missing)}: remove it, run 06_controlled.ipynb again")
-    table = table[table.role == "intervention"] if "role" in table else table[table.arm.isin(list(WHAT))]
+    table = table[table.role == INTERVENTION] if "role" in table else table[table.arm.isin(list(WHAT))]
     table = table[table.structure.isin([*STRUCTURES, ALL])].rename(columns={"arm": "intervention"})
     return table.assign(evidence=LABORATORY).reindex(columns=GAINS).reset_index(drop=True)
 
@@ -83,7 +85,8 @@ def on_my_mix(gains: pd.DataFrame, mix: dict[str, float]) -> pd.DataFrame:
     study's own "all" is taken as it is: its queries are the mix. Elsewhere the ends of the intervals are summed alike,
     which holds however the structures' errors go together, and errs to the wide side. A structure of mine that was
     not measured counts as not gaining, and known_share says how much of the mix is known. Derived rows take this
-    study's gain by structure for rewriting these structures alone: nothing else is assumed to change.
+    study's gain by structure for rewriting these structures alone: nothing else is assumed to change. p_holm is the
+    laboratory's over all its facts, NaN elsewhere.
     """
     rows = []
     for (intervention, evidence), cells in gains.groupby(["intervention", "evidence"], sort=False):
@@ -92,7 +95,8 @@ def on_my_mix(gains: pd.DataFrame, mix: dict[str, float]) -> pd.DataFrame:
         if evidence == HERE:
             rows.append({**cells.loc[ALL].to_dict(), "intervention": intervention, "known_share": 1.0})
         rows += [{"intervention": name, "evidence": DERIVED if evidence == HERE else evidence,
-                  "seeds": cells.seeds.min(), **_weighted(cells, mix, structures)}
+                  "seeds": cells.seeds.min(), "p_holm": cells.p_holm.get(ALL, np.nan),
+                  **_weighted(cells, mix, structures)}
                  for name, structures in options.items() if any(mix.get(place) for place in structures)]
     return pd.DataFrame(rows, columns=MIX)
 
@@ -112,18 +116,21 @@ def ranked(gains: pd.DataFrame, costs: pd.DataFrame) -> pd.DataFrame:
 
     What was measured here goes before what is derived, and that before the laboratory's; within each what helps (the
     interval is above 0) before what is open and what harms, then by points. An interval from one seed lacks what
-    another training would change: then it "helped once". A derived one "should help", since it was not trained.
-    points_per_percent is NaN where no token is added.
+    another training would change: then it "helped once". A derived one "should help", since it was not trained. What
+    the laboratory did not find over all its facts (p_holm), and what leaves a structure of mine unknown, is open.
+    points_per_percent is NaN below LEAST_ADDED.
     """
     table = gains.merge(costs[["intervention", "tokens_added_percent", "corpus_before", "corpus_after"]], how="left",
                         on="intervention")
     is_above = table.low_points > 0
+    is_open = (table.p_holm.astype(float) > ALPHA) | (table.known_share < 1 - ROUNDING)
     table["verdict"] = np.select(
-        [table.low_points.isna() | table.high_points.isna(), is_above & (table.seeds > 1), is_above,
-         table.high_points < 0], [UNKNOWN, SURE, ONCE, HARMFUL], OPEN)
-    table.loc[(table.evidence == DERIVED) & is_above, "verdict"] = LIKELY
+        [table.low_points.isna() | table.high_points.isna(), is_open, is_above & (table.evidence == DERIVED),
+         is_above & (table.seeds > 1), is_above, table.high_points < 0],
+        [UNKNOWN, OPEN, LIKELY, SURE, ONCE, HARMFUL], OPEN)
     table["corpus_added"] = table.corpus_after - table.corpus_before
-    table["points_per_percent"] = (table.gain_points / table.tokens_added_percent).where(table.tokens_added_percent > 0)
+    table["points_per_percent"] = (table.gain_points / table.tokens_added_percent).where(
+        table.tokens_added_percent >= LEAST_ADDED)
     order = {name: place for place, name in enumerate((
         SURE, LIKELY, ONCE, OPEN, UNKNOWN, HARMFUL, HERE, DERIVED, LABORATORY))}
     table = table.assign(a=table.evidence.map(order), b=table.verdict.map(order))

@@ -5,7 +5,7 @@ import pandas as pd
 
 from lib.advice import HARMFUL, HERE, LABORATORY, LIKELY, ONCE, SURE
 from lib.advice_tables import dollars, what
-from lib.paired import in_points
+from lib.paired import ROUNDING, in_points
 from lib.records import STRUCTURES
 from lib.tables import ALL
 from lib.wording import joined as listed
@@ -48,20 +48,27 @@ def learned(seeds: pd.DataFrame, differences: pd.DataFrame, before: str = "dapt"
 def first(ranked: pd.DataFrame, differences: pd.DataFrame, models: pd.DataFrame,
           normalizer: str = "rules") -> list[str]:
     """What to do first: paragraphs from lib.advice.ranked, spread_pairs of base and the raw arm, and model_costs."""
-    return [paragraph for paragraph in (_is_anything_learned(differences), _decided(ranked, models, normalizer),
-                                        _cheaper(ranked), _elsewhere(ranked), _harmful(ranked)) if paragraph]
+    told = (_is_anything_learned(differences, ranked), _decided(ranked, models, normalizer), _cheaper(ranked),
+            _elsewhere(ranked), _unknown(ranked), _harmful(ranked))
+    return [paragraph for paragraph in told if paragraph]
 
 
-def _is_anything_learned(differences: pd.DataFrame) -> str:
-    """A warning where training on raw text is not shown to add anything; "" where it is, or is not known."""
+def _is_anything_learned(differences: pd.DataFrame, ranked: pd.DataFrame) -> str:
+    """A warning where training on raw text is not shown to add anything; "" where it is, or was not compared."""
     whole = differences[differences.structure == ALL]
-    if whole.empty or whole.low_points.iloc[0] > 0:
+    if whole.empty or whole.low_points.iloc[0] > 0 or np.isnan(whole.difference_points.iloc[0]):
         return ""
     row = whole.iloc[0]
-    points = in_points(row.difference_points, row.low_points, row.high_points)
-    return (f"**First of all, make training work.** Training on the raw text is not shown to add anything: {points} "
-            f"points over the base on {row.n} queries. While nothing is learned, no way of writing the documents can "
-            "be judged. Take a model that can learn from them, train for more epochs, and look at its loss.")
+    points = (f"{in_points(row.difference_points, row.low_points, row.high_points)} points over the base on {row.n} "
+              "queries")
+    if ranked.verdict[ranked.evidence == HERE].isin([SURE, ONCE]).any():
+        return (f"Training on the raw text is not shown to add anything ({points}); rewritten text gains over it, as "
+                "follows.")
+    said = (f"see whether training works.** That training on the raw text adds anything is not known: {points}"
+            if np.isnan(row.low_points) else
+            f"make training work.** Training on the raw text is not shown to add anything: {points}")
+    return (f"**First of all, {said}. While nothing is learned, no way of writing the documents can be judged. Take a "
+            "model that can learn from them, train for more epochs, and look at its loss.")
 
 
 def _decided(ranked: pd.DataFrame, models: pd.DataFrame, normalizer: str) -> str:
@@ -80,8 +87,8 @@ def _decided(ranked: pd.DataFrame, models: pd.DataFrame, normalizer: str) -> str
         price = "at an unknown price" if np.isnan(bill.usd) else f"for {dollars(bill.usd)}"
         by = (f"The rules that wrote it cost no money; {bill.model} would take {bill.segments:,} calls {price}, and "
               "what it would gain was not measured." if normalizer == "rules" else f"It was written by {normalizer}.")
-        return (f"**First: {what(row.intervention)}.** It gains {said}, and an epoch has "
-                f"{row.tokens_added_percent:+.1f}% tokens. That holds for this base model. {by}{once}")
+        return (f"**First: {what(row.intervention)}.** It gains {said}, and an epoch has {_tokens(row)}. "
+                f"That holds for this base model. {by}{once}")
     if row.verdict == HARMFUL:
         return f"**Leave the documents as they are.** {_capital(what(row.intervention))} loses: {said}.{once}"
     why = "nothing varies, so that there is no interval" if np.isnan(row.low_points) else "the interval holds 0"
@@ -91,7 +98,7 @@ def _decided(ranked: pd.DataFrame, models: pd.DataFrame, normalizer: str) -> str
 
 def _cheaper(ranked: pd.DataFrame) -> str:
     """What part of this study's gain would come from fewer rewrites, where they help by its numbers."""
-    options = [f"{what(row.intervention)} {_points(row)} points for {row.tokens_added_percent:+.1f}% tokens"
+    options = [f"{what(row.intervention)} {_points(row)} points for {_tokens(row)}"
                for row in ranked[ranked.verdict == LIKELY].itertuples()]
     return "" if not options else (
         f"**A smaller step, not trained:** by this study's gains in each structure alone, {listed(options)}. That "
@@ -105,17 +112,35 @@ def _elsewhere(ranked: pd.DataFrame) -> str:
         return ("The laboratory's controlled experiment has not been run here (`make study STUDY=controlled`), so that "
                 "the cheap changes have a cost below but no gain.")
     helping = rows[rows.verdict.isin([SURE, ONCE])]
-    caution = (f" None of the {len(rows)} intervals is corrected for there being {len(rows)}." if len(rows) > 1 else "")
     if helping.empty:
         return (f"In the laboratory's controlled experiment none of {len(rows)} changes helps for sure on your mix: "
-                "every interval holds 0, lies below it, or is not known.")
-    options = [f"{what(row.intervention)} {_points(row)} points for {row.tokens_added_percent:+.1f}% tokens"
+                "for none is the interval above 0, with all your structures measured and Holm's p at most 5%.")
+    options = [f"{what(row.intervention)} {_points(row)} points for {_tokens(row)}"
                + (" (one seed)" if row.verdict == ONCE else "") for row in helping.itertuples()]
+    several = len(rows) > 1 and "the first is the largest estimate of several, and such a one is too large on average"
+    caution = "" if not several else (
+        f" These passed Holm's correction there; {several}." if helping.p_holm.notna().all() else
+        f" None of the {len(rows)} intervals is corrected for there being {len(rows)}; {several}.")
     lone = "" if ranked[ranked.evidence == HERE].verdict.isin([SURE, ONCE]).any() else (
         " This is the laboratory's evidence alone, of generated records and a small model: try the first of them on "
         "your documents before you rewrite a corpus.")
     return (f"**In the laboratory**, with your mix of structures, {len(helping)} of {len(rows)} changes help: "
             f"{listed(options)}.{caution}{lone}")
+
+
+def _unknown(ranked: pd.DataFrame) -> str:
+    """What says nothing of some of my queries, as their structure was not measured."""
+    rows = ranked[(ranked.known_share < 1 - ROUNDING) & ranked.gain_points.notna()]
+    options = [f"{what(row.intervention)} ({row.evidence}: {1 - row.known_share:.0%} of your queries)"
+               for row in rows.itertuples()]
+    return "" if not options else (
+        f"**Not known for all of your queries,** as their structure was not measured: {listed(options)}.")
+
+
+def _tokens(row) -> str:
+    """Training tokens that a change adds, in words."""
+    added = row.tokens_added_percent
+    return "tokens that were not counted" if np.isnan(added) else f"{added:+.1f}% tokens"
 
 
 def _harmful(ranked: pd.DataFrame) -> str:
@@ -137,7 +162,12 @@ def cannot_tell(ranked: pd.DataFrame, normalizer: str) -> str:
             f"({'by rules; a model may write more' if normalizer == 'rules' else f'by {normalizer}'})."]
     if (ranked.evidence == LABORATORY).any():
         said.append("The laboratory's gains are of generated records and a model of some million parameters; its "
-                    "shares are replaced by yours, nothing else is.")
+                    "shares are replaced by yours, nothing else is. What one training differs from the next by chance "
+                    "is in its intervals, and not in its p.")
+    if ((ranked.evidence == LABORATORY) & (ranked.intervention == "repeat-header")).any():
+        said.append("Its tables have two columns, such as Property and Value, so that repeating the header repeats no "
+                    "attribute's name: for tables whose header names the attributes, the structures wide-table and "
+                    "wide-table-repeated of `studies/controlled-full.yaml` would tell.")
     return " ".join(said)
 
 

@@ -134,11 +134,12 @@ def test_an_unknown_price_is_never_nothing():
     assert [advice_tables.dollars(amount) for amount in (0.0042, 0.2, 1234.5)] == ["$0.0042", "$0.20", "$1,234.50"]
 
 
-def gains(evidence: str, seeds: int = 3, **cells: tuple[float, float, float]) -> pd.DataFrame:
+def gains(evidence: str, seeds: int = 3, p_holm: float = np.nan, **cells: tuple[float, float, float]) -> pd.DataFrame:
     names = {"natural": "natural", "lists": "entity-list", "tabular": "tabular", "whole": ALL}
     return pd.DataFrame([{"intervention": "normalized", "evidence": evidence, "structure": names[name], "n": 9,
                           "clusters": 9, "seeds": seeds, "gain_points": gain, "low_points": low, "high_points": high,
-                          "interval": ""} for name, (gain, low, high) in cells.items()], columns=advice.GAINS)
+                          "interval": "", "p_holm": p_holm} for name, (gain, low, high) in cells.items()],
+                        columns=advice.GAINS)
 
 
 COSTS = pd.DataFrame([(name, 100, 100 + 10 * place, 10.0 * place, 100, 100 + 10 * place) for place, name in enumerate(
@@ -165,6 +166,7 @@ def test_gains_elsewhere_are_weighted_by_my_shares():
 def test_a_structure_that_was_not_measured_adds_nothing_and_is_told():
     row = ranked(gains(advice.LABORATORY, natural=(-2, -3, -1), tabular=(20, 10, 30))).iloc[0]
     assert row.gain_points == pytest.approx(5) and row.known_share == pytest.approx(0.8)
+    assert row.low_points > 0 and row.verdict == advice.OPEN  # what lists would do is not known
 
 
 def test_this_studys_own_gain_is_taken_whole_and_its_parts_are_called_derived():
@@ -182,6 +184,23 @@ def test_this_studys_own_gain_is_taken_whole_and_its_parts_are_called_derived():
     ((-8, -13, -3), 3, advice.HARMFUL), ((0, np.nan, np.nan), 3, advice.UNKNOWN), ((8, 0, 16), 3, advice.OPEN)])
 def test_only_an_interval_without_zero_decides(cell, seeds, verdict):
     assert ranked(gains(advice.HERE, seeds, whole=cell)).verdict[0] == verdict
+
+
+@pytest.mark.parametrize(("p_holm", "verdict", "said_so"), [
+    (0.04, advice.SURE, "These passed Holm's correction there"), (0.06, advice.OPEN, "Holm's p at most 5%"),
+    (np.nan, advice.SURE, "1 of 1 changes help")])
+def test_the_laboratory_helps_where_its_own_rule_says_so(p_holm, verdict, said_so):
+    cells = {"natural": (4, 3, 5), "lists": (2, 1, 3), "tabular": (9, 8, 10), "whole": (5, 4, 6)}
+    tables = [gains(advice.LABORATORY, 3, p_holm, **cells)]
+    assert ranked(*tables).verdict[0] == verdict
+    other = gains(advice.LABORATORY, 3, 1.0, natural=(0, -1, 1)).assign(intervention="verbalize")
+    assert said_so in said(*tables, *([other] if p_holm == 0.04 else []))
+
+
+def test_a_ratio_to_hardly_any_tokens_is_none():
+    costs = COSTS.assign(tokens_added_percent=[0.9, *COSTS.tokens_added_percent[1:]])
+    table = gains(advice.HERE, whole=(8, 3, 13))
+    assert np.isnan(advice.ranked(advice.on_my_mix(table, MIX), costs).points_per_percent[0])
 
 
 def test_gains_here_are_those_of_the_verdicts_and_need_both_arms():
@@ -239,7 +258,8 @@ def test_nothing_helps_for_sure_where_every_interval_holds_zero():
 
 
 def test_evidence_from_the_laboratory_alone_is_called_so():
-    text = said(gains(advice.HERE, whole=(2, -3, 7)), gains(advice.LABORATORY, natural=(4, 3, 5), tabular=(9, 8, 10)))
+    text = said(gains(advice.HERE, whole=(2, -3, 7)),
+                gains(advice.LABORATORY, natural=(4, 3, 5), lists=(0, 0, 0), tabular=(9, 8, 10)))
     assert "1 of 1 changes help: everything rewritten as prose +4.7 [+3.9, +5.5] points" in text
     assert "This is the laboratory's evidence alone" in text
 
@@ -247,16 +267,42 @@ def test_evidence_from_the_laboratory_alone_is_called_so():
 def test_what_harms_is_named():
     assert "**Leave the documents as they are.**" in said(gains(advice.HERE, whole=(-8, -13, -3)))
     assert "**Not this:** in points, everything rewritten as prose -2.0 [-3.0, -1.0] (the laboratory)" in said(
-        gains(advice.LABORATORY, natural=(-4, -6, -2)))
+        gains(advice.LABORATORY, natural=(-4, -6, -2), lists=(0, 0, 0), tabular=(0, 0, 0)))
 
 
-@pytest.mark.parametrize(("cell", "is_warned"), [((30.0, 20.0, 40.0), False), ((0.8, -0.9, 2.5), True),
-                                                 ((0.0, np.nan, np.nan), True)])
-def test_a_model_that_learns_nothing_comes_before_any_rewriting(cell, is_warned):
+def test_what_was_not_measured_of_my_mix_is_named_and_does_not_help():
+    text = said(gains(advice.LABORATORY, natural=(4, 3, 5), tabular=(9, 8, 10)))
+    assert "everything rewritten as prose (the laboratory: 20% of your queries)" in text and "changes help:" not in text
+
+
+def test_tokens_that_no_one_counted_are_no_number():
+    mix = advice.on_my_mix(gains(advice.LABORATORY, natural=(4, 3, 5), lists=(1, 1, 1), tabular=(9, 8, 10)), MIX)
+    text = " ".join(advice_words.first(advice.ranked(mix, COSTS.iloc[1:]), ADDED, BILL))
+    assert "as prose +4.9 [+4.1, +5.7] points for tokens that were not counted" in text and "nan" not in text
+
+
+def test_two_columns_of_the_laboratorys_tables_are_said_where_headers_are_repeated():
+    table = gains(advice.LABORATORY, natural=(4, 3, 5))
+    assert "two columns" not in advice_words.cannot_tell(ranked(table), "rules")
+    repeated = ranked(table.assign(intervention="repeat-header"))
+    assert "wide-table-repeated" in advice_words.cannot_tell(repeated, "rules")
+
+
+@pytest.mark.parametrize(("cell", "start"), [
+    ((30.0, 20.0, 40.0), "**Nothing measured"), ((0.8, -0.9, 2.5), "**First of all, make training work.** Training on"),
+    ((0.0, np.nan, np.nan), "**First of all, see whether training works.** That training on the raw text adds anything "
+     "is not known: +0.0 [–]"), ((np.nan, np.nan, np.nan), "**Nothing measured")])
+def test_a_model_that_learns_nothing_comes_before_any_rewriting(cell, start):
     added = pd.DataFrame([(ALL, 60, *cell)], columns=ADDED.columns)
     text = said(gains(advice.HERE, whole=(0, np.nan, np.nan)), added=added)
-    assert text.startswith("**First of all, make training work.**") == is_warned
-    assert "nothing varies" in text
+    assert text.startswith(start) and "nothing varies" in text
+
+
+def test_where_rewriting_helps_training_works():
+    added = pd.DataFrame([(ALL, 60, 0.8, -0.9, 2.5)], columns=ADDED.columns)
+    text = said(gains(advice.HERE, whole=(8, 3, 13)), added=added)
+    assert text.startswith("Training on the raw text is not shown to add anything (+0.8 [")
+    assert "First of all" not in text and "**First: " in text
 
 
 def test_without_both_arms_or_answers_the_page_still_says_so():
