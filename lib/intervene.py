@@ -1,7 +1,8 @@
 """`python -m lib.intervene NAME FOLDER TARGET`: one's own documents with an intervention made, as a folder to train on.
 
 The folder that it writes is read by `make study STUDY=documents DOCUMENTS=TARGET`, so that what the laboratory
-advises can be tried on one's own documents and model.
+advises can be tried on one's own documents and model. Text is written as it is read (lib.documents): UTF-8 without a
+byte-order mark, with a line feed at each line's end. A file that only differs in these counts as unchanged.
 """
 
 import argparse

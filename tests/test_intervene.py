@@ -26,6 +26,13 @@ def test_each_document_is_written_under_its_own_path_and_counted(folder, capsys)
     assert (target / "sub" / "b.md").read_text() == "# Fan\n\nThe fan turns.\n"
 
 
+def test_line_ends_and_a_byte_order_mark_are_the_readers_and_no_change(folder, capsys):
+    (folder / "sub" / "b.md").write_bytes(b"\xef\xbb\xbf# Fan\r\n\r\nThe fan turns.\r\n")
+    assert main(["verbalize", str(folder), str(folder.parent / "out")]) == 0
+    assert (folder.parent / "out" / "sub" / "b.md").read_bytes() == b"# Fan\n\nThe fan turns.\n"
+    assert "2 documents, 1 of them changed" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("name", INTERVENTIONS)
 def test_every_intervention_can_be_named(name, folder):
     assert main([name, str(folder), str(folder.parent / name)]) == 0
