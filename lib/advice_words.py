@@ -117,10 +117,10 @@ def _elsewhere(ranked: pd.DataFrame) -> str:
                 "for none is the interval above 0, with all your structures measured and Holm's p at most 5%.")
     options = [f"{what(row.intervention)} {_points(row)} points for {_tokens(row)}"
                + (" (one seed)" if row.verdict == ONCE else "") for row in helping.itertuples()]
-    several = len(rows) > 1 and "the first is the largest estimate of several, and such a one is too large on average"
-    caution = "" if not several else (
-        f" These passed Holm's correction there; {several}." if helping.p_holm.notna().all() else
-        f" None of the {len(rows)} intervals is corrected for there being {len(rows)}; {several}.")
+    largest = f"the first of {len(rows)} is the largest estimate, and such a one is too large on average"
+    caution = "" if len(rows) == 1 else (
+        f" What helps passed Holm's correction there; {largest}." if helping.p_holm.notna().all() else
+        f" None of the {len(rows)} intervals is corrected for there being {len(rows)}; {largest}.")
     lone = "" if ranked[ranked.evidence == HERE].verdict.isin([SURE, ONCE]).any() else (
         " This is the laboratory's evidence alone, of generated records and a small model: try the first of them on "
         "your documents before you rewrite a corpus.")

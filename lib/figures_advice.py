@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lib.advice import DERIVED, HERE, LABORATORY
+from lib.advice import DERIVED, HERE, LABORATORY, OPEN, UNKNOWN
 from lib.advice_tables import what
 from lib.figures import COLORS, HATCHES, INTERVAL, STYLE, WIDTH
 
@@ -17,7 +17,7 @@ _SHARES = (("text_share", "tokens"), ("statement_share", "statements"), ("query_
 def draw_advice(shares: pd.DataFrame, ranked: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Shares of tokens, statements and queries by kind of block (top); gain on my mix by change, with 95% intervals.
 
-    A change is filled where its interval is known and leaves out 0; one without a gain has no marker. Shares are
+    A change is filled where its verdict is that it helps or harms; one without a gain has no marker. Shares are
     counted, not estimated, and have no interval. Returns the figure and both frames below each other, told apart by
     `panel`. Without a change there is no bottom.
     """
@@ -51,14 +51,13 @@ def _forest(axes: Axes, known: pd.DataFrame) -> None:
         if not np.isnan(row.low_points):
             reach = [[max(0.0, row.gain_points - row.low_points)], [max(0.0, row.high_points - row.gain_points)]]
             axes.errorbar(row.gain_points, y, xerr=reach, **INTERVAL)
-        is_apart = row.low_points > 0 or row.high_points < 0
         axes.plot(row.gain_points, y, _MARKERS[row.evidence], color=color, markeredgecolor="black", markersize=5,
-                  markerfacecolor=color if is_apart else "white")
+                  markerfacecolor="white" if row.verdict in (OPEN, UNKNOWN) else color)
     for evidence, marker in _MARKERS.items():
         if (known.evidence == evidence).any():
             color = COLORS[list(_MARKERS).index(evidence)]
             axes.plot([], [], marker, color=color, markeredgecolor="black", markersize=5, label=evidence)
     axes.set_yticks(range(len(known)), [what(name) for name in known.intervention])
     axes.set_ylim(len(known) - 0.5, -0.5)
-    axes.set_xlabel("Gain on my mix (points); filled: interval without 0")
+    axes.set_xlabel("Gain on my mix (points); filled: helps or harms, else open")
     axes.figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
