@@ -20,8 +20,9 @@ LIMITS = (
     "answer.",
     "A seed has a base of its own, but all bases are of one size, recipe and kind of public text; what another kind of "
     "base would change is in no interval.",
-    "The bases have read public facts equally often in each structure, because one that has read more prose than "
-    "tables learns prose better; documents, and what large models have read, are not balanced so.",
+    "The bases have read public facts as often in each structure as in each other one (within one rendering), because "
+    "one that has read more prose than tables learns prose better; documents, and what large models have read, are not "
+    "balanced so.",
     "Seeds are few: the share of the interval that they give rests on as many values, and is missing where there is "
     "one.",
     "Intervals are over products and seeds alone: attributes and their wordings are the generator's, the same for all "
