@@ -58,6 +58,8 @@ def test_one_run_alone_claims_nothing():
     alone = RAW[(RAW.rotation == 0) & (RAW.seed == 1)]
     text = told(alone, levels=factors(alone))
     assert "tabular against natural: no pair to compare" in text and "the labels could not be shuffled" in text
+    better = outcomes_of(30, 1, (0, 0, -0.4), base=0.6).query("rotation < 2")  # two of three: no p
+    assert "is shown for want of a p, although the interval leaves out 0" in told(better, GAINS)
     assert "nan" not in re.findall(r"\w+", text)
 
 

@@ -28,9 +28,9 @@ LIMITS = (
     "Intervals are over products and seeds alone: attributes and their wordings are the generator's, the same for all "
     "products, and what others would give is in no interval.",
     "The runs of another processor, library or precision round differently and were not seen.",
-    "In one rotation a fact's neighbouring sections are in other structures; whole documents in one structure were "
-    "trained on in no arm but prose, and the tokens of a fact differ between structures by what the table of tokens "
-    "says.",
+    "In one rotation a fact's neighbouring sections are in other structures; whole documents as lists were not trained "
+    "on, nor as tables but in the arms table-…, and the tokens of a fact differ between structures by what the table "
+    "of tokens says.",
     "Every p speaks of these runs: the permutation asks whether structure changed them, the flipped signs whether an "
     "arm and raw text differ in them, and what one training differs from the next by chance is in neither. Only the "
     "interval speaks of other seeds, so that nothing is called found without both.")
@@ -86,7 +86,8 @@ def _half(row, low: float, high: float) -> str:
     """What is said where only one of the two, p or interval, speaks for an effect."""
     if row.p_holm <= ALPHA:
         return " that other seeds need repeat, although these trainings differ by p"
-    return " once Holm has corrected p, although the interval leaves out 0" if low > 0 or high < 0 else ""
+    lacking = " for want of a p" if np.isnan(row.p_holm) else " once Holm has corrected p"
+    return f"{lacking}, although the interval leaves out 0" if low > 0 or high < 0 else ""
 
 
 def _allowed(low: float, high: float) -> str:
