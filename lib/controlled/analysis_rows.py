@@ -52,7 +52,7 @@ def read_outcomes(study: str, runs: list[str], kind: type[Record] = Outcome, fol
     paths = [data_path(study, folder, f"{run}.jsonl") for run in runs]
     paths = paths or sorted(data_path(study, folder, "any").parent.glob("[!.]*.jsonl"))  # no unfinished answers
     if not paths:
-        raise MissingInput(f"{shown(data_path(study, folder))} has no run: run {MADE_BY} first (or `make study`)")
+        raise MissingInput(f"{shown(data_path(study, folder))} is missing: run {MADE_BY} first (or `make study`)")
     rows = pd.DataFrame([record.model_dump() for path in paths for record in read_records(path, kind, MADE_BY)],
                         columns=list(kind.model_fields))
     keys = ["arm", "rotation", "seed", "fact_id", *(["epoch"] if "epoch" in rows else [])]
