@@ -137,7 +137,7 @@ def test_what_cannot_be_compared_is_refused(rows, options, said):
 
 def test_runs_are_read_by_name_or_all_together(tmp_path, monkeypatch):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    with pytest.raises(MissingInput, match="has no run"):
+    with pytest.raises(MissingInput, match="is missing: run 03_controlled"):
         read_outcomes("s", [])
     one = [Outcome(**row) for row in HAND[(HAND.rotation == 0) & (HAND.seed == 1)].to_dict("records")]
     write_records(tmp_path / "data/s/outcomes/raw-0-1.jsonl", one)
