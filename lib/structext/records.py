@@ -1,0 +1,38 @@
+"""A sample of StrucText-Eval, and the names of its languages and tasks."""
+
+from lib.records import Record
+
+LANGUAGES = ("csv", "tree", "json", "yaml", "xml", "latex", "markdown", "org")  # the benchmark's, in its order
+EXTRA_LANGUAGES = ("toml", "html-table", "markdown-table", "log")  # ours: what industry writes beside CSV
+MODES = ("corrected", "faithful")
+
+_RECORDS = ("TextRetrieval", "Statistics", "Statistics", "Join")
+_OBJECTS = ("TextRetrieval", "PathWalk", "Syntax", "PathCompose", "TextRetrieval")
+_DOCUMENT = ("TextRetrieval", "PathWalk", "TextRetrieval")
+
+
+def _numbered(**names: tuple[str, ...]) -> dict[str, str]:
+    return {f"{language.replace('_', '-')}.{index}": name for language, kinds in names.items()
+            for index, name in enumerate(kinds)}
+
+
+TASKS = _numbered(  # "json.3" -> its kind; 29 of them
+    csv=_RECORDS, tree=("Tree.Height", "Node.Depth", "PathCompose"), json=_OBJECTS, yaml=_OBJECTS,
+    xml=("TextRetrieval", "TextRetrieval", "Syntax"), latex=_DOCUMENT, markdown=_DOCUMENT, org=_DOCUMENT)
+EXTRA_TASKS = _numbered(
+    toml=_OBJECTS[:4], html_table=_RECORDS, markdown_table=_RECORDS,
+    log=("TextRetrieval", "Statistics", "Statistics", "PathCompose"))
+
+
+class Sample(Record):
+    """A question on a structured text, with the answer that the generator found while it wrote the text."""
+
+    id: str
+    language: str
+    task: str  # language and position, "json.3"
+    depth: int
+    width: int
+    question: str
+    reference: str  # the structured text
+    answer: str
+    hint: str  # how to find the answer, in words; the same for all samples of a task

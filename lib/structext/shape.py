@@ -1,0 +1,99 @@
+"""The abstract tree of a sample, and the letters that name what stands in it."""
+
+from functools import lru_cache
+from string import ascii_lowercase, ascii_uppercase
+from typing import NamedTuple
+
+MOST_NODES = 2_000_000  # a text of about 2 GB; more is a slip of the hand
+
+
+class Layout(NamedTuple):
+    """A complete tree in pre-order: each list has one entry a node, the root first.
+
+    A language writes a head for each node and, after its descendants, perhaps a tail: `events` is their order, as
+    node for a head and ~node for a tail; begin[node] and end[node] are the positions of the two.
+    """
+
+    parent: list[int]  # the root's is -1
+    depth: list[int]  # edges from the root
+    rank: list[int]  # position among its siblings, from 0
+    last: list[int]  # the last node of its subtree
+    events: list[int]
+    begin: list[int]
+    end: list[int]
+    branching: int
+    height: int
+
+    @property
+    def n_nodes(self) -> int:
+        """How many nodes there are."""
+        return len(self.parent)
+
+    def is_leaf(self, node: int) -> bool:
+        """Whether nothing stands below `node`."""
+        return self.depth[node] == self.height
+
+    def is_last_sibling(self, node: int) -> bool:
+        """Whether no sibling follows `node`; true of the root."""
+        return self.parent[node] < 0 or self.rank[node] == self.branching - 1
+
+    def trail(self, node: int) -> list[int]:
+        """The nodes from the root to `node`, both included."""
+        nodes = []
+        while node >= 0:
+            nodes.append(node)
+            node = self.parent[node]
+        return nodes[::-1]
+
+
+@lru_cache(maxsize=32)
+def layout(depth: int, width: int) -> Layout:
+    """The complete tree of `depth` levels below the root whose inner nodes have depth × width children.
+
+    Raises ValueError where a dial is below 1 or the tree would have more than MOST_NODES nodes.
+    """
+    if depth < 1 or width < 1:
+        raise ValueError(f"depth {depth}, width {width}: both must be at least 1 (depth 1, width 1 is a root and a leaf)")
+    branching = depth * width
+    n_nodes = sum(branching ** level for level in range(depth + 1))
+    if n_nodes > MOST_NODES:
+        raise ValueError(f"depth {depth}, width {width}: {n_nodes:,} nodes in one text; give smaller dials")
+    tree = Layout(*([0] * n_nodes for _ in range(4)), [], [0] * n_nodes, [0] * n_nodes, branching, depth)
+    node, open_nodes = 0, []  # of (node, how many children it has so far)
+    tree.parent[0] = -1
+    while True:
+        tree.depth[node], tree.begin[node] = len(open_nodes), len(tree.events)
+        tree.events.append(node)
+        open_nodes.append([node, 0])
+        latest = node
+        while open_nodes and (len(open_nodes) > depth or open_nodes[-1][1] == branching):
+            closed = open_nodes.pop()[0]
+            tree.last[closed], tree.end[closed] = latest, len(tree.events)
+            tree.events.append(~closed)
+        if not open_nodes:
+            return tree
+        node += 1
+        tree.parent[node], tree.rank[node] = open_nodes[-1]
+        open_nodes[-1][1] += 1
+
+
+class _Letters:
+    """a, b, … z, ab, bb, …: numbers in base 26 with the smallest digit first, as the official files name things."""
+
+    def __init__(self, alphabet: str) -> None:
+        self.alphabet = alphabet
+        self.known: list[str] = []
+
+    def __call__(self, start: int, count: int) -> list[str]:
+        for number in range(len(self.known), start + count):
+            name = self.alphabet[number % 26]
+            while number := number // 26:
+                name += self.alphabet[number % 26]
+            self.known.append(name)
+        return self.known[start:start + count]
+
+
+ids = _Letters(ascii_lowercase)  # ids(start, count): a, b, …
+tags = _Letters(ascii_uppercase)  # A, B, …
+values = _Letters(ascii_lowercase[::-1])  # z, y, …, a, zy, yy, …
+keys = _Letters(ascii_uppercase[::-1])  # Z, Y, …
