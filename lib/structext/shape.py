@@ -53,7 +53,7 @@ def layout(depth: int, width: int) -> Layout:
     Raises ValueError where a dial is below 1 or the tree would have more than MOST_NODES nodes.
     """
     if depth < 1 or width < 1:
-        raise ValueError(f"depth {depth}, width {width}: both must be at least 1 (depth 1, width 1 is a root and a leaf)")
+        raise ValueError(f"depth {depth}, width {width}: both must be at least 1 (1, 1 is a root and a leaf)")
     branching = depth * width
     n_nodes = sum(branching ** level for level in range(depth + 1))
     if n_nodes > MOST_NODES:
