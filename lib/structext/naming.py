@@ -9,7 +9,7 @@ from collections.abc import Collection
 from random import Random
 
 from lib.structext import shape
-from lib.structext.scenarios import PEOPLE, SCENARIOS, SURNAMES, TOWNS, Field, Scenario, words_of
+from lib.structext.scenarios import PEOPLE, SCENARIOS, SURNAMES, TOWNS, VERBS, Field, Scenario, words_of
 
 WORDS = words_of("""
 anchor basket candle drum ember fiddle glove harbor island jacket kettle ladder marble needle olive
@@ -77,7 +77,7 @@ class Letters:
         return _cycle(WORDS, self._start(4, 26), count)
 
     def body(self, count: int) -> list[str]:
-        """Words of a paragraph, drawn with replacement."""
+        """The rest of a paragraph: words drawn with replacement."""
         return Random(self.seed).choices(WORDS, k=count)
 
     def images(self, count: int) -> list[str]:
@@ -159,8 +159,12 @@ class Words:
         return _cycle(self._shuffled("bold", self.scenario.words), 0, count)
 
     def body(self, count: int) -> list[str]:
-        """Words of a paragraph, drawn with replacement."""
-        return self._rng("body").choices(self.scenario.words, k=count)
+        """The rest of a paragraph whose first word is a thing: clauses, cut off after `count` words."""
+        rng, words = self._rng("body"), []
+        while len(words) < count:
+            words += [rng.choice(VERBS), "the", rng.choice(self.scenario.words), rng.choice(("while", "and")), "the",
+                      rng.choice(self.scenario.words)]
+        return words[:count]
 
     def images(self, count: int) -> list[str]:
         """Names of image files, no two alike."""

@@ -27,6 +27,7 @@ TOWNS = words_of("""
 Aarhus Bergen Cardiff Dresden Esbjerg Faro Ghent Haifa Izmir Jena Kyoto Leeds Malmo Nantes Osaka Porto
 Quito Riga Sofia Turin Utrecht Vilnius Wellington Xalapa York Zagreb
 """)
+VERBS = words_of("carries covers crosses fills follows holds keeps leaves meets needs opens reaches shows turns uses")
 _STATES_OF = ("actual", "agreed", "expected", "final", "first", "last", "planned", "previous", "reported")
 _AMOUNTS_OF = ("average", "highest", "lowest")  # of numbers only
 

@@ -1,0 +1,110 @@
+"""StrucText-Eval on the command line.
+
+    python -m lib.structext generate --mode corrected --depth 2 --width 1 --per-task 10 --seed 42 > samples.jsonl
+    python -m lib.structext generate --suite test-hard --output samples.jsonl
+    python -m lib.structext solve samples.jsonl      {id, language, question, reference} -> {id, answer, error}
+    python -m lib.structext score responses.jsonl    {answer, response} -> scores
+    python -m lib.structext load FILE_OR_FOLDER      official files -> samples
+
+Each writes JSON lines to standard output, or whole or not at all to --output. A source of - is standard input.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from lib.structext.records import MODES
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one sub-command; 0, or 1 with one line on what is wrong."""
+    options = _parser().parse_args(arguments)
+    try:
+        options.run(options)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader (head) has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (ValueError, OSError) as error:
+        print(f"python -m lib.structext {options.command}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m lib.structext", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    make = commands.add_parser("generate", help="make samples")
+    make.add_argument("--suite", help="a suite by name (test, real-test, test-hard, v1-simple, v1-hard), "
+                      "with its own depth, width and number")
+    make.add_argument("--mode", choices=MODES, default="corrected")
+    make.add_argument("--depth", type=int, default=1, help="levels below the root")
+    make.add_argument("--width", type=int, default=1, help="an inner node has depth × width children")
+    make.add_argument("--size", type=int, default=6, help="of a node: attributes or words, times depth")
+    make.add_argument("--per-task", type=int, default=1, help="samples of each task")
+    make.add_argument("--seed", type=int, default=42)
+    make.add_argument("--tasks", nargs="+", help="tasks (json.3) or languages (json, toml); default: the 29")
+    make.add_argument("--real", action="store_true", help="the words of a scenario in place of letters")
+    make.set_defaults(run=_generate)
+    for name, run, help_ in (("solve", _solve, "answer questions with real parsers"),
+                             ("score", _score, "score responses"), ("load", _load, "read official files")):
+        command = commands.add_parser(name, help=help_)
+        command.add_argument("source", type=Path, help="a file, - for standard input"
+                             + (", or a folder" if name == "load" else ""))
+        command.set_defaults(run=run)
+    for command in commands.choices.values():
+        command.add_argument("--output", type=Path, help="a file; default: standard output")
+    return parser
+
+
+def _generate(options: argparse.Namespace) -> None:
+    from lib.records import write_records
+    from lib.structext.generate import generate, suite
+
+    if options.suite:
+        samples = iter(suite(options.suite, options.seed, options.mode))
+    else:
+        samples = generate(options.mode, options.tasks, options.depth, options.width, options.per_task, options.seed,
+                           options.size, options.real)
+    if options.output:
+        write_records(options.output, samples)
+    else:
+        for sample in samples:
+            print(sample.model_dump_json())
+
+
+def _solve(options: argparse.Namespace) -> None:
+    from lib.structext.solve import solve_file
+
+    _between(options, solve_file, "{0[0]} questions, {0[1]} without an answer (see their error)")
+
+
+def _score(options: argparse.Namespace) -> None:
+    from lib.structext.scores import score_file
+
+    _between(options, score_file, "")
+
+
+def _load(options: argparse.Namespace) -> None:
+    from lib.structext.official import load_file
+
+    _between(options, load_file, "{0} samples")
+
+
+def _between(options: argparse.Namespace, run: Callable[[Path, Path], object], summary: str) -> None:
+    """`run` from a source to a target, where either may be a standard stream; its `summary` goes to standard error."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = options.source, options.output or Path(folder) / "output.jsonl"
+        if str(source) == "-":
+            source = Path(folder) / "input.jsonl"
+            source.write_bytes(sys.stdin.buffer.read())
+        print(summary.format(run(source, target)), file=sys.stderr, end="\n" if summary else "")
+        if not options.output:
+            sys.stdout.write(target.read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
