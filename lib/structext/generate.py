@@ -73,14 +73,17 @@ def suite(name: str, seed: int = 42, mode: str = "corrected") -> list[Sample]:
 
 
 def split(samples: list[Sample]) -> tuple[list[Sample], list[Sample]]:
-    """Train and test, 9 to 2 within each task, depth and width as nearly as it goes."""
+    """Train and test, 9 to 2 within each task, depth and width as nearly as it goes.
+
+    All questions on a text fall on the same side, where `samples` holds them all.
+    """
     counts: dict[tuple, int] = {}
     train, test = [], []
     for sample in samples:
         cell = (sample.task, sample.depth, sample.width)
         place = counts.get(cell, 0)
         counts[cell] = place + 1
-        (train if place % sum(SPLIT) < SPLIT[0] else test).append(sample)
+        (test if place * SPLIT[1] % sum(SPLIT) < SPLIT[1] else train).append(sample)
     return train, test
 
 
