@@ -9,7 +9,8 @@ LaTeX headings go down a command a level (1); bold texts and images are listed i
 is named at every level (3); excerpts are verbatim (4); YAML reads back as what was meant (5); bold texts and images
 stand between words and no text stands twice (6); half of the syntax labels are True, and every possible answer of a
 join is as likely (7); no question has two answers, and no value is an id (8). Mode `faithful` keeps all that,
-with the order of a set drawn from the seed (10). The hints are ours in both (9).
+with the order of a set drawn from the seed (10). The hints are ours in both (9). Colours and companies of the tables
+are ours too. The further languages have no official form: there, faithful only means unbalanced labels and joins.
 """
 
 from collections.abc import Iterable, Iterator
