@@ -32,14 +32,17 @@ def rouge_l_with_steps(answer: str, response: str) -> tuple[float, int]:
         raise EmptyText(f"the {'response' if evaluated else 'answer'} is empty: it has no score; count it as 0")
     union: set[str] = set()
     longest = 0
-    for sentence in reference:
-        for other in evaluated:
-            words, steps = common_words(sentence.split(" "), other.split(" "))
+    for x in reference:
+        known = set(x)
+        for y in evaluated:
+            if known.isdisjoint(y):  # nothing to find; the way runs left along the last row
+                longest = max(longest, len(y))
+                continue
+            words, steps = common_words(x, y)
             union |= words
             longest = max(longest, steps)
-    n_reference, n_evaluated = (len({word for one in part for word in one.split(" ")})
-                                for part in (reference, evaluated))
-    recall, precision = len(union) / n_reference, len(union) / n_evaluated
+    recall, precision = (len(union) / len({word for words in part for word in words})
+                         for part in (reference, evaluated))
     return 2.0 * (precision * recall / (precision + recall + 1e-8)), longest
 
 
@@ -48,9 +51,9 @@ def is_too_deep(steps: int) -> bool:
     return steps + FRAMES >= RECURSION_LIMIT
 
 
-def _sentences(text: str) -> list[str]:
-    """Between full stops; a sentence of blanks alone is one empty word, as there."""
-    return [" ".join(part.split()) for part in text.split(".") if part]
+def _sentences(text: str) -> list[list[str]]:
+    """The words between full stops; a sentence of blanks alone is one empty word, as there."""
+    return [part.split() or [""] for part in text.split(".") if part]
 
 
 def common_words(x: list[str], y: list[str]) -> tuple[set[str], int]:

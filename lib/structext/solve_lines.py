@@ -4,7 +4,7 @@ import re
 
 from lib.structext.unsolvable import Unsolvable, only
 
-FIELD = re.compile(r'(\w+)=(?:"((?:[^"\\]|\\.)*)"|(\S*))')
+FIELD = re.compile(r'\b(\w+)=(?:"((?:[^"\\]|\\.)*)"|(\S*))')
 
 
 def read_tree(text: str) -> tuple[str, dict[str, str]]:

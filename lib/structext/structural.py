@@ -13,8 +13,9 @@ from lib.structext.unsolvable import Unsolvable
 from lib.structext.yaml_nodes import compose_yaml, plain
 
 Read = Callable[[str], object | None]  # what a text says, or None where it is not of this kind
-FENCE = re.compile(r"^[ \t]*(```+|~~~+)[^\n]*\n(.*?)\n?[ \t]*\1[ \t]*$", re.MULTILINE | re.DOTALL)
-LABEL = re.compile(r"^\s*(?:\*\*)?(?:the\s+)?(?:final\s+)?answer(?:\s+is)?\s*(?::\s*\*\*|\*\*\s*:|:)\s*", re.IGNORECASE)
+FENCE = re.compile(r"\s*(`{3,}|~{3,})\s*(.*)")
+LABEL = re.compile(r"\s*(\*\*)?(?:the\s+)?(?:final\s+)?answer(?:\s+is)?\s*(?(1)(?::\s*\*\*|\*\*\s*:)|:)\s*",
+                   re.IGNORECASE)
 STEP = re.compile(r"""\[\s*(?:"([^"]*)"|'([^']*)'|(\d+))\s*\]|\.(\w+)""")
 STEPS = re.compile(rf"[$\w]+((?:\s*(?:{STEP.pattern}))+)")
 BLANKS = re.compile(r"[ \t\n\r,]*")
@@ -27,7 +28,7 @@ def is_structural_match(answer: str, response: str) -> bool:
     if wanted in ("True", "False"):
         return _truth(given) == (wanted == "True")
     for read in (_number, _way, _steps, _objects, _tags):
-        value = read(wanted)
+        value = read(wanted) if read is not _steps or "[" in wanted else None  # a.jpg is a file, no path
         if value is not None:
             return read(given) == value
     return _lines(given) == _lines(wanted)
@@ -35,9 +36,26 @@ def is_structural_match(answer: str, response: str) -> bool:
 
 def bare(response: str) -> str:
     """A response without what stands around an answer: the words "Answer:", and a code fence (of several, the last)."""
-    text = LABEL.sub("", response.replace("\r\n", "\n"), count=1)
-    fenced = FENCE.findall(text)
-    return (fenced[-1][1] if fenced else text).strip()
+    text = response.replace("\r\n", "\n")
+    label = LABEL.match(text)
+    text = text[label.end():] if label else text
+    fenced = _fenced(text)
+    return (fenced[-1] if fenced else text).strip()
+
+
+def _fenced(text: str) -> list[str]:
+    """What stands in each code fence that is closed."""
+    found, inside, marker = [], [], ""
+    for line in text.split("\n"):
+        fence = FENCE.match(line)
+        if marker and fence and fence[1].startswith(marker) and not fence[2]:
+            found.append("\n".join(inside))
+            marker = ""
+        elif marker:
+            inside.append(line)
+        elif fence:
+            inside, marker = [], fence[1]
+    return found
 
 
 def _plain(text: str) -> str:
