@@ -30,10 +30,9 @@ def test_all_official_samples_and_demonstrations_are_read():
 
 @needs_official
 def test_the_solver_disagrees_with_official_answers_by_documented_faults_only():
-    samples = load(OFFICIAL, with_demonstrations=True)
-    assert disagreements(samples).fault.value_counts().to_dict() == {"2": 109, "4": 95, "1": 12, "3": 9, "1+3": 6}
-    table = by_fault(samples)
-    assert table.n.sum() == 696 and table.iloc[-1].n == 465
+    table = by_fault(load(OFFICIAL, with_demonstrations=True))
+    assert table.groupby("fault").n.sum().to_dict() == {"": 465, "2": 109, "4": 95, "1": 12, "3": 9, "1+3": 6}
+    assert table.n.sum() == 696
 
 
 def test_faithful_samples_have_those_faults_and_no_other():
