@@ -10,7 +10,7 @@ vector of Hyyrö (2004, "Bit-parallel LCS-length computation revisited") with on
 from math import isqrt
 
 RECURSION_LIMIT = 1000  # CPython's default, under which the official scorer runs
-FRAMES = 12  # at least so many are on its stack before the recursion begins; so the flag below errs on the safe side
+FRAMES = 12  # about so many are on its stack before the recursion begins
 
 
 class EmptyText(ValueError):
