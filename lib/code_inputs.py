@@ -49,9 +49,10 @@ def _modules(tree: ast.Module) -> list[Path]:
 
 
 def _prompts(tree: ast.Module) -> set[Path]:
-    """prompts/<name>.md for every string of a module that renders prompts."""
+    """prompts/<name>.md for every string of a module that renders prompts; the name of a folder stands before it."""
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     if "rendered" not in names:
         return set()
     strings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    return {path for path in (REPOSITORY / "prompts").glob("*.md") if path.stem in strings}
+    folder = REPOSITORY / "prompts"
+    return {path for path in folder.rglob("*.md") if path.relative_to(folder).with_suffix("").as_posix() in strings}

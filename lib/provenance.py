@@ -55,7 +55,7 @@ def write_run(study: str, stages: list[Path]) -> Path:
     Raises FileNotFoundError where a stage has no record.
     """
     records = [json.loads(path.read_text(encoding="utf-8")) for path in stages]
-    prompts = list((REPOSITORY / "prompts").glob("*.md"))
+    prompts = list((REPOSITORY / "prompts").rglob("*.md"))
     inputs = [REPOSITORY / "studies" / f"{study}.yaml",
               *(data_path(study, name) for name in ("documents.jsonl", "queries.jsonl", "normalized.jsonl"))]
     return write_json(data_path(study, "run.json"), {
