@@ -7,7 +7,7 @@ from lib.paths import REPOSITORY
 from lib.records import write_text
 
 README = REPOSITORY / "benchmarks" / "README.md"
-PARTS = ("llm", "training", "inference", "study")  # a module each, whose main() returns Markdown
+PARTS = ("llm", "training", "inference", "study", "structext")  # a module each, whose main() returns Markdown
 HEAD = """# Measurements
 
 Ratios hold within one run; the machine is shared and noisy. `make bench` writes each section again.
