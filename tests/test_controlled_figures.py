@@ -187,6 +187,12 @@ def test_interventions_are_drawn_against_their_tokens():
     assert at["1"] == (row.tokens_added_percent, row.gain_points) and len(at) == 2  # factors are left out
 
 
+def test_the_factors_panels_hold_every_interval():
+    raised = LEVELS.assign(high=LEVELS.high.where(LEVELS.factor != KIND, 99.0))  # not those of the panel drawn last
+    panels = [axes for axes in draw_factors(raised)[0].axes if axes.axison]
+    assert len(panels) > 2 and all(axes.get_ylim()[1] >= 99.0 for axes in panels)
+
+
 def test_heat_maps_say_interval_and_number():
     lists, tables, *_ = draw_heat(LEVELS)[0].axes
     row = cell(LEVELS, factor=LENGTH, level="2", structure="natural")

@@ -166,12 +166,14 @@ def draw_factors(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
                 axes.plot(x, line.accuracy, **look(structure), label=structure)
             n = cells.groupby("level").n.max()
             axes.set_xticks(range(len(levels)), [f"{level}\nn = {n[level]}" for level in levels])
-            axes.set(xlabel=factor[:1].upper() + factor[1:], ylim=(0, None), xlim=(-0.6, len(levels) - 0.4))
+            axes.set(xlabel=factor[:1].upper() + factor[1:], xlim=(-0.6, len(levels) - 0.4))
         for axes in panels[len(wanted):]:
             axes.set_axis_off()
         for axes in panels[:len(wanted):2]:
             axes.set_ylabel("Accuracy (%)")
         if wanted:
+            drawn = table[table.factor.isin(wanted) & table.structure.isin(structures)]
+            panels[0].set_ylim(0, 1.05 * max(1.0, drawn[["accuracy", "high"]].max(axis=None)))  # of all: they share it
             figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center",
                           ncols=min(5, len(structures)))
     return figure, table
