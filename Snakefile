@@ -54,8 +54,14 @@ def records(stage, arms=("",)):
     return [f"{data}/stages/{stage}{arm and '-' + arm}.json" for arm in arms]
 
 
-# `rule all`, and `done`: the records of all stages.
+# `done`: the records of all stages; `wanted`: the files that are made again where one was removed, although nothing
+# after them would miss them.
 include: "lib/rules/controlled.smk" if study.source == "controlled" else "lib/rules/chain.smk"
+
+
+rule all:
+    input: f"{data}/run.json", done, wanted
+    default_target: True
 
 
 rule run_record:

@@ -218,7 +218,7 @@ def test_a_notebook_run_alone_names_the_file_that_is_missing_and_who_makes_it(no
     with pytest.raises(MissingInput, match=r" is missing: run 0\d_"):
         for cell in cells:
             exec(compile(cell.source, cell.id, "exec"), names)
-            names |= {"study": "nowhere", "base_model": "data/nowhere/models/base"}
+            names |= {"study": "nowhere", "base_model": "data/absent/models/base"}
 
 
 def test_make_names_the_menu_and_refuses_to_clean_what_is_no_study():

@@ -59,12 +59,11 @@ done = [*labs, *sources, *records("01_annotate"), *records("02_normalize"), *rec
         *(record for stage in study.variants for record in asked[stage]), *others]
 
 
-rule all:  # a file that was removed is made again, although nothing after it would miss it
-    input: f"{data}/run.json", f"figures/{study.name}/table2.csv", done, base,
-        expand(f"{data}/{{name}}.jsonl", name=["documents", "queries", "segments", "normalized"]),
-        expand(f"{data}/models/{{arm}}/training.json", arm=study.trained),
-        expand(f"{data}/answers/{{arm}}.jsonl", arm=study.runs), expand(verdicts, arm=study.runs),
-        [path for stage in study.variants for path in made.get(stage, [])]
+wanted = [f"figures/{study.name}/table2.csv", *base,
+          *expand(f"{data}/{{name}}.jsonl", name=["documents", "queries", "segments", "normalized"]),
+          *expand(f"{data}/models/{{arm}}/training.json", arm=study.trained),
+          *expand(f"{data}/answers/{{arm}}.jsonl", arm=study.runs), *expand(verdicts, arm=study.runs),
+          *(path for stage in study.variants for path in made.get(stage, []))]
 
 
 for lab in study.labs:
