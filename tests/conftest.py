@@ -2,8 +2,10 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -158,3 +160,26 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no folder {folder.name} beside the repository")
     return folder
+
+
+def study_command(name: str) -> list[str]:
+    """`make study` without make."""
+    return [sys.executable, "-m", "lib.study", name, "--jobs", os.environ.get("JOBS", "all")]
+
+
+def run_killed_once(name: str, root: Path, stage: str) -> tuple[str, str]:
+    """Run the study `name` in `root`, kill it once `stage` has begun, run it to its end; what both calls printed."""
+    environment = {**os.environ, "STUDY_ROOT": str(root)}
+    first = subprocess.Popen(study_command(name), cwd=REPOSITORY, env=environment, stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT, text=True)
+    begun = root / "data" / name / "notebooks" / f"{stage}.failed.ipynb"  # its name until it has ended
+    deadline = time.monotonic() + 300
+    while not begun.exists() and first.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.1)
+    first.send_signal(signal.SIGKILL)
+    said, _ = first.communicate()
+    assert begun.exists(), said
+    second = subprocess.run(study_command(name), cwd=REPOSITORY, env=environment, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, text=True, timeout=600, check=False)
+    assert second.returncode == 0, second.stdout
+    return said, second.stdout

@@ -2,44 +2,26 @@
 
 import json
 import os
-import signal
 import subprocess
-import sys
-import time
 from pathlib import Path
 
 import nbformat
 import pytest
 
 from lib.paths import REPOSITORY
+from tests.conftest import run_killed_once, study_command
 
 RUNS = ["raw-0-1", "raw-1-1", "prefix-name-0-1"]
 N_FACTS, EPOCHS = 6 * 9, (0, 3, 6)
-
-
-def command() -> list[str]:
-    return [sys.executable, "-m", "lib.study", "controlled-smoke", "--jobs", os.environ.get("JOBS", "all")]
 
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory) -> Path:
     """Where the study lies after a run that was killed while a base was pretrained, and a second one that ended."""
     root = tmp_path_factory.mktemp("controlled")
-    environment = {**os.environ, "STUDY_ROOT": str(root)}
-    first = subprocess.Popen(command(), cwd=REPOSITORY, env=environment, stdout=subprocess.PIPE,
-                             stderr=subprocess.STDOUT, text=True)
-    training = root / "data" / "controlled-smoke" / "notebooks" / "03_pretrain-1.failed.ipynb"
-    deadline = time.monotonic() + 300
-    while not training.exists() and first.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.1)
-    first.send_signal(signal.SIGKILL)
-    said, _ = first.communicate()
-    assert training.exists(), said
-    assert "1 bases of about" in said and "3 runs of about" in said, said
-    second = subprocess.run(command(), cwd=REPOSITORY, env=environment, stdout=subprocess.PIPE,
-                            stderr=subprocess.STDOUT, text=True, timeout=600, check=False)
-    assert second.returncode == 0, second.stdout
-    assert "00_controlled  done" not in second.stdout, "what was done before the kill was done again"
+    first, second = run_killed_once("controlled-smoke", root, "03_pretrain-1")
+    assert "1 bases of about" in first and "3 runs of about" in first, first
+    assert "00_controlled  done" not in second, "what was done before the kill was done again"
     return root
 
 
@@ -79,8 +61,8 @@ def test_each_stage_has_an_executed_copy_and_the_analysis_its_files(root):
 
 
 def test_a_second_call_does_nothing_and_tells_the_conclusion(root):
-    ran = subprocess.run(command(), cwd=REPOSITORY, env={**os.environ, "STUDY_ROOT": str(root)}, capture_output=True,
-                         text=True, check=False)
+    ran = subprocess.run(study_command("controlled-smoke"), cwd=REPOSITORY, env={**os.environ, "STUDY_ROOT": str(root)},
+                         capture_output=True, text=True, check=False)
     assert ran.returncode == 0
     assert " …" not in ran.stdout and "bases of about" not in ran.stdout
     assert (root / "figures" / "controlled-smoke" / "controlled.md").read_text(encoding="utf-8") in ran.stdout

@@ -3,16 +3,14 @@
 import csv
 import json
 import os
-import signal
 import subprocess
-import sys
-import time
 from pathlib import Path
 
 import nbformat
 import pytest
 
 from lib.paths import REPOSITORY
+from tests.conftest import run_killed_once, study_command
 
 # What studies/smoke.yaml gives. Counts are exact; losses move in the third digit from one processor to another.
 N_DOCUMENTS, N_FACTS = 6, 126
@@ -22,28 +20,12 @@ LOSS_TOLERANCE = 0.1
 MOST_LUCKY_ANSWERS = 3  # of 54, by models that have hardly learned to spell
 
 
-def command() -> list[str]:
-    return [sys.executable, "-m", "lib.study", "smoke", "--jobs", os.environ.get("JOBS", "all")]
-
-
 @pytest.fixture(scope="module")
 def root(tmp_path_factory) -> Path:
     """Where the study lies after a run that was killed while it trained, and a second one that ended."""
     root = tmp_path_factory.mktemp("smoke")
-    environment = {**os.environ, "STUDY_ROOT": str(root)}
-    first = subprocess.Popen(command(), cwd=REPOSITORY, env=environment, stdout=subprocess.PIPE,
-                             stderr=subprocess.STDOUT, text=True)
-    training = root / "data" / "smoke" / "notebooks" / "03_train-dapt.failed.ipynb"  # its name until it has ended
-    deadline = time.monotonic() + 300
-    while not training.exists() and first.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.1)
-    first.send_signal(signal.SIGKILL)
-    said, _ = first.communicate()
-    assert training.exists(), said
-    second = subprocess.run(command(), cwd=REPOSITORY, env=environment, stdout=subprocess.PIPE,
-                            stderr=subprocess.STDOUT, text=True, timeout=600, check=False)
-    assert second.returncode == 0, second.stdout
-    assert "00_lab" not in second.stdout.split("Accuracy")[0], "what was done before the kill was done again"
+    _, second = run_killed_once("smoke", root, "03_train-dapt")
+    assert "00_lab" not in second.split("Accuracy")[0], "what was done before the kill was done again"
     return root
 
 
@@ -131,7 +113,7 @@ def test_the_tables_of_the_evidence_have_their_rows(root):
 
 
 def test_a_second_call_does_nothing_and_prints_table_2(root):
-    ran = subprocess.run(command(), cwd=REPOSITORY, env={**os.environ, "STUDY_ROOT": str(root)}, capture_output=True,
-                         text=True, check=False)
+    ran = subprocess.run(study_command("smoke"), cwd=REPOSITORY, env={**os.environ, "STUDY_ROOT": str(root)},
+                         capture_output=True, text=True, check=False)
     assert ran.returncode == 0
     assert " …" not in ran.stdout and "18" in ran.stdout and "table2.csv" in ran.stdout
