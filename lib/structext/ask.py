@@ -45,15 +45,17 @@ class Asked(Record):
     n_shots: int
     demonstrations: tuple[str, ...]  # ids of the samples that are shown with their answers, in order
     prompt: str  # all that the model is given, ready to be asked as it stands
+    suite: str = ""  # that a study took the sample from; suites may share samples
 
     @property
     def query_id(self) -> str:
-        """The sample's id with the setting and its shots behind a colon: one query of a study may be asked in many."""
-        return f"{self.sample.id}:{self.setting}{f'-{self.n_shots}' if self.n_shots else ''}"
+        """The sample's id between its suite and the setting with its shots: a sample may be asked in many ways."""
+        suite, shots = self.suite and f"{self.suite}:", f"-{self.n_shots}" if self.n_shots else ""
+        return f"{suite}{self.sample.id}:{self.setting}{shots}"
 
 
 def prompts_for(samples: Sequence[Sample], setting: str, n_shots: int = 0, pool: Sequence[Sample] | None = None,
-                seed: int = 42) -> list[Asked]:
+                seed: int = 42, suite: str = "") -> list[Asked]:
     """The prompt of each sample, in order, in one of SETTINGS; demonstrations come from `pool` (default: `samples`).
 
     Raises ValueError for an unknown setting, for shots where a setting has none or none where it needs some, and as
@@ -69,7 +71,7 @@ def prompts_for(samples: Sequence[Sample], setting: str, n_shots: int = 0, pool:
         shown = demonstrations_for(samples, samples if pool is None else pool, n_shots, seed,
                                    is_shortest=setting == "simple-few-shot")
     return [Asked(sample=sample, setting=setting, n_shots=n_shots, demonstrations=tuple(one.id for one in examples),
-                  prompt=_prompt(sample, setting, examples, split))
+                  prompt=_prompt(sample, setting, examples, split), suite=suite)
             for sample, examples in zip(samples, shown, strict=True)]
 
 
