@@ -2,6 +2,7 @@
 
 from bisect import bisect_left, insort
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from torch.utils.data import Dataset
 from transformers import PreTrainedTokenizerBase
@@ -69,10 +70,33 @@ def pack(texts: list[str], tokenizer: PreTrainedTokenizerBase, block_size: int, 
     n_tokens = sum(map(len, streams))
     if packing == "concat":
         streams = [sum(streams, [])]
-    pieces = [stream[start:start + block_size] for stream in streams
+    pieces = [_Piece(stream[start:start + block_size]) for stream in streams
               for start in range(0, max(len(stream) - 1, 1), block_size - 1)]
     groups = [[piece] for piece in pieces] if packing == "concat" else _best_fit(pieces, block_size)
     return _blocks(groups, block_size, tokenizer.eos_token_id, n_tokens)
+
+
+def pack_replies(prompts: list[list[int]], replies: list[list[int]], block_size: int, filler: int) -> Blocks:
+    """Prompts, each with its reply behind it, in blocks of tokens: only replies are targets, and no pair sees another.
+
+    `filler` stands behind the last pair of a block. Raises ValueError where a pair is longer than a block, a reply or a
+    prompt has no token, or there is no pair.
+    """
+    pieces = [_Piece([*prompt, *reply], len(prompt)) for prompt, reply in zip(prompts, replies, strict=True)]
+    if not pieces or not all(prompts) or not all(replies):
+        raise ValueError("there is nothing to train on: give prompts and replies of at least one token each")
+    longest = max(len(piece.tokens) for piece in pieces)
+    if longest > block_size:
+        raise ValueError(f"a prompt and its reply have {longest:,} tokens, but block_size is {block_size:,}: raise it, or "
+                         "leave out what is too long")
+    return _blocks(_best_fit(pieces, block_size), block_size, filler, sum(len(piece.tokens) for piece in pieces))
+
+
+class _Piece(NamedTuple):
+    """Tokens that stand together in a block; the first `n_given` of them carry no loss."""
+
+    tokens: list[int]
+    n_given: int = 1  # nothing stands before the first
 
 
 def stream_of(text: str, tokenizer: PreTrainedTokenizerBase) -> list[int]:
@@ -90,25 +114,26 @@ def stream_of(text: str, tokenizer: PreTrainedTokenizerBase) -> list[int]:
     return [*begin, *tokens, tokenizer.eos_token_id]
 
 
-def _best_fit(pieces: list[list[int]], block_size: int) -> list[list[list[int]]]:
+def _best_fit(pieces: list[_Piece], block_size: int) -> list[list[_Piece]]:
     """Pieces as groups of at most `block_size` tokens: longest first, each where it leaves the least room."""
-    groups: list[list[list[int]]] = []
+    groups: list[list[_Piece]] = []
     room: list[tuple[int, int]] = []  # (tokens free, group), ascending
-    for piece in sorted(pieces, key=len, reverse=True):
-        place = bisect_left(room, (len(piece), -1))
+    for piece in sorted(pieces, key=lambda piece: len(piece.tokens), reverse=True):
+        size = len(piece.tokens)
+        place = bisect_left(room, (size, -1))
         free, group = room.pop(place) if place < len(room) else (block_size, len(groups))
         if group == len(groups):
             groups.append([])
         groups[group].append(piece)
-        insort(room, (free - len(piece), group))
+        insort(room, (free - size, group))
     return groups
 
 
-def _blocks(groups: list[list[list[int]]], block_size: int, filler: int, n_tokens: int) -> Blocks:
+def _blocks(groups: list[list[_Piece]], block_size: int, filler: int, n_tokens: int) -> Blocks:
     input_ids, labels, positions = [], [], []
     for group in groups:
-        padding = block_size - sum(map(len, group))
-        input_ids.append(sum(group, []) + [filler] * padding)
-        labels.append(sum(([IGNORED, *piece[1:]] for piece in group), []) + [IGNORED] * padding)
-        positions.append([place for piece in group for place in range(len(piece))] + list(range(padding)))
+        padding = block_size - sum(len(piece.tokens) for piece in group)
+        input_ids.append(sum((piece.tokens for piece in group), []) + [filler] * padding)
+        labels.append(sum(([IGNORED] * given + tokens[given:] for tokens, given in group), []) + [IGNORED] * padding)
+        positions.append([place for piece in group for place in range(len(piece.tokens))] + list(range(padding)))
     return Blocks(input_ids, labels, positions, n_tokens, sum(label != IGNORED for block in labels for label in block))

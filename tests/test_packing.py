@@ -8,7 +8,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, 
 from transformers import PreTrainedTokenizerFast, default_data_collator
 
 from lib.laboratory_base import new_llama, train_tokenizer
-from lib.packing import IGNORED, pack
+from lib.packing import IGNORED, pack, pack_replies
 
 TEXTS = ["The default port of Ardwin K-12 is 8443.", "| Port | 17 |", "a", "Valve 9 " * 40]
 TOKENIZER = train_tokenizer(TEXTS, 300)
@@ -141,3 +141,29 @@ def test_what_cannot_be_packed_says_why(arguments, message):
     texts, block_size, packing = arguments
     with pytest.raises(ValueError, match=message):
         pack(texts, TOKENIZER, block_size, packing)
+
+
+def test_only_replies_are_learned_and_none_sees_another_pair():
+    """The loss of packed pairs is that of each reply alone after its prompt, by the model's own probabilities."""
+    model = new_llama(TOKENIZER, hidden_size=32, layers=2, heads=2, context=128, seed=1).eval()
+    model.config.use_cache = False
+    prompts, replies = [[5, 6, 7], [8, 9], [10, 11, 12, 13]], [[20, 1], [21, 22, 1], [23]]
+    blocks = pack_replies(prompts, replies, 10, TOKENIZER.eos_token_id)
+    assert targets(blocks) == sorted(sum(replies, [])) and blocks.n_tokens == 15 and len(blocks) == 2
+    assert any(labels[0] == labels[5] == IGNORED for labels in blocks.labels)
+    batch = default_data_collator([blocks[index] for index in range(len(blocks))])
+    with torch.no_grad():
+        packed = float(model(**batch).loss) * blocks.n_targets
+        alone = 0.0
+        for prompt, reply in zip(prompts, replies, strict=True):
+            logits = model(input_ids=torch.tensor([prompt + reply])).logits[0, len(prompt) - 1:-1]
+            alone += float(torch.nn.functional.cross_entropy(logits, torch.tensor(reply), reduction="sum"))
+    assert packed == pytest.approx(alone, rel=1e-5)
+
+
+@pytest.mark.parametrize("prompts, replies, message", [
+    ([[1, 2, 3]], [[4, 5]], "5 tokens, but block_size is 4"), ([], [], "nothing to train on"),
+    ([[1]], [[]], "nothing to train on"), ([[]], [[1]], "nothing to train on")])
+def test_pairs_that_cannot_be_packed_say_why(prompts, replies, message):
+    with pytest.raises(ValueError, match=message):
+        pack_replies(prompts, replies, 4, 0)
