@@ -36,3 +36,8 @@ class Sample(Record):
     reference: str  # the structured text
     answer: str
     hint: str  # how to find the answer, in words; the same for all samples of a task
+
+    @property
+    def text_id(self) -> str:
+        """The same for all questions on one text of ours; an official sample has a text of its own."""
+        return self.id.replace(f"-{self.task}-", f"-{self.language}-", 1)
