@@ -13,7 +13,8 @@ sys.path.insert(0, str(workflow.basedir))
 from lib.code_inputs import code_inputs
 from lib.parent import VARIABLE, be_parent, die_with_parent
 from lib.paths import REPOSITORY, output_root
-from lib.study_file import VARIANTS, load_study
+from lib.study_file import load_study
+from lib.study_sources import VARIANTS
 
 
 def is_for_the_user(said):
@@ -56,7 +57,7 @@ def records(stage, arms=("",)):
 
 # `done`: the records of all stages; `wanted`: the files that are made again where one was removed, although nothing
 # after them would miss them.
-include: "lib/rules/controlled.smk" if study.source == "controlled" else "lib/rules/chain.smk"
+include: f"lib/rules/{study.source if study.source not in ('lab', 'documents') else 'chain'}.smk"
 
 
 rule all:

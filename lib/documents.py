@@ -1,6 +1,7 @@
 """A folder of one's own .md and .txt files as documents; a bad file is listed with its reason (paper, 4.1)."""
 
 import hashlib
+import math
 import os
 import re
 import stat
@@ -59,42 +60,42 @@ def read_folder(folder: Path) -> Reading:
     return Reading(documents, rejected, skipped)
 
 
-def list_files(folder: Path) -> tuple[list[Path], list[Rejected]]:
-    """The .md and .txt files below `folder`, sorted, and what else lies there with the reason why it is skipped.
+def list_files(folder: Path, endings: tuple[str, ...] = SUFFIXES) -> tuple[list[Path], list[Rejected]]:
+    """The files of these `endings` below `folder`, sorted, and what else lies there with the reason why it is skipped.
 
-    Raises NoDocuments where the folder is missing, is no folder, or holds no .md or .txt file.
+    Raises NoDocuments where the folder is missing, is no folder, or holds no such file.
     """
-    folder = Path(folder)
+    folder, kinds = Path(folder), " or ".join(endings)
     if not folder.is_dir():
         what = "is not a folder" if folder.exists() else "does not exist"
-        raise NoDocuments(f"{folder} {what}: name a folder that holds .md or .txt files")
+        raise NoDocuments(f"{folder} {what}: name a folder that holds {kinds} files")
     files, skipped = [], []
-    for path, reason in _walk(folder):
+    for path, reason in _walk(folder, endings):
         if reason:
             skipped.append(Rejected(document_id=_name(path, folder), item=_name(path, folder), reason=reason))
         else:
             files.append(path)
     if not files:
-        raise NoDocuments(f"no .md or .txt file in {folder}: " + _found([], skipped) + ". Put some there")
+        raise NoDocuments(f"no {kinds} file in {folder}: " + _found([], skipped) + ". Put some there")
     return sorted(files), sorted(skipped, key=lambda row: row.item)
 
 
-def fingerprint(folder: Path) -> str:
-    """Hash of the names and contents that `read_folder` would read: another one means another study.
+def fingerprint(folder: Path, endings: tuple[str, ...] = SUFFIXES) -> str:
+    """Hash of the names and contents of the files that `list_files` finds: another one means another study.
 
     Raises NoDocuments as `list_files` does.
     """
     digest = hashlib.sha256()
-    for path in list_files(folder)[0]:
+    for path in list_files(folder, endings)[0]:
         digest.update(_name(path, Path(folder)).encode() + b"\0")
         try:
-            digest.update(hashlib.sha256(_bytes(path)).digest())
+            digest.update(hashlib.sha256(_bytes(path, math.inf)).digest())
         except Unusable as error:
             digest.update(str(error).encode())
     return digest.hexdigest()[:16]
 
 
-def _walk(folder: Path) -> Iterator[tuple[Path, str]]:
+def _walk(folder: Path, endings: tuple[str, ...]) -> Iterator[tuple[Path, str]]:
     """Yield every file with the reason to skip it, "" for a document; linked folders may loop and are not entered."""
     closed: list[OSError] = []
     for place, folders, names in os.walk(folder, onerror=closed.append, followlinks=False):
@@ -108,8 +109,9 @@ def _walk(folder: Path) -> Iterator[tuple[Path, str]]:
                 entered.append(name)
         folders[:] = entered
         for name in names:
-            is_document = Path(name).suffix.lower() in SUFFIXES
-            yield Path(place, name), "hidden" if name.startswith(".") else "" if is_document else "not .md or .txt"
+            is_document = Path(name).suffix.lower() in endings
+            reason = "hidden" if name.startswith(".") else "" if is_document else f"not {' or '.join(endings)}"
+            yield Path(place, name), reason
     for error in closed:
         yield Path(error.filename), f"cannot be listed ({error.strerror})"
 
@@ -136,14 +138,14 @@ def _read(path: Path, name: str) -> Document:
     return Document(document_id=name, title=_title(blocks, name), path=name, text=text)
 
 
-def _bytes(path: Path) -> bytes:
+def _bytes(path: Path, limit: float = MAX_DOCUMENT_BYTES) -> bytes:
     """Raises Unusable where `path` is too large, cannot be read, or is no ordinary file (a pipe would hang)."""
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
             raise Unusable("not an ordinary file")
-        if status.st_size > MAX_DOCUMENT_BYTES:
-            raise Unusable(f"{status.st_size / 1e6:.1f} MB, over the limit of {MAX_DOCUMENT_BYTES / 1e6:.0f}: split it")
+        if status.st_size > limit:
+            raise Unusable(f"{status.st_size / 1e6:.1f} MB, over the limit of {limit / 1e6:.0f}: split it")
         return path.read_bytes()
     except OSError as error:
         raise Unusable(f"cannot be read ({error.strerror})") from error

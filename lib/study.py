@@ -58,9 +58,10 @@ def command(study: Study, jobs: str, only_figures: bool) -> list[str]:
 def last_folder(name: str) -> str:
     """The folder that the study read last time, so that a second call need not name it; "" where there is none."""
     try:
-        record = output_root() / "data" / name / "stages" / "00_documents.json"
+        stages = output_root() / "data" / name / "stages"
+        record = next(path for stage in ("00_documents", "00_filings") if (path := stages / f"{stage}.json").exists())
         return json.loads(record.read_text(encoding="utf-8"))["given"]["folder"]
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, StopIteration):
         return ""
 
 
@@ -94,7 +95,7 @@ def run_study(name: str, folder: str, jobs: str, only_figures: bool = False) -> 
               "The same command goes on from there.", file=sys.stderr)
         return status
     print(f"\nThe study {name} is complete.\n", flush=True)
-    if study.source == "controlled":
+    if study.told:
         print(study.told.read_text(encoding="utf-8"), f"tables and figures: {shown(study.told.parent)}", sep="\n")
     else:
         subprocess.run([sys.executable, "-m", "lib.tables", name], check=True)
@@ -105,10 +106,10 @@ def run_study(name: str, folder: str, jobs: str, only_figures: bool = False) -> 
 
 def print_left_out(study: Study) -> None:
     """Name the first files of one's own folder that are no documents, with their reasons."""
-    if study.source != "documents":
+    if not study.folder:
         return
     path = data_path(study.name, "documents_rejected.jsonl")
-    rows = read_records(path, Rejected, made_by="00_documents.ipynb")
+    rows = read_records(path, Rejected, made_by=f"{study.stages[0]}.ipynb")
     if rows:
         print(f"\n{len(rows)} entries of {study.folder} were left out, each with its reason in {shown(path)}:")
     for row in rows[:10]:

@@ -10,29 +10,25 @@ import yaml
 
 from lib.documents import list_files
 from lib.parameters import WrongParameter, checked, parameters_of
-from lib.paths import REPOSITORY, data_path, verdicts_path
-from lib.records import ARMS
-from lib.seeds import repeated, split_arm
+from lib.paths import REPOSITORY, data_path, figures_path, verdicts_path
+from lib.seeds import is_trained, repeated, split_arm
+from lib.study_sources import PER_ARM, SOURCES, VARIANTS, Source
 
 if TYPE_CHECKING:
     from lib.controlled.study import ControlledStudy
 
-SOURCES = {"lab": "00_lab", "documents": "00_documents"}  # where documents come from, and the notebook for it
-STAGES = ("01_annotate", "02_normalize", "03_train", "04_infer", "05_judge", "06_analyze")
-# What a study can do beside them; all of it, unless its key `variants` names some.
-VARIANTS = ("04_retention", "05_pairs", "06_statistics", "06_ledger", "06_agreement", "06_paper", "06_advice")
-PER_ARM = ("03_train", "04_infer", "05_judge", "04_retention", "05_pairs")
-UNTRAINED = "base"  # the arm that 03_train leaves out
+UNTRAINED = "base"  # the arm that is the base model as it stands
 # `make study` names the folder to the graph here: Snakemake reads --config as YAML and quotes it for a shell by repr(),
 # which not every folder's name survives.
 FOLDER_VARIABLE = "STUDY_DOCUMENTS"
 # Parameters that the graph sets: from a key of the study's file, or from its place in the graph.
 SET_BY_GRAPH = {
-    "study": "the file's name", "arm": "the key arms", "arms": "the key arms", "folder": "DOCUMENTS=path",
+    "study": "the file's name", "arm": "the key arms", "arms": "the key arms", "folder": "DOCUMENTS=path or FILINGS=path",
     "seeds": "the key seeds", "retention": "the key variants", "pairs": "the key variants",
     "annotator": "the key annotator", "normalizer": "the key normalizer", "judge": "the key judge",
     "base_model": "the key base_model", "judges": "the keys judge and other_judges", "first_arm": "the key arms",
-    "second_arm": "the key arms"}
+    "second_arm": "the key arms", "is_ready": "the key source"}
+OF_AN_ARM = {name: why for name, why in SET_BY_GRAPH.items() if name != "base_model"}  # where it may bring its own model
 SPENDING = ("max_cost_usd", "mode", "concurrency", "requests_per_minute", "tokens_per_minute", "max_failed_share")
 KEYS = ("source", "base_model", "annotator", "normalizer", "judge", "other_judges", "seeds", "arms", "variants",
         "notebooks")
@@ -60,19 +56,24 @@ class Study:
     folder: str = ""  # of one's own documents
 
     @property
+    def kind(self) -> Source:
+        """What its source brings."""
+        return SOURCES[self.source]
+
+    @property
     def stages(self) -> tuple[str, ...]:
         """The notebooks of this study, in order."""
-        return (SOURCES[self.source], *STAGES, *self.variants)
+        return (*self.kind.stages, *self.variants)
 
     @property
     def runs(self) -> list[str]:
         """The arms by name, one trained with several seeds as often: base, dapt, dapt@2, dapt-n, dapt-n@2."""
-        return [name for arm in self.arms for name in repeated(arm, 1 if arm == UNTRAINED else self.seeds)]
+        return [name for arm in self.arms for name in repeated(arm, self.seeds if is_trained(arm) else 1)]
 
     @property
     def trained(self) -> list[str]:
         """Those that 03_train makes."""
-        return [name for name in self.runs if name != UNTRAINED]
+        return [name for name in self.runs if is_trained(name)]
 
     @property
     def made_by(self) -> str:
@@ -93,18 +94,27 @@ class Study:
 
     @property
     def drawing(self) -> list[str]:
-        """The rules that draw them: 06_analyze's, and those of the variants that have drawn before."""
-        return ["analyze", *(stage.removeprefix("06_") for stage in self.variants if stage.startswith("06_")
-                             and data_path(self.name, "stages", f"{stage}.json").exists())]
+        """The rules that draw them: those of the source, and those of the variants that have drawn before."""
+        return [stage.removeprefix("06_") for stage in self.stages if stage.startswith("06_") and (
+            stage in self.kind.stages or data_path(self.name, "stages", f"{stage}.json").exists())]
+
+    @property
+    def told(self) -> Path | None:
+        """What `make study` prints at its end; None: Table 2."""
+        return figures_path(self.name, self.kind.told) if self.kind.told else None
 
     def given(self, stage: str, arm: str = "") -> dict[str, object]:
         """The parameters that `stage` is given: what the graph sets, then the file's, an arm's own last."""
         wired = {
-            "00_documents": {"folder": self.folder}, "01_annotate": {"annotator": self.annotator},
+            "00_documents": {"folder": self.folder}, "00_filings": {"folder": self.folder},
+            "01_structext": {"base_model": self.base_model, "arms": list(self.arms)},
+            "01_tablequest": {"annotator": self.annotator}, "01_annotate": {"annotator": self.annotator},
             "02_normalize": {"normalizer": self.normalizer, "base_model": self.base_model},
             "03_train": {"arm": arm, "base_model": self.base_model},
             "04_infer": {"arm": arm, "base_model": self.base_model}, "05_judge": {"arm": arm, "judge": self.judge},
             "06_analyze": {"judge": self.judge, "arms": list(self.arms)},
+            "06_structext": {"judge": self.judge, "arms": self.runs},
+            "06_tablequest": {"judge": self.judge, "arms": self.runs},
             "04_retention": {"arm": arm, "base_model": self.base_model, "tasks": "lab" if self.made_by else "hub"},
             "05_pairs": {"first_arm": next(iter(self.arms)), "second_arm": arm, "judge": self.judge},
             "06_statistics": {"judge": self.judge, "arms": self.runs},
@@ -118,6 +128,10 @@ class Study:
         if stage == "05_pairs":  # how both judge is said once
             wired[stage] |= {name: value for name, value in self.notebooks.get("05_judge", {}).items()
                              if name in SPENDING}
+        if stage == "04_infer" and self.kind.any_arm:
+            wired[stage] |= {"is_ready": True}
+        if stage == "01_structext" and "max_read_tokens" in self.notebooks.get("04_infer", {}):  # the room for a reply
+            wired[stage] |= {"max_read_tokens": self.notebooks["04_infer"]["max_read_tokens"]}
         if stage == "06_advice":  # what a model would be told is said once
             wired[stage] |= {name: value for name, value in self.notebooks.get("02_normalize", {}).items()
                              if name == "document_kind"}
@@ -213,22 +227,30 @@ def _study(name: str, keys: object) -> Study:
             raise WrongStudy(f"{where}, {key}: {keys[key]!r} is not text (rules, a model id, or a folder)")
     if type(keys.get("seeds", 1)) is not int or keys.get("seeds", 1) < 1:
         raise WrongStudy(f"{where}, seeds: {keys['seeds']!r} is no number of trainings: give 1 or more")
-    for key, legal in (("variants", VARIANTS), ("other_judges", None)):
+    kind = SOURCES[keys["source"]]
+    for key, legal in (("variants", kind.variants), ("other_judges", None)):
         _check_list(f"{where}, {key}", keys.get(key, []), legal)
     folders = [str(judge).replace("/", "--") for judge in (keys.get("judge", "rules"), *keys.get("other_judges", []))]
     if len(set(folders)) < len(folders):
         raise WrongStudy(f"{where}, other_judges: {keys['other_judges']} names a judge twice, or the judge itself")
-    arms, stages = keys.get("arms") or dict.fromkeys(ARMS), (SOURCES[keys["source"]], *STAGES, *VARIANTS)
+    arms = _arms(where, keys.get("arms") or dict.fromkeys(kind.arms), kind)
+    _check_notebooks(f"{where}, notebooks", keys.get("notebooks") or {}, (*kind.stages, *kind.variants))
+    return Study(**{"name": name, "base_model": f"data/{name}/models/base", "variants": list(kind.variants), **keys,
+                    "notebooks": {stage: given or {} for stage, given in (keys.get("notebooks") or {}).items()},
+                    "arms": arms})
+
+
+def _arms(where: str, arms: object, kind: Source) -> dict[str, dict]:
+    """The arms, checked, in the order of every table: the source's own, then others as they stand."""
     if isinstance(arms, list) and all(isinstance(arm, str) for arm in arms):
         arms = dict.fromkeys(arms)
-    _check_keys(f"{where}, arms", arms, ARMS)
-    arms = {arm: own or {} for arm, own in arms.items()}
+    _check_keys(f"{where}, arms", arms, tuple(arms) if kind.any_arm and isinstance(arms, dict) else kind.arms)
     for arm, own in arms.items():
-        _check_notebooks(f"{where}, arms, {arm}", own, PER_ARM)
-    _check_notebooks(f"{where}, notebooks", keys.get("notebooks") or {}, stages)
-    return Study(**{"name": name, "base_model": f"data/{name}/models/base", **keys, "notebooks": {
-        stage: given or {} for stage, given in (keys.get("notebooks") or {}).items()},
-        "arms": {arm: arms[arm] for arm in ARMS if arm in arms}})
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", str(arm)):  # it becomes a file's name
+            raise WrongStudy(f"{where}, arms: {arm!r} can have only letters, digits, dots, dashes and underscores")
+        _check_notebooks(f"{where}, arms, {arm}", own or {}, PER_ARM,
+                         OF_AN_ARM if kind.any_arm and not is_trained(arm) else SET_BY_GRAPH)
+    return {arm: arms[arm] or {} for arm in dict.fromkeys((*kind.arms, *arms)) if arm in arms}
 
 
 def _check_notebooks(where: str, given: object, legal: tuple[str, ...],
@@ -259,18 +281,21 @@ def _check_keys(where: str, given: object, legal: tuple[str, ...]) -> None:
 
 
 def _folder(study: Study, folder: str) -> str:
-    """The absolute folder of a study of one's own documents; raises where it is missing or not wanted."""
-    if study.source == "lab":
+    """The absolute folder of a study of one's own documents or filings; raises where it is missing or not wanted."""
+    kind = study.kind
+    if not kind.folder:
         if folder:
             raise WrongStudy(f"the study {study.name} makes its own documents: leave DOCUMENTS out, "
                              "or take STUDY=documents")
         return ""
     folder = folder or os.environ.get(FOLDER_VARIABLE, "")
     if not folder:
-        raise WrongStudy(f"the study {study.name} reads a folder of .md and .txt files: "
-                         f"make study STUDY={study.name} DOCUMENTS=path")
+        if not kind.folder_needed:
+            return ""
+        raise WrongStudy(f"the study {study.name} reads a folder of {' and '.join(kind.endings)} files: "
+                         f"make study STUDY={study.name} {kind.folder}=path")
     place = Path(folder).expanduser()  # not every shell expands the ~ of DOCUMENTS=~/docs
-    list_files(place)
+    list_files(place, kind.endings)
     if not str(place.resolve()).isprintable():  # the name travels through YAML, JSON and a notebook
         raise WrongStudy(f"the folder's name {str(place)!r} holds control characters or is not UTF-8: rename it")
     return str(place.resolve())

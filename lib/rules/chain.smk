@@ -2,24 +2,17 @@
 from lib.documents import fingerprint
 from lib.human_sheet import labels_digest
 from lib.parameters import parameters_of
-from lib.paths import data_path, preferences_path, verdicts_path
-from lib.study_file import UNTRAINED, arms_of
+from lib.paths import data_path, preferences_path
+from lib.study_file import arms_of
 
-wildcard_constraints: arm=r"[^/@]+(@\d+)?"
-
-
-def model(wildcards):
-    """What an arm's answers wait for: its training, or the base model where a laboratory makes it."""
-    return base if wildcards.arm == UNTRAINED else f"{data}/models/{wildcards.arm}/training.json"
+asked_with = [f"{data}/documents.jsonl"]
 
 
-def acquires(wildcards):
-    """Whether an arm's training asks the queries between its epochs."""
-    return study.given("03_train", wildcards.arm).get("acquisition_every", 0) > 0
+def learned(arm):
+    return [f"{data}/segments.jsonl", f"{data}/normalized.jsonl"]
 
 
-def verdicts_of(judge):
-    return str(verdicts_path(study.name, judge, "{arm}").relative_to(output_root()))
+include: "arms.smk"
 
 
 def labels():
@@ -28,20 +21,11 @@ def labels():
     return labels_digest(data_path(study.name, study.given("06_agreement").get("sheet", default)))
 
 
-def share_of_cores(wildcards):
-    """Cores of one training. A GPU, or several processes, belong to one training at a time."""
-    is_alone = Path("/dev/nvidia0").exists() or study.given("03_train", wildcards.arm).get("processes", 1) > 1
-    return workflow.cores if is_alone else max(1, workflow.cores // study.seeds)
-
-
 def preferences_of(judge):
     path = preferences_path(study.name, judge, next(iter(study.arms)), "{arm}")
     return str(path.relative_to(output_root()))
 
 
-verdicts = verdicts_of(study.judge)
-labs = [f"data/{lab}/stages/00_lab.json" for lab in study.labs]
-base = [f"{Path(study.base_model)}/config.json"] if study.made_by else []
 known = [f"data/{study.made_by}/{name}.jsonl" for name in ("documents_public", "facts") if base]  # what base has read
 sources = [] if study.source == "lab" else records("00_documents")
 asked = {stage: records(stage, arms_of(study, stage)) for stage in study.variants}
@@ -66,17 +50,6 @@ wanted = [f"figures/{study.name}/table2.csv", *base,
           *(path for stage in study.variants for path in made.get(stage, []))]
 
 
-for lab in study.labs:
-    rule:
-        name: f"lab_{lab}"
-        input: code("00_lab")
-        output: f"data/{lab}/documents.jsonl", f"data/{lab}/documents_public.jsonl", f"data/{lab}/facts.jsonl",
-            f"data/{lab}/models/base/config.json", f"data/{lab}/stages/00_lab.json"
-        params: notebook="00_lab", name="00_lab", given=given("00_lab", study if lab == study.name else load_study(lab))
-        threads: workflow.cores
-        shell: RUN
-
-
 if study.source == "documents":
     rule documents:
         input: code("00_documents")
@@ -91,45 +64,6 @@ rule annotate:
     input: f"{data}/documents.jsonl", code("01_annotate")
     output: f"{data}/queries.jsonl", f"{data}/queries_rejected.jsonl", *records("01_annotate")
     params: notebook="01_annotate", name="01_annotate", given=given("01_annotate")
-    shell: RUN
-
-
-rule normalize:
-    input: f"{data}/documents.jsonl", base, code("02_normalize")  # the base's tokenizer counts the tokens
-    output: f"{data}/segments.jsonl", f"{data}/normalized.jsonl", *records("02_normalize")
-    params: notebook="02_normalize", name="02_normalize", given=given("02_normalize")
-    shell: RUN
-
-
-rule train:
-    input: f"{data}/segments.jsonl", f"{data}/normalized.jsonl", base, code("03_train"),
-        lambda wildcards: [f"{data}/queries.jsonl"] * acquires(wildcards)
-    output: f"{data}/models/{{arm}}/training.json", *records("03_train", ["{arm}"])
-    params: notebook="03_train", name="03_train-{arm}", given=given("03_train")
-    threads: share_of_cores  # on a CPU the seeds of a study side by side, else one training at a time
-    shell: RUN
-
-
-rule infer:
-    input: f"{data}/queries.jsonl", f"{data}/documents.jsonl", model, code("04_infer")
-    output: f"{data}/answers/{{arm}}.jsonl", *records("04_infer", ["{arm}"])
-    params: notebook="04_infer", name="04_infer-{arm}", given=given("04_infer")
-    threads: workflow.cores
-    shell: RUN
-
-
-rule judge:
-    input: f"{data}/queries.jsonl", f"{data}/answers/{{arm}}.jsonl", code("05_judge")
-    output: verdicts, *records("05_judge", ["{arm}"])
-    params: notebook="05_judge", name="05_judge-{arm}", given=given("05_judge")
-    shell: RUN
-
-
-rule analyze:
-    input: f"{data}/queries.jsonl", expand(f"{data}/answers/{{arm}}.jsonl", arm=study.arms),
-        expand(verdicts, arm=study.arms), code("06_analyze")
-    output: f"figures/{study.name}/table2.csv", *records("06_analyze")
-    params: notebook="06_analyze", name="06_analyze", given=given("06_analyze")
     shell: RUN
 
 

@@ -1,0 +1,46 @@
+# TableQuest: filings, questions on their tables, training on their text, answers with and without them, verdicts, tables.
+from lib.documents import fingerprint
+
+read = [f"{data}/{name}.jsonl" for name in ("filings", "grids", "passages")]
+asked_with = [*read, f"{data}/documents.jsonl", f"{data}/questions.jsonl"]
+
+
+def learned(arm):
+    return [f"{data}/segments.jsonl", f"{data}/normalized.jsonl"]
+
+
+include: "arms.smk"
+
+done = [*labs, *records("00_filings"), *records("01_tablequest"), *records("02_normalize"),
+        *records("03_train", study.trained), *records("04_infer", study.runs), *records("05_judge", study.runs),
+        *records("06_analyze"), *records("06_tablequest")]
+wanted = [f"figures/{study.name}/tablequest.md", f"figures/{study.name}/table2.csv", *base, *asked_with,
+          f"{data}/queries.jsonl", f"{data}/segments.jsonl", f"{data}/normalized.jsonl",
+          *expand(f"{data}/models/{{arm}}/training.json", arm=study.trained),
+          *expand(f"{data}/answers/{{arm}}.jsonl", arm=study.runs), *expand(verdicts, arm=study.runs)]
+
+
+rule filings:
+    input: code("00_filings")
+    output: *read, expand(f"{data}/{{name}}.jsonl", name=["not_understood", "documents", "documents_rejected"]),
+        *records("00_filings")
+    params: notebook="00_filings", name="00_filings", given=given("00_filings"),
+        content=fingerprint(Path(study.folder), study.kind.endings) if study.folder else ""
+    priority: 10  # an unusable folder shows before minutes of training
+    shell: RUN
+
+
+rule questions:
+    input: *read, code("01_tablequest")
+    output: expand(f"{data}/{{name}}.jsonl", name=["questions", "questions_rejected", "queries"]),
+        *records("01_tablequest")
+    params: notebook="01_tablequest", name="01_tablequest", given=given("01_tablequest")
+    shell: RUN
+
+
+rule tablequest:
+    input: *asked_with, f"{data}/queries.jsonl", expand(f"{data}/answers/{{arm}}.jsonl", arm=study.runs),
+        expand(verdicts, arm=study.runs), code("06_tablequest")
+    output: f"figures/{study.name}/tablequest.md", *records("06_tablequest")
+    params: notebook="06_tablequest", name="06_tablequest", given=given("06_tablequest")
+    shell: RUN

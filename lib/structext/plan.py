@@ -1,0 +1,61 @@
+"""What a study asks of StrucText-Eval: which samples of which suites in which prompts, and what is learned before."""
+
+from collections.abc import Iterator, Sequence
+
+from lib.records import Query
+from lib.structext.ask import FEW_SHOT, SETTINGS, Asked, as_queries, prompts_for
+from lib.structext.generate import SUITES, generate, split, suite
+from lib.structext.records import Sample
+
+POOL = 24  # samples of each task that demonstrations are drawn from, in each depth and width
+POOL_SEED = 1  # added to a study's seed, so that no demonstration has the structure of a text that is asked about
+TUNED = {"tuned": ("base", 0), "tuned-hint": ("hint", 0), "tuned-few-shot": ("few-shot", 2)}  # arm -> setting and shots
+TRAINING_SUITES = ("v1-simple", "v1-hard")
+
+
+def asked_in(suites: Sequence[str], settings: Sequence[str], shots: Sequence[int], *, mode: str = "corrected",
+             seed: int = 42, per_task: int = 0) -> Iterator[list[Asked]]:
+    """The prompts of a study, a list for each suite, setting and number of shots.
+
+    `per_task` is the most samples of a task in a depth and width; 0: all that the suite has. Real-Test has the
+    structures of Test, sample by sample. Raises ValueError for an unknown suite or setting, and as `prompts_for` does.
+    """
+    unknown = [name for name in (*suites, *settings) if name not in (*SUITES, *SETTINGS)]
+    if unknown or not suites or not settings:
+        raise ValueError(f"{unknown[0] if unknown else 'nothing'!r} cannot be asked: give suites of {', '.join(SUITES)} "
+                         f"and settings of {', '.join(SETTINGS)}")
+    for name in suites:
+        samples = some_of(suite(name, seed, mode), per_task)
+        is_real = name == "real-test"
+        pool = [sample for depth, width in dict.fromkeys((one.depth, one.width) for one in samples)
+                for sample in generate(mode, None, depth, width, POOL, seed + POOL_SEED, is_real=is_real)
+                ] if set(settings) & set(FEW_SHOT) else []
+        for setting in settings:
+            for n_shots in shots if setting in FEW_SHOT else [0]:
+                yield prompts_for(samples, setting, n_shots, pool, seed, name)
+
+
+def training_queries(arm: str, *, mode: str = "corrected", seed: int = 42, per_task: int = 0) -> list[Query]:
+    """Prompts with answers for a tuned arm: v1's training split, 9 of 11 texts of its simple and its hard half.
+
+    Its seed is the second after the study's, so that none of its texts is asked about or shown. `per_task` as above.
+    Raises ValueError for an arm that is none of TUNED.
+    """
+    if arm not in TUNED:
+        raise ValueError(f"arm {arm!r} is not trained on StrucText-Eval: choose among {', '.join(TUNED)}")
+    setting, n_shots = TUNED[arm]
+    samples = [sample for name in TRAINING_SUITES
+               for sample in some_of(split(suite(name, seed + POOL_SEED + 1, mode))[0], per_task)]
+    return as_queries(prompts_for(samples, setting, n_shots, samples, seed, "train"))
+
+
+def some_of(samples: Sequence[Sample], per_task: int) -> list[Sample]:
+    """The first `per_task` of each task in each depth and width, in order; all where it is 0."""
+    counts: dict[tuple[str, int, int], int] = {}
+    kept = []
+    for sample in samples:
+        cell = (sample.task, sample.depth, sample.width)
+        counts[cell] = counts.get(cell, 0) + 1
+        if not per_task or counts[cell] <= per_task:
+            kept.append(sample)
+    return kept
