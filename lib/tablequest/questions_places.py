@@ -1,0 +1,226 @@
+"""Where a value stands, as a question says it: row, period or column, section; and which cells can be asked for.
+
+A question names a cell by its labels, so it is asked only where no other cell of the filing has the same ones.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from lib.tablequest.questions_amounts import unit_words
+from lib.tablequest.records import Cell, CellRef, Filing, Grid
+
+_MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
+_DATE = re.compile(rf"(?P<fiscal>fiscal\s+(?:year\s+)?)?(?:(?P<month>{_MONTHS})\s+(?:(?P<day>\d{{1,2}}),?\s+)?)?"
+                   r"\b(?P<year>(?:19|20)\d\d)\b", re.I)
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_ENDED = re.compile(r"\b(?:for\s+the\s+)?((?:fiscal\s+)?years?|(?:\w+|\d+)\s+(?:months?|weeks?))\s+ended\b", re.I)
+_FILLER = re.compile(r"\b(?:as\s+of|at|for|in|the|fiscal|years?)\b|[\s:,;|–—-]+", re.I)
+_CHANGES = re.compile(r"change|increase|decrease|growth|variance|vs\.?\b|versus|difference", re.I)
+_PARTS = re.compile(r"percentage of|percent of|% of|per (?:common )?share", re.I)
+_NOTE_MARK = re.compile(r"(?:\s*\((?:\d{1,2}|[a-h])\))+$")
+_INTRODUCES = re.compile(
+    r"^(?:as\s+(?:shown|presented|detailed)\b.*?\b(?:table|follows),?\s*)?(?:the\s+)?(?:following\s+)?(?:tables?|chart)?"
+    r"(?:\s*below|\s*above)?\s*(?:shows?|presents?|sets?\s+forth|summari[sz]es?|provides?|details?|reflects?|lists?)?"
+    r"\s*(?:the\s+)?", re.I)
+_LONGEST_LABEL, _LONGEST_CAPTION = 90, 130  # characters
+
+
+@dataclass(frozen=True)
+class Period:
+    """The time that a column stands for."""
+
+    name: str  # "2024", "fiscal 2024", "February 2, 2025", "the year ended September 28, 2024"
+    order: tuple[int, int, int]  # year, month, day; 0 where not said
+    measure: str  # what else the column's label says: "Net Sales", "" where it says a time only
+
+    @property
+    def phrase(self) -> str:
+        """With its preposition: "in 2024", "as of February 2, 2025", "for the year ended …"."""
+        if self.name.startswith("the "):
+            return f"for {self.name}"
+        return f"as of {self.name}" if self.order[2] else f"in {self.name}"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A cell with a number, and the words of a question that lead to it."""
+
+    ref: CellRef
+    cell: Cell
+    row: str  # as the table has it, without footnote marks
+    column: str
+    period: Period | None
+    source: str  # 'Apple Inc.'s annual report (10-K) for the fiscal year ended …, section "…"'
+    fault: str = ""  # why no question can ask for it; "" where one can
+
+    @property
+    def value(self) -> float:
+        """As printed, in units of the cell's scale. Only for cells with a number."""
+        assert self.cell.value is not None
+        return self.cell.value
+
+    @property
+    def at(self) -> str:
+        """Where in the row: 'in 2024', 'under "Net Sales" in fiscal 2024', 'under "Total"'."""
+        return self.under + (" " if self.under and self.period else "") + (self.period.phrase if self.period else "")
+
+    @property
+    def under(self) -> str:
+        """What the column measures, beside a time."""
+        measure = self.period.measure if self.period else self.column
+        return f'under "{measure}"' if measure else ""
+
+    @property
+    def kind(self) -> tuple[str, float]:
+        """Unit and scale: only cells of one kind are put into one calculation."""
+        return self.cell.unit, self.cell.scale
+
+    @property
+    def group(self) -> str:
+        """The labels above the row's own, joined."""
+        return self.row.rpartition(": ")[0]
+
+    @property
+    def is_change(self) -> bool:
+        """Whether the value is itself a change, of which a further change says little."""
+        return bool(_CHANGES.search(self.row) or _CHANGES.search(self.column))
+
+    @property
+    def is_part(self) -> bool:
+        """Whether the value is a share of, or per, something: such values do not add up."""
+        return self.cell.unit == "%" or "/" in self.cell.unit or bool(_PARTS.search(f"{self.row} {self.column}"))
+
+    @property
+    def is_total(self) -> bool:
+        """Whether the row says that it sums up others."""
+        return bool(re.search(r"\b(?:sub)?totals?\b", self.row, re.I))
+
+
+def period_of(column: str) -> Period | None:
+    """The time that a column's label names; None where it names none, or more than one."""
+    dates = list(_DATE.finditer(column))
+    if len(dates) != 1 or len(_YEAR.findall(column)) != 1:
+        return None
+    found, ended = dates[0], _ENDED.search(column)
+    month = _MONTHS.split("|").index(found["month"].capitalize()) + 1 if found["month"] else 0
+    order = (int(found["year"]), month, int(found["day"] or 0))
+    rest = column[:found.start()] + " " + column[found.end():]
+    date = " ".join(found[0].split())
+    date = date[0].lower() + date[1:] if found["fiscal"] else date
+    if ended and found["month"]:
+        span = " ".join(ended[1].lower().split())
+        span = span.removesuffix("s") if "year" in span else span
+        return Period(f"the {span} ended {date}", order, _measure(_ENDED.sub(" ", rest)))
+    is_fiscal = found["fiscal"] or re.search(r"\bfiscal\b", rest, re.I)
+    name = date if found["fiscal"] or not is_fiscal else f"fiscal {date}"
+    return Period(name, order, _measure(_ENDED.sub(" ", rest)))
+
+
+def _measure(rest: str) -> str:
+    """What is left of a column's label without its time; "" where only filler words are."""
+    plain = _label(rest.strip(" :,;|–—-"))
+    return plain if _FILLER.sub("", plain) else ""
+
+
+def _label(text: str) -> str:
+    return _NOTE_MARK.sub("", " ".join(text.split())).strip(" :;,")
+
+
+def folded(text: str) -> str:
+    """Labels as they are compared: letters and digits in lower case."""
+    return " ".join(re.findall(r"[^\W_]+|%", text.lower()))
+
+
+def source_of(filing: Filing) -> str:
+    """What every question on `filing` begins with, so that it stands alone; "" where its year is not known."""
+    if filing.form == "paper":
+        return f'the paper "{filing.company}"'
+    year = f"the fiscal year ended {filing.period}" if filing.period else f"fiscal {filing.fiscal_year}"
+    report = f"annual report ({filing.form})" if filing.form else "annual report"
+    owner = filing.company + ("'" if filing.company.endswith("s") else "'s")
+    return f"{owner} {report} for {year}" if filing.period or filing.fiscal_year else ""
+
+
+def heading_of(grid: Grid) -> str:
+    """The last heading above a table, by which a question names its place."""
+    return _label(grid.section.split(" > ")[-1])
+
+
+def caption_of(grid: Grid) -> str:
+    """What the text before a table says that it shows, cut to the thing itself; "" where that is not short."""
+    said = re.split(r"(?<=[a-z)])[.:](?:\s|$)", re.sub(r"\((?:dollars |amounts )?in [^)]*\)", "", grid.caption))[0]
+    said = _label(_INTRODUCES.sub("", " ".join(said.split()), count=1))
+    return said if len(said) <= _LONGEST_CAPTION and folded(said) != folded(heading_of(grid)) else ""
+
+
+def places(filing: Filing, grids: Iterable[Grid]) -> list[Place]:
+    """Every cell with a number of the filing's `grids` (all of them: labels are compared over the whole filing).
+
+    The first words that no other cell shares are used: the section, else section and caption.
+    """
+    grids, source = list(grids), source_of(filing)
+    cells = [(grid, row, column) for grid in grids for row in range(len(grid.rows))
+             for column in range(len(grid.columns)) if grid.cells[row][column].value is not None]
+    words = [_words(grid) for grid in grids]
+    shared = [Counter((word[level], *_labels(grid, row, column)) for grid, word in zip(grids, words, strict=True)
+                      for row in range(len(grid.rows)) for column in range(len(grid.columns))
+                      if grid.cells[row][column].text.strip()) for level in (0, 1)]
+    by_grid = {grid.grid_id: word for grid, word in zip(grids, words, strict=True)}
+    found = []
+    for grid, row, column in cells:
+        labels = _labels(grid, row, column)
+        name = next((word for level, word in enumerate(by_grid[grid.grid_id]) if shared[level][(word, *labels)] == 1),
+                    None)
+        found.append(_place(grid, row, column, f"{source}{name or ''}",
+                            _fault(grid, row, column, source) or _ambiguous(name)))
+    return found
+
+
+def _words(grid: Grid) -> tuple[str, str]:
+    """The words for a table's place: with its section, and with its caption too."""
+    heading, caption = heading_of(grid), caption_of(grid)
+    section = f', section "{heading}"' if heading else ""
+    return section, section + (f', table of {caption[0].lower() + caption[1:]}' if caption else "")
+
+
+def _ambiguous(name: str | None) -> str:
+    return "" if name is not None else "another cell of the filing has the same labels"
+
+
+def _labels(grid: Grid, row: int, column: int) -> tuple[str, str]:
+    return folded(_label(grid.rows[row])), re.sub(r"\bfiscal ", "", folded(_label(grid.columns[column])))
+
+
+def _place(grid: Grid, row: int, column: int, source: str, fault: str) -> Place:
+    label = _label(grid.columns[column])
+    return Place(CellRef(grid_id=grid.grid_id, row=row, column=column), grid.cells[row][column],
+                 _label(grid.rows[row]), label, period_of(label), source, fault)
+
+
+def _fault(grid: Grid, row: int, column: int, source: str) -> str:
+    """What of a cell's labels keeps it from being asked for."""
+    labels, cell = (_label(grid.rows[row]), _label(grid.columns[column])), grid.cells[row][column]
+    if not source:
+        return "the filing does not say its fiscal year"
+    if not re.search(r"[^\W\d_]{2}", labels[0]):
+        return "the row has no label in words"
+    if not labels[1]:
+        return "the column has no label"
+    if max(map(len, labels)) > _LONGEST_LABEL:
+        return f"a label is longer than {_LONGEST_LABEL} characters"
+    if not unit_words(cell.unit, cell.scale):
+        return "the filing does not say the unit"
+    return "the cell holds a dash for nil" if not re.search(r"\d", cell.text) else ""
+
+
+def rows_of(found: Iterable[Place]) -> Iterator[list[Place]]:
+    """The places of one row and measure whose columns are periods, in the order of time; each period once."""
+    rows: dict[tuple, dict[tuple[int, int, int], Place]] = {}
+    for place in found:
+        if place.period and not place.fault:
+            key = place.ref.grid_id, place.ref.row, folded(place.period.measure), place.kind
+            rows.setdefault(key, {}).setdefault(place.period.order, place)
+    for row in rows.values():
+        yield [row[order] for order in sorted(row)]

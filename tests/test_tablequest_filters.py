@@ -1,0 +1,55 @@
+"""lib.tablequest.filters: each criterion with its reason, and near-duplicates."""
+
+import pytest
+from tablequest_example import FILING, GRIDS, PASSAGES, SALES
+
+from lib.tablequest.filters import duplicate_of, screened_by_rules
+from lib.tablequest.questions import questions_by_rules
+from lib.tablequest.questions_check import by_id
+from lib.tablequest.records import CellRef
+
+QUESTIONS, _ = questions_by_rules([FILING], GRIDS, PASSAGES, 12)
+READ = {passage.passage_id: passage for passage in PASSAGES}
+EASY, MEDIUM, HARD = next(QUESTIONS[at:at + 3] for at in range(0, 36, 3) if QUESTIONS[at + 1].kind == "percent change")
+
+
+def screened(question):
+    return screened_by_rules(question, FILING, READ[question.passage_id], by_id(GRIDS))
+
+
+def test_questions_by_rules_pass_and_say_who_looked():
+    assert [screened(question).fault for question in QUESTIONS] == [""] * 36
+    assert screened(EASY).by == "rules"
+
+
+@pytest.mark.parametrize(("question", "change", "fault"), [
+    (EASY, {"question": "What is reported for Cash in 2024?"},
+     "not relevant: the question does not name Orsa Pumps, Inc."),
+    (EASY, {"question": "What did Orsa Pumps report for Cash?"}, "not relevant: the question names no year"),
+    (EASY, {"question": "Orsa Pumps 2024: what is the first value in the table above?"},
+     "not relevant: the question points"),
+    (EASY, {"cells": {"a": CellRef(grid_id="other", row=0, column=0)}}, "not relevant: the table other"),
+    (MEDIUM, {"question": MEDIUM.question + " very" * 130}, "not reasonable: the question has"),
+    (MEDIUM, {"cells": {"a": MEDIUM.cells["a"]}}, "not reasonable: a calculation rests on one cell"),
+    (EASY, {"question": EASY.question + f" Is it {EASY.answer}?"},
+     "not reasonable: the question itself names the figure"),
+    (MEDIUM, {"answer": "-99.9%"}, "not valid: the answer says -99.9%"),
+    (HARD, {"answer": HARD.answer + " A third sentence. And one more."}, "not reasonable: the answer has more than 2")])
+def test_each_criterion_gives_its_reason(question, change, fault):
+    assert screened(question.model_copy(update=change)).fault.startswith(fault)
+
+
+def test_cells_of_different_units_are_not_reasonable():
+    refs = {"a": CellRef(grid_id=SALES.grid_id, row=0, column=0), "b": CellRef(grid_id=SALES.grid_id, row=0, column=1)}
+    mixed = MEDIUM.model_copy(update={"cells": refs, "passage_id": PASSAGES[0].passage_id})
+    assert screened(mixed).reasonable == "the cells differ in unit or scale: % × 1, USD × 1e+06"
+
+
+def test_near_duplicates_ask_the_same_cells_or_have_the_same_answer_in_nearly_the_same_words():
+    again = EASY.model_copy(update={"question": EASY.question.replace("what is reported", "What amount is reported")})
+    assert duplicate_of(again, QUESTIONS) == EASY
+    other_cell = {"a": CellRef(grid_id="elsewhere", row=0, column=0)}
+    assert duplicate_of(again.model_copy(update={"cells": other_cell, "answer": "$7"}), QUESTIONS) is None
+    assert duplicate_of(again.model_copy(update={"level": "hard"}), [EASY]) is None
+    assert duplicate_of(again.model_copy(update={"filing_id": "another"}), QUESTIONS) is None
+    assert duplicate_of(EASY.model_copy(update={"cells": other_cell, "answer": "$7"}), [EASY]) == EASY  # word for word
