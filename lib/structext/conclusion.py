@@ -1,0 +1,94 @@
+"""What a run on StrucText-Eval found, in words written from its tables: what `make study` prints at its end."""
+
+import numpy as np
+import pandas as pd
+
+from lib.paired import in_points
+from lib.structext.analysis import JUDGE
+from lib.structext.analysis_words import percent
+from lib.tables import ALL
+from lib.wording import joined as listed
+
+_CAUTION = ("Intervals are not corrected for their number; one that holds 0 shows no difference, and not that there is "
+            "none. The tables in this folder have every language, task, prompt and difference.")
+
+
+def conclusion(scores: pd.DataFrame, forms: pd.DataFrame, gains: pd.DataFrame, curve: pd.DataFrame,
+               real: pd.DataFrame, agreed: pd.DataFrame) -> str:
+    """A table of scores, one of what was read of the first suite, and a line a question, with denominators.
+
+    `scores` and `forms` are `analysis.summary` of one prompt by suite and arm, and by suite, form and arm; the others
+    are `against_first` (of that prompt), `shots`, `real_and_test` and `agreement` of analysis_pairs. Where there is
+    nothing to compare, the line says so.
+    """
+    first = forms[forms.suite == forms.suite.min()]
+    parts = ["ROUGE-L, 0 below 0.75: mean over all questions, % [95% over texts].",
+             _table(scores, "suite", ("rouge_score", "low", "high")),
+             f"Right by the judge, % of those scored, by what stands in the prompt ({first.suite.min()}):",
+             _table(first, "form", (JUDGE, "judge_low", "judge_high")),
+             _counted(scores), _arms(gains), _shots(curve), _real(real), _agreed(agreed), _CAUTION]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _table(cells: pd.DataFrame, by: str, columns: tuple[str, str, str]) -> str:
+    """A row a group and a column an arm; columns are aligned, to be read in a terminal too."""
+    arms = [arm for arm in cells.arm.cat.categories if (cells.arm == arm).any()]
+    lines = [[by, "n (texts)", "left out", *arms]]
+    for group, cell in cells.groupby(by, observed=True):
+        own = cell.set_index("arm")
+        row = own.iloc[0]  # every arm was asked the same
+        lines.append([group, f"{row.n} ({row.texts})", f"{row.left_out}",
+                      *(percent(*own.loc[arm, [*columns]]) for arm in arms)])
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    lines.insert(1, ["-" * width for width in widths])
+    return "\n".join("| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) + " |"
+                     for line in lines)
+
+
+def _counted(scores: pd.DataFrame) -> str:
+    """What scored 0 without an answer that could be right, by arm, each with its denominator."""
+    totals = scores.groupby("arm", observed=True)[["n", "left_out", "failed", "no_answer", "truncated"]].sum()
+    said = [f"{arm} {row.left_out} longer than its window, {row.failed} that failed, {row.no_answer} replies without "
+            f"an answer, {row.truncated} cut off by the budget" for arm, row in totals.iterrows()]
+    return f"Of {totals.n.iloc[0]} questions: {'; '.join(said)}."
+
+
+def _arms(gains: pd.DataFrame) -> str:
+    said = [f"{row.arm} on {row.suite} {_found(row)}" for row in gains.itertuples() if row.n]
+    return f"Against the first arm on the same questions, points: {'; '.join(said)}." if said else ""
+
+
+def _found(row) -> str:
+    """A difference with its interval and n, and whether it is shown to be one."""
+    is_shown = np.isnan(row.low_points) or row.low_points > 0 or row.high_points < 0
+    points = in_points(row.difference_points, row.low_points, row.high_points)
+    return f"{points} (n = {row.n}{'' if is_shown else ', not shown'})"
+
+
+def _shots(curve: pd.DataFrame) -> str:
+    """The gain of the most demonstrations, on the first suite that was asked with some."""
+    most = curve[curve.pairs > 0]
+    if most.empty:
+        return "No suite was asked with demonstrations."
+    most = most[(most.suite == most.suite.min()) & (most.n_shots == most.n_shots.max())]
+    said = [f"{row.arm}, {row.setting} {in_points(row.gain_points, row.gain_low_points, row.gain_high_points)} "
+            f"(n = {row.pairs:.0f})" for row in most.itertuples()]
+    return (f"{most.n_shots.max()} demonstrations less the base prompt, on {most.suite.min()}, points: "
+            f"{'; '.join(said)}.")
+
+
+def _real(real: pd.DataFrame) -> str:
+    whole = real[(real.language == ALL) & (real.n > 0)]
+    if whole.empty:
+        return "Test and Real-Test were not both asked, so that they cannot be compared."
+    said = [f"{row.arm} {percent(row.first)}% → {percent(row.second)}%, {_found(row)}" for row in whole.itertuples()]
+    return f"Real-Test less Test, the same structures in words of a scenario, points: {'; '.join(said)}."
+
+
+def _agreed(agreed: pd.DataFrame) -> str:
+    """How far each metric agrees with the judge, over all arms or the only one."""
+    widest = agreed[(agreed.arm == agreed.arm.iloc[-1]) & (agreed["second"] == JUDGE) & agreed.pearson.notna()]
+    if widest.empty:
+        return "How far the metrics agree with the judge is unknown: they do not vary."
+    said = [f"{row.first} {row.pearson:.3f}" for row in widest.itertuples()]
+    return f"Pearson with the judge's verdict, over {widest.n.max()} replies with an answer: {listed(said)}."
