@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 
 from lib.tablequest.expression import evaluate
 from lib.tablequest.questions_amounts import POINTS, amount, decimals_of
-from lib.tablequest.questions_medium import Draft, givens, named, said
+from lib.tablequest.questions_medium import MOST_PERIODS, Draft, givens, named, own, said
 from lib.tablequest.questions_places import Place
 from lib.tablequest.questions_tables import Table, is_odd
 
 _FORM = "Answer in fewer than three sentences and support the statement with the figures."
 _MOST_PERCENT = 400.0
 _LEAST_PERCENT = 0.05  # a smaller change is printed as none
+_MOST_TIMES = 10.0  # that an item may be as large as the one it is set against
 
 
 @dataclass
@@ -55,8 +56,8 @@ def hards_of(place: Place, table: Table) -> list[Draft]:
 
 def _trend(place: Place, table: Table) -> Draft | None:
     """An item over three periods or more."""
-    row = table.series.get((place.ref.row, place.ref.column), [])[-5:]
-    if len(row) < 3 or place.is_change or min(item.value for item in row) <= 0 or place not in row:
+    row = table.series.get((place.ref.row, place.ref.column), [])
+    if not 3 <= len(row) <= MOST_PERIODS or place.is_change or min(item.value for item in row) <= 0:
         return None
     working = _Working(row)
     steps = [working.change(new, old) for old, new in zip(row, row[1:], strict=False)]
@@ -100,18 +101,18 @@ def _contrast(place: Place, table: Table) -> Draft | None:
     if not before or not others or is_odd(place):
         return None
     other = next((other for other in others if other.ref.row > place.ref.row), others[0])
-    old = table.before(other)
-    working = _Working([place, before, other, old])
-    if min(item.value for item in working.items) <= 0 or (place.is_part and place.cell.unit != "%"):
+    working = _Working([place, before, other, table.before(other)])
+    values = [item.value for item in working.items]
+    if min(values) <= 0 or max(values) / min(values) > _MOST_TIMES or (place.is_part and place.cell.unit != "%"):
         return None
-    mine, theirs = working.change(place, before), working.change(other, old)
+    mine, theirs = working.change(place, before), working.change(other, working.items[3])
     if not (_tells(mine[0], place) and _tells(theirs[0], place)) or mine[1] == theirs[1]:
         return None
-    asked = (f'contrast how {_item(place)} and {_item(other)} developed from {before.period.name} to '
+    asked = (f"contrast how {_both(place, other)} developed from {before.period.name} to "
              f"{place.period.name}: which of them grew more (or shrank less), and how did the relation "
              "between the two shift?")
     word = "whereas" if (mine[0] > 0) != (theirs[0] > 0) else "and"
-    answer = f"{_moved(place, before, mine)}, {word} {_moved(other, old, theirs)}. {_relation(working)}"
+    answer = f"{_moved(place, before, mine)}, {word} {_moved(other, working.items[3], theirs)}. {_relation(working)}"
     return working.draft("contrast", asked, answer)
 
 
@@ -127,8 +128,8 @@ def _relation(working: _Working) -> str:
     (_, old), (_, new) = (working.figure(pair, "", decimals=2) for pair in ("b / d", "a / c"))
     mine, theirs = place.value / before.value, other.value / old_other.value
     better = "grew more" if max(mine, theirs) > 1 else "shrank less"
-    return (f"{_item(place if mine > theirs else other)} thus {better}, and the ratio of {_item(place)} to "
-            f"{_item(other)} " + (f"moved from {old} to {new}." if old != new else f"hardly moved, at {new}."))
+    return (f"{_short(place if mine > theirs else other)} thus {better}, and the ratio of {_short(place)} to "
+            f"{_short(other)} " + (f"moved from {old} to {new}." if old != new else f"hardly moved, at {new}."))
 
 
 def _drivers(place: Place, table: Table) -> Draft | None:
@@ -192,13 +193,23 @@ def _item(place: Place) -> str:
     return f'"{place.row}"' + (f" {place.under}" if place.under else "")
 
 
+def _short(place: Place) -> str:
+    return f'"{own(place)}"'
+
+
+def _both(place: Place, other: Place) -> str:
+    """Two items side by side, and once what they stand under."""
+    above = ", ".join(filter(None, (place.group and f'"{place.group}"', place.under.removeprefix("under "))))
+    return f"{_short(place)} and {_short(other)}" + (f" (both under {above})" if above else "")
+
+
 def _value(place: Place) -> str:
     return amount(place.value, *place.kind, decimals_of(place.cell))
 
 
 def _moved(new: Place, old: Place, change: tuple[float, str]) -> str:
     verb = "rose" if change[0] > 0 else "fell"
-    return f"{_item(new)} {verb} by {change[1].lstrip('-')} (from {_value(old)} to {_value(new)})"
+    return f"{_short(new)} {verb} by {change[1].lstrip('-')} (from {_value(old)} to {_value(new)})"
 
 
 def _signed(change: tuple[float, str]) -> str:

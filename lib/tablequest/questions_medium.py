@@ -17,7 +17,8 @@ from lib.tablequest.records import CellRef
 
 _MOST_PERCENT = 400.0  # a larger change comes from a base next to nothing
 _MOST_COMPARED = 5
-_DECIMALS = {1: "one decimal", 2: "two decimals", 3: "three decimals"}
+MOST_PERIODS = 5  # of a series that is averaged, or told in two sentences
+_DECIMALS = {1: "one decimal", 2: "two decimals", 3: "three decimals", 4: "four decimals"}
 # Ratios with a name in finance: numerator, denominator, name, whether it is a percentage.
 _METRICS = tuple((re.compile(above, re.I), re.compile(below, re.I), *rest) for above, below, *rest in (
     (r"^total current assets$", r"^total current liabilities$", "current ratio", False),
@@ -120,10 +121,10 @@ def _percent_change(place: Place, table: Table) -> Draft | None:
 
 def _average(place: Place, table: Table) -> Draft | None:
     row = table.series.get((place.ref.row, place.ref.column), [])
-    if len(row) < 3 or place.is_change or min(item.value for item in row) <= 0 or decimals_of(*_cells(row)) > 3:
+    if not 3 <= len(row) <= MOST_PERIODS or place.is_change or min(item.value for item in row) <= 0:
         return None
     under = f" {place.under}" if place.under else ""
-    decimals = max(1, decimals_of(*_cells(row)))
+    decimals = min(4, max(1, decimals_of(*_cells(row))))
     asked = (f'what was the average of "{place.row}"{under} over {_and([item.period.name for item in row])}? '
              f"{_answer_in(*place.kind, f'rounded to {_DECIMALS[decimals]}')}.")
     return _draft("average", asked, row, f"mean({', '.join(named(row))})", place.kind, decimals)
@@ -178,7 +179,7 @@ def _metric(place: Place, table: Table) -> Draft | None:
     """A ratio with a name, of which `place` is one of the two."""
     column = [other for other in table.places if other.ref.column == place.ref.column and other.kind == place.kind]
     for above, below, name, is_percent in _METRICS:
-        pair = [next((item for item in column if words.search(_own(item)) and not item.fault), None)
+        pair = [next((item for item in column if words.search(own(item)) and not item.fault), None)
                 for words in (above, below)]
         if all(pair) and place in pair and min(item.value for item in pair) > 0:
             asked = f'what is the {name} ("{pair[0].row}" divided by "{pair[1].row}") {place.at}? Answer '
@@ -204,15 +205,15 @@ def _fastest(place: Place, table: Table) -> Draft | None:
     letters = iter(named(pairs))
     changes = [f"({new} - {old}) / {old} * 100" for new, old in zip(letters, letters, strict=True)]
     under = f" {place.under}" if place.under else ""
-    shown = [f'"{_own(item)}"' for item in items]
+    shown = [f'"{own(item)}"' for item in items]
     group = f', under "{place.group}",' if place.group else ""
     asked = (f"which of {_and(shown, 'or')}{under}{group} grew by the highest percentage from "
              f"{table.before(place).period.name} to {place.period.name}? Answer with its name.")
     return _draft("comparison", asked, pairs, f"max({', '.join(changes)})", ("%", 1.0), 1,
-                  _own(items[rates.index(best)]))
+                  own(items[rates.index(best)]))
 
 
-def _own(place: Place) -> str:
+def own(place: Place) -> str:
     """A row's own label, without the ones above it."""
     return place.row.rpartition(": ")[2]
 

@@ -5,7 +5,7 @@ A question names a cell by its labels, so it is asked only where no other cell o
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from lib.tablequest.questions_amounts import unit_words
@@ -24,6 +24,8 @@ _INTRODUCES = re.compile(
     r"^(?:as\s+(?:shown|presented|detailed)\b.*?\b(?:table|follows),?\s*)?(?:the\s+)?(?:following\s+)?(?:tables?|chart)?"
     r"(?:\s*below|\s*above)?\s*(?:shows?|presents?|sets?\s+forth|summari[sz]es?|provides?|details?|reflects?|lists?)?"
     r"\s*(?:the\s+)?", re.I)
+_MONEY = ("USD", "EUR", "GBP", "JPY")
+_MOST_UNSCALED = 1e6  # larger amounts are written out
 _LONGEST_LABEL, _LONGEST_CAPTION = 90, 130  # characters
 
 
@@ -155,12 +157,12 @@ def caption_of(grid: Grid) -> str:
     return said if len(said) <= _LONGEST_CAPTION and folded(said) != folded(heading_of(grid)) else ""
 
 
-def places(filing: Filing, grids: Iterable[Grid]) -> list[Place]:
+def places(filing: Filing, grids: Sequence[Grid]) -> list[Place]:
     """Every cell with a number of the filing's `grids` (all of them: labels are compared over the whole filing).
 
     The first words that no other cell shares are used: the section, else section and caption.
     """
-    grids, source = list(grids), source_of(filing)
+    source, usual = source_of(filing), _usual_scale(grids)
     cells = [(grid, row, column) for grid in grids for row in range(len(grid.rows))
              for column in range(len(grid.columns)) if grid.cells[row][column].value is not None]
     words = [_words(grid) for grid in grids]
@@ -174,8 +176,22 @@ def places(filing: Filing, grids: Iterable[Grid]) -> list[Place]:
         name = next((word for level, word in enumerate(by_grid[grid.grid_id]) if shared[level][(word, *labels)] == 1),
                     None)
         found.append(_place(grid, row, column, f"{source}{name or ''}",
-                            _fault(grid, row, column, source) or _ambiguous(name)))
+                            _fault(grid, row, column, source) or _unscaled(grid, grid.cells[row][column], usual)
+                            or _ambiguous(name)))
     return found
+
+
+def _usual_scale(grids: Sequence[Grid]) -> float:
+    """The scale in which most amounts of money of a filing are printed."""
+    scales = Counter(cell.scale for grid in grids for row in grid.cells for cell in row if cell.unit in _MONEY)
+    return scales.most_common(1)[0][0] if scales else 1.0
+
+
+def _unscaled(grid: Grid, cell: Cell, usual: float) -> str:
+    """Whether a round amount may be in the filing's usual scale, though its table does not say so."""
+    is_round = cell.scale == 1 < usual and cell.unit in _MONEY and "." not in cell.text
+    return "the table may be in millions or thousands and does not say so" if (
+        is_round and not grid.unit_note and abs(cell.value or 0) < _MOST_UNSCALED) else ""
 
 
 def _words(grid: Grid) -> tuple[str, str]:

@@ -9,7 +9,8 @@ from functools import cached_property
 from lib.tablequest.questions_amounts import decimals_of
 from lib.tablequest.questions_places import Place, rows_of
 
-_BALANCE = re.compile(r"\b(?:beginning|ending|opening|closing|balances?)\b|^(?:less|add|plus)\b", re.I)
+_BALANCE = re.compile(r"\b(?:beginning|ending|opening|closing|balances?|end of (?:the )?(?:year|period))\b|"
+                      r"^(?:less|add|plus)\b", re.I)
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Table:
             other for (_, column), other in self.at.items()
             if column == place.ref.column and place.group and other.group == place.group]
         return [item for item in items if item.kind == place.kind and item.ref != place.ref and not item.fault
-                and not is_odd(item) and item.row != place.row]
+                and item.group == place.group and not is_odd(item) and item.row != place.row]
 
     def before(self, place: Place) -> Place | None:
         """The same item one period earlier; None where the table has none or skips."""
