@@ -13,13 +13,16 @@ with the order of a set drawn from the seed (10). The hints are ours in both (9)
 are ours too. The further languages have no official form: there, faithful only means unbalanced labels and joins.
 """
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from random import Random
+from typing import NamedTuple
 from zlib import crc32
 
 from lib.structext import edges, log, markup, objects, parts, tables
 from lib.structext.language import Language, Setting
-from lib.structext.naming import names_for
+from lib.structext.naming import Letters, Words, names_for
 from lib.structext.records import EXTRA_LANGUAGES, EXTRA_TASKS, LANGUAGES, MODES, TASKS, Sample
 from lib.structext.shape import layout
 from lib.structext.wording import HINTS, QUESTIONS
@@ -40,6 +43,31 @@ SUITES: dict[str, list[tuple[int, int, int]]] = {
     "v1-hard": [(3, 1, 52), (4, 1, 52)],  # 3,016
 }
 SPLIT = (9, 2)  # train and test of v1
+Naming = Callable[[int, int], Letters | Words]  # from the seed of a text's names, and its turn
+_ID = re.compile(r"(corrected|faithful)-([a-z-]+)\.\d-d(\d+)-w(\d+)(?:-n(\d+))?-s(-?\d+)-(\d+)")
+
+
+class Text(NamedTuple):
+    """All that decides a text but its names."""
+
+    mode: str
+    language: str
+    depth: int
+    width: int
+    size: int
+    seed: int
+    number: int  # among the texts that have all else in common
+
+    @classmethod
+    def of_sample(cls, sample: Sample) -> "Text | None":
+        """The text that a sample with abstract names was drawn on, by its id; None where that is no such id."""
+        found = _ID.fullmatch(sample.id)
+        return cls(found[1], found[2], *(int(part or 6) for part in found.groups()[2:])) if found else None
+
+    @property
+    def dials(self) -> str:
+        """What stands at the end of the ids of its samples."""
+        return f"d{self.depth}-w{self.width}{f'-n{self.size}' if self.size != 6 else ''}-s{self.seed}-{self.number}"
 
 
 def generate(mode: str = "corrected", tasks: Iterable[str] | None = None, depth: int = 1, width: int = 1,
@@ -61,8 +89,9 @@ def generate(mode: str = "corrected", tasks: Iterable[str] | None = None, depth:
         if mode == "corrected" and deepest and depth > deepest:
             raise ValueError(f"depth {depth}: {language} has headings for {deepest} levels only; leave {language} out, "
                              f"or give a depth of at most {deepest}")
+    naming, marker = partial(names_for, is_real), "real-" if is_real else ""
     return (sample for number in range(per_task) for language, indices in wanted.items()
-            for sample in _samples(language, indices, mode, depth, width, size, seed, number, is_real))
+            for sample in samples_of(Text(mode, language, depth, width, size, seed, number), indices, naming, marker))
 
 
 def suite(name: str, seed: int = 42, mode: str = "corrected") -> list[Sample]:
@@ -106,19 +135,19 @@ def _wanted(tasks: Iterable[str] | None) -> dict[str, list[int]]:
     return wanted
 
 
-def _samples(language: str, indices: list[int], mode: str, depth: int, width: int, size: int, seed: int, number: int,
-             is_real: bool) -> Iterator[Sample]:
-    """The samples of one text."""
-    plug_in, kind = PLUG_INS[language], f"{seed} {language} {depth} {width} {size}"
-    rng = Random(f"{kind} {number}")
+def samples_of(text: Text, indices: Iterable[int], naming: Naming, marker: str) -> Iterator[Sample]:
+    """The samples of one text, for its language's tasks `indices`; `marker` in their ids says whose names they have."""
+    language, depth, plug_in = text.language, text.depth, PLUG_INS[text.language]
+    kind = f"{text.seed} {language} {depth} {text.width} {text.size}"
+    rng = Random(f"{kind} {text.number}")
     names_seed = rng.getrandbits(40)
-    turn = crc32(kind.encode()) + number
-    document = plug_in.write(Setting(layout(depth, width), depth, size, mode == "corrected", rng,
-                                     names_for(is_real, names_seed, turn), turn))
-    ending = f"{'real-' if is_real else ''}d{depth}-w{width}{f'-n{size}' if size != 6 else ''}-s{seed}-{number}"
+    turn = crc32(kind.encode()) + text.number
+    document = plug_in.write(Setting(layout(depth, text.width), depth, text.size, text.mode == "corrected", rng,
+                                     naming(names_seed, turn), turn))
+    ending = marker + text.dials
     for index in indices:
         task = f"{language}.{index}"
         asked = plug_in.finders[index](document, Random(names_seed + index + 1))
-        yield Sample(id=f"{mode}-{task}-{ending}", language=language, task=task, depth=depth, width=width,
-                     question=QUESTIONS[mode][task].format(**asked.slots), hint=HINTS[task], answer=asked.answer,
+        yield Sample(id=f"{text.mode}-{task}-{ending}", language=language, task=task, depth=depth, width=text.width,
+                     question=QUESTIONS[text.mode][task].format(**asked.slots), hint=HINTS[task], answer=asked.answer,
                      reference=document.text if asked.text is None else asked.text)
