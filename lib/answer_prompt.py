@@ -1,4 +1,10 @@
-"""What a model is asked (paper, 4.3: zero-shot): prompts/answer.md, or answer_chat.md in a chat template."""
+"""What a model is asked (paper, 4.3: zero-shot): prompts/answer.md, or answer_chat.md in a chat template.
+
+A study that asks a model to read makes its prompts whole, as the contexts of its queries: `is_ready` asks these as they
+stand.
+"""
+
+from collections.abc import Callable
 
 from transformers import PreTrainedTokenizerBase
 
@@ -16,6 +22,16 @@ def prompt_for(question: str, context: str = "") -> str:
 def chat_prompt_for(question: str, context: str = "") -> str:
     """What an instruct model is told as its user: prompts/answer_chat.md with its slots filled."""
     return rendered("answer_chat", question=question, context=context).rstrip()
+
+
+def is_read(query: Query, is_ready: bool) -> bool:
+    """Whether the query's context is its whole prompt, which is asked as it stands; one without context never is so."""
+    return is_ready and bool(query.context)
+
+
+def asked(query: Query, is_ready: bool = False, prompt: Callable[[str, str], str] = prompt_for) -> str:
+    """The text that is asked: the ready-made prompt, else `prompt` with the query's question and context."""
+    return query.context if is_read(query, is_ready) else prompt(query.question, query.context)
 
 
 def is_chat(tokenizer: PreTrainedTokenizerBase, style: str) -> bool:
@@ -42,20 +58,23 @@ def beginning(tokenizer: PreTrainedTokenizerBase) -> list[int]:
     return first if first == [tokenizer.bos_token_id] else []
 
 
-def encoded(tokenizer: PreTrainedTokenizerBase, queries: list[Query], style: str = "auto") -> list[list[int]]:
+def encoded(tokenizer: PreTrainedTokenizerBase, queries: list[Query], style: str = "auto",
+            is_ready: bool = False) -> list[list[int]]:
     """The tokens of each query's prompt: exactly one BOS where the tokenizer has one, no EOS.
+
+    Where `is_ready`, a query's context is the text, or the user's turn, as it stands.
 
     A control token that a question spells out, such as <s>, is read as the letters that it is.
     Raises ValueError as is_chat does, and where a chat template writes BOS twice.
     """
     begin = beginning(tokenizer)
     if is_chat(tokenizer, style):
-        turns = [[{"role": "user", "content": chat_prompt_for(query.question, query.context)}] for query in queries]
+        turns = [[{"role": "user", "content": asked(query, is_ready, chat_prompt_for)}] for query in queries]
         prompts = tokenizer.apply_chat_template(turns, add_generation_prompt=True, sanitize_control_tokens=True,
                                                 return_dict=False)
         prompts = [prompt if prompt[:1] == begin else begin + prompt for prompt in prompts]
     else:
-        texts = [prompt_for(query.question, query.context) for query in queries]
+        texts = [asked(query, is_ready) for query in queries]
         prompts = [begin + ids for ids in tokenizer(texts, add_special_tokens=False,
                                                     split_special_tokens=True)["input_ids"]]
     if begin and any(prompt.count(begin[0]) != 1 for prompt in prompts):

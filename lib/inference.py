@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,11 +12,12 @@ import torch
 from tqdm import tqdm
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
-from lib.answer_prompt import STYLES, chat_prompt_for, encoded, is_chat, prompt_for
+from lib.answer_prompt import STYLES, asked, chat_prompt_for, encoded, is_chat, is_read, prompt_for
 from lib.generation import continuations
-from lib.records import Answer, Query, Structure
+from lib.records import Answer, Query
 
 STOPS = ("\n\n", "\nQuestion:")  # where an answer ends although a base model writes on
+_OPEN = re.compile(r"<(\w+)>\s*\Z")  # what a ready-made prompt ends with where the answer stands in a tag
 PRECISIONS = ("auto", "fp32", "bf16")
 
 
@@ -28,18 +30,22 @@ class Decoding:
     batch_size: int = 64  # prompts a forward pass
     prompt_style: str = "auto"  # plain, chat, or auto: chat where the tokenizer has a template
     precision: str = "auto"  # bf16, fp32, or auto: bf16 on a GPU
+    max_read_tokens: int = 512  # budget of an answer to a ready-made prompt
+    is_ready: bool = False  # a query's context is the whole prompt, asked as it stands
 
     def __post_init__(self) -> None:
-        for name in ("max_answer_tokens", "max_list_tokens", "batch_size"):
+        for name in ("max_answer_tokens", "max_list_tokens", "max_read_tokens", "batch_size"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}: give at least 1")
         for name, legal in (("prompt_style", STYLES), ("precision", PRECISIONS)):
             if getattr(self, name) not in legal:
                 raise ValueError(f"{name} {getattr(self, name)!r} is not one of {', '.join(legal)}")
 
-    def budget(self, structure: Structure) -> int:
-        """Tokens that an answer of this structure may have."""
-        return self.max_list_tokens if structure == "entity-list" else self.max_answer_tokens
+    def budget(self, query: Query) -> int:
+        """Tokens that an answer to `query` may have."""
+        if is_read(query, self.is_ready):
+            return self.max_read_tokens
+        return self.max_list_tokens if query.structure == "entity-list" else self.max_answer_tokens
 
 
 def answers_in_bf16(precision: str, device: str = "") -> bool:
@@ -74,17 +80,34 @@ def answer(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, queries: 
     how = Decoding(**decoding)
     done = read_partial(partial)
     with tqdm(total=len(queries), desc=f"answers of {arm}", mininterval=2) as bar:
-        waiting = [batch for batch in in_batches(queries, how.batch_size)
+        waiting = [batch for batch in in_batches(queries, how.batch_size, how.is_ready)
                    if not all(query.query_id in done for query in batch)]
         bar.update(len(queries) - sum(map(len, waiting)))
         answer_batches(model, tokenizer, waiting, arm, how, partial, bar.update)
     return in_order(queries, read_partial(partial))
 
 
-def in_batches(queries: Sequence[Query], batch_size: int) -> list[list[Query]]:
-    """Queries of like length together, whatever their order."""
+def in_batches(queries: Sequence[Query], batch_size: int, is_ready: bool = False) -> list[list[Query]]:
+    """Queries of like length together, whatever their order; apart where their answers end in other ways."""
     ordered = sorted(queries, key=lambda query: (len(query.context) + len(query.question), query.query_id))
-    return [ordered[start:start + batch_size] for start in range(0, len(ordered), batch_size)]
+    alike: dict[tuple, list[Query]] = {}
+    for query in ordered:
+        alike.setdefault(ends_of(query, is_ready), []).append(query)
+    return [rows[start:start + batch_size] for _, rows in sorted(alike.items())
+            for start in range(0, len(rows), batch_size)]
+
+
+def ends_of(query: Query, is_ready: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Where an answer to `query` ends although a base model writes on: stops that are cut off, and ends that are kept.
+
+    Blank lines are a part of an answer to a ready-made prompt. Where such a prompt opens a tag for the answer, the
+    answer ends with the tag, which is kept for the reader of final answers; a reply that reasons ends by itself alone,
+    since it may name the tag before it fills it.
+    """
+    if not is_read(query, is_ready):
+        return STOPS, ()
+    opened = _OPEN.search(query.context)
+    return (), (f"</{opened[1]}>",) if opened else ()
 
 
 def answer_batches(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, batches: list[list[Query]], arm: str,
@@ -92,18 +115,21 @@ def answer_batches(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, b
     """Append each batch's answers to `partial` when it is done, and tell `advance` how many they were."""
     with open(partial, "a", encoding="utf-8") as file:
         for batch in batches:
-            prompts = encoded(tokenizer, batch, how.prompt_style)
-            replies = generate(model, tokenizer, prompts, [how.budget(query.structure) for query in batch],
-                               () if is_chat(tokenizer, how.prompt_style) else STOPS)
+            prompts = encoded(tokenizer, batch, how.prompt_style, how.is_ready)
+            stops, ends = ((), ()) if is_chat(tokenizer, how.prompt_style) else ends_of(batch[0], how.is_ready)
+            replies = generate(model, tokenizer, prompts, [how.budget(query) for query in batch], stops, ends)
             _append(file, [Answer(query_id=query.query_id, arm=arm, answer=text, n_tokens=n_tokens, truncated=truncated)
                            for query, (text, n_tokens, truncated) in zip(batch, replies, strict=True)])
             advance(len(batch))
 
 
 def generate(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, prompts: list[list[int]], budgets: list[int],
-             stops: tuple[str, ...] = STOPS) -> list[tuple[str, int, bool]]:
-    """Greedy continuation of each prompt as (text up to a stop, tokens written before EOS, cut off by its budget)."""
-    written = continuations(model, tokenizer, prompts, budgets, stops)
+             stops: tuple[str, ...] = STOPS, ends: tuple[str, ...] = ()) -> list[tuple[str, int, bool]]:
+    """Greedy continuation of each prompt as (text up to a stop, tokens written before EOS, cut off by its budget).
+
+    It ends at one of `ends` too, which stays in the text.
+    """
+    written = continuations(model, tokenizer, prompts, budgets, (*stops, *ends))
     texts = tokenizer.batch_decode([row.tokens for row in written], skip_special_tokens=True)
     return [(cut(text, stops), len(row.tokens), row.truncated) for text, row in zip(texts, written, strict=True)]
 
@@ -120,9 +146,9 @@ def identity(source: str, queries: list[Query], how: Decoding) -> str:
     for path in sorted(Path(source).glob("*")):  # nothing, where `source` is a hub id
         digest.update(f"{path.name} {path.stat().st_size} {path.stat().st_mtime_ns}".encode())
     for query in queries:
-        asked = (query.query_id, query.structure, *(prompt(query.question, query.context)
+        texts = (query.query_id, query.structure, *(asked(query, how.is_ready, prompt)
                                                     for prompt in (prompt_for, chat_prompt_for)))
-        digest.update(json.dumps(asked).encode())
+        digest.update(json.dumps(texts).encode())
     return digest.hexdigest()[:16]
 
 

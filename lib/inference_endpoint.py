@@ -1,7 +1,7 @@
 """Answers from an OpenAI-compatible endpoint, such as vLLM with a large or trained model."""
 
-from lib.answer_prompt import chat_prompt_for, prompt_for
-from lib.inference import STOPS, Decoding, cut
+from lib.answer_prompt import asked, chat_prompt_for, prompt_for
+from lib.inference import Decoding, cut, ends_of
 from lib.llm import Calls, Reply, Request, complete
 from lib.llm.tokens import counter
 from lib.records import Answer, Query, Rejected
@@ -14,18 +14,19 @@ def answer_over_endpoint(model: str, queries: list[Query], arm: str, how: Decodi
     """An answer a query at temperature 0, in the queries' order, and the queries whose calls failed for good.
 
     "plain" sends the words that a base model continues, for a server whose chat template passes them on as they are;
-    "auto" and "chat" send what an instruct model is told. Log-likelihoods are not to be had this way.
+    "auto" and "chat" send what an instruct model is told. A ready-made prompt is sent as it stands in each, and the
+    reply to it is whole. Log-likelihoods are not to be had this way.
     Raises CallsStopped as lib.llm.complete does.
     """
     is_plain = how.prompt_style == "plain"
     prompt = prompt_for if is_plain else chat_prompt_for
-    requests = [Request.ask(prompt(query.question, query.context), max_tokens=how.budget(query.structure))
-                for query in queries]
+    requests = [Request.ask(asked(query, how.is_ready, prompt), max_tokens=how.budget(query)) for query in queries]
     replies, count = complete(requests, model, calls), counter(model)[0]
     answers, failed = [], []
     for query, reply in zip(queries, replies, strict=True):
         if _is_said(reply):
-            answers.append(Answer(query_id=query.query_id, arm=arm, answer=cut(reply.text, STOPS if is_plain else ()),
+            stops = ends_of(query, how.is_ready)[0] if is_plain else ()
+            answers.append(Answer(query_id=query.query_id, arm=arm, answer=cut(reply.text, stops),
                                   n_tokens=count(reply.text), truncated=reply.reason == _CUT))
         else:
             failed.append(Rejected(document_id=query.document_id, item=query.question, reason=reply.reason))

@@ -25,7 +25,7 @@ def answer_from(source: str, queries: list[Query], arm: str, how: Decoding, fold
         raise ValueError(f"processes is {processes}: give at least 1")
     partial = folder / f".{arm}-{identity(source, queries, how)}.jsonl"
     done = _merged(partial, queries)
-    waiting = [batch for batch in in_batches(queries, how.batch_size)
+    waiting = [batch for batch in in_batches(queries, how.batch_size, how.is_ready)
                if not all(query.query_id in done for query in batch)]
     processes, n_waiting = min(processes, len(waiting)), sum(map(len, waiting))
     with tqdm(total=len(queries), initial=len(queries) - n_waiting, desc=f"answers of {arm}", mininterval=2) as bar:

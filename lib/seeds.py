@@ -1,7 +1,8 @@
-"""Names of an arm that is trained several times: `dapt` with the first seed, then `dapt@2`, `dapt@3`."""
+"""Names of arms: which are trained, and those of one that is so several times: `dapt`, then `dapt@2`, `dapt@3`."""
 
 import re
 
+TRAINED_ARMS = ("dapt", "dapt-n", "tuned")  # by 03_train; any other arm is a model that is taken as it is
 _NAME = re.compile(r"(?P<arm>[^@]+)(?:@(?P<number>[2-9]|[1-9]\d+))?")
 
 
@@ -14,6 +15,15 @@ def split_arm(name: str) -> tuple[str, int]:
     if not found:
         raise ValueError(f"arm {name!r}: an arm has a name such as dapt, trained again with another seed dapt@2")
     return found["arm"], int(found["number"] or 1)
+
+
+def is_trained(name: str) -> bool:
+    """Whether 03_train makes this arm's model; so it does of kinds of `tuned`, such as tuned-hint.
+
+    Raises ValueError as `split_arm` does.
+    """
+    arm = split_arm(name)[0]
+    return arm in TRAINED_ARMS or arm.startswith("tuned-")
 
 
 def repeated(arm: str, seeds: int) -> list[str]:

@@ -3,7 +3,7 @@
 import pytest
 from tokenizers import processors
 
-from lib.answer_prompt import chat_prompt_for, encoded, prompt_for
+from lib.answer_prompt import asked, chat_prompt_for, encoded, is_read, prompt_for
 from lib.laboratory_base import train_tokenizer
 from lib.packing import pack
 from lib.records import Query
@@ -79,3 +79,28 @@ def test_a_question_cannot_fill_a_slot_of_the_prompt():
 def test_a_context_stands_before_the_question():
     assert prompt_for("Who?", "Ann sings.") == "Ann sings.\n\nQuestion: Who?\nAnswer:"
     assert chat_prompt_for("Who?", "Ann sings.").startswith("Ann sings.\n\nWho?\n\nReply with")
+
+
+READY = " Read {{ it }}:\n<text>\n\ta <s>\n</text>\n\nWho?\n<answer>\n"
+
+
+def test_a_ready_made_prompt_is_asked_as_it_stands_and_a_query_without_one_as_ever():
+    made = tokenizer()
+    ready, closed = encoded(made, [query("Who?", READY), query("Who?")], is_ready=True)
+    assert made.decode(ready) == "<s>" + READY and ready.count(made.bos_token_id) == 1
+    assert [closed] == encoded(made, [query("Who?")])
+    assert made.decode(encoded(made, [query("Who?", READY)])[0]) == "<s>" + prompt_for("Who?", READY)
+
+
+def test_a_ready_made_prompt_is_the_turn_of_the_user_in_a_chat():
+    made = tokenizer(chat_template=LLAMA_3)
+    ready, closed = encoded(made, [query("Who?", READY), query("Who?")], is_ready=True)
+    assert made.decode(ready) == f"<s><|user|>\n{READY}</s><|assistant|>\n"
+    assert made.decode(closed) == f"<s><|user|>\n{chat_prompt_for('Who?')}</s><|assistant|>\n"
+
+
+def test_only_a_context_that_is_said_to_be_ready_is_a_prompt():
+    assert [is_read(query("Who?", context), is_ready) for context in ("", "Read.") for is_ready in (False, True)] == [
+        False, False, False, True]
+    assert asked(query("Who?", "Read."), True, chat_prompt_for) == "Read."
+    assert asked(query("Who?", "Read."), False, chat_prompt_for) == chat_prompt_for("Who?", "Read.")

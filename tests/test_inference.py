@@ -7,7 +7,7 @@ import torch
 
 from lib.answer_prompt import encoded, prompt_for
 from lib.generation import continuations
-from lib.inference import STOPS, Decoding, answer, generate, identity, load
+from lib.inference import STOPS, Decoding, answer, ends_of, generate, identity, in_batches, load
 from lib.laboratory_base import new_llama, train_tokenizer
 from lib.packing import pack
 from lib.records import Query
@@ -18,12 +18,16 @@ ASKED = {"Orbit": "8443", "Comet": "1701\n\nQuestion", "Atlas": "red\nblue", "Lo
 QUERIES = [Query(query_id=str(number), document_id="d", question=f"What is the port of {name}?", answer=value,
                  structure="natural", source_reference="", start=0, end=0, entity_count=None, block_type="prose")
            for number, (name, value) in enumerate(ASKED.items())]
+TAGGED = "<question>\nWhich?\n</question>\n<answer>"  # a ready-made prompt that opens a tag for the answer
+READY = [QUERIES[0].model_copy(update={"query_id": "tagged", "context": TAGGED}),
+         QUERIES[1].model_copy(update={"query_id": "open", "context": prompt_for(QUERIES[1].question)})]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A model that knows ASKED by heart."""
-    texts = [f"{prompt_for(query.question)} {query.answer}" for query in QUERIES]
+    """A model that knows ASKED by heart, and one ready-made prompt after whose answer it writes on."""
+    texts = [*(f"{prompt_for(query.question)} {query.answer}" for query in QUERIES),
+             f"{TAGGED}12\n\n34\n</answer>\n\nQuestion: one more?"]
     tokenizer = train_tokenizer(texts, 320)
     model = new_llama(tokenizer, hidden_size=64, layers=2, heads=2, context=128, seed=1)
     output = tmp_path_factory.mktemp("models") / "base"
@@ -119,7 +123,39 @@ def test_bfloat16_is_taken_on_request(folder, tmp_path):
     assert answer(model, tokenizer, QUERIES[:1], "base", partial=tmp_path / "p")[0].answer == "8443"
 
 
-@pytest.mark.parametrize(("name", "value"), [("precision", "fp16"), ("prompt_style", "poem"), ("batch_size", 0)])
+def test_an_answer_to_a_ready_made_prompt_keeps_blank_lines_and_ends_with_its_tag(folder, tmp_path):
+    tagged, blank = answers(folder, tmp_path / "p", queries=READY, is_ready=True, max_answer_tokens=1)
+    assert tagged.answer == "12\n\n34\n</answer>" and not tagged.truncated
+    assert blank.answer == "1701\n\nQuestion"  # the same prompt, not said to be ready, ends at the blank line
+    model, tokenizer = load(str(folder))
+    (whole, n_tokens, _), = generate(model, tokenizer, encoded(tokenizer, READY[:1], is_ready=True), [64], ())
+    assert whole == "12\n\n34\n</answer>\n\nQuestion: one more?" and tagged.n_tokens < n_tokens
+
+
+def test_ready_made_prompts_and_questions_are_asked_in_one_run_each_in_its_way(folder, tmp_path):
+    apart = [*answers(folder, tmp_path / "a"), *answers(folder, tmp_path / "b", queries=READY, is_ready=True)]
+    mixed = random.Random(0).sample([*QUERIES, *READY], 7)
+    rows = answers(folder, tmp_path / "c", queries=mixed, is_ready=True, batch_size=64)
+    assert rows == [next(row for row in apart if row.query_id == query.query_id) for query in mixed]
+
+
+def test_a_ready_made_prompt_has_a_budget_of_its_own(folder, tmp_path):
+    rows = answers(folder, tmp_path / "p", queries=[*READY, QUERIES[4]], is_ready=True, max_read_tokens=2)
+    assert [(row.n_tokens, row.truncated) for row in rows] == [(2, True), (2, True), (24, True)]
+
+
+def test_batches_hold_answers_that_end_alike():
+    other = READY[1].model_copy(update={"query_id": "json", "context": "a" * 50 + "<reply>\n"})
+    batches = in_batches([*QUERIES, *READY, other], 4, is_ready=True)
+    assert [[query.query_id for query in batch] for batch in batches] == [
+        ["open"], ["tagged"], ["json"], ["0", "1", "2", "4"], ["3"]]
+    assert [ends_of(batch[0], True) for batch in batches] == [
+        ((), ()), ((), ("</answer>",)), ((), ("</reply>",)), (STOPS, ()), (STOPS, ())]
+    assert {len(batch) for batch in in_batches([*QUERIES, *READY, other], 8)} == {8}
+
+
+@pytest.mark.parametrize(("name", "value"), [("precision", "fp16"), ("prompt_style", "poem"), ("batch_size", 0),
+                                             ("max_read_tokens", 0)])
 def test_a_setting_that_cannot_be_used_is_named(name, value):
     with pytest.raises(ValueError, match=name):
         Decoding(**{name: value})
@@ -131,6 +167,10 @@ def test_identity_changes_with_the_model_the_questions_and_the_settings(folder, 
     lists = [query.model_copy(update={"structure": "entity-list"}) for query in QUERIES]
     assert len({first, identity(str(folder), QUERIES[:-1], Decoding()), identity(str(tmp_path), QUERIES, Decoding()),
                 identity(str(folder), QUERIES, Decoding(batch_size=2)), identity(str(folder), lists, Decoding())}) == 5
+    ready, other = (identity(str(folder), [READY[0].model_copy(update=changes)], Decoding(is_ready=True))
+                    for changes in ({"question": "?"}, {"question": "?", "context": TAGGED + "\n"}))
+    assert ready == identity(str(folder), READY[:1], Decoding(is_ready=True)), "the question is not sent"
+    assert len({ready, other, identity(str(folder), READY[:1], Decoding())}) == 3
 
 
 def test_a_folder_that_is_no_causal_model_says_so(folder, tmp_path):

@@ -46,6 +46,18 @@ def test_a_base_model_behind_an_endpoint_continues_the_plain_prompt_up_to_a_stop
     assert {call.prompt for call in server.log} == {prompt_for(query.question) for query in QUERIES}
 
 
+@pytest.mark.parametrize("style", ["plain", "auto"])
+def test_a_ready_made_prompt_is_sent_as_it_stands_and_its_reply_is_whole(server, tmp_path, style):
+    ready = QUERIES[0].model_copy(update={"query_id": "ready", "context": "The text of Orbit.\n<answer>\n"})
+    long = ready.model_copy(update={"query_id": "long", "context": "A text."})
+    how = Decoding(prompt_style=style, is_ready=True, max_read_tokens=99)
+    rows, _ = answer_over_endpoint("m", [ready, QUERIES[0], long], "base", how, Calls(tmp_path / "c"))
+    closed = prompt_for if style == "plain" else chat_prompt_for
+    assert {call.prompt for call in server.log} == {ready.context, long.context, closed(QUERIES[0].question)}
+    asked_on = "8443\n\nQuestion: another?"
+    assert [row.answer for row in rows] == [asked_on, "8443" if style == "plain" else asked_on, "99"]
+
+
 def test_what_was_answered_is_not_asked_again(server, tmp_path):
     first = answer_over_endpoint("m", QUERIES, "base", Decoding(), Calls(tmp_path / "c"))
     n_calls = len(server.log)

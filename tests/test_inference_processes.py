@@ -38,6 +38,14 @@ def test_two_processes_give_the_answers_of_one_in_the_order_of_the_queries(folde
     assert len(list(tmp_path.iterdir())) == 1, "the parts are merged"
 
 
+def test_ready_made_prompts_have_their_own_budget(folder, tmp_path):
+    queries = [query.model_copy(update={"context": query.question}) if number % 3 else query
+               for number, query in enumerate(QUERIES)]
+    how = Decoding(max_answer_tokens=3, max_read_tokens=5, batch_size=4, is_ready=True)
+    rows = answer_from(folder, queries, "base", how, tmp_path)
+    assert [row.n_tokens for row in rows] == [5 if number % 3 else 3 for number in range(40)]
+
+
 def test_what_several_processes_left_is_gone_on_with_by_one(folder, expected, tmp_path):
     answer_from(folder, QUERIES, "base", HOW, tmp_path)
     (partial,) = tmp_path.iterdir()
