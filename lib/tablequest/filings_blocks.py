@@ -14,7 +14,8 @@ _WEIGHT = re.compile(r"bold|[6-9]00")
 _SIZE = re.compile(r"([\d.]+)(?:pt|px)")
 _PART = re.compile(r"PART\s+[IVX]+\b.{0,40}", re.I)
 _ITEM = re.compile(r"ITEM\s+\d+[A-C]?\s*[.:—–-]", re.I)
-_NOTE = re.compile(r"NOTE\s+\d+\b|\d{1,2}\.\s?[A-Z]|REPORT OF INDEPENDENT REGISTERED", re.I)
+_NOTE = re.compile(r"NOTE\s+\d+\b|\d{1,2}\.\s?[A-Z]|REPORT OF INDEPENDENT REGISTERED|"
+                   r"CONSOLIDATED (?:BALANCE SHEETS?|STATEMENTS? OF)\b", re.I)
 _DIVIDER = re.compile(r"[\W_]*")
 _PAGE = re.compile(r"(?:table of contents|(?:page\s*)?\d{1,3}|[ivx]{1,5})", re.I)
 

@@ -60,7 +60,7 @@ class Groups:
     """
 
     open: list[_Group] = field(default_factory=list)
-    _after_label: bool = False
+    is_new: bool = False  # the row before opened the innermost one
 
     def add(self, label: str, style: tuple[float, bool]) -> None:
         """A row that is only a label opens a group: inside the last one, or instead of it."""
@@ -68,12 +68,12 @@ class Groups:
         styles = [group.style for group in self.open]
         if style in styles:
             del self.open[styles.index(style):]
-        elif self.open and not self._after_label:
+        elif self.open and not self.is_new:
             is_inner = indent > self.open[-1].style[0] or self.open[-1].style[1] and not is_bold
             if not is_inner:
                 del self.open[sum(group.style[0] < indent for group in self.open) if not is_bold else 0:]
         self.open.append(_Group(label, style))
-        self._after_label = True
+        self.is_new = True
 
     def enter(self, indent: float) -> list[str]:
         """The labels over a row of values that begins at `indent`."""
@@ -84,7 +84,7 @@ class Groups:
             if group.n_rows == 0:
                 group.is_indented = indent > group.style[0]
             group.n_rows += 1
-        self._after_label = False
+        self.is_new = False
         return [group.label for group in self.open]
 
     def close(self) -> None:
@@ -96,7 +96,7 @@ class Groups:
         """After a row that makes room: a group that shows no indent ends here."""
         if self.open and self.open[-1].n_rows and not self.open[-1].is_indented:
             self.open.pop()
-        self._after_label = False
+        self.is_new = False
 
 
 def row_labels(rows: list[BodyRow], texts: list[int]) -> list[str | None]:
@@ -105,8 +105,10 @@ def row_labels(rows: list[BodyRow], texts: list[int]) -> list[str | None]:
     `texts` are the positions of columns of words, which name rows that a label does not tell apart.
     """
     groups, found = Groups(), []  # found: (groups above, own label, is a sum, words beside)
+    ruled = [any(cell and cell.has_rule for cell in row.cells) for row in rows]
+    has_sums = sum(ruled) * 2 <= sum(row.has_values for row in rows)  # a line above each row says nothing
     last, n_values = "", 0
-    for row in rows:
+    for row, is_ruled in zip(rows, ruled, strict=True):
         if row.is_blank:
             groups.blank()
             found.append(None)
@@ -121,7 +123,7 @@ def row_labels(rows: list[BodyRow], texts: list[int]) -> list[str | None]:
         words = [row.cells[index].text for index in texts if row.cells[index]]
         label = label or (last if words else "")
         last = label
-        is_sum = bool(_TOTAL.search(label)) or n_values > 0 and any(cell and cell.has_rule for cell in row.cells)
+        is_sum = bool(_TOTAL.search(label)) or n_values > 0 and has_sums and is_ruled and not groups.is_new
         found.append((groups.enter(first.indent if first else 1e9), label, is_sum, words) if label else None)
         n_values += 1
         if is_sum:

@@ -28,7 +28,8 @@ def one_panel(layout: Layout) -> Layout:
     for panel in range(n_panels):
         if len(set(heads)) > 1 and (panel == 0 or heads[panel] != heads[panel - 1]):
             rows.append(BodyRow((PlacedCell(0, 1, heads[panel], is_bold=True),), (None,) * width))
-        rows += [row for row in (_panel_row(row, panel, width) for row in layout.rows) if not row.is_blank]
+        cut = [row for row in (_panel_row(row, panel, width) for row in layout.rows) if not row.is_blank]
+        rows += [_without_rules(cut[0]), *cut[1:]] if cut else []
     first = tuple(Column(column.start, column.end, False) for column in layout.columns[:width])
     kept = tuple(replace(row, cells=tuple(cell for cell in row.cells if cell.start < first[-1].end))
                  for row in layout.header_rows)
@@ -42,3 +43,8 @@ def _panel_row(row: BodyRow, panel: int, width: int) -> BodyRow:
     start = panel * (width + 1)  # the label's column is the one before
     label = row.cells[start - 1]
     return BodyRow((label,) if label else (), row.cells[start:start + width])
+
+
+def _without_rules(row: BodyRow) -> BodyRow:
+    """A panel's first row without the line of the header above it, which is no sum's."""
+    return replace(row, cells=tuple(cell and replace(cell, has_rule=False) for cell in row.cells))

@@ -23,8 +23,9 @@ _AREA = re.compile(r"\bsquare (?:foot(?:age)?|feet|met(?:er|re)s)\b", re.I)
 _IN_YEARS = re.compile(r"\((?:in )?(years?|months?|days?)\)|\bin (years|months|days)\b", re.I)
 _IS_COUNT = re.compile(
     r"\b(?:number|amount) of (?:\w+ ){0,3}(?:shares|RSUs|units|awards|options)\b|\bshares (?:used|outstanding)\b|"
-    r"\bweighted[- ]average (?:\w+[- ]){0,5}(?:shares|number)\b|\bdilutive\b|\bdiluted (?:\w+ ){0,3}shares\b", re.I)
-_OF_MONEY = re.compile(r"\b(?:cost|value|price|proceeds|par|earnings|income|loss|per share)\b|\$", re.I)
+    r"\bweighted[- ]average (?:\w+[- ]){0,5}(?:shares|number)\b|"
+    r"^(?!.*(?:earnings|income|loss|per share)).*(?:\bdilutive\b|\bdiluted (?:\w+ ){0,3}shares\b)", re.I)
+_OF_MONEY = re.compile(r"\b(?:cost|value|price|proceeds|par)\b|\$", re.I)
 
 
 @dataclass(frozen=True)
