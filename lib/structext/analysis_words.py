@@ -35,7 +35,8 @@ def counts_for_reading(table: pd.DataFrame) -> pd.DataFrame:
     """`analysis.states` as text: each count with its denominator."""
     keys = table.columns[:list(table.columns).index("n")]
     return pd.DataFrame([{**{_head(name): str(row[name]) for name in keys}, "n": str(row["n"])}
-                         | {name: f"{row[name]}/{row['n']}" for name in table.columns[len(keys) + 1:]}
+                         | {name.replace("<answer>", "answer tag"): f"{row[name]}/{row['n']}"  # no tag in Markdown
+                            for name in table.columns[len(keys) + 1:]}
                          for _, row in table.iterrows()])
 
 
