@@ -49,14 +49,16 @@ def final_answer(reply: str | None, setting: str) -> Final:
     return Final(text, "" if text else missing)
 
 
-def final_answers(asked: Sequence[Asked], answers: list[Answer]) -> list[Answer]:
-    """`answers` of one arm with the final answer alone, for 05_judge; "" where there is none, which is incorrect.
+def finals(asked: Sequence[Asked], answers: list[Answer]) -> dict[str, Final]:
+    """query_id -> what one arm's reply answers. Raises ValueError as `lib.judge.judge` does."""
+    _, replies = answers_of_one_arm(as_queries(asked), answers)
+    return {one.query_id: final_answer(replies[one.query_id], one.setting) for one in asked if one.query_id in replies}
 
-    Raises ValueError as `lib.judge.judge` does.
-    """
-    answers_of_one_arm(as_queries(asked), answers)
-    settings = {one.query_id: one.setting for one in asked}
-    return [row.model_copy(update={"answer": final_answer(row.answer, settings[row.query_id]).text}) for row in answers]
+
+def final_answers(asked: Sequence[Asked], answers: list[Answer]) -> list[Answer]:
+    """`answers` with the final answer alone, for a judge; "" where there is none, which is incorrect."""
+    found = finals(asked, answers)
+    return [row.model_copy(update={"answer": found[row.query_id].text}) for row in answers]
 
 
 def scored(asked: Sequence[Asked], answers: list[Answer]) -> list[Scored]:
@@ -64,12 +66,9 @@ def scored(asked: Sequence[Asked], answers: list[Answer]) -> list[Scored]:
 
     Raises ValueError as `lib.judge.judge` does.
     """
-    _, replies = answers_of_one_arm(as_queries(asked), answers)
-    rows = []
+    found, rows = finals(asked, answers), []
     for one in asked:
-        final = Final("", NO_ROW)
-        if one.query_id in replies:
-            final = final_answer(replies[one.query_id], one.setting)
+        final = found.get(one.query_id, Final("", NO_ROW))
         row = score(one.sample.answer, final.text, one.query_id)
         rows.append(row.model_copy(update={"error": final.missing}) if final.missing else row)
     return rows

@@ -1,0 +1,33 @@
+"""The final answer in each reply, which the judge is shown: what a study's prompts ask for, without the way to it."""
+
+from lib.paths import data_path
+from lib.records import Answer, Query, Verdict, read_records
+
+
+def final_answers(study: str, queries: list[Query], answers: list[Answer]) -> tuple[list[Answer], dict[str, str]]:
+    """`answers` of one arm with the final answer alone, in order; and by query_id why one is empty though a reply came.
+
+    How a reply is read depends on what `study` has: asked.jsonl (StrucText-Eval) or questions.jsonl (TableQuest). With
+    neither, a reply is its own final answer. Raises ValueError as `lib.judge.judge` does.
+    """
+    if data_path(study, "asked.jsonl").exists():
+        from lib.structext.ask import Asked
+        from lib.structext.ask_replies import finals
+
+        kept = {query.query_id for query in queries}
+        asked = read_records(data_path(study, "asked.jsonl"), Asked, "01_structext.ipynb")
+        found = finals([one for one in asked if one.query_id in kept], answers)
+    elif data_path(study, "questions.jsonl").exists():
+        from lib.tablequest.replies import finals
+
+        found = finals(queries, answers)
+    else:
+        return answers, {}
+    return ([row.model_copy(update={"answer": found[row.query_id].text}) for row in answers],
+            {query_id: final.missing for query_id, final in found.items() if final.missing})
+
+
+def with_reasons(verdicts: list[Verdict], missing: dict[str, str]) -> list[Verdict]:
+    """`verdicts` where each on a reply without a final answer says what the reply lacks."""
+    return [verdict.model_copy(update={"reason": missing[verdict.query_id]}) if verdict.query_id in missing else verdict
+            for verdict in verdicts]
