@@ -1,0 +1,47 @@
+"""From filings to questions: by rules or by a model, each filtered, and what was left out with its reason."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lib.records import Rejected
+from lib.tablequest.filters import Screening, screened_by_rules
+from lib.tablequest.questions import questions_by_rules
+from lib.tablequest.questions_check import by_id
+from lib.tablequest.records import Filing, Grid, Passage, TableQuestion
+
+if TYPE_CHECKING:
+    from lib.llm import Calls
+
+
+@dataclass(frozen=True)
+class Synthesis:
+    """The questions of a study, what was left out, and what each filter said of every whole question."""
+
+    questions: list[TableQuestion]
+    rejected: list[Rejected]
+    screenings: list[Screening]
+
+
+def synthesize(filings: Sequence[Filing], grids: Sequence[Grid], passages: Sequence[Passage], annotator: str = "rules",
+               per_level: int = 80, seed: int = 42, calls: "Calls | None" = None,
+               examples: Sequence[str] = ()) -> Synthesis:
+    """At most `per_level` questions a level, every answer computed again from the grids.
+
+    `annotator` is "rules" or the id of a model, which then filters too, with `examples` of faults in its prompt.
+    Raises ValueError and CallsStopped as `questions_by_rules` and `questions_by_model` do.
+    """
+    tables, by_filing = by_id(grids), {filing.filing_id: filing for filing in filings}
+    read = {passage.passage_id: passage for passage in passages}
+    if annotator == "rules":
+        questions, rejected = questions_by_rules(filings, grids, passages, per_level, seed)
+    else:
+        from lib.tablequest.synthesis_model import questions_by_model  # the rules need no client
+        questions, rejected = questions_by_model(filings, grids, passages, annotator, calls, per_level, seed)
+    screenings = [screened_by_rules(one, by_filing[one.filing_id], read[one.passage_id], tables) for one in questions]
+    if annotator != "rules":
+        from lib.tablequest.filters_model import kept, screened_by_model
+        screenings += screened_by_model(questions, filings, passages, tables, annotator, calls, examples)
+        questions, left_out = kept(questions, screenings)
+        rejected = [*rejected, *left_out]
+    return Synthesis(questions, rejected, screenings)

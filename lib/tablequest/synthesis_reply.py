@@ -1,0 +1,178 @@
+"""A model's pair read and checked: its cells found by their labels, its answer computed again from them."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from lib.llm import Reply
+from lib.tablequest.amounts import amounts
+from lib.tablequest.expression import ExpressionError, evaluate
+from lib.tablequest.questions_amounts import POINTS
+from lib.tablequest.questions_check import is_rounding
+from lib.tablequest.questions_places import Place, caption_of, folded, heading_of
+from lib.tablequest.records import CellRef, Grid, Level, TableQuestion
+from lib.tablequest.replies import objects
+from lib.untrusted import SPLIT
+
+KINDS: dict[Level, tuple[str, ...]] = {
+    "easy": ("extraction",), "hard": ("trend", "contrast"),
+    "medium": ("difference", "percent change", "ratio", "share", "sum", "average", "comparison")}
+OTHER = "other"  # a kind that a model made up
+
+
+class Unusable(ValueError):
+    """Why a reply gives no question; said to the model, which may try once more."""
+
+
+class _Named(BaseModel):
+    """A cell as a model names it."""
+
+    model_config = ConfigDict(str_strip_whitespace=True, coerce_numbers_to_str=True)
+
+    name: str
+    table: str
+    row: str
+    column: str
+
+
+class _Pair(BaseModel):
+    """One reply; fields that are not asked for are ignored."""
+
+    model_config = ConfigDict(str_strip_whitespace=True, coerce_numbers_to_str=True)
+
+    question: str
+    answer: str
+    cells: list[_Named]
+    steps: list[str] = []
+    expression: str = ""
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What a chain of questions stands on: its passage's tables by the names that the prompt gives them."""
+
+    chain_id: str
+    filing_id: str
+    passage_id: str
+    tables: Mapping[str, Grid]  # "T1" -> grid
+    cells: "Cells"
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Every cell with a number of a filing, by where it stands and by its labels."""
+
+    at: Mapping[CellRef, Place]
+    labelled: Mapping[tuple[str, str], Sequence[Place]]
+
+    @classmethod
+    def of(cls, places: Iterable[Place]) -> "Cells":
+        """The cells of one filing, as lib.tablequest.questions_places.places gives them."""
+        places, labelled = list(places), defaultdict(list)
+        for place in places:
+            labelled[_labels(place)].append(place)
+        return cls({place.ref: place for place in places}, dict(labelled))
+
+
+def read_pair(reply: Reply, level: Level, ground: Ground) -> TableQuestion:
+    """The question that `reply` holds, with the cells that it names. Raises Unusable saying why there is none."""
+    if reply.reason:
+        raise Unusable(f"the reply is no whole answer: {reply.reason}")
+    pair = _pair(reply.text)
+    if len({cell.name for cell in pair.cells}) < len(pair.cells):
+        raise Unusable("two cells have the same name")
+    places = {cell.name: _found(cell, ground) for cell in pair.cells}
+    for place in places.values():
+        _check_named(place, pair.question, ground)
+    value, unit, scale = (None, "", 1.0) if level == "hard" else _computed(pair, places)
+    kind = KINDS["easy"][0] if level == "easy" else pair.kind.lower()
+    return TableQuestion(
+        question_id=f"{ground.chain_id}-{level}", chain_id=ground.chain_id, filing_id=ground.filing_id,
+        passage_id=ground.passage_id, level=level, kind=kind if kind in KINDS[level] else OTHER,
+        question=" ".join(pair.question.split()), answer=" ".join(pair.answer.split()), steps=tuple(pair.steps),
+        cells={name: place.ref for name, place in places.items()}, value=value, unit=unit, scale=scale,
+        expression="" if level == "hard" else pair.expression or (pair.cells[0].name if level == "easy" else ""))
+
+
+def _pair(text: str) -> _Pair:
+    found = [one for one in objects(text.rpartition("</think>")[2].replace(SPLIT, "")) if "question" in one]
+    if not found:
+        raise Unusable("it holds no JSON object with the field \"question\"")
+    try:
+        pair = _Pair.model_validate(found[-1])
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise Unusable(f"the field {'.'.join(map(str, first['loc']))!r} is wrong: {first['msg']}") from None
+    if not (pair.question and pair.answer and pair.cells):
+        raise Unusable("question, answer or cells are empty")
+    return pair
+
+
+def _found(named: _Named, ground: Ground) -> Place:
+    """The one cell that `named` leads to."""
+    tables = {name.casefold(): grid for name, grid in ground.tables.items()}
+    grid = tables.get(named.table.casefold()) or tables.get(f"t{named.table}".casefold())
+    if grid is None:
+        raise Unusable(f"there is no table {named.table!r}: the tables are {', '.join(ground.tables)}")
+    spots = []
+    for what, labels, label in (("row", grid.rows, named.row), ("column", grid.columns, named.column)):
+        at = [number for number, other in enumerate(labels) if folded(other) == folded(label)]
+        if len(at) != 1:
+            raise Unusable(f"the {what} {label!r} stands {len(at)} times in table {named.table}")
+        spots.append(at[0])
+    place = ground.cells.at.get(CellRef(grid_id=grid.grid_id, row=spots[0], column=spots[1]))
+    if place is None:
+        raise Unusable(f"the cell {named.row!r}, {named.column!r} of table {named.table} holds no number")
+    return place
+
+
+def _check_named(place: Place, question: str, ground: Ground) -> None:
+    """Raise Unusable where another cell of the filing has the same labels and another value, and no word tells them
+    apart."""
+    rivals = [other for other in ground.cells.labelled[_labels(place)]
+              if (other.value, other.kind) != (place.value, place.kind)]
+    if not rivals:
+        return
+    said = folded(question)
+    own = next(grid for grid in ground.tables.values() if grid.grid_id == place.ref.grid_id)
+    names = [folded(name) for name in (heading_of(own), caption_of(own)) if name]
+    is_told = any(name in said or len(set(name.split()) & set(said.split())) >= 0.6 * len(set(name.split()))
+                  for name in names)
+    if not is_told or any(other.ref.grid_id == place.ref.grid_id for other in rivals):
+        raise Unusable(f"another cell of the report is labelled {place.row!r}, {place.column!r} too: name the section "
+                       f"or table, such as {heading_of(own)!r}")
+
+
+def _labels(place: Place) -> tuple[str, str]:
+    return folded(place.row), folded(place.column)
+
+
+def _computed(pair: _Pair, places: Mapping[str, Place]) -> tuple[float, str, float]:
+    """What the expression gives, and in which unit and scale the answer says so."""
+    expression = pair.expression or (pair.cells[0].name if len(pair.cells) == 1 else "")
+    try:
+        value = evaluate(expression, {name: place.value for name, place in places.items()})
+    except ExpressionError as error:
+        raise Unusable(f"the expression cannot be computed: {error}") from None
+    cell = next(iter(places.values())).cell
+    is_share = pair.kind.lower() in ("percent change", "share")
+    own = ("%", 1.0) if is_share else ("", 1.0) if pair.kind.lower() == "ratio" else (cell.unit, cell.scale)
+    if pair.kind.lower() == "comparison":
+        return value, *own
+    if not (said := amounts(pair.answer)):
+        raise Unusable("the answer has no figure")
+    if said[0].unit == "%" and own[0] in ("%", ""):
+        own = (POINTS if "point" in pair.answer and cell.unit == "%" else "%", 1.0)
+    if not is_rounding(said[0], Fraction(str(value)) * Fraction(str(own[1]))):
+        raise Unusable(f"the answer says {said[0].text}, but {expression} gives {value:,.6g}"
+                       + (f", in {own[0]} × {own[1]:,.0f}" if own[1] != 1 else ""))
+    return value, *own
+
+
+def tables_of_passage(grid_ids: Sequence[str], grids: Mapping[str, Grid]) -> dict[str, Grid]:
+    """"T1", "T2", … in the order of the passage."""
+    return {f"T{number}": grids[grid_id] for number, grid_id in enumerate(dict.fromkeys(grid_ids), 1)}
