@@ -30,7 +30,10 @@ _OPERATIONS = (  # the first whose words the question has; percent change before
     ("sum", r"\b(?:sum|total of|combined|together|altogether|add(?:ed)? up)\b"),
     ("larger", r"\bwh(?:ich|o)\b[^?]*\b(?:larger|greater|higher|more|largest|highest|bigger|most|fastest)\b"),
     ("difference", r"\b(?:difference|change|increase|decrease|exceed|by how much|how much (?:more|less|higher|lower))"))
+_MANY = ("sum", "average", "trend", "larger")  # of as many cells as years or items are named; else of two
 _QUOTED = re.compile(r'"[^"]*"|“[^”]*”')  # an item's name says nothing of the operation
+_SOURCE = re.compile(r"^(?:according to|based on|in|from)\b.*?, (?=(?:what|which|who|how|by|in which|contrast)\b)",
+                     re.I | re.S)  # the clause that names the document, with dates that are not asked for
 _WORD = re.compile(r"[a-z]+|\d+(?:\.\d+)*")
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _SAID_NOTHING = re.compile(r"an?|the|of|in|for|and|or|to|at|on|by|as|is|was|were|are|what|how|much|many|did|does|do|"
@@ -95,7 +98,7 @@ def answer_by_rules(queries: Sequence[Query], questions: Sequence[TableQuestion]
 
 def operation_of(question: str) -> str:
     """The operation that the question's words name, "extraction" where they name none."""
-    text = _QUOTED.sub(" ", question.lower())
+    text = _QUOTED.sub(" ", _asked(question).lower())
     return next((name for name, words in _OPERATIONS if re.search(words, text)), "extraction")
 
 
@@ -105,8 +108,13 @@ def words_of(text: str) -> list[str]:
             for word in _WORD.findall(text.lower()) if not _SAID_NOTHING.fullmatch(word)]
 
 
+def _asked(question: str) -> str:
+    """The question without the clause that names its document."""
+    return _SOURCE.sub("", question)
+
+
 def _scored(question: str, tables: Sequence[Grid]) -> list[_Place]:
-    asked = set(words_of(question))
+    asked, named = set(words_of(_asked(question))), set(words_of(question))
     labels = [(grid, row, column, {*words_of(grid.rows[row]), *words_of(grid.columns[column])},
                {*words_of(grid.caption), *words_of(grid.section), *words_of(grid.corner)})
               for grid in tables for row in range(len(grid.rows)) for column in range(len(grid.columns))
@@ -116,14 +124,15 @@ def _scored(question: str, tables: Sequence[Grid]) -> list[_Place]:
     def weight(word: str) -> float:
         return math.log(1 + len(labels) / (1 + frequency[word]))
 
-    return [_Place(grid, row, column, sum(map(weight, own & asked)) + 0.3 * sum(map(weight, (around - own) & asked))
+    return [_Place(grid, row, column, sum(map(weight, own & asked)) + 0.3 * sum(map(weight, (around - own) & named))
                    - 0.25 * sum(map(weight, own - asked))) for grid, row, column, own, around in labels]
 
 
 def _chosen(question: str, places: Sequence[_Place], operation: str) -> list[_Place]:
     """The cells of a calculation, in the order in which it takes them: the latest year first, else as mentioned."""
+    question = _asked(question)
     n_years = len(set(_YEAR.findall(question)))
-    wanted = max(2, n_years) if operation in ("sum", "average", "trend") else 2
+    wanted = max(2, n_years, len(_QUOTED.findall(question))) if operation in _MANY else 2
     lines: dict[tuple, list[_Place]] = {}
     for place in places:
         lines.setdefault((place.grid.grid_id, "row", place.row), []).append(place)
