@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Callable, Mapping
 
+from lib.tablequest.grids import as_markdown
 from lib.tablequest.questions_amounts import amount, decimals_of
 from lib.tablequest.records import Cell, Grid, Passage
 
@@ -40,14 +41,6 @@ def printed(cell: Cell) -> str:
     if cell.value is None or not any(letter.isdigit() for letter in cell.text):
         return cell.text.strip()
     return amount(cell.value, cell.unit, cell.scale, decimals_of(cell))
-
-
-def as_markdown(grid: Grid) -> str:
-    """A pipe table; a pipe inside a label or value is escaped, a line's end is a blank."""
-    rows = [[grid.corner, *grid.columns], *_rows(grid)]
-    lines = ["| " + " | ".join(text.translate(_CLEARER).replace("\\", "\\\\").replace("|", "\\|") for text in row)
-             + " |" for row in rows]
-    return "\n".join([lines[0], "|" + " --- |" * len(rows[0]), *lines[1:]])
 
 
 def as_csv(grid: Grid) -> str:
