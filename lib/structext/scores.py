@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from pydantic import field_validator
 from sacrebleu.metrics import BLEU
@@ -111,8 +112,7 @@ def metric_agreement(rows: pd.DataFrame, metrics: Sequence[str] = METRICS) -> pd
         pair = rows[[first, second]].astype(float).dropna()
         right = pair >= LEAST_ROUGE
         varies = len(pair) > 1 and (pair.nunique() > 1).all()
-        both = pd.crosstab(right[first], right[second]).reindex(index=[False, True], columns=[False, True],
-                                                                fill_value=0)
+        both = np.bincount(2 * right[first] + right[second], minlength=4).reshape(2, 2)
         table.append({"first": first, "second": second, "n": len(pair),
                       "pearson": stats.pearsonr(pair[first], pair[second]).statistic if varies else float("nan"),
                       "agreement": (right[first] == right[second]).mean() if len(pair) else float("nan"),
