@@ -130,8 +130,8 @@ def test_hard_answers_worked_by_hand():
     contrast = next(draft for draft in drafts(SALES, "Pumps", "2024")["contrast"] if "contrast how" in draft.question)
     assert contrast.answer == (
         '"Pumps" rose by 20.0% (from $1,000 million to $1,200 million), whereas "Valves" fell by 25.0% (from $800 '
-        'million to $600 million). "Pumps" thus grew more, and the ratio of "Pumps" to "Valves" moved from 1.25 to '
-        "2.00.")
+        'million to $600 million). "Pumps" thus gained on "Valves": the ratio of "Pumps" to "Valves" moved from '
+        "1.25 to 2.00.")
     drivers = next(draft for draft in drafts(SALES, "Total net sales", "2023")["contrast"] if "drove" in draft.question)
     assert drivers.answer == (
         '"Total net sales" rose by $200 million (+10.0%), and "Valves" contributed most to it: +$400 million, more '

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 
 from lib.tablequest.expression import evaluate
 from lib.tablequest.questions_amounts import POINTS, amount, decimals_of
-from lib.tablequest.questions_medium import MOST_PERIODS, Draft, givens, named, own, said
+from lib.tablequest.questions_medium import MOST_PERIODS, Draft, givens, named, own, said, together
 from lib.tablequest.questions_places import Place
 from lib.tablequest.questions_tables import Table, is_odd
 
 _FORM = "Answer in fewer than three sentences and support the statement with the figures."
 _MOST_PERCENT = 400.0
 _LEAST_PERCENT = 0.05  # a smaller change is printed as none
+_OTHER_PACE = 1.1  # how much larger a change must be than the first one to be called faster
 _MOST_TIMES = 10.0  # that an item may be as large as the one it is set against
 
 
@@ -76,7 +77,8 @@ def _course(row: list[Place], steps: list[tuple[float, str]], overall: tuple[flo
     ends = f"from {_value(first)} in {first.period.name} to {_value(last)} in {last.period.name} ({_signed(overall)})"
     if all(change > 0 for change in changes) or all(change < 0 for change in changes):
         rises = changes[0] > 0
-        pace = "gathered pace" if abs(changes[-1]) > abs(changes[0]) else "slowed"
+        faster = abs(changes[-1]) / abs(changes[0])
+        pace = "gathered pace" if faster > _OTHER_PACE else "slowed" if faster < 1 / _OTHER_PACE else "kept its pace"
         span = "in both periods" if len(steps) == 2 else "in every period"
         return (f"{item} {'rose' if rises else 'fell'} {span}, {ends}. The {'growth' if rises else 'decline'} {pace}: "
                 f"{_signed(steps[0])} in {row[1].period.name} against {_signed(steps[-1])} in {last.period.name}.")
@@ -108,7 +110,7 @@ def _contrast(place: Place, table: Table) -> Draft | None:
     mine, theirs = working.change(place, before), working.change(other, working.items[3])
     if not (_tells(mine[0], place) and _tells(theirs[0], place)) or mine[1] == theirs[1]:
         return None
-    asked = (f"contrast how {_both(place, other)} developed from {before.period.name} to "
+    asked = (f"contrast how {together((place, other))} developed from {before.period.name} to "
              f"{place.period.name}: which of them grew more (or shrank less), and how did the relation "
              "between the two shift?")
     word = "whereas" if (mine[0] > 0) != (theirs[0] > 0) else "and"
@@ -126,10 +128,11 @@ def _relation(working: _Working) -> str:
         return (f"The gap between them {verb} from {old_shown} to {shown}." if verb != "stayed" else
                 f"The gap between them stayed at {shown}.")
     (_, old), (_, new) = (working.figure(pair, "", decimals=2) for pair in ("b / d", "a / c"))
-    mine, theirs = place.value / before.value, other.value / old_other.value
-    better = "grew more" if max(mine, theirs) > 1 else "shrank less"
-    return (f"{_short(place if mine > theirs else other)} thus {better}, and the ratio of {_short(place)} to "
-            f"{_short(other)} " + (f"moved from {old} to {new}." if old != new else f"hardly moved, at {new}."))
+    if old == new:
+        return f"The ratio of {_short(place)} to {_short(other)} hardly moved, at {new}."
+    better, worse = (place, other) if place.value / before.value > other.value / old_other.value else (other, place)
+    return (f"{_short(better)} thus gained on {_short(worse)}: the ratio of {_short(place)} to {_short(other)} moved "
+            f"from {old} to {new}.")
 
 
 def _drivers(place: Place, table: Table) -> Draft | None:
@@ -195,12 +198,6 @@ def _item(place: Place) -> str:
 
 def _short(place: Place) -> str:
     return f'"{own(place)}"'
-
-
-def _both(place: Place, other: Place) -> str:
-    """Two items side by side, and once what they stand under."""
-    above = ", ".join(filter(None, (place.group and f'"{place.group}"', place.under.removeprefix("under "))))
-    return f"{_short(place)} and {_short(other)}" + (f" (both under {above})" if above else "")
 
 
 def _value(place: Place) -> str:

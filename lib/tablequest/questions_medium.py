@@ -90,7 +90,8 @@ def _draft(kind: str, asked: str, items: Sequence[Place], expression: str, unit:
 
 
 def _answer_in(unit: str, scale: float, rounding: str = "") -> str:
-    return "Answer in " + ", ".join(filter(None, (unit_words(unit, scale), rounding)))
+    words = unit_words(unit, scale)
+    return ", ".join(filter(None, (f"Answer in {words}" if words else "Answer with the number", rounding)))
 
 
 def _span(row: Place, before: Place) -> str:
@@ -159,7 +160,7 @@ def _sum(place: Place, table: Table) -> Draft | None:
     if len(parts) < 3 or not others:
         return None
     items = [place, *_after(place, others)[:2 if len(parts) > 3 else 1]]
-    asked = f"what is the sum of {_and([f'{chr(34)}{item.row}{chr(34)}' for item in items])} {place.at}? "
+    asked = f"what is the sum of {together(items)}{_when(place)}? "
     return _draft("sum", asked + _answer_in(*place.kind) + ".", items, " + ".join(named(items)), place.kind,
                   decimals_of(*_cells(items)))
 
@@ -170,8 +171,8 @@ def _ratio(place: Place, table: Table) -> Draft | None:
     if not others or is_odd(place) or place.value / others[0].value > 100:
         return None
     other = _after(place, others)[0]
-    asked = (f'what is the ratio of "{place.row}" to "{other.row}" {place.at}? Answer with a number rounded to two '
-             "decimals.")
+    asked = (f"what is the ratio of {together((place, other), 'to')}{_when(place)}? Answer with a number rounded to "
+             "two decimals.")
     return _draft("ratio", asked, [place, other], "a / b", ("", 1.0), 2)
 
 
@@ -204,13 +205,22 @@ def _fastest(place: Place, table: Table) -> Draft | None:
     pairs = [part for item in items for part in (item, table.before(item))]
     letters = iter(named(pairs))
     changes = [f"({new} - {old}) / {old} * 100" for new, old in zip(letters, letters, strict=True)]
-    under = f" {place.under}" if place.under else ""
-    shown = [f'"{own(item)}"' for item in items]
-    group = f', under "{place.group}",' if place.group else ""
-    asked = (f"which of {_and(shown, 'or')}{under}{group} grew by the highest percentage from "
+    asked = (f"which of {together(items, 'or')} grew by the highest percentage from "
              f"{table.before(place).period.name} to {place.period.name}? Answer with its name.")
     return _draft("comparison", asked, pairs, f"max({', '.join(changes)})", ("%", 1.0), 1,
                   own(items[rates.index(best)]))
+
+
+def together(items: Sequence[Place], word: str = "and") -> str:
+    """Items side by side, and once what they stand under: '"Federal" and "State" (both under "Current")'."""
+    group = items[0].group if all(item.group == items[0].group for item in items) else ""
+    above = ", ".join(filter(None, (group and f'"{group}"', items[0].under.removeprefix("under "))))
+    names = _and([f'"{own(item) if group else item.row}"' for item in items], word)
+    return names + (f" ({'both' if len(items) == 2 else 'all'} under {above})" if above else "")
+
+
+def _when(place: Place) -> str:
+    return f" {place.period.phrase}" if place.period else ""
 
 
 def own(place: Place) -> str:

@@ -19,6 +19,7 @@ _ENDED = re.compile(r"\b(?:for\s+the\s+)?((?:fiscal\s+)?years?|(?:\w+|\d+)\s+(?:
 _FILLER = re.compile(r"\b(?:as\s+of|at|for|in|the|fiscal|years?)\b|[\s:,;|–—-]+", re.I)
 _CHANGES = re.compile(r"change|increase|decrease|growth|variance|vs\.?\b|versus|difference", re.I)
 _PARTS = re.compile(r"percentage of|percent of|% of|per (?:common )?share", re.I)
+_COUNTS = re.compile(r"\b(?:numbers? of|counts?|stores|employees|associates|locations|customers|countries)\b", re.I)
 _NOTE_MARK = re.compile(r"(?:\s*\((?:\d{1,2}|[a-h])\))+$")
 _INTRODUCES = re.compile(
     r"^(?:as\s+(?:shown|presented|detailed)\b.*?\b(?:table|follows),?\s*)?(?:the\s+)?(?:following\s+)?(?:tables?|chart)?"
@@ -226,7 +227,7 @@ def _fault(grid: Grid, row: int, column: int, source: str) -> str:
         return "the column has no label"
     if max(map(len, labels)) > _LONGEST_LABEL:
         return f"a label is longer than {_LONGEST_LABEL} characters"
-    if not unit_words(cell.unit, cell.scale):
+    if not unit_words(cell.unit, cell.scale) and not _COUNTS.search(" ".join(labels)):
         return "the filing does not say the unit"
     return "the cell holds a dash for nil" if not re.search(r"\d", cell.text) else ""
 
