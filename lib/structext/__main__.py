@@ -5,11 +5,15 @@
     python -m lib.structext solve samples.jsonl      {id, language, question, reference} -> {id, answer, error}
     python -m lib.structext score responses.jsonl    {answer, response} -> scores
     python -m lib.structext load FILE_OR_FOLDER      official files -> samples
+    python -m lib.structext rewrite samples.jsonl --model M    abstract names -> those of a scenario, by a model
 
 Each writes JSON lines to standard output, or whole or not at all to --output. A source of - is standard input.
+`rewrite` asks the endpoint that the environment names (OPENAI_BASE_URL, OPENAI_API_KEY); what it could not rewrite
+goes to --rejected, or a line each to standard error.
 """
 
 import argparse
+import contextlib
 import os
 import sys
 import tempfile
@@ -17,6 +21,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lib.structext.records import MODES
+
+_DIALS = ("depth", "width", "size", "per_task", "tasks", "real")  # that a suite has of its own
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -27,7 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stdout.flush()
     except BrokenPipeError:  # the reader (head) has enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RuntimeError) as error:
         print(f"python -m lib.structext {options.command}: {error}", file=sys.stderr)
         return 1
     return 0
@@ -48,16 +54,28 @@ def _parser() -> argparse.ArgumentParser:
     make.add_argument("--seed", type=int, default=42)
     make.add_argument("--tasks", nargs="+", help="tasks (json.3) or languages (json, toml); default: the 29")
     make.add_argument("--real", action="store_true", help="the words of a scenario in place of letters")
-    make.set_defaults(run=_generate)
+    make.set_defaults(run=_generate, defaults={name: make.get_default(name) for name in _DIALS})
     for name, run, help_ in (("solve", _solve, "answer questions with real parsers"),
                              ("score", _score, "score responses"), ("load", _load, "read official files")):
         command = commands.add_parser(name, help=help_)
         command.add_argument("source", type=Path, help="a file, - for standard input"
                              + (", or a folder" if name == "load" else ""))
         command.set_defaults(run=run)
+    _add_rewrite(commands)
     for command in commands.choices.values():
         command.add_argument("--output", type=Path, help="a file; default: standard output")
     return parser
+
+
+def _add_rewrite(commands: argparse._SubParsersAction) -> None:
+    ask = commands.add_parser("rewrite", help="give samples the names of a scenario, by a model")
+    ask.add_argument("source", type=Path, help="samples of `generate`, - for standard input")
+    ask.add_argument("--model", required=True, help="its name at the endpoint")
+    ask.add_argument("--scenario-seed", type=int, default=42, help="decides which text has which scenario")
+    ask.add_argument("--max-cost-usd", type=float, help="dollars that may be spent; default: no limit")
+    ask.add_argument("--cache", type=Path, help="replies that were paid; default: data/structext/llm.sqlite")
+    ask.add_argument("--rejected", type=Path, help="a file for what could not be rewritten, with its reason")
+    ask.set_defaults(run=_rewrite)
 
 
 def _generate(options: argparse.Namespace) -> None:
@@ -65,6 +83,9 @@ def _generate(options: argparse.Namespace) -> None:
     from lib.structext.generate import generate, suite
 
     if options.suite:
+        if given := [name for name in _DIALS if getattr(options, name) != options.defaults[name]]:
+            raise ValueError(f"--suite {options.suite} has its own {', '.join(given)}: leave out "
+                             + ", ".join("--" + name.replace("_", "-") for name in given))
         samples = iter(suite(options.suite, options.seed, options.mode))
     else:
         samples = generate(options.mode, options.tasks, options.depth, options.width, options.per_task, options.seed,
@@ -92,6 +113,30 @@ def _load(options: argparse.Namespace) -> None:
     from lib.structext.official import load_file
 
     _between(options, load_file, "{0} samples")
+
+
+def _rewrite(options: argparse.Namespace) -> None:
+    _between(options, lambda source, target: _rewrite_file(options, source, target),
+             "{0[0]} samples rewritten, {0[1]} left out")
+
+
+def _rewrite_file(options: argparse.Namespace, source: Path, target: Path) -> tuple[int, int]:
+    from lib.llm import Calls
+    from lib.paths import data_path
+    from lib.records import write_records
+    from lib.structext.json_lines import read_given
+    from lib.structext.rewrite_model import GivenSample, rewrite
+
+    calls = Calls(options.cache or data_path("structext", "llm.sqlite"), max_cost_usd=options.max_cost_usd)
+    samples = read_given(source, GivenSample)
+    with contextlib.redirect_stdout(sys.stderr):  # the plan and the progress of the calls
+        made, rejected = rewrite(samples, options.scenario_seed, options.model, calls)
+    write_records(target, made)
+    if options.rejected:
+        write_records(options.rejected, rejected)
+    else:
+        print("".join(f"left out: {row.document_id}: {row.reason}\n" for row in rejected), file=sys.stderr, end="")
+    return len(made), len(rejected)
 
 
 def _between(options: argparse.Namespace, run: Callable[[Path, Path], object], summary: str) -> None:
