@@ -26,15 +26,18 @@ def read_given(path: Path, kind: type[G]) -> list[G]:
     needed = " and ".join(name for name, field in kind.model_fields.items() if field.is_required())
     if not Path(path).is_file():
         raise MissingInput(f"{shown(path)} is missing or no file: give JSON lines with {needed}")
+    try:
+        lines = Path(path).read_text(encoding="utf-8-sig").split("\n")  # Windows puts a mark before the first
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{shown(path)} is no text in UTF-8 ({error}): give JSON lines with {needed}") from error
     rows = []
-    with open(path, encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
-            try:
-                if line.strip():
-                    rows.append(kind.model_validate_json(line))
-            except ValidationError as error:
-                first = error.errors()[0]
-                where = ".".join(map(str, first["loc"])) or "the line"
-                raise ValueError(f"{shown(path)}, line {number}: {where}: {first['msg']}; each line is a JSON object "
-                                 f"with {needed}; nothing was written") from error
+    for number, line in enumerate(lines, 1):
+        try:
+            if line.strip():
+                rows.append(kind.model_validate_json(line))
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"])) or "the line"
+            raise ValueError(f"{shown(path)}, line {number}: {where}: {first['msg']}; each line is a JSON object "
+                             f"with {needed}; nothing was written") from error
     return rows

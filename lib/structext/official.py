@@ -55,7 +55,7 @@ def _rows(file: Path) -> Iterator[tuple[str, object]]:
     """Each sample's place in the file ("the file", "line 3", "item 3") and what stands there."""
     try:
         content = file.read_bytes()
-        text = (gzip.decompress(content) if file.suffix == ".gz" else content).decode()
+        text = (gzip.decompress(content) if file.suffix == ".gz" else content).decode("utf-8-sig")
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise Malformed(f"{shown(file)} cannot be read as text: {error}") from error
     if ".jsonl" in file.name:
