@@ -118,6 +118,8 @@ def test_a_summary_by_hand():
     assert row.rouge_score == pytest.approx(3 / 8) and row.rouge_asked == pytest.approx(3 / 6)
     assert (row.exact, row.structural, row.judged, row.correct) == (3 / 8, 3 / 8, 7, 3)  # no row: no verdict
     assert row.judge == pytest.approx(3 / 7) and 0 <= row.low < 3 / 8 < row.high < 1
+    (unjudged,) = summary(rows[rows.state == NO_ROW], ["arm"], FEW).itertuples()
+    assert (unjudged.n, unjudged.rouge_score, unjudged.judged) == (1, 0, 0) and np.isnan(unjudged.judge)
     (text,) = summary_for_reading(summary(rows, ["arm"], FEW), ["arm"]).to_dict("records")
     assert (text["model"], text["n (texts)"], text["left out"], text["no answer"]) == ("reader", "8 (8)", "2/8", "1/8")
     assert text["judge, correct/scored = % [95%]"].startswith("3/7 = 42.9 [") and "†" in text["ROUGE-L ≥ 0.75, % [95%]"]

@@ -39,6 +39,8 @@ def test_groups_have_a_marker_an_arm_at_its_score_and_an_interval():
             for segment in part.get_segments()]
     assert len(bars) == len(table[table.suite == "test"])
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["csv", "tree", "json", "all"]
+    judged, _ = draw_groups(summary(BASE, ["suite", "form", "arm"], FEW), "form", "judge")
+    assert [y for y, _ in points(judged.axes[0], look(["base", "tuned"], "tuned")["marker"])] == [100] * 3
     tasks, _ = draw_groups(summary(BASE, ["suite", "task", "arm"], FEW), "task")
     assert "TextRetrieval csv.0" in [label.get_text() for label in tasks.axes[0].get_yticklabels()]
 

@@ -100,8 +100,9 @@ def summary(rows: pd.DataFrame, by: Sequence[str], resamples: int = RESAMPLES) -
     """The means of each group of `by` that is there, in the fixed orders; columns `by` and SUMMARY, fractions of 1.
 
     n counts every question; left_out, failed (no answer row) and no_answer (a reply without one) are those that score
-    0 for that, and rouge_asked is the mean of those not left out. judged are those whose verdict is not unscored, and
-    correct those of them that are right; low and high are of the paper's score, judge_low and judge_high of `judge`.
+    0 for that, and rouge_asked is the mean of those not left out. judged are those whose verdict is not unscored (left
+    out is wrong), and correct those of them that are right; low and high are of the paper's score, judge_low and
+    judge_high of `judge`.
     """
     table = []
     for key, cell in rows.groupby([*by], observed=True):

@@ -24,7 +24,7 @@ def conclusion(scores: pd.DataFrame, forms: pd.DataFrame, gains: pd.DataFrame, c
     first = forms[forms.suite == forms.suite.min()]
     parts = ["ROUGE-L, 0 below 0.75: mean over all questions, % [95% over texts].",
              _table(scores, "suite", ("rouge_score", "low", "high")),
-             f"Right by the judge, % of those scored, by what stands in the prompt ({first.suite.min()}):",
+             f"Right by the judge, %, by what stands in the prompt ({first.suite.min()}; left out counts as wrong):",
              _table(first, "form", (JUDGE, "judge_low", "judge_high")),
              _counted(scores), _arms(gains), _shots(curve), _real(real), _agreed(agreed), _CAUTION]
     return "\n\n".join(part for part in parts if part) + "\n"

@@ -3,6 +3,8 @@
 Every interval is the table's 95% one; what has none is a hollow marker. Arms keep their colour and marker throughout.
 """
 
+from collections.abc import Sequence
+
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
@@ -11,10 +13,13 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from lib.figures import COLORS, HATCHES, INTERVAL, STYLE, WIDTH
+from lib.structext.analysis import JUDGE
 from lib.structext.records import EXTRA_TASKS, TASKS
 from lib.tables import ALL
 
 SCORE = "ROUGE-L, 0 below 0.75 (%)"
+MEASURES = {"rouge_score": (SCORE, "rouge_score", "low", "high"),  # its label, value and interval
+            JUDGE: ("Right by the judge (%)", JUDGE, "judge_low", "judge_high")}
 _MARKERS = "osD^v<>P"
 _LINES = {"few-shot": "-", "simple-few-shot": "--"}
 
@@ -26,8 +31,9 @@ def look(arms: list[str], arm: str) -> dict:
             "markeredgecolor": "black", "markeredgewidth": 0.6}
 
 
-def draw_groups(table: pd.DataFrame, by: str) -> tuple[Figure, pd.DataFrame]:
-    """The score of each group of `by` and arm, a panel a suite; what it plots is `analysis.summary`."""
+def draw_groups(table: pd.DataFrame, by: str, measure: str = "rouge_score") -> tuple[Figure, pd.DataFrame]:
+    """A key of MEASURES for each group of `by` and arm, a panel a suite; what it plots is `analysis.summary`."""
+    label, *columns = MEASURES[measure]
     groups = [name for name in table[by].cat.categories if (table[by] == name).any()]
     suites = _there(table.suite)
     with mpl.rc_context(STYLE):
@@ -35,12 +41,12 @@ def draw_groups(table: pd.DataFrame, by: str) -> tuple[Figure, pd.DataFrame]:
                         layout="constrained")
         panels = figure.subplots(1, max(1, len(suites)), sharex=True, sharey=True, squeeze=False)[0]
         for axes, suite in zip(panels, suites, strict=False):
-            _dots(axes, table[table.suite == suite], by, groups, ("rouge_score", "low", "high"), 100)
+            _dots(axes, table[table.suite == suite], by, groups, columns, 100)
             axes.annotate(suite, (0, 1), (0, 3), xycoords="axes fraction", textcoords="offset points", fontsize=9)
             axes.set(xlim=(-4, 104))
             if ALL in groups:
                 axes.axhline(groups.index(ALL) - 0.5, color="0.7", linewidth=0.6)
-        figure.supxlabel(SCORE, fontsize=9)
+        figure.supxlabel(label, fontsize=9)
         kinds = TASKS | EXTRA_TASKS
         panels[0].set_yticks(range(len(groups)), [f"{kinds[name]} {name}" if by == "task" else name for name in groups])
         panels[0].set_ylim(len(groups) - 0.45, -0.55)
@@ -48,7 +54,7 @@ def draw_groups(table: pd.DataFrame, by: str) -> tuple[Figure, pd.DataFrame]:
     return figure, table
 
 
-def _dots(axes: Axes, cells: pd.DataFrame, by: str, groups: list[str], columns: tuple[str, str, str],
+def _dots(axes: Axes, cells: pd.DataFrame, by: str, groups: list[str], columns: Sequence[str],
           scale: float) -> None:
     """A marker an arm and group with its interval; `columns` are value, low and high, times `scale`."""
     arms = _there(cells.arm)
