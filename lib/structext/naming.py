@@ -5,6 +5,7 @@ is a sample of Test with other names, its nesting, order, counts and relations k
 bracket, brace, asterisk, angle bracket, comma or line break, so every format can hold it bare.
 """
 
+import itertools
 from collections.abc import Collection
 from random import Random
 
@@ -127,12 +128,14 @@ class Words:
 
     def values(self, count: int, avoided: Collection[str] = ()) -> list[str]:
         """Values that fit the type of their keys (see `keys`), no two alike, and none of `avoided`."""
-        rng, taken, values = self._rng("values"), set(avoided), []
+        rng, taken, values, numbers = self._rng("values"), set(avoided), [], {}
         for _, field in self._fields(count):
             value = next((drawn for drawn in (field.draw(rng) for _ in range(30)) if drawn not in taken), None)
-            number = 2
-            while value is None or value in taken:  # the type has too few values: number them
-                value, number = f"{field.draw(rng)} {number}", number + 1
+            if value is None:  # the type has too few values: number them on
+                drawn = field.draw(rng)
+                numbers[drawn] = next(number for number in itertools.count(numbers.get(drawn, 1) + 1)
+                                      if f"{drawn} {number}" not in taken)
+                value = f"{drawn} {numbers[drawn]}"
             taken.add(value)
             values.append(value)
         return values
