@@ -194,6 +194,15 @@ def test_a_wrong_answer_is_found(level, change, reason):
     assert reason.replace("\\", "") in verified(question.model_copy(update=change), by_id(GRIDS))
 
 
+def test_digits_of_a_label_are_no_figures_of_an_answer():
+    levels = grid(5, "Fair value", "2024 | 2023", "Level 2: Bonds | $30 | $20\nLevel 2: Notes | $10 | $20")
+    hard = next(row for row in QUESTIONS if row.level == "hard").model_copy(update={
+        "cells": {"a": CellRef(grid_id=levels.grid_id, row=0, column=0)}, "steps": ()})
+    for answer, reason in (('"Level 2: Bonds" came to $30 million.', ""), ("All 2 came to $30 million.", "the figure 2")):
+        assert verified(hard.model_copy(update={"answer": answer}), by_id([levels])).endswith(reason)
+        assert bool(verified(hard.model_copy(update={"answer": answer}), by_id([levels]))) == bool(reason)
+
+
 def test_a_count_below_one_is_an_error():
     with pytest.raises(ValueError, match="per_level is 0"):
         questions_by_rules([FILING], GRIDS, PASSAGES, 0)

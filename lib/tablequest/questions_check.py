@@ -26,7 +26,7 @@ def verified(question: TableQuestion, grids: Mapping[str, Grid]) -> str:
     if not cells:
         return "no cell is named"
     if question.level == "hard":
-        return _hard(question, cells)
+        return _hard(question, cells, {grids[ref.grid_id].rows[ref.row] for ref in question.cells.values()})
     values = {name: _number(cell) for name, cell in cells.items()}
     try:
         result = evaluate(question.expression, values)
@@ -60,7 +60,8 @@ def is_rounding(amount: Amount, wanted: Fraction) -> bool:
     return abs(amount.value - wanted) <= amount.step / 2 + abs(wanted) * Fraction(1, 10**9)
 
 
-def _hard(question: TableQuestion, cells: dict[str, Cell]) -> str:
+def _hard(question: TableQuestion, cells: dict[str, Cell], labels: set[str]) -> str:
+    """Whether each figure of the answer is a cell or a step; digits of row `labels` ("Level 2") are no figures."""
     if n_sentences(question.answer) > MOST_SENTENCES:
         return f"the answer has {n_sentences(question.answer)} sentences, at most {MOST_SENTENCES} are allowed"
     values = {name: _number(cell) for name, cell in cells.items()}
@@ -76,12 +77,21 @@ def _hard(question: TableQuestion, cells: dict[str, Cell]) -> str:
         if not (printed := amounts(figure)) or not any(is_rounding(printed[0], result * scale) for scale in scales):
             return f"the step {step!r} gives {float(result):g}"
         known.append(printed[0].value)
-    figures = [amount for amount in amounts(question.answer) if not amount.is_year and amount.value not in asked]
+    figures = [amount for amount in amounts(_unquoted(question.answer, labels)) if not amount.is_year and amount.value not in asked]
     loose = [amount.text for amount in figures if not any(is_rounding(amount, sign * value)
                                                           for value in known for sign in (1, -1))]
     if loose:
         return f"no cell and no step gives the figure {loose[0]}"
     return "" if figures else "the answer has no figure"
+
+
+def _unquoted(text: str, labels: set[str]) -> str:
+    """`text` without quoted row labels, whole or from one of their levels on."""
+    for label in labels:
+        parts = label.split(": ")
+        for first in range(len(parts)):
+            text = text.replace(f'"{": ".join(parts[first:])}"', '""')
+    return text
 
 
 def n_sentences(text: str) -> int:

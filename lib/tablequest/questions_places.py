@@ -27,7 +27,7 @@ _INTRODUCES = re.compile(
     r"\s*(?:the\s+)?", re.I)
 _MONEY = ("USD", "EUR", "GBP", "JPY")
 _MOST_UNSCALED = 1e6  # larger amounts are written out
-_LONGEST_LABEL, _LONGEST_CAPTION = 90, 130  # characters
+_LONGEST_LABEL, _LONGEST_CAPTION = 130, 130  # characters
 
 
 @dataclass(frozen=True)
@@ -207,18 +207,24 @@ def _ambiguous(name: str | None) -> str:
 
 
 def _labels(grid: Grid, row: int, column: int) -> tuple[str, str]:
-    return folded(_label(grid.rows[row])), re.sub(r"\bfiscal ", "", folded(_label(grid.columns[column])))
+    return folded(_row(grid, row)), re.sub(r"\bfiscal ", "", folded(_label(grid.columns[column])))
 
 
 def _place(grid: Grid, row: int, column: int, source: str, fault: str) -> Place:
     label = _label(grid.columns[column])
     return Place(CellRef(grid_id=grid.grid_id, row=row, column=column), grid.cells[row][column],
-                 _label(grid.rows[row]), label, period_of(label), source, fault)
+                 _row(grid, row), label, period_of(label), source, fault)
+
+
+def _row(grid: Grid, row: int) -> str:
+    """A row's own label behind the one above it; behind all that are, where two rows would be called the same."""
+    short = [": ".join(label.split(": ")[-2:]) for label in grid.rows]
+    return _label(short[row] if short.count(short[row]) == 1 else grid.rows[row])
 
 
 def _fault(grid: Grid, row: int, column: int, source: str) -> str:
     """What of a cell's labels keeps it from being asked for."""
-    labels, cell = (_label(grid.rows[row]), _label(grid.columns[column])), grid.cells[row][column]
+    labels, cell = (_row(grid, row), _label(grid.columns[column])), grid.cells[row][column]
     if not source:
         return "the filing does not say its fiscal year"
     if not re.search(r"[^\W\d_]{2}", labels[0]):
