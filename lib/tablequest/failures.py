@@ -11,13 +11,15 @@ from lib.tablequest.records import LEVELS, Grid, Passage, TableQuestion
 from lib.tablequest.replies import IN_THOUGHTS, NO_ANSWER, NO_REPLY, Final
 
 RIGHT = "right"
-MODES = ("empty", "format", "incomplete", "wrong unit", "wrong cell", "wrong arithmetic", "other")
+ANSWERED = "answered"  # of a hard question, whose answer no rule scores
+HARD_MODES = ("empty", "format", "incomplete")
+MODES = (*HARD_MODES, "wrong unit", "wrong cell", "wrong arithmetic", "other")
 _POWERS = tuple(Fraction(10) ** power for power in (-9, -6, -3, -2, 0, 2, 3, 6, 9))
 
 
 def failure(question: TableQuestion, final: Final, passage: Passage, grids: Mapping[str, Grid], truncated: bool = False,
             tolerance: float = TOLERANCE) -> str:
-    """RIGHT or the first of MODES that holds; of a hard question only "empty", "format" and "incomplete", else RIGHT.
+    """RIGHT or the first of MODES that holds; of a hard question one of its own three, else ANSWERED.
 
     empty: no reply, or an empty answer. format: a reply without the JSON asked for. incomplete: cut before its answer,
     or a calculation of which the reply names some cells and no others. wrong unit: the right digits with another scale,
@@ -28,7 +30,9 @@ def failure(question: TableQuestion, final: Final, passage: Passage, grids: Mapp
         if truncated:
             return "incomplete"
         return "empty" if final.missing in (NO_REPLY, NO_ANSWER, IN_THOUGHTS) else "format"
-    if question.level == "hard" or assess(question, final.text, grids, tolerance).is_correct:
+    if question.level == "hard":
+        return ANSWERED
+    if assess(question, final.text, grids, tolerance).is_correct:
         return RIGHT
     if not is_figure(question):
         return _wrong_words(question, final, passage, grids)
@@ -41,7 +45,7 @@ def failure(question: TableQuestion, final: Final, passage: Passage, grids: Mapp
 
 
 def failures(arm: str, questions: Sequence[TableQuestion], found: Mapping[str, str]) -> pd.DataFrame:
-    """One row a level and mode, RIGHT first: arm, level, mode, count, n and share; `found` is question_id -> mode.
+    """One row a level and mode of modes_of: arm, level, mode, count, n, share; `found` is question_id -> mode.
 
     n is the number of the level's questions that were answered, so that the shares of a level add up to 1.
     """
@@ -50,8 +54,13 @@ def failures(arm: str, questions: Sequence[TableQuestion], found: Mapping[str, s
         modes = [found[question.question_id] for question in questions
                  if question.level == level and question.question_id in found]
         rows += [{"arm": arm, "level": level, "mode": mode, "count": modes.count(mode), "n": len(modes),
-                  "share": modes.count(mode) / len(modes)} for mode in (RIGHT, *MODES) if modes]
+                  "share": modes.count(mode) / len(modes)} for mode in modes_of(level) if modes]
     return pd.DataFrame(rows, columns=["arm", "level", "mode", "count", "n", "share"])
+
+
+def modes_of(level: str) -> tuple[str, ...]:
+    """What `failure` can say of a question of this level, in order."""
+    return (ANSWERED, *HARD_MODES) if level == "hard" else (RIGHT, *MODES)
 
 
 def _wrong_calculation(question: TableQuestion, final: Final, passage: Passage, grids: Mapping[str, Grid]) -> str:

@@ -1,0 +1,214 @@
+"""What a study of TableQuest shows: tables of accuracy, words, failures, lengths, and reading beside learning."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from lib.paired import cluster_interval, exact_p, p_text
+from lib.records import Answer, Query, Verdict
+from lib.tablequest.accuracy import TOLERANCE, assess, word_scores
+from lib.tablequest.ask import RECALL, form_of, question_id_of, source_of
+from lib.tablequest.failures import failure, failures
+from lib.tablequest.pairs import Shown
+from lib.tablequest.reader import ARM as LEXICAL
+from lib.tablequest.records import LEVELS, Filing, Grid, Passage, TableQuestion
+from lib.tablequest.replies import Final, finals
+from lib.tablequest.serialize import serialized
+from lib.tables import ALL, accuracy, in_order
+
+WORD_METRICS = ("exact_match", "f1", "bleu", "rouge_l")
+SCORED = ["arm", "query_id", "question_id", "form", "level", "kind", "passage_id", "verdict", "reason", "mode",
+          "by_judge", *WORD_METRICS]
+# As the paper prints them: other models and other questions, so that they show no more than what its scale looks like.
+PUBLISHED = pd.DataFrame([
+    ("GPT-4o (baseline)", "all", 1000.0), ("GPT-4 Turbo", "all", 1164.35), ("Llama-3.1-70B", "all", 869.27),
+    ("Llama-3.1-70B", "easy", 880.19), ("Llama-3.1-70B", "medium", 1008.80), ("Llama-3.1-70B", "hard", 703.98),
+    ("Gemini-1.5 Pro", "easy", 967.86), ("Gemini-1.5 Pro", "hard", 779.98), ("Gemini-1.5 Flash", "easy", 880.19),
+    ("Gemini-1.5 Flash", "hard", 779.98)], columns=["arm", "level", "elo"])
+
+
+def scored(questions: Sequence[TableQuestion], queries: Sequence[Query], answers: Mapping[str, list[Answer]],
+           passages: Sequence[Passage], grids: Sequence[Grid], verdicts: Sequence[Verdict] = (),
+           tolerance: float = TOLERANCE) -> pd.DataFrame:
+    """One row an arm and query, columns SCORED: verdict by lib.tablequest.accuracy, mode, word metrics 0 to 1.
+
+    A query without an answer row is unscored with NaN metrics and mode ""; a hard one has the verdict "", since no
+    rule scores it. by_judge is the verdict of 05_judge, "" where there is none. Raises ValueError as `finals` does.
+    """
+    asked, read = {one.question_id: one for one in questions}, {one.passage_id: one for one in passages}
+    tables = {grid.grid_id: grid for grid in grids}
+    judged = {(row.arm, row.query_id): row.verdict for row in verdicts}
+    rows = []
+    for arm in arms_in_order(answers):
+        found = finals(queries, answers[arm])
+        cut = {row.query_id for row in answers[arm] if row.truncated}
+        for query in queries:
+            question = asked[question_id_of(query.query_id)]
+            named = (arm, query.query_id, question.question_id, form_of(query.query_id), question.level, question.kind,
+                     question.passage_id)
+            final = found.get(query.query_id)
+            by_judge = judged.get((arm, query.query_id), "")
+            if final is None:
+                rows.append((*named, "unscored", "no answer row", "", by_judge, *[np.nan] * len(WORD_METRICS)))
+                continue
+            mode = failure(question, final, read[question.passage_id], tables, query.query_id in cut, tolerance)
+            rows.append((*named, *_verdict(question, final, tables, tolerance), mode, by_judge,
+                         *word_scores(question.answer, final.text).values()))
+    return pd.DataFrame(rows, columns=SCORED)
+
+
+def arms_in_order(arms: Sequence[str] | Mapping[str, object]) -> list[str]:
+    """As in every table, the reader without a model last."""
+    return sorted(in_order(list(arms)), key=lambda arm: arm == LEXICAL)
+
+
+def accuracy_table(rows: pd.DataFrame, resamples: int = 2000, seed: int = 17) -> pd.DataFrame:
+    """One row an arm, level (easy, medium) and form: n, correct, unscored, accuracy, low, high as lib.tables has them.
+
+    low and high are Wilson's, which take questions as independent; cluster_low and cluster_high draw passages, NaN
+    where nothing varies. by_judge counts what 05_judge calls correct, of judged.
+    """
+    cells = []
+    for (arm, level, form), cell in rows[rows.level != "hard"].groupby(["arm", "level", "form"], sort=False):
+        done = cell[cell.verdict != "unscored"]
+        low, high = cluster_interval((done.verdict == "correct").astype(float), done.passage_id, resamples=resamples,
+                                     seed=seed) if len(done) else (np.nan, np.nan)
+        cells.append({"arm": arm, "level": level, "form": form, **accuracy(cell.verdict), "cluster_low": low,
+                      "cluster_high": high, "by_judge": int((cell.by_judge == "correct").sum()),
+                      "judged": int(cell.by_judge.isin(["correct", "incorrect"]).sum())})
+    return pd.DataFrame(cells)
+
+
+def word_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """Mean word metrics by arm, level and form, n being the answers that are there."""
+    there = rows[rows.f1.notna()]
+    return there.groupby(["arm", "level", "form"], sort=False, as_index=False).agg(
+        n=("f1", "size"), **{metric: (metric, "mean") for metric in WORD_METRICS})
+
+
+def failure_table(rows: pd.DataFrame, questions: Sequence[TableQuestion], form: str) -> pd.DataFrame:
+    """lib.tablequest.failures.failures of every arm, for the answers on passages in one form."""
+    there = rows[(rows.form == form) & (rows["mode"] != "")]
+    return pd.concat([failures(arm, questions, dict(zip(cell.question_id, cell["mode"], strict=True)))
+                      for arm, cell in there.groupby("arm", sort=False)], ignore_index=True)
+
+
+def finals_of(queries: Sequence[Query], answers: Mapping[str, list[Answer]], form: str) -> dict[str, dict[str, Final]]:
+    """arm -> question_id -> its final answer on passages in one form, for lib.tablequest.pairs.matches."""
+    return {arm: {question_id_of(query_id): final for query_id, final in finals(queries, answers[arm]).items()
+                  if form_of(query_id) == form} for arm in arms_in_order(answers)}
+
+
+def shown_of(questions: Sequence[TableQuestion], passages: Sequence[Passage], grids: Sequence[Grid],
+             filings: Sequence[Filing], form: str) -> dict[str, Shown]:
+    """question_id -> what a judge that is a model sees beside the answers: the whole passage, uncut."""
+    read, tables = {one.passage_id: one for one in passages}, {one.grid_id: one for one in grids}
+    sources = {filing.filing_id: source_of(filing) for filing in filings}
+    texts = {key: serialized(read[key], tables, form) for key in {question.passage_id for question in questions}}
+    return {one.question_id: Shown(texts[one.passage_id], sources[one.filing_id]) for one in questions}
+
+
+def length_table(queries: Sequence[Query], questions: Sequence[TableQuestion],
+                 tokens_of: Callable[[list[str]], list[int]] | None = None) -> pd.DataFrame:
+    """Prompt lengths by level and form: n, then median, mean and longest in characters, words and, if counted, tokens.
+
+    A word is what stands between blanks, of which HTML has few.
+    """
+    levels = {question.question_id: question.level for question in questions}
+    read = [query for query in queries if query.context]
+    rows = pd.DataFrame([(levels[question_id_of(query.query_id)], form_of(query.query_id), len(query.context),
+                          len(query.context.split())) for query in read],
+                        columns=["level", "form", "characters", "words"])
+    if tokens_of:
+        rows["tokens"] = tokens_of([query.context for query in read])
+    measures = {f"{name}_{unit}": (unit, how) for unit in ("characters", "words", "tokens") if unit in rows
+                for name, how in (("median", "median"), ("mean", "mean"), ("longest", "max"))}
+    return rows.groupby(["level", "form"], sort=False, as_index=False).agg(n=("words", "size"), **measures)
+
+
+def reading_and_learning(rows: pd.DataFrame, resamples: int = 2000, seed: int = 17) -> pd.DataFrame:
+    """The same easy questions read from the passage and recalled without it, a row an arm and form.
+
+    Columns arm, form, n (answered both ways), both, only_read, only_recalled, neither, difference_points (recalled -
+    read) with the 95% interval low_points, high_points over passages, and p: exact McNemar, which takes questions as
+    independent. Rules score both sides alike.
+    """
+    easy = rows[(rows.level == "easy") & (rows.verdict != "unscored")]
+    easy = easy.assign(right=easy.verdict == "correct")
+    cells = []
+    for arm in rows.arm.unique():
+        sides = easy[easy.arm == arm].pivot(index="question_id", columns="form", values="right")
+        for form in [form for form in easy.form.unique() if form != RECALL and form in sides and RECALL in sides]:
+            pair = sides[[form, RECALL]].dropna().astype(bool)
+            read, recalled = pair[form], pair[RECALL]
+            passage = easy.drop_duplicates("question_id").set_index("question_id").passage_id.reindex(pair.index)
+            low, high = cluster_interval(recalled.astype(float) - read.astype(float), passage, resamples=resamples,
+                                         seed=seed)
+            only_read, only_recalled = int((read & ~recalled).sum()), int((recalled & ~read).sum())
+            cells.append({"arm": arm, "form": form, "n": len(pair), "both": int((read & recalled).sum()),
+                          "only_read": only_read, "only_recalled": only_recalled,
+                          "neither": int((~read & ~recalled).sum()),
+                          "difference_points": 100 * (recalled.mean() - read.mean()), "low_points": 100 * low,
+                          "high_points": 100 * high, "p": exact_p(only_read, only_recalled)})
+    return pd.DataFrame(cells, columns=["arm", "form", "n", "both", "only_read", "only_recalled", "neither",
+                                        "difference_points", "low_points", "high_points", "p"])
+
+
+def beside_published(ratings: pd.DataFrame) -> pd.DataFrame:
+    """Ours and the paper's ratings, a row each: source, arm, level, rating, low, high, elo."""
+    ours = ratings.rename(columns={"bradley_terry": "rating"}).assign(source="this study")
+    theirs = PUBLISHED.assign(source="paper", rating=np.nan, low=np.nan, high=np.nan)
+    columns = ["source", "arm", "level", "rating", "low", "high", "elo"]
+    return pd.concat([ours[columns], theirs[columns]], ignore_index=True)
+
+
+def accuracy_for_reading(table: pd.DataFrame) -> pd.DataFrame:
+    """A row a level and form, a column an arm: "17/65 = 26.2% [17.0, 38.0]"."""
+    texts = table.assign(text=[
+        "–" if row.n == row.unscored else
+        f"{row.correct}/{row.n - row.unscored} = {row.accuracy:.1%} [{100 * row.low:.1f}, {100 * row.high:.1f}]"
+        + (f" ({row.unscored} unscored)" if row.unscored else "") for row in table.itertuples()])
+    wide = texts.pivot(index=["level", "form"], columns="arm", values="text").reindex(columns=table.arm.unique())
+    wide = wide.reindex(pd.MultiIndex.from_frame(table[["level", "form"]].drop_duplicates())).fillna("–").reset_index()
+    wide.columns.name = None
+    return wide
+
+
+def ratings_for_reading(table: pd.DataFrame) -> pd.DataFrame:
+    """Ratings as text, a row a level and model, the published ones below."""
+    def interval(middle: float, low: float, high: float) -> str:
+        return "–" if np.isnan(middle) else f"{middle:.0f}" + ("" if np.isnan(low) else f" [{low:.0f}, {high:.0f}]")
+
+    order = {level: place for place, level in enumerate((*LEVELS, ALL))}
+    table = table.sort_values(["source", "level"], key=lambda column: column.map(order) if column.name == "level"
+                              else column != "this study", kind="stable")
+    return pd.DataFrame([{"source": row.source, "level": row.level, "model": row.arm,
+                          "Bradley–Terry [95%]": interval(row.rating, row.low, row.high),
+                          "sequential ELO": interval(row.elo, np.nan, np.nan)} for row in table.itertuples()])
+
+
+def learning_for_reading(table: pd.DataFrame) -> pd.DataFrame:
+    """`reading_and_learning` as text."""
+    return pd.DataFrame([{
+        "model": row.arm, "form": row.form, "n": row.n, "read": f"{row.both + row.only_read}/{row.n}",
+        "recalled": f"{row.both + row.only_recalled}/{row.n}", "only read / only recalled":
+        f"{row.only_read} / {row.only_recalled}", "difference, points [95%]": f"{row.difference_points:+.1f} " + (
+            "[–]" if np.isnan(row.low_points) else f"[{row.low_points:+.1f}, {row.high_points:+.1f}]"),
+        "p": p_text(row.p)} for row in table.itertuples()])
+
+
+def numbers_for_reading(table: pd.DataFrame, **shown: str) -> pd.DataFrame:
+    """A table with its numbers as text: shares and means with three decimals, or as `shown` formats a column."""
+    return pd.DataFrame({("model" if name == "arm" else name.replace("_", " ")): [
+        "–" if isinstance(value, float) and np.isnan(value) else format(value, shown.get(
+            name, ".3f" if isinstance(value, float) else "")) for value in table[name]] for name in table})
+
+
+def _verdict(question: TableQuestion, final: Final, grids: Mapping[str, Grid], tolerance: float) -> tuple[str, str]:
+    if question.level == "hard":
+        return "", "no rule scores an analysis"
+    if final.missing:
+        return "incorrect", final.missing
+    outcome = assess(question, final.text, grids, tolerance)
+    return "correct" if outcome.is_correct else "incorrect", outcome.reason

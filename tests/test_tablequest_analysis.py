@@ -1,0 +1,116 @@
+"""The tables of TableQuest from hand-made answers, and its figures: denominators, order, intervals."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lib.judge import judge
+from lib.records import Answer
+from lib.tablequest import analysis
+from lib.tablequest.ask import as_queries
+from lib.tablequest.figures import draw_accuracy, draw_failures, draw_ratings
+from lib.tablequest.pairs import matches
+from lib.tablequest.ratings import ratings
+from lib.tablequest.replies import final_answers
+from tests.tablequest_pumps import FILING, GRIDS, PASSAGE, QUESTIONS
+
+TABLES = list(GRIDS.values())
+QUERIES = as_queries(QUESTIONS, [PASSAGE], TABLES, [FILING], ["html", "csv"])
+
+
+def answers(arm: str, *texts: str | None) -> list[Answer]:
+    """One text a query, in order; None: no row."""
+    return [Answer(query_id=query.query_id, arm=arm, answer=text, n_tokens=1, truncated=False)
+            for query, text in zip(QUERIES, texts, strict=True) if text is not None]
+
+
+def says(text: str) -> str:
+    return f'{{"steps": [], "answer": "{text}"}}'
+
+
+# easy q1: html, csv, recall; q2; q3; medium q4, q5 and hard q6: html, csv
+BASE = answers("base", says("$391,035 million"), says("$5"), "$391,035 million", says("37.2%"), says("37.2%"), "5%",
+               None, says("$-1,117 million"), "no", says("12.9%"), "", says("$1"), "so", says("It rose."), "x")
+DAPT = answers("dapt", *[says("$391,035 million")] * 2, "", *[says("37.2%")] * 2, "37.2%",
+               *[says("-$1,117 million")] * 2, "-$1,117 million", *[says("12.9%")] * 2, *[says("$7,750 million")] * 2,
+               *[says("Net sales of pumps rose.")] * 2)
+GIVEN = {"dapt": DAPT, "base": BASE}
+
+
+@pytest.fixture(scope="module")
+def rows() -> pd.DataFrame:
+    verdicts = [row for given in GIVEN.values() for row in judge(QUERIES, final_answers(QUERIES, given))]
+    return analysis.scored(QUESTIONS, QUERIES, GIVEN, [PASSAGE], TABLES, verdicts)
+
+
+def test_every_arm_has_a_row_a_query_and_what_was_not_answered_is_unscored(rows):
+    assert list(rows.arm.unique()) == ["base", "dapt"] and len(rows) == 2 * len(QUERIES)
+    lost = rows[rows.verdict == "unscored"]
+    assert list(lost.query_id) == ["q3:html"] and lost.f1.isna().all() and list(lost["mode"]) == [""]
+    assert set(rows.verdict[rows.level == "hard"]) == {""}
+    assert rows[(rows.arm == "base") & (rows.query_id == "q4:csv")]["mode"].item() == "empty"
+
+
+def test_accuracy_counts_by_level_and_form_with_what_was_asked(rows):
+    table = analysis.accuracy_table(rows, resamples=50).set_index(["arm", "level", "form"])
+    base = table.loc["base"]
+    assert base.loc[("easy", "html"), ["n", "correct", "unscored"]].tolist() == [3, 2, 1]
+    assert base.loc[("easy", "html"), "accuracy"] == 1 and base.loc[("easy", "html"), "low"] < 0.5
+    assert base.loc[("easy", "csv"), ["n", "correct"]].tolist() == [3, 2]
+    assert base.loc[("easy", "recall"), ["n", "correct", "by_judge", "judged"]].tolist() == [3, 1, 1, 3]
+    assert base.loc[("medium", "html"), ["n", "correct"]].tolist() == [2, 1]
+    assert "hard" not in base.index.get_level_values(0)
+    text = analysis.accuracy_for_reading(table.reset_index())
+    assert list(text.columns) == ["level", "form", "base", "dapt"]
+    assert text.base[0] == "2/2 = 100.0% [34.2, 100.0] (1 unscored)"
+
+
+def test_reading_and_learning_pair_the_same_questions(rows):
+    table = analysis.reading_and_learning(rows, resamples=50).set_index(["arm", "form"])
+    counts = ["n", "both", "only_read", "only_recalled", "neither"]
+    assert table.loc[("base", "csv"), counts].tolist() == [3, 0, 2, 1, 0]
+    assert table.loc[("base", "html"), "n"] == 2, "a question without one of the two answers is no pair"
+    assert table.loc[("dapt", "html"), "difference_points"] == pytest.approx(-100 / 3)
+    assert table.loc[("dapt", "html"), "p"] == 1 and np.isnan(table.loc[("dapt", "html"), "low_points"])
+    assert analysis.learning_for_reading(table.reset_index()).read[0] == "2/2"
+
+
+def test_words_failures_and_lengths_have_their_denominators(rows):
+    words = analysis.word_table(rows).set_index(["arm", "level", "form"])
+    assert words.loc[("base", "easy", "html"), ["n", "exact_match"]].tolist() == [2, 1]
+    failing = analysis.failure_table(rows, QUESTIONS, "csv").set_index(["arm", "level", "mode"])
+    assert failing.loc[("base", "medium", "empty"), ["count", "n"]].tolist() == [1, 2]
+    assert failing.loc[("base", "hard", "format"), ["count", "n"]].tolist() == [1, 1]
+    assert ("base", "hard", "wrong cell") not in failing.index
+    lengths = analysis.length_table(QUERIES, QUESTIONS, lambda texts: [len(text) // 4 for text in texts])
+    assert list(lengths.n) == [3, 3, 2, 2, 1, 1] and (lengths.median_tokens < lengths.median_characters).all()
+
+
+def test_arms_stand_in_order_with_the_lexical_reader_last():
+    assert analysis.arms_in_order(["lexical", "tuned", "dapt", "base"]) == ["base", "dapt", "tuned", "lexical"]
+
+
+def test_published_ratings_stand_beside_ours():
+    played = matches(QUESTIONS, analysis.finals_of(QUERIES, GIVEN, "csv"), GRIDS)
+    rated = ratings(played, "base", resamples=20, orders=5)
+    text = analysis.ratings_for_reading(analysis.beside_published(rated))
+    assert list(text.source.unique()) == ["this study", "paper"]
+    assert text[(text.model == "GPT-4 Turbo")]["sequential ELO"].item() == "1164"
+    figure, plotted = draw_ratings(rated)
+    assert len(figure.axes) == 4 and len(plotted) == 2 * len(rated)
+
+
+def test_figures_plot_what_they_return(rows):
+    figure, plotted = draw_accuracy(analysis.accuracy_table(rows, resamples=20))
+    assert [axes.texts[0].get_text() for axes in figure.axes] == ["easy", "medium"]
+    assert ((plotted.left <= plotted.value) & (plotted.value <= plotted.right)).all()
+    assert list(plotted.place.unique()) == ["html", "csv", "recall"]
+    figure, plotted = draw_failures(analysis.failure_table(rows, QUESTIONS, "html"))
+    assert [axes.texts[0].get_text() for axes in figure.axes] == ["easy", "medium", "hard"]
+    labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert labels[:2] == ["right\n(hard: answered)", "empty"] and labels[-1] == "other"
+
+
+def test_a_judge_sees_the_whole_passage_in_the_form_compared():
+    seen = analysis.shown_of(QUESTIONS, [PASSAGE], TABLES, [FILING], "csv")
+    assert "Net sales: Valves,\"96,169\",\"85,200\"" in seen["q1"].passage and seen["q6"].source.startswith("the 10-K")
