@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from lib.paths import REPOSITORY
 from lib.structext.__main__ import main
-from lib.structext.generate import PLUG_INS, SUITES, generate, split, suite
+from lib.structext.generate import PLUG_INS, SUITES, Text, generate, samples_of, split, suite
 from lib.structext.naming import Letters, Words
 from lib.structext.records import EXTRA_LANGUAGES, EXTRA_TASKS, LANGUAGES, MODES, TASKS, Sample
 from lib.structext.scenarios import SCENARIOS
@@ -86,6 +86,23 @@ def test_a_seed_is_the_same_bytes_in_any_process():
 
 def test_another_seed_is_another_file():
     assert digest(generate(seed=1)) != digest(generate(seed=2))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_id_of_a_sample_of_letters_says_how_to_make_its_text_again(mode):
+    for size in (6, 4):
+        for sample in generate(mode, LANGUAGES + EXTRA_LANGUAGES, 2, 2, per_task=2, seed=-7, size=size):
+            text = Text.of_sample(sample)
+            index = int(sample.task.split(".")[1])
+            assert list(samples_of(text, [index], lambda seed, _: Letters(seed), "")) == [sample]
+    assert Text.of_sample(one("json.3", is_real=True)) is None
+
+
+def test_values_of_too_few_kinds_are_numbered_on_and_never_alike():
+    names = Words(SCENARIOS[0], 3)
+    many = names.values(5000, {"Bergen", "Bergen 2"})
+    assert len(set(many)) == 5000 and not {"Bergen", "Bergen 2"} & set(many)
+    assert {"Bergen 3", "Bergen 4"} <= set(many)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -234,5 +251,7 @@ def test_the_command_line_writes_samples_and_says_what_is_wrong(tmp_path, capsys
     assert set(rows[0]) == {"id", "language", "task", "depth", "width", "question", "reference", "answer", "hint"}
     assert main(["generate", "--depth", "0"]) == 1
     assert "must be at least 1" in capsys.readouterr().err
+    assert main(["generate", "--suite", "test", "--depth", "2", "--real"]) == 1
+    assert "leave out --depth, --real" in capsys.readouterr().err
     assert main(["generate"]) == 0
     assert capsys.readouterr().out.count("\n") == 29

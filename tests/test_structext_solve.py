@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lib.structext import solve_documents
+from lib.structext.__main__ import main
 from lib.structext.generate import generate
 from lib.structext.records import EXTRA_LANGUAGES, EXTRA_TASKS, LANGUAGES, TASKS
 from lib.structext.solve import QUESTIONS, solve, solve_file, task_of
@@ -234,3 +235,23 @@ def test_a_file_of_questions_loses_no_row(tmp_path):
     solved = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert solved[0] == {"id": "1", "answer": "1", "error": ""}
     assert solved[1]["answer"] == "" and "no known question" in solved[1]["error"]
+
+
+@pytest.mark.parametrize(("depth", "width", "size", "tasks"), [
+    (3, 3, 1, ["csv", "tree", "json.4", "yaml.0", "xml.0", "latex.1", "markdown.1", "org.1"]),
+    (4, 2, 1, ["csv", "tree", "json.3", "xml.1", "latex.0", "org.1", "log"]), (4, 3, 1, ["csv", "tree"])])
+def test_they_agree_on_the_widest_trees_with_little_in_each_node(depth, width, size, tasks):
+    for sample in generate("corrected", tasks, depth, width, size=size):
+        assert solve(sample.language, sample.question, sample.reference) == sample.answer, sample.id
+
+
+def test_a_file_from_windows_is_read_and_one_that_is_no_text_is_named(tmp_path, capsys):
+    row = {"id": "1", "language": "tree", "question": "What is the height of the root node", "reference": "a->b"}
+    (tmp_path / "in.jsonl").write_bytes(b"\xef\xbb\xbf" + json.dumps(row).encode() + b"\r\n\r\n")
+    assert solve_file(tmp_path / "in.jsonl", tmp_path / "out.jsonl") == (1, 0)
+    (tmp_path / "bytes.jsonl").write_bytes(b"\xff\xfe\x00")
+    for name, complaint in (("bytes.jsonl", "bytes.jsonl is no text in UTF-8"), ("none.jsonl", "is missing or no file"),
+                            (".", "is missing or no file")):
+        assert main(["solve", str(tmp_path / name)]) == 1
+        said = capsys.readouterr().err
+        assert complaint in said and said.count("\n") == 1
