@@ -198,7 +198,8 @@ def test_digits_of_a_label_are_no_figures_of_an_answer():
     levels = grid(5, "Fair value", "2024 | 2023", "Level 2: Bonds | $30 | $20\nLevel 2: Notes | $10 | $20")
     hard = next(row for row in QUESTIONS if row.level == "hard").model_copy(update={
         "cells": {"a": CellRef(grid_id=levels.grid_id, row=0, column=0)}, "steps": ()})
-    for answer, reason in (('"Level 2: Bonds" came to $30 million.', ""), ("All 2 came to $30 million.", "the figure 2")):
+    for answer, reason in (('"Level 2: Bonds" came to $30 million.', ""),
+                           ("All 2 came to $30 million.", "the figure 2")):
         assert verified(hard.model_copy(update={"answer": answer}), by_id([levels])).endswith(reason)
         assert bool(verified(hard.model_copy(update={"answer": answer}), by_id([levels]))) == bool(reason)
 

@@ -77,7 +77,8 @@ def _hard(question: TableQuestion, cells: dict[str, Cell], labels: set[str]) -> 
         if not (printed := amounts(figure)) or not any(is_rounding(printed[0], result * scale) for scale in scales):
             return f"the step {step!r} gives {float(result):g}"
         known.append(printed[0].value)
-    figures = [amount for amount in amounts(_unquoted(question.answer, labels)) if not amount.is_year and amount.value not in asked]
+    figures = [amount for amount in amounts(_unquoted(question.answer, labels))
+               if not amount.is_year and amount.value not in asked]
     loose = [amount.text for amount in figures if not any(is_rounding(amount, sign * value)
                                                           for value in known for sign in (1, -1))]
     if loose:

@@ -10,7 +10,7 @@ from lib.tablequest.expression import evaluate
 from lib.tablequest.questions_amounts import POINTS, amount, decimals_of
 from lib.tablequest.questions_medium import MOST_PERIODS, Draft, givens, named, own, said, together
 from lib.tablequest.questions_places import Place
-from lib.tablequest.questions_tables import Table, is_odd
+from lib.tablequest.questions_tables import Table, is_odd, is_opening
 
 _FORM = "Answer in fewer than three sentences and support the statement with the figures."
 _MOST_PERCENT = 400.0
@@ -58,7 +58,8 @@ def hards_of(place: Place, table: Table) -> list[Draft]:
 def _trend(place: Place, table: Table) -> Draft | None:
     """An item over three periods or more."""
     row = table.series.get((place.ref.row, place.ref.column), [])
-    if not 3 <= len(row) <= MOST_PERIODS or place.is_change or min(item.value for item in row) <= 0:
+    is_told = 3 <= len(row) <= MOST_PERIODS and not place.is_change and not is_opening(place)
+    if not is_told or min(item.value for item in row) <= 0:
         return None
     working = _Working(row)
     steps = [working.change(new, old) for old, new in zip(row, row[1:], strict=False)]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from lib.tablequest.expression import evaluate
 from lib.tablequest.questions_amounts import POINTS, amount, decimals_of, unit_words
 from lib.tablequest.questions_places import Place
-from lib.tablequest.questions_tables import Table, is_odd
+from lib.tablequest.questions_tables import Table, is_odd, is_opening
 from lib.tablequest.records import CellRef
 
 _MOST_PERCENT = 400.0  # a larger change comes from a base next to nothing
@@ -105,7 +105,7 @@ def _difference(place: Place, table: Table) -> Draft | None:
     if not before or place.is_change or before.value == place.value:
         return None
     unit = (POINTS, 1.0) if place.cell.unit == "%" else place.kind
-    ending = f"State the change with its sign, in {unit_words(*unit)}."
+    ending = ", in ".join(filter(None, ("State the change with its sign", unit_words(*unit)))) + "."
     return _draft("difference", f"by how much did {_span(place, before)}? {ending}", [place, before], "a - b", unit,
                   decimals_of(place.cell, before.cell))
 
@@ -122,7 +122,8 @@ def _percent_change(place: Place, table: Table) -> Draft | None:
 
 def _average(place: Place, table: Table) -> Draft | None:
     row = table.series.get((place.ref.row, place.ref.column), [])
-    if not 3 <= len(row) <= MOST_PERIODS or place.is_change or min(item.value for item in row) <= 0:
+    is_told = 3 <= len(row) <= MOST_PERIODS and not place.is_change and not is_opening(place)
+    if not is_told or min(item.value for item in row) <= 0:
         return None
     under = f" {place.under}" if place.under else ""
     decimals = min(4, max(1, decimals_of(*_cells(row))))
@@ -178,8 +179,10 @@ def _ratio(place: Place, table: Table) -> Draft | None:
 
 def _metric(place: Place, table: Table) -> Draft | None:
     """A ratio with a name, of which `place` is one of the two."""
-    column = [other for other in table.places if other.ref.column == place.ref.column and other.kind == place.kind]
+    column = [other for other in table.columns[place.ref.column] if other.kind == place.kind]
     for above, below, name, is_percent in _METRICS:
+        if not (above.search(own(place)) or below.search(own(place))):
+            continue
         pair = [next((item for item in column if words.search(own(item)) and not item.fault), None)
                 for words in (above, below)]
         if all(pair) and place in pair and min(item.value for item in pair) > 0:

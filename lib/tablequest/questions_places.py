@@ -124,7 +124,7 @@ def period_of(column: str) -> Period | None:
 def _measure(rest: str) -> str:
     """What is left of a column's label without its time; "" where only filler words are."""
     plain = _label(rest.strip(" :,;|–—-"))
-    return plain if _FILLER.sub("", plain) else ""
+    return plain if re.search(r"[^\W_]", _FILLER.sub("", plain)) else ""
 
 
 def _label(text: str) -> str:

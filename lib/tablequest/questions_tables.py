@@ -25,6 +25,14 @@ class Table:
         return {(place.ref.row, place.ref.column): place for place in self.places}
 
     @cached_property
+    def columns(self) -> dict[int, list[Place]]:
+        """column -> its places, from the top."""
+        found: dict[int, list[Place]] = defaultdict(list)
+        for place in self.places:
+            found[place.ref.column].append(place)
+        return dict(found)
+
+    @cached_property
     def series(self) -> dict[tuple[int, int], list[Place]]:
         """(row, column) of a place -> its row over the periods, in the order of time, at least 2."""
         return {(place.ref.row, place.ref.column): row for row in rows_of(self.places) if len(row) > 1
@@ -42,8 +50,8 @@ class Table:
         return found
 
     def _is_sum(self, total: int, parts: tuple[int, ...]) -> bool:
-        columns = sorted({place.ref.column for place in self.places})
-        lines = [(self.at.get((total, column)), [self.at.get((row, column)) for row in parts]) for column in columns]
+        lines = [(self.at.get((total, column)), [self.at.get((row, column)) for row in parts])
+                 for column in self.columns]
         lines = [(whole, items) for whole, items in lines if whole and whole.is_total and not whole.is_part]
         return bool(lines) and all(
             all(item and item.kind == whole.kind for item in items)
@@ -51,7 +59,7 @@ class Table:
 
     def total_of(self, place: Place) -> Place | None:
         """The smallest total that `place` is a part of, in its column, where all of its parts are above 0."""
-        for row, parts in self.totals.items():
+        for row, parts in self.totals.items() if not place.is_part else ():
             whole = self.at.get((row, place.ref.column))
             if place.ref.row in parts and whole and whole.kind == place.kind and not whole.fault:
                 return whole if all(part.value > 0 for part in self.parts_of(whole)) else None
@@ -66,8 +74,7 @@ class Table:
         """Other items of the same kind in the column: the parts of one total, else what stands under one label."""
         whole = self.total_of(place)
         items = self.parts_of(whole) if whole else [
-            other for (_, column), other in self.at.items()
-            if column == place.ref.column and place.group and other.group == place.group]
+            other for other in self.columns[place.ref.column] if place.group and other.group == place.group]
         return [item for item in items if item.kind == place.kind and item.ref != place.ref and not item.fault
                 and item.group == place.group and not is_odd(item) and item.row != place.row]
 
@@ -78,6 +85,11 @@ class Table:
         earlier = row[number - 1] if number else None
         is_next = earlier and place.period.order[0] - earlier.period.order[0] == 1
         return earlier if is_next else None
+
+
+def is_opening(place: Place) -> bool:
+    """Whether a balance is the one before, carried over: its own year says nothing of it."""
+    return bool(re.search(r"\b(?:beginning|opening)\b", place.row, re.I))
 
 
 def is_odd(place: Place) -> bool:
