@@ -9,6 +9,7 @@ from lib.tablequest.grids_layout import BodyRow
 
 _MARKS = re.compile(r"(?:\s*(?:\((?:\d{1,2}|[a-z])\)|[*†‡§]+)(?:,(?=\s*\())?)+\s*(?=:?\s*$)")
 _BARE_TOTAL = re.compile(r"(?:sub-?)?totals?|net|balances?", re.I)
+_CLOSING = re.compile(r"\b(?:balances?|ending|at (?:the )?end)\b", re.I)  # a sum that needs its group's name
 _TOTAL = re.compile(r"\b(?:sub)?totals?\b|^net (?:cash|increase|decrease|change)\b", re.I)
 _BALANCE = re.compile(r"\b(?:balances?|outstanding|nonvested|unvested)\b.*?((?:January|February|March|April|May|June|"
                       r"July|August|September|October|November|December) \d{1,2}, \d{4}|\b(?:19|20)\d\d\b)", re.I)
@@ -141,7 +142,7 @@ def _told_apart(found: list[tuple[list[str], str, bool, list[str]] | None]) -> l
             continue
         groups, label, is_sum, _ = row
         is_bare = bool(_BARE_TOTAL.fullmatch(label)) and n_groups < 2  # of two groups and more it is the sum
-        is_whole = is_sum and own[label] == 1 and not is_bare
+        is_whole = is_sum and own[label] == 1 and not is_bare and not _CLOSING.search(label)
         labels.append(label if is_whole else ": ".join([*groups, label]))
     times = Counter(labels)
     for index, row in enumerate(found):
