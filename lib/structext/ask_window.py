@@ -27,16 +27,18 @@ class Fit:
     table: pd.DataFrame  # COLUMNS, one row a language, depth and width; lengths in tokens
 
 
-def fits(prompts: Sequence[Asked], tokenizer: Tokenizer, window: int, answer_budget: int, style: str = "auto") -> Fit:
+def fits(prompts: Sequence[Asked], tokenizer: Tokenizer, window: int, answer_budget: int, style: str = "auto",
+         known: dict[str, int] | None = None) -> Fit:
     """Which of `prompts` stand, with room for `answer_budget` tokens of a reply, in a window of `window` tokens.
 
-    The lengths are of what is asked: with BOS, and with the chat template in the `style` of lib.answer_prompt. The
-    table also counts reference answers that are longer than the budget, which no reply can give whole.
+    The lengths are of what is asked: with BOS, and with the chat template in the `style` of lib.answer_prompt. Where
+    the structured text alone does not fit, its own length stands for the prompt's: a suite's longest prompts together
+    have hundreds of megabytes. The table also counts reference answers that are longer than the budget, which no reply can give whole.
     Raises ValueError for a window or budget below 1, and as `lib.answer_prompt.is_chat` does.
     """
     if window < 1 or answer_budget < 1:
         raise ValueError(f"window {window}, answer_budget {answer_budget}: both are tokens, at least 1")
-    lengths = lengths_of([one.prompt for one in prompts], tokenizer, style)
+    lengths = _lengths(prompts, tokenizer, window - answer_budget, style, {} if known is None else known)
     answers = _counts([one.sample.answer for one in prompts], tokenizer)
     is_fitting = [length + answer_budget <= window for length in lengths]
     left_out = [Rejected(document_id=one.sample.id, item=one.query_id,
@@ -46,6 +48,19 @@ def fits(prompts: Sequence[Asked], tokenizer: Tokenizer, window: int, answer_bud
                         columns=COLUMNS[:3]).assign(prompt=lengths, answer=answers, fit=is_fitting)
     return Fit([one for one, fit in zip(prompts, is_fitting, strict=True) if fit], left_out,
                _table(rows, answer_budget))
+
+
+def _lengths(prompts: Sequence[Asked], tokenizer: Tokenizer, room: int, style: str,
+             alone: dict[str, int]) -> list[int]:
+    """Tokens of each prompt, or of its structured text where that is longer than `room` already."""
+    texts = [text for text in {one.sample.reference: None for one in prompts} if text not in alone]
+    alone.update(zip(texts, _counts(texts, tokenizer), strict=True))
+    lengths = [alone[one.sample.reference] for one in prompts]
+    places = [place for place, length in enumerate(lengths) if length <= room]
+    for place, length in zip(places, lengths_of([prompts[place].prompt for place in places], tokenizer, style),
+                             strict=True):
+        lengths[place] = length
+    return lengths
 
 
 def lengths_of(texts: Sequence[str], tokenizer: Tokenizer, style: str = "auto") -> list[int]:
