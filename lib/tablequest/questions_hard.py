@@ -11,6 +11,7 @@ from lib.tablequest.questions_amounts import POINTS, amount, decimals_of
 from lib.tablequest.questions_medium import MOST_PERIODS, Draft, givens, named, own, said, together
 from lib.tablequest.questions_places import Place
 from lib.tablequest.questions_tables import Table, is_odd, is_opening
+from lib.tablequest.records import CellRef
 
 _FORM = "Answer in fewer than three sentences and support the statement with the figures."
 _MOST_PERCENT = 400.0
@@ -154,21 +155,27 @@ def _drivers(place: Place, table: Table) -> Draft | None:
     working = _Working([whole, before, most, most_old, least, least_old])
     asked = (f'what drove the change in {_item(whole)} from {before.period.name} to {whole.period.name}? Name the item '
              "that contributed most and the one that worked most against it, if any did.")
-    return working.draft("contrast", asked, _driven(working, sign))
+    return working.draft("contrast", asked, _driven(working, sign, _names(parts)))
 
 
-def _driven(working: _Working, sign: int) -> str:
+def _names(parts: Sequence[Place]) -> dict[CellRef, str]:
+    """What the parts of one total are called in an answer: by their own labels, where these differ."""
+    short = [own(part) for part in parts]
+    named_by = [name if short.count(name) == 1 else part.row for part, name in zip(parts, short, strict=True)]
+    return {part.ref: f'"{name}"' for part, name in zip(parts, named_by, strict=True)}
+
+
+def _driven(working: _Working, sign: int, names: dict[CellRef, str]) -> str:
     """Which of a total's parts moved it (a, b before), most (c, d before) and least (e, f before)."""
     whole, before, most, _, least, least_old = working.items
     total, (_, percent) = _difference(working, "a - b"), working.change(whole, before)
     (share, printed), by = working.figure("(c - d) / (a - b) * 100", "%"), _difference(working, "c - d")
     weight = "more than the whole of it" if share > 100 else f"{printed} of it"
     against = sign * (least.value - least_old.value) < 0
-    rest = (f'Most against it worked "{least.row}", with {_plus(_difference(working, "e - f"))}.' if against else
-            f"No item moved the other way; the least came from \"{least.row}\", with "
-            f'{_plus(_difference(working, "e - f"))}.')
+    led = "Most against it worked" if against else "No item moved the other way; the least came from"
+    rest = f'{led} {names[least.ref]}, with {_plus(_difference(working, "e - f"))}.'
     return (f'{_item(whole)} {"rose" if sign > 0 else "fell"} by {total[1].lstrip("-")} ({_plus((0, percent), sign)}), '
-            f'and "{most.row}" contributed most to it: {_plus(by)}, {weight}. {rest}')
+            f'and {names[most.ref]} contributed most to it: {_plus(by)}, {weight}. {rest}')
 
 
 def _composition(place: Place, table: Table) -> Draft | None:
@@ -183,8 +190,9 @@ def _composition(place: Place, table: Table) -> Draft | None:
     asked = (f"how concentrated is {said(whole)}? Name its two largest items, the share that they make up together, "
              "and the share of the next one.")
     verdict = "highly concentrated" if both > 75 else "fairly concentrated" if both > 50 else "widely spread"
-    answer = (f'{_item(whole)} is {verdict}: "{parts[0].row}" ({shares[0]}) and "{parts[1].row}" ({shares[1]}) make up '
-              f'{shown} of {_value(whole)} together. The next item, "{parts[2].row}", has {third}.')
+    names = list(_names(parts).values())
+    answer = (f"{_item(whole)} is {verdict}: {names[0]} ({shares[0]}) and {names[1]} ({shares[1]}) make up "
+              f"{shown} of {_value(whole)} together. The next item, {names[2]}, has {third}.")
     return working.draft("contrast", asked, answer)
 
 

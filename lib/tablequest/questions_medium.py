@@ -16,6 +16,7 @@ from lib.tablequest.questions_tables import Table, is_odd, is_opening
 from lib.tablequest.records import CellRef
 
 _MOST_PERCENT = 400.0  # a larger change comes from a base next to nothing
+_MOST_TIMES = 20.0  # of a ratio
 _MOST_COMPARED = 5
 MOST_PERIODS = 5  # of a series that is averaged, or told in two sentences
 _DECIMALS = {1: "one decimal", 2: "two decimals", 3: "three decimals", 4: "four decimals"}
@@ -168,8 +169,9 @@ def _sum(place: Place, table: Table) -> Draft | None:
 
 def _ratio(place: Place, table: Table) -> Draft | None:
     """How many times one part of a total is as large as another."""
-    others = [other for other in table.beside(place) if table.total_of(place) and other.value < place.value]
-    if not others or is_odd(place) or place.value / others[0].value > 100:
+    others = [other for other in table.beside(place) if table.total_of(place)
+              and other.value < place.value <= _MOST_TIMES * other.value]
+    if not others or is_odd(place):
         return None
     other = _after(place, others)[0]
     asked = (f"what is the ratio of {together((place, other), 'to')}{_when(place)}? Answer with a number rounded to "
