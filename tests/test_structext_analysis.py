@@ -189,6 +189,15 @@ def test_differences_by_hand():
     assert against_first(base.assign(arm=base.arm.cat.remove_unused_categories()), FEW).empty
 
 
+def test_what_a_longer_prompt_loses_by_the_window_is_told_apart():
+    asked, longer = ask(), ask(setting="few-shot", n_shots=2)
+    rows = of_arms([*asked, *longer[:4]], longer[4:], base=right)  # two of six do not fit with demonstrations
+    (row,) = shots(rows, FEW).query("n_shots == 2").itertuples()
+    assert row.gain_difference_points == pytest.approx(-100 / 3) and (row.gain_n, row.gain_asked) == (6, 4)
+    assert row.gain_asked_points == 0 and (row.rouge_score, row.rouge_asked) == pytest.approx((2 / 3, 1))
+    assert "] (n = 6, not shown; +0.0 [–] of the 4 asked both ways)" in told(rows)
+
+
 def test_the_shots_curve_starts_at_the_base_prompt_and_pairs_with_it():
     asked = [*ask(), *ask(setting="hint"), *ask(setting="few-shot", n_shots=1), *ask(setting="few-shot", n_shots=5)]
     rows = of_arms(asked, reader=lambda one: right(one) if one.n_shots == 5 or one.sample.language == "csv" else "no")
@@ -196,8 +205,9 @@ def test_the_shots_curve_starts_at_the_base_prompt_and_pairs_with_it():
     assert list(zip(table.setting, table.n_shots, table.n, strict=True)) == [
         ("few-shot", 0, 6), ("few-shot", 1, 6), ("few-shot", 5, 6), ("simple-few-shot", 0, 6)]
     assert table.rouge_score.tolist() == pytest.approx([1 / 3, 1 / 3, 1, 1 / 3])
-    assert table.gain_points.tolist() == pytest.approx([np.nan, 0, 200 / 3, np.nan], nan_ok=True)
-    assert shots_for_reading(table)["over the base prompt, points [95%]"].tolist()[:2] == ["–", "+0.0 [–] (n = 6)"]
+    assert table.gain_difference_points.tolist() == pytest.approx([np.nan, 0, 200 / 3, np.nan], nan_ok=True)
+    assert shots_for_reading(table)["over the base prompt, points [95%]"].tolist()[:2] == ["–", "+0.0 [–]"]
+    assert shots_for_reading(table)["of pairs asked both ways"].tolist()[:2] == ["–", "+0.0 [–] (n = 6)"]
     assert shots(rows[rows.prompt == "base"], FEW).empty
 
 

@@ -67,6 +67,16 @@ def test_the_curve_of_shots_starts_at_the_base_prompt():
     assert [y for _, y in points(axes, tuned, is_filled=False)] == pytest.approx([100])  # shortest ones: not asked
 
 
+def test_a_cross_says_what_those_reach_that_fit_the_window():
+    asked, longer = ask(), ask(setting="few-shot", n_shots=2)
+    rows = of_arms([*asked, *longer[:3]], longer[3:], base=right)
+    for figure, place in ((draw_shots(shots(rows, FEW))[0], (2, 100)),
+                          (draw_groups(summary(rows, ["suite", "prompt", "arm"], FEW), "prompt")[0], (100, 1))):
+        (cross,) = [point for point in points(figure.axes[0], "x")]
+        assert cross == pytest.approx(place, abs=0.3)
+        assert [text.get_text() for text in figure.legends[0].texts][-1] == "of those that fit the window"
+
+
 def test_differences_without_an_interval_are_hollow(tmp_path, monkeypatch):
     table = real_and_test(BASE, FEW)
     figure, _ = draw_differences(table, "language", "points")

@@ -6,15 +6,16 @@ import numpy as np
 import pandas as pd
 
 from lib.paired import cluster_interval
-from lib.structext.analysis import ANSWERED, JUDGE, RESAMPLES, ordered, summary, with_all
+from lib.structext.analysis import ANSWERED, JUDGE, LEFT_OUT, RESAMPLES, ordered, summary, with_all
 from lib.structext.ask import FEW_SHOT
 from lib.structext.scores import METRICS, metric_agreement
 from lib.tables import ALL
 
 TEST, REAL = "test", "real-test"
 BASE_PROMPT = "base"
-DIFFERENCE = ["n", "texts", "unpaired", "first", "second", "difference_points", "low_points", "high_points", "judged",
-              "judge_points", "judge_low_points", "judge_high_points"]
+DIFFERENCE = ["n", "texts", "unpaired", "first", "second", "difference_points", "low_points", "high_points", "asked",
+              "asked_points", "asked_low_points", "asked_high_points", "judged", "judge_points", "judge_low_points",
+              "judge_high_points"]
 
 
 def differences(first: pd.DataFrame, second: pd.DataFrame, on: Sequence[str], by: Sequence[str],
@@ -22,20 +23,23 @@ def differences(first: pd.DataFrame, second: pd.DataFrame, on: Sequence[str], by
     """second - first, rows matched by `on`, in each group of `by`; columns `by` and DIFFERENCE.
 
     `by` are of `on`, or columns of `second`. first and second are means of the paper's score, fractions of 1;
-    differences are points with 95% intervals over texts, NaN where no pair differs; unpaired counts the rows of
-    `second` without a partner, and judged the pairs with two verdicts. No interval is corrected for their number.
+    differences are points with 95% intervals over texts, NaN where no pair differs. asked_points are over the pairs of
+    which neither was left out: without them a longer prompt loses by the window, not by what it says. unpaired counts
+    the rows of `second` without a partner, asked and judged the pairs that were asked and that have two verdicts.
     """
     own = [name for name in by if name not in on]
-    values = ["text", "rouge_score", JUDGE]
+    values = ["text", "state", "rouge_score", JUDGE]
     both = first[[*on, *values]].merge(second[[*on, *own, *values]], on=[*on], how="right", suffixes=("_first", ""),
                                        validate="one_to_many")
     table = []
     for key, cell in both.groupby([*by], observed=True):
         pairs = cell[cell.text_first.notna()]
         gain, judged = pairs.rouge_score - pairs.rouge_score_first, (pairs[JUDGE] - pairs[f"{JUDGE}_first"]).dropna()
+        asked = gain[(pairs.state != LEFT_OUT) & (pairs.state_first != LEFT_OUT)]
         table.append((*key, len(pairs), pairs.text.nunique(), len(cell) - len(pairs), pairs.rouge_score_first.mean(),
-                      pairs.rouge_score.mean(), *_points(gain, pairs.text, resamples), len(judged),
-                      *_points(judged, pairs.text[judged.index], resamples)))
+                      pairs.rouge_score.mean(), *_points(gain, pairs.text, resamples),
+                      len(asked), *_points(asked, pairs.text[asked.index], resamples),
+                      len(judged), *_points(judged, pairs.text[judged.index], resamples)))
     return ordered(pd.DataFrame(table, columns=[*by, *DIFFERENCE]), second, by)
 
 
@@ -58,8 +62,8 @@ def against_first(rows: pd.DataFrame, resamples: int = RESAMPLES) -> pd.DataFram
 def shots(rows: pd.DataFrame, resamples: int = RESAMPLES) -> pd.DataFrame:
     """`summary` by suite, arm, setting (FEW_SHOT) and number of demonstrations, with the gain over the base prompt.
 
-    The base prompt stands in both settings, with n_shots 0. The further columns, of `differences`, are gain_points,
-    gain_low_points, gain_high_points and pairs. No rows where no suite was asked with demonstrations.
+    The base prompt stands in both settings, with n_shots 0. The further columns are those of `differences`, with gain_
+    before their names. No rows where no suite was asked with demonstrations.
     """
     shown = rows[rows.setting.isin(FEW_SHOT)]
     base = rows[(rows.prompt == BASE_PROMPT) & rows.suite.isin(shown.suite)]
@@ -67,9 +71,7 @@ def shots(rows: pd.DataFrame, resamples: int = RESAMPLES) -> pd.DataFrame:
     keys = ["suite", "arm", "setting", "n_shots"]
     gains = differences(base, shown, ["arm", "suite", "sample"], keys, resamples) if len(shown) else pd.DataFrame(
         columns=[*keys, *DIFFERENCE])
-    gains = gains.rename(columns={"n": "pairs"} | {f"{name}_points": f"gain{end}_points" for name, end in (
-        ("difference", ""), ("low", "_low"), ("high", "_high"))})
-    gains = gains[[*keys, "pairs", "gain_points", "gain_low_points", "gain_high_points"]]
+    gains = gains.rename(columns={name: f"gain_{name}" for name in DIFFERENCE})
     return summary(curve, keys, resamples).merge(gains, how="left", on=keys)
 
 

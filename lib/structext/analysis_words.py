@@ -58,6 +58,8 @@ def differences_for_reading(table: pd.DataFrame, first: str, second: str, by: Se
         f"{first}, %": percent(row.first), f"{second}, %": percent(row.second),
         "ROUGE-L ≥ 0.75, points [95%]": in_points(row.difference_points, row.low_points, row.high_points)
         + _few(row.texts),
+        "of pairs asked both ways": f"{in_points(row.asked_points, row.asked_low_points, row.asked_high_points)} "
+        f"(n = {row.asked})",
         f"judge, points [95%] of {table.judged.max()} at most" if len(table) else "judge": in_points(
             row.judge_points, row.judge_low_points, row.judge_high_points)} for row in table.itertuples()])
 
@@ -68,8 +70,11 @@ def shots_for_reading(table: pd.DataFrame) -> pd.DataFrame:
         "suite": str(row.suite), "model": str(row.arm), "demonstrations": row.setting, "shots": str(row.n_shots),
         "n (texts)": f"{row.n} ({row.texts})", "left out": f"{row.left_out}/{row.n}",
         "ROUGE-L ≥ 0.75, % [95%]": percent(row.rouge_score, row.low, row.high) + _few(row.texts),
-        "over the base prompt, points [95%]": UNKNOWN if not row.pairs > 0 else
-        f"{in_points(row.gain_points, row.gain_low_points, row.gain_high_points)} (n = {row.pairs:.0f})"}
+        "of those asked, %": percent(row.rouge_asked), "over the base prompt, points [95%]": in_points(
+            row.gain_difference_points, row.gain_low_points, row.gain_high_points),
+        "of pairs asked both ways": UNKNOWN if row.n_shots == 0 else in_points(
+            row.gain_asked_points, row.gain_asked_low_points, row.gain_asked_high_points)
+        + f" (n = {row.gain_asked:.0f})"}
         for row in table.itertuples()])
 
 

@@ -58,23 +58,28 @@ def _arms(gains: pd.DataFrame) -> str:
     return f"Against the first arm on the same questions, points: {'; '.join(said)}." if said else ""
 
 
-def _found(row) -> str:
-    """A difference with its interval and n, and whether it is shown to be one."""
-    is_shown = np.isnan(row.low_points) or row.low_points > 0 or row.high_points < 0
-    points = in_points(row.difference_points, row.low_points, row.high_points)
-    return f"{points} (n = {row.n}{'' if is_shown else ', not shown'})"
+def _found(row, before: str = "") -> str:
+    """A difference with its interval and n, whether it is shown to be one, and that of the pairs that were asked.
+
+    `before` stands before the names of the columns.
+    """
+    points, low, high, asked, *of_asked, n = (getattr(row, before + name) for name in (
+        "difference_points", "low_points", "high_points", "asked", "asked_points", "asked_low_points",
+        "asked_high_points", "n"))
+    is_shown = np.isnan(low) or low > 0 or high < 0
+    within = f"; {in_points(*of_asked)} of the {asked:.0f} asked both ways" * (asked < n)
+    return f"{in_points(points, low, high)} (n = {n:.0f}{'' if is_shown else ', not shown'}{within})"
 
 
 def _shots(curve: pd.DataFrame) -> str:
     """The gain of the most demonstrations, on the first suite that was asked with some."""
-    most = curve[curve.pairs > 0]
+    most = curve[curve.gain_n > 0]
     if most.empty:
         return "No suite was asked with demonstrations."
     most = most[(most.suite == most.suite.min()) & (most.n_shots == most.n_shots.max())]
-    said = [f"{row.arm}, {row.setting} {in_points(row.gain_points, row.gain_low_points, row.gain_high_points)} "
-            f"(n = {row.pairs:.0f})" for row in most.itertuples()]
-    return (f"{most.n_shots.max()} demonstrations less the base prompt, on {most.suite.min()}, points: "
-            f"{'; '.join(said)}.")
+    said = [f"{row.arm}, {row.setting} {_found(row, 'gain_')}" for row in most.itertuples()]
+    shown = "1 demonstration" if most.n_shots.max() == 1 else f"{most.n_shots.max()} demonstrations"
+    return f"{shown} less the base prompt, on {most.suite.min()}, points: {'; '.join(said)}."
 
 
 def _real(real: pd.DataFrame) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from lib.figures import COLORS, HATCHES, INTERVAL, STYLE, WIDTH
@@ -20,6 +21,7 @@ from lib.tables import ALL
 SCORE = "ROUGE-L, 0 below 0.75 (%)"
 MEASURES = {"rouge_score": (SCORE, "rouge_score", "low", "high"),  # its label, value and interval
             JUDGE: ("Right by the judge (%)", JUDGE, "judge_low", "judge_high")}
+_ASKED = "_of those asked"  # a label that no legend shows by itself
 _MARKERS = "osD^v<>P"
 _LINES = {"few-shot": "-", "simple-few-shot": "--"}
 
@@ -68,6 +70,15 @@ def _dots(axes: Axes, cells: pd.DataFrame, by: str, groups: list[str], columns: 
                       **INTERVAL | {"elinewidth": 0.7, "capsize": 1.5})
         axes.plot(value, y, **style | {"linestyle": "none"}, label=arm)
         axes.plot(value[~known], np.array(y)[~known], **style | {"linestyle": "none", "markerfacecolor": "white"})
+        if columns[0] == "rouge_score":
+            _crosses(axes, own, pd.Series(y, own.index), style["color"], is_upright=False)
+
+
+def _crosses(axes: Axes, cells: pd.DataFrame, places: pd.Series, color: tuple, is_upright: bool) -> None:
+    """Crosses at the mean of those that fit the window, where some did not: a score may fall by the window alone."""
+    shown = cells[cells.left_out > 0]
+    at = places[shown.index], 100 * shown.rouge_asked
+    axes.plot(*(at if is_upright else at[::-1]), "x", color=color, markersize=4.5, label=_ASKED)
 
 
 def draw_heat(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
@@ -139,6 +150,7 @@ def draw_shots(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
                     style["markerfacecolor"] = "white"
                 axes.errorbar(x, value, yerr=_reach(value, low, high), **INTERVAL | {"elinewidth": 0.7, "capsize": 1.5})
                 axes.plot(x, value, **style, label=f"{arm}, {setting}")
+                _crosses(axes, line, x, style["color"], is_upright=True)
             axes.annotate(suite, (0, 1), (0, 3), xycoords="axes fraction", textcoords="offset points", fontsize=9)
             axes.set(xlabel="Demonstrations", ylim=(-4, 104), xticks=sorted(table.n_shots.unique()))
         panels[0].set_ylabel(SCORE)
@@ -174,5 +186,8 @@ def _reach(middle: pd.Series, low: pd.Series, high: pd.Series) -> np.ndarray:
 
 def _legend(figure: Figure, axes: Axes, columns: int = 5) -> None:
     handles, labels = axes.get_legend_handles_labels()
+    if any(line.get_label() == _ASKED and len(line.get_xdata()) for panel in figure.axes for line in panel.lines):
+        handles.append(Line2D([], [], marker="x", color="0.3", linestyle="none", markersize=4.5))
+        labels.append("of those that fit the window")
     if handles:
         figure.legend(handles, labels, loc="outside upper center", ncols=min(columns, len(handles)))
