@@ -78,6 +78,7 @@ def test_a_folder_of_official_files_is_read(tmp_path):
 
 @pytest.mark.parametrize(("content", "message"), [
     ("{", "no JSON"),
+    (json.dumps({**ROW, "Answer": "\ud800"}), "surrogates not allowed"),
     ("[1]", "item 1: not a sample"),
     (json.dumps({**ROW, "Label": {"typename": "tree"}}), "Label needs"),
     (json.dumps({**ROW, "Answer": 1}), "no text in Answer"),

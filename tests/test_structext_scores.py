@@ -104,6 +104,10 @@ def test_no_response_scores_nothing_and_says_so(response):
 OBJECT = '{\n"id":"a",\n"Z":"b",\n"subs":[]\n}'
 
 
+def test_half_a_character_in_a_response_costs_no_more_than_itself():
+    assert score("a b c d", "a b c d \ud800") == score("a b c d", "a b c d ?")
+
+
 @pytest.mark.parametrize(("answer", "response", "is_match"), [
     ("True", "**True**. Line 3 has no closing brace.", True),
     ("True", "False, it is not True", False),

@@ -72,9 +72,12 @@ def _rows(file: Path) -> Iterator[tuple[str, object]]:
 
 def _parsed(text: str, where: str) -> object:
     try:
-        return json.loads(text)
+        value = json.loads(text)
+        if "\\u" in text:
+            json.dumps(value, ensure_ascii=False).encode()  # half a character (\ud800) could be stored nowhere
     except (ValueError, RecursionError) as error:
         raise Malformed(f"{where}: no JSON ({error}); fetch the file again") from error
+    return value
 
 
 def _samples(row: object, where: str, default: str) -> Iterator[Sample]:

@@ -55,6 +55,7 @@ class Response(Given):
 
 def score(answer: str, response: str | None, id: str = "") -> Scored:
     """Score one response; what cannot be scored has 0 everywhere and its reason."""
+    answer, response = (text and text.encode("utf-8", "replace").decode() for text in (answer, response))
     error = NO_RESPONSE if response is None or not response.strip() else ""
     rouge, steps = 0.0, 0
     if not error:
