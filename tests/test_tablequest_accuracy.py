@@ -104,6 +104,13 @@ def test_word_scores_on_hand_worked_pairs():
     assert f1("two two one", "two two two") == pytest.approx(2 * 2 / 6)
 
 
+@pytest.mark.parametrize("endless", ["9" * 5000, ",".join(["999"] * 2000), "9." * 3000])
+def test_a_number_without_end_is_wrong_and_stops_nothing(endless):
+    assert not assess(EASY, endless, GRIDS).is_correct and not assess(BEST, endless, GRIDS).is_correct
+    assert word_scores("$5 million", f"$5 {endless}")["f1"] < 1
+    assert failure(EASY, read_reply(reply(endless)), PASSAGE, GRIDS) == "other"
+
+
 def reply(answer: str, *steps: str) -> str:
     return str({"steps": list(steps), "answer": answer}).replace("'", '"')
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from lib.comparison import compare
 from lib.structext.scores import score
-from lib.tablequest.amounts import Amount, amounts
+from lib.tablequest.amounts import MOST_DIGITS, Amount, amounts
 from lib.tablequest.records import Grid, TableQuestion
 from lib.values import solid, tokens
 
@@ -29,6 +29,7 @@ _RISE = re.compile(r"\b(?:increas|rose\b|ris(?:e|es|ing)\b|grew\b|grow|higher|ga
 _PERCENT = re.compile(r"%|per\s?cent|percentage", re.I)
 _SCALE = re.compile(r"\b(thousand|million|billion)s?\b", re.I)
 _SCALES = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
+_ENDLESS = re.compile(rf"(?:\d[,.]?){{{MOST_DIGITS},}}")
 _ROUNDING = Fraction(1, 10**9)  # of a reference that was computed with floats
 
 
@@ -52,7 +53,7 @@ def assess(question: TableQuestion, answer: str, grids: Mapping[str, Grid], tole
     if not answer.strip():
         return Outcome(False, "empty answer")
     if not is_figure(question):
-        outcome = compare(question.question, question.answer, answer)
+        outcome = compare(question.question, question.answer, _without_endless(answer))
         return Outcome(outcome.is_correct, outcome.reason)
     share = Fraction(0) if question.level == "easy" else Fraction(str(tolerance))
     said = asserted(question, answer, grids)
@@ -150,4 +151,9 @@ def f1(reference: str, answer: str) -> float:
 
 
 def _values(text: str) -> Sequence[object]:
-    return [(token.kind, token.value) for token in solid(tokens(text))]
+    return [(token.kind, token.value) for token in solid(tokens(_without_endless(text)))]
+
+
+def _without_endless(text: str) -> str:
+    """`text` with a word for each number that has more digits than can be read as one."""
+    return _ENDLESS.sub(" endless ", text)

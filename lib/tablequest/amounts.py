@@ -5,6 +5,7 @@ import unicodedata
 from fractions import Fraction
 from typing import NamedTuple
 
+MOST_DIGITS = 40  # a model that repeats itself writes thousands, which Python refuses to read as a number
 _SCALES = {"thousand": 10**3, "k": 10**3, "million": 10**6, "mn": 10**6, "mm": 10**6, "m": 10**6,
            "billion": 10**9, "bn": 10**9, "b": 10**9, "trillion": 10**12, "tn": 10**12}
 _COINS = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY"}
@@ -40,12 +41,12 @@ def amounts(text: str) -> list[Amount]:
     """The amounts of `text` in order; start and end count characters of `text` in NFKC.
 
     Brackets mean a negative number, but for one that stands behind another amount: "$5 million (12.4%)". Days of a
-    month are none, nor digits inside a longer word: 10-K, Q4, 3.1.2.
+    month are none, nor digits inside a longer word (10-K, Q4, 3.1.2), nor more than MOST_DIGITS on end.
     """
     found: list[Amount] = []
     text = _DATE.sub(lambda date: "x" * len(date[0]), unicodedata.normalize("NFKC", text).translate(_PLAIN))
     for match in _AMOUNT.finditer(text):
-        if not match["month"]:
+        if not match["month"] and len(match["digits"]) <= MOST_DIGITS:
             is_aside = bool(found) and not text[found[-1].end:match.start()].strip(" ,;:")
             found.append(_amount(match, is_aside))
     return found

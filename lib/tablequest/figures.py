@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import matplotlib as mpl
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, MultipleLocator
 from statsmodels.stats.proportion import proportion_confint
 
 from lib.figures import COLORS, INTERVAL, STYLE, WIDTH
@@ -81,4 +81,5 @@ def _percentages(plotted: pd.DataFrame, label: str) -> Figure:
     figure = _points(plotted, [level for level in LEVELS if (plotted.level == level).any()], "arm", label)
     for axes in figure.axes:
         axes.set_xlim(-3, 103)
+        axes.xaxis.set_major_locator(MultipleLocator(25))
     return figure

@@ -16,9 +16,9 @@ _CLEARER = str.maketrans({"\n": " ", "\r": " ", "\t": " "})
 def serialized(passage: Passage, grids: Mapping[str, Grid], form: str) -> str:
     """The passage's blocks in order with a blank line between two, each table in `form`, one of FORMS.
 
-    "html" is the table as the filing lays it out, with its split cells and nested headers; every other form is written
-    from the clean grid ("html-grid" too, so that form and cleaning can be told apart). Before a table stand its
-    caption and unit note where no other text says them, after it its footnotes.
+    "html" is the table as the filing lays it out, with groups of rows and nested headers; every other form is written
+    from the grid, whose labels are whole ("html-grid" too, so that form and labels can be told apart). Before a table
+    stand its caption and unit note where no other text says them, after it its footnotes.
     Raises ValueError for another form, KeyError for a grid that is not in `grids`.
     """
     if form not in FORMS:
