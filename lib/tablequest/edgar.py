@@ -46,7 +46,7 @@ def _fetched(edgar, ticker: str, year: int, identity: str, folder: Path) -> Path
     if getattr(company, "not_found", False):
         raise CannotFetch(f"EDGAR knows no company {ticker}: look its ticker or CIK up at www.sec.gov/search-filings")
     filings = company.get_filings(form="10-K", amendments=False)
-    reports = {str(filing.period_of_report)[:10]: filing for filing in filings}
+    reports = {str(filing.report_date)[:10]: filing for filing in filings}
     ends = sorted(end for end in reports if end.startswith(f"{year}-"))
     if not ends:
         known = ", ".join(sorted(reports)[-5:]) or "none"

@@ -1,16 +1,15 @@
 """Annual reports (10-K, HTML with or without inline XBRL) and papers (Markdown) read into grids and passages."""
 
 import re
-import stat
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from lxml import etree
-from lxml.html import HtmlElement, HTMLParser, document_fromstring
+from lxml.html import HtmlElement
 
 from lib.records import Rejected
 from lib.tablequest.filings_blocks import PageBlock, page_blocks, under_headings
+from lib.tablequest.filings_files import NoFiling, bytes_of, identifier_of, list_filings, root_of
 from lib.tablequest.grids import ReadGrid, Surroundings, as_markdown, read_grid
 from lib.tablequest.grids_cells import PlacedRow, TooLarge, read_html_rows, visible_text
 from lib.tablequest.grids_kinds import ROOM_KINDS, kind_of
@@ -21,15 +20,8 @@ from lib.tablequest.papers import read_paper
 from lib.tablequest.passages import MAX_WORDS, SectionBlock, cut_passages
 from lib.tablequest.records import Block, Filing, Grid, NotUnderstood, Passage
 
-SUFFIXES = (".html", ".htm", ".md")
-MAX_FILING_BYTES = 100_000_000  # the largest 10-K are about a third of it
-
 _SHOWN_KINDS = ("text", "ranges or words only", "bullets")  # no grid, but something to read
 _PERIOD = re.compile(r"fiscal year ended:?\s+([A-Z][a-z]+ \d{1,2}, ?\d{4})", re.I)
-
-
-class NoFiling(ValueError):
-    """Why one file is not an annual report that can be read."""
 
 
 @dataclass
@@ -51,11 +43,11 @@ def read_filings(folder: Path, max_words: int = MAX_WORDS,
     `max_words` long. Raises FileNotFoundError where there is no such folder or no such file in it.
     """
     filings, grids, passages, not_understood, rejected = [], [], [], [], []
-    for path, name in _files(Path(folder)):
+    for path, name in list_filings(Path(folder)):
         try:
             read = read_file(path, name, max_words)
         except NoFiling as error:
-            rejected.append(Rejected(document_id=_identifier(name), item=name, reason=str(error)))
+            rejected.append(Rejected(document_id=identifier_of(name), item=name, reason=str(error)))
             continue
         filings.append(read.filing)
         grids += [found.grid for found in read.read_grids]
@@ -67,10 +59,10 @@ def read_filings(folder: Path, max_words: int = MAX_WORDS,
 def read_file(path: Path, name: str = "", max_words: int = MAX_WORDS) -> ReadFiling:
     """Read one filing; `name` is what it is called by. Raises NoFiling with the reason where it is none."""
     name = name or path.name
-    raw = _bytes(path)
+    raw = bytes_of(path)
     if path.suffix.lower() == ".md":
         return _paper(raw, name, max_words)
-    root = _root(raw)
+    root = root_of(raw)
     body = root.find("body") if root.find("body") is not None else root
     tables = list(body.iter("table"))
     if not tables:
@@ -203,7 +195,7 @@ def _filing(root: HtmlElement, blocks: list[PageBlock], name: str, n_tables: int
     title = root.findtext(".//title") or name
     period = tagged.get("dei:DocumentPeriodEndDate") or next(iter(_PERIOD.findall(" ".join(front))), "")
     year = tagged.get("dei:DocumentFiscalYearFocus") or period[-4:]
-    return Filing(filing_id=_identifier(name), company=tagged.get("dei:EntityRegistrantName") or
+    return Filing(filing_id=identifier_of(name), company=tagged.get("dei:EntityRegistrantName") or
                   (front[place - 1] if place else " ".join(title.split())), form=form or "annual report",
                   period=period, fiscal_year=int(year) if year.isdigit() else None, path=name, n_tables=n_tables)
 
@@ -213,59 +205,7 @@ def _paper(raw: bytes, name: str, max_words: int) -> ReadFiling:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise NoFiling(f"not UTF-8 (position {error.start}): save it as UTF-8") from error
-    filing, grids, passages, not_understood = read_paper(text, _identifier(name), name, max_words)
+    filing, grids, passages, not_understood = read_paper(text, identifier_of(name), name, max_words)
     if not grids:
         raise NoFiling(f"none of its {filing.n_tables} tables holds labelled numbers")
     return ReadFiling(filing, None, grids, passages, not_understood)
-
-
-def _root(raw: bytes) -> HtmlElement:
-    """The parsed page; broken HTML is mended as browsers do, what is no HTML raises NoFiling."""
-    head = raw[:200_000].lower()
-    if b"\0" in raw[:4096]:
-        raise NoFiling("binary, not HTML")
-    if not re.search(rb"<(?:html|body|table|div|p|font|span)[\s>]", head):
-        raise NoFiling("not HTML: no tag in its first 200,000 bytes")
-    try:
-        raw.decode("utf-8")
-        encoding = "utf-8"
-    except UnicodeDecodeError:
-        encoding = "cp1252"
-    try:
-        return document_fromstring(raw, parser=HTMLParser(encoding=encoding, huge_tree=True, remove_comments=True,
-                                                          remove_pis=True))
-    except (etree.ParserError, etree.XMLSyntaxError, ValueError) as error:
-        raise NoFiling(f"broken beyond mending ({error})") from error
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            raise NoFiling("not an ordinary file")
-        if status.st_size > MAX_FILING_BYTES:
-            raise NoFiling(f"{status.st_size / 1e6:.0f} MB, over the limit of {MAX_FILING_BYTES / 1e6:.0f}")
-        if not status.st_size:
-            raise NoFiling("empty")
-        return path.read_bytes()
-    except OSError as error:
-        raise NoFiling(f"cannot be read ({error.strerror})") from error
-
-
-def _files(folder: Path) -> list[tuple[Path, str]]:
-    """The files to read and their names: paths below the folder."""
-    if folder.is_file():
-        return [(folder, folder.name)]
-    if not folder.is_dir():
-        raise FileNotFoundError(f"{folder} does not exist: name a folder with filings (.html, .htm) or papers (.md), "
-                                "or one such file")
-    files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file()
-                   and not any(part.startswith(".") for part in path.relative_to(folder).parts))
-    if not files:
-        raise FileNotFoundError(f"no .html, .htm or .md file in {folder}: put annual reports or papers there")
-    return [(path, path.relative_to(folder).as_posix()) for path in files]
-
-
-def _identifier(name: str) -> str:
-    """A name for files and ids: "2024/acme.html" is "2024-acme"."""
-    return re.sub(r"[^A-Za-z0-9.]+", "-", re.sub(r"\.(?:html?|md)$", "", name, flags=re.I)).strip("-.") or "filing"

@@ -1,0 +1,75 @@
+"""The files that may be filings: found, read and parsed, or refused with a reason."""
+
+import re
+import stat
+from pathlib import Path
+
+from lxml import etree
+from lxml.html import HtmlElement, HTMLParser, document_fromstring
+
+SUFFIXES = (".html", ".htm", ".md")
+MAX_FILING_BYTES = 100_000_000  # the largest 10-K are about a third of it
+
+
+class NoFiling(ValueError):
+    """Why one file is not an annual report that can be read."""
+
+
+def root_of(raw: bytes) -> HtmlElement:
+    """The parsed page; broken HTML is mended as browsers do, what is no HTML raises NoFiling."""
+    head = raw[:200_000].lower()
+    if b"\0" in raw[:4096]:
+        raise NoFiling("binary, not HTML")
+    if not re.search(rb"<(?:html|body|table|div|p|font|span)[\s>]", head):
+        raise NoFiling("not HTML: no tag in its first 200,000 bytes")
+    try:
+        raw.decode("utf-8")
+        encoding = "utf-8"
+    except UnicodeDecodeError:
+        encoding = "cp1252"
+    parser = HTMLParser(encoding=encoding, huge_tree=True, remove_comments=True, remove_pis=True)
+    try:
+        root = document_fromstring(raw, parser=parser)
+    except (etree.ParserError, etree.XMLSyntaxError, ValueError) as error:
+        raise NoFiling(f"broken beyond mending ({error})") from error
+    fatal = [error.message for error in parser.error_log if error.level_name == "FATAL"]
+    if fatal:  # the parser stopped there: what follows would be missing without a word
+        raise NoFiling(f"broken beyond mending ({fatal[0]})")
+    return root
+
+
+def bytes_of(path: Path) -> bytes:
+    """The content of an ordinary file of up to MAX_FILING_BYTES; raises NoFiling for any other."""
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise NoFiling("not an ordinary file")
+        if status.st_size > MAX_FILING_BYTES:
+            raise NoFiling(f"{status.st_size / 1e6:.0f} MB, over the limit of {MAX_FILING_BYTES / 1e6:.0f}")
+        if not status.st_size:
+            raise NoFiling("empty")
+        return path.readbytes_of()
+    except OSError as error:
+        raise NoFiling(f"cannot be read ({error.strerror})") from error
+
+
+def list_filings(folder: Path) -> list[tuple[Path, str]]:
+    """The files to read, in the order of their paths, and their names: the paths below the folder.
+
+    Raises FileNotFoundError, saying what to put there, where there is none.
+    """
+    if folder.is_file():
+        return [(folder, folder.name)]
+    if not folder.is_dir():
+        raise FileNotFoundError(f"{folder} does not exist: name a folder with filings (.html, .htm) or papers (.md), "
+                                "or one such file")
+    files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file()
+                   and not any(part.startswith(".") for part in path.relative_to(folder).parts))
+    if not files:
+        raise FileNotFoundError(f"no .html, .htm or .md file in {folder}: put annual reports or papers there")
+    return [(path, path.relative_to(folder).as_posix()) for path in files]
+
+
+def identifier_of(name: str) -> str:
+    """A name for files and ids: "2024/acme.html" is "2024-acme"."""
+    return re.sub(r"[^A-Za-z0-9.]+", "-", re.sub(r"\.(?:html?|md)$", "", name, flags=re.I)).strip("-.") or "filing"
