@@ -48,7 +48,7 @@ def bytes_of(path: Path) -> bytes:
             raise NoFiling(f"{status.st_size / 1e6:.0f} MB, over the limit of {MAX_FILING_BYTES / 1e6:.0f}")
         if not status.st_size:
             raise NoFiling("empty")
-        return path.readbytes_of()
+        return path.read_bytes()
     except OSError as error:
         raise NoFiling(f"cannot be read ({error.strerror})") from error
 
