@@ -113,7 +113,7 @@ def _chain(anchor: _Anchor, filing: Filing, passage: Passage, choice: _Choice) -
     chain_id = f"{passage.passage_id}-c{choice.chains[passage.passage_id] + 1}"
     questions: list[TableQuestion] = []
     for level, drafts in zip(LEVELS, ([easy_of(anchor.place)], anchor.mediums, anchor.hards), strict=True):
-        order = sorted(drafts, key=lambda draft: (choice.kinds[level, draft.kind], choice.chance.random()))
+        order = sorted(drafts, key=lambda draft: choice.kinds[level, draft.kind])
         reasons = []
         for draft in order:
             question = _question(draft, level, chain_id, filing, passage)

@@ -51,8 +51,8 @@ class _Working:
 
 
 def hards_of(place: Place, table: Table) -> list[Draft]:
-    """Every analysis that `place` is a part of."""
-    drafts = (ask(place, table) for ask in (_trend, _contrast, _drivers, _composition))
+    """Every analysis that `place` is a part of, of one kind the one that says more first."""
+    drafts = (ask(place, table) for ask in (_trend, _drivers, _contrast, _composition))
     return [draft for draft in drafts if draft]
 
 

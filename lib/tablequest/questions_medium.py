@@ -57,8 +57,8 @@ def easy_of(place: Place) -> Draft:
 
 
 def mediums_of(place: Place, table: Table) -> list[Draft]:
-    """Every calculation that `place` is a sensible part of."""
-    askers = (_difference, _percent_change, _average, _peak, _share, _sum, _ratio, _metric, _fastest)
+    """Every calculation that `place` is a sensible part of, of one kind the one that asks more first."""
+    askers = (_difference, _percent_change, _average, _fastest, _peak, _share, _sum, _metric, _ratio)
     drafts = (ask(place, table) for ask in askers)
     return [draft for draft in drafts if draft]
 
