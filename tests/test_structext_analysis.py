@@ -199,13 +199,14 @@ def test_what_a_longer_prompt_loses_by_the_window_is_told_apart():
 
 
 def test_the_shots_curve_starts_at_the_base_prompt_and_pairs_with_it():
-    asked = [*ask(), *ask(setting="hint"), *ask(setting="few-shot", n_shots=1), *ask(setting="few-shot", n_shots=5)]
+    asked = [*ask(), *ask("test-hard"), *ask(setting="hint"), *ask(setting="few-shot", n_shots=1),
+             *ask(setting="few-shot", n_shots=5)]
     rows = of_arms(asked, reader=lambda one: right(one) if one.n_shots == 5 or one.sample.language == "csv" else "no")
     table = shots(rows, FEW)
     assert list(zip(table.setting, table.n_shots, table.n, strict=True)) == [
-        ("few-shot", 0, 6), ("few-shot", 1, 6), ("few-shot", 5, 6), ("simple-few-shot", 0, 6)]
-    assert table.rouge_score.tolist() == pytest.approx([1 / 3, 1 / 3, 1, 1 / 3])
-    assert table.gain_difference_points.tolist() == pytest.approx([np.nan, 0, 200 / 3, np.nan], nan_ok=True)
+        ("few-shot", 0, 6), ("few-shot", 1, 6), ("few-shot", 5, 6)]
+    assert table.rouge_score.tolist() == pytest.approx([1 / 3, 1 / 3, 1])
+    assert table.gain_difference_points.tolist() == pytest.approx([np.nan, 0, 200 / 3], nan_ok=True)
     assert shots_for_reading(table)["over the base prompt, points [95%]"].tolist()[:2] == ["–", "+0.0 [–]"]
     assert shots_for_reading(table)["of pairs asked both ways"].tolist()[:2] == ["–", "+0.0 [–] (n = 6)"]
     assert shots(rows[rows.prompt == "base"], FEW).empty

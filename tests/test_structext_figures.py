@@ -64,7 +64,7 @@ def test_the_curve_of_shots_starts_at_the_base_prompt():
     tuned = look(["base", "tuned"], "tuned")["marker"]
     assert [y for _, y in points(axes, tuned)] == pytest.approx([100, 100, 100])
     assert [round(x) for x, _ in points(axes, tuned)] == [0, 1, 3]
-    assert [y for _, y in points(axes, tuned, is_filled=False)] == pytest.approx([100])  # shortest ones: not asked
+    assert not points(axes, tuned, is_filled=False)  # the shortest ones: no suite was asked with them
 
 
 def test_a_cross_says_what_those_reach_that_fit_the_window():

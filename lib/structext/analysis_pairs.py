@@ -62,12 +62,13 @@ def against_first(rows: pd.DataFrame, resamples: int = RESAMPLES) -> pd.DataFram
 def shots(rows: pd.DataFrame, resamples: int = RESAMPLES) -> pd.DataFrame:
     """`summary` by suite, arm, setting (FEW_SHOT) and number of demonstrations, with the gain over the base prompt.
 
-    The base prompt stands in both settings, with n_shots 0. The further columns are those of `differences`, with gain_
-    before their names. No rows where no suite was asked with demonstrations.
+    The base prompt stands in each setting that its suite was asked in, with n_shots 0. The further columns are those
+    of `differences`, with gain_ before their names. No rows where no suite was asked with demonstrations.
     """
     shown = rows[rows.setting.isin(FEW_SHOT)]
-    base = rows[(rows.prompt == BASE_PROMPT) & rows.suite.isin(shown.suite)]
-    curve = pd.concat([shown, *(base.assign(setting=setting) for setting in FEW_SHOT if len(shown))])
+    base = rows[rows.prompt == BASE_PROMPT]
+    curve = pd.concat([shown, *(base[base.suite.isin(shown.suite[shown.setting == setting])].assign(setting=setting)
+                                for setting in FEW_SHOT)])
     keys = ["suite", "arm", "setting", "n_shots"]
     gains = differences(base, shown, ["arm", "suite", "sample"], keys, resamples) if len(shown) else pd.DataFrame(
         columns=[*keys, *DIFFERENCE])
