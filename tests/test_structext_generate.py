@@ -230,6 +230,7 @@ def test_corrected_latex_headings_go_down_a_command_a_level():
 @pytest.mark.parametrize(("arguments", "complaint"), [
     ({"depth": 0}, "depth 0"), ({"width": 0}, "width 0"), ({"per_task": 0}, "per_task 0"), ({"mode": "loose"}, "loose"),
     ({"tasks": ["json.5"]}, "json.5"), ({"tasks": []}, "none were given"), ({"depth": 9, "width": 9}, "smaller dials"),
+    ({"depth": 10**9, "width": 10**9}, "more than 2,000,000 nodes"),
     ({"tasks": ["latex"], "depth": 6, "width": 1}, "latex has headings for 5"),
 ])
 def test_a_wrong_setting_is_an_error_before_the_first_sample(arguments, complaint):

@@ -55,9 +55,13 @@ def layout(depth: int, width: int) -> Layout:
     if depth < 1 or width < 1:
         raise ValueError(f"depth {depth}, width {width}: both must be at least 1 (1, 1 is a root and a leaf)")
     branching = depth * width
-    n_nodes = sum(branching ** level for level in range(depth + 1))
-    if n_nodes > MOST_NODES:
-        raise ValueError(f"depth {depth}, width {width}: {n_nodes:,} nodes in one text; give smaller dials")
+    n_nodes, level = 1, 1
+    for _ in range(depth):
+        level *= branching
+        n_nodes += level
+        if n_nodes > MOST_NODES:
+            raise ValueError(f"depth {depth}, width {width}: more than {MOST_NODES:,} nodes in one text; give smaller "
+                             "dials")
     tree = Layout(*([0] * n_nodes for _ in range(4)), [], [0] * n_nodes, [0] * n_nodes, branching, depth)
     node, open_nodes = 0, []  # of (node, how many children it has so far)
     tree.parent[0] = -1
