@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from lib.llm import Calls, Reply
 from lib.structext.__main__ import main
-from lib.structext.generate import Text, generate
+from lib.structext.generate import Text, generate, suite
 from lib.structext.records import EXTRA_LANGUAGES, LANGUAGES, MODES, Sample
-from lib.structext.rewrite_model import Draft, rewrite
+from lib.structext.rewrite_model import Draft, real_test, rewrite
 from lib.structext.rewrite_names import KINDS, by_kind, read_names
 from lib.structext.scenarios import SCENARIOS
 from lib.structext.solve import solve
@@ -125,7 +125,8 @@ def test_what_cannot_be_rewritten_keeps_its_place_with_its_reason(reply, reason,
     assert all(reason in row.reason for row in rejected)
 
 
-def test_names_that_change_an_answer_cost_that_question_only(monkeypatch, tmp_path):
+@pytest.mark.parametrize(("second", "reason"), [("the same", "no longer found"), ("No.", "holds no JSON object")])
+def test_names_that_change_an_answer_cost_that_question_only(second, reason, monkeypatch, tmp_path):
     monkeypatch.setitem(KINDS, "images", KINDS["images"]._replace(pattern=".*"))  # as if a form let too much through
     sample = next(one for one in generate(tasks=["markdown.2"], per_task=9) if ".png" in one.answer)
     samples = [one for one in generate(tasks=["markdown"], per_task=9) if one.reference == sample.reference]
@@ -135,11 +136,23 @@ def test_names_that_change_an_answer_cost_that_question_only(monkeypatch, tmp_pa
         if "<names>" in prompt:
             names.append(numbered(prompt))
             names[0]["images"] = {old: f"{new[:-4]}é.png" for old, new in names[0]["images"].items()}
-        return json.dumps(names[0])
+        return json.dumps(names[0]) if "<names>" in prompt or second == "the same" else second
 
     made, rejected, prompts = run(samples, monkeypatch, tmp_path, accented)
     assert [one.task for one in made] == ["markdown.0", "markdown.1"] and len(prompts) == 2
-    assert [row.document_id for row in rejected] == [sample.id] and "no longer found" in rejected[0].reason
+    assert [row.document_id for row in rejected] == [sample.id] and reason in rejected[0].reason
+
+
+def test_real_test_by_a_model_has_the_structures_of_real_test(monkeypatch, tmp_path):
+    with played(in_a_reply, monkeypatch) as prompts:
+        made, rejected = real_test("m", Calls(tmp_path / "llm.sqlite"), seed=7, per_task=2)
+    ours = [one for one in suite("real-test", 7) if int(one.id.split("-")[-1]) < 2]
+    assert rejected == [] and len(made) == 29 * 2 * 2 and len(prompts) == len(LANGUAGES) * 2 * 2
+    assert [one.id.replace("-rewritten-", "-real-") for one in made] == [one.id for one in ours]
+    assert [one.reference.count("\n") for one in made] == [one.reference.count("\n") for one in ours]
+    counted = [(new.answer, old.answer) for new, old in zip(made, ours, strict=True)
+               if new.task in ("csv.1", "csv.2", "csv.3", "tree.0", "tree.1", "json.2", "yaml.2", "xml.2")]
+    assert counted and all(new == old for new, old in counted)
 
 
 def test_only_samples_of_ours_with_abstract_names_are_sent(monkeypatch, tmp_path):

@@ -14,7 +14,7 @@ from zlib import crc32
 
 from lib.llm import Calls, Reply, Request, complete, rendered
 from lib.records import Rejected
-from lib.structext.generate import PLUG_INS, Text, samples_of
+from lib.structext.generate import PLUG_INS, SUITES, Text, generate, samples_of
 from lib.structext.json_lines import Given
 from lib.structext.naming import Letters
 from lib.structext.records import Sample
@@ -105,9 +105,10 @@ class Draft:
             self.faults = {sample.id: f"no whole reply, {reply.reason}" for sample in self.asked}
             return []
         names, wrong = read_names(reply.text, by_kind(self.told))
-        self.made, self.faults = {}, {sample.id: "; ".join(wrong) for sample in self.asked if wrong}
-        if wrong:
+        if wrong:  # what an earlier reply was good for stays
+            self.faults = {sample.id: "; ".join(wrong) for sample in self.asked}
             return wrong
+        self.made, self.faults = {}, {}
         indices = {int(sample.task.split(".")[1]): sample for sample in self.asked}
         for new in samples_of(self.text, indices, lambda *_: _Told(None, self.told, names), MARKER):
             old = indices[int(new.task.split(".")[1])]
@@ -146,6 +147,17 @@ def rewrite(samples: Sequence[Sample], scenario_seed: int, model: str,
     return [made[sample.id] for sample in samples if sample.id in made], [
         Rejected(document_id=sample.id, item=sample.question, reason=reasons[sample.id])
         for sample in samples if sample.id not in made]
+
+
+def real_test(model: str, calls: Calls, seed: int = 42, mode: str = "corrected",
+              per_task: int = 0) -> tuple[list[Sample], list[Rejected]]:
+    """The suite real-test with the names of `model`: the first samples of Test, rewritten; `seed` deals the scenarios.
+
+    `per_task` is the most samples of a task in a depth and width; 0: all 928. Returns and raises as `rewrite`.
+    """
+    samples = [sample for depth, width, count in SUITES["real-test"]
+               for sample in generate(mode, None, depth, width, min(per_task or count, count), seed)]
+    return rewrite(samples, seed, model, calls)
 
 
 def _ask(drafts: list[tuple[Draft, Request]], model: str, calls: Calls) -> None:
