@@ -88,6 +88,13 @@ def test_a_bad_file_is_listed_with_its_reason_and_the_others_go_on(tmp_path):
         assert words in reasons[name], (name, reasons[name])
 
 
+def test_two_files_cannot_share_an_id(tmp_path):
+    for name in ("a b.html", "a-b.html"):
+        (tmp_path / name).write_text(page(NUMBERS))
+    filings, *_, rejected = read_filings(tmp_path)
+    assert len(filings) == 1 and "same id as a b.html" in rejected[0].reason
+
+
 def test_a_folder_that_holds_nothing_to_read_says_what_to_put_there(tmp_path):
     with pytest.raises(FileNotFoundError, match="no .html"):
         read_filings(tmp_path)

@@ -133,6 +133,21 @@ def test_columns_without_headers_have_their_kind():
     assert caught.value.kind == "no column labels"
 
 
+def test_headers_that_change_below_are_not_guessed_and_the_same_ones_again_are_skipped():
+    first = [head("2031", "2030"), row("Sales", "$1", "$2")]
+    with pytest.raises(NoGrid) as caught:
+        grid_of(table(*first, head("2029", "2028"), row("Rent", "$3", "$4")))
+    assert caught.value.kind == "columns change"
+    assert grid_of(table(*first, head("2031", "2030"), row("Rent", "$3", "$4"))).rows == ("Sales", "Rent")
+
+
+def test_a_column_of_footnote_marks_is_no_column():
+    html = ("<table><tr><td></td><td>2031</td><td></td><td>2030</td></tr><tr><td>Sales</td><td>12</td><td>(1)</td>"
+            "<td>9</td></tr><tr><td>Rent</td><td>5</td><td></td><td>(4)</td></tr></table>")
+    grid = grid_of(html)
+    assert grid.columns == ("2031", "2030") and [cell.value for cell in grid.cells[1]] == [5, -4]
+
+
 def test_a_row_without_a_label_is_left_out_and_told():
     found = read_grid(rows_of(table(head("2031"), row("May", "$8"), row("", "9", rule=True))), Surroundings("r", 1))
     assert found.grid.rows == ("May",) and found.left_out == ("9",)

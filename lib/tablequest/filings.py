@@ -42,10 +42,13 @@ def read_filings(folder: Path, max_words: int = MAX_WORDS,
     A file that is no filing is among the rejected with its reason, and the others go on. Passages are at most about
     `max_words` long. Raises FileNotFoundError where there is no such folder or no such file in it.
     """
-    filings, grids, passages, not_understood, rejected = [], [], [], [], []
+    filings, grids, passages, not_understood, rejected, names = [], [], [], [], [], {}
     for path, name in list_filings(Path(folder)):
         try:
             read = read_file(path, name, max_words)
+            twin = names.setdefault(read.filing.filing_id, name)
+            if twin != name:
+                raise NoFiling(f"its name makes the same id as {twin}: rename one")
         except NoFiling as error:
             rejected.append(Rejected(document_id=identifier_of(name), item=name, reason=str(error)))
             continue

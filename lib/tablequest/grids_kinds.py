@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from lib.tablequest.grids_cells import PlacedRow
 
 ROOM_KINDS = ("page footer", "empty")  # a table may go on after one
-NUMERIC_KINDS = ("no row labels", "no column labels", "columns overlap", "too large")  # numbers that could not be read
+# numbers that could not be read
+NUMERIC_KINDS = ("no row labels", "no column labels", "columns overlap", "columns change", "too large")
 
 _ROMAN = re.compile(r"[ivxlc]{1,6}", re.I)
 _BULLET = re.compile(r"[•·●○▪■◦o–—*-]|\(?(?:\d{1,2}|[a-z]|[ivx]{1,4})[.)]", re.I)

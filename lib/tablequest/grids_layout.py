@@ -73,7 +73,28 @@ def lay_out(rows: list[PlacedRow], n_header: int = 0) -> Layout:
         first -= 1  # a group's label between the headers and its first row
     headers, corner, titles = _headers(rows[:first], columns, label_end)
     found = tuple(_body_row(row, columns, label_end) for row in rows[first:])
-    return Layout(columns, headers, tuple(rows[:first]), corner, titles, found)
+    _check_headers(found, columns, headers)
+    kept = [index for index in range(len(columns)) if headers[index] or not _is_marks(found, index)]
+    return Layout(tuple(columns[index] for index in kept), tuple(headers[index] for index in kept), tuple(rows[:first]),
+                  corner, titles, tuple(BodyRow(row.label, tuple(row.cells[index] for index in kept)) for row in found))
+
+
+def _check_headers(rows: tuple[BodyRow, ...], columns: tuple[Column, ...], headers: tuple[tuple[PlacedCell, ...], ...],
+                   ) -> None:
+    """Raise NoGrid where a row among the values heads the columns anew; the same headers again (a page turned) may."""
+    for row in rows:
+        texts = [(cell.text, header) for cell, column, header in zip(row.cells, columns, headers, strict=True)
+                 if cell and not column.is_text]
+        if row.label or not texts or any(_is_value(cell) for cell in row.cells if cell):
+            continue
+        if any(text not in [cell.text for cell in header] for text, header in texts):
+            raise NoGrid("columns change", f"{texts[0][0]!r} heads a column anew below the first rows")
+
+
+def _is_marks(rows: tuple[BodyRow, ...], index: int) -> bool:
+    """Whether a column holds nothing but footnote marks, set apart from their numbers: "(1)"."""
+    texts = [row.cells[index].text for row in rows if row.cells[index]]
+    return bool(texts) and all(re.fullmatch(r"\([1-9]\d?\)", text) for text in texts)
 
 
 def _first_body_row(rows: list[PlacedRow]) -> int:
