@@ -6,14 +6,15 @@ from decimal import Decimal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tablequest_example import BALANCE, FILING, GRIDS, MARGINS, PASSAGES, SALES, grid
+from tablequest_example import BALANCE, FILING, GRIDS, MARGINS, PAPER, PASSAGES, RESULTS, SALES, grid
 
 from lib.tablequest.questions import questions_by_rules
 from lib.tablequest.questions_amounts import amount, rounded, unit_words
 from lib.tablequest.questions_check import by_id, n_sentences, verified
 from lib.tablequest.questions_hard import hards_of
 from lib.tablequest.questions_medium import easy_of, mediums_of
-from lib.tablequest.questions_places import caption_of, period_of, places, source_of
+from lib.tablequest.questions_periods import period_of
+from lib.tablequest.questions_places import caption_of, places, source_of
 from lib.tablequest.questions_tables import tables_of
 from lib.tablequest.records import LEVELS, CellRef, Grid
 
@@ -202,6 +203,20 @@ def test_digits_of_a_label_are_no_figures_of_an_answer():
                            ("All 2 came to $30 million.", "the figure 2")):
         assert verified(hard.model_copy(update={"answer": answer}), by_id([levels])).endswith(reason)
         assert bool(verified(hard.model_copy(update={"answer": answer}), by_id([levels]))) == bool(reason)
+
+
+def test_a_papers_rows_are_set_against_each_other():
+    passage = PASSAGES[0].model_copy(update={"passage_id": "seals-p01", "filing_id": "seals", "blocks": (
+        PASSAGES[0].blocks[2].model_copy(update={"grid_id": RESULTS.grid_id}),)})
+    questions, rejected = questions_by_rules([PAPER], [RESULTS], [passage], 9)
+    assert [verified(question, by_id([RESULTS])) for question in questions] == [""] * 6  # one analysis a column
+    assert {(row.kind, row.answer) for row in questions if row.level == "hard"} == {
+        ("contrast", '"Both" leads with 90.1%, ahead of "Microphone" (88.5%) by 1.6 percentage points. "Ear" is lowest '
+         "with 71.2%, so that the two ends are 18.9 percentage points apart."),
+        ("contrast", '"Both" leads with 14, ahead of "Microphone" (12) by 2. "Ear" is lowest with 3, so that the two '
+         "ends are 11 apart.")}
+    assert questions[0].question.startswith('According to the paper "Testing Seals by Ear", section "Results", what')
+    assert {row.reason.split(":")[0] for row in rejected} == {"nearly the same is asked already"}
 
 
 def test_a_count_below_one_is_an_error():

@@ -11,6 +11,7 @@ from lib.tablequest.questions_check import by_id
 from lib.tablequest.questions_hard import hards_of
 from lib.tablequest.questions_medium import Draft, easy_of, mediums_of
 from lib.tablequest.questions_places import Place, places
+from lib.tablequest.questions_rankings import ranked_mediums_of, rankings_of
 from lib.tablequest.questions_tables import Table, tables_of
 from lib.tablequest.records import LEVELS, Filing, Grid, Level, Passage, TableQuestion
 
@@ -77,8 +78,8 @@ def _anchors(passage: Passage, tables: dict[str, Table], rejected: list[Rejected
     for grid_id in dict.fromkeys(block.grid_id for block in passage.blocks if block.grid_id in tables):
         table = tables[grid_id]
         for place in table.places:
-            mediums = [] if place.fault else mediums_of(place, table)
-            hards = hards_of(place, table) if mediums else []
+            mediums = [] if place.fault else [*mediums_of(place, table), *ranked_mediums_of(place, table)]
+            hards = [*hards_of(place, table), *rankings_of(place, table)] if mediums else []
             if hards:
                 anchors.append(_Anchor(place, table, mediums, hards))
                 continue

@@ -21,21 +21,22 @@ _MOST_TIMES = 10.0  # that an item may be as large as the one it is set against
 
 
 @dataclass
-class _Working:
+class Working:
     """The cells of an analysis and the steps that compute its figures."""
 
     items: Sequence[Place]
     steps: list[str] = field(default_factory=list)
 
     def name(self, place: Place) -> str:
+        """The letter of one of `items`."""
         return next(name for name, item in named(self.items).items() if item is place)
 
     def figure(self, expression: str, unit: str, scale: float = 1.0, decimals: int = 1) -> tuple[float, str]:
         """The value of an expression over the letters of the cells, and as it is printed; it becomes a step."""
         value = evaluate(expression, {name: place.value for name, place in named(self.items).items()})
-        printed = amount(value, unit, scale, decimals)
-        self.steps.append(f"{expression} = {printed}")
-        return value, printed
+        figure = amount(value, unit, scale, decimals)
+        self.steps.append(f"{expression} = {figure}")
+        return value, figure
 
     def change(self, new: Place, old: Place) -> tuple[float, str]:
         """From `old` to `new`: of percentages in points, of all else in percent."""
@@ -45,6 +46,7 @@ class _Working:
         return self.figure(f"({above} - {below}) / {below} * 100", "%")
 
     def draft(self, kind: str, asked: str, answer: str) -> Draft:
+        """The question on `items`, its steps those that were computed."""
         cells = named(self.items)
         return Draft(kind, f"According to {self.items[0].source}, {asked} {_FORM}", answer,
                      (*givens(cells), *dict.fromkeys(self.steps)), {name: item.ref for name, item in cells.items()})
@@ -62,7 +64,7 @@ def _trend(place: Place, table: Table) -> Draft | None:
     is_told = 3 <= len(row) <= MOST_PERIODS and not place.is_change and not is_opening(place)
     if not is_told or min(item.value for item in row) <= 0:
         return None
-    working = _Working(row)
+    working = Working(row)
     steps = [working.change(new, old) for old, new in zip(row, row[1:], strict=False)]
     overall = working.change(row[-1], row[0])
     if not all(_tells(change, place) for change, _ in [*steps, overall]):
@@ -76,7 +78,7 @@ def _course(row: list[Place], steps: list[tuple[float, str]], overall: tuple[flo
     """The two sentences on a series."""
     changes = [change for change, _ in steps]
     first, last, item = row[0], row[-1], _item(row[0])
-    ends = f"from {_value(first)} in {first.period.name} to {_value(last)} in {last.period.name} ({_signed(overall)})"
+    ends = f"from {printed(first)} in {first.period.name} to {printed(last)} in {last.period.name} ({_signed(overall)})"
     if all(change > 0 for change in changes) or all(change < 0 for change in changes):
         rises = changes[0] > 0
         faster = abs(changes[-1]) / abs(changes[0])
@@ -93,9 +95,9 @@ def _course(row: list[Place], steps: list[tuple[float, str]], overall: tuple[flo
     is_undone = (last.value > first.value) == falls_first
     verdict = (("more than made up for the fall" if is_undone else "made up for only a part of the fall") if falls_first
                else ("took away more than the rise had brought" if is_undone else "took away only a part of the rise"))
-    ends = f"from {_value(first)} in {first.period.name} to {_value(turn)} in {turn.period.name}"
+    ends = f"from {printed(first)} in {first.period.name} to {printed(turn)} in {turn.period.name}"
     way_back = "recovery" if falls_first else "drop"
-    return (f"{item} first {before} {ends} and then {after} to {_value(last)} in {last.period.name}. The {way_back} "
+    return (f"{item} first {before} {ends} and then {after} to {printed(last)} in {last.period.name}. The {way_back} "
             f"{verdict}, so that the whole time shows a change of {_signed(overall)}.")
 
 
@@ -105,7 +107,7 @@ def _contrast(place: Place, table: Table) -> Draft | None:
     if not before or not others or is_odd(place):
         return None
     other = next((other for other in others if other.ref.row > place.ref.row), others[0])
-    working = _Working([place, before, other, table.before(other)])
+    working = Working([place, before, other, table.before(other)])
     values = [item.value for item in working.items]
     if min(values) <= 0 or max(values) / min(values) > _MOST_TIMES or (place.is_part and place.cell.unit != "%"):
         return None
@@ -120,7 +122,7 @@ def _contrast(place: Place, table: Table) -> Draft | None:
     return working.draft("contrast", asked, answer)
 
 
-def _relation(working: _Working) -> str:
+def _relation(working: Working) -> str:
     """How two items (a, b before; c, d before) stand to each other, before and after."""
     place, before, other, old_other = working.items
     if place.cell.unit == "%":
@@ -152,7 +154,7 @@ def _drivers(place: Place, table: Table) -> Draft | None:
     (most, most_old), (least, least_old) = ordered[0], ordered[-1]
     if most.value - most_old.value == ordered[1][0].value - ordered[1][1].value:
         return None
-    working = _Working([whole, before, most, most_old, least, least_old])
+    working = Working([whole, before, most, most_old, least, least_old])
     asked = (f'what drove the change in {_item(whole)} from {before.period.name} to {whole.period.name}? Name the item '
              "that contributed most and the one that worked most against it, if any did.")
     return working.draft("contrast", asked, _driven(working, sign, _names(parts)))
@@ -165,12 +167,12 @@ def _names(parts: Sequence[Place]) -> dict[CellRef, str]:
     return {part.ref: f'"{name}"' for part, name in zip(parts, named_by, strict=True)}
 
 
-def _driven(working: _Working, sign: int, names: dict[CellRef, str]) -> str:
+def _driven(working: Working, sign: int, names: dict[CellRef, str]) -> str:
     """Which of a total's parts moved it (a, b before), most (c, d before) and least (e, f before)."""
     whole, before, most, _, least, least_old = working.items
     total, (_, percent) = _difference(working, "a - b"), working.change(whole, before)
-    (share, printed), by = working.figure("(c - d) / (a - b) * 100", "%"), _difference(working, "c - d")
-    weight = "more than the whole of it" if share > 100 else f"{printed} of it"
+    (share, weighed), by = working.figure("(c - d) / (a - b) * 100", "%"), _difference(working, "c - d")
+    weight = "more than the whole of it" if share > 100 else f"{weighed} of it"
     against = sign * (least.value - least_old.value) < 0
     led = "Most against it worked" if against else "No item moved the other way; the least came from"
     rest = f'{led} {names[least.ref]}, with {_plus(_difference(working, "e - f"))}.'
@@ -184,7 +186,7 @@ def _composition(place: Place, table: Table) -> Draft | None:
     parts = sorted(table.parts_of(whole), key=lambda part: -part.value) if whole else []
     if not 4 <= len(parts) <= 20 or any(part.fault for part in parts[:3]) or parts[1].value == parts[2].value:
         return None
-    working = _Working([whole, *parts[:3]])
+    working = Working([whole, *parts[:3]])
     (both, shown), (_, third) = working.figure("(b + c) / a * 100", "%"), working.figure("d / a * 100", "%")
     shares = [working.figure(f"{name} / a * 100", "%")[1] for name in "bc"]
     asked = (f"how concentrated is {said(whole)}? Name its two largest items, the share that they make up together, "
@@ -192,11 +194,11 @@ def _composition(place: Place, table: Table) -> Draft | None:
     verdict = "highly concentrated" if both > 75 else "fairly concentrated" if both > 50 else "widely spread"
     names = list(_names(parts).values())
     answer = (f"{_item(whole)} is {verdict}: {names[0]} ({shares[0]}) and {names[1]} ({shares[1]}) make up "
-              f"{shown} of {_value(whole)} together. The next item, {names[2]}, has {third}.")
+              f"{shown} of {printed(whole)} together. The next item, {names[2]}, has {third}.")
     return working.draft("contrast", asked, answer)
 
 
-def _difference(working: _Working, expression: str) -> tuple[float, str]:
+def _difference(working: Working, expression: str) -> tuple[float, str]:
     place = working.items[0]
     return working.figure(expression, *place.kind, decimals_of(*(item.cell for item in working.items)))
 
@@ -209,13 +211,14 @@ def _short(place: Place) -> str:
     return f'"{own(place)}"'
 
 
-def _value(place: Place) -> str:
+def printed(place: Place) -> str:
+    """A cell's amount as an answer gives it."""
     return amount(place.value, *place.kind, decimals_of(place.cell))
 
 
 def _moved(new: Place, old: Place, change: tuple[float, str]) -> str:
     verb = "rose" if change[0] > 0 else "fell"
-    return f"{_short(new)} {verb} by {change[1].lstrip('-')} (from {_value(old)} to {_value(new)})"
+    return f"{_short(new)} {verb} by {change[1].lstrip('-')} (from {printed(old)} to {printed(new)})"
 
 
 def _signed(change: tuple[float, str]) -> str:

@@ -79,7 +79,7 @@ def givens(cells: dict[str, Place]) -> tuple[str, ...]:
                  for name, place in cells.items())
 
 
-def _draft(kind: str, asked: str, items: Sequence[Place], expression: str, unit: tuple[str, float], decimals: int,
+def draft_of(kind: str, asked: str, items: Sequence[Place], expression: str, unit: tuple[str, float], decimals: int,
            answer: str = "") -> Draft:
     """A calculation over `items`, called a, b, c … in `expression`; `answer` where it is no figure."""
     cells = named(items)
@@ -107,7 +107,7 @@ def _difference(place: Place, table: Table) -> Draft | None:
         return None
     unit = (POINTS, 1.0) if place.cell.unit == "%" else place.kind
     ending = ", in ".join(filter(None, ("State the change with its sign", unit_words(*unit)))) + "."
-    return _draft("difference", f"by how much did {_span(place, before)}? {ending}", [place, before], "a - b", unit,
+    return draft_of("difference", f"by how much did {_span(place, before)}? {ending}", [place, before], "a - b", unit,
                   decimals_of(place.cell, before.cell))
 
 
@@ -117,7 +117,7 @@ def _percent_change(place: Place, table: Table) -> Draft | None:
         return None
     if abs(place.value / before.value - 1) * 100 > _MOST_PERCENT or place.value == before.value:
         return None
-    return _draft("percent change", f"by what percentage did {_span(place, before)}? State it with its sign, in "
+    return draft_of("percent change", f"by what percentage did {_span(place, before)}? State it with its sign, in "
                   "percent rounded to one decimal.", [place, before], "(a - b) / b * 100", ("%", 1.0), 1)
 
 
@@ -130,7 +130,7 @@ def _average(place: Place, table: Table) -> Draft | None:
     decimals = min(4, max(1, decimals_of(*_cells(row))))
     asked = (f'what was the average of "{place.row}"{under} over {_and([item.period.name for item in row])}? '
              f"{_answer_in(*place.kind, f'rounded to {_DECIMALS[decimals]}')}.")
-    return _draft("average", asked, row, f"mean({', '.join(named(row))})", place.kind, decimals)
+    return draft_of("average", asked, row, f"mean({', '.join(named(row))})", place.kind, decimals)
 
 
 def _peak(place: Place, table: Table) -> Draft | None:
@@ -143,7 +143,7 @@ def _peak(place: Place, table: Table) -> Draft | None:
     asked = (f'in which of {_and([item.period.name for item in row], "or")} was "{place.row}"{under} highest? Answer '
              "with the year.")
     best = row[values.index(max(values))]
-    return _draft("comparison", asked, row, f"max({', '.join(named(row))})", place.kind, decimals_of(*_cells(row)),
+    return draft_of("comparison", asked, row, f"max({', '.join(named(row))})", place.kind, decimals_of(*_cells(row)),
                   str(best.period.order[0]))
 
 
@@ -152,7 +152,7 @@ def _share(place: Place, table: Table) -> Draft | None:
     if not whole:
         return None
     asked = (f'what share of "{whole.row}" {whole.at} is "{place.row}"? Answer in percent, rounded to one decimal.')
-    return _draft("share", asked, [place, whole], "a / b * 100", ("%", 1.0), 1)
+    return draft_of("share", asked, [place, whole], "a / b * 100", ("%", 1.0), 1)
 
 
 def _sum(place: Place, table: Table) -> Draft | None:
@@ -163,7 +163,7 @@ def _sum(place: Place, table: Table) -> Draft | None:
         return None
     items = [place, *_after(place, others)[:2 if len(parts) > 3 else 1]]
     asked = f"what is the sum of {together(items)}{_when(place)}? "
-    return _draft("sum", asked + _answer_in(*place.kind) + ".", items, " + ".join(named(items)), place.kind,
+    return draft_of("sum", asked + _answer_in(*place.kind) + ".", items, " + ".join(named(items)), place.kind,
                   decimals_of(*_cells(items)))
 
 
@@ -176,7 +176,7 @@ def _ratio(place: Place, table: Table) -> Draft | None:
     other = _after(place, others)[0]
     asked = (f"what is the ratio of {together((place, other), 'to')}{_when(place)}? Answer with a number rounded to "
              "two decimals.")
-    return _draft("ratio", asked, [place, other], "a / b", ("", 1.0), 2)
+    return draft_of("ratio", asked, [place, other], "a / b", ("", 1.0), 2)
 
 
 def _metric(place: Place, table: Table) -> Draft | None:
@@ -191,8 +191,8 @@ def _metric(place: Place, table: Table) -> Draft | None:
             asked = f'what is the {name} ("{pair[0].row}" divided by "{pair[1].row}") {place.at}? Answer '
             if is_percent:
                 asked += "in percent, rounded to one decimal."
-                return _draft("ratio", asked, pair, "a / b * 100", ("%", 1.0), 1)
-            return _draft("ratio", f"{asked}with a number rounded to two decimals.", pair, "a / b", ("", 1.0), 2)
+                return draft_of("ratio", asked, pair, "a / b * 100", ("%", 1.0), 1)
+            return draft_of("ratio", f"{asked}with a number rounded to two decimals.", pair, "a / b", ("", 1.0), 2)
     return None
 
 
@@ -212,7 +212,7 @@ def _fastest(place: Place, table: Table) -> Draft | None:
     changes = [f"({new} - {old}) / {old} * 100" for new, old in zip(letters, letters, strict=True)]
     asked = (f"which of {together(items, 'or')} grew by the highest percentage from "
              f"{table.before(place).period.name} to {place.period.name}? Answer with its name.")
-    return _draft("comparison", asked, pairs, f"max({', '.join(changes)})", ("%", 1.0), 1,
+    return draft_of("comparison", asked, pairs, f"max({', '.join(changes)})", ("%", 1.0), 1,
                   own(items[rates.index(best)]))
 
 

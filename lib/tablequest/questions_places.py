@@ -9,41 +9,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from lib.tablequest.questions_amounts import unit_words
+from lib.tablequest.questions_periods import Period, label_of, period_of
 from lib.tablequest.records import Cell, CellRef, Filing, Grid
 
-_MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
-_DATE = re.compile(rf"(?P<fiscal>fiscal\s+(?:year\s+)?)?(?:(?P<month>{_MONTHS})\s+(?:(?P<day>\d{{1,2}}),?\s+)?)?"
-                   r"\b(?P<year>(?:19|20)\d\d)\b", re.I)
-_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
-_ENDED = re.compile(r"\b(?:for\s+the\s+)?((?:fiscal\s+)?years?|(?:\w+|\d+)\s+(?:months?|weeks?))\s+ended\b", re.I)
-_FILLER = re.compile(r"\b(?:as\s+of|at|for|in|the|fiscal|years?)\b|[\s:,;|–—-]+", re.I)
 _CHANGES = re.compile(r"change|increase|decrease|growth|variance|vs\.?\b|versus|difference", re.I)
 _PARTS = re.compile(r"percentage of|percent of|% of|per (?:common )?share", re.I)
 _COUNTS = re.compile(r"\b(?:numbers? of|counts?|stores|employees|associates|locations|customers|countries)\b", re.I)
-_NOTE_MARK = re.compile(r"(?:\s*\((?:\d{1,2}|[a-h])\))+$")
 _INTRODUCES = re.compile(
     r"^(?:as\s+(?:shown|presented|detailed)\b.*?\b(?:table|follows),?\s*)?(?:the\s+)?(?:following\s+)?(?:tables?|chart)?"
     r"(?:\s*below|\s*above)?\s*(?:shows?|presents?|sets?\s+forth|summari[sz]es?|provides?|details?|reflects?|lists?)?"
     r"\s*(?:the\s+)?", re.I)
+_PAPER = "the paper "
 _MONEY = ("USD", "EUR", "GBP", "JPY")
 _MOST_UNSCALED = 1e6  # larger amounts are written out
 _LONGEST_LABEL, _LONGEST_CAPTION = 130, 130  # characters
-
-
-@dataclass(frozen=True)
-class Period:
-    """The time that a column stands for."""
-
-    name: str  # "2024", "fiscal 2024", "February 2, 2025", "the year ended September 28, 2024"
-    order: tuple[int, int, int]  # year, month, day; 0 where not said
-    measure: str  # what else the column's label says: "Net Sales", "" where it says a time only
-
-    @property
-    def phrase(self) -> str:
-        """With its preposition: "in 2024", "as of February 2, 2025", "for the year ended …"."""
-        if self.name.startswith("the "):
-            return f"for {self.name}"
-        return f"as of {self.name}" if self.order[2] else f"in {self.name}"
 
 
 @dataclass(frozen=True)
@@ -96,39 +75,14 @@ class Place:
         return self.cell.unit == "%" or "/" in self.cell.unit or bool(_PARTS.search(f"{self.row} {self.column}"))
 
     @property
+    def is_paper(self) -> bool:
+        """Whether it stands in a paper, whose figures need no unit."""
+        return self.source.startswith(_PAPER)
+
+    @property
     def is_total(self) -> bool:
         """Whether the row says that it sums up others."""
         return bool(re.search(r"\b(?:sub)?totals?\b", self.row, re.I))
-
-
-def period_of(column: str) -> Period | None:
-    """The time that a column's label names; None where it names none, or more than one."""
-    dates = list(_DATE.finditer(column))
-    if len(dates) != 1 or len(_YEAR.findall(column)) != 1:
-        return None
-    found, ended = dates[0], _ENDED.search(column)
-    month = _MONTHS.split("|").index(found["month"].capitalize()) + 1 if found["month"] else 0
-    order = (int(found["year"]), month, int(found["day"] or 0))
-    rest = column[:found.start()] + " " + column[found.end():]
-    date = " ".join(found[0].split())
-    date = date[0].lower() + date[1:] if found["fiscal"] else date
-    if ended and found["month"]:
-        span = " ".join(ended[1].lower().split())
-        span = span.removesuffix("s") if "year" in span else span
-        return Period(f"the {span} ended {date}", order, _measure(_ENDED.sub(" ", rest)))
-    is_fiscal = found["fiscal"] or re.search(r"\bfiscal\b", rest, re.I)
-    name = date if found["fiscal"] or not is_fiscal else f"fiscal {date}"
-    return Period(name, order, _measure(_ENDED.sub(" ", rest)))
-
-
-def _measure(rest: str) -> str:
-    """What is left of a column's label without its time; "" where only filler words are."""
-    plain = _label(rest.strip(" :,;|–—-"))
-    return plain if re.search(r"[^\W_]", _FILLER.sub("", plain)) else ""
-
-
-def _label(text: str) -> str:
-    return _NOTE_MARK.sub("", " ".join(text.split())).strip(" :;,")
 
 
 def folded(text: str) -> str:
@@ -139,7 +93,7 @@ def folded(text: str) -> str:
 def source_of(filing: Filing) -> str:
     """What every question on `filing` begins with, so that it stands alone; "" where its year is not known."""
     if filing.form == "paper":
-        return f'the paper "{filing.company}"'
+        return f'{_PAPER}"{filing.company}"'
     year = f"the fiscal year ended {filing.period}" if filing.period else f"fiscal {filing.fiscal_year}"
     report = f"annual report ({filing.form})" if filing.form else "annual report"
     owner = filing.company + ("'" if filing.company.endswith("s") else "'s")
@@ -148,13 +102,13 @@ def source_of(filing: Filing) -> str:
 
 def heading_of(grid: Grid) -> str:
     """The last heading above a table, by which a question names its place."""
-    return _label(grid.section.split(" > ")[-1])
+    return label_of(grid.section.split(" > ")[-1])
 
 
 def caption_of(grid: Grid) -> str:
     """What the text before a table says that it shows, cut to the thing itself; "" where that is not short."""
     said = re.split(r"(?<=[a-z)])[.:](?:\s|$)", re.sub(r"\((?:dollars |amounts )?in [^)]*\)", "", grid.caption))[0]
-    said = _label(_INTRODUCES.sub("", " ".join(said.split()), count=1))
+    said = label_of(_INTRODUCES.sub("", " ".join(said.split()), count=1))
     return said if len(said) <= _LONGEST_CAPTION and folded(said) != folded(heading_of(grid)) else ""
 
 
@@ -207,11 +161,11 @@ def _ambiguous(name: str | None) -> str:
 
 
 def _labels(grid: Grid, row: int, column: int) -> tuple[str, str]:
-    return folded(_row(grid, row)), re.sub(r"\bfiscal ", "", folded(_label(grid.columns[column])))
+    return folded(_row(grid, row)), re.sub(r"\bfiscal ", "", folded(label_of(grid.columns[column])))
 
 
 def _place(grid: Grid, row: int, column: int, source: str, fault: str) -> Place:
-    label = _label(grid.columns[column])
+    label = label_of(grid.columns[column])
     return Place(CellRef(grid_id=grid.grid_id, row=row, column=column), grid.cells[row][column],
                  _row(grid, row), label, period_of(label), source, fault)
 
@@ -219,12 +173,12 @@ def _place(grid: Grid, row: int, column: int, source: str, fault: str) -> Place:
 def _row(grid: Grid, row: int) -> str:
     """A row's own label behind the one above it; behind all that are, where two rows would be called the same."""
     short = [": ".join(label.split(": ")[-2:]) for label in grid.rows]
-    return _label(short[row] if short.count(short[row]) == 1 else grid.rows[row])
+    return label_of(short[row] if short.count(short[row]) == 1 else grid.rows[row])
 
 
 def _fault(grid: Grid, row: int, column: int, source: str) -> str:
     """What of a cell's labels keeps it from being asked for."""
-    labels, cell = (_row(grid, row), _label(grid.columns[column])), grid.cells[row][column]
+    labels, cell = (_row(grid, row), label_of(grid.columns[column])), grid.cells[row][column]
     if not source:
         return "the filing does not say its fiscal year"
     if not re.search(r"[^\W\d_]{2}", labels[0]):
@@ -233,7 +187,8 @@ def _fault(grid: Grid, row: int, column: int, source: str) -> str:
         return "the column has no label"
     if max(map(len, labels)) > _LONGEST_LABEL:
         return f"a label is longer than {_LONGEST_LABEL} characters"
-    if not unit_words(cell.unit, cell.scale) and not _COUNTS.search(" ".join(labels)):
+    is_bare = not unit_words(cell.unit, cell.scale) and not source.startswith(_PAPER)
+    if is_bare and not _COUNTS.search(" ".join(labels)):
         return "the filing does not say the unit"
     return "the cell holds a dash for nil" if not re.search(r"\d", cell.text) else ""
 
