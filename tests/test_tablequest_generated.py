@@ -36,14 +36,18 @@ def test_statements_agree_with_each_other(reports):
     values = {(cell.file, cell.row, cell.column[-4:], "Cash" in cell.row): cell.value for cell in reports[1]
               if cell.column.startswith("Years ended")}
     balance = {(cell.file, cell.row, cell.column[-4:]): cell.value for cell in reports[1]}
+    n_checked = 0
     for (file, row, year, _), value in values.items():
         if row == "Gross margin":
             sales, cost = (values[file, f"Total {item}", year, False] for item in ("net sales", "cost of sales"))
             assert value == sales - cost
+            n_checked += 1
         if row == "Cash and cash equivalents, ending balances" and (file, "Total assets", year) in balance:
             assert value == balance[file, "Assets: Current assets: Cash and cash equivalents", year]
             assert balance[file, "Total assets", year] == (balance[file, "Total liabilities", year]
                                                            + balance[file, "Total shareholders’ equity", year])
+            n_checked += 1
+    assert n_checked == 2 * len(SETTINGS) * (3 + 2)
 
 
 def test_the_same_seed_gives_the_same_reports_and_another_others(reports, tmp_path):
