@@ -1,7 +1,7 @@
 """Tables of filings as grids: forty shapes with their expected grids, values and notes word by word, properties."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml.html import fragment_fromstring
 
@@ -85,6 +85,7 @@ def test_words_of_scale_are_read():
     assert unit_note_in("Sales (in millions):") == "(in millions)"
 
 
+@settings(deadline=None)
 @given(st.integers(0, 10**12), st.booleans(), st.sampled_from(["", "$"]), st.sampled_from(["", "%"]))
 def test_a_printed_number_is_read_back(number, is_negative, coin, percent):
     digits = f"{number:,}"
@@ -92,12 +93,14 @@ def test_a_printed_number_is_read_back(number, is_negative, coin, percent):
     assert reading.value == (-number if is_negative else number)
 
 
+@settings(deadline=None)
 @given(st.text(max_size=40))
 def test_no_text_breaks_the_reading_of_a_value(text):
     reading = read_value(text)
     assert reading is None or reading.value is None or reading.value == reading.value
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.text("abc:$%()12,. ", min_size=1, max_size=8), st.integers(-2, 40), st.integers(-1, 9)),
                 max_size=8), st.integers(1, 6))
 def test_any_raster_is_a_grid_or_says_why_not(cells, per_row):
