@@ -27,6 +27,7 @@ from lib.structext.analysis_words import (
     differences_for_reading,
     failures,
     heat_for_reading,
+    or_note,
     percent,
     shortened,
     shots_for_reading,
@@ -219,7 +220,9 @@ def test_real_test_is_compared_with_its_twins_alone():
     assert list(zip(table.language, table.n, table.unpaired, strict=True)) == [
         ("csv", 2, 0), ("tree", 2, 0), ("json", 2, 0), (ALL, 6, 0)]
     assert table.difference_points.tolist() == pytest.approx([-100] * 4) and table.low_points.isna().all()
-    assert real_and_test(rows[rows.suite == "test"], FEW).empty
+    nothing = real_and_test(rows[rows.suite == "test"], FEW)
+    reading = differences_for_reading(nothing, "Test", "Real-Test", ["arm", "language"])
+    assert nothing.empty and or_note(reading, "why").to_dict("records") == [{"note": "why"}]
 
 
 def test_metrics_are_compared_where_there_is_an_answer():

@@ -105,6 +105,11 @@ def agreement_beside_for_reading(table: pd.DataFrame) -> pd.DataFrame:
                          for row in table.rename(columns={"with": "against"}).itertuples()])
 
 
+def or_note(reading: pd.DataFrame, note: str) -> pd.DataFrame:
+    """`reading`, or where it has no rows the reason for that as its only one."""
+    return reading if len(reading) else pd.DataFrame({"note": [note]})
+
+
 def failures(rows: pd.DataFrame, asked: Sequence[Asked], answers: Mapping[str, Sequence[Answer]],
              each: int = 1) -> pd.DataFrame:
     """The first `each` wrong replies of every arm, language and state, word for word but for their middle.
