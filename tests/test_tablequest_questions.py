@@ -211,10 +211,10 @@ def test_a_papers_rows_are_set_against_each_other():
     questions, rejected = questions_by_rules([PAPER], [RESULTS], [passage], 9)
     assert [verified(question, by_id([RESULTS])) for question in questions] == [""] * 6  # one analysis a column
     assert {(row.kind, row.answer) for row in questions if row.level == "hard"} == {
-        ("contrast", '"Both" leads with 90.1%, ahead of "Microphone" (88.5%) by 1.6 percentage points. "Ear" is lowest '
-         "with 71.2%, so that the two ends are 18.9 percentage points apart."),
-        ("contrast", '"Both" leads with 14, ahead of "Microphone" (12) by 2. "Ear" is lowest with 3, so that the two '
-         "ends are 11 apart.")}
+        ("contrast", '"Both" is highest with 90.1%, ahead of "Microphone" (88.5%) by 1.6 percentage points. "Ear" is '
+         "lowest with 71.2%, so that the two ends are 18.9 percentage points apart."),
+        ("contrast", '"Both" is highest with 14, ahead of "Microphone" (12) by 2. "Ear" is lowest with 3, so that '
+         "the two ends are 11 apart.")}
     assert questions[0].question.startswith('According to the paper "Testing Seals by Ear", section "Results", what')
     assert {row.reason.split(":")[0] for row in rejected} == {"nearly the same is asked already"}
 

@@ -31,7 +31,7 @@ def ranked_mediums_of(place: Place, table: Table) -> list[Draft]:
 
 
 def rankings_of(place: Place, table: Table) -> list[Draft]:
-    """What a column's rows say side by side: which leads, which comes last, how far they are apart."""
+    """What a column's rows say side by side: which is highest, which lowest, how far they are apart."""
     rows = _ranked(place, table)
     if not rows:
         return []
@@ -45,8 +45,8 @@ def rankings_of(place: Place, table: Table) -> list[Draft]:
     asked = (f"contrast {together(rows)}: which has the highest and which the lowest value, how far is the highest "
              "ahead of the second, and how far are the two ends apart?")
     values = [printed(row) for row in working.items]
-    answer = (f'"{own(best)}" leads with {values[0]}, ahead of "{own(second)}" ({values[1]}) by {lead}. "{own(last)}" '
-              f"is lowest with {values[2]}, so that the two ends are {gap} apart.")
+    answer = (f'"{own(best)}" is highest with {values[0]}, ahead of "{own(second)}" ({values[1]}) by {lead}. '
+              f'"{own(last)}" is lowest with {values[2]}, so that the two ends are {gap} apart.')
     return [working.draft("contrast", asked, answer)]
 
 
