@@ -95,6 +95,9 @@ def test_questions_on_one_text_are_one_cluster_and_a_real_sample_has_a_twin():
     assert rows.groupby("text").size().tolist() == [5] * 4
     assert rows.groupby("twin").suite.agg(lambda suite: sorted(map(str, suite))).map(tuple).unique().tolist() == [
         ("real-test", "test")]
+    one = asked[0].model_copy(update={"sample": asked[0].sample.model_copy(
+        update={"id": asked[0].sample.id.replace("-d1-", "-rewritten-d1-")})})  # by a model
+    assert of_arms([one], base=right).twin[0] == rows.twin[0] == asked[0].sample.id
 
 
 @pytest.mark.parametrize("spoil", [

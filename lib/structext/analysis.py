@@ -4,6 +4,7 @@ Every question stays in its denominator. What did not fit the model's window, wh
 answer, scores 0 and is counted apart; only what a judge could not score leaves the judge's own denominator.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -27,6 +28,7 @@ JUDGE = "judge"
 RESAMPLES = 1999
 SUMMARY = ["n", "texts", "left_out", "failed", "no_answer", "truncated", "rouge_score", "low", "high", "rouge_asked",
            "bleu", "exact", "structural", "judged", "correct", "judge", "judge_low", "judge_high"]
+_REAL = re.compile(r"-(?:real|rewritten)-(?=d\d+-w\d+)")  # of a sample's id: in a scenario's words, or in a model's
 _FORM_OF = {language: form for form, languages in FORMS.items() for language in languages}
 
 
@@ -54,7 +56,7 @@ def rows_of(asked: Sequence[Asked], left_out: Sequence[Asked], answers: Mapping[
 def _about(whole: Sequence[Asked]) -> pd.DataFrame:
     """What each question is, with categories in the order of every table."""
     known = [(one.query_id, one.suite, f"{one.setting}-{one.n_shots}" if one.n_shots else one.setting, one.setting,
-              one.n_shots, one.sample.id, one.sample.id.replace("-real-", "-", 1), one.sample.text_id,
+              one.n_shots, one.sample.id, _REAL.sub("-", one.sample.id), one.sample.text_id,
               one.sample.language, _FORM_OF[one.sample.language], one.sample.task, one.sample.depth, one.sample.width)
              for one in whole]
     table = pd.DataFrame(known, columns=["query_id", "suite", "prompt", "setting", "n_shots", "sample", "twin", "text",
