@@ -86,6 +86,13 @@ def test_wrong_by_the_rule(question, answer):
     assert not outcome.is_correct and outcome.reason
 
 
+def test_a_number_that_the_question_names_may_stand_beside_the_answer():
+    question = ask("easy", "extraction", "How many of the 2,340 stores are in Canada?", "182 stores", 182.0,
+                   "stores", 1.0)
+    assert assess(question, "182 of the 2,340 stores", GRIDS).is_correct
+    assert not assess(question, "182 of the 2,350 stores", GRIDS).is_correct
+
+
 def test_an_extraction_has_no_tolerance_and_a_calculation_the_one_that_is_given():
     assert not assess(EASY, "$391,036 million", GRIDS, tolerance=0.01).is_correct
     assert assess(CHANGE, "$7,800 million", GRIDS, tolerance=0.01).is_correct

@@ -66,6 +66,12 @@ def test_an_arm_that_never_wins_is_said_and_held():
     assert table.loc[("all", "dapt")].bradley_terry == pytest.approx(1000, abs=1e-6)
 
 
+def test_the_ridge_is_where_slope_and_penalty_meet():
+    wins = np.array([[0.0, 20.0], [0.0, 0.0]])
+    strong, weak = bradley_terry(wins, ridge=0.01)
+    assert strong == pytest.approx(-weak) and 20 / (1 + np.exp(strong - weak)) == pytest.approx(0.01 * strong)
+
+
 def test_the_likelihood_has_a_maximum_where_wins_lead_everywhere():
     assert has_maximum(np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]]))
     assert not has_maximum(np.array([[0, 1, 1], [0, 0, 1], [0, 1, 0]]))

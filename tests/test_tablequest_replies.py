@@ -15,7 +15,8 @@ GOOD = '{"steps": ["Pumps, 2024: $5.", "5 - 3 = 2."], "answer": "$2 million"}'
 @pytest.mark.parametrize("reply", [
     GOOD, f"```json\n{GOOD}\n```", f"Sure, here it is:\n{GOOD}\nI hope this helps!", GOOD.replace("]", ",]"),
     GOOD.replace('"}', '",}'), f"<think>{{\"answer\": \"7\"}}</think>{GOOD}", GOOD.replace("steps", "Steps"),
-    f"{GOOD}\n\n<passage>\nanother {{\"answer\": \"9\"}}", f'{{"answer": ""}} {GOOD}', f"An example: {{x}} {GOOD}",
+    f'{{"answer": "a draft"}} {GOOD}', f"{GOOD}\n\n<passage>\nanother {{\"answer\": \"9\"}}",
+    f'{{"answer": ""}} {GOOD}', f"An example: {{x}} {GOOD}",
     '{"steps": ["Pumps, 2024: $5.", "5 - 3 = 2."], "answer": "$2 million"', "[" * 3000 + GOOD])
 def test_the_answer_is_found_whatever_stands_around_it(reply):
     found = read_reply(reply)
