@@ -4,7 +4,7 @@ from collections import Counter
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tablequest_example import BALANCE, FILING, GRIDS, MARGINS, PAPER, PASSAGES, RESULTS, SALES, grid
 
@@ -217,6 +217,26 @@ def test_a_papers_rows_are_set_against_each_other():
          "the two ends are 11 apart.")}
     assert questions[0].question.startswith('According to the paper "Testing Seals by Ear", section "Results", what')
     assert {row.reason.split(":")[0] for row in rejected} == {"nearly the same is asked already"}
+
+
+_AMOUNTS = st.integers(-400, 4000).map(lambda value: f"({-value:,})" if value < 0 else f"{value:,}")
+_ODD = st.sampled_from(["—", "", "12.5%", "$0.07"])
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.lists(st.one_of(_AMOUNTS, _AMOUNTS, _AMOUNTS, _ODD), min_size=3, max_size=3), min_size=1,
+                max_size=6), st.sampled_from(["2024 | 2023 | 2022", "Fiscal 2024: Cost | Change | Fiscal 2023: Cost",
+                                              "June 30, 2024 | June 30, 2023 | Level 2 Total"]), st.booleans())
+def test_whatever_a_table_holds_every_answer_follows_from_it(rows, columns, has_total):
+    names = [*(f'Item "{letter}" (1)' for letter in "ABCDEF"[:len(rows) - has_total]), *["Total: all"] * has_total]
+    table = grid(1, "S", columns, "\n".join(" | ".join([name, *row]) for name, row in zip(names, rows, strict=True)))
+    passage = PASSAGES[0].model_copy(update={"blocks": (PASSAGES[0].blocks[2].model_copy(
+        update={"grid_id": table.grid_id}),)})
+    questions, rejected = questions_by_rules([FILING], [table], [passage], 30)
+    assert [verified(question, by_id([table])) for question in questions] == [""] * len(questions)
+    assert not [row for row in rejected if row.reason.startswith("not ")]
+    n_cells = sum(cell.value is not None for row in table.cells for cell in row)
+    assert len({row.chain_id for row in questions}) <= n_cells <= len(questions) + len(rejected)
 
 
 def test_a_count_below_one_is_an_error():
