@@ -77,6 +77,15 @@ def test_a_cross_says_what_those_reach_that_fit_the_window():
         assert [text.get_text() for text in figure.legends[0].texts][-1] == "of those that fit the window"
 
 
+def test_a_difference_that_the_window_makes_has_its_cross_at_0():
+    test, real = ask(), ask("real-test", is_real=True)
+    rows = of_arms([*test, *real[:3]], real[3:], base=right)
+    table = real_and_test(rows, FEW)
+    figure, _ = draw_differences(table, "language", "points")
+    assert [x for x, _ in points(figure.axes[0], "x")] == pytest.approx([0] * len(points(figure.axes[0], "x")))
+    assert len(points(figure.axes[0], "x")) == 4 and table.difference_points.iloc[-1] == pytest.approx(-50)
+
+
 def test_differences_without_an_interval_are_hollow(tmp_path, monkeypatch):
     table = real_and_test(BASE, FEW)
     figure, _ = draw_differences(table, "language", "points")

@@ -26,8 +26,8 @@ FORMS = {  # what stands in the prompt -> its languages
 ANSWERED, LEFT_OUT = "an answer", "left out: longer than the model's window"
 JUDGE = "judge"
 RESAMPLES = 1999
-SUMMARY = ["n", "texts", "left_out", "failed", "no_answer", "truncated", "rouge_score", "low", "high", "rouge_asked",
-           "bleu", "exact", "structural", "judged", "correct", "judge", "judge_low", "judge_high"]
+SUMMARY = ["n", "texts", "left_out", "asked", "failed", "no_answer", "truncated", "rouge_score", "low", "high",
+           "rouge_asked", "bleu", "exact", "structural", "judged", "correct", "judge", "judge_low", "judge_high"]
 _REAL = re.compile(r"-(?:real|rewritten)-(?=d\d+-w\d+)")  # of a sample's id: in a scenario's words, or in a model's
 _FORM_OF = {language: form for form, languages in FORMS.items() for language in languages}
 
@@ -102,19 +102,19 @@ def summary(rows: pd.DataFrame, by: Sequence[str], resamples: int = RESAMPLES) -
     """The means of each group of `by` that is there, in the fixed orders; columns `by` and SUMMARY, fractions of 1.
 
     n counts every question; left_out, failed (no answer row) and no_answer (a reply without one) are those that score
-    0 for that, and rouge_asked is the mean of those not left out. judged are those whose verdict is not unscored (left
-    out is wrong), and correct those of them that are right; low and high are of the paper's score, judge_low and
+    0 for that, and rouge_asked is the mean of those asked, n - left_out. judged are those whose verdict is not unscored
+    (left out is wrong), and correct those of them that are right; low and high are of the paper's score, judge_low and
     judge_high of `judge`.
     """
     table = []
     for key, cell in rows.groupby([*by], observed=True):
-        is_out, verdict = cell.state == LEFT_OUT, cell[JUDGE].dropna()
+        is_out, is_failed, verdict = cell.state == LEFT_OUT, cell.state == NO_ROW, cell[JUDGE].dropna()
         low, high = interval(cell.rouge_score, cell.text, resamples)
         judge_low, judge_high = interval(verdict, cell.text[verdict.index], resamples)
         table.append({
             **dict(zip(by, key, strict=True)), "n": len(cell), "texts": cell.text.nunique(), "left_out": is_out.sum(),
-            "failed": (cell.state == NO_ROW).sum(), "no_answer": (~cell.state.isin([ANSWERED, LEFT_OUT, NO_ROW])).sum(),
-            "truncated": cell.truncated.sum(), "low": low, "high": high,
+            "asked": (~is_out).sum(), "failed": is_failed.sum(), "truncated": cell.truncated.sum(),
+            "no_answer": (~is_out & ~is_failed & (cell.state != ANSWERED)).sum(), "low": low, "high": high,
             "rouge_asked": cell.rouge_score[~is_out].mean(), **cell[[*METRICS]].astype(float).mean(),
             "judged": len(verdict), "correct": int(verdict.sum()), JUDGE: verdict.mean(), "judge_low": judge_low,
             "judge_high": judge_high})

@@ -21,6 +21,7 @@ from lib.tables import ALL
 SCORE = "ROUGE-L, 0 below 0.75 (%)"
 MEASURES = {"rouge_score": (SCORE, "rouge_score", "low", "high"),  # its label, value and interval
             JUDGE: ("Right by the judge (%)", JUDGE, "judge_low", "judge_high")}
+_FITTING = {"rouge_score": ("rouge_asked", "asked"), "difference_points": ("asked_points", "asked")}
 _ASKED = "_of those asked"  # a label that no legend shows by itself
 _MARKERS = "osD^v<>P"
 _LINES = {"few-shot": "-", "simple-few-shot": "--"}
@@ -70,14 +71,16 @@ def _dots(axes: Axes, cells: pd.DataFrame, by: str, groups: list[str], columns: 
                       **INTERVAL | {"elinewidth": 0.7, "capsize": 1.5})
         axes.plot(value, y, **style | {"linestyle": "none"}, label=arm)
         axes.plot(value[~known], np.array(y)[~known], **style | {"linestyle": "none", "markerfacecolor": "white"})
-        if columns[0] == "rouge_score":
-            _crosses(axes, own, pd.Series(y, own.index), style["color"], is_upright=False)
+        if columns[0] in _FITTING:
+            _crosses(axes, own, columns[0], pd.Series(y, own.index), style["color"], scale)
 
 
-def _crosses(axes: Axes, cells: pd.DataFrame, places: pd.Series, color: tuple, is_upright: bool) -> None:
-    """Crosses at the mean of those that fit the window, where some did not: a score may fall by the window alone."""
-    shown = cells[cells.left_out > 0]
-    at = places[shown.index], 100 * shown.rouge_asked
+def _crosses(axes: Axes, cells: pd.DataFrame, column: str, places: pd.Series, color: tuple, scale: float,
+             is_upright: bool = False) -> None:
+    """Crosses at what `column` is of those that fit the window, where some did not: a score may fall by that alone."""
+    of_those, n = _FITTING[column]
+    shown = cells[cells[n] < cells.n]
+    at = places[shown.index], scale * shown[of_those]
     axes.plot(*(at if is_upright else at[::-1]), "x", color=color, markersize=4.5, label=_ASKED)
 
 
@@ -150,7 +153,7 @@ def draw_shots(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
                     style["markerfacecolor"] = "white"
                 axes.errorbar(x, value, yerr=_reach(value, low, high), **INTERVAL | {"elinewidth": 0.7, "capsize": 1.5})
                 axes.plot(x, value, **style, label=f"{arm}, {setting}")
-                _crosses(axes, line, x, style["color"], is_upright=True)
+                _crosses(axes, line, "rouge_score", x, style["color"], 100, is_upright=True)
             axes.annotate(suite, (0, 1), (0, 3), xycoords="axes fraction", textcoords="offset points", fontsize=9)
             axes.set(xlabel="Demonstrations", ylim=(-4, 104), xticks=sorted(table.n_shots.unique()))
         panels[0].set_ylabel(SCORE)
