@@ -362,4 +362,20 @@ SHAPES = (
           ("Useful Life (Years)", "Fair Value"), """
         Customers | 20 years 1 | 54 USD 1e6
         Total assets | | 54 USD 1e6"""),
+    Shape("room inside a group", table(
+        _YEARS, row("Net sales:"), row("Goods", "$294", "$298", indent=10), ROOM, row("Services", "96", "85", indent=10),
+        row("Rent", "7", "6")), ("2031", "2030"), """
+        Net sales: Goods | 294 USD 1e6 | 298 USD 1e6
+        Net sales: Services | 96 USD 1e6 | 85 USD 1e6
+        Rent | 7 USD 1e6 | 6 USD 1e6""", _MILLIONS),
+    Shape("a header cell over three rows",
+          "<table><tr><td></td><td rowspan=3>Kind</td><td>Fiscal</td></tr><tr><td></td><td>2031</td></tr><tr><td>in millions</td>"
+          "<td>Cost</td></tr><tr><td>Sales</td><td>own</td><td>$5</td></tr></table>", ("Kind", "Fiscal 2031 Cost"), """
+        Sales | 'own' | 5 USD 1e6"""),
+    Shape("labels indented by columns",
+          "<table><tr><td></td><td></td><td>2031</td></tr><tr><td>Sales:</td><td></td><td></td></tr><tr><td></td><td>Goods</td>"
+          "<td>$5</td></tr><tr><td></td><td>Services</td><td>3</td></tr><tr><td>Rent</td><td></td><td>2</td></tr></table>", ("2031",), """
+        Sales: Goods | 5 USD 1e6
+        Sales: Services | 3 USD 1e6
+        Rent | 2 USD 1e6""", _MILLIONS),
 )

@@ -118,18 +118,23 @@ def row_labels(rows: list[BodyRow], texts: list[int]) -> list[str | None]:
         first = row.label[0] if row.label else None
         if not row.has_values:
             if not FOOTNOTE.match(" ".join(cell.text for cell in row.label)) and not _NO_GROUP.match(label):
-                groups.add(label, (first.indent, first.is_bold))
+                groups.add(label, (_indent(first), first.is_bold))
             found.append(None)
             continue
         words = [row.cells[index].text for index in texts if row.cells[index]]
         label = label or (last if words else "")
         last = label
         is_sum = bool(_TOTAL.search(label)) or n_values > 0 and has_sums and is_ruled and not groups.is_new
-        found.append((groups.enter(first.indent if first else 1e9), label, is_sum, words) if label else None)
+        found.append((groups.enter(_indent(first) if first else 1e9), label, is_sum, words) if label else None)
         n_values += 1
         if is_sum:
             groups.close()
     return _told_apart(found)
+
+
+def _indent(cell: PlacedCell) -> float:
+    """How far right a label begins, points: some filings indent by columns, not by styles."""
+    return cell.indent + 12.0 * cell.start
 
 
 def _told_apart(found: list[tuple[list[str], str, bool, list[str]] | None]) -> list[str | None]:
