@@ -29,6 +29,7 @@ SET_BY_GRAPH = {
     "base_model": "the key base_model", "judges": "the keys judge and other_judges", "first_arm": "the key arms",
     "second_arm": "the key arms", "is_ready": "the key source"}
 OF_AN_ARM = {name: why for name, why in SET_BY_GRAPH.items() if name != "base_model"}  # where it may bring its own model
+MODELS = ("base_model", "endpoint_model", "reader")  # what answers for an arm that brings its own
 SPENDING = ("max_cost_usd", "mode", "concurrency", "requests_per_minute", "tokens_per_minute", "max_failed_share")
 KEYS = ("source", "base_model", "annotator", "normalizer", "judge", "other_judges", "seeds", "arms", "variants",
         "notebooks")
@@ -248,8 +249,11 @@ def _arms(where: str, arms: object, kind: Source) -> dict[str, dict]:
     for arm, own in arms.items():
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", str(arm)):  # it becomes a file's name
             raise WrongStudy(f"{where}, arms: {arm!r} can have only letters, digits, dots, dashes and underscores")
-        _check_notebooks(f"{where}, arms, {arm}", own or {}, PER_ARM,
-                         OF_AN_ARM if kind.any_arm and not is_trained(arm) else SET_BY_GRAPH)
+        brings = kind.any_arm and not is_trained(arm)
+        _check_notebooks(f"{where}, arms, {arm}", own or {}, PER_ARM, OF_AN_ARM if brings else SET_BY_GRAPH)
+        if brings and arm != UNTRAINED and not {*MODELS} & {*((own or {}).get("04_infer") or {})}:
+            raise WrongStudy(f"{where}, arms: {arm!r} is neither {', '.join(kind.arms)} nor an arm of its own: say who "
+                             f"answers, such as {arm}: {{04_infer: {{endpoint_model: …}}}}; legal are {', '.join(MODELS)}")
     return {arm: arms[arm] or {} for arm in dict.fromkeys((*kind.arms, *arms)) if arm in arms}
 
 

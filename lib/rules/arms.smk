@@ -70,7 +70,8 @@ rule infer:
 
 
 rule judge:
-    input: f"{data}/queries.jsonl", f"{data}/answers/{{arm}}.jsonl", code("05_judge")
+    input: f"{data}/queries.jsonl", f"{data}/answers/{{arm}}.jsonl", code("05_judge"),
+        asked_with if study.kind.any_arm else []  # an answer is found in a reply by how it was asked for
     output: verdicts, *records("05_judge", ["{arm}"])
     params: notebook="05_judge", name="05_judge-{arm}", given=given("05_judge")
     shell: RUN

@@ -1,6 +1,6 @@
 """What a study asks of StrucText-Eval: which samples of which suites in which prompts, and what is learned before."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from lib.records import Query
 from lib.structext.ask import FEW_SHOT, SETTINGS, Asked, as_queries, prompts_for
@@ -35,18 +35,22 @@ def asked_in(suites: Sequence[str], settings: Sequence[str], shots: Sequence[int
                 yield prompts_for(samples, setting, n_shots, pool, seed, name)
 
 
-def training_queries(arm: str, *, mode: str = "corrected", seed: int = 42, per_task: int = 0) -> list[Query]:
-    """Prompts with answers for a tuned arm: v1's training split, 9 of 11 texts of its simple and its hard half.
+def training_queries(arm: str, asked: Iterable[Sample], *, mode: str = "corrected", seed: int = 42,
+                     per_task: int = 0) -> tuple[list[Query], int]:
+    """Prompts with answers for a tuned arm, and how many were left out because `asked` has the same question and text.
 
-    Its seed is the second after the study's, so that none of its texts is asked about or shown. `per_task` as above.
+    They are of v1's training split, 9 of 11 texts of its simple and its hard half, with the second seed after the
+    study's; a text of depth 1 and width 1 may be so small that another seed draws it too. `per_task` as above.
     Raises ValueError for an arm that is none of TUNED.
     """
     if arm not in TUNED:
         raise ValueError(f"arm {arm!r} is not trained on StrucText-Eval: choose among {', '.join(TUNED)}")
     setting, n_shots = TUNED[arm]
-    samples = [sample for name in TRAINING_SUITES
-               for sample in some_of(split(suite(name, seed + POOL_SEED + 1, mode))[0], per_task)]
-    return as_queries(prompts_for(samples, setting, n_shots, samples, seed, "train"))
+    drawn = [sample for name in TRAINING_SUITES
+             for sample in some_of(split(suite(name, seed + POOL_SEED + 1, mode))[0], per_task)]
+    tested = {(sample.reference, sample.question) for sample in asked}
+    kept = [sample for sample in drawn if (sample.reference, sample.question) not in tested]
+    return as_queries(prompts_for(kept, setting, n_shots, kept, seed, "train")), len(drawn) - len(kept)
 
 
 def some_of(samples: Sequence[Sample], per_task: int) -> list[Sample]:
