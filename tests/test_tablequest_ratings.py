@@ -86,6 +86,12 @@ def test_levels_stand_apart_and_unscored_matches_do_not_count():
     assert "never loses" in table.loc[("hard", "dapt")].note
 
 
+def test_where_nothing_varies_there_is_no_interval():
+    table = ratings(played("base", "dapt", 0, 12, 0), "base", resamples=20).set_index(["level", "arm"])
+    row = table.loc[("all", "dapt")]
+    assert row.bradley_terry == row.elo == 1000 and row[["low", "high", "elo_low", "elo_high"]].isna().all()
+
+
 def test_the_seed_decides_and_the_order_of_rows_does_not_move_bradley_terry():
     rows = played("base", "dapt", 8, 4, 12) + played("base", "dapt-n", 3, 4, 17) + played("dapt", "dapt-n", 9, 6, 9)
     one, again, other = (ratings(given_, "base", seed=seed, resamples=100) for given_, seed in (

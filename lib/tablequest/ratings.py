@@ -106,21 +106,24 @@ def _of_level(level: str, matches: list[Match], arms: list[str], baseline: str, 
     drawn = random.multinomial(len(table.scores), np.full(len(table.scores), 1 / len(table.scores)), resamples)
     resampled, is_lost = _fitted(_wins(table, drawn))
     points, spread = (START + _POINTS * (found - found[:, [base]]) for found in (strengths, resampled))
-    low, high = np.percentile(spread, [2.5, 97.5], axis=0)
+    low, high = _ends(spread)
     elo = np.array([sequential_elo(matches, arms, k, random.permutation(len(matches))) for _ in range(max(1, orders))])
     elo += START - elo[:, [base]]
-    elo_low, elo_high = np.percentile(elo, [2.5, 97.5], axis=0)
+    elo_low, elo_high = _ends(elo)
     rows = []
     for place, arm in enumerate(arms):
         won, drew, lost = _record_of(matches, arm)
-        is_open = arm != baseline and len(matches) > 0
         rows.append({"level": level, "arm": arm, "n": won + drew + lost, "wins": won, "ties": drew, "losses": lost,
-                     "bradley_terry": points[0, place], "low": low[place] if is_open else np.nan,
-                     "high": high[place] if is_open else np.nan, "without_maximum": float(is_lost.mean()),
-                     "elo": elo[0, place], "elo_low": elo_low[place] if is_open else np.nan,
-                     "elo_high": elo_high[place] if is_open else np.nan,
+                     "bradley_terry": points[0, place], "low": low[place], "high": high[place],
+                     "without_maximum": float(is_lost.mean()), "elo": elo[0, place], "elo_low": elo_low[place],
+                     "elo_high": elo_high[place],
                      "note": _note(arm, won, drew, lost, bool(no_maximum[0]))})
     return rows
+
+
+def _ends(drawn: np.ndarray) -> np.ndarray:
+    """The 2.5% and 97.5% quantiles (2, A) of ratings (B, A); NaN where nothing varies, as at the anchored baseline."""
+    return np.where(np.ptp(drawn, axis=0) < 1e-6, np.nan, np.percentile(drawn, [2.5, 97.5], axis=0))
 
 
 def _scores(matches: Sequence[Match], arms: Sequence[str]) -> Scores:
