@@ -96,7 +96,7 @@ def write_sheet(path: Path, items: list[Item], labels: dict[str, str] | None = N
     labels = labels or {}
     others = sorted(set(labels) - {item.item for item in items})
     lines = [list(COLUMNS)] + [[*_cells(item), labels.get(item.item, "")] for item in items]
-    lines += [[_cell(item), "", "", "", labels[item]] for item in others]
+    lines += [[cell_text(item), "", "", "", labels[item]] for item in others]
     if path.suffix == ".xlsx":
         return write_xlsx(path, lines, LABELS)
     if path.suffix != ".csv":
@@ -106,10 +106,10 @@ def write_sheet(path: Path, items: list[Item], labels: dict[str, str] | None = N
 
 def _cells(item: Item) -> tuple[str, ...]:
     """All cells of an item's row but the label."""
-    return item.item, *map(_cell, (item.question, item.reference, item.answer))
+    return item.item, *map(cell_text, (item.question, item.reference, item.answer))
 
 
-def _cell(text: str) -> str:
+def cell_text(text: str) -> str:
     text = _UNPRINTABLE.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))[:_LONGEST_CELL]
     return f"'{text}" if _STARTS_A_FORMULA.match(text) else text
 

@@ -87,8 +87,8 @@ def pack_replies(prompts: list[list[int]], replies: list[list[int]], block_size:
         raise ValueError("there is nothing to train on: give prompts and replies of at least one token each")
     longest = max(len(piece.tokens) for piece in pieces)
     if longest > block_size:
-        raise ValueError(f"a prompt and its reply have {longest:,} tokens, but block_size is {block_size:,}: raise it, or "
-                         "leave out what is too long")
+        raise ValueError(f"a prompt and its reply have {longest:,} tokens, but block_size is {block_size:,}: raise it, "
+                         "or leave out what is too long")
     return _blocks(_best_fit(pieces, block_size), block_size, filler, sum(len(piece.tokens) for piece in pieces))
 
 

@@ -23,14 +23,17 @@ UNTRAINED = "base"  # the arm that is the base model as it stands
 FOLDER_VARIABLE = "STUDY_DOCUMENTS"
 # Parameters that the graph sets: from a key of the study's file, or from its place in the graph.
 SET_BY_GRAPH = {
-    "study": "the file's name", "arm": "the key arms", "arms": "the key arms", "folder": "DOCUMENTS=path or FILINGS=path",
+    "study": "the file's name", "arm": "the key arms", "arms": "the key arms", "folder": "DOCUMENTS=path",
     "seeds": "the key seeds", "retention": "the key variants", "pairs": "the key variants",
     "annotator": "the key annotator", "normalizer": "the key normalizer", "judge": "the key judge",
     "base_model": "the key base_model", "judges": "the keys judge and other_judges", "first_arm": "the key arms",
     "second_arm": "the key arms", "is_ready": "the key source"}
-OF_AN_ARM = {name: why for name, why in SET_BY_GRAPH.items() if name != "base_model"}  # where it may bring its own model
+OF_AN_ARM = {name: why for name, why in SET_BY_GRAPH.items() if name != "base_model"}  # where it brings its own model
 MODELS = ("base_model", "endpoint_model", "reader")  # what answers for an arm that brings its own
 SPENDING = ("max_cost_usd", "mode", "concurrency", "requests_per_minute", "tokens_per_minute", "max_failed_share")
+# Stage -> the stage whose parameters of these names are its own too, unless it is told others.
+TOLD_ONCE = {"05_pairs": ("05_judge", SPENDING), "06_advice": ("02_normalize", ("document_kind",)),
+             "01_structext": ("04_infer", ("max_read_tokens",)), "01_tablequest": ("04_infer", ("max_read_tokens",))}
 KEYS = ("source", "base_model", "annotator", "normalizer", "judge", "other_judges", "seeds", "arms", "variants",
         "notebooks")
 
@@ -109,13 +112,15 @@ class Study:
         wired = {
             "00_documents": {"folder": self.folder}, "00_filings": {"folder": self.folder},
             "01_structext": {"base_model": self.base_model, "arms": list(self.arms)},
-            "01_tablequest": {"annotator": self.annotator}, "01_annotate": {"annotator": self.annotator},
+            "01_tablequest": {"annotator": self.annotator, "base_model": self.base_model},
+            "01_annotate": {"annotator": self.annotator},
             "02_normalize": {"normalizer": self.normalizer, "base_model": self.base_model},
             "03_train": {"arm": arm, "base_model": self.base_model},
-            "04_infer": {"arm": arm, "base_model": self.base_model}, "05_judge": {"arm": arm, "judge": self.judge},
+            "04_infer": {"arm": arm, "base_model": self.base_model} | ({"is_ready": True} if self.kind.any_arm else {}),
+            "05_judge": {"arm": arm, "judge": self.judge},
             "06_analyze": {"judge": self.judge, "arms": list(self.arms)},
             "06_structext": {"judge": self.judge, "arms": self.runs},
-            "06_tablequest": {"judge": self.judge, "arms": self.runs},
+            "06_tablequest": {"judge": self.judge, "arms": self.runs, "base_model": self.base_model},
             "04_retention": {"arm": arm, "base_model": self.base_model, "tasks": "lab" if self.made_by else "hub"},
             "05_pairs": {"first_arm": next(iter(self.arms)), "second_arm": arm, "judge": self.judge},
             "06_statistics": {"judge": self.judge, "arms": self.runs},
@@ -126,17 +131,9 @@ class Study:
             "06_paper": {"judge": self.judge, "arms": list(self.arms), "seeds": self.seeds,
                          "retention": "04_retention" in self.variants, "pairs": "05_pairs" in self.variants}}
         own, number = split_arm(arm) if arm else ("", 1)
-        if stage == "05_pairs":  # how both judge is said once
-            wired[stage] |= {name: value for name, value in self.notebooks.get("05_judge", {}).items()
-                             if name in SPENDING}
-        if stage == "04_infer" and self.kind.any_arm:
-            wired[stage] |= {"is_ready": True}
-        if stage == "01_structext" and "max_read_tokens" in self.notebooks.get("04_infer", {}):  # the room for a reply
-            wired[stage] |= {"max_read_tokens": self.notebooks["04_infer"]["max_read_tokens"]}
-        if stage == "06_advice":  # what a model would be told is said once
-            wired[stage] |= {name: value for name, value in self.notebooks.get("02_normalize", {}).items()
-                             if name == "document_kind"}
-        given = {"study": self.name, **wired.get(stage, {}), **self.notebooks.get(stage, {}),
+        told, names = TOLD_ONCE.get(stage, ("", ()))
+        once = {name: value for name, value in self.notebooks.get(told, {}).items() if name in names}
+        given = {"study": self.name, **wired.get(stage, {}), **once, **self.notebooks.get(stage, {}),
                  **(self.arms.get(own, {}).get(stage) or {})}
         if stage == "03_train" and number > 1:
             first = given.get("seed", parameters_of(REPOSITORY / "notebooks" / "03_train.ipynb")["seed"].default)
@@ -252,8 +249,9 @@ def _arms(where: str, arms: object, kind: Source) -> dict[str, dict]:
         brings = kind.any_arm and not is_trained(arm)
         _check_notebooks(f"{where}, arms, {arm}", own or {}, PER_ARM, OF_AN_ARM if brings else SET_BY_GRAPH)
         if brings and arm != UNTRAINED and not {*MODELS} & {*((own or {}).get("04_infer") or {})}:
-            raise WrongStudy(f"{where}, arms: {arm!r} is neither {', '.join(kind.arms)} nor an arm of its own: say who "
-                             f"answers, such as {arm}: {{04_infer: {{endpoint_model: …}}}}; legal are {', '.join(MODELS)}")
+            raise WrongStudy(f"{where}, arms: {arm!r} is neither {', '.join(kind.arms)} nor an arm of its own: say who"
+                             f" answers, such as {arm}: {{04_infer: {{endpoint_model: …}}}}; legal are "
+                             f"{', '.join(MODELS)}")
     return {arm: arms[arm] or {} for arm in dict.fromkeys((*kind.arms, *arms)) if arm in arms}
 
 

@@ -68,8 +68,8 @@ def _replies(study: str, arm: str, tokenizer: PreTrainedTokenizerBase, block_siz
                                          tokenizer.eos_token_id) if side else None for side in sides)
     if training is None:
         raise ValueError(f"no prompt with its answer fits a block of {block_size} tokens: raise block_size")
-    told = (f"{len(queries)} prompts with their answers: {len(queries) - len(fit)} are longer than a block of {block_size} "
-            f"tokens and left out; {len(sides[0])} to train on, {len(sides[1])} to validate with")
+    told = (f"{len(queries)} prompts with their answers: {len(queries) - len(fit)} are longer than a block of "
+            f"{block_size} tokens and left out; {len(sides[0])} to train on, {len(sides[1])} to validate with")
     example = queries[sides[0][0]]
     return TrainingTexts(training, validation, training, told, example.context + example.answer + END,
                          {"held_out": sorted(held), "left_out": len(queries) - len(fit)})

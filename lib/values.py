@@ -20,6 +20,7 @@ _DATES = tuple(re.compile(pattern + r"(?![\w]|[-/.:]\w)", re.I) for pattern in (
     _MONTH + r" (?P<day>\d{1,2})(?:st|nd|rd|th)?,? (?P<year>\d{4})",
     _MONTH + r",? (?P<year>\d{4})",
     r"(?P<year>(?:19|20)\d\d)-(?P<m>0[1-9]|1[0-2])"))
+MOST_DIGITS = 1000  # what is longer is no amount: a model that repeats itself, and Python reads no more than 4,300
 _NUMBER = re.compile(r"(?P<sign>[-+±]?)(?P<coin>[$€£¥]|(?:USD|EUR|GBP|JPY)[ ]|[vV](?=\d))?"
                      r"(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d|,\d)|\d+(?:\.\d+)*)")
 _UNIT = re.compile(r"[ -]?(%|°(?:[CF]\b)?|[A-Za-zμΩ][A-Za-z0-9μΩ·/]*)")
@@ -127,7 +128,7 @@ def _date_at(text: str, place: int) -> tuple[tuple[int, ...], int] | None:
 
 def _number_at(text: str, place: int) -> tuple[tuple[str, str | Fraction], int] | None:
     match = _NUMBER.match(text, place)
-    if not match:
+    if not match or len(match["digits"]) > MOST_DIGITS:
         return None
     digits = (match["sign"] + match["digits"]).replace(",", "").removeprefix("+")
     coin = (match["coin"] or "").strip()

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lib.annotate import annotate
+from lib.comparison import compare
 from lib.documents import read_folder
 from lib.judge import judge
 from lib.laboratory import make_products
@@ -189,3 +190,9 @@ def test_real_references_are_told_apart():
 def test_answers_that_do_not_belong_together_are_refused(answers):
     with pytest.raises(ValueError, match="04_infer"):
         judge([query("1", query_id="a"), query("2", query_id="b")], answers)
+
+
+def test_an_answer_of_endless_digits_is_incorrect_and_stops_nothing():
+    """Python reads no integer of more than 4,300 digits, and a model that repeats itself writes one."""
+    assert not compare("What is the flow?", "12 l/min", "9" * 5000).is_correct
+    assert compare("What is the serial number?", "9" * 40, "9" * 40).is_correct

@@ -16,7 +16,7 @@ def verdict(question: str, form: str, said: str, arm: str = "base") -> Verdict:
     return Verdict(query_id=f"{question}:{form}", arm=arm, judge="rules", verdict=said, reason="-")
 
 
-# question -> verdicts of html, csv and recall: read and recalled, only read, only recalled, neither; q5 is unscored once
+# question -> verdicts of html, csv and recall: both, only read, only recalled, neither; q5 is unscored once
 SAID = {"q1": ("correct", "correct", "correct"), "q2": ("correct", "incorrect", "incorrect"),
         "q3": ("incorrect", "correct", "correct"), "q4": ("incorrect", "incorrect", "incorrect"),
         "q5": ("correct", "unscored", "correct"), "q6": ("correct", "incorrect", "incorrect")}

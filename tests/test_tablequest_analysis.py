@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from lib.judge import judge
+from lib.reading import learning_for_reading, reading_and_learning
 from lib.records import Answer
 from lib.tablequest import analysis
 from lib.tablequest.ask import as_queries
@@ -66,13 +67,13 @@ def test_accuracy_counts_by_level_and_form_with_what_was_asked(rows):
 
 
 def test_reading_and_learning_pair_the_same_questions(rows):
-    table = analysis.reading_and_learning(rows, resamples=50).set_index(["arm", "form"])
+    table = reading_and_learning(analysis.asked_both_ways(rows), resamples=50).set_index(["arm", "form"])
     counts = ["n", "both", "only_read", "only_recalled", "neither"]
     assert table.loc[("base", "csv"), counts].tolist() == [3, 0, 2, 1, 0]
     assert table.loc[("base", "html"), "n"] == 2, "a question without one of the two answers is no pair"
     assert table.loc[("dapt", "html"), "difference_points"] == pytest.approx(-100 / 3)
     assert table.loc[("dapt", "html"), "p"] == 1 and np.isnan(table.loc[("dapt", "html"), "low_points"])
-    assert analysis.learning_for_reading(table.reset_index()).read[0] == "2/2"
+    assert learning_for_reading(table.reset_index()).read[0] == "2/2"
 
 
 def test_words_failures_and_lengths_have_their_denominators(rows):

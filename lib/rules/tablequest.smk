@@ -19,27 +19,28 @@ wanted = [f"figures/{study.name}/tablequest.md", f"figures/{study.name}/table2.c
           *expand(f"{data}/models/{{arm}}/training.json", arm=study.trained),
           *expand(f"{data}/answers/{{arm}}.jsonl", arm=study.runs), *expand(verdicts, arm=study.runs)]
 
+written = ["questions", "questions_rejected", "questions_screened", "queries", "queries_cut", "queries_left_out"]
+contents = fingerprint(Path(study.folder), study.kind.endings) if study.folder else ""
+
 
 rule filings:
     input: code("00_filings")
-    output: *read, expand(f"{data}/{{name}}.jsonl", name=["not_understood", "documents", "documents_rejected"]),
-        *records("00_filings")
-    params: notebook="00_filings", name="00_filings", given=given("00_filings"),
-        content=fingerprint(Path(study.folder), study.kind.endings) if study.folder else ""
+    output: read, expand(f"{data}/{{name}}.jsonl", name=["not_understood", "documents", "documents_rejected"]),
+        records("00_filings")
+    params: notebook="00_filings", name="00_filings", given=given("00_filings"), content=contents
     priority: 10  # an unusable folder shows before minutes of training
     shell: RUN
 
 
 rule questions:
-    input: *read, code("01_tablequest")
-    output: expand(f"{data}/{{name}}.jsonl", name=["questions", "questions_rejected", "queries"]),
-        *records("01_tablequest")
+    input: read, base, code("01_tablequest")  # the base's tokenizer counts the tokens
+    output: records("01_tablequest"), expand(f"{data}/{{name}}.jsonl", name=written)
     params: notebook="01_tablequest", name="01_tablequest", given=given("01_tablequest")
     shell: RUN
 
 
 rule tablequest:
-    input: *asked_with, f"{data}/queries.jsonl", expand(f"{data}/answers/{{arm}}.jsonl", arm=study.runs),
+    input: asked_with, f"{data}/queries.jsonl", expand(f"{data}/answers/{{arm}}.jsonl", arm=study.runs),
         expand(verdicts, arm=study.runs), code("06_tablequest")
     output: f"figures/{study.name}/tablequest.md", *records("06_tablequest")
     params: notebook="06_tablequest", name="06_tablequest", given=given("06_tablequest")

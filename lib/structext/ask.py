@@ -79,9 +79,8 @@ def as_queries(asked: Sequence[Asked]) -> list[Query]:
     """The same as queries for 04_infer and 05_judge: `context` is the whole prompt, to be asked as it stands.
 
     The judge needs no more than `question` and `answer`; `document_id` is the same for all questions on one text. A
-    fact has no place in a document here, and `structure` is of
-    the study's three whatever fits: tabular for tables, entity-list for answers of several lines (they have the budget
-    of lists), natural for the rest; the lists among them have `entity_count`.
+    fact has no place in a document here, and `structure` is of the study's three whatever fits: tabular for tables,
+    entity-list for answers of several lines, natural for the rest; the lists among them have `entity_count`.
     """
     return [Query(query_id=one.query_id, document_id=one.sample.text_id, question=one.sample.question,
                   answer=one.sample.answer, structure=_structure(one.sample), source_reference="", start=0, end=0,

@@ -33,7 +33,8 @@ def fits(prompts: Sequence[Asked], tokenizer: Tokenizer, window: int, answer_bud
 
     The lengths are of what is asked: with BOS, and with the chat template in the `style` of lib.answer_prompt. Where
     the structured text alone does not fit, its own length stands for the prompt's: a suite's longest prompts together
-    have hundreds of megabytes. The table also counts reference answers that are longer than the budget, which no reply can give whole.
+    have hundreds of megabytes; `known` keeps the texts' lengths from one call to the next. The table also counts
+    reference answers that are longer than the budget, which no reply can give whole.
     Raises ValueError for a window or budget below 1, and as `lib.answer_prompt.is_chat` does.
     """
     if window < 1 or answer_budget < 1:

@@ -22,8 +22,8 @@ def asked_in(suites: Sequence[str], settings: Sequence[str], shots: Sequence[int
     """
     unknown = [name for name in (*suites, *settings) if name not in (*SUITES, *SETTINGS)]
     if unknown or not suites or not settings:
-        raise ValueError(f"{unknown[0] if unknown else 'nothing'!r} cannot be asked: give suites of {', '.join(SUITES)} "
-                         f"and settings of {', '.join(SETTINGS)}")
+        raise ValueError(f"{unknown[0] if unknown else 'nothing'!r} cannot be asked: give suites of "
+                         f"{', '.join(SUITES)} and settings of {', '.join(SETTINGS)}")
     for name in suites:
         samples = some_of(suite(name, seed, mode), per_task)
         is_real = name == "real-test"

@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from lib.paired import cluster_interval, exact_p, p_text
+from lib.paired import cluster_interval
 from lib.records import Answer, Query, Verdict
 from lib.tablequest.accuracy import TOLERANCE, assess, word_scores
-from lib.tablequest.ask import RECALL, form_of, question_id_of, source_of
+from lib.tablequest.ask import form_of, question_id_of, source_of
 from lib.tablequest.failures import failure, failures
 from lib.tablequest.pairs import Shown
 from lib.tablequest.reader import ARM as LEXICAL
@@ -127,32 +127,10 @@ def length_table(queries: Sequence[Query], questions: Sequence[TableQuestion],
     return rows.groupby(["level", "form"], sort=False, as_index=False).agg(n=("words", "size"), **measures)
 
 
-def reading_and_learning(rows: pd.DataFrame, resamples: int = 2000, seed: int = 17) -> pd.DataFrame:
-    """The same easy questions read from the passage and recalled without it, a row an arm and form.
-
-    Columns arm, form, n (answered both ways), both, only_read, only_recalled, neither, difference_points (recalled -
-    read) with the 95% interval low_points, high_points over passages, and p: exact McNemar, which takes questions as
-    independent. Rules score both sides alike.
-    """
+def asked_both_ways(rows: pd.DataFrame) -> pd.DataFrame:
+    """The easy questions as lib.reading compares them, by this module's rules: numbers within the tolerance count."""
     easy = rows[(rows.level == "easy") & (rows.verdict != "unscored")]
-    easy = easy.assign(right=easy.verdict == "correct")
-    cells = []
-    for arm in rows.arm.unique():
-        sides = easy[easy.arm == arm].pivot(index="question_id", columns="form", values="right")
-        for form in [form for form in easy.form.unique() if form != RECALL and form in sides and RECALL in sides]:
-            pair = sides[[form, RECALL]].dropna().astype(bool)
-            read, recalled = pair[form], pair[RECALL]
-            passage = easy.drop_duplicates("question_id").set_index("question_id").passage_id.reindex(pair.index)
-            low, high = cluster_interval(recalled.astype(float) - read.astype(float), passage, resamples=resamples,
-                                         seed=seed)
-            only_read, only_recalled = int((read & ~recalled).sum()), int((recalled & ~read).sum())
-            cells.append({"arm": arm, "form": form, "n": len(pair), "both": int((read & recalled).sum()),
-                          "only_read": only_read, "only_recalled": only_recalled,
-                          "neither": int((~read & ~recalled).sum()),
-                          "difference_points": 100 * (recalled.mean() - read.mean()), "low_points": 100 * low,
-                          "high_points": 100 * high, "p": exact_p(only_read, only_recalled)})
-    return pd.DataFrame(cells, columns=["arm", "form", "n", "both", "only_read", "only_recalled", "neither",
-                                        "difference_points", "low_points", "high_points", "p"])
+    return easy.assign(cluster=easy.passage_id, right=easy.verdict == "correct")
 
 
 def beside_published(ratings: pd.DataFrame) -> pd.DataFrame:
@@ -186,16 +164,6 @@ def ratings_for_reading(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame([{"source": row.source, "level": row.level, "model": row.arm,
                           "Bradley–Terry [95%]": interval(row.rating, row.low, row.high),
                           "sequential ELO": interval(row.elo, np.nan, np.nan)} for row in table.itertuples()])
-
-
-def learning_for_reading(table: pd.DataFrame) -> pd.DataFrame:
-    """`reading_and_learning` as text."""
-    return pd.DataFrame([{
-        "model": row.arm, "form": row.form, "n": row.n, "read": f"{row.both + row.only_read}/{row.n}",
-        "recalled": f"{row.both + row.only_recalled}/{row.n}", "only read / only recalled":
-        f"{row.only_read} / {row.only_recalled}", "difference, points [95%]": f"{row.difference_points:+.1f} " + (
-            "[–]" if np.isnan(row.low_points) else f"[{row.low_points:+.1f}, {row.high_points:+.1f}]"),
-        "p": p_text(row.p)} for row in table.itertuples()])
 
 
 def numbers_for_reading(table: pd.DataFrame, **shown: str) -> pd.DataFrame:

@@ -11,6 +11,7 @@ from itertools import pairwise
 import pandas as pd
 
 from lib.llm import rendered
+from lib.reading import RECALL  # in the place of a serialization: asked without the passage
 from lib.records import Query, Rejected
 from lib.structext.ask_window import Tokenizer, lengths_of
 from lib.tablequest.records import Filing, Grid, Passage, TableQuestion
@@ -18,7 +19,6 @@ from lib.tablequest.serialize import FORMS, serialized
 from lib.untrusted import defused
 
 TAGS = "passage|question"
-RECALL = "recall"  # in the place of a serialization: the question is asked without the passage
 _END = "\n</passage>"  # stands once in a prompt, because the passage is defused
 COLUMNS = ["level", "form", "n", "fits", "cut", "left_out", "median_tokens", "longest_tokens", "median_words"]
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from lib.human_files import header_of, lines_of, write_csv, write_longer, write_xlsx
-from lib.human_sheet import LABELS, _cell, read_labels
+from lib.human_sheet import LABELS, cell_text, read_labels
 from lib.paths import shown
 from lib.records import replacing
 from lib.tablequest.records import LEVELS, Grid, TableQuestion
@@ -104,8 +104,8 @@ def _rows(path: Path) -> list[dict[str, str]]:
 def _line(question: TableQuestion, grids: Mapping[str, Grid]) -> list[str]:
     answer = "\n".join([question.answer, "", *question.steps])
     digest = hashlib.sha256(json.dumps([question.question, question.answer]).encode()).hexdigest()[:12]
-    return [f"item-{digest}", *map(_cell, (question.question, answer, _place(question, grids))), "", question.level, "",
-            "", ""]
+    return [f"item-{digest}", *map(cell_text, (question.question, answer, _place(question, grids))), "", question.level,
+            "", "", ""]
 
 
 def _place(question: TableQuestion, grids: Mapping[str, Grid]) -> str:
