@@ -14,19 +14,21 @@ TRAINING_SUITES = ("v1-simple", "v1-hard")
 
 
 def asked_in(suites: Sequence[str], settings: Sequence[str], shots: Sequence[int], *, mode: str = "corrected",
-             seed: int = 42, per_task: int = 0) -> Iterator[list[Asked]]:
+             seed: int = 42, per_task: int = 0, rewritten: Sequence[Sample] = ()) -> Iterator[list[Asked]]:
     """The prompts of a study, a list for each suite, setting and number of shots.
 
-    `per_task` is the most samples of a task in a depth and width; 0: all that the suite has. Real-Test has the
-    structures of Test, sample by sample. Raises ValueError for an unknown suite or setting, and as `prompts_for` does.
+    `rewritten` are the samples of Real-Test where a model has named things in them; demonstrations have the names of
+    the rules' scenarios all the same. `per_task` is the most samples of a task in a depth and width; 0: all that the
+    suite has. Real-Test has the structures of Test, sample by sample. Raises ValueError for an unknown suite or
+    setting, and as `prompts_for` does.
     """
     unknown = [name for name in (*suites, *settings) if name not in (*SUITES, *SETTINGS)]
     if unknown or not suites or not settings:
         raise ValueError(f"{unknown[0] if unknown else 'nothing'!r} cannot be asked: give suites of "
                          f"{', '.join(SUITES)} and settings of {', '.join(SETTINGS)}")
     for name in suites:
-        samples = some_of(suite(name, seed, mode), per_task)
         is_real = name == "real-test"
+        samples = list(rewritten) if is_real and rewritten else some_of(suite(name, seed, mode), per_task)
         pool = [sample for depth, width in dict.fromkeys((one.depth, one.width) for one in samples)
                 for sample in generate(mode, None, depth, width, POOL, seed + POOL_SEED, is_real=is_real)
                 ] if set(settings) & set(FEW_SHOT) else []
