@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lib.judge import judge
 from lib.reading import learning_for_reading, reading_and_learning
 from lib.records import Answer
 from lib.tablequest import analysis
@@ -13,7 +12,8 @@ from lib.tablequest.figures import draw_accuracy, draw_failures, draw_ratings
 from lib.tablequest.pairs import matches
 from lib.tablequest.ratings import ratings
 from lib.tablequest.replies import final_answers
-from tests.tablequest_pumps import FILING, GRIDS, PASSAGE, QUESTIONS
+from lib.tablequest.verdicts import UNRULED, judged_by_rule
+from tests.tablequest_pumps import FILING, GRIDS, PASSAGE, QUESTIONS, ask
 
 TABLES = list(GRIDS.values())
 QUERIES = as_queries(QUESTIONS, [PASSAGE], TABLES, [FILING], ["html", "csv"])
@@ -40,7 +40,8 @@ GIVEN = {"dapt": DAPT, "base": BASE}
 
 @pytest.fixture(scope="module")
 def rows() -> pd.DataFrame:
-    verdicts = [row for given in GIVEN.values() for row in judge(QUERIES, final_answers(QUERIES, given))]
+    verdicts = [row for given in GIVEN.values()
+                for row in judged_by_rule(QUESTIONS, QUERIES, final_answers(QUERIES, given), TABLES)]
     return analysis.scored(QUESTIONS, QUERIES, GIVEN, [PASSAGE], TABLES, verdicts)
 
 
@@ -115,3 +116,21 @@ def test_figures_plot_what_they_return(rows):
 def test_a_judge_sees_the_whole_passage_in_the_form_compared():
     seen = analysis.shown_of(QUESTIONS, [PASSAGE], TABLES, [FILING], "csv")
     assert "Net sales: Valves,\"96,169\",\"85,200\"" in seen["q1"].passage and seen["q6"].source.startswith("the 10-K")
+
+
+def test_the_judge_that_is_rules_says_what_the_accuracy_says(rows):
+    scored = rows[rows.level != "hard"]
+    assert (scored.by_judge == scored.verdict).all() and set(scored.verdict) == {"correct", "incorrect", "unscored"}
+    hard = judged_by_rule(QUESTIONS, QUERIES, final_answers(QUERIES, BASE), TABLES)[-2:]
+    assert [(row.verdict, row.reason) for row in hard] == [("unscored", UNRULED)] * 2
+
+
+@pytest.mark.parametrize("said", ["85,200", "$85,200", "85,200 million", "$85.2 billion"])
+def test_a_judge_that_is_rules_reads_a_bare_number_in_the_unit_that_was_asked_for(said):
+    question = ask("easy", "extraction", "What were net sales of valves in 2023? Answer in millions of US dollars.",
+                   "$85,200 million", 85_200.0, a=("alm-t01", 1, 1))
+    queries = as_queries([question], [PASSAGE], TABLES, [FILING], ["html"], closed_book=False)
+    given = [Answer(query_id="q1:html", arm="base", answer=said, n_tokens=1, truncated=False)]
+    assert judged_by_rule([question], queries, given, TABLES)[0].verdict == "correct"
+    with pytest.raises(ValueError, match="asks no question"):
+        judged_by_rule(QUESTIONS[1:], queries, given, TABLES)
