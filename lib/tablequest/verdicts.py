@@ -1,4 +1,4 @@
-"""The verdicts of 05_judge where the judge is "rules": the rule for figures, not the one for any question and answer."""
+"""The verdicts of 05_judge where the judge is "rules": by the rule for figures, as 06_tablequest counts them."""
 
 from collections.abc import Sequence
 
