@@ -23,6 +23,11 @@ NIL = ask("easy", "extraction", "What was the impairment in 2024?", "$0 million"
 PER_SHARE = ask("easy", "extraction", "What were diluted earnings per share?", "$6.08 per share", 6.08, "USD/share",
                 1.0)
 SHARES = ask("easy", "extraction", "How many shares?", "15,408 thousand shares", 15_408.0, "shares", 1e3)
+LOSSES = ask("medium", "difference", 'By how much did "Net loss" change? State the change with its sign.',
+             "-$40 million", -40.0)
+LARGER = ask("medium", "difference", 'By how much did "Net loss" change? State the change with its sign.',
+             "$40 million", 40.0)
+BENEFIT = ask("easy", "extraction", 'What is reported for "Net operating losses" in 2024?', "$99 million", 99.0)
 POINTS = ask("medium", "difference", "By how much did the margin change? State it in percentage points.",
              "0.7 percentage points", 0.7, "percentage points", 1.0)
 
@@ -33,7 +38,10 @@ POINTS = ask("medium", "difference", "By how much did the margin change? State i
     ("−2.8 %", -2.8, "%"), ("(2.8)%", -2.8, "%"), ("2.8 per cent", 2.8, "%"), ("70 basis points", 0.7, "%"),
     ("EUR 4", 4, "EUR"), ("0.7 percentage points", 0.7, "%"), ("$6.08 per diluted share", 6.08, "USD"),
     (".124", 0.124, ""), ("$391.0B", 391_000_000_000, "USD"), ("12 stores", 12, ""),
-    ("($1,117 million)", -1_117_000_000, "USD")])
+    ("($1,117 million)", -1_117_000_000, "USD"), ("USD 85,200 million", 85_200_000_000, "USD"),
+    ("USD85,200 million", 85_200_000_000, "USD"), ("usd 4", 4, "USD"), ("US$4", 4, "USD"), ("-EUR 4", -4, "EUR"),
+    ("4.62x", 4.62, "x"), ("4.62×", 4.62, "x"), ("4.62 times", 4.62, "x"), ("4.62:1", 4.62, "x"),
+    ("4.62 to 1", 4.62, "x"), ("minus 0.6%", -0.6, "%"), ("negative 0.6%", -0.6, "%"), ("minus $5", -5, "USD")])
 def test_an_amount_is_read_as_reports_write_it(text, value, unit):
     [found] = amounts(f"It was {text}.")
     assert (found.value, found.unit) == (Fraction(str(value)), unit)
@@ -42,6 +50,9 @@ def test_an_amount_is_read_as_reports_write_it(text, value, unit):
 def test_dates_codes_and_asides_are_told_apart():
     assert [found.value for found in amounts("On September 28, 2024 the 10-K, Q4, page 3.1.2: 7")] == [2024, 7]
     assert [found.value for found in amounts("up $5 million (12.4%)")] == [5_000_000, Fraction("12.4")]
+    assert [found.value for found in amounts("7 minus 5 is 2")] == [7, 5, 2]
+    assert [found.value for found in amounts("from 4.6 to 1, 5 to 1%, 4 to 1 million")] == [
+        Fraction("4.6"), 1, 5, 1, 4, 1_000_000]
     assert [found.is_year for found in amounts("2024 2,024 $2024 2101")] == [True, False, False, False]
 
 
@@ -64,7 +75,10 @@ RIGHT_ANSWERS = [
     (CHANGE, "It rose from $383,285 million to $391,035 million, by $7,750 million."), (SHARE, "12.4%"),
     (SHARE, "0.124"), (RATIO, "0.124"), (RATIO, "12.4%"), (FALL, "-2.8%"), (FALL, "2.8%"), (FALL, "a decrease of 2.8%"),
     (BEST, "2022"), (NIL, "$0"), (NIL, "0 million"), (PER_SHARE, "$6.08"), (PER_SHARE, "6.08"),
-    (SHARES, "15,408 thousand"), (SHARES, "15,408,000 shares"), (POINTS, "0.7%"), (POINTS, "70 basis points")]
+    (SHARES, "15,408 thousand"), (SHARES, "15,408,000 shares"), (POINTS, "0.7%"), (POINTS, "70 basis points"),
+    (LOSSES, "-$40 million"), (LOSSES, "down by $40 million"), (LARGER, "The net loss changed by $40 million"),
+    (BENEFIT, "It increased to $99 million"), (MILLIONS, "USD 391,035 million"), (RATIO, "0.124x"),
+    (RATIO, "0.124 to 1"), (FALL, "minus 2.8%")]
 WRONG_ANSWERS = [
     (EASY, ""), (EASY, "unknown"), (EASY, "$391,035"), (EASY, "$391,053 million"), (EASY, "€391,035 million"),
     (EASY, "2024"), (EASY, "$39 billion"), (EASY, "390 billion"), (EASY, "$391,035 million or $96,169 million"),
@@ -72,7 +86,8 @@ WRONG_ANSWERS = [
     (MARGIN, "$37.2"), (GROWTH, "-12.9%"), (GROWTH, "fell by 12.9%"), (GROWTH, "13%"), (GROWTH, "0.129"),
     (CHANGE, "$7,850 million"), (CHANGE, "-7,750 million"), (CHANGE, "$391,035 million"), (SHARE, "0.12"),
     (FALL, "an increase of 2.8%"), (FALL, "-3.8%"), (BEST, "2023"), (NIL, "$4"), (PER_SHARE, "$6.80"),
-    (SHARES, "15,408"), (POINTS, "7%")]
+    (SHARES, "15,408"), (POINTS, "7%"), (LOSSES, "$40 million"), (LOSSES, "up by $40 million"),
+    (BENEFIT, "-$99 million"), (SHARE, "12.4x"), (MILLIONS, "EUR 391,035 million")]
 
 
 @pytest.mark.parametrize("question, answer", RIGHT_ANSWERS)

@@ -6,7 +6,8 @@ calculation; an extraction has no tolerance. Scale counts: $391 million is wrong
 a scale word is read in the scale that the question names, else as it stands. Unit: another currency, or percent for
 dollars, is wrong; none at all is taken for the reference's, and percent and percentage points for each other. 0.124 is
 right for 12.4% unless the question asks for a percentage, and 12.4% for 0.124. Sign: a minus and brackets are the same;
-"fell by 5" is -5; where the question itself asks how far something fell, the sign is free. Years, numbers that the
+"fell by 5" is -5; where the question itself asks how far something fell, the sign is free. The labels that a question
+quotes ("Net loss") say no direction. Years, numbers that the
 question names and the operands of the calculation may stand beside the answer; any other figure makes it wrong, since
 it offers a second value.
 """
@@ -26,6 +27,7 @@ TOLERANCE = 0.005  # of a calculation, as a share of the reference
 LEAST_DIGITS = 3
 _FALL = re.compile(r"\b(?:decreas|declin|fell\b|fall|drop|lower|reduc|down\b|less\b|shrank|shrink|loss)", re.I)
 _RISE = re.compile(r"\b(?:increas|rose\b|ris(?:e|es|ing)\b|grew\b|grow|higher|gain|up\b|more\b|climb)", re.I)
+_QUOTED = re.compile(r'["“]([^"“”]+)["”]')
 _PERCENT = re.compile(r"%|per\s?cent|percentage", re.I)
 _SCALE = re.compile(r"\b(thousand|million|billion)s?\b", re.I)
 _SCALES = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
@@ -126,13 +128,14 @@ def readings(question: TableQuestion, amount: Amount) -> list[Fraction]:
 def _signed(question: TableQuestion, value: Fraction, answer: str,
             reference: Fraction) -> list[tuple[Fraction, Fraction]]:
     """`value` and the reference as they are to be compared: by the direction that words give."""
-    fell, rose = (bool(words.search(answer)) for words in (_FALL, _RISE))
-    asks_fall, asks_rise = (bool(words.search(question.question)) for words in (_FALL, _RISE))
+    labels = sorted((label.rpartition(": ")[2] for label in _QUOTED.findall(question.question)), key=len, reverse=True)
+    said = re.sub("|".join(map(re.escape, labels)), " ", answer, flags=re.I) if labels else answer
+    fell, rose = (bool(words.search(said)) for words in (_FALL, _RISE))
+    asks_fall, asks_rise = (bool(words.search(_QUOTED.sub(" ", question.question))) for words in (_FALL, _RISE))
+    is_change = question.kind in ("difference", "percent change")
     if asks_fall and not asks_rise:
-        return [(abs(value), abs(reference))] if not (rose and not fell) else []
-    if fell and not rose and value > 0:
-        return [(-value, reference)] if question.kind in ("difference", "percent change") else [(value, reference)]
-    return [(value, reference)]
+        return [] if is_change and rose and not fell else [(abs(value), abs(reference))]
+    return [(-value if is_change and fell and not rose and value > 0 else value, reference)]
 
 
 def word_scores(reference: str, answer: str) -> dict[str, float]:
