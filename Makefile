@@ -1,6 +1,7 @@
 # The menu. `make` alone prints it.
 STUDY ?= lab
 DOCUMENTS ?=
+FILINGS ?=
 JOBS ?= all
 PYTHON3 ?= python3
 
@@ -18,13 +19,14 @@ help:  ## this menu
 	@echo
 	@echo "  STUDY=name      one of: $(basename $(notdir $(wildcard studies/*.yaml))); now $(STUDY)"
 	@echo "  DOCUMENTS=path  a folder of your own .md and .txt files, with STUDY=documents"
+	@echo "  FILINGS=path    a folder of 10-K filings (.html) and papers (.md), with STUDY=tablequest"
 	@echo "  JOBS=n          processor cores to use; now $(JOBS)"
 
 study: $(READY)  ## run what is not done of STUDY, print its Table 2 and where everything lies
-	@STUDY_PARENT=$$PPID exec "$(PYTHON)" -m lib.study "$(STUDY)" --documents "$(DOCUMENTS)" --jobs "$(JOBS)"
+	@STUDY_PARENT=$$PPID exec "$(PYTHON)" -m lib.study "$(STUDY)" --documents "$(or $(DOCUMENTS),$(FILINGS))" --jobs "$(JOBS)"
 
 figures: $(READY)  ## make the tables and figures of STUDY again, and nothing else
-	@STUDY_PARENT=$$PPID exec "$(PYTHON)" -m lib.study "$(STUDY)" --documents "$(DOCUMENTS)" --jobs "$(JOBS)" --figures
+	@STUDY_PARENT=$$PPID exec "$(PYTHON)" -m lib.study "$(STUDY)" --documents "$(or $(DOCUMENTS),$(FILINGS))" --jobs "$(JOBS)" --figures
 
 lab: $(READY)  ## open the notebooks in JupyterLab
 	@"$(PYTHON)" -m jupyterlab notebooks

@@ -1,7 +1,13 @@
-"""The final answer in each reply, which the judge is shown: what a study's prompts ask for, without the way to it."""
+"""The final answer in each reply, and its verdict: what a study's prompts ask for, without the way to it."""
 
+from typing import TYPE_CHECKING
+
+from lib.judge import judge
 from lib.paths import data_path
 from lib.records import Answer, Query, Verdict, read_records
+
+if TYPE_CHECKING:
+    from lib.llm import Calls
 
 
 def final_answers(study: str, queries: list[Query], answers: list[Answer]) -> tuple[list[Answer], dict[str, str]]:
@@ -27,7 +33,20 @@ def final_answers(study: str, queries: list[Query], answers: list[Answer]) -> tu
             {query_id: final.missing for query_id, final in found.items() if final.missing})
 
 
-def with_reasons(verdicts: list[Verdict], missing: dict[str, str]) -> list[Verdict]:
-    """`verdicts` where each on a reply without a final answer says what the reply lacks."""
-    return [verdict.model_copy(update={"reason": missing[verdict.query_id]}) if verdict.query_id in missing else verdict
-            for verdict in verdicts]
+def judged(study: str, queries: list[Query], answers: list[Answer], missing: dict[str, str], by: str = "rules",
+           calls: "Calls | None" = None) -> list[Verdict]:
+    """`lib.judge.judge` over final answers; one on a reply without a final answer says what the reply lacks.
+
+    The rules of TableQuest are its own: figures with signs, scales and units. Raises as `lib.judge.judge` does.
+    """
+    if by == "rules" and data_path(study, "questions.jsonl").exists():
+        from lib.tablequest.records import Grid, TableQuestion
+        from lib.tablequest.verdicts import judged_by_rule
+
+        questions = read_records(data_path(study, "questions.jsonl"), TableQuestion, "01_tablequest.ipynb")
+        grids = read_records(data_path(study, "grids.jsonl"), Grid, "00_filings.ipynb")
+        verdicts = judged_by_rule(questions, queries, answers, grids)
+    else:
+        verdicts = judge(queries, answers, by, calls)
+    return [verdict.model_copy(update={"reason": missing[verdict.query_id]})
+            if verdict.query_id in missing and verdict.verdict == "incorrect" else verdict for verdict in verdicts]

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from lib.final_answers import final_answers, with_reasons
-from lib.judge import judge
+from lib.final_answers import final_answers, judged
 from lib.paths import MissingInput, data_path
 from lib.readers import NO_MEMORY, answer_by_rules
 from lib.records import Answer, Query, write_records
@@ -73,7 +72,7 @@ def test_the_judge_of_structext_sees_the_final_answer_and_says_why_there_is_none
     answers, missing = final_answers("s", queries, replies)
     assert [row.answer for row in answers] == ["", right, ""]
     assert missing == {one.query_id: NO_ANSWER, others[1].query_id: "there is no reply"}
-    verdicts = {row.query_id: row for row in with_reasons(judge(queries, answers), missing)}
+    verdicts = {row.query_id: row for row in judged("s", queries, answers, missing)}
     assert [(verdicts[row.query_id].verdict, verdicts[row.query_id].reason) for row in replies if
             row.query_id in missing] == [("incorrect", NO_ANSWER), ("incorrect", "there is no reply")]
     assert verdicts[others[0].query_id].verdict == "correct"
@@ -114,7 +113,7 @@ def test_the_lexical_reader_answers_what_has_a_table_and_has_no_memory(tableques
 def test_a_reply_without_json_says_so_in_the_verdict(tablequest):
     replies = [reply("q:html", "Net sales were {many}"), reply("q:recall", "$12 million")]
     answers, missing = final_answers("t", tablequest, replies)
-    recalled, read = with_reasons(judge(tablequest, answers), missing)
+    recalled, read = judged("t", tablequest, answers, missing)
     assert (recalled.verdict, read.verdict, read.reason) == ("correct", "incorrect", missing["q:html"])
     assert "JSON" in read.reason
 

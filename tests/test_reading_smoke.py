@@ -86,7 +86,10 @@ def test_questions_follow_from_the_tables_and_are_read_beside_recalled(root):
     assert {level: sum(row["level"] == level for row in questions) for level in ("easy", "medium", "hard")} == {
         "easy": 6, "medium": 6, "hard": 6}
     queries = rows(data / "queries.jsonl")
-    assert len(queries) + len(rows(data / "queries_left_out.jsonl")) == 2 * 18 + 6
+    assert len(queries) == 2 * 18 + 6
+    whole = {row["query_id"]: row["context"] for row in queries}
+    cut = rows(data / "cut" / "dapt.jsonl")
+    assert cut and all(len(row["context"]) < len(whole[row["query_id"]]) for row in cut), "a tiny window, counted"
     learned = rows_of(figures / "reading.csv")
     assert {row["form"] for row in learned if row["arm"] == "dapt"} <= {"html", "csv"} and learned
     ratings = rows_of(figures / "tablequest_ratings.csv")

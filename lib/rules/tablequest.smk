@@ -19,7 +19,7 @@ wanted = [f"figures/{study.name}/tablequest.md", f"figures/{study.name}/table2.c
           *expand(f"{data}/models/{{arm}}/training.json", arm=study.trained),
           *expand(f"{data}/answers/{{arm}}.jsonl", arm=study.runs), *expand(verdicts, arm=study.runs)]
 
-written = ["questions", "questions_rejected", "questions_screened", "queries", "queries_cut", "queries_left_out"]
+written = ["questions", "questions_rejected", "questions_screened", "queries"]
 contents = fingerprint(Path(study.folder), study.kind.endings) if study.folder else ""
 
 
