@@ -181,6 +181,19 @@ def test_labels_that_occur_twice_are_told_apart_by_section_then_caption_else_not
     assert {place.fault for place in places(FILING, same)} == {"another cell of the filing has the same labels"}
 
 
+def test_a_row_that_another_table_of_the_section_has_for_the_same_time_is_named_by_its_caption():
+    part = grid(1, "Segments", "2024 | 2023 | 2022", "Net sales | $90 | $80 | $85\nCosts | 40 | 38 | 37",
+                caption="The table shows sales of our Primary segment:")
+    whole = grid(2, "Segments", "2024 Other | 2024 Consolidated", "Net sales | $10 | $100",
+                 caption="The table leads from segments to the whole:")
+    found = places(FILING, [part, whole])
+    assert {place.fault for place in found} == {""}
+    assert {"table of sales of our Primary segment" in place.source for place in found[:6]} == {True}
+    assert 'under "Consolidated" in 2024' in easy_of(found[-1]).question
+    nameless = part.model_copy(update={"caption": ""})
+    assert [place.fault != "" for place in places(FILING, [nameless, whole])] == [True] + [False] * 7  # 2024 alone
+
+
 @pytest.mark.parametrize(("level", "change", "reason"), [
     ("easy", {"cells": {"a": CellRef(grid_id="none", row=0, column=0)}}, "the table none is not there"),
     ("easy", {"cells": {"a": CellRef(grid_id=SALES.grid_id, row=99, column=0)}}, "has no cell in row 99"),

@@ -177,6 +177,16 @@ def test_an_item_of_which_another_table_has_another_value_must_be_told_apart():
         "a": CellRef(grid_id=SALES.grid_id, row=0, column=0)}
 
 
+def test_a_section_that_two_tables_share_does_not_tell_their_rows_apart():
+    part = SALES.model_copy(update={"section": "Segments", "caption": "The table shows the Primary segment's lines:"})
+    whole = grid(7, "Segments", "2024 Consolidated", "Pumps | $1,300")
+    ground = Ground("c", FILING.filing_id, "p", {"T1": part}, Cells.of(places(FILING, [part, whole])))
+    with pytest.raises(Unusable, match="'2024 Consolidated' of another table too.*such as \"Primary segment's"):
+        read_pair(Reply(json.dumps({**EASY, "question": f"{WHO} segments, how high is pumps?"})), "easy", ground)
+    told_apart = {**EASY, "question": f"{WHO} how high is pumps among the Primary segment's lines?"}
+    assert read_pair(Reply(json.dumps(told_apart)), "easy", ground).answer == "$1,200 million"
+
+
 def word(**said) -> str:
     return json.dumps({name: {"reason": f"{name} because.", "ok": said.get(name, True)}
                        for name in ("relevant", "reasonable", "valid")})

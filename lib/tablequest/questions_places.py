@@ -1,12 +1,13 @@
 """Where a value stands, as a question says it: row, period or column, section; and which cells can be asked for.
 
-A question names a cell by its labels, so it is asked only where no other cell of the filing has the same ones.
+A question names a cell by its labels, so it is asked only where they lead to no other cell of the filing.
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from lib.tablequest.questions_amounts import unit_words
 from lib.tablequest.questions_periods import Period, label_of, period_of
@@ -47,6 +48,11 @@ class Place:
     def at(self) -> str:
         """Where in the row: 'in 2024', 'under "Net Sales" in fiscal 2024', 'under "Total"'."""
         return self.under + (" " if self.under and self.period else "") + (self.period.phrase if self.period else "")
+
+    @property
+    def labels(self) -> "Labels":
+        """What a question can say of it within its section."""
+        return Labels.of(self.ref.grid_id, self.row, self.column)
 
     @property
     def under(self) -> str:
@@ -112,28 +118,61 @@ def caption_of(grid: Grid) -> str:
     return said if len(said) <= _LONGEST_CAPTION and folded(said) != folded(heading_of(grid)) else ""
 
 
+class Labels(NamedTuple):
+    """What a question can say of a cell within its section, as it is compared."""
+
+    grid_id: str
+    row: str
+    column: str
+    period: Period | None
+
+    @classmethod
+    def of(cls, grid_id: str, row: str, column: str) -> "Labels":
+        """Labels of a cell from those of its row and column."""
+        return cls(grid_id, folded(row), re.sub(r"\bfiscal ", "", folded(column)), period_of(column))
+
+    def may_mean(self, other: "Labels") -> bool:
+        """Whether a question by these labels may mean the cell `other`.
+
+        It does by the same labels, and in another table by the same row and time: who asks for "Net sales" in fiscal
+        2024 does not say that it is not those "under Consolidated".
+        """
+        if self.row != other.row:
+            return False
+        if self.column == other.column:
+            return True
+        if self.grid_id == other.grid_id or not self.period or not other.period or self.period.measure:
+            return False
+        (year, *rest), (other_year, *other_rest) = self.period.order, other.period.order
+        return year == other_year and (rest == other_rest or not (rest[0] and other_rest[0]))
+
+
 def places(filing: Filing, grids: Sequence[Grid]) -> list[Place]:
     """Every cell with a number of the filing's `grids` (all of them: labels are compared over the whole filing).
 
-    The first words that no other cell shares are used: the section, else section and caption.
+    A table is named by its section, and by its caption too where a cell of it may be taken for one of another table;
+    by one name for all of its cells, since a calculation is over several.
     """
-    source, usual = source_of(filing), _usual_scale(grids)
-    cells = [(grid, row, column) for grid in grids for row in range(len(grid.rows))
-             for column in range(len(grid.columns)) if grid.cells[row][column].value is not None]
-    words = [_words(grid) for grid in grids]
-    shared = [Counter((word[level], *_labels(grid, row, column)) for grid, word in zip(grids, words, strict=True)
-                      for row in range(len(grid.rows)) for column in range(len(grid.columns))
-                      if grid.cells[row][column].text.strip()) for level in (0, 1)]
-    by_grid = {grid.grid_id: word for grid, word in zip(grids, words, strict=True)}
-    found = []
-    for grid, row, column in cells:
-        labels = _labels(grid, row, column)
-        name = next((word for level, word in enumerate(by_grid[grid.grid_id]) if shared[level][(word, *labels)] == 1),
-                    None)
-        found.append(_place(grid, row, column, f"{source}{name or ''}",
-                            _fault(grid, row, column, source) or _unscaled(grid, grid.cells[row][column], usual)
-                            or _ambiguous(name)))
-    return found
+    source, usual, words = source_of(filing), _usual_scale(grids), {grid.grid_id: _words(grid) for grid in grids}
+    spots = {(grid.grid_id, row, column): Labels.of(grid.grid_id, _row(grid, row), label_of(grid.columns[column]))
+             for grid in grids for row in range(len(grid.rows)) for column in range(len(grid.columns))
+             if grid.cells[row][column].text.strip() or grid.cells[row][column].value is not None}
+    alike: defaultdict[tuple[str, str], list[Labels]] = defaultdict(list)
+    for spot in spots.values():
+        for words_of_level in dict.fromkeys(words[spot.grid_id]):
+            alike[words_of_level, spot.row].append(spot)
+
+    def rivals(spot: Labels, level: int) -> list[Labels]:
+        return [other for other in alike[words[spot.grid_id][level], spot.row]
+                if other is not spot and spot.may_mean(other)]
+
+    level = {grid.grid_id: 0 for grid in grids} | {
+        spot.grid_id: 1 for spot in spots.values() if any(one.grid_id != spot.grid_id for one in rivals(spot, 0))}
+    return [_place(grid, row, column, source + words[grid.grid_id][level[grid.grid_id]],
+                   _fault(grid, row, column, source) or _unscaled(grid, grid.cells[row][column], usual)
+                   or _ambiguous(rivals(spots[grid.grid_id, row, column], level[grid.grid_id])))
+            for grid in grids for row in range(len(grid.rows)) for column in range(len(grid.columns))
+            if grid.cells[row][column].value is not None]
 
 
 def _usual_scale(grids: Sequence[Grid]) -> float:
@@ -156,12 +195,8 @@ def _words(grid: Grid) -> tuple[str, str]:
     return section, section + (f', table of {caption[0].lower() + caption[1:]}' if caption else "")
 
 
-def _ambiguous(name: str | None) -> str:
-    return "" if name is not None else "another cell of the filing has the same labels"
-
-
-def _labels(grid: Grid, row: int, column: int) -> tuple[str, str]:
-    return folded(_row(grid, row)), re.sub(r"\bfiscal ", "", folded(label_of(grid.columns[column])))
+def _ambiguous(rivals: Sequence[Labels]) -> str:
+    return "another cell of the filing has the same labels" if rivals else ""
 
 
 def _place(grid: Grid, row: int, column: int, source: str, fault: str) -> Place:

@@ -64,18 +64,18 @@ class Ground:
 
 @dataclass(frozen=True)
 class Cells:
-    """Every cell with a number of a filing, by where it stands and by its labels."""
+    """Every cell with a number of a filing, by where it stands and by its row's label."""
 
     at: Mapping[CellRef, Place]
-    labelled: Mapping[tuple[str, str], Sequence[Place]]
+    of_row: Mapping[str, Sequence[Place]]
 
     @classmethod
     def of(cls, places: Iterable[Place]) -> "Cells":
         """The cells of one filing, as lib.tablequest.questions_places.places gives them."""
-        places, labelled = list(places), defaultdict(list)
+        places, of_row = list(places), defaultdict(list)
         for place in places:
-            labelled[_labels(place)].append(place)
-        return cls({place.ref: place for place in places}, dict(labelled))
+            of_row[folded(place.row)].append(place)
+        return cls({place.ref: place for place in places}, dict(of_row))
 
 
 def read_pair(reply: Reply, level: Level, ground: Ground) -> TableQuestion:
@@ -131,24 +131,19 @@ def _found(named: _Named, ground: Ground) -> Place:
 
 
 def _check_named(place: Place, question: str, ground: Ground) -> None:
-    """Raise Unusable where another cell of the filing has the same labels and another value, and no word tells them
-    apart."""
-    rivals = [other for other in ground.cells.labelled[_labels(place)]
-              if (other.value, other.kind) != (place.value, place.kind)]
-    if not rivals:
-        return
-    said = folded(question)
+    """Raise Unusable where the question may mean another cell of the filing, of another value: no name of a section or
+    table in it tells the two apart."""
+    said = set(folded(question).split())
     own = next(grid for grid in ground.tables.values() if grid.grid_id == place.ref.grid_id)
-    names = [folded(name) for name in (heading_of(own), caption_of(own)) if name]
-    is_told = any(name in said or len(set(name.split()) & set(said.split())) >= 0.6 * len(set(name.split()))
-                  for name in names)
-    if not is_told or any(other.ref.grid_id == place.ref.grid_id for other in rivals):
-        raise Unusable(f"another cell of the report is labelled {place.row!r}, {place.column!r} too: name the section "
-                       f"or table, such as {heading_of(own)!r}")
-
-
-def _labels(place: Place) -> tuple[str, str]:
-    return folded(place.row), folded(place.column)
+    names = [name for name in map(folded, (heading_of(own), caption_of(own)))
+             if name and len(set(name.split()) & said) >= 0.6 * len(set(name.split()))]
+    for other in ground.cells.of_row[folded(place.row)]:
+        is_rival = (other.value, other.kind) != (place.value, place.kind) and place.labels.may_mean(other.labels)
+        is_told = other.ref.grid_id != own.grid_id and any(name not in folded(other.source) for name in names)
+        if is_rival and not is_told:
+            tellers = [name for name in (heading_of(own), caption_of(own)) if folded(name) not in folded(other.source)]
+            raise Unusable(f"the question may mean {other.row!r}, {other.column!r} of another table too: name the "
+                           f"section or table, such as {(tellers or [heading_of(own)])[0]!r}")
 
 
 def _computed(pair: _Pair, places: Mapping[str, Place]) -> tuple[float, str, float]:
