@@ -45,6 +45,18 @@ def test_cells_of_different_units_are_not_reasonable():
     assert screened(mixed).reasonable == "the cells differ in unit or scale: % × 1, USD × 1e+06"
 
 
+@pytest.mark.parametrize(("kind", "unit", "scale", "is_fine"), [
+    ("ratio", "shares", 1e3, False), ("ratio", "shares", 1e6, True), ("sum", "shares", 1e6, False),
+    ("sum", "USD", 1e3, False), ("sum", "USD", 1e6, True)])
+def test_only_a_ratio_sets_units_against_each_other_and_never_scales(kind, unit, scale, is_fine):
+    odd = SALES.cells[1][0].model_copy(update={"unit": unit, "scale": scale})
+    table = SALES.model_copy(update={"cells": (SALES.cells[0], (odd, *SALES.cells[1][1:]), *SALES.cells[2:])})
+    refs = {name: CellRef(grid_id=SALES.grid_id, row=row, column=0) for row, name in enumerate("ab")}
+    mixed = MEDIUM.model_copy(update={"cells": refs, "kind": kind, "passage_id": PASSAGES[0].passage_id})
+    screening = screened_by_rules(mixed, FILING, PASSAGES[0], {table.grid_id: table})
+    assert (screening.reasonable == "") == is_fine, screening.reasonable
+
+
 def test_near_duplicates_ask_the_same_cells_or_have_the_same_answer_in_nearly_the_same_words():
     again = EASY.model_copy(update={"question": EASY.question.replace("what is reported", "What amount is reported")})
     assert duplicate_of(again, QUESTIONS) == EASY

@@ -146,7 +146,9 @@ def test_without_calls_or_with_no_chain_it_says_what_to_give(calls):
     ("easy", {"answer": "$1,300 million"}, "the answer says $1,300 million, but a gives 1,200, in USD × 1,000,000"),
     ("easy", {"answer": "$1,200"}, "the answer says $1,200"), ("easy", {"answer": "a lot"}, "the answer has no figure"),
     ("medium", {"expression": "__import__('os').getcwd()"}, "the expression cannot be computed"),
-    ("medium", {"expression": "a / (b - b)"}, "divides by zero"), ("medium", {"answer": "0.2"}, "the answer says 0.2")])
+    ("medium", {"expression": "a / (b - b)"}, "divides by zero"), ("medium", {"answer": "0.2"}, "the answer says 0.2"),
+    ("medium", {"kind": "total"}, "the kind 'total' is none of difference, percent change"),
+    ("hard", {"kind": ""}, "the kind '' is none of trend, contrast")])
 def test_a_pair_that_cannot_be_used_says_why(level, change, reason):
     pair = {**ROUNDS[("easy", "medium", "hard").index(level)], **change}
     with pytest.raises(Unusable) as error:

@@ -73,10 +73,9 @@ def _reasonable(question: TableQuestion, grids: Mapping[str, Grid]) -> str:
     kinds = {(cell.unit, cell.scale) for ref in question.cells.values()
              if (grid := grids.get(ref.grid_id)) and ref.row < len(grid.cells) and ref.column < len(grid.columns)
              for cell in (grid.cells[ref.row][ref.column],)}
-    if len(kinds) > 1 and question.kind not in ("ratio", "other"):
-        return "the cells differ in unit or scale: " + ", ".join(f"{unit or 'none'} × {scale:g}"
-                                                                for unit, scale in sorted(kinds))
-    return ""
+    is_mixed = len({scale for _, scale in kinds} if question.kind == "ratio" else kinds) > 1
+    return "the cells differ in unit or scale: " + ", ".join(
+        f"{unit or 'none'} × {scale:g}" for unit, scale in sorted(kinds)) if is_mixed else ""
 
 
 def duplicate_of(question: TableQuestion, others: Iterable[TableQuestion]) -> TableQuestion | None:

@@ -20,7 +20,6 @@ from lib.untrusted import SPLIT
 KINDS: dict[Level, tuple[str, ...]] = {
     "easy": ("extraction",), "hard": ("trend", "contrast"),
     "medium": ("difference", "percent change", "ratio", "share", "sum", "average", "comparison")}
-OTHER = "other"  # a kind that a model made up
 
 
 class Unusable(ValueError):
@@ -85,14 +84,16 @@ def read_pair(reply: Reply, level: Level, ground: Ground) -> TableQuestion:
     pair = _pair(reply.text)
     if len({cell.name for cell in pair.cells}) < len(pair.cells):
         raise Unusable("two cells have the same name")
+    kind = KINDS["easy"][0] if level == "easy" else pair.kind.lower()
+    if kind not in KINDS[level]:
+        raise Unusable(f"the kind {pair.kind!r} is none of {', '.join(KINDS[level])}")
     places = {cell.name: _found(cell, ground) for cell in pair.cells}
     for place in places.values():
         _check_named(place, pair.question, ground)
     value, unit, scale = (None, "", 1.0) if level == "hard" else _computed(pair, places)
-    kind = KINDS["easy"][0] if level == "easy" else pair.kind.lower()
     return TableQuestion(
         question_id=f"{ground.chain_id}-{level}", chain_id=ground.chain_id, filing_id=ground.filing_id,
-        passage_id=ground.passage_id, level=level, kind=kind if kind in KINDS[level] else OTHER,
+        passage_id=ground.passage_id, level=level, kind=kind,
         question=" ".join(pair.question.split()), answer=" ".join(pair.answer.split()), steps=tuple(pair.steps),
         cells={name: place.ref for name, place in places.items()}, value=value, unit=unit, scale=scale,
         expression="" if level == "hard" else pair.expression or (pair.cells[0].name if level == "easy" else ""))
