@@ -197,7 +197,8 @@ def test_a_row_that_another_table_of_the_section_has_for_the_same_time_is_named_
 @pytest.mark.parametrize(("level", "change", "reason"), [
     ("easy", {"cells": {"a": CellRef(grid_id="none", row=0, column=0)}}, "the table none is not there"),
     ("easy", {"cells": {"a": CellRef(grid_id=SALES.grid_id, row=99, column=0)}}, "has no cell in row 99"),
-    ("easy", {"answer": "$1 million"}, r"the answer says \$1 million"), ("easy", {"expression": "a + 1"}, "gives"),
+    ("easy", {"answer": "$1 million"}, r"the answer says \$1 million"),
+    ("easy", {"expression": "a * 2", "value": 2400.0, "answer": "$2,400 million"}, "as it stands"),
     ("medium", {"value": 3.0}, "the expression gives"), ("medium", {"expression": "a"}, "does not use b"),
     ("medium", {"expression": "z"}, "the name 'z' is unknown"), ("hard", {"answer": "It rose by 77.7%."}, "77.7%"),
     ("hard", {"answer": "It rose. It fell. It rose."}, "3 sentences"), ("hard", {"answer": "It rose."}, "no figure"),
