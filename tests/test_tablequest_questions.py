@@ -123,6 +123,31 @@ def test_what_makes_no_sense_is_not_asked():
     assert "difference" not in drafts(SALES, "Seals", "2023")  # no change
 
 
+def test_times_and_subtotals_are_no_items_of_a_total():
+    due = grid(6, "Leases", "Principal | Interest", """
+        Fiscal 2025 | 400 | 40
+        Fiscal 2026 | 300 | 30
+        2027 and 2028 | 200 | 20
+        Thereafter | 900 | 90
+        Total payments | 1,800 | 180""")
+    debts = grid(7, "Balance", "2024 | 2023", """
+        Payables | 300 | 200
+        Accruals | 200 | 100
+        Total current debts | 500 | 300
+        Bonds | 400 | 300
+        Taxes | 60 | 50
+        Other debts | 40 | 30
+        Total debts | 1,000 | 680""")
+    found = tables_of(places(FILING, [due, debts]))
+    buckets = found[due.grid_id]
+    assert {draft.kind for place in buckets.places for draft in mediums_of(place, buckets)} == {"share"}
+    assert not [draft for place in buckets.places for draft in hards_of(place, buckets)]
+    assert found[debts.grid_id].totals == {2: (0, 1), 6: (2, 3, 4, 5)}
+    said = [draft.answer for place in found[debts.grid_id].places for draft in (
+        *mediums_of(place, found[debts.grid_id]), *hards_of(place, found[debts.grid_id])) if "Bonds" in draft.answer]
+    assert said and not [answer for answer in said if "Total current debts" in answer]
+
+
 def test_hard_answers_worked_by_hand():
     trend, = drafts(SALES, "Valves", "2023")["trend"]
     assert trend.answer == (

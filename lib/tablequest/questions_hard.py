@@ -147,7 +147,7 @@ def _drivers(place: Place, table: Table) -> Draft | None:
     pairs = [(part, old) for part in parts if (old := table.before(part)) and not part.fault]
     if not before or not 3 <= len(pairs) == len(parts) <= 12 or min(part.value for part in parts) <= 0:
         return None
-    if whole.is_change or whole.is_part or before.value <= 0 or whole.value == before.value:
+    if any(map(is_odd, parts)) or whole.is_change or whole.is_part or before.value <= 0 or whole.value == before.value:
         return None
     sign = 1 if whole.value > before.value else -1
     ordered = sorted(pairs, key=lambda pair: sign * (pair[1].value - pair[0].value))
@@ -184,7 +184,8 @@ def _composition(place: Place, table: Table) -> Draft | None:
     """How much of a total its two largest parts make up."""
     whole = table.total_of(place)
     parts = sorted(table.parts_of(whole), key=lambda part: -part.value) if whole else []
-    if not 4 <= len(parts) <= 20 or any(part.fault for part in parts[:3]) or parts[1].value == parts[2].value:
+    is_clear = not any(part.fault for part in parts[:3]) and not any(map(is_odd, parts))
+    if not 4 <= len(parts) <= 20 or not is_clear or parts[1].value == parts[2].value:
         return None
     working = Working([whole, *parts[:3]])
     (both, shown), (_, third) = working.figure("(b + c) / a * 100", "%"), working.figure("d / a * 100", "%")

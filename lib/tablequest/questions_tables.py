@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from lib.tablequest.questions_amounts import decimals_of
+from lib.tablequest.questions_periods import period_of
 from lib.tablequest.questions_places import Place, rows_of
 
 _BALANCE = re.compile(r"\b(?:beginning|ending|opening|closing|balances?|end of (?:the )?(?:year|period))\b|"
                       r"^(?:less|add|plus)\b", re.I)
+_TIMES = re.compile(r"(?:\b(?:19|20)\d\d\b|fiscal|years?|and|to|through|thereafter|[\W_])+", re.I)
 
 
 @dataclass(frozen=True)
@@ -93,8 +95,11 @@ def is_opening(place: Place) -> bool:
 
 
 def is_odd(place: Place) -> bool:
-    """Whether an item is a balance, a deduction, a change or a total, which other items are not set against."""
-    return bool(_BALANCE.search(place.row.rpartition(": ")[2])) or place.is_change or place.is_total
+    """Whether a row is no item that others are set against: a balance, a deduction, a change, a total or a time."""
+    own = place.row.rpartition(": ")[2]
+    period = period_of(own)
+    is_time = bool(_TIMES.fullmatch(own)) or bool(period and not period.measure)  # "Fiscal 2026", "Thereafter"
+    return is_time or bool(_BALANCE.search(own)) or place.is_change or place.is_total
 
 
 def tables_of(found: Iterable[Place]) -> dict[str, Table]:
