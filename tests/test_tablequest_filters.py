@@ -1,7 +1,7 @@
 """lib.tablequest.filters: each criterion with its reason, and near-duplicates."""
 
 import pytest
-from tablequest_example import FILING, GRIDS, PASSAGES, SALES
+from tablequest_example import FILING, GRIDS, PASSAGES, SALES, grid
 
 from lib.tablequest.filters import duplicate_of, screened_by_rules
 from lib.tablequest.questions import questions_by_rules
@@ -9,6 +9,7 @@ from lib.tablequest.questions_check import by_id
 from lib.tablequest.records import CellRef
 
 QUESTIONS, _ = questions_by_rules([FILING], GRIDS, PASSAGES, 12)
+TABLES = by_id(GRIDS)
 READ = {passage.passage_id: passage for passage in PASSAGES}
 EASY, MEDIUM, HARD = next(QUESTIONS[at:at + 3] for at in range(0, 36, 3) if QUESTIONS[at + 1].kind == "percent change")
 
@@ -59,9 +60,25 @@ def test_only_a_ratio_sets_units_against_each_other_and_never_scales(kind, unit,
 
 def test_near_duplicates_ask_the_same_cells_or_have_the_same_answer_in_nearly_the_same_words():
     again = EASY.model_copy(update={"question": EASY.question.replace("what is reported", "What amount is reported")})
-    assert duplicate_of(again, QUESTIONS) == EASY
+    assert duplicate_of(again, QUESTIONS, TABLES) == EASY
     other_cell = {"a": CellRef(grid_id="elsewhere", row=0, column=0)}
-    assert duplicate_of(again.model_copy(update={"cells": other_cell, "answer": "$7"}), QUESTIONS) is None
-    assert duplicate_of(again.model_copy(update={"level": "hard"}), [EASY]) is None
-    assert duplicate_of(again.model_copy(update={"filing_id": "another"}), QUESTIONS) is None
-    assert duplicate_of(EASY.model_copy(update={"cells": other_cell, "answer": "$7"}), [EASY]) == EASY  # word for word
+    assert duplicate_of(again.model_copy(update={"cells": other_cell, "answer": "$7"}), QUESTIONS, TABLES) is None
+    assert duplicate_of(again.model_copy(update={"level": "hard"}), [EASY], TABLES) is None
+    assert duplicate_of(again.model_copy(update={"filing_id": "another"}), QUESTIONS, TABLES) is None
+    assert duplicate_of(EASY.model_copy(update={"cells": other_cell, "answer": "$7"}), [EASY], TABLES) == EASY
+
+
+def test_figures_that_a_report_prints_again_are_asked_once():
+    again = grid(9, "Item 8. Notes > Earnings per share", "Fiscal 2024 | Fiscal 2023 | Change", """
+        Numerator: Net sales of pumps | $1,200 | $1,000 | 20%
+        Staff | 1,200 | 1,000 | 20%""")
+    tables = {**TABLES, again.grid_id: again}
+    for asked, columns in ((EASY, [0]), (MEDIUM, [0, 1]), (MEDIUM, [0, 2])):
+        def on(grid_id: str, row: int, of: str, question=asked, columns=columns):
+            return question.model_copy(update={"question": f"{of} of Orsa Pumps in 2024", "answer": of, "cells": {
+                name: CellRef(grid_id=grid_id, row=row, column=column if grid_id == again.grid_id else 2 * column)
+                for name, column in zip("ab", columns, strict=False)}})
+        first = on(SALES.grid_id, 0, "Pumps")
+        assert (duplicate_of(on(again.grid_id, 0, "Numerator"), [first], tables) == first) == (columns != [0, 2])
+        assert duplicate_of(on(again.grid_id, 1, "Staff"), [first], tables) is None
+        assert duplicate_of(on(again.grid_id, 0, "Numerator").model_copy(update={"kind": "?"}), [first], tables) is None

@@ -1,13 +1,16 @@
 """The quality filter: is a question relevant, reasonable and valid? Each doubt keeps its reason; near-duplicates go."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from rapidfuzz import fuzz
 
 from lib.records import Record
 from lib.tablequest.amounts import amounts
 from lib.tablequest.questions_check import MOST_SENTENCES, n_sentences, verified
+from lib.tablequest.questions_periods import label_of, period_of
 from lib.tablequest.questions_places import folded
 from lib.tablequest.records import Filing, Grid, Passage, TableQuestion
 from lib.values import folded as plain
@@ -78,24 +81,43 @@ def _reasonable(question: TableQuestion, grids: Mapping[str, Grid]) -> str:
         f"{unit or 'none'} × {scale:g}" for unit, scale in sorted(kinds)) if is_mixed else ""
 
 
-def duplicate_of(question: TableQuestion, others: Iterable[TableQuestion]) -> TableQuestion | None:
+def duplicate_of(question: TableQuestion, others: Iterable[TableQuestion],
+                 grids: Mapping[str, Grid]) -> TableQuestion | None:
     """The one of `others` that asks nearly the same of the same filing at the same level; None where none does.
 
     Questions from one pattern are alike in most of their words, so similar words count only with the same numbers in
-    them, and with the same answer or the same cells.
+    them, and with the same answer or the same cells. Whatever its words, a question is asked already where one of its
+    kind is on the same figures of the same years, on rows that have a word in common: reports print net income thrice.
     """
     return next((other for other in others if (other.filing_id, other.level) == (question.filing_id, question.level)
-                 and _same(question, other)), None)
+                 and _same(question, other, grids)), None)
 
 
-def _same(one: TableQuestion, other: TableQuestion) -> bool:
+def _same(one: TableQuestion, other: TableQuestion, grids: Mapping[str, Grid]) -> bool:
     words = [folded(question.question) for question in (one, other)]
-    if words[0] == words[1]:
+    if words[0] == words[1] or one.kind == other.kind and _same_figures(one, other, grids):
         return True
     if not fuzz.token_sort_ratio(*words, score_cutoff=LEAST_SIMILAR):
         return False
     cells = [{(ref.grid_id, ref.row, ref.column) for ref in question.cells.values()} for question in (one, other)]
     return cells[0] == cells[1] or (_numbers(one) == _numbers(other) and plain(one.answer) == plain(other.answer))
+
+
+def _same_figures(one: TableQuestion, other: TableQuestion, grids: Mapping[str, Grid]) -> bool:
+    """Whether both rest on the same (value, unit, year), all of which have a year, of rows with a word in common."""
+    figures, words = [], []
+    for question in (one, other):
+        cells = [(grids[ref.grid_id], ref) for ref in question.cells.values() if ref.grid_id in grids]
+        figures.append(Counter(((cell := grid.cells[ref.row][ref.column]).value, cell.scale, cell.unit,
+                                _year_of(grid.columns[ref.column])) for grid, ref in cells))
+        words.append({word for grid, ref in cells for word in folded(grid.rows[ref.row].rpartition(": ")[2]).split()})
+    return figures[0] == figures[1] and None not in {year for *_, year in figures[0]} and bool(words[0] & words[1])
+
+
+@lru_cache(maxsize=4096)
+def _year_of(column: str) -> int | None:
+    period = period_of(label_of(column))
+    return period.order[0] if period else None
 
 
 def _numbers(question: TableQuestion) -> list[str]:

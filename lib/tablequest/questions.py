@@ -135,7 +135,7 @@ def _chain(anchor: _Anchor, filing: Filing, passage: Passage, choice: _Choice) -
 def _fault(question: TableQuestion, filing: Filing, passage: Passage, choice: _Choice) -> str:
     if reason := screened_by_rules(question, filing, passage, choice.grids).fault:
         return reason
-    other = duplicate_of(question, choice.chosen)
+    other = duplicate_of(question, choice.chosen, choice.grids)
     return f"nearly the same is asked already: {other.question_id}" if other else ""
 
 

@@ -87,7 +87,7 @@ def _checked(question: TableQuestion, chain: _Chain, tables: Mapping[str, Grid],
     """`question`, where the rules' filter passes it and none of `questions` is nearly the same; else Unusable."""
     if fault := screened_by_rules(question, chain.filing, chain.passage, tables).fault:
         raise Unusable(fault)
-    if other := duplicate_of(question, questions):
+    if other := duplicate_of(question, questions, tables):
         raise Unusable(f"nearly the same is asked already: {other.question}")
     return question
 
