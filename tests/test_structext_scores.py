@@ -111,6 +111,8 @@ def test_half_a_character_in_a_response_costs_no_more_than_itself():
 @pytest.mark.parametrize(("answer", "response", "is_match"), [
     ("True", "**True**. Line 3 has no closing brace.", True),
     ("True", "False, it is not True", False),
+    ("True", "True or False", False),
+    ("False", "**False**/True", False),
     ("12", "`12`.", True),
     ("12", "12.5", False),
     ("938142", "Answer: 938,142", True),
@@ -136,6 +138,8 @@ def test_half_a_character_in_a_response_costs_no_more_than_itself():
     ("yogurt\nzen lamb", "yogurt", False),
     ("# k\nidiot  a\n## l\nb", "# k\n\nidiot a\n\n## l\nb", True),
     ("# k\na\nb", "# k\nb\na", False),
+    ("# a\nzebra\nquilt", "zebra\nquilt\n# a", False),
+    ("# a\nzebra", "zebra\n# a", False),
     ("NY", '"NY".', True),
     ("a.jpg", "b.jpg", False),
     ("** n\nlamb", "Answer: ** n\nlamb", True),

@@ -1,12 +1,14 @@
 """Structural match: the right answer in another layout counts (beside the paper's metrics).
 
 Answer and response are read as what the answer looks like (a path, a number, objects, tags, lines) and compared as
-values: indentation, blanks, quotation marks, code fences and the order of a list of lines or objects do not matter.
+values: indentation, blanks, quotation marks and code fences do not matter, and the order of a list of lines or objects
+only where it is asked for.
 """
 
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 from xml.parsers import expat
 
 from lib.structext.unsolvable import Unsolvable
@@ -22,16 +24,21 @@ BLANKS = re.compile(r"[ \t\n\r,]*")
 HEADING = re.compile(r"(#+|\*+)\s|\\(sub)*(section|paragraph)\b")
 
 
-def is_structural_match(answer: str, response: str) -> bool:
-    """Whether `response` says what `answer` says, whatever its layout. An unreadable response is no match."""
+def is_structural_match(answer: str, response: str, is_ordered: bool = False) -> bool:
+    """Whether `response` says what `answer` says, whatever its layout. An unreadable response is no match.
+
+    `is_ordered`: lines, objects and the keys of an object count in their order; a part of a document, which begins with
+    a heading, and what stands in a tag always do.
+    """
     wanted, given = answer.strip(), bare(response)
     if wanted in ("True", "False"):
         return _truth(given) == (wanted == "True")
-    for read in (_number, _way, _steps, _objects, _tags):
+    for read in (_number, _way, _steps, partial(_objects, is_ordered=is_ordered), _tags):
         value = read(wanted) if read is not _steps or "[" in wanted else None  # a.jpg is a file, no path
         if value is not None:
             return read(given) == value
-    return _lines(given) == _lines(wanted)
+    is_part = HEADING.match(wanted) is not None
+    return _lines(given, is_part, is_ordered) == _lines(wanted, is_part, is_ordered)
 
 
 def bare(response: str) -> str:
@@ -65,7 +72,7 @@ def _plain(text: str) -> str:
 
 def _truth(text: str) -> bool | None:
     """Of Syntax: the answer is a word, a response may go on to say where the error is."""
-    found = re.match(r"[\W_]*(true|false)\b", text, re.IGNORECASE)
+    found = re.match(r"[\W_]*(true|false)\b(?!\W*(?:or\W+)?(?:true|false)\b)", text, re.IGNORECASE)  # not both
     return found[1].lower() == "true" if found else None
 
 
@@ -89,13 +96,14 @@ def _steps(text: str) -> list[str | int] | None:
     return [int(index) if index else double or single or name for double, single, index, name in STEP.findall(found[1])]
 
 
-def _objects(text: str) -> list[str] | None:
-    """Objects, in any order: JSON or YAML, parted by blank lines, commas or lines ---, or as one list."""
+def _objects(text: str, is_ordered: bool) -> list[str] | None:
+    """Objects: JSON or YAML, parted by blank lines, commas or lines ---, or as one list; sorted where order is free."""
     try:
         found = _json_objects(text) or _yaml_objects(text)
     except RecursionError:
         return None
-    return sorted(json.dumps(_strings(one), sort_keys=True) for one in found) if found else None
+    said = [json.dumps(_strings(one), sort_keys=not is_ordered) for one in found or []]
+    return (said if is_ordered else sorted(said)) or None
 
 
 def _json_objects(text: str) -> list[dict] | None:
@@ -164,9 +172,10 @@ def _tags(text: str) -> list | None:
     return events
 
 
-def _lines(text: str) -> list[str]:
-    """Lines with single blanks: of a part of a document in order, of a list (perhaps with dashes) sorted."""
+def _lines(text: str, is_part: bool, is_ordered: bool) -> list[str]:
+    """Lines with single blanks: of a part of a document as they are, of a list (perhaps with dashes) perhaps sorted."""
     lines = [" ".join(line.split()) for line in text.split("\n") if line.strip()]
-    if lines and HEADING.match(lines[0]):
+    if is_part:
         return lines
-    return sorted(_plain(re.sub(r"^(?:[-+*•]|\d+[.)])\s+", "", line)) for line in lines)
+    words = [_plain(re.sub(r"^(?:[-+*•]|\d+[.)])\s+", "", line)) for line in lines]
+    return words if is_ordered else sorted(words)
