@@ -37,7 +37,8 @@ def judged(study: str, queries: list[Query], answers: list[Answer], missing: dic
            calls: "Calls | None" = None) -> list[Verdict]:
     """`lib.judge.judge` over final answers; one on a reply without a final answer says what the reply lacks.
 
-    The rules of TableQuest are its own: figures with signs, scales and units. Raises as `lib.judge.judge` does.
+    The rules of TableQuest are its own (figures with signs, scales and units), and those of StrucText-Eval (the same
+    structure in any layout). Raises as `lib.judge.judge` does.
     """
     if by == "rules" and data_path(study, "questions.jsonl").exists():
         from lib.tablequest.records import Grid, TableQuestion
@@ -46,6 +47,13 @@ def judged(study: str, queries: list[Query], answers: list[Answer], missing: dic
         questions = read_records(data_path(study, "questions.jsonl"), TableQuestion, "01_tablequest.ipynb")
         grids = read_records(data_path(study, "grids.jsonl"), Grid, "00_filings.ipynb")
         verdicts = judged_by_rule(questions, queries, answers, grids)
+    elif by == "rules" and data_path(study, "asked.jsonl").exists():
+        from lib.structext.ask import Asked
+        from lib.structext.verdicts import judged_by_structure
+
+        kept = {query.query_id for query in queries}
+        asked = read_records(data_path(study, "asked.jsonl"), Asked, "01_structext.ipynb")
+        verdicts = judged_by_structure([one for one in asked if one.query_id in kept], answers)
     else:
         verdicts = judge(queries, answers, by, calls)
     return [verdict.model_copy(update={"reason": missing[verdict.query_id]})

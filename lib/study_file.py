@@ -247,6 +247,8 @@ def _arms(where: str, arms: object, kind: Source) -> dict[str, dict]:
     for arm, own in arms.items():
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", str(arm)):  # it becomes a file's name
             raise WrongStudy(f"{where}, arms: {arm!r} can have only letters, digits, dots, dashes and underscores")
+        if is_trained(arm) and arm not in kind.trained:
+            raise WrongStudy(f"{where}, arms: {arm!r} cannot be trained here; 03_train makes {', '.join(kind.trained)}")
         brings = kind.any_arm and not is_trained(arm)
         _check_notebooks(f"{where}, arms, {arm}", own or {}, PER_ARM, OF_AN_ARM if brings else SET_BY_GRAPH)
         if brings and arm != UNTRAINED and not {*MODELS} & {*((own or {}).get("04_infer") or {})}:

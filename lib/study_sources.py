@@ -17,6 +17,7 @@ class Source:
     stages: tuple[str, ...]  # its notebooks, in order
     variants: tuple[str, ...] = ()
     arms: tuple[str, ...] = ARMS  # where a study names none
+    trained: tuple[str, ...] = ARMS[1:]  # those that 03_train can make
     any_arm: bool = False  # whether further arms may be named, each with a model of its own
     folder: str = ""  # what one's own folder holds
     folder_needed: bool = False
@@ -29,7 +30,8 @@ SOURCES = {
     "documents": Source(("00_documents", *CHAIN), VARIANTS, folder="DOCUMENTS", folder_needed=True,
                         endings=(".md", ".txt")),
     "structext": Source(("01_structext", "03_train", "04_infer", "05_judge", "06_structext"),
-                        arms=("base", "tuned"), any_arm=True, told="structext.md"),
+                        arms=("base", "tuned"), trained=("tuned", "tuned-hint", "tuned-few-shot"), any_arm=True,
+                        told="structext.md"),
     "tablequest": Source(("00_filings", "01_tablequest", "02_normalize", "03_train", "04_infer", "05_judge",
                           "06_analyze", "06_tablequest"), any_arm=True, folder="FILINGS",
                          endings=(".html", ".htm", ".md"), told="tablequest.md"),

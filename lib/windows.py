@@ -1,16 +1,19 @@
-"""What a model's window holds of ready-made prompts: TableQuest's lose their passage's end, as in its paper, counted.
+"""What a local model's window holds of ready-made prompts: the rest is cut (TableQuest) or not asked, and counted.
 
-StrucText-Eval's prompts are chosen to fit before they are asked (lib.structext.ask_window).
+TableQuest's prompts lose their passage's end, as in its paper. StrucText-Eval's are chosen to fit the base model's
+window before (lib.structext.ask_window); an arm with a smaller window is not asked what it cannot hold.
 """
 
 from dataclasses import dataclass
 
-from transformers import AutoConfig, AutoTokenizer
+from transformers import AutoTokenizer
 
+from lib.answer_prompt import is_read
 from lib.inference import Decoding
 from lib.llm.tokens import counter
 from lib.paths import data_path
 from lib.records import Query, Rejected, read_records
+from lib.structext.ask_window import lengths_of, window_of
 from lib.tablequest.ask import fits
 from lib.tablequest.records import TableQuestion
 
@@ -29,14 +32,23 @@ def in_window(study: str, queries: list[Query], source: str, how: Decoding, *, i
     """The queries as the model at `source` can be asked, with room for its reply in `window` tokens.
 
     Without `window`, the model's configuration says how many; an endpoint's is not known, and its prompts stay whole.
-    Only a study with questions.jsonl, whose prompts hold a passage, is shortened.
     """
-    path = data_path(study, "questions.jsonl")
-    if not how.is_ready or not path.exists() or not (is_local or window):
+    if not how.is_ready or not (is_local or window):
         return Shown(queries, [], [])
-    room = window or AutoConfig.from_pretrained(source).max_position_embeddings
-    questions = read_records(path, TableQuestion, made_by="01_tablequest.ipynb")
+    room = window or window_of(source)
     tokenizer = AutoTokenizer.from_pretrained(source) if is_local else counter(source)[0]
-    fit = fits(queries, questions, tokenizer, room, how.max_read_tokens, how.prompt_style, is_cut=True)
-    whole = {query.query_id: query.context for query in queries}
-    return Shown(fit.queries, [query for query in fit.queries if query.context != whole[query.query_id]], fit.left_out)
+    path = data_path(study, "questions.jsonl")
+    if path.exists():
+        questions = read_records(path, TableQuestion, made_by="01_tablequest.ipynb")
+        fit = fits(queries, questions, tokenizer, room, how.max_read_tokens, how.prompt_style, is_cut=True)
+        whole = {query.query_id: query.context for query in queries}
+        return Shown(fit.queries, [query for query in fit.queries if query.context != whole[query.query_id]],
+                     fit.left_out)
+    read = [query for query in queries if is_read(query, how.is_ready)]
+    lengths = dict(zip((query.query_id for query in read), lengths_of([query.context for query in read], tokenizer,
+                                                                      how.prompt_style), strict=True))
+    too_long = {query_id for query_id, length in lengths.items() if length + how.max_read_tokens > room}
+    return Shown([query for query in queries if query.query_id not in too_long], [],
+                 [Rejected(document_id=query.document_id, item=query.query_id,
+                           reason=f"{lengths[query.query_id]:,} tokens and {how.max_read_tokens:,} for the reply do "
+                                  f"not fit in {room:,}") for query in queries if query.query_id in too_long])

@@ -18,7 +18,7 @@ wanted = [f"figures/{study.name}/structext.md", *base, f"{data}/queries.jsonl", 
 
 rule texts:
     input: base, code("01_structext")
-    output: expand(f"{data}/{{name}}.jsonl", name=["samples", "asked", "left_out", "queries"]),
+    output: expand(f"{data}/{{name}}.jsonl", name=["samples", "asked", "left_out", "queries", "rewrite_rejected"]),
         expand(f"{data}/training/{{arm}}.jsonl", arm=tuned), *records("01_structext")
     params: notebook="01_structext", name="01_structext", given=given("01_structext")
     shell: RUN

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
-from transformers import PreTrainedTokenizerBase
+from transformers import AutoConfig, PreTrainedTokenizerBase
 
 from lib.answer_prompt import beginning, is_chat
 from lib.records import Rejected
@@ -25,6 +25,11 @@ class Fit:
     asked: list[Asked]  # those that fit, in order
     left_out: list[Rejected]  # the others: not asked, so lib.structext.ask_replies.scored gives them 0
     table: pd.DataFrame  # COLUMNS, one row a language, depth and width; lengths in tokens
+
+
+def window_of(source: str) -> int:
+    """Tokens of prompt and reply that the model at `source` (a folder or hub id) can hold, by its configuration."""
+    return AutoConfig.from_pretrained(source).get_text_config().max_position_embeddings
 
 
 def fits(prompts: Sequence[Asked], tokenizer: Tokenizer, window: int, answer_budget: int, style: str = "auto",
