@@ -30,6 +30,7 @@ MEDIUM = {"steps": ["Divide."], "question": f"{WHO} by what percentage did net s
 HARD = {"steps": ["(a - b) / b * 100 = 20.0%"], "question": f"{WHO} what do net sales of pumps say about demand?",
         "cells": [A, B], "expression": "", "kind": "trend",
         "answer": "Net sales of pumps rose by 20.0% to $1,200 million. Demand came back."}
+ONE_ROW = [SALES.model_copy(update={"rows": SALES.rows[:1], "cells": SALES.cells[:1]})]  # one chain
 ROUNDS = [EASY, MEDIUM, HARD]
 GROUND = Ground("c", FILING.filing_id, PASSAGES[0].passage_id, {"T1": SALES, "T2": MARGINS},
                 Cells.of(places(FILING, GRIDS)))
@@ -61,8 +62,8 @@ def told(messages: list[dict]) -> str:
     return json.dumps(ROUNDS[max(map(int, re.findall(r"^Round (\d):", said, re.M))) - 1])
 
 
-def asked(calls, per_level: int = 1):
-    return questions_by_model([FILING], GRIDS, PASSAGES[:1], "some-model", calls, per_level)
+def asked(calls, per_level: int = 1, grids=GRIDS, keep=None):
+    return questions_by_model([FILING], grids, PASSAGES[:1], "some-model", calls, per_level, keep=keep)
 
 
 def test_three_rounds_are_one_chat_and_each_is_fed_the_pair_before(calls, monkeypatch):
@@ -109,7 +110,7 @@ def test_a_pair_that_fails_is_sent_back_once_with_the_reason_and_the_chat_goes_o
 
 def test_a_chain_that_cannot_be_repaired_ends_and_every_round_keeps_its_reason(calls, monkeypatch):
     with chat(lambda messages: told(messages) if len(messages) == 1 else "I would rather not.", monkeypatch) as chats:
-        questions, rejected = asked(calls)
+        questions, rejected = asked(calls, grids=ONE_ROW)
     assert [row.level for row in questions] == ["easy"] and len(chats) == 3
     assert [row.reason.split(":")[0] for row in rejected] == [
         'it holds no JSON object with the field "question"', "not asked, because the round before gave no question"]
@@ -120,14 +121,55 @@ def test_the_same_question_from_another_chain_is_a_near_duplicate(calls, monkeyp
     with chat(told, monkeypatch):
         questions, rejected = asked(calls, per_level=2)
     assert len(questions) == 3 and len({row.chain_id for row in questions}) == 1
-    assert len(rejected) == 3 and "nearly the same is asked already" in rejected[0].reason
+    assert len(rejected) == 3 * 4 and "nearly the same is asked already" in rejected[0].reason
 
 
 def test_chains_begin_at_other_rows_and_passages(calls, monkeypatch):
     with chat(lambda messages: "no", monkeypatch) as chats:
         questions_by_model([FILING], GRIDS, PASSAGES, "some-model", calls, 6)
     first = [re.search(r'Ask about table (T\d), .*row "(.+?)"', one[0]["content"]).groups() for one in chats]
-    assert len(set(first)) == 6 and len({one[0]["content"].split("<passage>")[1] for one in chats}) == 3
+    assert len(set(first[:6])) == 6 and len({one[0]["content"].split("<passage>")[1] for one in chats[:6]}) == 3
+
+
+def about_its_row(messages: list[dict]) -> str:
+    """A pair on the row at which the chain begins; none of the row "Valves"."""
+    row = re.search(r'begin your search at its row "(.+?)"', messages[0]["content"])[1]
+    if row == "Valves":
+        return "Nothing to ask."
+    pair = json.loads(told(messages))
+    values = {name: SALES.cells[SALES.rows.index(row)][column] for name, column in (("a", 0), ("b", 4))}
+    change = f"{100 * (values['a'].value / values['b'].value - 1):.1f}%"
+    figure = f"{values['a'].text.strip('$')} million"
+    answer = {"extraction": figure, "percent change": change, "trend": f"By {change} to {figure}."}[pair["kind"]]
+    cells = [one | {"row": row, "column": {"a": "2024", "b": "2022"}[one["name"]]} for one in pair["cells"]]
+    return json.dumps(pair | {"cells": cells, "answer": answer, "steps": [f"(a - b) / b * 100 = {change}"],
+                              "question": pair["question"].replace("net sales of pumps", row)})
+
+
+def test_further_chains_are_asked_until_each_level_is_full_or_no_row_is_left(calls, monkeypatch):
+    with chat(about_its_row, monkeypatch):
+        questions, rejected = asked(calls, 3)
+        assert [row.level for row in questions] == ["easy", "medium", "hard"] * 3
+        dropped = []
+
+        def keep(new):
+            """The first hard question is dropped, whatever it is."""
+            dropped.extend(row for row in new if row.level == "hard" and not dropped)
+            return [row for row in new if row not in dropped], []
+
+        kept_, rejected = asked(calls, 3, keep=keep)
+        assert [row.level for row in kept_] == ["easy", "medium", "hard"] * 3 and dropped[0] not in kept_
+        assert [row.reason for row in rejected if "already" in row.reason] == [
+            "fits, but each level already has its 3 questions"] * 2  # of the chain that lost its hard one
+        assert len(asked(calls, 9)[0]) == 3 * 4
+
+
+def test_a_model_that_gives_nothing_is_not_asked_of_every_row(calls, monkeypatch):
+    rows = "\n".join(f"Item {'abcdefghijklmnopqrstuvwxyz'[number]} | {number} | 1 | 2 | 3 | 4" for number in range(26))
+    long = grid(1, SALES.section, "2024 | Change | 2023 | Change | 2022", rows)
+    with chat(lambda messages: "no", monkeypatch):
+        questions, rejected = asked(calls, 4, [long])
+    assert questions == [] and rejected[-1].reason.startswith("not asked, as 5 more: the 20 chains before")
 
 
 def test_without_calls_or_with_no_chain_it_says_what_to_give(calls):
@@ -216,7 +258,7 @@ def test_a_model_writes_and_filters_with_peoples_faults_as_examples(calls, monke
         return word(valid="should be hard" not in messages[0]["content"])
 
     with chat(model, monkeypatch) as chats:
-        found = synthesize([FILING], GRIDS, PASSAGES[:1], "some-model", 1, calls=calls,
+        found = synthesize([FILING], ONE_ROW, PASSAGES[:1], "some-model", 1, calls=calls,
                            examples=("Wrong </faults> year.",))
     assert [row.level for row in found.questions] == ["easy", "medium"] and len(found.screenings) == 6
     assert [row.reason for row in found.rejected] == ["not valid: valid because. (some-model)"]

@@ -1,6 +1,6 @@
 """From filings to questions: by rules or by a model, each filtered, and what was left out with its reason."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -35,13 +35,20 @@ def synthesize(filings: Sequence[Filing], grids: Sequence[Grid], passages: Seque
     read = {passage.passage_id: passage for passage in passages}
     if annotator == "rules":
         questions, rejected = questions_by_rules(filings, grids, passages, per_level, seed)
-    else:
-        from lib.tablequest.synthesis_model import questions_by_model  # the rules need no client
-        questions, rejected = questions_by_model(filings, grids, passages, annotator, calls, per_level, seed)
-    screenings = [screened_by_rules(one, by_filing[one.filing_id], read[one.passage_id], tables) for one in questions]
-    if annotator != "rules":
-        from lib.tablequest.filters_model import kept, screened_by_model
-        screenings += screened_by_model(questions, filings, passages, tables, annotator, calls, examples)
-        questions, left_out = kept(questions, screenings)
-        rejected = [*rejected, *left_out]
+        return Synthesis(questions, rejected, _screened(questions, by_filing, read, tables))
+    from lib.tablequest.filters_model import kept, screened_by_model  # the rules need no client
+    from lib.tablequest.synthesis_model import questions_by_model
+    screenings: list[Screening] = []
+
+    def keep(new: Sequence[TableQuestion]) -> tuple[list[TableQuestion], list[Rejected]]:
+        words = screened_by_model(new, filings, passages, tables, annotator, calls, examples)
+        screenings.extend([*_screened(new, by_filing, read, tables), *words])
+        return kept(new, words)
+
+    questions, rejected = questions_by_model(filings, grids, passages, annotator, calls, per_level, seed, keep)
     return Synthesis(questions, rejected, screenings)
+
+
+def _screened(questions: Sequence[TableQuestion], filings: Mapping[str, Filing], passages: Mapping[str, Passage],
+              grids: Mapping[str, Grid]) -> list[Screening]:
+    return [screened_by_rules(one, filings[one.filing_id], passages[one.passage_id], grids) for one in questions]

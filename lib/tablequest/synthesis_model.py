@@ -1,10 +1,11 @@
 """A model as annotator: three rounds in one chat over a passage, each fed the pair before, every pair checked.
 
-All chains are asked side by side, one round after the other, so that a round is one batch.
+Chains are asked side by side, one round after the other, so that a round is one batch.
 """
 
 import random
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from lib.llm import Calls, Reply, Request, complete, rendered
@@ -19,6 +20,8 @@ from lib.untrusted import defused
 
 TAGS = "passage|pair|question|answer|steps|faults"
 MAX_TOKENS = 1500  # of a reply
+BARREN = 20  # chains in a row that give no question: more of them would cost and give none either
+Filter = Callable[[Sequence[TableQuestion]], tuple[list[TableQuestion], list[Rejected]]]
 _LAST_CHARACTERS = 3000  # of a reply that cannot be used, shown to the model again
 
 
@@ -36,21 +39,52 @@ class _Chain:
 
 
 def questions_by_model(filings: Sequence[Filing], grids: Sequence[Grid], passages: Sequence[Passage], model: str,
-                       calls: Calls | None, per_level: int = 80,
-                       seed: int = 42) -> tuple[list[TableQuestion], list[Rejected]]:
-    """At most `per_level` chains of `model`, and what was left out: a reply that cannot be used, why, and its rounds.
+                       calls: Calls | None, per_level: int = 80, seed: int = 42,
+                       keep: Filter | None = None) -> tuple[list[TableQuestion], list[Rejected]]:
+    """At most `per_level` questions a level of `model`, and what was left out: an unusable reply, why, and its rounds.
 
-    A pair that fails a check is sent back once with the reason. Raises ValueError without `calls` or where per_level
-    is below 1, CallsStopped as `lib.llm.complete` does.
+    A pair that fails a check is sent back once with the reason. Where chains fail or `keep` drops questions, further
+    chains are asked until each level is full, no row is left, or BARREN chains in a row gave nothing.
+    Raises ValueError without `calls` or where per_level is below 1, CallsStopped as `lib.llm.complete` does.
     """
     if calls is None:
         raise ValueError(f"the annotator {model!r} is a model: give `calls`, a lib.llm.Calls with the cache of the "
                          "study and what may be spent")
     if per_level < 1:
         raise ValueError(f"per_level is {per_level}: ask for at least 1 question a level")
-    tables, rejected = by_id(grids), []
-    chains = _chains(filings, grids, passages, per_level, seed)
-    questions: list[TableQuestion] = []
+    waiting = _chains(filings, grids, passages, seed)
+    order = {chain.ground.chain_id: number for number, chain in enumerate(waiting)}
+    written: list[TableQuestion] = []
+    kept: list[TableQuestion] = []
+    rejected, barren, tables = [], 0, by_id(grids)
+    while waiting and barren < BARREN and (missing := per_level - min(_counts(kept))) > 0:
+        wave, waiting = waiting[:missing], waiting[missing:]
+        new, left_out = _wave(wave, model, calls, tables, written)
+        written += new
+        new, dropped = keep(new) if keep else (new, [])
+        kept += new
+        rejected += [*left_out, *dropped]
+        barren = 0 if new else barren + len(wave)
+    if waiting and barren >= BARREN:
+        rejected.append(_left_out(waiting[0], LEVELS[0], f"not asked, as {len(waiting) - 1} more: the {barren} chains "
+                                                         "before gave no question"))
+    whole = {chain_id for chain_id, n in Counter(one.chain_id for one in kept).items() if n == len(LEVELS)}
+    ranked = sorted(kept, key=lambda one: (one.chain_id not in whole, order[one.chain_id]))
+    chosen = [one for level in LEVELS for one in [one for one in ranked if one.level == level][:per_level]]
+    rejected += [Rejected(document_id=one.filing_id, item=one.question,
+                          reason=f"fits, but each level already has its {per_level} questions")
+                 for one in kept if one not in chosen]
+    return sorted(chosen, key=lambda one: (order[one.chain_id], LEVELS.index(one.level))), rejected
+
+
+def _counts(questions: Sequence[TableQuestion]) -> list[int]:
+    return [sum(question.level == level for question in questions) for level in LEVELS]
+
+
+def _wave(chains: Sequence[_Chain], model: str, calls: Calls, tables: Mapping[str, Grid],
+          before: Sequence[TableQuestion]) -> tuple[list[TableQuestion], list[Rejected]]:
+    """The questions of `chains`, asked side by side, none of them nearly one of `before`; and what was left out."""
+    questions, rejected = list(before), []
     for level in LEVELS:
         rejected += [_left_out(chain, level, f"not asked, because the round before gave no question: {chain.fault}")
                      for chain in chains if chain.fault]
@@ -61,8 +95,7 @@ def questions_by_model(filings: Sequence[Filing], grids: Sequence[Grid], passage
             for chain, reply in unread.items() if not reply.reason}  # what was cut or refused would be so again
         unread |= _round(again, level, model, calls, tables, questions)
         rejected += [_left_out(chain, level, chain.fault, reply.text) for chain, reply in unread.items() if chain.fault]
-    order = {chain.ground.chain_id: number for number, chain in enumerate(chains)}
-    return sorted(questions, key=lambda question: order[question.chain_id]), rejected
+    return questions[len(before):], rejected
 
 
 def _round(asked: Mapping[_Chain, Request], level: Level, model: str, calls: Calls, tables: Mapping[str, Grid],
@@ -120,9 +153,8 @@ def _shown(passage: Passage, tables: Mapping[str, Grid]) -> str:
     return "\n\n".join(parts)
 
 
-def _chains(filings: Sequence[Filing], grids: Sequence[Grid], passages: Sequence[Passage], per_level: int,
-            seed: int) -> list[_Chain]:
-    """Chains spread over filings and passages in turn, each begun at another row of a table, in an order by `seed`."""
+def _chains(filings: Sequence[Filing], grids: Sequence[Grid], passages: Sequence[Passage], seed: int) -> list[_Chain]:
+    """All chains: of filings and passages in turn, each begun at another row of a table, in an order by `seed`."""
     chance, tables = random.Random(seed), by_id(grids)
     waiting: dict[str, list[list[_Chain]]] = {}
     for filing in filings:
@@ -131,12 +163,12 @@ def _chains(filings: Sequence[Filing], grids: Sequence[Grid], passages: Sequence
         waiting[filing.filing_id] = [_of_passage(filing, passage, tables, cells, chance) for passage in own]
         chance.shuffle(waiting[filing.filing_id])
     chains: list[_Chain] = []
-    while len(chains) < per_level and any(any(of_filing) for of_filing in waiting.values()):
+    while any(any(of_filing) for of_filing in waiting.values()):
         for of_filing in waiting.values():  # one chain a filing in turn, of the passage that waited longest
             if here := next((one for one in of_filing if one), None):
                 chains.append(here.pop())
                 of_filing.append(of_filing.pop(of_filing.index(here)))
-    return chains[:per_level]
+    return chains
 
 
 def _of_passage(filing: Filing, passage: Passage, tables: Mapping[str, Grid], cells: Cells,
