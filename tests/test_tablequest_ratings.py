@@ -11,8 +11,8 @@ from lib.tablequest.ratings import bradley_terry, has_maximum, ratings, sequenti
 
 
 def match(question: int, first: str, second: str, verdict: str, level: str = "easy") -> Match:
-    return Match(question_id=f"q{question}", level=level, first_arm=first, second_arm=second, judge="rules",
-                 verdict=verdict, is_flipped=False, is_asked=True, as_first=verdict, as_second=verdict, reason="",
+    return Match(question_id=f"q{question}", passage_id=f"p{question}", level=level, first_arm=first,
+                 second_arm=second, judge="rules", verdict=verdict, is_flipped=False, is_asked=True, as_first=verdict, as_second=verdict, reason="",
                  reason_as_second="")
 
 
@@ -109,6 +109,23 @@ def test_questions_are_drawn_whole():
     alone, together = (ratings(rows, "base", resamples=400).set_index(["level", "arm"]).loc[("all", "dapt")]
                        for rows in (one, both))
     assert together.high - together.low > 0.9 * (alone.high - alone.low)
+
+
+def test_questions_on_one_passage_are_drawn_together():
+    rows = played("base", "dapt", 20, 0, 20)
+    shared = [row.model_copy(update={"passage_id": f"p{number // 10}"}) for number, row in enumerate(rows)]
+    alone, together = (ratings(given_, "base", resamples=400).set_index(["level", "arm"]).loc[("all", "dapt")]
+                       for given_ in (rows, shared))
+    assert (alone.passages, together.passages) == (40, 4) and together.bradley_terry == alone.bradley_terry
+    assert together.high - together.low > 2 * (alone.high - alone.low)
+
+
+def test_the_sequential_rating_is_the_middle_of_its_orders():
+    table = ratings(played("base", "dapt", 30, 0, 30), "base", resamples=5).set_index(["level", "arm"])
+    row = table.loc[("all", "dapt")]
+    assert abs(row.elo - 1000) < 20 < row.elo_high - row.elo
+    others = [ratings(played("base", "dapt", 30, 0, 30), "base", seed=seed, resamples=5).elo[3] for seed in range(5)]
+    assert max(others) - min(others) < (row.elo_high - row.elo_low) / 4
 
 
 def test_a_baseline_without_matches_and_a_bad_k_are_refused():

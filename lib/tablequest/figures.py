@@ -36,9 +36,9 @@ def draw_failures(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
 
 
 def draw_ratings(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Ratings by arm, a panel a level: Bradley–Terry with 95% intervals over questions, ELO with those over orders."""
-    kinds = {"Bradley–Terry (95% over questions)": ("bradley_terry", "low", "high"),
-             "sequential ELO (95% of orders)": ("elo", "elo_low", "elo_high")}
+    """Ratings by arm, a panel a level: Bradley–Terry with 95% intervals over passages, ELO with those over orders."""
+    kinds = {"Bradley–Terry (95% over passages)": ("bradley_terry", "low", "high"),
+             "sequential ELO (median and 95% of orders)": ("elo", "elo_low", "elo_high")}
     plotted = pd.concat([table[["level", "arm"]].assign(
         place=table.arm, estimate=kind, value=table[value], left=table[low].fillna(table[value]),
         right=table[high].fillna(table[value])) for kind, (value, low, high) in kinds.items()], ignore_index=True)

@@ -1,8 +1,8 @@
 """Ratings of arms from their matches: sequential ELO from 1,000, and Bradley–Terry by maximum likelihood.
 
-Sequential ELO (Elo 1978) depends on the order of the matches, so the paper's figure has an unstated part: here the
-order is drawn with a seed, and how far it moves the ratings stands beside. Bradley–Terry (1952) has no order. On
-ELO's scale a difference d means that the better arm wins with probability 1 / (1 + 10^(-d/400)). A tie is half a win
+Sequential ELO (Elo 1978) depends on the order of the matches, so the paper's figure has an unstated part: here it is
+the median over many orders drawn with a seed, and how far the order moves the ratings stands beside. Bradley–Terry
+(1952) has no order. On ELO's scale a difference d means that the better arm wins with probability 1 / (1 + 10^(-d/400)). A tie is half a win
 to each, as in ELO, so that both estimate one quantity; Davidson's model would need a parameter for ties that a judge's
 flips, which count as ties, would bend.
 """
@@ -22,8 +22,8 @@ START = 1000.0
 RIDGE = 0.01  # of squared log-strengths, halved: where the likelihood has no maximum, and only there
 _POINTS = 400 / np.log(10)  # ELO points a unit of log-strength
 _SCORES = {"A": 1.0, "tie": 0.5, "B": 0.0}
-COLUMNS = ["level", "arm", "n", "wins", "ties", "losses", "bradley_terry", "low", "high", "without_maximum", "elo",
-           "elo_low", "elo_high", "note"]
+COLUMNS = ["level", "arm", "n", "passages", "wins", "ties", "losses", "bradley_terry", "low", "high",
+           "without_maximum", "elo", "elo_low", "elo_high", "note"]
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class Scores:
     """Matches as arrays: (questions, pairs) of the first arm's score, NaN where none; the pairs as places in `arms`."""
 
     arms: tuple[str, ...]
+    passages: np.ndarray  # (Q,) the number of each question's passage
     pairs: np.ndarray  # (P, 2)
     scores: np.ndarray  # (Q, P)
 
@@ -39,11 +40,11 @@ def ratings(matches: Sequence[Match], baseline: str, k: float = 32.0, seed: int 
             orders: int = 200) -> pd.DataFrame:
     """One row a level ("all" last) and arm with the columns COLUMNS; ratings are ELO points, the baseline's 1,000.
 
-    bradley_terry has a 95% percentile interval of `resamples` bootstraps over questions, each with all its matches;
-    without_maximum is the share of them in which the likelihood has none and RIDGE is used. elo is sequential, of one
-    seeded order with `k`, shifted so that the baseline has 1,000; elo_low and elo_high hold 95% of `orders` orders:
-    the spread of the order alone, no uncertainty of the data. Unscored matches are left out.
-    Raises ValueError where `baseline` has no match, and for `k` at or below 0.
+    bradley_terry has a 95% percentile interval of `resamples` bootstraps over passages, each with all matches on its
+    questions; without_maximum is the share of them in which the likelihood has none and RIDGE is used. elo is
+    sequential with `k`, shifted so that the baseline has 1,000: the median of `orders` seeded orders of the matches, of
+    which elo_low and elo_high hold 95%: the spread of the order alone, no uncertainty of the data. Unscored matches
+    are left out. Raises ValueError where `baseline` has no match, and for `k` at or below 0.
     """
     arms = list(dict.fromkeys(arm for match in matches for arm in (match.first_arm, match.second_arm)))
     if baseline not in arms:
@@ -103,19 +104,20 @@ def _of_level(level: str, matches: list[Match], arms: list[str], baseline: str, 
     base, random = arms.index(baseline), np.random.default_rng(seed)
     wins = _wins(table, np.ones((1, len(table.scores))))
     strengths, no_maximum = _fitted(wins)
-    drawn = random.multinomial(len(table.scores), np.full(len(table.scores), 1 / len(table.scores)), resamples)
-    resampled, is_lost = _fitted(_wins(table, drawn))
+    n_passages = table.passages.max() + 1
+    drawn = random.multinomial(n_passages, np.full(n_passages, 1 / n_passages), resamples)
+    resampled, is_lost = _fitted(_wins(table, drawn[:, table.passages]))
     points, spread = (START + _POINTS * (found - found[:, [base]]) for found in (strengths, resampled))
     low, high = _ends(spread)
     elo = np.array([sequential_elo(matches, arms, k, random.permutation(len(matches))) for _ in range(max(1, orders))])
     elo += START - elo[:, [base]]
-    elo_low, elo_high = _ends(elo)
+    (elo_low, elo_high), middle = _ends(elo), np.median(elo, axis=0)
     rows = []
     for place, arm in enumerate(arms):
         won, drew, lost = _record_of(matches, arm)
-        rows.append({"level": level, "arm": arm, "n": won + drew + lost, "wins": won, "ties": drew, "losses": lost,
-                     "bradley_terry": points[0, place], "low": low[place], "high": high[place],
-                     "without_maximum": float(is_lost.mean()), "elo": elo[0, place], "elo_low": elo_low[place],
+        rows.append({"level": level, "arm": arm, "n": won + drew + lost, "passages": n_passages,
+                     "wins": won, "ties": drew, "losses": lost, "bradley_terry": points[0, place], "low": low[place], "high": high[place],
+                     "without_maximum": float(is_lost.mean()), "elo": middle[place], "elo_low": elo_low[place],
                      "elo_high": elo_high[place],
                      "note": _note(arm, won, drew, lost, bool(no_maximum[0]))})
     return rows
@@ -130,9 +132,11 @@ def _scores(matches: Sequence[Match], arms: Sequence[str]) -> Scores:
     """A question with several matches of one pair would be doubled: the last counts; there is one by construction."""
     rows = pd.DataFrame([(match.question_id, match.first_arm, match.second_arm, _SCORES[match.verdict])
                          for match in matches], columns=["question", "first", "second", "score"])
+    passages = {match.question_id: match.passage_id for match in matches}
     wide = rows.pivot_table(index="question", columns=["first", "second"], values="score", aggfunc="last", sort=False)
     pairs = np.array([[arms.index(first), arms.index(second)] for first, second in wide.columns])
-    return Scores(tuple(arms), pairs, wide.to_numpy(float))
+    numbers, _ = pd.factorize(wide.index.map(passages))
+    return Scores(tuple(arms), numbers, pairs, wide.to_numpy(float))
 
 
 def _wins(table: Scores, weights: np.ndarray) -> np.ndarray:
