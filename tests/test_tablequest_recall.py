@@ -41,9 +41,6 @@ def test_by_rules_each_question_has_a_recall_or_a_reason():
     rows = faithful_by_rules((EASY, LOSS, CHANGE), [PASSAGE], list(GRIDS.values()))
     assert (rows[0].answer, rows[0].n_found, rows[0].n_tokens, rows[0].missing) == ("$391,035 million", 2, 2, "")
     assert (rows[2].answer, rows[2].n_found, rows[2].n_tokens) == ("$7,750 million", 1, 2)
-    invented = EASY.model_copy(update={"grounding": "Fans were sold on the moon."})
-    [row] = faithful_by_rules([invented], [PASSAGE], list(GRIDS.values()))
-    assert row.missing == "the cited sentence does not stand in the passage"
 
 
 def test_a_model_cites_without_the_table_and_answers_without_the_text(monkeypatch, tmp_path):
@@ -63,9 +60,9 @@ def test_a_model_cites_without_the_table_and_answers_without_the_text(monkeypatc
 
 
 def test_the_table_has_levels_and_lengths_with_their_denominators():
-    def row(level: str, n_found: int, n_tokens: int, missing: str = "") -> Faithful:
-        return Faithful(question_id="q", level=level, sentence="s", answer="a", n_tokens=n_tokens, n_found=n_found,
-                        missing=missing)
+    def row(level: str, n_found: int, n_tokens: int, missing: str = "", passage: str = "") -> Faithful:
+        return Faithful(question_id="q", passage_id=passage or f"p{n_found}", level=level, sentence="s", answer="a",
+                        n_tokens=n_tokens, n_found=n_found, missing=missing)
     table = recall_table([row("easy", 1, 2), row("easy", 2, 2), row("hard", 5, 20), row("hard", 0, 0, "none")])
     cells = table.set_index(["group", "value"])
     assert cells.loc[("level", "easy"), ["questions", "n", "mean", "of_tokens"]].tolist() == [2, 2, 0.75, 0.75]
@@ -75,3 +72,7 @@ def test_the_table_has_levels_and_lengths_with_their_denominators():
     assert cells.loc[("answer length", "16 and more"), "n"] == 1 and cells.loc[("answer length", "3–5"), "n"] == 0
     low, high = cells.loc[("all", "all"), ["low", "high"]]
     assert 0.25 <= low < cells.loc[("all", "all"), "mean"] < high <= 1
+    spread = [row("easy", number % 2 * 10, 10, passage=f"p{number}") for number in range(40)]
+    clustered = [row("easy", number % 2 * 10, 10, passage=f"p{number % 4}") for number in range(40)]
+    widths = [table.high - table.low for table in (recall_table(rows, 400).iloc[-1] for rows in (spread, clustered))]
+    assert widths[1] > 2 * widths[0], "questions on one passage are no separate evidence"

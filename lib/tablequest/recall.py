@@ -1,9 +1,10 @@
 """Appendix F: is the answer that a table gives also what the text around it says? Recall, without human labels.
 
-The question cites a grounding sentence of the paragraphs around its table; the answer is made from table and question
+A sentence of the paragraphs around its table is cited for each question; the answer is made from table and question
 alone, without that sentence. Recall is the share of the answer's tokens that the cited sentence contains. Tokens are
 nltk's (its word tokenizer), in lower case; the paper does not say whether case, punctuation or repeats count: here
 punctuation is left out, and a token that is repeated is counted as often, whether or not the sentence repeats it.
+In the paper a question is written to its sentence; here the sentence is cited afterwards, by rules or a model.
 """
 
 import re
@@ -17,6 +18,7 @@ from nltk.tokenize import NLTKWordTokenizer
 
 from lib.grounding import places
 from lib.llm import Calls, Request, complete, rendered
+from lib.paired import cluster_interval
 from lib.records import Record
 from lib.tablequest.reader import read_by_rules, words_of
 from lib.tablequest.records import LEVELS, Grid, Level, Passage, TableQuestion
@@ -34,6 +36,7 @@ class Faithful(Record):
     """One question's grounding sentence, the answer from the table alone, and how much of it the sentence has."""
 
     question_id: str
+    passage_id: str
     level: Level
     sentence: str  # cited, word for word from a paragraph of the passage
     answer: str  # from table and question alone
@@ -81,12 +84,12 @@ def cite_by_rules(question: str, passage: Passage) -> str:
 
 def faithful_by_rules(questions: Sequence[TableQuestion], passages: Sequence[Passage],
                       grids: Sequence[Grid]) -> list[Faithful]:
-    """One row a question: its own `grounding` where its writer cited one, else cite_by_rules; answers by the reader."""
+    """One row a question: its sentence by cite_by_rules, its answer by the reader that matches words."""
     read, tables = {one.passage_id: one for one in passages}, {one.grid_id: one for one in grids}
     rows = []
     for question in questions:
         passage = read[question.passage_id]
-        sentence = question.grounding or cite_by_rules(question.question, passage)
+        sentence = cite_by_rules(question.question, passage)
         final = read_reply(read_by_rules(question.question, passage, tables))
         rows.append(_row(question, passage, sentence, final.text, final.missing))
     return rows
@@ -113,21 +116,20 @@ def faithful_by_model(questions: Sequence[TableQuestion], passages: Sequence[Pas
     rows = []
     for question, cited, answered in zip(questions, replies[::2], replies[1::2], strict=True):
         if cited.reason or answered.reason:
-            rows.append(_row(question, read[question.passage_id], question.grounding, "",
+            rows.append(_row(question, read[question.passage_id], "", "",
                              f"no whole reply, {cited.reason or answered.reason}"))
             continue
         sentence = next((str(found["sentence"]) for found in reversed(objects(cited.text)) if "sentence" in found), "")
         final = read_reply(answered.text)
-        rows.append(_row(question, read[question.passage_id], question.grounding or sentence, final.text,
-                         final.missing))
+        rows.append(_row(question, read[question.passage_id], sentence, final.text, final.missing))
     return rows
 
 
 def recall_table(rows: Sequence[Faithful], resamples: int = 2000, seed: int = 1) -> pd.DataFrame:
     """Mean recall by level and by answer length: group, value, questions, n, mean, low, high, of_tokens.
 
-    n counts the questions with a recall, the others have a reason instead; low and high are the 95% percentile
-    interval of a bootstrap over questions; of_tokens is the recall over all tokens of the group at once.
+    n counts the questions with a recall, the others have a reason instead; low and high are the 95% interval of a
+    bootstrap over passages, NaN where nothing varies; of_tokens is the recall over all tokens of the group at once.
     """
     frame = pd.DataFrame([row.model_dump() for row in rows], columns=list(Faithful.model_fields))
     has_recall = frame.missing == ""
@@ -138,9 +140,9 @@ def recall_table(rows: Sequence[Faithful], resamples: int = 2000, seed: int = 1)
     cells = []
     for group, value, which in groups:
         cell = frame[which & has_recall]
-        shares = (cell.n_found / cell.n_tokens).to_numpy(float)
-        drawn = np.random.default_rng(seed).integers(0, max(1, len(shares)), (resamples, len(shares)))
-        low, high = np.percentile(shares[drawn].mean(1), [2.5, 97.5]) if len(shares) > 1 else (np.nan, np.nan)
+        shares = (cell.n_found / cell.n_tokens).astype(float)
+        low, high = cluster_interval(shares, cell.passage_id, resamples=resamples, seed=seed) if len(cell) else (
+            np.nan, np.nan)
         cells.append({"group": group, "value": value, "questions": int(which.sum()), "n": len(cell),
                       "mean": shares.mean() if len(shares) else np.nan, "low": low, "high": high,
                       "of_tokens": cell.n_found.sum() / cell.n_tokens.sum() if len(cell) else np.nan})
@@ -154,8 +156,8 @@ def _row(question: TableQuestion, passage: Passage, sentence: str, answer: str, 
         missing = ("no sentence is cited" if not sentence.strip() else
                    "the cited sentence does not stand in the passage" if not places(sentence, text, 0, len(text)) else
                    "no answer from the table" if not n_tokens else "")
-    return Faithful(question_id=question.question_id, level=question.level, sentence=sentence, answer=answer,
-                    n_tokens=n_tokens, n_found=found, missing=missing)
+    return Faithful(question_id=question.question_id, passage_id=question.passage_id, level=question.level,
+                    sentence=sentence, answer=answer, n_tokens=n_tokens, n_found=found, missing=missing)
 
 
 def _prompt(name: str, tag: str, text: str, question: TableQuestion, source: str, **slots: object) -> str:

@@ -97,4 +97,3 @@ class TableQuestion(Record):
     value: float | None  # what `expression` gives, in `unit` × `scale`; None for hard
     unit: str
     scale: float
-    grounding: str = ""  # Appendix F: the sentence that the question's writer cited
