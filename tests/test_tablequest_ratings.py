@@ -12,8 +12,8 @@ from lib.tablequest.ratings import bradley_terry, has_maximum, ratings, sequenti
 
 def match(question: int, first: str, second: str, verdict: str, level: str = "easy") -> Match:
     return Match(question_id=f"q{question}", passage_id=f"p{question}", level=level, first_arm=first,
-                 second_arm=second, judge="rules", verdict=verdict, is_flipped=False, is_asked=True, as_first=verdict, as_second=verdict, reason="",
-                 reason_as_second="")
+                 second_arm=second, judge="rules", verdict=verdict, is_flipped=False, is_asked=True,
+                 as_first=verdict, as_second=verdict, reason="", reason_as_second="")
 
 
 def played(first: str, second: str, wins: int, ties: int, losses: int, level: str = "easy") -> list[Match]:

@@ -151,7 +151,8 @@ def _match(question: TableQuestion, first_arm: str, second_arm: str, judge: str,
     choices = {as_first[0], as_second[0]}
     is_flipped = len(choices) > 1 and "unscored" not in choices
     return Match(question_id=question.question_id, passage_id=question.passage_id, level=question.level,
-                 first_arm=first_arm, second_arm=second_arm, judge=judge, verdict="unscored" if "unscored" in choices else "tie" if is_flipped else as_first[0],
+                 first_arm=first_arm, second_arm=second_arm, judge=judge,
+                 verdict="unscored" if "unscored" in choices else "tie" if is_flipped else as_first[0],
                  is_flipped=is_flipped, is_asked=is_asked, as_first=as_first[0], as_second=as_second[0],
                  reason=as_first[1], reason_as_second=as_second[1])
 

@@ -2,9 +2,9 @@
 
 Sequential ELO (Elo 1978) depends on the order of the matches, so the paper's figure has an unstated part: here it is
 the median over many orders drawn with a seed, and how far the order moves the ratings stands beside. Bradley–Terry
-(1952) has no order. On ELO's scale a difference d means that the better arm wins with probability 1 / (1 + 10^(-d/400)). A tie is half a win
-to each, as in ELO, so that both estimate one quantity; Davidson's model would need a parameter for ties that a judge's
-flips, which count as ties, would bend.
+(1952) has no order. On ELO's scale a difference d means that the better arm wins with probability
+1 / (1 + 10^(-d/400)). A tie is half a win to each, as in ELO, so that both estimate one quantity; Davidson's model would
+need a parameter for ties that a judge's flips, which count as ties, would bend.
 """
 
 from collections.abc import Sequence
@@ -116,7 +116,8 @@ def _of_level(level: str, matches: list[Match], arms: list[str], baseline: str, 
     for place, arm in enumerate(arms):
         won, drew, lost = _record_of(matches, arm)
         rows.append({"level": level, "arm": arm, "n": won + drew + lost, "passages": n_passages,
-                     "wins": won, "ties": drew, "losses": lost, "bradley_terry": points[0, place], "low": low[place], "high": high[place],
+                     "wins": won, "ties": drew, "losses": lost, "bradley_terry": points[0, place],
+                     "low": low[place], "high": high[place],
                      "without_maximum": float(is_lost.mean()), "elo": middle[place], "elo_low": elo_low[place],
                      "elo_high": elo_high[place],
                      "note": _note(arm, won, drew, lost, bool(no_maximum[0]))})
