@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lib.judge import judge
 from lib.records import Answer, Verdict
 from lib.structext.analysis import (
     ANSWERED,
@@ -33,10 +32,12 @@ from lib.structext.analysis_words import (
     shots_for_reading,
     summary_for_reading,
 )
-from lib.structext.ask import REASONING, Asked, as_queries, prompts_for
+from lib.structext.ask import REASONING, Asked, prompts_for
 from lib.structext.ask_replies import NO_ANSWER, NO_ROW, final_answers
 from lib.structext.conclusion import conclusion
 from lib.structext.generate import generate
+from lib.structext.scores import metric_agreement
+from lib.structext.verdicts import judged_by_structure
 from lib.tables import ALL
 
 FEW = 199  # resamples
@@ -66,7 +67,7 @@ def of_arms(asked: list[Asked], left_out: list[Asked] = (), **arms) -> pd.DataFr
     for arm, reply in arms.items():
         answers[arm] = [Answer(query_id=one.query_id, arm=arm, answer=text, n_tokens=1, truncated=len(text) > 200)
                         for one in asked if (text := reply(one)) is not None]
-        verdicts[arm] = judge(as_queries(asked), final_answers(asked, answers[arm]))
+        verdicts[arm] = judged_by_structure(asked, final_answers(asked, answers[arm]))
     return rows_of(asked, left_out, answers, verdicts)
 
 
@@ -95,6 +96,10 @@ def test_questions_on_one_text_are_one_cluster_and_a_real_sample_has_a_twin():
     assert rows.groupby("text").size().tolist() == [5] * 4
     assert rows.groupby("twin").suite.agg(lambda suite: sorted(map(str, suite))).map(tuple).unique().tolist() == [
         ("real-test", "test")]
+    same = [one.model_copy(update={"sample": one.sample.model_copy(update={"reference": asked[0].sample.reference})})
+            for one in asked]
+    assert of_arms(same[:2] + asked[2:], base=right).text.nunique() == 4  # of one text already
+    assert of_arms([*same[:1], *asked[1:-1], same[-1]], base=right).groupby("text").size().tolist() == [10, 5, 5]
     one = asked[0].model_copy(update={"sample": asked[0].sample.model_copy(
         update={"id": asked[0].sample.id.replace("-d1-", "-rewritten-d1-")})})  # by a model
     assert of_arms([one], base=right).twin[0] == rows.twin[0] == asked[0].sample.id
@@ -197,9 +202,14 @@ def test_what_a_longer_prompt_loses_by_the_window_is_told_apart():
     asked, longer = ask(), ask(setting="few-shot", n_shots=2)
     rows = of_arms([*asked, *longer[:4]], longer[4:], base=right)  # two of six do not fit with demonstrations
     (row,) = shots(rows, FEW).query("n_shots == 2").itertuples()
-    assert row.gain_difference_points == pytest.approx(-100 / 3) and (row.gain_n, row.gain_asked) == (6, 4)
-    assert row.gain_asked_points == 0 and (row.rouge_score, row.rouge_asked) == pytest.approx((2 / 3, 1))
-    assert "] (n = 6, not shown; +0.0 [–] of the 4 asked both ways)" in told(rows)
+    assert row.gain_whole_points == pytest.approx(-100 / 3) and (row.gain_whole, row.gain_n) == (6, 4)
+    assert row.gain_difference_points == 0 and (row.rouge_score, row.rouge_asked) == pytest.approx((2 / 3, 1))
+    curve = shots(rows, FEW)
+    assert curve.common.tolist() == [4, 4] and curve.common_score.tolist() == pytest.approx([1, 1])
+    assert "base, few-shot +0.0 [–] (n = 4 asked both ways; all 6, left out as 0: -33.3 [" in told(rows)
+    none = of_arms(asked, longer, base=right)
+    assert shots(none, FEW).common.tolist() == [0, 0] and shots(none, FEW).common_score.isna().all()
+    assert "few-shot unknown (n = 0 asked both ways; all 6, left out as 0: -100.0 [–])" in told(none)
 
 
 def test_the_shots_curve_starts_at_the_base_prompt_and_pairs_with_it():
@@ -211,8 +221,8 @@ def test_the_shots_curve_starts_at_the_base_prompt_and_pairs_with_it():
         ("few-shot", 0, 6), ("few-shot", 1, 6), ("few-shot", 5, 6)]
     assert table.rouge_score.tolist() == pytest.approx([1 / 3, 1 / 3, 1])
     assert table.gain_difference_points.tolist() == pytest.approx([np.nan, 0, 200 / 3], nan_ok=True)
-    assert shots_for_reading(table)["over the base prompt, points [95%]"].tolist()[:2] == ["–", "+0.0 [–]"]
-    assert shots_for_reading(table)["of pairs asked both ways"].tolist()[:2] == ["–", "+0.0 [–] (n = 6)"]
+    assert shots_for_reading(table)["over the base prompt, of pairs asked both ways, points [95%]"].tolist()[:2] == [
+        "–", "+0.0 [–] (n = 6)"]
     assert shots(rows[rows.prompt == "base"], FEW).empty
 
 
@@ -235,8 +245,14 @@ def test_metrics_are_compared_where_there_is_an_answer():
     pair = table[(table["first"] == "exact") & (table["second"] == JUDGE)].iloc[0]
     assert (pair.pearson, pair.agreement, pair.kappa) == pytest.approx((1, 1, 1))
     two = agreement(of_arms(ask(), base=right, other=wrong))
-    assert list(two.arm.unique()) == ["base", "other", ALL] and two.n[two.arm == ALL].unique().tolist() == [12]
-    assert agreement_for_reading(two)["Pearson"][0] == "–"  # one arm alone does not vary
+    assert list(two.arm.unique()) == ["base", "other", ALL] and two.n[two.arm == ALL].unique().tolist() == [6]
+    assert set(agreement_for_reading(two)["Pearson"]) == {"–"}  # one arm copies, in the other nothing varies
+    rows = of_arms(ask(), base=wrong, other=lambda one: f"Answer: {one.sample.answer}", copies=right)
+    assert metric_agreement(rows, ("structural", JUDGE)).pearson.tolist() == [1]  # of the arms, not of the metrics
+    apart = agreement(rows)
+    assert apart.n[apart.arm == ALL].unique().tolist() == [12] and apart[["pearson", "kappa"]].isna().all(axis=None)
+    varied = agreement(of_arms(ask(), base=wrong, other=by_number(right, right, wrong), copies=right))
+    assert varied.n[varied.arm == ALL].unique().tolist() == [12] and varied.pearson[varied.arm == ALL].notna().all()
 
 
 def test_failures_are_word_for_word_and_shown_escaped():
@@ -264,7 +280,8 @@ def test_the_conclusion_counts_and_claims_no_more_than_the_tables():
     text = told(of_arms(asked, ask("test-hard", depth=3), base=by_number(right, wrong, right, wrong), tuned=right))
     assert "| test      | 6 (6)     | 0        | 33.3 [" in text
     assert "| test-hard | 6 (6)     | 6        | 0.0 [" in text
-    assert "Of 18 questions: base 6 longer than its window" in text and "tuned on test +66.7 [" in text
+    assert "Of 18 questions, 6 are longer than base_model's window and were asked of no arm. Of the 12 others" in text
+    assert "tuned on test +66.7 [" in text and "its window" not in text
     assert "2 demonstrations less the base prompt, on test" in text and "(n = 6, not shown)" in text
     nothing = told(of_arms(ask(), base=silent))
     assert "Test and Real-Test were not both asked" in nothing and "No suite was asked with demonstrations" in nothing

@@ -67,23 +67,29 @@ def test_the_curve_of_shots_starts_at_the_base_prompt():
     assert not points(axes, tuned, is_filled=False)  # the shortest ones: no suite was asked with them
 
 
-def test_a_cross_says_what_those_reach_that_fit_the_window():
+def test_a_cross_says_what_those_reach_that_fit_the_window_or_all_where_they_alone_are_drawn():
     asked, longer = ask(), ask(setting="few-shot", n_shots=2)
     rows = of_arms([*asked, *longer[:3]], longer[3:], base=right)
-    for figure, place in ((draw_shots(shots(rows, FEW))[0], (2, 100)),
-                          (draw_groups(summary(rows, ["suite", "prompt", "arm"], FEW), "prompt")[0], (100, 1))):
-        (cross,) = [point for point in points(figure.axes[0], "x")]
-        assert cross == pytest.approx(place, abs=0.3)
-        assert [text.get_text() for text in figure.legends[0].texts][-1] == "of those that fit the window"
+    scores, _ = draw_groups(summary(rows, ["suite", "prompt", "arm"], FEW), "prompt")
+    (cross,) = points(scores.axes[0], "x")
+    assert cross == pytest.approx((100, 1), abs=0.3)
+    assert [text.get_text() for text in scores.legends[0].texts] == ["base", "of those that fit base_model's window"]
+    curve, _ = draw_shots(shots(rows, FEW))
+    assert [y for _, y in points(curve.axes[0], "o")] == pytest.approx([100, 100])  # of the three that always fit
+    assert points(curve.axes[0], "x")[1] == pytest.approx((2, 50), abs=0.3) and "test (n = 3)" in texts(curve)
+    assert [text.get_text() for text in curve.legends[0].texts] == [
+        "base, few-shot", "of all, with 0 for what is longer than base_model's window"]
 
 
-def test_a_difference_that_the_window_makes_has_its_cross_at_0():
+def test_a_difference_that_the_window_makes_has_its_marker_at_0_and_its_cross_where_all_are():
     test, real = ask(), ask("real-test", is_real=True)
     rows = of_arms([*test, *real[:3]], real[3:], base=right)
     table = real_and_test(rows, FEW)
     figure, _ = draw_differences(table, "language", "points")
-    assert [x for x, _ in points(figure.axes[0], "x")] == pytest.approx([0] * len(points(figure.axes[0], "x")))
-    assert len(points(figure.axes[0], "x")) == 4 and table.difference_points.iloc[-1] == pytest.approx(-50)
+    assert [x for x, _ in points(figure.axes[0], "o", is_filled=False)] == pytest.approx([0] * 4)
+    assert [x for x, _ in points(figure.axes[0], "x")] == pytest.approx([-50] * 4)
+    assert "all (n = 3)" in [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert table.difference_points.iloc[-1] == 0 and table.whole_points.iloc[-1] == pytest.approx(-50)
 
 
 def test_differences_without_an_interval_are_hollow(tmp_path, monkeypatch):

@@ -57,7 +57,8 @@ def test_our_arms_stand_below_the_published_models_of_the_same_suite_and_prompts
 
 
 def test_agreement_with_people_is_never_mixed_with_agreement_with_a_judge():
-    table = agreement_beside(agreement(of_arms(ask(), base=by_number(right, wrong), other=right)))
+    rows = of_arms(ask(), base=by_number(right, wrong), other=by_number(wrong, right), copies=right)
+    table = agreement_beside(agreement(rows))
     assert table["with"].tolist() == ["human judgments"] * 3 + ["the judge's verdicts"] * 4
     assert table.n.isna().tolist() == [True] * 3 + [False] * 4 and table.n[3] == 12
     assert agreement_beside_for_reading(table).n.tolist()[:4] == ["–", "–", "–", "12"]

@@ -1,7 +1,8 @@
 """What models read in structured texts: a row a question and arm, and means over them with intervals (v2, section 5).
 
-Every question stays in its denominator. What did not fit the model's window, whose call failed, or whose reply has no
-answer, scores 0 and is counted apart; only what a judge could not score leaves the judge's own denominator.
+Every question stays in its denominator. What did not fit the window of the study's base_model and was asked of no arm,
+whose call failed, or whose reply has no answer, scores 0 and is counted apart; only what a judge could not score leaves
+the judge's own denominator.
 """
 
 import re
@@ -9,6 +10,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 from statsmodels.stats.proportion import proportion_confint
 
 from lib.paired import cluster_interval
@@ -23,7 +26,7 @@ from lib.tables import ALL
 FORMS = {  # what stands in the prompt -> its languages
     "table": ("csv", "html-table", "markdown-table"), "nested objects": ("json", "yaml", "xml", "toml"),
     "document with headings": ("latex", "markdown", "org"), "list of edges": ("tree",), "log lines": ("log",)}
-ANSWERED, LEFT_OUT = "an answer", "left out: longer than the model's window"
+ANSWERED, LEFT_OUT = "an answer", "left out: longer than base_model's window"
 JUDGE = "judge"
 RESAMPLES = 1999
 SUMMARY = ["n", "texts", "left_out", "asked", "failed", "no_answer", "truncated", "rouge_score", "low", "high",
@@ -36,10 +39,11 @@ def rows_of(asked: Sequence[Asked], left_out: Sequence[Asked], answers: Mapping[
             verdicts: Mapping[str, list[Verdict]]) -> pd.DataFrame:
     """One row a question and arm, arms in the order of `answers`; metrics are fractions of 1.
 
-    Columns arm, query_id, suite, prompt ("few-shot-3"), setting, n_shots, sample, twin (the same of a sample of Test
-    and its rewrite in Real-Test), text (questions on one text share it), language, form, task, depth, width, state
-    (ANSWERED, LEFT_OUT, or why there is no answer), truncated, those of `scores.Scored`, and judge: 1 or 0, NaN where
-    it is unscored. `left_out` were not asked and have neither answers nor verdicts.
+    Columns arm, query_id, suite, prompt ("few-shot-3"), setting, n_shots, sample, twin (the same of a sample of
+    Test and its rewrite in Real-Test), text (the name of the first of equal texts, and of what is asked on them),
+    language, form, task, depth, width, state (ANSWERED, LEFT_OUT, or why there is no answer), truncated, those of
+    `scores.Scored`, and judge: 1 or 0, NaN where it is unscored. `left_out` were not asked and have neither answers
+    nor verdicts.
     Raises ValueError where a question stands twice, and where the answers or verdicts of an arm are not those of
     `asked`.
     """
@@ -61,12 +65,26 @@ def _about(whole: Sequence[Asked]) -> pd.DataFrame:
              for one in whole]
     table = pd.DataFrame(known, columns=["query_id", "suite", "prompt", "setting", "n_shots", "sample", "twin", "text",
                                          "language", "form", "task", "depth", "width"])
+    table["text"] = clusters(table.text, pd.Series([one.sample.reference for one in whole]))
     places = table.setting.map([*SETTINGS].index)
     prompts = table.assign(place=places).sort_values(["place", "n_shots"], kind="stable").prompt
     orders = {"suite": [*SUITES, *table.suite], "prompt": prompts, "form": FORMS,
               "language": [*LANGUAGES, *EXTRA_LANGUAGES, ALL], "task": [*TASKS, *EXTRA_TASKS]}
     return table.astype({column: pd.CategoricalDtype(list(dict.fromkeys(order)), ordered=True)
                          for column, order in orders.items()})
+
+
+def clusters(names: pd.Series, others: pd.Series) -> pd.Series:
+    """The first of `names` that each row hangs together with: rows do that share a name or one of `others`.
+
+    Two names may stand for one text, because small structures come again; and one name for a text with and without an
+    error.
+    """
+    ids, known = pd.factorize(names)
+    more, also = pd.factorize(others)
+    links = coo_array((np.ones(len(ids)), (ids, len(known) + more)), shape=(len(known) + len(also),) * 2)
+    component = pd.Series(connected_components(links, directed=False)[1][ids], names.index)
+    return names.groupby(component).transform("first")
 
 
 def _of_arm(arm: str, asked: Sequence[Asked], whole: Sequence[Asked], about: pd.DataFrame, answers: list[Answer],

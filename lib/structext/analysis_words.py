@@ -51,17 +51,19 @@ def heat_for_reading(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def differences_for_reading(table: pd.DataFrame, first: str, second: str, by: Sequence[str]) -> pd.DataFrame:
-    """`analysis_pairs.differences` as text, second - first."""
+    """`analysis_pairs.differences` as text, second - first; of the pairs asked both ways but for the last column."""
     return pd.DataFrame([{
         **{_head(name): str(getattr(row, name)) for name in by},
-        "pairs (texts)": f"{row.n} ({row.texts})" + (f", {row.unpaired} without a partner" if row.unpaired else ""),
+        "pairs asked both ways (texts)": f"{row.n} of {row.whole} ({row.texts})"
+        + (f", {row.unpaired} without a partner" if row.unpaired else ""),
         f"{first}, %": percent(row.first), f"{second}, %": percent(row.second),
         "ROUGE-L ≥ 0.75, points [95%]": in_points(row.difference_points, row.low_points, row.high_points)
         + _few(row.texts),
-        "of pairs asked both ways": f"{in_points(row.asked_points, row.asked_low_points, row.asked_high_points)} "
-        f"(n = {row.asked})",
-        f"judge, points [95%] of {table.judged.max()} at most" if len(table) else "judge": in_points(
-            row.judge_points, row.judge_low_points, row.judge_high_points)} for row in table.itertuples()])
+        "judge, points [95%]": in_points(row.judge_points, row.judge_low_points, row.judge_high_points)
+        + f" (n = {row.judged})",
+        "ROUGE-L ≥ 0.75 of all pairs, left out as 0": in_points(row.whole_points, row.whole_low_points,
+                                                                row.whole_high_points) + f" (n = {row.whole})"}
+        for row in table.itertuples()])
 
 
 def shots_for_reading(table: pd.DataFrame) -> pd.DataFrame:
@@ -70,11 +72,13 @@ def shots_for_reading(table: pd.DataFrame) -> pd.DataFrame:
         "suite": str(row.suite), "model": str(row.arm), "demonstrations": row.setting, "shots": str(row.n_shots),
         "n (texts)": f"{row.n} ({row.texts})", "left out": f"{row.left_out}/{row.n}",
         "ROUGE-L ≥ 0.75, % [95%]": percent(row.rouge_score, row.low, row.high) + _few(row.texts),
-        "of those asked, %": percent(row.rouge_asked), "over the base prompt, points [95%]": in_points(
-            row.gain_difference_points, row.gain_low_points, row.gain_high_points),
-        "of pairs asked both ways": UNKNOWN if row.n_shots == 0 else in_points(
-            row.gain_asked_points, row.gain_asked_low_points, row.gain_asked_high_points)
-        + f" (n = {row.gain_asked:.0f})"}
+        "of those asked with every number, % [95%]":
+        f"{percent(row.common_score, row.common_low, row.common_high)} (n = {row.common})",
+        "over the base prompt, of pairs asked both ways, points [95%]": UNKNOWN if row.n_shots == 0 else in_points(
+            row.gain_difference_points, row.gain_low_points, row.gain_high_points) + f" (n = {row.gain_n:.0f})",
+        "of all pairs, left out as 0": UNKNOWN if row.n_shots == 0 else in_points(
+            row.gain_whole_points, row.gain_whole_low_points, row.gain_whole_high_points)
+        + f" (n = {row.gain_whole:.0f})"}
         for row in table.itertuples()])
 
 

@@ -48,32 +48,35 @@ def _table(cells: pd.DataFrame, by: str, columns: tuple[str, str, str]) -> str:
 def _counted(scores: pd.DataFrame) -> str:
     """What scored 0 without an answer that could be right, by arm, each with its denominator."""
     totals = scores.groupby("arm", observed=True)[["n", "left_out", "failed", "no_answer", "truncated"]].sum()
-    said = [f"{arm} {row.left_out} longer than its window, {row.failed} that failed, {row.no_answer} replies without "
-            f"an answer, {row.truncated} cut off by the budget" for arm, row in totals.iterrows()]
-    return f"Of {totals.n.iloc[0]} questions: {'; '.join(said)}."
+    said = [f"{arm} {row.failed} that failed, {row.no_answer} replies without an answer, {row.truncated} cut off by "
+            "the budget" for arm, row in totals.iterrows()]
+    first = totals.iloc[0]  # every arm was asked the same
+    return (f"Of {first.n} questions, {first.left_out} are longer than base_model's window and were asked of no arm. "
+            f"Of the {first.n - first.left_out} others: {'; '.join(said)}.")
 
 
 def _arms(gains: pd.DataFrame) -> str:
-    said = [f"{row.arm} on {row.suite} {_found(row)}" for row in gains.itertuples() if row.n]
+    said = [f"{row.arm} on {row.suite} {_found(row)}" for row in gains.itertuples() if row.whole]
     return f"Against the first arm on the same questions, points: {'; '.join(said)}." if said else ""
 
 
 def _found(row, before: str = "") -> str:
-    """A difference with its interval and n, whether it is shown to be one, and that of the pairs that were asked.
+    """A difference of the pairs asked both ways with its interval and n, whether it is shown to be one; and of all.
 
     `before` stands before the names of the columns.
     """
-    points, low, high, asked, *of_asked, n = (getattr(row, before + name) for name in (
-        "difference_points", "low_points", "high_points", "asked", "asked_points", "asked_low_points",
-        "asked_high_points", "n"))
+    points, low, high, n, whole, *of_whole = (getattr(row, before + name) for name in (
+        "difference_points", "low_points", "high_points", "n", "whole", "whole_points", "whole_low_points",
+        "whole_high_points"))
     is_shown = np.isnan(low) or low > 0 or high < 0
-    within = f"; {in_points(*of_asked)} of the {asked:.0f} asked both ways" * (asked < n)
-    return f"{in_points(points, low, high)} (n = {n:.0f}{'' if is_shown else ', not shown'}{within})"
+    all_of_them = f"; all {whole:.0f}, left out as 0: {in_points(*of_whole)}" * (n < whole)
+    own = in_points(points, low, high) if n else "unknown"
+    return f"{own} (n = {n:.0f}{' asked both ways' * (n < whole)}{'' if is_shown else ', not shown'}{all_of_them})"
 
 
 def _shots(curve: pd.DataFrame) -> str:
     """The gain of the most demonstrations, on the first suite that was asked with some."""
-    most = curve[curve.gain_n > 0]
+    most = curve[curve.gain_whole > 0]
     if most.empty:
         return "No suite was asked with demonstrations."
     most = most[(most.suite == most.suite.min()) & (most.n_shots == most.n_shots.max())]
@@ -83,7 +86,7 @@ def _shots(curve: pd.DataFrame) -> str:
 
 
 def _real(real: pd.DataFrame) -> str:
-    whole = real[(real.language == ALL) & (real.n > 0)]
+    whole = real[(real.language == ALL) & (real.whole > 0)]
     if whole.empty:
         return "Test and Real-Test were not both asked, so that they cannot be compared."
     said = [f"{row.arm} {percent(row.first)}% → {percent(row.second)}%, {_found(row)}" for row in whole.itertuples()]
@@ -94,6 +97,6 @@ def _agreed(agreed: pd.DataFrame) -> str:
     """How far each metric agrees with the judge, over all arms or the only one."""
     widest = agreed[(agreed.arm == agreed.arm.iloc[-1]) & (agreed["second"] == JUDGE) & agreed.pearson.notna()]
     if widest.empty:
-        return "How far the metrics agree with the judge is unknown: they do not vary."
+        return "How far the metrics agree with the judge is unknown: in no arm do they vary."
     said = [f"{row.first} {row.pearson:.3f}" for row in widest.itertuples()]
     return f"Pearson with the judge's verdict, over {widest.n.max()} replies with an answer: {listed(said)}."

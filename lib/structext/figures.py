@@ -21,8 +21,10 @@ from lib.tables import ALL
 SCORE = "ROUGE-L, 0 below 0.75 (%)"
 MEASURES = {"rouge_score": (SCORE, "rouge_score", "low", "high"),  # its label, value and interval
             JUDGE: ("Right by the judge (%)", JUDGE, "judge_low", "judge_high")}
-_FITTING = {"rouge_score": ("rouge_asked", "asked"), "difference_points": ("asked_points", "asked")}
-_ASKED = "_of those asked"  # a label that no legend shows by itself
+_ASKED, _ALL = "of those that fit base_model's window", "of all, with 0 for what is longer than base_model's window"
+_BESIDE = {  # what is drawn -> its cross, the number of questions of the cross, and in words
+    "rouge_score": ("rouge_asked", "asked", _ASKED), "difference_points": ("whole_points", "whole", _ALL),
+    "common_score": ("rouge_score", "n", _ALL)}
 _MARKERS = "osD^v<>P"
 _LINES = {"few-shot": "-", "simple-few-shot": "--"}
 
@@ -71,17 +73,17 @@ def _dots(axes: Axes, cells: pd.DataFrame, by: str, groups: list[str], columns: 
                       **INTERVAL | {"elinewidth": 0.7, "capsize": 1.5})
         axes.plot(value, y, **style | {"linestyle": "none"}, label=arm)
         axes.plot(value[~known], np.array(y)[~known], **style | {"linestyle": "none", "markerfacecolor": "white"})
-        if columns[0] in _FITTING:
+        if columns[0] in _BESIDE:
             _crosses(axes, own, columns[0], pd.Series(y, own.index), style["color"], scale)
 
 
 def _crosses(axes: Axes, cells: pd.DataFrame, column: str, places: pd.Series, color: tuple, scale: float,
              is_upright: bool = False) -> None:
-    """Crosses at what `column` is of those that fit the window, where some did not: a score may fall by that alone."""
-    of_those, n = _FITTING[column]
-    shown = cells[cells[n] < cells.n]
-    at = places[shown.index], scale * shown[of_those]
-    axes.plot(*(at if is_upright else at[::-1]), "x", color=color, markersize=4.5, label=_ASKED)
+    """Crosses at what `column` is of those that fit the window, or of all, where some did not: it may fall by that."""
+    of_others, n, words = _BESIDE[column]
+    shown = cells[cells[n] != cells["common" if column == "common_score" else "n"]]
+    at = places[shown.index], scale * shown[of_others]
+    axes.plot(*(at if is_upright else at[::-1]), "x", color=color, markersize=4.5, label=f"_{words}")
 
 
 def draw_heat(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
@@ -137,24 +139,29 @@ def _map(axes: Axes, cells: pd.DataFrame, column: str, most: float, colors: str)
 
 
 def draw_shots(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Score against the number of demonstrations, drawn and shortest ones, a panel a suite (`analysis_pairs.shots`)."""
+    """Score against the number of demonstrations, drawn and shortest ones, a panel a suite (`analysis_pairs.shots`).
+
+    Of the samples that were asked with every number, so that no curve falls by the window alone.
+    """
     suites, arms = _there(table.suite), _there(table.arm)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(WIDTH, 2.9), layout="constrained")
         panels = figure.subplots(1, max(1, len(suites)), sharey=True, squeeze=False)[0]
-        curves = [(arm, setting) for arm in arms for setting in _LINES]
+        curves = [(arm, setting) for arm in arms for setting in _LINES if (table.setting == setting).any()]
         for axes, suite in zip(panels, suites, strict=False):
             for index, (arm, setting) in enumerate(curves):
                 line = table[(table.suite == suite) & (table.arm == arm) & (table.setting == setting)]
                 x = line.n_shots + (index - (len(curves) - 1) / 2) * 0.5 / len(curves)
-                value, low, high = (100 * line[column] for column in ("rouge_score", "low", "high"))
+                value, low, high = (100 * line[column] for column in ("common_score", "common_low", "common_high"))
                 style = look([*table.arm.cat.categories], arm) | {"linestyle": _LINES[setting]}
                 if setting != "few-shot":
                     style["markerfacecolor"] = "white"
                 axes.errorbar(x, value, yerr=_reach(value, low, high), **INTERVAL | {"elinewidth": 0.7, "capsize": 1.5})
                 axes.plot(x, value, **style, label=f"{arm}, {setting}")
-                _crosses(axes, line, "rouge_score", x, style["color"], 100, is_upright=True)
-            axes.annotate(suite, (0, 1), (0, 3), xycoords="axes fraction", textcoords="offset points", fontsize=9)
+                _crosses(axes, line, "common_score", x, style["color"], 100, is_upright=True)
+            common = table.common[table.suite == suite].max()
+            axes.annotate(f"{suite} (n = {common})", (0, 1), (0, 3), xycoords="axes fraction",
+                          textcoords="offset points", fontsize=9)
             axes.set(xlabel="Demonstrations", ylim=(-4, 104), xticks=sorted(table.n_shots.unique()))
         panels[0].set_ylabel(SCORE)
         _legend(figure, panels[0], columns=2)
@@ -162,7 +169,10 @@ def draw_shots(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
 
 
 def draw_differences(table: pd.DataFrame, by: str, label: str) -> tuple[Figure, pd.DataFrame]:
-    """Differences in points by group of `by` and arm, with their intervals (`analysis_pairs.differences`)."""
+    """Differences in points by group of `by` and arm, with their intervals (`analysis_pairs.differences`).
+
+    Of the pairs asked both ways, n; crosses are of all pairs.
+    """
     groups = [name for name in table[by].cat.categories if (table[by] == name).any()]
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(WIDTH, 0.8 + len(groups) * (0.1 + 0.07 * len(_there(table.arm)))),
@@ -189,8 +199,10 @@ def _reach(middle: pd.Series, low: pd.Series, high: pd.Series) -> np.ndarray:
 
 def _legend(figure: Figure, axes: Axes, columns: int = 5) -> None:
     handles, labels = axes.get_legend_handles_labels()
-    if any(line.get_label() == _ASKED and len(line.get_xdata()) for panel in figure.axes for line in panel.lines):
-        handles.append(Line2D([], [], marker="x", color="0.3", linestyle="none", markersize=4.5))
-        labels.append("of those that fit the window")
+    drawn = {line.get_label() for part in figure.axes for line in part.lines if len(line.get_xdata())}
+    for words in (_ASKED, _ALL):
+        if f"_{words}" in drawn:
+            handles.append(Line2D([], [], marker="x", color="0.3", linestyle="none", markersize=4.5))
+            labels.append(words)
     if handles:
         figure.legend(handles, labels, loc="outside upper center", ncols=min(columns, len(handles)))

@@ -63,7 +63,7 @@ def agreement_beside(ours: pd.DataFrame) -> pd.DataFrame:
     """Pearson of metrics with human judgments as published, and of ours with the judge's verdict, told apart.
 
     Columns metric, source, with, n, pearson; `ours` is `analysis_pairs.agreement`, of which the rows over all
-    arms are taken. The paper does not print over how many judgments it is.
+    arms are taken, with its dashes. The paper does not print over how many judgments it is.
     """
     rows = [(metric, PAPER, "human judgments", None, pearson) for metric, pearson in _AGREEMENT.items()]
     widest = ours[ours.arm == ours.arm.iloc[-1]]  # ALL, or the only arm
