@@ -165,7 +165,7 @@ def test_modes_are_counted_by_level_and_add_up():
     found = {question.question_id: mode for question, mode in zip(
         QUESTIONS, (RIGHT, "wrong unit", "empty", "wrong cell", RIGHT), strict=False)}
     table = failures("base", QUESTIONS, found)
-    assert list(table.level.unique()) == ["easy", "medium"] and list(table["mode"][:8]) == [RIGHT, *MODES]
+    assert list(table.level.unique()) == ["easy", "medium"] and list(table["mode"][:9]) == [RIGHT, *MODES]
     easy = table[table.level == "easy"].set_index("mode")
     assert easy["count"].to_dict() == {RIGHT: 1, **dict.fromkeys(MODES, 0), "wrong unit": 1, "empty": 1}
     assert (easy.n == 3).all() and easy.share.sum() == pytest.approx(1)

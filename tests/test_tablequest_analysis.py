@@ -8,9 +8,10 @@ from lib.reading import learning_for_reading, reading_and_learning
 from lib.records import Answer
 from lib.tablequest import analysis
 from lib.tablequest.ask import as_queries
+from lib.tablequest.conclusion import conclusion
 from lib.tablequest.figures import draw_accuracy, draw_failures, draw_ratings
-from lib.tablequest.pairs import matches
-from lib.tablequest.ratings import ratings
+from lib.tablequest.pairs import flips, matches
+from lib.tablequest.ratings import COLUMNS, ratings
 from lib.tablequest.replies import final_answers
 from lib.tablequest.verdicts import UNRULED, judged_by_rule
 from tests.tablequest_pumps import FILING, GRIDS, PASSAGE, QUESTIONS, ask
@@ -75,6 +76,39 @@ def test_reading_and_learning_pair_the_same_questions(rows):
     assert table.loc[("dapt", "html"), "difference_points"] == pytest.approx(-100 / 3)
     assert table.loc[("dapt", "html"), "p"] == 1 and np.isnan(table.loc[("dapt", "html"), "low_points"])
     assert learning_for_reading(table.reset_index()).read[0] == "2/2"
+
+
+def test_a_prompt_that_was_cut_is_counted_and_its_loss_is_a_mode_of_its_own():
+    short = [query.model_copy(update={"context": query.context.partition("96,169")[0]}) for query in QUERIES
+             if query.query_id in ("q1:html", "q4:html", "q5:html")]
+    given = answers("base", *(says("$391,035 million") if query.query_id == "q1:html" else says("5%")
+                              for query in QUERIES))
+    rows = analysis.scored(QUESTIONS, QUERIES, {"base": given}, [PASSAGE], TABLES, cut={"base": short})
+    modes = rows.set_index("query_id")["mode"]
+    assert list(modes[["q1:html", "q4:html", "q4:csv", "q5:html"]]) == ["right", "cut away", "other", "other"]
+    assert list(rows.query_id[rows.cut]) == ["q1:html", "q4:html", "q5:html"]
+    table = analysis.accuracy_table(rows, resamples=20).set_index(["level", "form"])
+    assert table.loc[("easy", "html"), ["n", "correct", "cut", "whole", "whole_correct"]].tolist() == [3, 1, 1, 2, 0]
+    assert table.loc[("easy", "csv"), ["cut", "whole"]].tolist() == [0, 2] and table.loc["medium"].whole.eq(0).all()
+    assert analysis.accuracy_for_reading(table.reset_index()).base[0].endswith("; 1 cut, whole 0/2")
+    lost = analysis.cut_table(rows)
+    assert lost.values.tolist() == [["base", 12, 3, 0]]
+
+
+def test_the_conclusion_says_what_was_cut_and_does_without_pairs(rows):
+    accuracy, failing = analysis.accuracy_table(rows, resamples=20), analysis.failure_table(rows, QUESTIONS, "html")
+    nothing = analysis.beside_published(pd.DataFrame(columns=COLUMNS))
+    cut = analysis.cut_table(rows).assign(cut=[0, 7])
+    text = conclusion(accuracy, failing, flips([]), nothing, reading_and_learning(analysis.asked_both_ways(rows), 20),
+                      "html", "rules", cut)
+    assert "did not fit the window: 7/12 of dapt. Without an answer: 1/12 of base." in text
+    assert "No ratings: one arm alone has no pairs." in text
+
+
+def test_the_form_that_is_shown_is_the_first_unless_another_is_named():
+    assert analysis.form_shown(QUERIES) == "html" and analysis.form_shown(QUERIES, "csv") == "csv"
+    with pytest.raises(ValueError, match="as 'markdown': choose from html, csv"):
+        analysis.form_shown(QUERIES, "markdown")
 
 
 def test_words_failures_and_lengths_have_their_denominators(rows):

@@ -1,6 +1,7 @@
 """What a study of TableQuest shows: tables of accuracy, words, failures, lengths, and reading beside learning."""
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -8,8 +9,8 @@ import pandas as pd
 from lib.paired import cluster_interval
 from lib.records import Answer, Query, Verdict
 from lib.tablequest.accuracy import TOLERANCE, assess, word_scores
-from lib.tablequest.ask import form_of, question_id_of, source_of
-from lib.tablequest.failures import failure, failures
+from lib.tablequest.ask import RECALL, form_of, question_id_of, source_of
+from lib.tablequest.failures import failure, failures, is_cut_away
 from lib.tablequest.pairs import Shown
 from lib.tablequest.reader import ARM as LEXICAL
 from lib.tablequest.records import LEVELS, Filing, Grid, Passage, TableQuestion
@@ -19,7 +20,7 @@ from lib.tables import ALL, accuracy, in_order
 
 WORD_METRICS = ("exact_match", "f1", "bleu", "rouge_l")
 SCORED = ["arm", "query_id", "question_id", "form", "level", "kind", "passage_id", "verdict", "reason", "mode",
-          "by_judge", *WORD_METRICS]
+          "cut", "by_judge", *WORD_METRICS]
 # As the paper prints them: other models and other questions, so that they show no more than what its scale looks like.
 PUBLISHED = pd.DataFrame([
     ("GPT-4o (baseline)", "all", 1000.0), ("GPT-4 Turbo", "all", 1164.35), ("Llama-3.1-70B", "all", 869.27),
@@ -30,9 +31,10 @@ PUBLISHED = pd.DataFrame([
 
 def scored(questions: Sequence[TableQuestion], queries: Sequence[Query], answers: Mapping[str, list[Answer]],
            passages: Sequence[Passage], grids: Sequence[Grid], verdicts: Sequence[Verdict] = (),
-           tolerance: float = TOLERANCE) -> pd.DataFrame:
+           tolerance: float = TOLERANCE, cut: Mapping[str, Sequence[Query]] = MappingProxyType({})) -> pd.DataFrame:
     """One row an arm and query, columns SCORED: verdict by lib.tablequest.accuracy, mode, word metrics 0 to 1.
 
+    `cut` is arm -> the queries whose passage lost its end before that arm was asked, as they were asked (column cut).
     A query without an answer row is unscored with NaN metrics and mode ""; a hard one has the verdict "", since no
     rule scores it. by_judge is the verdict of 05_judge, "" where there is none. Raises ValueError as `finals` does.
     """
@@ -42,18 +44,21 @@ def scored(questions: Sequence[TableQuestion], queries: Sequence[Query], answers
     rows = []
     for arm in arms_in_order(answers):
         found = finals(queries, answers[arm])
-        cut = {row.query_id for row in answers[arm] if row.truncated}
+        truncated = {row.query_id for row in answers[arm] if row.truncated}
+        short = {query.query_id: query.context for query in cut.get(arm, ())}
         for query in queries:
             question = asked[question_id_of(query.query_id)]
             named = (arm, query.query_id, question.question_id, form_of(query.query_id), question.level, question.kind,
                      question.passage_id)
             final = found.get(query.query_id)
-            by_judge = judged.get((arm, query.query_id), "")
+            is_cut, by_judge = query.query_id in short, judged.get((arm, query.query_id), "")
             if final is None:
-                rows.append((*named, "unscored", "no answer row", "", by_judge, *[np.nan] * len(WORD_METRICS)))
+                rows.append((*named, "unscored", "no answer row", "", is_cut, by_judge, *[np.nan] * len(WORD_METRICS)))
                 continue
-            mode = failure(question, final, read[question.passage_id], tables, query.query_id in cut, tolerance)
-            rows.append((*named, *_verdict(question, final, tables, tolerance), mode, by_judge,
+            is_lost = is_cut and is_cut_away(question, query.context, short[query.query_id], tables)
+            mode = failure(question, final, read[question.passage_id], tables, query.query_id in truncated, tolerance,
+                           is_lost)
+            rows.append((*named, *_verdict(question, final, tables, tolerance), mode, is_cut, by_judge,
                          *word_scores(question.answer, final.text).values()))
     return pd.DataFrame(rows, columns=SCORED)
 
@@ -67,17 +72,38 @@ def accuracy_table(rows: pd.DataFrame, resamples: int = 2000, seed: int = 17) ->
     """One row an arm, level (easy, medium) and form: n, correct, unscored, accuracy, low, high as lib.tables has them.
 
     low and high are Wilson's, which take questions as independent; cluster_low and cluster_high draw passages, NaN
-    where nothing varies. by_judge counts what 05_judge calls correct, of judged.
+    where nothing varies. cut counts the prompts that lost their passage's end. whole counts the scored answers to
+    questions whose prompts were uncut and answered in every form, whole_correct the right ones of these: on them forms
+    compare. by_judge counts what 05_judge calls correct, of judged.
     """
-    cells = []
+    cells, is_lost = [], rows.cut | ((rows.verdict == "unscored") & (rows.form != RECALL))
+    rows = rows.assign(whole=~is_lost.groupby([rows.arm, rows.question_id]).transform("any"))
     for (arm, level, form), cell in rows[rows.level != "hard"].groupby(["arm", "level", "form"], sort=False):
         done = cell[cell.verdict != "unscored"]
         low, high = cluster_interval((done.verdict == "correct").astype(float), done.passage_id, resamples=resamples,
                                      seed=seed) if len(done) else (np.nan, np.nan)
         cells.append({"arm": arm, "level": level, "form": form, **accuracy(cell.verdict), "cluster_low": low,
-                      "cluster_high": high, "by_judge": int((cell.by_judge == "correct").sum()),
+                      "cluster_high": high, "cut": int(cell.cut.sum()), "whole": int(done.whole.sum()),
+                      "whole_correct": int((done.verdict[done.whole] == "correct").sum()),
+                      "by_judge": int((cell.by_judge == "correct").sum()),
                       "judged": int(cell.by_judge.isin(["correct", "incorrect"]).sum())})
     return pd.DataFrame(cells)
+
+
+def cut_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """arm, prompts (with a passage, of all levels), cut, unanswered: what an arm's window did to its prompts."""
+    read = rows[rows.form != RECALL]
+    return read.assign(unanswered=read["mode"] == "").groupby("arm", sort=False, as_index=False).agg(
+        prompts=("cut", "size"), cut=("cut", "sum"), unanswered=("unanswered", "sum"))
+
+
+def form_shown(queries: Sequence[Query], form: str = "") -> str:
+    """`form`, or the first in which passages were asked. Raises ValueError where none was asked in `form`."""
+    forms = list(dict.fromkeys(form_of(query.query_id) for query in queries if query.context))
+    if form and form not in forms:
+        raise ValueError(f"no passage was asked with tables as {form!r}: choose from {', '.join(forms)}, or add it to "
+                         "serializations of 01_tablequest.ipynb")
+    return form or forms[0]
 
 
 def word_table(rows: pd.DataFrame) -> pd.DataFrame:
@@ -142,11 +168,13 @@ def beside_published(ratings: pd.DataFrame) -> pd.DataFrame:
 
 
 def accuracy_for_reading(table: pd.DataFrame) -> pd.DataFrame:
-    """A row a level and form, a column an arm: "17/65 = 26.2% [17.0, 38.0]"."""
+    """A row a level and form, a column an arm: "17/65 = 26.2% [17.0, 38.0]", and what was whole where not all was."""
     texts = table.assign(text=[
         "–" if row.n == row.unscored else
         f"{row.correct}/{row.n - row.unscored} = {row.accuracy:.1%} [{100 * row.low:.1f}, {100 * row.high:.1f}]"
-        + (f" ({row.unscored} unscored)" if row.unscored else "") for row in table.itertuples()])
+        + (f" ({row.unscored} unscored)" if row.unscored else "")
+        + (f"; {row.cut} cut, whole {row.whole_correct}/{row.whole}" if row.whole < row.n - row.unscored else "")
+        for row in table.itertuples()])
     wide = texts.pivot(index=["level", "form"], columns="arm", values="text").reindex(columns=table.arm.unique())
     wide = wide.reindex(pd.MultiIndex.from_frame(table[["level", "form"]].drop_duplicates())).fillna("–").reset_index()
     wide.columns.name = None

@@ -9,21 +9,37 @@ OURS = "this study"
 
 
 def conclusion(accuracy: pd.DataFrame, failing: pd.DataFrame, turned: pd.DataFrame, ratings: pd.DataFrame,
-               learned: pd.DataFrame, form: str, judge: str, n_cut: int, n_left_out: int) -> str:
-    """Markdown from the tables of 06_tablequest; failures and ratings are of answers to the tables as `form`."""
-    whole = turned[turned.level == "all"].iloc[0]
-    flips = (f"{whole.flipped} of {whole.both_orders} verdicts flipped with the order" if judge != "rules"
-             else "the rules see both answers at once, so that no verdict can flip")
-    lost = f"{n_cut} prompts were cut at the passage's end and {n_left_out} left out: they did not fit the window."
+               learned: pd.DataFrame, form: str, judge: str, cut: pd.DataFrame) -> str:
+    """Markdown from the tables of 06_tablequest; failures and ratings are of answers to the tables as `form`.
+
+    `turned` and the study's own ratings have no row where fewer than two arms were compared.
+    """
     parts = ["Right by the rule for figures, of all that was asked [Wilson 95%]; recall: the easy questions without "
-             "their passage.", _table(accuracy_for_reading(accuracy)), lost,
+             "their passage.", _table(accuracy_for_reading(accuracy)), _lost(cut),
              "\n".join(f"How {arm} fails, tables as {form}: {_modes(cell)}." for arm, cell in failing.groupby(
                  "arm", sort=False)),
-             f"Ratings of answers to tables as {form}, compared in pairs by {judge} ({flips}):",
-             _table(ratings_for_reading(ratings[ratings.source == OURS]).drop(columns="source"))]
+             *_rated(ratings[ratings.source == OURS], turned, form, judge)]
     if len(learned):
         parts += ["The same easy questions read and recalled:", _table(learning_for_reading(learned))]
     return "\n\n".join([*parts, "Intervals are not corrected for their number."]) + "\n"
+
+
+def _lost(cut: pd.DataFrame) -> str:
+    """What did not fit, by arm, of the prompts with a passage."""
+    shortened = ", ".join(f"{row.cut}/{row.prompts} of {row.arm}" for row in cut.itertuples() if row.cut)
+    unanswered = ", ".join(f"{row.unanswered}/{row.prompts} of {row.arm}" for row in cut.itertuples() if row.unanswered)
+    said = f"Prompts cut at the passage's end, because they did not fit the window: {shortened or 'none'}."
+    return f"{said} Without an answer: {unanswered}." if unanswered else said
+
+
+def _rated(ours: pd.DataFrame, turned: pd.DataFrame, form: str, judge: str) -> list[str]:
+    if ours.empty:
+        return ["No ratings: one arm alone has no pairs."]
+    whole = turned[turned.level == "all"].iloc[0]
+    flips = (f"{whole.flipped} of {whole.both_orders} verdicts flipped with the order" if judge != "rules"
+             else "the rules see both answers at once, so that no verdict can flip")
+    return [f"Ratings of answers to tables as {form}, compared in pairs by {judge} ({flips}):",
+            _table(ratings_for_reading(ours).drop(columns="source"))]
 
 
 def _modes(cell: pd.DataFrame) -> str:

@@ -1,5 +1,6 @@
 """How an answer fails: each easy and medium question of an arm has one mode, tried in a stated order."""
 
+import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
@@ -13,18 +14,21 @@ from lib.tablequest.replies import IN_THOUGHTS, NO_ANSWER, NO_REPLY, Final
 RIGHT = "right"
 ANSWERED = "answered"  # of a hard question, whose answer no rule scores
 HARD_MODES = ("empty", "format", "incomplete")
-MODES = (*HARD_MODES, "wrong unit", "wrong cell", "wrong arithmetic", "other")
+CUT_AWAY = "cut away"
+MODES = (*HARD_MODES, "wrong unit", CUT_AWAY, "wrong cell", "wrong arithmetic", "other")
+_NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?|\.\d+")
 _POWERS = tuple(Fraction(10) ** power for power in (-9, -6, -3, -2, 0, 2, 3, 6, 9))
 
 
 def failure(question: TableQuestion, final: Final, passage: Passage, grids: Mapping[str, Grid], truncated: bool = False,
-            tolerance: float = TOLERANCE) -> str:
+            tolerance: float = TOLERANCE, cut_away: bool = False) -> str:
     """RIGHT or the first of MODES that holds; of a hard question one of its own three, else ANSWERED.
 
     empty: no reply, or an empty answer. format: a reply without the JSON asked for. incomplete: cut before its answer,
     or a calculation of which the reply names some cells and no others. wrong unit: the right digits with another scale,
-    unit or sign. wrong cell: an extraction gives another value of the passage's tables, or a calculation names one
-    instead of one of its own. wrong arithmetic: the calculation names all its cells, and the result is wrong.
+    unit or sign. cut away: a cell that is needed was lost when the prompt was cut to fit (is_cut_away). wrong cell: an
+    extraction gives another value of the passage's tables, or a calculation names one instead of one of its own. wrong
+    arithmetic: the calculation names all its cells, and the result is wrong.
     """
     if final.missing:
         if truncated:
@@ -35,13 +39,22 @@ def failure(question: TableQuestion, final: Final, passage: Passage, grids: Mapp
     if assess(question, final.text, grids, tolerance).is_correct:
         return RIGHT
     if not is_figure(question):
-        return _wrong_words(question, final, passage, grids)
+        return CUT_AWAY if cut_away else _wrong_words(question, final, passage, grids)
     said = asserted(question, final.text, grids)
     if any(_has_its_digits(question, amount) for amount in said):
         return "wrong unit"
+    if cut_away:
+        return CUT_AWAY
     if len(question.cells) < 2:
         return "wrong cell" if any(_stands(amount, _others(question, passage, grids)) for amount in said) else "other"
     return _wrong_calculation(question, final, passage, grids)
+
+
+def is_cut_away(question: TableQuestion, whole: str, short: str, grids: Mapping[str, Grid]) -> bool:
+    """Whether the printed number of a cell of `question` stands in the prompt `whole`, and no longer in `short`."""
+    texts = [grids[where.grid_id].cells[where.row][where.column].text for where in question.cells.values()]
+    printed = [rf"(?<![\d.,]){re.escape(found[0])}(?!\d|[.,]\d)" for text in texts if (found := _NUMBER.search(text))]
+    return any(re.search(number, whole) and not re.search(number, short) for number in printed)
 
 
 def failures(arm: str, questions: Sequence[TableQuestion], found: Mapping[str, str]) -> pd.DataFrame:

@@ -3,8 +3,8 @@
 Sequential ELO (Elo 1978) depends on the order of the matches, so the paper's figure has an unstated part: here it is
 the median over many orders drawn with a seed, and how far the order moves the ratings stands beside. Bradley–Terry
 (1952) has no order. On ELO's scale a difference d means that the better arm wins with probability
-1 / (1 + 10^(-d/400)). A tie is half a win to each, as in ELO, so that both estimate one quantity; Davidson's model would
-need a parameter for ties that a judge's flips, which count as ties, would bend.
+1 / (1 + 10^(-d/400)). A tie is half a win to each, as in ELO, so that both estimate one quantity; Davidson's model
+would need a parameter for ties that a judge's flips, which count as ties, would bend.
 """
 
 from collections.abc import Sequence
