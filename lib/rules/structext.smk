@@ -25,7 +25,7 @@ rule texts:
 
 
 rule structext:
-    input: f"{data}/asked.jsonl", f"{data}/left_out.jsonl", expand(f"{data}/answers/{{arm}}.jsonl", arm=study.runs),
+    input: expand(f"{data}/{{name}}.jsonl", name=["asked", "left_out", "rewrite_rejected"]), expand(f"{data}/answers/{{arm}}.jsonl", arm=study.runs),
         expand(verdicts, arm=study.runs), code("06_structext")
     output: f"figures/{study.name}/structext.md", *records("06_structext")
     params: notebook="06_structext", name="06_structext", given=given("06_structext")
