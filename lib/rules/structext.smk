@@ -25,8 +25,8 @@ rule texts:
 
 
 rule structext:
-    input: expand(f"{data}/{{name}}.jsonl", name=["asked", "left_out", "rewrite_rejected"]), expand(f"{data}/answers/{{arm}}.jsonl", arm=study.runs),
-        expand(verdicts, arm=study.runs), code("06_structext")
+    input: expand(f"{data}/{{name}}.jsonl", name=["asked", "left_out", "rewrite_rejected"]), code("06_structext"),
+        expand(f"{data}/answers/{{arm}}.jsonl", arm=study.runs), expand(verdicts, arm=study.runs)
     output: f"figures/{study.name}/structext.md", *records("06_structext")
     params: notebook="06_structext", name="06_structext", given=given("06_structext")
     shell: RUN

@@ -29,6 +29,8 @@ def _lost(cut: pd.DataFrame) -> str:
     shortened = ", ".join(f"{row.cut}/{row.prompts} of {row.arm}" for row in cut.itertuples() if row.cut)
     unanswered = ", ".join(f"{row.unanswered}/{row.prompts} of {row.arm}" for row in cut.itertuples() if row.unanswered)
     said = f"Prompts cut at the passage's end, because they did not fit the window: {shortened or 'none'}."
+    if shortened:
+        said += " “Whole” counts the questions whose prompts were uncut in every form: on these, forms compare."
     return f"{said} Without an answer: {unanswered}." if unanswered else said
 
 
