@@ -71,21 +71,30 @@ def test_a_bad_file_is_listed_with_its_reason_and_the_others_go_on(tmp_path):
              "contents.html": page(table("<td>Item 1.</td><td>Business</td><td>1</td>")).encode(),
              "shop.html": f"<html><p>Our prices</p>{NUMBERS}</html>".encode(), "note.md": b"# No table\n\nWords.\n",
              "latin.md": b"| a | b |\n|---|---|\n| \xe9 | 1 |\n", "later/good.html": page(NUMBERS).encode(),
-             ".hidden.html": b"x", "data.csv": b"a,b"}
+             ".hidden.html": b"x", "data.csv": b"a,b", "half.html": page(NUMBERS, NUMBERS, "<p>The end").encode()[:-20],
+             "odd.html": page(NUMBERS).encode("utf-16")[:-1]}
     for name, content in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(content)
     os.mkfifo(tmp_path / "pipe.html")
+    (tmp_path / "link.html").symlink_to("nowhere")
     filings, grids, _, _, rejected = read_filings(tmp_path)
     assert [(filing.filing_id, filing.company) for filing in filings] == [("later-good", "Acme, Inc.")]
     assert len(grids) == 1
     reasons = {row_.item: row_.reason for row_ in rejected}
-    assert reasons.keys() == files.keys() - {"later/good.html", ".hidden.html", "data.csv"}
+    assert reasons.keys() == files.keys() - {"later/good.html", ".hidden.html", "data.csv"} | {"pipe.html", "link.html"}
     for name, words in {
             "empty.html": "empty", "picture.htm": "binary", "words.html": "no tag", "prose.html": "no table",
             "contents.html": "labelled numbers", "shop.html": "annual report", "note.md": "labelled numbers",
-            "latin.md": "UTF-8", "deep.html": "broken beyond mending"}.items():
+            "latin.md": "UTF-8", "deep.html": "broken beyond mending", "half.html": "it breaks off",
+            "odd.html": "broken UTF-16", "pipe.html": "not an ordinary file", "link.html": "No such file"}.items():
         assert words in reasons[name], (name, reasons[name])
+
+
+def test_utf16_with_its_mark_is_read(tmp_path):
+    (tmp_path / "acme.html").write_bytes(page(NUMBERS, title="Münze & Söhne").encode("utf-16"))
+    [filing], grids, *_, rejected = read_filings(tmp_path)
+    assert filing.company == "Münze & Söhne" and len(grids) == 1 and not rejected
 
 
 def test_two_files_cannot_share_an_id(tmp_path):
@@ -111,7 +120,7 @@ def test_a_file_over_the_limit_is_refused(tmp_path, monkeypatch):
 def test_broken_html_is_mended(tmp_path):
     whole = page(NUMBERS, NUMBERS.replace("Sales", "Rent"))
     cut = tmp_path / "cut.html"
-    cut.write_text(whole[:whole.rindex("Costs")].replace("</td>", "").replace("</p>", ""))
+    cut.write_text(whole[:whole.rindex("Costs")].replace("</td>", "").replace("</p>", "") + "</HTML>")
     assert [found.grid.rows for found in read_file(cut).read_grids] == [("Sales", "Costs"), ("Rent",)]
     deep = tmp_path / "deep.html"
     deep.write_text(page("<div>" * 1500, NUMBERS))

@@ -1,5 +1,6 @@
 """The files that may be filings: found, read and parsed, or refused with a reason."""
 
+import codecs
 import re
 import stat
 from pathlib import Path
@@ -16,12 +17,15 @@ class NoFiling(ValueError):
 
 
 def root_of(raw: bytes) -> HtmlElement:
-    """The parsed page; broken HTML is mended as browsers do, what is no HTML raises NoFiling."""
+    """The parsed page; broken HTML is mended as browsers do, what is no HTML or breaks off raises NoFiling."""
+    raw = _without_utf16(raw)
     head = raw[:200_000].lower()
     if b"\0" in raw[:4096]:
         raise NoFiling("binary, not HTML")
     if not re.search(rb"<(?:html|body|table|div|p|font|span)[\s>]", head):
         raise NoFiling("not HTML: no tag in its first 200,000 bytes")
+    if re.search(rb"<(?:html|body)[\s>]", head) and not re.search(rb"</(?:html|body)\s*>", raw, re.I):
+        raise NoFiling("it breaks off: neither </html> nor </body> stands in it; fetch the whole file again")
     try:
         raw.decode("utf-8")
         encoding = "utf-8"
@@ -36,6 +40,16 @@ def root_of(raw: bytes) -> HtmlElement:
     if fatal:  # the parser stopped there: what follows would be missing without a word
         raise NoFiling(f"broken beyond mending ({fatal[0]})")
     return root
+
+
+def _without_utf16(raw: bytes) -> bytes:
+    """`raw` as UTF-8 where a mark at its beginning says that it is UTF-16."""
+    if not raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return raw
+    try:
+        return raw.decode("utf-16").encode("utf-8")
+    except UnicodeError as error:
+        raise NoFiling(f"broken UTF-16 ({error}): save it as UTF-8") from error
 
 
 def bytes_of(path: Path) -> bytes:
@@ -56,6 +70,7 @@ def bytes_of(path: Path) -> bytes:
 def list_filings(folder: Path) -> list[tuple[Path, str]]:
     """The files to read, in the order of their paths, and their names: the paths below the folder.
 
+    A link that leads nowhere is among them, so that it is refused with a reason.
     Raises FileNotFoundError, saying what to put there, where there is none.
     """
     if folder.is_file():
@@ -63,7 +78,7 @@ def list_filings(folder: Path) -> list[tuple[Path, str]]:
     if not folder.is_dir():
         raise FileNotFoundError(f"{folder} does not exist: name a folder with filings (.html, .htm) or papers (.md), "
                                 "or one such file")
-    files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file()
+    files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and not path.is_dir()
                    and not any(part.startswith(".") for part in path.relative_to(folder).parts))
     if not files:
         raise FileNotFoundError(f"no .html, .htm or .md file in {folder}: put annual reports or papers there")
