@@ -17,8 +17,8 @@ from lib.paths import REPOSITORY
 os.environ.setdefault("GOMP_SPINCOUNT", "20000")  # as the notebook runner does; before torch is imported
 
 # Files that take longest, so that on several cores none of them is left for the end.
-LONGEST = ("test_smoke", "test_reading_smoke", "test_controlled_smoke", "test_study", "test_llm_batch", "test_deepspeed",
-           "test_study_file", "test_llm_stages", "test_inference_processes", "test_llm_faults", "test_retention")
+LONGEST = ("test_smoke", "test_controlled_smoke", "test_study", "test_llm_batch", "test_deepspeed", "test_study_file",
+           "test_llm_stages", "test_inference_processes", "test_llm_faults", "test_retention")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

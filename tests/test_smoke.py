@@ -1,4 +1,4 @@
-"""The smoke study end to end in processes of its own, killed once on the way: its numbers are the stored ones."""
+"""The smoke study end to end in processes of its own, killed once on the way; on its base, the studies of reading."""
 
 import csv
 import json
@@ -117,3 +117,85 @@ def test_a_second_call_does_nothing_and_prints_table_2(root):
                          capture_output=True, text=True, check=False)
     assert ran.returncode == 0
     assert " …" not in ran.stdout and "18" in ran.stdout and "table2.csv" in ran.stdout
+
+
+READERS = {"structext-smoke": ("tuned", "solver"), "tablequest-smoke": ("dapt", "lexical")}
+
+
+@pytest.fixture(scope="module")
+def reading(root) -> Path:
+    """The same place after the two studies of reading, each run to its end by one call on the smoke study's base."""
+    for study in READERS:
+        ran = subprocess.run(study_command(study), cwd=REPOSITORY, env={**os.environ, "STUDY_ROOT": str(root)},
+                             text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600, check=False)
+        assert ran.returncode == 0, ran.stdout
+        assert "is complete" in ran.stdout and "tables and figures: figures/" in ran.stdout
+        assert "00_lab" not in ran.stdout, "the base model is there"
+    return root
+
+
+@pytest.mark.parametrize("study", READERS)
+def test_every_query_has_an_answer_and_a_verdict_of_every_arm(reading, study):
+    data = reading / "data" / study
+    queries = [row["query_id"] for row in rows(data / "queries.jsonl")]
+    assert queries
+    for arm in READERS[study]:
+        assert [row["query_id"] for row in rows(data / "verdicts" / "rules" / f"{arm}.jsonl")] == queries
+        answered = [row["query_id"] for row in rows(data / "answers" / f"{arm}.jsonl")]
+        asked = queries if arm != "lexical" else [one for one in queries if not one.endswith(":recall")]
+        assert answered == asked, "the lexical reader reads and does not recall"
+
+
+@pytest.mark.parametrize("study", READERS)
+def test_each_stage_has_an_executed_copy_without_an_error(reading, study):
+    stages = json.loads((reading / "data" / study / "run.json").read_text())["stages"]
+    assert len(stages) == {"structext-smoke": 8, "tablequest-smoke": 11}[study], "with the base model's"
+    for stage in stages:
+        path = reading / "data" / stage if "/" in stage else reading / "data" / study / "notebooks" / stage
+        path = path.parent / "notebooks" / path.name if "/" in stage else path
+        outputs = [output for cell in nbformat.read(f"{path}.ipynb", 4).cells for output in cell.get("outputs", [])]
+        assert outputs and not [output for output in outputs if output.output_type == "error"], stage
+
+
+def test_the_solver_is_right_and_what_was_left_out_is_counted(reading):
+    figures, data = reading / "figures" / "structext-smoke", reading / "data" / "structext-smoke"
+    left_out, asked = rows(data / "left_out.jsonl"), rows(data / "asked.jsonl")
+    assert len(left_out) + len(asked) == 2 * 2 * 29  # suites, depths, tasks
+    table = [row for row in rows_of(figures / "prompts.csv") if row["arm"] == "solver"]
+    assert sum(int(row["n"]) for row in table) == len(left_out) + len(asked)
+    assert sum(int(row["left_out"]) for row in table) == len(left_out)
+    verdicts = [row["verdict"] for row in rows(data / "verdicts" / "rules" / "solver.jsonl")]
+    assert verdicts == ["correct"] * len(asked)
+    assert "solver" in (figures / "structext.md").read_text(encoding="utf-8")
+    assert (figures / "heat_map.png").stat().st_size > 5_000
+
+
+def test_a_tuned_arm_learns_replies_to_prompts_that_are_not_asked(reading):
+    data = reading / "data" / "structext-smoke"
+    trained = json.loads((data / "models" / "tuned" / "training.json").read_text())
+    assert trained["tokens_trained"] < trained["tokens_in"] / 5, "prompts are read, not learned"
+    asked = {row["context"] for row in rows(data / "queries.jsonl")}
+    assert not asked & {row["context"] for row in rows(data / "training" / "tuned.jsonl")}
+
+
+def test_questions_follow_from_the_tables_and_are_read_beside_recalled(reading):
+    figures, data = reading / "figures" / "tablequest-smoke", reading / "data" / "tablequest-smoke"
+    questions = rows(data / "questions.jsonl")
+    assert {level: sum(row["level"] == level for row in questions) for level in ("easy", "medium", "hard")} == {
+        "easy": 6, "medium": 6, "hard": 6}
+    queries = rows(data / "queries.jsonl")
+    assert len(queries) == 2 * 18 + 6
+    whole = {row["query_id"]: row["context"] for row in queries}
+    cut = rows(data / "cut" / "dapt.jsonl")
+    assert cut and all(len(row["context"]) < len(whole[row["query_id"]]) for row in cut), "a tiny window, counted"
+    learned = rows_of(figures / "reading.csv")
+    assert {row["form"] for row in learned if row["arm"] == "dapt"} <= {"html", "csv"} and learned
+    ratings = rows_of(figures / "tablequest_ratings.csv")
+    assert {"dapt", "lexical"} <= {row.get("arm") or row.get("model") for row in ratings}
+    assert "lexical" in (figures / "tablequest.md").read_text(encoding="utf-8")
+
+
+def test_a_second_call_does_nothing(reading):
+    ran = subprocess.run(study_command("tablequest-smoke"), cwd=REPOSITORY,
+                         env={**os.environ, "STUDY_ROOT": str(reading)}, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0 and " …" not in ran.stdout and "lexical" in ran.stdout
