@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 
 from lib.paired import cluster_interval, exact_p, in_points, p_text
-from lib.records import Answer, Query, Verdict
+from lib.records import RECALL, Answer, Query, Verdict
 
-RECALL = "recall"  # how a closed-book query's id ends where its question is asked with a passage too
 COLUMNS = ["arm", "form", "n", "both", "only_read", "only_recalled", "neither", "difference_points", "low_points",
            "high_points", "p"]
 

@@ -14,6 +14,7 @@ from lib.paths import MissingInput, shown
 Structure = Literal["natural", "entity-list", "tabular"]
 Grounding = Literal["exact", "folded", "fuzzy"]  # how a quotation was found: as it is, but for blanks, but for slips
 STRUCTURES: tuple[Structure, ...] = ("natural", "entity-list", "tabular")
+RECALL = "recall"  # how a closed-book query's id ends where its question is asked with a passage too
 ARMS = ("base", "dapt", "dapt-n")  # the order in every table and figure
 
 

@@ -11,8 +11,7 @@ from itertools import pairwise
 import pandas as pd
 
 from lib.llm import rendered
-from lib.reading import RECALL  # in the place of a serialization: asked without the passage
-from lib.records import Query, Rejected
+from lib.records import RECALL, Query, Rejected
 from lib.structext.ask_window import Tokenizer, lengths_of
 from lib.tablequest.records import Filing, Grid, Passage, TableQuestion
 from lib.tablequest.serialize import FORMS, serialized
