@@ -101,7 +101,7 @@ def test_the_conclusion_says_what_was_cut_and_does_without_pairs(rows):
     cut = analysis.cut_table(rows).assign(cut=[0, 7])
     text = conclusion(accuracy, failing, flips([]), nothing, reading_and_learning(analysis.asked_both_ways(rows), 20),
                       "html", "rules", cut)
-    assert "did not fit the window: 7/12 of dapt. Without an answer: 1/12 of base." in text
+    assert "did not fit the window: 7/12 of dapt. " in text and " Without an answer: 1/12 of base." in text
     assert "No ratings: one arm alone has no pairs." in text
 
 
