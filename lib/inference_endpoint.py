@@ -29,7 +29,7 @@ def answer_over_endpoint(model: str, queries: list[Query], arm: str, how: Decodi
             answers.append(Answer(query_id=query.query_id, arm=arm, answer=cut(reply.text, stops),
                                   n_tokens=count(reply.text), truncated=reply.reason == _CUT))
         else:
-            failed.append(Rejected(document_id=query.document_id, item=query.question, reason=reply.reason))
+            failed.append(Rejected(document_id=query.document_id, item=query.query_id, reason=reply.reason))
     return answers, failed
 
 

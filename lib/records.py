@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -168,6 +168,14 @@ def write_text(path: Path, text: str) -> Path:
 def write_records(path: Path, records: Iterable[Record]) -> Path:
     """Write records as JSON lines, whole or not at all."""
     return write_text(path, "".join(record.model_dump_json() + "\n" for record in records))
+
+
+def write_if_any(path: Path, records: Sequence[Record]) -> None:
+    """Write records as `write_records` does; where there are none, `path` goes, so that no earlier run's stay there."""
+    if records:
+        write_records(path, records)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def read_records(path: Path, kind: type[R], made_by: str) -> list[R]:

@@ -9,7 +9,7 @@ from tablequest_example import FILING, GRIDS, PASSAGES
 
 from lib.tablequest.questions import questions_by_rules
 from lib.tablequest.questions_check import by_id
-from lib.tablequest.review import COLUMNS, draw_for_review, faults_as_examples, write_review
+from lib.tablequest.review import COLUMNS, draw_for_review, faults_as_examples, faults_digest, write_review
 
 QUESTIONS, _ = questions_by_rules([FILING], GRIDS, PASSAGES, 12)
 TABLES = by_id(GRIDS)
@@ -60,9 +60,9 @@ def test_what_a_person_filled_in_is_kept_and_new_questions_come_below(tmp_path):
 
 def test_faults_come_back_as_examples_different_ones_first(tmp_path):
     path = tmp_path / "sheet.csv"
-    assert faults_as_examples(path) == ()
+    assert faults_as_examples(path) == () and faults_digest(path) == ""
     write_review(path, QUESTIONS[:20], TABLES)
-    assert faults_as_examples(path) == ()
+    assert faults_as_examples(path) == () and faults_digest(path) == ""
     for row in range(1, 14):
         filled(path, row, label="unsure", fault="The year is missing.")
     filled(path, 20, label="wrong", level_fits="no")
@@ -70,6 +70,12 @@ def test_faults_come_back_as_examples_different_ones_first(tmp_path):
     assert len(examples) == 12 and examples[0].endswith("Fault: The year is missing.")
     assert examples[1].endswith("Fault: the level does not fit; the answer is wrong")
     assert QUESTIONS[19].question in examples[1]
+    before = faults_digest(path)  # what has the graph synthesize again
+    assert before
+    write_review(path, QUESTIONS[:25], TABLES)
+    assert faults_digest(path) == before
+    filled(path, 19, fault="Two cells have these labels.")
+    assert faults_digest(path) not in ("", before)
 
 
 def test_xlsx_offers_the_labels_and_is_read_back(tmp_path):
@@ -90,5 +96,6 @@ def test_a_sheet_that_cannot_be_used_says_why(tmp_path):
     with pytest.raises(ValueError, match=r"sheet.ods.*\.csv or \.xlsx"):
         write_review(tmp_path / "sheet.ods", QUESTIONS, TABLES)
     (tmp_path / "sheet.csv").write_text("a,b\n1,2\n")
+    assert faults_digest(tmp_path / "sheet.csv")  # 01_tablequest runs, and says why
     with pytest.raises(ValueError, match="has no column `item`"):
         write_review(tmp_path / "sheet.csv", QUESTIONS, TABLES)

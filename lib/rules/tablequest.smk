@@ -1,5 +1,8 @@
 # TableQuest: filings, questions on their tables, training on their text, answers with and without them, verdicts, tables.
 from lib.documents import fingerprint
+from lib.parameters import parameters_of
+from lib.paths import data_path
+from lib.tablequest.review import faults_digest
 
 read = [f"{data}/{name}.jsonl" for name in ("filings", "grids", "passages")]
 asked_with = [*read, f"{data}/documents.jsonl", f"{data}/questions.jsonl"]
@@ -7,6 +10,13 @@ asked_with = [*read, f"{data}/documents.jsonl", f"{data}/questions.jsonl"]
 
 def learned(arm):
     return [f"{data}/segments.jsonl", f"{data}/normalized.jsonl"]
+
+
+def faults():
+    """What changes where people write faults into the sheet; rules take no examples."""
+    default = parameters_of(REPOSITORY / "notebooks" / "01_tablequest.ipynb")["sheet"].default
+    sheet = data_path(study.name, study.given("01_tablequest").get("sheet", default))
+    return "" if study.annotator == "rules" else faults_digest(sheet)
 
 
 include: "arms.smk"
@@ -35,7 +45,7 @@ rule filings:
 rule questions:
     input: read, base, code("01_tablequest")  # the base's tokenizer counts the tokens
     output: records("01_tablequest"), expand(f"{data}/{{name}}.jsonl", name=written)
-    params: notebook="01_tablequest", name="01_tablequest", given=given("01_tablequest")
+    params: notebook="01_tablequest", name="01_tablequest", given=given("01_tablequest"), faults=faults()
     shell: RUN
 
 

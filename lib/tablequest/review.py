@@ -90,6 +90,18 @@ def faults_as_examples(path: Path) -> tuple[str, ...]:
     return tuple([*first, *more][:_MOST_EXAMPLES])
 
 
+def faults_digest(path: Path) -> str:
+    """What changes where the faults in the sheet at `path` do; "" without any: writing the sheet changes nothing.
+
+    A sheet that cannot be read has the digest of its bytes: the notebook says what is wrong with it.
+    """
+    try:
+        examples = json.dumps(faults_as_examples(path)).encode()
+    except (ValueError, ImportError):
+        examples = path.read_bytes()
+    return "" if examples == b"[]" else hashlib.sha256(examples).hexdigest()
+
+
 def _rows(path: Path) -> list[dict[str, str]]:
     """The sheet's rows by the names of COLUMNS; a column that was removed is empty."""
     lines = lines_of(path, path.suffix)
