@@ -8,6 +8,7 @@ in every one of ROUNDS rounds, and the numbers are medians. What prompts cost to
 """
 
 import os
+import re
 import statistics
 import sys
 import tempfile
@@ -38,7 +39,9 @@ from lib.wording import joined
 
 ROUNDS = 5
 N_ALONE = 32  # queries of a round for the ways that take one at a time
+LONG_FIRST = "long prompts, generate in batches"
 BATCH, BUDGET = 64, 64  # queries a forward pass, tokens an answer: those of 04_infer.ipynb
+N_LONG, LONG, LONG_BUDGET = 32, 1024, 192  # prompts with a text to read: how many, their tokens, those of a reply
 TARGETS = {"float32": 6.0, "bf16": 13.0}  # times transformers' generate, one at a time in float32
 
 
@@ -81,12 +84,12 @@ def trained_model(queries: Sequence[Query], folder: Path, epochs: int = 12) -> s
 
 
 def by_transformers(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, prompts: list[list[int]],
-                    batch_size: int) -> list[str]:
+                    batch_size: int, budget: int = BUDGET) -> list[str]:
     """Greedy answers by `generate`, left-padded."""
     texts = []
     for start in range(0, len(prompts), batch_size):
         batch = tokenizer.pad({"input_ids": prompts[start:start + batch_size]}, return_tensors="pt")
-        output = model.generate(**batch, do_sample=False, max_new_tokens=BUDGET, pad_token_id=tokenizer.pad_token_id)
+        output = model.generate(**batch, do_sample=False, max_new_tokens=budget, pad_token_id=tokenizer.pad_token_id)
         texts += tokenizer.batch_decode(output[:, batch["input_ids"].shape[1]:], skip_special_tokens=True)
     return [text.strip() for text in texts]
 
@@ -126,6 +129,19 @@ def ways(source: str, queries: list[Query]) -> list[Way]:
         scored("float32, one at a time", 1, alone), scored("float32", BATCH, everything), scored("bf16", BATCH, some)]
 
 
+def long_ways(source: str) -> list[Way]:
+    """After prompts of LONG tokens, cut out of the laboratory's records; nothing but its budget ends most replies."""
+    model, tokenizer = load(source, precision="fp32")
+    documents, _ = make_records(make_products(60, seed=11), seed=11, public=False)
+    ids = tokenizer("\n".join(document.text for document in documents), add_special_tokens=False)["input_ids"]
+    step = (len(ids) - LONG) // N_LONG
+    prompts = [ids[place * step:place * step + LONG] for place in range(N_LONG)]
+    return [Way(LONG_FIRST, lambda _: by_transformers(model, tokenizer, prompts, N_LONG, LONG_BUDGET),
+                list(range(N_LONG))),
+            Way("long prompts, ours", lambda _: [text for text, _, _ in generate(
+                model, tokenizer, prompts, [LONG_BUDGET] * N_LONG, ())], list(range(N_LONG)))]
+
+
 def processes_table(source: str, queries: list[Query]) -> list[str]:
     """Seconds of whole runs, loading and start-up included, by one process and by two."""
     seconds = {}
@@ -143,16 +159,19 @@ def table(measured: list[Way]) -> list[str]:
     """Rates and ratios as Markdown, and whether answers are the same."""
     rows = {way.name: way for way in measured}
     alone, first = rows["generate, one at a time"], rows["scores, float32, one at a time"]
-    lines = ["| way | queries/s | times one at a time | queries a round |", "|---|---|---|---|"]
+    lines = ["| way | queries/s | times the first of its kind | queries a round |", "|---|---|---|---|"]
     for way in measured:
-        base = first if way.name.startswith("scores") else alone
-        lines.append(f"| {way.name} | {way.rate:,.0f} | {way.rate / base.rate:.1f} | {len(way.places)} |")
+        base = {"scores": first, "long": rows[LONG_FIRST]}.get(re.split("[ ,]", way.name)[0], alone)
+        lines.append(f"| {way.name} | {way.rate:,.{0 if way.rate > 10 else 1}f} | {way.rate / base.rate:.1f} | {len(way.places)} |")
     ours = dict(zip(rows["ours, float32"].places, rows["ours, float32"].result, strict=True))
     lines.append("")
     for name in ("ours, one at a time", "generate, one at a time", "generate, batches", "ours, bf16"):
         other = rows[name]
         changed = sum(ours[place] != text for place, text in zip(other.places, other.result, strict=True))
         lines.append(f"- {name}: {changed} of {len(other.places)} answers differ from ours in float32")
+    long, theirs = rows["long prompts, ours"].result, rows[LONG_FIRST].result
+    changed = sum(one != other for one, other in zip(long, theirs, strict=True))
+    lines.append(f"- {LONG_FIRST}: {changed} of {N_LONG} replies to prompts of {LONG:,} tokens differ from ours")
     reached = {name: rows[f"ours, {name}"].rate / alone.rate for name in TARGETS}
     return lines + [f"- target in {name}: {TARGETS[name]:.0f} times, reached {reached[name]:.1f}" for name in TARGETS]
 
@@ -162,7 +181,7 @@ def main(source: str = "", rounds: int = ROUNDS) -> str:
     queries = [query for batch in in_batches(questions(), BATCH) for query in batch]
     with tempfile.TemporaryDirectory() as folder:
         source = source or trained_model(queries, Path(folder))
-        measured = ways(source, queries)
+        measured = [*ways(source, queries), *long_ways(source)]
         started = time.perf_counter()
         encoded(load(source)[1], queries)
         filling = (time.perf_counter() - started) / len(queries)

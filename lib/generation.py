@@ -5,7 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
-from transformers import DynamicCache, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from lib.growing_cache import growing_cache
 
 NEAR = 1e-3  # logits; on a CPU the shape of a batch moves one in float32 by about 1e-5
 MOST_PARAMETERS = 2e8  # of a model that may be copied in float64
@@ -30,7 +32,7 @@ def continuations(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, pr
     ends, is_stopped = _end_tokens(model, tokenizer), _stop_test(tokenizer, stops)
     input_ids, mask = _left_padded(prompts, tokenizer.pad_token_id, model.device)  # (B, T)
     positions = (mask.cumsum(-1) - 1).clamp(min=0)
-    cache, written = DynamicCache(config=model.config), [Continuation() for _ in prompts]
+    cache, written = growing_cache(model.config), [Continuation() for _ in prompts]
     rows = list(range(len(prompts)))  # the prompts that are still in the batch
     while rows:
         logits = model(input_ids, attention_mask=mask, position_ids=positions, past_key_values=cache, use_cache=True,
