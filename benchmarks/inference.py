@@ -162,7 +162,8 @@ def table(measured: list[Way]) -> list[str]:
     lines = ["| way | queries/s | times the first of its kind | queries a round |", "|---|---|---|---|"]
     for way in measured:
         base = {"scores": first, "long": rows[LONG_FIRST]}.get(re.split("[ ,]", way.name)[0], alone)
-        lines.append(f"| {way.name} | {way.rate:,.{0 if way.rate > 10 else 1}f} | {way.rate / base.rate:.1f} | {len(way.places)} |")
+        rate = f"{way.rate:,.{0 if way.rate > 10 else 1}f}"
+        lines.append(f"| {way.name} | {rate} | {way.rate / base.rate:.1f} | {len(way.places)} |")
     ours = dict(zip(rows["ours, float32"].places, rows["ours, float32"].result, strict=True))
     lines.append("")
     for name in ("ours, one at a time", "generate, one at a time", "generate, batches", "ours, bf16"):
