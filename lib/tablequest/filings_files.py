@@ -24,8 +24,11 @@ def root_of(raw: bytes) -> HtmlElement:
         raise NoFiling("binary, not HTML")
     if not re.search(rb"<(?:html|body|table|div|p|font|span)[\s>]", head):
         raise NoFiling("not HTML: no tag in its first 200,000 bytes")
-    if re.search(rb"<(?:html|body)[\s>]", head) and not re.search(rb"</(?:html|body)\s*>", raw, re.I):
-        raise NoFiling("it breaks off: neither </html> nor </body> stands in it; fetch the whole file again")
+    if re.search(rb"<(?:html|body)[\s>]", head):
+        if not re.search(rb"</(?:html|body)\s*>", raw, re.I):
+            raise NoFiling("it breaks off: neither </html> nor </body> stands in it; fetch the whole file again")
+    elif (page := raw.lower()).rfind(b"<table") > page.rfind(b"</table"):
+        raise NoFiling("it breaks off within a table; fetch the whole file again")
     try:
         raw.decode("utf-8")
         encoding = "utf-8"
