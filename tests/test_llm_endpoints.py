@@ -37,7 +37,7 @@ from lib.laboratory_base import new_llama, train_tokenizer
 from lib.llm import Calls, CallsStopped, Reply, Request, complete
 from lib.packing import pack
 from lib.training import Recipe, train
-from tests.gguf import write_gguf
+from tests.llama_file import write_gguf
 
 KNOWN = {"Orbit": "8443", "Comet": "1701", "Atlas": "red\nblue", "Lotus of the north": "9092 north",
          "Ingot": "a very long answer that goes on and on without an end in sight for a while"}
