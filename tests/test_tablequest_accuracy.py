@@ -149,6 +149,24 @@ FAILING = [
     (GROWTH, reply("-12.9%"), "wrong unit"), (HARD, reply("Whatever."), ANSWERED), (HARD, "Whatever.", "format")]
 
 
+@pytest.mark.parametrize("said, is_right", [
+    ("Pumps sold more than anything", True), ("pumps ($391,035 million)", True), ("Valves", False),
+    ("Pumps and valves", False), ("Pumpset", False), ("Fans", False)])
+def test_a_comparison_is_right_where_it_names_the_reference_and_no_other_item(said, is_right):
+    larger = ask("medium", "comparison", "Which sold more in 2024?", "Pumps", 391_035.0, a=("alm-t01", 0, 0),
+                 b=("alm-t01", 1, 0))
+    assert assess(larger, said, GRIDS).is_correct == is_right
+
+
+@pytest.mark.parametrize("said, is_right", [
+    ("FY2024", True), ("It was highest in fiscal 2024.", True), ("2023", False), ("2024, not 2023", False),
+    ("12024", False), ("the latest", False)])
+def test_a_year_is_named_in_any_wording(said, is_right):
+    latest = ask("medium", "comparison", "In which of 2023 or 2024 were they higher?", "2024", 391_035.0,
+                 a=("alm-t01", 0, 0), b=("alm-t01", 0, 1))
+    assert assess(latest, said, GRIDS).is_correct == is_right
+
+
 @pytest.mark.parametrize("question, said, mode", FAILING)
 def test_each_answer_fails_in_one_way(question, said, mode):
     assert failure(question, read_reply(said), PASSAGE, GRIDS) == mode

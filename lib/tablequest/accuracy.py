@@ -9,7 +9,8 @@ right for 12.4% unless the question asks for a percentage, and 12.4% for 0.124. 
 "fell by 5" is -5; where the question itself asks how far something fell, the sign is free. The labels that a question
 quotes ("Net loss") say no direction. Years, numbers that the
 question names and the operands of the calculation may stand beside the answer; any other figure makes it wrong, since
-it offers a second value.
+it offers a second value. A comparison is right where it names the reference and nothing else that was compared: an item
+by its own label, or a year in any wording ("FY2024").
 """
 
 import re
@@ -28,6 +29,7 @@ LEAST_DIGITS = 3
 _FALL = re.compile(r"\b(?:decreas|declin|fell\b|fall|drop|lower|reduc|down\b|less\b|shrank|shrink|loss)", re.I)
 _RISE = re.compile(r"\b(?:increas|rose\b|ris(?:e|es|ing)\b|grew\b|grow|higher|gain|up\b|more\b|climb)", re.I)
 _QUOTED = re.compile(r'["“]([^"“”]+)["”]')
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _PERCENT = re.compile(r"%|per\s?cent|percentage", re.I)
 _SCALE = re.compile(r"\b(thousand|million|billion)s?\b", re.I)
 _SCALES = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
@@ -45,7 +47,8 @@ class Outcome(NamedTuple):
 def assess(question: TableQuestion, answer: str, grids: Mapping[str, Grid], tolerance: float = TOLERANCE) -> Outcome:
     """Whether `answer` (of an easy or medium question) is right by the rule above.
 
-    A question whose reference is no figure is compared in words, by lib.comparison.
+    A question whose reference is no figure, nor one of the items that it compares, is compared in words, by
+    lib.comparison.
     Raises ValueError for a hard question, which no rule can score, and for a negative `tolerance`.
     """
     if question.level == "hard":
@@ -55,6 +58,8 @@ def assess(question: TableQuestion, answer: str, grids: Mapping[str, Grid], tole
     if not answer.strip():
         return Outcome(False, "empty answer")
     if not is_figure(question):
+        if named := _named(question, answer, grids):
+            return Outcome(named == {question.answer.casefold()}, f"names {', '.join(sorted(named))}")
         outcome = compare(question.question, question.answer, _without_endless(answer))
         return Outcome(outcome.is_correct, outcome.reason)
     share = Fraction(0) if question.level == "easy" else Fraction(str(tolerance))
@@ -71,6 +76,21 @@ def assess(question: TableQuestion, answer: str, grids: Mapping[str, Grid], tole
 def is_figure(question: TableQuestion) -> bool:
     """Whether the reference is a figure; the name of the larger of two items is none."""
     return question.value is not None and bool(amounts(question.answer)) and question.kind != "comparison"
+
+
+def _named(question: TableQuestion, answer: str, grids: Mapping[str, Grid]) -> set[str]:
+    """The items of a comparison that `answer` names, casefolded; none where the reference is not among its items."""
+    places = [(grids[where.grid_id], where) for where in question.cells.values()]
+    if is_year := bool(_YEAR.fullmatch(question.answer)):
+        items = {year for grid, where in places for year in _YEAR.findall(grid.columns[where.column])}
+    else:
+        items = {grid.rows[where.row].rpartition(": ")[2].casefold() for grid, where in places}
+    found, rest = set(), answer.casefold()
+    for item in sorted(items, key=len, reverse=True):  # "Total products" holds "products"
+        edge = r"\d" if is_year else r"\w"
+        rest, count = re.subn(rf"(?<!{edge}){re.escape(item)}(?!{edge})", " ", rest)
+        found |= {item} if count else set()
+    return found if question.kind == "comparison" and question.answer.casefold() in items else set()
 
 
 def asserted(question: TableQuestion, answer: str, grids: Mapping[str, Grid]) -> list[Amount]:
