@@ -4,7 +4,8 @@
 
 Without a folder a model of the laboratory's size is trained on the spot on the laboratory's records and questions, so
 that answers end as answers do. All ways start from the same tokens and meet the same disturbances: each takes its turn
-in every one of ROUNDS rounds, and the numbers are medians. What prompts cost to fill in is a row of its own.
+in every one of ROUNDS rounds, and the numbers are medians. What prompts cost to fill in is a row of its own, and so are
+prompts with a text to read, which are long.
 """
 
 import os

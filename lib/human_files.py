@@ -77,12 +77,16 @@ def header_of(lines: list[list[str]]) -> list[str]:
 def lines_of(path: Path, ending: str) -> list[list[str]]:
     """The cells of the sheet at `path`, row by row, as XLSX where `ending` says so, else as CSV in any form.
 
-    Raises ValueError where XLSX cannot be read.
+    Raises ValueError where it cannot be read.
     """
     if ending == ".xlsx":
         return _read_xlsx(path)
     text = _text(path)
-    return list(csv.reader(io.StringIO(text, newline=""), delimiter=_separator(text)))
+    try:
+        return list(csv.reader(io.StringIO(text, newline=""), delimiter=_separator(text)))
+    except csv.Error as error:  # one quote that is not closed makes a cell of all that follows
+        raise ValueError(f"{shown(path)} cannot be read as CSV ({error}): look for a quote that is not closed, or save "
+                         "the sheet again from a spreadsheet") from error
 
 
 def _text(path: Path) -> str:

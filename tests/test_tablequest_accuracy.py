@@ -11,6 +11,7 @@ from lib.tablequest.amounts import amounts
 from lib.tablequest.failures import ANSWERED, MODES, RIGHT, failure, failures
 from lib.tablequest.questions_amounts import amount
 from lib.tablequest.replies import read_reply
+from tests import tablequest_pumps as pumps
 from tests.tablequest_pumps import CHANGE, EASY, GRIDS, GROWTH, HARD, LOSS, MARGIN, PASSAGE, QUESTIONS, ask
 
 SHARE = ask("medium", "share", "What share of the total was sold abroad?", "12.4%", 12.4, "%", 1.0)
@@ -151,7 +152,10 @@ FAILING = [
 
 @pytest.mark.parametrize("said, is_right", [
     ("Pumps sold more than anything", True), ("pumps ($391,035 million)", True), ("Valves", False),
-    ("Pumps and valves", False), ("Pumpset", False), ("Fans", False)])
+    ("Pumps and valves", False), ("Pumpset", False), ("Fans", False), ("Not pumps", False),
+    ("I don't think pumps", False), ("Pumps or fans", False), ("Pumps or maybe neither", False), ("Heat-pumps", False),
+    ("“Pumps” (Net sales)", True),
+    ("Pumps and operating loss", False)])
 def test_a_comparison_is_right_where_it_names_the_reference_and_no_other_item(said, is_right):
     larger = ask("medium", "comparison", "Which sold more in 2024?", "Pumps", 391_035.0, a=("alm-t01", 0, 0),
                  b=("alm-t01", 1, 0))
@@ -159,8 +163,18 @@ def test_a_comparison_is_right_where_it_names_the_reference_and_no_other_item(sa
 
 
 @pytest.mark.parametrize("said, is_right", [
+    ("Shareholders' equity", True), ("shareholders’ equity grew most", True), ("Equity", False),
+    ("Equity rather than Shareholders' equity", False), ("Equity (2)", False)])
+def test_labels_are_compared_as_they_are_read(said, is_right):
+    rows = {"Shareholders’ equity": (pumps.dollars("2"),), "Total: Equity (2)": (pumps.dollars("1"),)}
+    larger = ask("medium", "comparison", "Which is larger?", "Shareholders’ equity", 2.0, a=("alm-t09", 0, 0),
+                 b=("alm-t09", 1, 0))
+    assert assess(larger, said, {"alm-t09": pumps.grid("alm-t09", ("2024",), rows)}).is_correct == is_right
+
+
+@pytest.mark.parametrize("said, is_right", [
     ("FY2024", True), ("It was highest in fiscal 2024.", True), ("2023", False), ("2024, not 2023", False),
-    ("12024", False), ("the latest", False)])
+    ("12024", False), ("the latest", False), ("not 2024", False)])
 def test_a_year_is_named_in_any_wording(said, is_right):
     latest = ask("medium", "comparison", "In which of 2023 or 2024 were they higher?", "2024", 391_035.0,
                  a=("alm-t01", 0, 0), b=("alm-t01", 0, 1))

@@ -73,6 +73,8 @@ def test_a_bad_file_is_listed_with_its_reason_and_the_others_go_on(tmp_path):
              "latin.md": b"| a | b |\n|---|---|\n| \xe9 | 1 |\n", "later/good.html": page(NUMBERS).encode(),
              ".hidden.html": b"x", "data.csv": b"a,b", "half.html": page(NUMBERS, NUMBERS, "<p>The end").encode()[:-20],
              "piece.html": f"<p>Form 10-K</p>{NUMBERS}{NUMBERS}".encode()[:-20],
+             "nested.html": f"<p>Form 10-K</p><table><tr><td>{NUMBERS}</td><td>Sales".encode(),
+             "comment.html": f"<p>Prices</p>{NUMBERS}<!-- no <table> here --><p>End</p>".encode(),
              "odd.html": page(NUMBERS).encode("utf-16")[:-1]}
     for name, content in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -88,7 +90,7 @@ def test_a_bad_file_is_listed_with_its_reason_and_the_others_go_on(tmp_path):
             "empty.html": "empty", "picture.htm": "binary", "words.html": "no tag", "prose.html": "no table",
             "contents.html": "labelled numbers", "shop.html": "annual report", "note.md": "labelled numbers",
             "latin.md": "UTF-8", "deep.html": "broken beyond mending", "half.html": "it breaks off: neither",
-            "piece.html": "within a table",
+            "piece.html": "within a table", "nested.html": "within a table", "comment.html": "annual report",
             "odd.html": "broken UTF-16", "pipe.html": "not an ordinary file", "link.html": "No such file"}.items():
         assert words in reasons[name], (name, reasons[name])
 

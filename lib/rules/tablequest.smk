@@ -1,7 +1,6 @@
 # TableQuest: filings, questions on their tables, training on their text, answers with and without them, verdicts, tables.
 from lib.documents import fingerprint
 from lib.parameters import parameters_of
-from lib.paths import data_path
 from lib.tablequest.review import faults_digest
 
 read = [f"{data}/{name}.jsonl" for name in ("filings", "grids", "passages")]
@@ -14,9 +13,10 @@ def learned(arm):
 
 def faults():
     """What changes where people write faults into the sheet; rules take no examples."""
+    if study.annotator == "rules":
+        return ""
     default = parameters_of(REPOSITORY / "notebooks" / "01_tablequest.ipynb")["sheet"].default
-    sheet = data_path(study.name, study.given("01_tablequest").get("sheet", default))
-    return "" if study.annotator == "rules" else faults_digest(sheet)
+    return faults_digest(Path(data, study.given("01_tablequest").get("sheet", default)))
 
 
 include: "arms.smk"

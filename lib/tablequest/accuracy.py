@@ -9,8 +9,8 @@ right for 12.4% unless the question asks for a percentage, and 12.4% for 0.124. 
 "fell by 5" is -5; where the question itself asks how far something fell, the sign is free. The labels that a question
 quotes ("Net loss") say no direction. Years, numbers that the
 question names and the operands of the calculation may stand beside the answer; any other figure makes it wrong, since
-it offers a second value. A comparison is right where it names the reference and nothing else that was compared: an item
-by its own label, or a year in any wording ("FY2024").
+it offers a second value. A comparison is right where it names the reference, by the item's own label or as a year in
+any wording ("FY2024"), and no other label of these tables; one that denies or hedges is compared word by word.
 """
 
 import re
@@ -21,8 +21,9 @@ from typing import NamedTuple
 from lib.comparison import compare
 from lib.structext.scores import score
 from lib.tablequest.amounts import MOST_DIGITS, Amount, amounts
+from lib.tablequest.questions_periods import label_of
 from lib.tablequest.records import Grid, TableQuestion
-from lib.values import solid, tokens
+from lib.values import folded, solid, tokens
 
 TOLERANCE = 0.005  # of a calculation, as a share of the reference
 LEAST_DIGITS = 3
@@ -30,6 +31,8 @@ _FALL = re.compile(r"\b(?:decreas|declin|fell\b|fall|drop|lower|reduc|down\b|les
 _RISE = re.compile(r"\b(?:increas|rose\b|ris(?:e|es|ing)\b|grew\b|grow|higher|gain|up\b|more\b|climb)", re.I)
 _QUOTED = re.compile(r'["“]([^"“”]+)["”]')
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+_UNSURE = re.compile(r"\b(?:not?|never|neither|nor|or|either|except|without|maybe|perhaps|possibly|probably|cannot"
+                     r"|\w+n't)\b")
 _PERCENT = re.compile(r"%|per\s?cent|percentage", re.I)
 _SCALE = re.compile(r"\b(thousand|million|billion)s?\b", re.I)
 _SCALES = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
@@ -58,8 +61,8 @@ def assess(question: TableQuestion, answer: str, grids: Mapping[str, Grid], tole
     if not answer.strip():
         return Outcome(False, "empty answer")
     if not is_figure(question):
-        if named := _named(question, answer, grids):
-            return Outcome(named == {question.answer.casefold()}, f"names {', '.join(sorted(named))}")
+        if question.kind == "comparison" and (outcome := _compared(question, answer, grids)):
+            return outcome
         outcome = compare(question.question, question.answer, _without_endless(answer))
         return Outcome(outcome.is_correct, outcome.reason)
     share = Fraction(0) if question.level == "easy" else Fraction(str(tolerance))
@@ -78,19 +81,34 @@ def is_figure(question: TableQuestion) -> bool:
     return question.value is not None and bool(amounts(question.answer)) and question.kind != "comparison"
 
 
-def _named(question: TableQuestion, answer: str, grids: Mapping[str, Grid]) -> set[str]:
-    """The items of a comparison that `answer` names, casefolded; none where the reference is not among its items."""
+def _compared(question: TableQuestion, answer: str, grids: Mapping[str, Grid]) -> Outcome | None:
+    """A comparison by the items that `answer` names; None where words have to decide.
+
+    That is where it names no item, denies or hedges, names another label of these tables beside the reference, or where
+    the reference is none of the items.
+    """
     places = [(grids[where.grid_id], where) for where in question.cells.values()]
     if is_year := bool(_YEAR.fullmatch(question.answer)):
         items = {year for grid, where in places for year in _YEAR.findall(grid.columns[where.column])}
+        labels = {year for grid, _ in places for column in grid.columns for year in _YEAR.findall(column)}
     else:
-        items = {grid.rows[where.row].rpartition(": ")[2].casefold() for grid, where in places}
-    found, rest = set(), answer.casefold()
-    for item in sorted(items, key=len, reverse=True):  # "Total products" holds "products"
-        edge = r"\d" if is_year else r"\w"
-        rest, count = re.subn(rf"(?<!{edge}){re.escape(item)}(?!{edge})", " ", rest)
-        found |= {item} if count else set()
-    return found if question.kind == "comparison" and question.answer.casefold() in items else set()
+        items = {_own(grid.rows[where.row]) for grid, where in places}
+        labels = {_own(row) for grid, _ in places for row in grid.rows} - {""}
+    edge, found, rest = r"\d" if is_year else r"[\w-]", set(), folded(answer).casefold()
+    for label in sorted(labels, key=len, reverse=True):  # "Total products" holds "products"
+        rest, count = re.subn(rf"(?<!{edge}){re.escape(label)}(?!{edge})", " ", rest)
+        found |= {label} if count else set()
+    reference = _own(question.answer)
+    if reference not in items or not found & items:
+        return None
+    if found & items != {reference}:
+        return Outcome(False, f"names {', '.join(sorted(found & items))}")
+    return Outcome(True, f"names {reference}") if found == {reference} and not _UNSURE.search(rest) else None
+
+
+def _own(label: str) -> str:
+    """A row's own label without its group's, as answers are compared with it."""
+    return folded(label_of(label).rpartition(": ")[2]).casefold()
 
 
 def asserted(question: TableQuestion, answer: str, grids: Mapping[str, Grid]) -> list[Amount]:

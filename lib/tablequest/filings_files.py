@@ -17,7 +17,10 @@ class NoFiling(ValueError):
 
 
 def root_of(raw: bytes) -> HtmlElement:
-    """The parsed page; broken HTML is mended as browsers do, what is no HTML or breaks off raises NoFiling."""
+    """The parsed page; broken HTML is mended as browsers do.
+
+    Raises NoFiling for what is no HTML, and for what breaks off: a page without its end, a part of one within a table.
+    """
     raw = _without_utf16(raw)
     head = raw[:200_000].lower()
     if b"\0" in raw[:4096]:
@@ -27,7 +30,7 @@ def root_of(raw: bytes) -> HtmlElement:
     if re.search(rb"<(?:html|body)[\s>]", head):
         if not re.search(rb"</(?:html|body)\s*>", raw, re.I):
             raise NoFiling("it breaks off: neither </html> nor </body> stands in it; fetch the whole file again")
-    elif (page := raw.lower()).rfind(b"<table") > page.rfind(b"</table"):
+    elif _is_within_table(raw):
         raise NoFiling("it breaks off within a table; fetch the whole file again")
     try:
         raw.decode("utf-8")
@@ -43,6 +46,12 @@ def root_of(raw: bytes) -> HtmlElement:
     if fatal:  # the parser stopped there: what follows would be missing without a word
         raise NoFiling(f"broken beyond mending ({fatal[0]})")
     return root
+
+
+def _is_within_table(raw: bytes) -> bool:
+    """Whether more tables begin than end, comments aside."""
+    page = re.sub(rb"<!--.*?-->", b"", raw, flags=re.S)
+    return len(re.findall(rb"<table[\s>]", page, re.I)) > len(re.findall(rb"</table\s*>", page, re.I))
 
 
 def _without_utf16(raw: bytes) -> bytes:

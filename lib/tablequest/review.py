@@ -93,12 +93,14 @@ def faults_as_examples(path: Path) -> tuple[str, ...]:
 def faults_digest(path: Path) -> str:
     """What changes where the faults in the sheet at `path` do; "" without any: writing the sheet changes nothing.
 
-    A sheet that cannot be read has the digest of its bytes: the notebook says what is wrong with it.
+    A sheet that cannot be read has the digest of its bytes, or of the error: the notebook says what is wrong with it.
     """
     try:
         examples = json.dumps(faults_as_examples(path)).encode()
     except (ValueError, ImportError):
         examples = path.read_bytes()
+    except OSError as error:
+        examples = str(error).encode()
     return "" if examples == b"[]" else hashlib.sha256(examples).hexdigest()
 
 
