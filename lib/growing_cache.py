@@ -25,6 +25,7 @@ class _GrowingLayer(DynamicLayer):
 
     def update(self, key_states: torch.Tensor, value_states: torch.Tensor, *args: object,
                **kwargs: object) -> tuple[torch.Tensor, torch.Tensor]:
+        """Write the states (B, H, t, D) of `t` tokens behind those that are there; all keys and all values."""
         if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
         start = self.get_seq_length()
@@ -38,6 +39,7 @@ class _GrowingLayer(DynamicLayer):
         return self.keys, self.values
 
     def batch_select_indices(self, indices: torch.Tensor) -> None:
+        """Keep the rows `indices` of the batch, in that order, and their room."""
         if not self._is_in_room():
             super().batch_select_indices(indices)
             return
