@@ -1,6 +1,6 @@
 # Which notebook reads what and writes what. `make study` runs it; by hand: `snakemake --cores 2 --config study=lab`.
-# A stage runs again where its parameters, its inputs' content, its notebook, or the modules and prompts that it
-# reaches have changed. Executed copies are no outputs: removing one re-runs nothing.
+# A stage runs again where its parameters, its inputs' content, or what its notebook computes (lib.digest) has
+# changed. Executed copies are no outputs: removing one re-runs nothing.
 import json
 import logging
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 from snakemake.logging import LogEvent, logger
 
 sys.path.insert(0, str(workflow.basedir))
-from lib.code_inputs import code_inputs
+from lib.digest import notebook_digest
 from lib.parent import VARIABLE, be_parent, die_with_parent
 from lib.paths import REPOSITORY, output_root
 from lib.study_file import load_study
@@ -40,10 +40,10 @@ RUN = "exec python -m lib.notebook_run {params.notebook} --name {params.name} --
 
 
 def code(stage):
-    """The files that decide what a stage computes, as paths from the working folder; none where it is not run."""
+    """Return the digest of what a stage computes; "" where it is not run."""
     if stage in VARIANTS and stage not in study.variants:
-        return []
-    return [os.path.relpath(path, output_root()) for path in code_inputs(REPOSITORY / "notebooks" / f"{stage}.ipynb")]
+        return ""
+    return notebook_digest(REPOSITORY / "notebooks" / f"{stage}.ipynb")
 
 
 def given(stage, of=study, **more):

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import openai
 
-from lib.llm import Calls, Request, complete
+from lib.llm.calls import Calls
+from lib.llm.complete import complete
+from lib.llm.request import Request
 
 _SECONDS_FOR_A_CALL = 20.0  # after which a bare call that trickles is given up, because it would never end
 

@@ -9,8 +9,8 @@ from transformers import PreTrainedTokenizerBase
 from lib.blocks import STRUCTURE_OF, Block, parse, sentences
 from lib.corpus import texts_of
 from lib.interventions import INTERVENTIONS
-from lib.llm import rendered
 from lib.llm.prices import cost_usd, price_of
+from lib.llm.prompts import prompt_template
 from lib.llm.tokens import counter
 from lib.records import STRUCTURES, Document, Normalized, Query, Segment
 from lib.untrusted import defused
@@ -118,12 +118,12 @@ def model_costs(documents: list[Document], segments: list[Segment], normalized: 
     rewrites = {row.segment_id: row.text for row in normalized}
     own = _counting(tokenizer)
     scale = corpus_tokens / max(sum(own(one.text) for one in segments), 1) if corpus_tokens else 1.0
-    overhead = count(rendered("normalize", document_kind=document_kind, title="", segment="")) + _MESSAGE_TOKENS
+    overhead = count(prompt_template("normalize").render(document_kind=document_kind, title="", segment="")) + _MESSAGE_TOKENS
     form, holds = count(REPLY_FORM), _structures_of(documents, segments)
     cells = []
     for one in (one for one in segments if re.search(r"\w", one.text)):
         material = {"title": titles[one.document_id], "segment": one.repeated + one.text}
-        prompt = rendered("normalize", document_kind=document_kind,
+        prompt = prompt_template("normalize").render(document_kind=document_kind,
                           **{name: defused(text, "document_title|part") for name, text in material.items()})
         reply = form + count(rewrites.get(one.segment_id) or one.text)
         cells.append((holds[one.segment_id], count(prompt) + _MESSAGE_TOKENS, reply))

@@ -14,7 +14,7 @@ from lib.records import STRUCTURES, Document, Query, Rejected
 from lib.scope import scopes
 
 if TYPE_CHECKING:
-    from lib.llm import Calls
+    from lib.llm.calls import Calls
 
 
 def annotate(documents: list[Document], annotator: str = "rules", max_queries: int = 10,

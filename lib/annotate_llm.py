@@ -11,7 +11,10 @@ from lib.annotate_reply import Reading, read_pairs
 from lib.blocks import STRUCTURE_OF, Block, parse, structure_at
 from lib.constraints import Candidate, folded
 from lib.grounding import Place, missing_number, places
-from lib.llm import Calls, Reply, Request, complete, rendered
+from lib.llm.calls import Calls
+from lib.llm.complete import complete
+from lib.llm.prompts import prompt_template
+from lib.llm.request import Reply, Request
 from lib.records import Document, Rejected, Structure
 from lib.untrusted import SPLIT, defused
 
@@ -72,7 +75,7 @@ def _prompts(documents: list[Document], asked: list[tuple[int, int, int]], max_q
     counts = [count for number in range(len(documents)) for count in
               shares([end - start for other, start, end in asked if other == number], max_queries)]
     titles = [defused(" ".join(document.title.split())[:_MOST_OF_A_TITLE], _TAGS) for document in documents]
-    return [rendered("annotate", title=titles[number], text=defused(documents[number].text[start:end], _TAGS),
+    return [prompt_template("annotate").render(title=titles[number], text=defused(documents[number].text[start:end], _TAGS),
                      count=count) for (number, start, end), count in zip(asked, counts, strict=True)]
 
 
@@ -83,7 +86,7 @@ def _repaired(requests: list[Request], replies: list[Reply], model: str, calls: 
     """
     unread = [at for at, reply in enumerate(replies)
               if not reply.reason and not read_pairs(reply.text, "").is_readable]
-    again = [requests[at].then(replies[at].text[-_LAST_CHARACTERS:], rendered("annotate_repair")) for at in unread]
+    again = [requests[at].then(replies[at].text[-_LAST_CHARACTERS:], prompt_template("annotate_repair").render()) for at in unread]
     second = dict(zip(unread, complete(again, model, calls) if again else [], strict=True))
     return [second.get(at, reply) for at, reply in enumerate(replies)]
 

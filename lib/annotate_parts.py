@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from lib.blocks import parse
-from lib.llm import rendered
 from lib.llm.prices import price_of
+from lib.llm.prompts import prompt_template
 from lib.llm.tokens import ESTIMATE, counter
 
 CONTEXT_TOKENS = 8192  # of a model that prices.csv does not know; a row there with its context_tokens changes that
@@ -32,7 +32,7 @@ def room(model: str, max_queries: int) -> Room:
     context = price.context_tokens if price and price.context_tokens else CONTEXT_TOKENS
     count, how = counter(model)
     reply = min(TOKENS_A_PAIR * max_queries, context // 4, price and price.max_output_tokens or context)
-    record = context - reply - TOKENS_OF_A_REPAIR - count(rendered("annotate", title="", text="", count=max_queries))
+    record = context - reply - TOKENS_OF_A_REPAIR - count(prompt_template("annotate").render(title="", text="", count=max_queries))
     if how == ESTIMATE:
         record = record * 3 // 4  # a token of Chinese, code or digits has 3 bytes rather than 4
     if record < 1:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from transformers import PreTrainedTokenizerBase
 
-from lib.llm import rendered
+from lib.llm.prompts import prompt_template
 from lib.records import Query
 
 STYLES = ("auto", "plain", "chat")
@@ -16,12 +16,12 @@ STYLES = ("auto", "plain", "chat")
 
 def prompt_for(question: str, context: str = "") -> str:
     """What a base model continues: prompts/answer.md with its slots filled, no blank at its end."""
-    return rendered("answer", question=question, context=context).rstrip()
+    return prompt_template("answer").render(question=question, context=context).rstrip()
 
 
 def chat_prompt_for(question: str, context: str = "") -> str:
     """What an instruct model is told as its user: prompts/answer_chat.md with its slots filled."""
-    return rendered("answer_chat", question=question, context=context).rstrip()
+    return prompt_template("answer_chat").render(question=question, context=context).rstrip()
 
 
 def is_read(query: Query, is_ready: bool) -> bool:

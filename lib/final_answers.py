@@ -7,7 +7,7 @@ from lib.paths import data_path
 from lib.records import Answer, Query, Verdict, read_records
 
 if TYPE_CHECKING:
-    from lib.llm import Calls
+    from lib.llm.calls import Calls
 
 
 def final_answers(study: str, queries: list[Query], answers: list[Answer]) -> tuple[list[Answer], dict[str, str]]:

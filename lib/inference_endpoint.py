@@ -2,7 +2,9 @@
 
 from lib.answer_prompt import asked, chat_prompt_for, prompt_for
 from lib.inference import Decoding, cut, ends_of
-from lib.llm import Calls, Reply, Request, complete
+from lib.llm.calls import Calls
+from lib.llm.complete import complete
+from lib.llm.request import Reply, Request
 from lib.llm.tokens import counter
 from lib.records import Answer, Query, Rejected
 

@@ -7,7 +7,7 @@ from lib.comparison import compare
 from lib.records import Answer, Query, Verdict
 
 if TYPE_CHECKING:
-    from lib.llm import Calls
+    from lib.llm.calls import Calls
 
 
 def judge(queries: list[Query], answers: list[Answer], judge: str = "rules",

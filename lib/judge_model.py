@@ -2,7 +2,10 @@
 
 import re
 
-from lib.llm import Calls, Request, complete, rendered
+from lib.llm.calls import Calls
+from lib.llm.complete import complete
+from lib.llm.prompts import prompt_template
+from lib.llm.request import Request
 from lib.records import Query
 from lib.untrusted import defused
 
@@ -21,7 +24,7 @@ def decide_by_model(queries: list[Query], answers: list[str], model: str, calls:
     if calls is None:
         raise ValueError(f"the judge {model!r} is a model: give `calls`, a lib.llm.Calls with the cache of the study "
                          "and what may be spent")
-    requests = [Request.ask(rendered("judge", question=defused(query.question, _TAGS), answer=defused(answer, _TAGS),
+    requests = [Request.ask(prompt_template("judge").render(question=defused(query.question, _TAGS), answer=defused(answer, _TAGS),
                                      reference=defused(query.answer, _TAGS)))
                 for query, answer in zip(queries, answers, strict=True)]
     return [("unscored", f"no whole reply, {reply.reason}") if reply.reason else verdict_in(reply.text)

@@ -13,11 +13,11 @@ from lib.blocks import parse
 from lib.normalize_parts import Part, parts_of
 from lib.normalize_prose import write
 from lib.records import Document, Normalized, Segment
+from lib.segments import WORDLESS
 
 if TYPE_CHECKING:
-    from lib.llm import Calls
+    from lib.llm.calls import Calls
 
-WORDLESS = "nothing but blanks, rules and markup"  # why a segment is dropped without a try
 # What one character of a part says to a reader who learns from text: running prose most, code least.
 _WEIGHTS = {"sentence": 1.0, "lead-in": 1.0, "item": 0.8, "row": 0.7, "heading": 0.5, "code": 0.3}
 _WORD = re.compile(r"[^\s()\[\]{}<>\"'`*|,;“”‘’]+")

@@ -4,9 +4,12 @@ import re
 import unicodedata
 from itertools import pairwise
 
-from lib.llm import Calls, Reply, Request, complete, rendered
-from lib.normalize import WORDLESS
+from lib.llm.calls import Calls
+from lib.llm.complete import complete
+from lib.llm.prompts import prompt_template
+from lib.llm.request import Reply, Request
 from lib.records import Document, Normalized, Segment
+from lib.segments import WORDLESS
 from lib.untrusted import SPLIT, defused, folded
 
 # The marker in text as `folded` shows it, where fullwidth and other chevrons and HTML escapes are < and >.
@@ -47,7 +50,7 @@ def ask_model(segments: list[Segment], documents: dict[str, Document], model: st
 
 def _request(segment: Segment, title: str, document_kind: str) -> Request:
     tags = "document_title|part"
-    return Request.ask(rendered("normalize", document_kind=document_kind, title=defused(title, tags),
+    return Request.ask(prompt_template("normalize").render(document_kind=document_kind, title=defused(title, tags),
                                 segment=defused(segment.repeated + segment.text, tags)))
 
 

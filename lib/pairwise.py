@@ -12,7 +12,7 @@ from lib.records import STRUCTURES, Answer, Document, Query, Record
 from lib.tables import ALL
 
 if TYPE_CHECKING:
-    from lib.llm import Calls
+    from lib.llm.calls import Calls
 
 Criterion = Literal["correctness", "domain relevance"]
 Choice = Literal["A", "B", "tie", "unscored"]  # A: the first arm's answer is better

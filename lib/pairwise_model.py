@@ -3,7 +3,10 @@
 from collections.abc import Sequence
 
 from lib.judge_model import Decision, verdict_in
-from lib.llm import Calls, Reply, Request, complete, rendered
+from lib.llm.calls import Calls
+from lib.llm.complete import complete
+from lib.llm.prompts import prompt_template
+from lib.llm.request import Reply, Request
 from lib.records import Query
 from lib.untrusted import defused
 
@@ -35,7 +38,7 @@ def prefer_by_model(queries: list[Query], pairs: list[tuple[str, str]], criteria
 
 def _request(query: Query, shown: tuple[str, str], criterion: str) -> Request:
     question, reference, first, second = (defused(text, _TAGS) for text in (query.question, query.answer, *shown))
-    return Request.ask(rendered("judge_pairwise", criterion=criterion, question=question, reference=reference,
+    return Request.ask(prompt_template("judge_pairwise").render(criterion=criterion, question=question, reference=reference,
                                 first=first, second=second))
 
 

@@ -3,11 +3,18 @@
 import os
 from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parent.parent
+import lib
+
+REPOSITORY = Path(lib.__file__).resolve().parent.parent  # not from this file: that may move
 
 
 class MissingInput(FileNotFoundError):
     """A file that an earlier notebook writes is not there."""
+
+
+def package_file(name: str) -> Path:
+    """Return the path of a data file of the package, such as "llm/prices.csv"; give `name` as a literal (lib.digest)."""
+    return REPOSITORY / "lib" / name
 
 
 def output_root() -> Path:

@@ -16,6 +16,7 @@ from pathlib import Path
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from lib.digest import module_digest
 from lib.inference import PRECISIONS, answers_in_bf16, load
 from lib.paths import shown
 from lib.records import write_text
@@ -24,7 +25,6 @@ from lib.retention_lab import laboratory_of, write_lab_tasks
 from lib.training_identity import weights_hash
 
 SETS = ("lab", "hub", "none")
-_CODE = ("retention_harness", "retention_lab", "retention_model")
 _LIBRARIES = ("lm_eval", "torch", "transformers")
 
 
@@ -94,7 +94,7 @@ def identity_of(source: str, setting: Setting, asked: Asked) -> dict[str, object
                          "it: download the model into a folder and name that as base_model")
     return {"checkpoint": checkpoint, **asdict(setting), "precision": "bf16" if is_bf16 else "fp32",
             "device": "cuda" if torch.cuda.is_available() else "cpu", "names": asked.names, "content": asked.content,
-            "code": _hash((Path(__file__).parent / f"{name}.py").read_bytes() for name in _CODE),
+            "code": module_digest(__name__)[:16],
             **{f"versions.{name}": importlib.metadata.version(name) for name in _LIBRARIES}}
 
 

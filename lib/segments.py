@@ -12,6 +12,7 @@ from lib.segments_tables import Table, tables_of
 
 SEGMENTATIONS = ("plain", "table-aware")
 Count = Callable[[str], int]
+WORDLESS = "nothing but blanks, rules and markup"  # why a segment is dropped without a try
 
 
 def segment(documents: list[Document], tokenizer: PreTrainedTokenizerBase, max_tokens: int = 700,

@@ -23,6 +23,7 @@ from transformers import (
 from transformers.utils.logging import disable_progress_bar
 
 from lib.attention import fastest_attention
+from lib.digest import module_digest
 from lib.packing import Blocks
 from lib.paths import shown
 from lib.records import write_json
@@ -57,7 +58,7 @@ def train(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, blocks: Bl
     number, ValueError for a model that does not fit the blocks, OSError where something cannot be saved.
     """
     work = output.with_name(f".{output.name}")
-    fields = identity(recipe, blocks, validation, weights_hash(model))
+    fields = identity(recipe, blocks, validation, weights_hash(model), module_digest(__name__))
     prepare(work, fields)
     history = fit(lambda: model, blocks, validation, recipe, work, callbacks)
     tokenizer.save_pretrained(work / "final")

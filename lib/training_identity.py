@@ -17,7 +17,6 @@ from lib.records import write_json
 from lib.training_recipe import Recipe
 
 COMPLETE = "complete"  # written last into a checkpoint: one without it was cut off while it was saved
-_CODE = ("training", "attention", "training_checks", "training_process", "training_recipe", "deepspeed_config")
 _LIBRARIES = ("torch", "transformers", "accelerate")
 
 
@@ -25,15 +24,18 @@ class OtherCheckpoint(ValueError):
     """The work folder holds checkpoints of a training that is not the one asked for."""
 
 
-def identity(recipe: Recipe, blocks: Blocks, validation: Blocks | None, base_weights: str, processes: int = 1,
-             zero_stage: int = 0) -> dict[str, object]:
-    """Everything that decides the weights, field by field; the same fields give the same weights."""
+def identity(recipe: Recipe, blocks: Blocks, validation: Blocks | None, base_weights: str, code: str,
+             processes: int = 1, zero_stage: int = 0) -> dict[str, object]:
+    """Everything that decides the weights, field by field; the same fields give the same weights.
+
+    `code` is the lib.digest.module_digest of the module that trains.
+    """
     decided = {**asdict(recipe), "precision": recipe.arithmetic()}
     libraries = [*_LIBRARIES, "deepspeed"] if zero_stage else _LIBRARIES
     return {**{f"recipe.{name}": value for name, value in decided.items()},
             "processes": processes, "zero_stage": zero_stage, "device": "cuda" if torch.cuda.is_available() else "cpu",
             "data.training": data_hash(blocks), "data.validation": data_hash(validation), "base_weights": base_weights,
-            "code": _hash((Path(__file__).parent / f"{name}.py").read_bytes() for name in _CODE),
+            "code": code[:16],
             **{f"versions.{name}": importlib.metadata.version(name) for name in libraries}}
 
 

@@ -13,8 +13,10 @@ from pathlib import Path
 import torch
 from transformers import PreTrainedTokenizerBase
 
+from lib import training_process
 from lib.acquisition import Acquisition, AcquisitionCallback
 from lib.deepspeed_config import deepspeed_config
+from lib.digest import module_digest
 from lib.inference import load
 from lib.packing import Blocks
 from lib.parent import VARIABLE, be_parent, die_with_parent
@@ -52,10 +54,11 @@ def train_arm(source: str, tokenizer: PreTrainedTokenizerBase, blocks: Blocks, v
         raise ValueError("acquisition_every needs the whole model in each process: take zero_stage 1 or 2, or 0 epochs")
     config = deepspeed_config(recipe, processes, zero_stage)
     work = output.with_name(f".{output.name}")
-    fields = identity(recipe, blocks, validation, weights_hash(source), processes, zero_stage)
+    fields = identity(recipe, blocks, validation, weights_hash(source), module_digest(training_process.__name__),
+                      processes, zero_stage)
     prepare(work, fields)
     job = write_job(work, source, blocks, validation, recipe, processes, zero_stage, acquisition)
-    _run(["-m", "lib.training_process", str(job)], processes)
+    _run(["-m", training_process.__name__, str(job)], processes)
     history = History(**json.loads((work / HISTORY).read_text(encoding="utf-8")))
     tokenizer.save_pretrained(work / "final")
     (work / "deepspeed.json").rename(work / "final" / "deepspeed.json")
@@ -66,7 +69,7 @@ def train_arm(source: str, tokenizer: PreTrainedTokenizerBase, blocks: Blocks, v
 
 def _run(arguments: list[str], processes: int) -> None:
     """Start the processes and show what they print. Raises TrainingFailed with the last lines where one fails."""
-    own = [sys.executable, "-m", "lib.training_launch", "--standalone", "--nproc-per-node", str(processes)]
+    own = [sys.executable, "-m", __name__, "--standalone", "--nproc-per-node", str(processes)]
     given = shlex.split(os.environ.get(LAUNCHER, ""))
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(
         filter(None, [str(REPOSITORY), os.environ.get("PYTHONPATH", "")])), "PYTHONUNBUFFERED": "1",

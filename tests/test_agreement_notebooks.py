@@ -12,7 +12,7 @@ from lib.human_sheet import items_of, read_labels
 from lib.judge import judge
 from lib.laboratory import make_products
 from lib.laboratory_documents import make_records
-from lib.llm import Calls
+from lib.llm.calls import Calls
 from lib.pairwise import Preference
 from lib.paths import REPOSITORY, MissingInput, answers_path, data_path, figures_path, verdicts_path
 from lib.records import Answer, Query, read_records, write_records

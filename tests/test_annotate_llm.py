@@ -12,7 +12,9 @@ from lib.annotate_llm import NAMES, read_reply
 from lib.blocks import STRUCTURE_OF, parse, structure_at
 from lib.constraints import violation
 from lib.documents import read_folder
-from lib.llm import Calls, Reply, rendered
+from lib.llm.calls import Calls
+from lib.llm.prompts import prompt_template
+from lib.llm.request import Reply
 from lib.paths import REPOSITORY
 from lib.records import Document, Query, Rejected
 
@@ -268,7 +270,7 @@ def test_a_reference_quoted_from_the_defused_record_is_found_with_the_documents_
 
 
 def test_the_prompt_shows_three_examples_that_would_pass_its_own_parser():
-    prompt = rendered("annotate", title="t", text="x", count=1)
+    prompt = prompt_template("annotate").render(title="t", text="x", count=1)
     examples = [line for line in prompt.split("\n") if line.startswith("[{")]
     labels = [json.loads(line)[0]["source_reference_type"] for line in examples]
     assert labels == ["natural", "entity-list", "tabular"]

@@ -5,7 +5,7 @@ import pytest
 from lib.answer_prompt import chat_prompt_for, prompt_for
 from lib.inference import Decoding
 from lib.inference_endpoint import answer_over_endpoint
-from lib.llm import Calls
+from lib.llm.calls import Calls
 from lib.records import Query
 from tests.llm_server import Server
 

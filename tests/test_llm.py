@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from lib.llm import Calls, CallsStopped, Request, complete
 from lib.llm.__main__ import main
 from lib.llm.cache import Cache, CacheFailed
-from lib.llm.calls import dollars
+from lib.llm.calls import Calls, CallsStopped, dollars
+from lib.llm.complete import complete
 from lib.llm.endpoint import endpoint
+from lib.llm.request import Request
 from lib.paths import REPOSITORY
 from tests.llm_server import Server
 
@@ -24,7 +25,9 @@ ASK_FIFTY = """
 import signal, sys
 from pathlib import Path
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a background job inherits as ignored
-from lib.llm import Calls, Request, complete
+from lib.llm.calls import Calls
+from lib.llm.complete import complete
+from lib.llm.request import Request
 replies = complete([Request.ask(f"question {n}") for n in range(int(sys.argv[2]))], "m",
                    Calls(Path(sys.argv[1]), concurrency=5))
 print("done", sum(not reply.reason for reply in replies))

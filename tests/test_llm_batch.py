@@ -18,8 +18,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lib.llm import Calls, CallsStopped, Request, complete
 from lib.llm.batch_lines import Line, Room, answers, request_line, that_fit
+from lib.llm.calls import Calls, CallsStopped
+from lib.llm.complete import complete
+from lib.llm.request import Request
 from lib.paths import REPOSITORY
 from tests.llm_server import Server
 from tests.llm_server_batches import BatchRules
@@ -31,7 +33,9 @@ IN_A_PROCESS = """
 import signal, sys
 from pathlib import Path
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a background job inherits as ignored
-from lib.llm import Calls, Request, complete
+from lib.llm.calls import Calls
+from lib.llm.complete import complete
+from lib.llm.request import Request
 if sys.argv[2] == "before forget":
     import os
     from lib.llm.batch_rows import Rows

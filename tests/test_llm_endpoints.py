@@ -34,7 +34,9 @@ from transformers import AutoTokenizer
 
 from lib.inference import prompt_for
 from lib.laboratory_base import new_llama, train_tokenizer
-from lib.llm import Calls, CallsStopped, Reply, Request, complete
+from lib.llm.calls import Calls, CallsStopped
+from lib.llm.complete import complete
+from lib.llm.request import Reply, Request
 from lib.packing import pack
 from lib.training import Recipe, train
 from tests.llama_file import write_gguf
@@ -386,7 +388,9 @@ def test_an_endpoint_without_batches_says_so(transformers_serve, ask):
 BATCH = """
 import sys
 from pathlib import Path
-from lib.llm import Calls, Request, complete
+from lib.llm.calls import Calls
+from lib.llm.complete import complete
+from lib.llm.request import Request
 requests = [Request.ask(f"What is the port of number {number}?", max_tokens=50) for number in range(6)]
 complete(requests, sys.argv[2], Calls(cache=Path(sys.argv[1]), mode="batch", poll_seconds=0.5))
 """

@@ -11,9 +11,11 @@ from contextlib import closing
 
 import pytest
 
-from lib.llm import Calls, CallsStopped, Reply, Request, complete
+from lib.llm.calls import Calls, CallsStopped
+from lib.llm.complete import complete
 from lib.llm.endpoint import Endpoint
 from lib.llm.faults import fault_of_status
+from lib.llm.request import Reply, Request
 from lib.paths import REPOSITORY
 from tests.llm_server import Server, at_random, digest_of
 from tests.llm_server_faults import FAULTS, FINAL, HARMLESS, NO_ANSWER, PARAMETERS, PASSING, STOPPING
@@ -200,7 +202,9 @@ RUN = """
 import json, logging, os, shutil, sqlite3, sys, traceback
 from pathlib import Path
 logging.basicConfig(level=logging.DEBUG)
-from lib.llm import Calls, CallsStopped, Request, complete
+from lib.llm.calls import Calls, CallsStopped
+from lib.llm.complete import complete
+from lib.llm.request import Request
 from lib.llm.__main__ import main
 from lib.llm.endpoint import endpoint
 import lib.llm.direct

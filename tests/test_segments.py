@@ -7,7 +7,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
 from lib.corpus import make_corpus
-from lib.llm import Calls
+from lib.llm.calls import Calls
 from lib.normalize import normalize
 from lib.records import Document
 from lib.segments import segment

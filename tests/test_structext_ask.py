@@ -6,9 +6,9 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lib.code_inputs import code_inputs
 from tokenizers import processors
 
-from lib.code_inputs import code_inputs
 from lib.laboratory_base import train_tokenizer
 from lib.paths import REPOSITORY
 from lib.records import Answer

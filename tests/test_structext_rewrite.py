@@ -10,7 +10,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from lib.llm import Calls, Reply
+from lib.llm.calls import Calls
+from lib.llm.request import Reply
 from lib.structext.__main__ import main
 from lib.structext.generate import Text, generate, suite
 from lib.structext.records import EXTRA_LANGUAGES, LANGUAGES, MODES, Sample

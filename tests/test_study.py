@@ -11,8 +11,8 @@ from pathlib import Path
 import nbformat
 import psutil
 import pytest
-
 from lib.code_inputs import code_inputs
+
 from lib.paths import REPOSITORY, MissingInput
 from tests.conftest import House, new_house
 

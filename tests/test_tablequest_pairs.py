@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lib.llm import Calls
+from lib.llm.calls import Calls
 from lib.tablequest.pairs import Shown, flips, matches
 from lib.tablequest.replies import Final
 from tests.played_model import leniently, outside, played, within

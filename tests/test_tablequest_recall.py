@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from lib.llm import Calls
+from lib.llm.calls import Calls
 from lib.tablequest.recall import (
     Faithful,
     cite_by_rules,

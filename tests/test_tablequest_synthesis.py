@@ -9,7 +9,8 @@ import pytest
 from played_model import outside
 from tablequest_example import FILING, GRIDS, MARGINS, PASSAGES, SALES, grid
 
-from lib.llm import Calls, Reply
+from lib.llm.calls import Calls
+from lib.llm.request import Reply
 from lib.tablequest.filters_model import kept, screened_by_model
 from lib.tablequest.questions import questions_by_rules
 from lib.tablequest.questions_check import by_id, verified

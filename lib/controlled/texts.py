@@ -11,7 +11,7 @@ from lib.normalize import normalize
 from lib.records import Document, Segment
 
 if TYPE_CHECKING:
-    from lib.llm import Calls
+    from lib.llm.calls import Calls
 
 
 class NotRewritten(RuntimeError):

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from lib.paths import shown
+from lib.paths import package_file, shown
 
-TABLE = Path(__file__).with_name("prices.csv")
+TABLE = package_file("llm/prices.csv")
 
 
 class Price(BaseModel):

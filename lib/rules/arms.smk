@@ -36,51 +36,50 @@ base = [f"{Path(study.base_model)}/config.json"] if study.made_by else []
 for lab in study.labs:
     rule:
         name: f"lab_{lab}"
-        input: code("00_lab")
         output: f"data/{lab}/documents.jsonl", f"data/{lab}/documents_public.jsonl", f"data/{lab}/facts.jsonl",
             f"data/{lab}/models/base/config.json", f"data/{lab}/stages/00_lab.json"
-        params: notebook="00_lab", name="00_lab", given=given("00_lab", study if lab == study.name else load_study(lab))
+        params: code=code("00_lab"), notebook="00_lab", name="00_lab", given=given("00_lab", study if lab == study.name else load_study(lab))
         threads: workflow.cores
         shell: RUN
 
 
 if "02_normalize" in study.stages:
     rule normalize:
-        input: f"{data}/documents.jsonl", base, code("02_normalize")  # the base's tokenizer counts the tokens
+        input: f"{data}/documents.jsonl", base  # the base's tokenizer counts the tokens
         output: f"{data}/segments.jsonl", f"{data}/normalized.jsonl", *records("02_normalize")
-        params: notebook="02_normalize", name="02_normalize", given=given("02_normalize")
+        params: code=code("02_normalize"), notebook="02_normalize", name="02_normalize", given=given("02_normalize")
         shell: RUN
 
 
 rule train:
-    input: lambda wildcards: learned(wildcards.arm), base, code("03_train"),
+    input: lambda wildcards: learned(wildcards.arm), base,
         lambda wildcards: [f"{data}/queries.jsonl"] * acquires(wildcards)
     output: f"{data}/models/{{arm}}/training.json", *records("03_train", ["{arm}"])
-    params: notebook="03_train", name="03_train-{arm}", given=given("03_train")
+    params: code=code("03_train"), notebook="03_train", name="03_train-{arm}", given=given("03_train")
     threads: share_of_cores  # on a CPU the seeds of a study side by side, else one training at a time
     shell: RUN
 
 
 rule infer:
-    input: f"{data}/queries.jsonl", asked_with, model, code("04_infer")
+    input: f"{data}/queries.jsonl", asked_with, model
     output: f"{data}/answers/{{arm}}.jsonl", *records("04_infer", ["{arm}"])
-    params: notebook="04_infer", name="04_infer-{arm}", given=given("04_infer")
+    params: code=code("04_infer"), notebook="04_infer", name="04_infer-{arm}", given=given("04_infer")
     threads: workflow.cores
     shell: RUN
 
 
 rule judge:
-    input: f"{data}/queries.jsonl", f"{data}/answers/{{arm}}.jsonl", code("05_judge"),
+    input: f"{data}/queries.jsonl", f"{data}/answers/{{arm}}.jsonl",
         asked_with if study.kind.any_arm else []  # an answer is found in a reply by how it was asked for
     output: verdicts, *records("05_judge", ["{arm}"])
-    params: notebook="05_judge", name="05_judge-{arm}", given=given("05_judge")
+    params: code=code("05_judge"), notebook="05_judge", name="05_judge-{arm}", given=given("05_judge")
     shell: RUN
 
 
 if "06_analyze" in study.stages:
     rule analyze:
         input: f"{data}/queries.jsonl", expand(f"{data}/answers/{{arm}}.jsonl", arm=study.arms),
-            expand(verdicts, arm=study.arms), code("06_analyze")
+            expand(verdicts, arm=study.arms)
         output: f"figures/{study.name}/table2.csv", *records("06_analyze")
-        params: notebook="06_analyze", name="06_analyze", given=given("06_analyze")
+        params: code=code("06_analyze"), notebook="06_analyze", name="06_analyze", given=given("06_analyze")
         shell: RUN

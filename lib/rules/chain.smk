@@ -52,89 +52,88 @@ wanted = [f"figures/{study.name}/table2.csv", *base,
 
 if study.source == "documents":
     rule documents:
-        input: code("00_documents")
         output: f"{data}/documents.jsonl", f"{data}/documents_rejected.jsonl", *records("00_documents")
-        params: notebook="00_documents", name="00_documents", given=given("00_documents"),
+        params: code=code("00_documents"), notebook="00_documents", name="00_documents", given=given("00_documents"),
             content=fingerprint(Path(study.folder))
         priority: 10  # an unusable folder shows before minutes of training
         shell: RUN
 
 
 rule annotate:
-    input: f"{data}/documents.jsonl", code("01_annotate")
+    input: f"{data}/documents.jsonl"
     output: f"{data}/queries.jsonl", f"{data}/queries_rejected.jsonl", *records("01_annotate")
-    params: notebook="01_annotate", name="01_annotate", given=given("01_annotate")
+    params: code=code("01_annotate"), notebook="01_annotate", name="01_annotate", given=given("01_annotate")
     shell: RUN
 
 
 for other in study.other_judges:
     rule:
         name: f"judge_{Path(verdicts_of(other)).parent.name}"
-        input: f"{data}/queries.jsonl", f"{data}/answers/{{arm}}.jsonl", code("05_judge")
+        input: f"{data}/queries.jsonl", f"{data}/answers/{{arm}}.jsonl"
         output: verdicts_of(other), f"{data}/stages/05_judge-{{arm}}-{Path(verdicts_of(other)).parent.name}.json"
-        params: notebook="05_judge", given=given("05_judge", judge=other),
+        params: code=code("05_judge"), notebook="05_judge", given=given("05_judge", judge=other),
             name=f"05_judge-{{arm}}-{Path(verdicts_of(other)).parent.name}"
         shell: RUN
 
 
 rule retention:
-    input: model, code("04_retention"), known,  # the base is asked first: other arms are shown beside it
+    input: model, known,  # the base is asked first: other arms are shown beside it
         lambda wildcards: [] if wildcards.arm == UNTRAINED or UNTRAINED not in study.arms else
             f"{data}/retention/{UNTRAINED}.json"
     output: f"{data}/retention/{{arm}}.jsonl", f"{data}/retention/{{arm}}.json", *records("04_retention", ["{arm}"])
-    params: notebook="04_retention", name="04_retention-{arm}", given=given("04_retention")
+    params: code=code("04_retention"), notebook="04_retention", name="04_retention-{arm}", given=given("04_retention")
     threads: workflow.cores
     shell: RUN
 
 
 rule pairs:
-    input: f"{data}/queries.jsonl", f"{data}/documents.jsonl", code("05_pairs"),
+    input: f"{data}/queries.jsonl", f"{data}/documents.jsonl",
         f"{data}/answers/{next(iter(study.arms))}.jsonl", f"{data}/answers/{{arm}}.jsonl"
     output: preferences_of(study.judge), *records("05_pairs", ["{arm}"])
-    params: notebook="05_pairs", name="05_pairs-{arm}", given=given("05_pairs")
+    params: code=code("05_pairs"), notebook="05_pairs", name="05_pairs-{arm}", given=given("05_pairs")
     shell: RUN
 
 
 rule statistics:
-    input: f"{data}/queries.jsonl", expand(verdicts, arm=study.runs), code("06_statistics"),
+    input: f"{data}/queries.jsonl", expand(verdicts, arm=study.runs),
         f"{data}/facts.jsonl" if study.source == "lab" else []
     output: f"figures/{study.name}/paired.csv", *records("06_statistics")
-    params: notebook="06_statistics", name="06_statistics", given=given("06_statistics")
+    params: code=code("06_statistics"), notebook="06_statistics", name="06_statistics", given=given("06_statistics")
     shell: RUN
 
 
 rule ledger:
     input: expand(f"{data}/{{name}}.jsonl", name=["documents", "queries", "segments", "normalized"]), base,
         expand(f"{data}/models/{{arm}}/training.json", arm=[arm for arm in study.arms if arm != UNTRAINED]),
-        expand(verdicts, arm=study.arms), code("06_ledger")
+        expand(verdicts, arm=study.arms)
     output: f"{data}/ledger.jsonl", f"figures/{study.name}/audit.html", *records("06_ledger")
-    params: notebook="06_ledger", name="06_ledger", given=given("06_ledger")
+    params: code=code("06_ledger"), notebook="06_ledger", name="06_ledger", given=given("06_ledger")
     shell: RUN
 
 
 rule agreement:  # a person's sheet is no input and no output: Snakemake would make it anew, or remove it
-    input: f"{data}/queries.jsonl", expand(f"{data}/answers/{{arm}}.jsonl", arm=study.arms), code("06_agreement"),
+    input: f"{data}/queries.jsonl", expand(f"{data}/answers/{{arm}}.jsonl", arm=study.arms),
         [expand(verdicts_of(judge), arm=study.arms) for judge in (study.judge, *study.other_judges)]
     output: *records("06_agreement")
-    params: notebook="06_agreement", name="06_agreement", given=given("06_agreement"),
+    params: code=code("06_agreement"), notebook="06_agreement", name="06_agreement", given=given("06_agreement"),
         labels=labels() if "06_agreement" in study.variants else ""
     shell: RUN
 
 
 rule paper:
     input: expand(f"{data}/{{name}}.jsonl", name=["queries", "segments", "normalized"]),
-        expand(verdicts, arm=study.arms), code("06_paper"), records("01_annotate"), records("02_normalize"),
+        expand(verdicts, arm=study.arms), records("01_annotate"), records("02_normalize"),
         records("03_train", study.trained), records("04_infer", study.arms), records("05_judge", study.arms),
         expand(f"{data}/answers/{{arm}}.jsonl", arm=study.arms), asked.get("04_retention", []), asked.get("05_pairs", [])
     output: f"figures/{study.name}/departures.csv", *records("06_paper")
-    params: notebook="06_paper", name="06_paper", given=given("06_paper")
+    params: code=code("06_paper"), notebook="06_paper", name="06_paper", given=given("06_paper")
     shell: RUN
 
 
 rule advice:
     input: expand(f"{data}/{{name}}.jsonl", name=["documents", "queries", "segments", "normalized"]), base,
-        expand(verdicts, arm=study.runs), code("06_advice"), f"{data}/facts.jsonl" if study.source == "lab" else [],
+        expand(verdicts, arm=study.runs), f"{data}/facts.jsonl" if study.source == "lab" else [],
         [str(controlled)] if controlled.exists() else []  # the laboratory's gains stand beside where they are known
     output: f"figures/{study.name}/advice.html", *records("06_advice")
-    params: notebook="06_advice", name="06_advice", given=given("06_advice")
+    params: code=code("06_advice"), notebook="06_advice", name="06_advice", given=given("06_advice")
     shell: RUN

@@ -17,16 +17,16 @@ wanted = [f"figures/{study.name}/structext.md", *base, f"{data}/queries.jsonl", 
 
 
 rule texts:
-    input: base, code("01_structext")
+    input: base
     output: expand(f"{data}/{{name}}.jsonl", name=["samples", "asked", "left_out", "queries", "rewrite_rejected"]),
         expand(f"{data}/training/{{arm}}.jsonl", arm=tuned), *records("01_structext")
-    params: notebook="01_structext", name="01_structext", given=given("01_structext")
+    params: code=code("01_structext"), notebook="01_structext", name="01_structext", given=given("01_structext")
     shell: RUN
 
 
 rule structext:
-    input: expand(f"{data}/{{name}}.jsonl", name=["asked", "left_out", "rewrite_rejected"]), code("06_structext"),
+    input: expand(f"{data}/{{name}}.jsonl", name=["asked", "left_out", "rewrite_rejected"]),
         expand(f"{data}/answers/{{arm}}.jsonl", arm=study.runs), expand(verdicts, arm=study.runs)
     output: f"figures/{study.name}/structext.md", *records("06_structext")
-    params: notebook="06_structext", name="06_structext", given=given("06_structext")
+    params: code=code("06_structext"), notebook="06_structext", name="06_structext", given=given("06_structext")
     shell: RUN

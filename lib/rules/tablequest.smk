@@ -34,24 +34,23 @@ contents = fingerprint(Path(study.folder), study.kind.endings) if study.folder e
 
 
 rule filings:
-    input: code("00_filings")
     output: read, expand(f"{data}/{{name}}.jsonl", name=["not_understood", "documents", "documents_rejected"]),
         records("00_filings")
-    params: notebook="00_filings", name="00_filings", given=given("00_filings"), content=contents
+    params: code=code("00_filings"), notebook="00_filings", name="00_filings", given=given("00_filings"), content=contents
     priority: 10  # an unusable folder shows before minutes of training
     shell: RUN
 
 
 rule questions:
-    input: read, base, code("01_tablequest")  # the base's tokenizer counts the tokens
+    input: read, base  # the base's tokenizer counts the tokens
     output: records("01_tablequest"), expand(f"{data}/{{name}}.jsonl", name=written)
-    params: notebook="01_tablequest", name="01_tablequest", given=given("01_tablequest"), faults=faults()
+    params: code=code("01_tablequest"), notebook="01_tablequest", name="01_tablequest", given=given("01_tablequest"), faults=faults()
     shell: RUN
 
 
 rule tablequest:
     input: asked_with, f"{data}/queries.jsonl", expand(f"{data}/answers/{{arm}}.jsonl", arm=study.runs),
-        expand(verdicts, arm=study.runs), code("06_tablequest")
+        expand(verdicts, arm=study.runs)
     output: f"figures/{study.name}/tablequest.md", *records("06_tablequest")
-    params: notebook="06_tablequest", name="06_tablequest", given=given("06_tablequest")
+    params: code=code("06_tablequest"), notebook="06_tablequest", name="06_tablequest", given=given("06_tablequest")
     shell: RUN

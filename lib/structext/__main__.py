@@ -121,7 +121,7 @@ def _rewrite(options: argparse.Namespace) -> None:
 
 
 def _rewrite_file(options: argparse.Namespace, source: Path, target: Path) -> tuple[int, int]:
-    from lib.llm import Calls
+    from lib.llm.calls import Calls
     from lib.paths import data_path
     from lib.records import write_records
     from lib.structext.json_lines import read_given

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from lib.llm import rendered
+from lib.llm.prompts import prompt_template
 from lib.records import Query, Record, Structure
 from lib.structext.ask_demonstrations import demonstrations_for
 from lib.structext.records import Sample
@@ -17,8 +17,12 @@ from lib.structext.wording import HINTS
 from lib.untrusted import SPLIT, defused
 
 SETTINGS = {  # setting -> its prompt
-    "base": "structext/base", "self-cot": "structext/self-cot", "ps-cot": "structext/ps-cot", "hint": "structext/hint",
-    "few-shot": "structext/few-shot", "simple-few-shot": "structext/few-shot"}
+    "base": prompt_template("structext/base"),
+    "self-cot": prompt_template("structext/self-cot"),
+    "ps-cot": prompt_template("structext/ps-cot"),
+    "hint": prompt_template("structext/hint"),
+    "few-shot": prompt_template("structext/few-shot"),
+    "simple-few-shot": prompt_template("structext/few-shot")}
 FEW_SHOT = ("few-shot", "simple-few-shot")
 REASONING = ("self-cot", "ps-cot")  # the answer stands in tags, after what leads to it
 SHOTS = (1, 2, 3, 5)  # of the papers' curve
@@ -93,7 +97,7 @@ def _prompt(sample: Sample, setting: str, examples: Sequence[Sample], split: Cal
            *((one.reference, one.question, one.answer) for one in examples)]
     shown = [tuple(map(split, part)) for part in raw]
     (text, question, hint), *others = shown
-    return rendered(SETTINGS[setting], text=text, question=question, hint=hint, is_split=shown != raw,
+    return SETTINGS[setting].render(text=text, question=question, hint=hint, is_split=shown != raw,
                     examples=[_Example(*part) for part in others])
 
 

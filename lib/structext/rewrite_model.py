@@ -12,7 +12,10 @@ from functools import cached_property
 from random import Random
 from zlib import crc32
 
-from lib.llm import Calls, Reply, Request, complete, rendered
+from lib.llm.calls import Calls
+from lib.llm.complete import complete
+from lib.llm.prompts import prompt_template
+from lib.llm.request import Reply, Request
 from lib.records import Rejected
 from lib.structext.generate import PLUG_INS, SUITES, Text, generate, samples_of
 from lib.structext.json_lines import Given
@@ -95,7 +98,7 @@ class Draft:
         kind = f"{self.text.language} {self.text.depth} {self.text.width} {self.text.size} {self.text.seed}"
         order = Random(self.scenario_seed).sample(SCENARIOS, len(SCENARIOS))
         scenario, names = order[(crc32(kind.encode()) + self.text.number) % len(order)], by_kind(self.told)
-        prompt = rendered("structext/real", scenario=scenario, kinds={kind: KINDS[kind] for kind in names},
+        prompt = prompt_template("structext/real").render(scenario=scenario, kinds={kind: KINDS[kind] for kind in names},
                           names=json.dumps(names, ensure_ascii=False))
         return Request.ask(prompt, max_tokens=1000 + 30 * sum(map(len, names.values())))
 
@@ -166,7 +169,7 @@ def _ask(drafts: list[tuple[Draft, Request]], model: str, calls: Calls) -> None:
     replies = complete([request for _, request in drafts], model, calls) if drafts else []
     for (draft, request), reply in zip(drafts, replies, strict=True):
         if faults := draft.read(reply):
-            prompt = rendered("structext/real_repair", faults=faults[:_MOST_FAULTS], n_more=len(faults) - _MOST_FAULTS)
+            prompt = prompt_template("structext/real_repair").render(faults=faults[:_MOST_FAULTS], n_more=len(faults) - _MOST_FAULTS)
             again.append((draft, request.then(reply.text, prompt)))
     replies = complete([request for _, request in again], model, calls) if again else []
     for (draft, _), reply in zip(again, replies, strict=True):

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import pandas as pd
 
-from lib.llm import rendered
+from lib.llm.prompts import prompt_template
 from lib.records import RECALL, Query, Rejected
 from lib.structext.ask_window import Tokenizer, lengths_of
 from lib.tablequest.records import Filing, Grid, Passage, TableQuestion
@@ -63,7 +63,7 @@ def prompt_of(question: str, passage: str, source: str) -> str:
     """prompts/tablequest/answer.md with its slots filled, the material defused."""
     raw = (question, passage, source)
     shown = tuple(defused(text, TAGS) for text in raw)
-    return rendered("tablequest/answer", question=shown[0], passage=shown[1], source=shown[2], is_split=shown != raw)
+    return prompt_template("tablequest/answer").render(question=shown[0], passage=shown[1], source=shown[2], is_split=shown != raw)
 
 
 def source_of(filing: Filing) -> str:

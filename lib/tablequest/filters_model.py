@@ -2,7 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from lib.llm import Calls, Reply, Request, complete, rendered
+from lib.llm.calls import Calls
+from lib.llm.complete import complete
+from lib.llm.prompts import prompt_template
+from lib.llm.request import Reply, Request
 from lib.records import Rejected
 from lib.tablequest.filters import CRITERIA, Screening
 from lib.tablequest.questions_places import source_of
@@ -48,7 +51,7 @@ def _request(question: TableQuestion, filing: Filing, passage: Passage, grids: M
         "source": source_of(filing) or filing.company, "passage": serialized(passage, grids, "markdown"),
         "question": question.question, "steps": "\n".join(question.steps), "answer": question.answer,
         "examples": "\n\n".join(examples)}.items()}
-    return Request.ask(rendered("tablequest/filter", level=question.level, **shown), max_tokens=_MAX_TOKENS)
+    return Request.ask(prompt_template("tablequest/filter").render(level=question.level, **shown), max_tokens=_MAX_TOKENS)
 
 
 def _screening(question: TableQuestion, model: str, reply: Reply) -> Screening:

@@ -13,7 +13,10 @@ from typing import NamedTuple
 import pandas as pd
 
 from lib.judge_model import Decision
-from lib.llm import Calls, Reply, Request, complete, rendered
+from lib.llm.calls import Calls
+from lib.llm.complete import complete
+from lib.llm.prompts import prompt_template
+from lib.llm.request import Reply, Request
 from lib.pairwise import Choice
 from lib.records import Record
 from lib.tablequest.accuracy import TOLERANCE, asserted, assess, f1, is_figure, readings
@@ -173,7 +176,7 @@ def _request(question: TableQuestion, shown: Shown, pair: Sequence[Final], order
     slots = dict(zip(("question", "reference", "first", "second", "passage", "source"),
                      (_defused(text) for text in (question.question, _reference(question), *texts, shown.passage,
                                                        shown.source)), strict=True))
-    return Request.ask(rendered("tablequest/judge_pair", **slots))
+    return Request.ask(prompt_template("tablequest/judge_pair").render(**slots))
 
 
 def _defused(text: str) -> str:

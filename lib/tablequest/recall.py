@@ -14,10 +14,14 @@ from functools import lru_cache
 
 import numpy as np
 import pandas as pd
+from jinja2 import Template
 from nltk.tokenize import NLTKWordTokenizer
 
 from lib.grounding import places
-from lib.llm import Calls, Request, complete, rendered
+from lib.llm.calls import Calls
+from lib.llm.complete import complete
+from lib.llm.prompts import prompt_template
+from lib.llm.request import Request
 from lib.paired import cluster_interval
 from lib.records import Record
 from lib.tablequest.reader import read_by_rules, words_of
@@ -109,8 +113,8 @@ def faithful_by_model(questions: Sequence[TableQuestion], passages: Sequence[Pas
         passage, source = read[question.passage_id], sources[question.filing_id]
         used = list(dict.fromkeys(where.grid_id for where in question.cells.values())) or [
             block.grid_id for block in passage.blocks if block.kind == "table"]
-        requests += [Request.ask(_prompt("cite", "text", "\n".join(sentences_of(passage)), question, source)),
-                     Request.ask(_prompt("from_table", "table", "\n\n".join(map(written, used)), question, source,
+        requests += [Request.ask(_filled(prompt_template("tablequest/cite"), "text", "\n".join(sentences_of(passage)), question, source)),
+                     Request.ask(_filled(prompt_template("tablequest/from_table"), "table", "\n\n".join(map(written, used)), question, source,
                                          n_tables=len(used)))]
     replies = complete(requests, model, calls)
     rows = []
@@ -160,7 +164,7 @@ def _row(question: TableQuestion, passage: Passage, sentence: str, answer: str, 
                     sentence=sentence, answer=answer, n_tokens=n_tokens, n_found=found, missing=missing)
 
 
-def _prompt(name: str, tag: str, text: str, question: TableQuestion, source: str, **slots: object) -> str:
+def _filled(template: Template, tag: str, text: str, question: TableQuestion, source: str, **slots: object) -> str:
     tags = f"{tag}|question"
-    return rendered(f"tablequest/{name}", **{tag: defused(text, tags)}, question=defused(question.question, tags),
+    return template.render(**{tag: defused(text, tags)}, question=defused(question.question, tags),
                     source=defused(source, tags), **slots)

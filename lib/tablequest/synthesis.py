@@ -11,7 +11,7 @@ from lib.tablequest.questions_check import by_id
 from lib.tablequest.records import Filing, Grid, Passage, TableQuestion
 
 if TYPE_CHECKING:
-    from lib.llm import Calls
+    from lib.llm.calls import Calls
 
 
 @dataclass(frozen=True)

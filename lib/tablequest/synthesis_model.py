@@ -8,7 +8,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from lib.llm import Calls, Reply, Request, complete, rendered
+from lib.llm.calls import Calls
+from lib.llm.complete import complete
+from lib.llm.prompts import prompt_template
+from lib.llm.request import Reply, Request
 from lib.records import Rejected
 from lib.tablequest.filters import duplicate_of, screened_by_rules
 from lib.tablequest.questions_check import by_id
@@ -90,8 +93,7 @@ def _wave(chains: Sequence[_Chain], model: str, calls: Calls, tables: Mapping[st
                      for chain in chains if chain.fault]
         asked = {chain: _task(chain, level) for chain in chains if not chain.fault}
         unread = _round(asked, level, model, calls, tables, questions)
-        again = {chain: asked[chain].then(reply.text[-_LAST_CHARACTERS:], rendered(
-            "tablequest/repair", reason=defused(chain.fault, TAGS)))
+        again = {chain: asked[chain].then(reply.text[-_LAST_CHARACTERS:], prompt_template("tablequest/repair").render(reason=defused(chain.fault, TAGS)))
             for chain, reply in unread.items() if not reply.reason}  # what was cut or refused would be so again
         unread |= _round(again, level, model, calls, tables, questions)
         rejected += [_left_out(chain, level, chain.fault, reply.text) for chain, reply in unread.items() if chain.fault]
@@ -129,14 +131,15 @@ def _task(chain: _Chain, level: Level) -> Request:
     """The next round's request: the chat so far and the task, with the pair before."""
     if level == "easy":
         table, row = chain.focus
-        prompt = rendered("tablequest/easy", source=defused(source_of(chain.filing) or chain.filing.company, TAGS),
+        prompt = prompt_template("tablequest/easy").render(source=defused(source_of(chain.filing) or chain.filing.company, TAGS),
                           table=table, row=defused(row, TAGS),
                           passage=defused(_shown(chain.passage, chain.ground.tables), TAGS))
         return Request.ask(prompt, max_tokens=MAX_TOKENS)
     before = chain.last
-    prompt = rendered(f"tablequest/{level}", question=defused(before.question, TAGS),
+    template = prompt_template("tablequest/medium") if level == "medium" else prompt_template("tablequest/hard")
+    text = template.render(question=defused(before.question, TAGS),
                       answer=defused(before.answer, TAGS))
-    return Request((*chain.messages, ("user", prompt)), MAX_TOKENS)
+    return Request((*chain.messages, ("user", text)), MAX_TOKENS)
 
 
 def _shown(passage: Passage, tables: Mapping[str, Grid]) -> str:

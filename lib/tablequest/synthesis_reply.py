@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from lib.llm import Reply
+from lib.llm.request import Reply
 from lib.tablequest.amounts import amounts
 from lib.tablequest.expression import ExpressionError, evaluate
 from lib.tablequest.questions_amounts import POINTS
