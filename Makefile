@@ -6,7 +6,7 @@ JOBS ?= all
 PYTHON3 ?= python3
 
 # An active conda environment that can import this repository is used as it is; else .venv is made from the lock.
-CONDA_PYTHON := $(if $(CONDA_PREFIX),$(shell "$(CONDA_PREFIX)/bin/python" -c "import papermill, snakemake, torch, lib.paths, pathlib, sys; pathlib.Path(lib.paths.__file__).parents[1].samefile('.') and print(sys.executable)" 2>/dev/null))
+CONDA_PYTHON := $(if $(CONDA_PREFIX),$(shell "$(CONDA_PREFIX)/bin/python" -c "import papermill, snakemake, torch, lib.core.paths, pathlib, sys; pathlib.Path(lib.core.paths.__file__).parents[1].samefile('.') and print(sys.executable)" 2>/dev/null))
 PYTHON := $(or $(CONDA_PYTHON),$(CURDIR)/.venv/bin/python)
 READY := $(if $(CONDA_PYTHON),,.venv/ready)
 export PATH := $(dir $(PYTHON)):$(PATH)
@@ -23,10 +23,10 @@ help:  ## this menu
 	@echo "  JOBS=n          processor cores to use; now $(JOBS)"
 
 study: $(READY)  ## run what is not done of STUDY, print its Table 2 and where everything lies
-	@STUDY_PARENT=$$PPID exec "$(PYTHON)" -m lib.study "$(STUDY)" --documents "$(or $(DOCUMENTS),$(FILINGS))" --jobs "$(JOBS)"
+	@STUDY_PARENT=$$PPID exec "$(PYTHON)" -m lib.run.study "$(STUDY)" --documents "$(or $(DOCUMENTS),$(FILINGS))" --jobs "$(JOBS)"
 
 figures: $(READY)  ## make the tables and figures of STUDY again, and nothing else
-	@STUDY_PARENT=$$PPID exec "$(PYTHON)" -m lib.study "$(STUDY)" --documents "$(or $(DOCUMENTS),$(FILINGS))" --jobs "$(JOBS)" --figures
+	@STUDY_PARENT=$$PPID exec "$(PYTHON)" -m lib.run.study "$(STUDY)" --documents "$(or $(DOCUMENTS),$(FILINGS))" --jobs "$(JOBS)" --figures
 
 lab: $(READY)  ## open the notebooks in JupyterLab
 	@"$(PYTHON)" -m jupyterlab notebooks

@@ -1,5 +1,5 @@
 # Which notebook reads what and writes what. `make study` runs it; by hand: `snakemake --cores 2 --config study=lab`.
-# A stage runs again where its parameters, its inputs' content, or what its notebook computes (lib.digest) has
+# A stage runs again where its parameters, its inputs' content, or what its notebook computes (lib.core.digest) has
 # changed. Executed copies are no outputs: removing one re-runs nothing.
 import json
 import logging
@@ -10,11 +10,11 @@ from pathlib import Path
 from snakemake.logging import LogEvent, logger
 
 sys.path.insert(0, str(workflow.basedir))
-from lib.digest import notebook_digest
-from lib.parent import VARIABLE, be_parent, die_with_parent
-from lib.paths import REPOSITORY, output_root
-from lib.study_file import load_study
-from lib.study_sources import VARIANTS
+from lib.core.digest import notebook_digest
+from lib.core.process import VARIABLE, be_parent, die_with_parent
+from lib.core.paths import REPOSITORY, output_root
+from lib.run.config import load_study
+from lib.run.sources import VARIANTS
 
 
 def is_for_the_user(said):
@@ -36,7 +36,7 @@ workdir: str(output_root())
 
 study = load_study(config.get("study", "lab"), config.get("documents", ""))
 data = f"data/{study.name}"
-RUN = "exec python -m lib.notebook_run {params.notebook} --name {params.name} --given {params.given:q}"
+RUN = "exec python -m lib.run.notebook {params.notebook} --name {params.name} --given {params.given:q}"
 
 
 def code(stage):
@@ -57,7 +57,7 @@ def records(stage, arms=("",)):
 
 # `done`: the records of all stages; `wanted`: the files that are made again where one was removed, although nothing
 # after them would miss them.
-include: f"lib/rules/{study.source if study.source not in ('lab', 'documents') else 'chain'}.smk"
+include: f"notebooks/{'' if study.source in ('lab', 'documents') else study.source + '/'}graph.smk"
 
 
 rule all:
@@ -68,4 +68,4 @@ rule all:
 rule run_record:
     input: done
     output: f"{data}/run.json"
-    shell: f"exec python -m lib.provenance {study.name} {{input}}"
+    shell: f"exec python -m lib.run.provenance {study.name} {{input}}"

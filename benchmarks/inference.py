@@ -23,20 +23,20 @@ os.environ.setdefault("GOMP_SPINCOUNT", "20000")  # as the notebook runner does;
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from lib.annotate import annotate
-from lib.answer_prompt import encoded, prompt_for
-from lib.inference import Decoding, generate, in_batches, load
-from lib.inference_processes import answer_from
-from lib.laboratory import ATTRIBUTES, make_products
-from lib.laboratory_base import new_llama, train_tokenizer
-from lib.laboratory_documents import make_records
-from lib.packing import pack
-from lib.provenance import machine
-from lib.records import Query
-from lib.scoring import after_question, likelihoods
-from lib.training import train
-from lib.training_recipe import Recipe, computes_bf16
-from lib.wording import joined
+from lib.annotate.queries import annotate
+from lib.core.records import Query
+from lib.core.text import joined
+from lib.infer.answers import Decoding, generate, in_batches, load
+from lib.infer.loglik import after_question, likelihoods
+from lib.infer.prompts import encoded, prompt_for
+from lib.infer.workers import answer_from
+from lib.lab.base_model import new_llama, train_tokenizer
+from lib.lab.documents import make_records
+from lib.lab.products import ATTRIBUTES, make_products
+from lib.run.provenance import machine
+from lib.train.packing import pack
+from lib.train.recipe import Recipe, computes_bf16
+from lib.train.trainer import train
 
 ROUNDS = 5
 N_ALONE = 32  # queries of a round for the ways that take one at a time

@@ -20,7 +20,7 @@ from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 
-from lib.paths import REPOSITORY
+from lib.core.paths import REPOSITORY
 from tests.llm_server import RemoteServer, Server, digest_of
 from tests.llm_server_faults import FINAL, HARMLESS, NO_ANSWER, PASSING
 

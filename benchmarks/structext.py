@@ -6,7 +6,7 @@
 import statistics
 import time
 
-from lib.structext.generate import generate
+from lib.structext.generate.samples import generate
 
 CELLS = {(1, 1): 60, (2, 1): 30, (3, 1): 12, (1, 3): 30, (2, 3): 4, (3, 3): 1}  # (depth, width): samples of each task
 OFFICIAL = {(1, 1): 127_000, (2, 1): 49_000, (3, 1): 9_000, (3, 3): 390}  # samples/s of the official generator

@@ -17,7 +17,7 @@ from pathlib import Path
 
 os.environ.setdefault("GOMP_SPINCOUNT", "20000")  # as the notebook runner does; before torch is imported
 
-from lib.paths import REPOSITORY
+from lib.core.paths import REPOSITORY
 
 FACTORS = (1, 4, 16)  # times the laboratory's private records
 PRODUCTS, BLOCK, BATCH = 60, 320, 4  # those of 00_lab.ipynb and 03_train.ipynb
@@ -84,10 +84,17 @@ def _chain(factor: int):
     """The chain on records made on the spot, a stage at a time; yields what there is so far, in numbers."""
     import torch  # imported here, so that the parent of the measured processes stays small
 
-    from lib import annotate, inference, judge, laboratory_base, normalize, packing, segments, training
-    from lib.laboratory import ATTRIBUTES, make_products
-    from lib.laboratory_documents import make_records
-    from lib.training_recipe import Recipe
+    from lib.annotate import queries as annotate
+    from lib.infer import answers as inference
+    from lib.judge import verdicts as judge
+    from lib.lab import base_model as laboratory_base
+    from lib.lab.documents import make_records
+    from lib.lab.products import ATTRIBUTES, make_products
+    from lib.normalize import rewrite as normalize
+    from lib.normalize import segments
+    from lib.train import packing
+    from lib.train import trainer as training
+    from lib.train.recipe import Recipe
 
     yield {}
     documents, _ = make_records(make_products(PRODUCTS * factor, 11), 11, public=False)

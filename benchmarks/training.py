@@ -32,15 +32,15 @@ from transformers import (
 )
 
 from benchmarks.nanogpt import GPT, nanogpt_updates
-from lib import training
-from lib.attention import fastest_attention
-from lib.laboratory import make_products
-from lib.laboratory_base import new_llama, train_tokenizer
-from lib.laboratory_documents import make_records
-from lib.packing import Blocks, pack
-from lib.training_launch import train_arm
-from lib.training_recipe import computes_bf16
-from lib.wording import joined
+from lib.core.text import joined
+from lib.lab.base_model import new_llama, train_tokenizer
+from lib.lab.documents import make_records
+from lib.lab.products import make_products
+from lib.train import trainer as training
+from lib.train.attention import fastest_attention
+from lib.train.launch import train_arm
+from lib.train.packing import Blocks, pack
+from lib.train.recipe import computes_bf16
 
 ROUNDS, UPDATES, MORE = 5, 6, 16
 BLOCK, BATCH, RATE = 320, 8, 2e-3  # those of 00_lab.ipynb
@@ -111,7 +111,7 @@ class Stopwatch:
 
 
 def ours(lab: Laboratory, watch: Stopwatch) -> None:
-    """lib.training.train; its checkpoint comes after the last update."""
+    """lib.train.trainer.train; its checkpoint comes after the last update."""
     chosen = slice(UPDATES * BATCH)
     part = [rows[chosen] for rows in (lab.blocks.input_ids, lab.blocks.labels, lab.blocks.position_ids)]
     tokens = sum(label >= 0 for labels in part[1] for label in labels)
@@ -186,8 +186,8 @@ def nanogpt(lab: Laboratory, watch: Stopwatch) -> None:
 WAYS: dict[str, Callable[[Laboratory, Stopwatch], None]] = {
     "Trainer, padded to the maximum": casual("max_length"), "Trainer, padded to the longest": casual("longest"),
     "nanoGPT's loop": nanogpt, "bare loop, SDPA": bare("sdpa"), "bare loop, eager attention": bare("eager"),
-    "bare loop, attention by batched products": bare("ours"), "**ours** (`lib.training.train`)": ours}
-OURS, LONGEST, NANO = "**ours** (`lib.training.train`)", "Trainer, padded to the longest", "nanoGPT's loop"
+    "bare loop, attention by batched products": bare("ours"), "**ours** (`lib.train.trainer.train`)": ours}
+OURS, LONGEST, NANO = "**ours** (`lib.train.trainer.train`)", "Trainer, padded to the longest", "nanoGPT's loop"
 
 
 def measured(lab: Laboratory) -> dict[str, Speed]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from lib.paths import REPOSITORY
+from lib.core.paths import REPOSITORY
 
 os.environ.setdefault("GOMP_SPINCOUNT", "20000")  # as the notebook runner does; before torch is imported
 
@@ -49,7 +49,7 @@ DOES = {
     "00_lab": ['for name in ("documents", "documents_public", "facts"):\n'
                '    write_text(data_path(study, f"{name}.jsonl"), f"{name} {seed}\\n")',
                'write_text(data_path(study, "models", "base", "config.json"), str(seed))'],
-    "00_documents": ["from lib.documents import read_folder", "reading = read_folder(folder)",
+    "00_documents": ["from lib.documents.folder import read_folder", "reading = read_folder(folder)",
                      'write_records(data_path(study, "documents.jsonl"), reading.documents)\n'
                      'write_records(data_path(study, "documents_rejected.jsonl"), reading.rejected)'],
     "01_annotate": ['text = required(data_path(study, "documents.jsonl"), "00_lab.ipynb").read_text()',
@@ -67,13 +67,13 @@ DOES = {
                  'write_text(answers_path(study, arm), f"{text}{model}\\n")'],
     "05_judge": ['text = required(answers_path(study, arm), "04_infer.ipynb").read_text()',
                  'write_text(verdicts_path(study, judge, arm), f"{text}{judge}\\n")'],
-    "06_analyze": ["import zlib\nfrom lib.wording import joined",
+    "06_analyze": ["import zlib\nfrom lib.core.text import joined",
                    'texts = [verdicts_path(study, judge, arm).read_text() for arm in arms]',
                    'write_text(figures_path(study, "table2.csv"), f"{[zlib.crc32(t.encode()) for t in texts]}")'],
 }
 TABLES = '''"""Prints the tiny table."""
 import sys
-from lib.paths import figures_path
+from lib.core.paths import figures_path
 print("table 2:", figures_path(sys.argv[1], "table2.csv").read_text())
 '''
 STUDY = """source: lab
@@ -90,7 +90,7 @@ arms:
 def tiny_notebook(declared: str, does: list[str]) -> nbformat.NotebookNode:
     """A notebook with a parameters cell, the imports that all share, and `does`."""
     cells = [nbformat.v4.new_code_cell(f'study: str = "tiny"\n{declared}', metadata={"tags": ["parameters"]}),
-             nbformat.v4.new_code_cell("from lib.paths import *\nfrom lib.records import write_records, write_text"),
+             nbformat.v4.new_code_cell("from lib.core.paths import *\nfrom lib.core.records import write_records, write_text"),
              *map(nbformat.v4.new_code_cell, does)]
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
     return nbformat.v4.new_notebook(cells=cells, metadata=kernel)
@@ -113,8 +113,8 @@ class House:
         return {**own, "PYTHONPATH": str(self.root), "OMP_NUM_THREADS": "1", **more}
 
     def command(self, *arguments: str) -> list[str]:
-        """`python -m lib.study …`"""
-        return [sys.executable, "-m", "lib.study", *arguments]
+        """`python -m lib.run.study …`"""
+        return [sys.executable, "-m", "lib.run.study", *arguments]
 
     def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess:
         """Run a study to its end; stdout and stderr together."""
@@ -164,7 +164,7 @@ def shared() -> Path:
 
 def study_command(name: str) -> list[str]:
     """`make study` without make."""
-    return [sys.executable, "-m", "lib.study", name, "--jobs", os.environ.get("JOBS", "all")]
+    return [sys.executable, "-m", "lib.run.study", name, "--jobs", os.environ.get("JOBS", "all")]
 
 
 def run_killed_once(name: str, root: Path, stage: str) -> tuple[str, str]:

@@ -8,12 +8,12 @@ tables learns prose better. Questions on them are asked as 04_infer asks, and a 
 
 import random
 
-from lib.answer_prompt import prompt_for
-from lib.controlled.arms import NORMALIZED, RAW, arm_named
-from lib.controlled.facts import question
+from lib.controlled.design.arms import NORMALIZED, RAW, arm_named
+from lib.controlled.design.facts import question
+from lib.controlled.design.texts import arm_texts
 from lib.controlled.records import KnownFact
-from lib.controlled.texts import arm_texts
-from lib.wording import joined
+from lib.core.text import joined
+from lib.infer.prompts import prompt_for
 
 Writing = tuple[str, tuple[str, ...], int]  # arm, the structures of its layout, rotation
 

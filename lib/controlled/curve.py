@@ -7,10 +7,10 @@ from pathlib import Path
 
 from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback
 
-from lib.answer_prompt import encoded
 from lib.controlled.records import AcquiredFact
-from lib.records import Query, read_records, write_records
-from lib.scoring import after_question, likelihoods
+from lib.core.records import Query, read_records, write_records
+from lib.infer.loglik import after_question, likelihoods
+from lib.infer.prompts import encoded
 
 FILE = "curve.jsonl"
 
@@ -30,7 +30,7 @@ class CurveCallback(TrainerCallback):
     """Scores the reference answers before training, after every k-th epoch and after the last one.
 
     The rows lie beside the checkpoints and outlive a kill. Nothing is drawn at random, so that no weight changes.
-    A list counts in the likelier of its two layouts, as in lib.scoring.
+    A list counts in the likelier of its two layouts, as in lib.infer.loglik.
     """
 
     def __init__(self, curve: Curve, tokenizer: PreTrainedTokenizerBase) -> None:

@@ -4,11 +4,11 @@ from bisect import bisect_left
 
 from transformers import PreTrainedTokenizerBase
 
-from lib.comparison import match_list
-from lib.controlled.facts import question, reference
+from lib.controlled.design.facts import question, reference
 from lib.controlled.records import KnownFact, Outcome, Rendered
-from lib.packing import stream_of
-from lib.records import Answer, Query, Score, Verdict
+from lib.core.records import Answer, Query, Score, Verdict
+from lib.judge.rules import match_list
+from lib.train.packing import stream_of
 
 
 def queries_of(facts: list[KnownFact], rendered: list[Rendered]) -> list[Query]:

@@ -8,16 +8,16 @@ from contextlib import redirect_stderr
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from lib.controlled.arms import NORMALIZED, NORMALIZED_BY_MODEL, arm_named, epochs_of, split_run
 from lib.controlled.base import public_texts
-from lib.controlled.facts import make_facts
+from lib.controlled.design.arms import NORMALIZED, NORMALIZED_BY_MODEL, arm_named, epochs_of, split_run
+from lib.controlled.design.facts import make_facts
+from lib.controlled.design.texts import arm_texts
 from lib.controlled.study import ControlledStudy
-from lib.controlled.texts import arm_texts
-from lib.packing import IGNORED, Blocks
-from lib.parameters import parameters_of
-from lib.paths import REPOSITORY
-from lib.training_plan import throughput
-from lib.training_recipe import Recipe
+from lib.core.paths import REPOSITORY
+from lib.run.parameters import parameters_of
+from lib.train.packing import IGNORED, Blocks
+from lib.train.plan import throughput
+from lib.train.recipe import Recipe
 
 SAMPLE = 12  # products whose texts are made to count their characters
 CHARACTERS_A_TOKEN = 3.6  # of these records and questions under the base's own tokenizer

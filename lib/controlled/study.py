@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lib.controlled.arms import NORMALIZED_BY_MODEL, RAW, arm_named, rotations_of, runs_of, split_run
-from lib.controlled.structures import STRUCTURES
-from lib.paths import data_path, figures_path
+from lib.controlled.design.arms import NORMALIZED_BY_MODEL, RAW, arm_named, rotations_of, runs_of, split_run
+from lib.controlled.design.structures import STRUCTURES
+from lib.core.paths import data_path, figures_path
 
 KEYS = ("source", "structures", "arms", "seeds", "every_rotation", "normalizer", "notebooks")
 STAGES = ("00_controlled", "03_pretrain", "03_controlled", "06_controlled")

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
+from lib.core.paths import data_path, required, shown
+from lib.core.records import Record, write_text
 from lib.llm.cache import Cache, CacheFailed, Entry
 from lib.llm.request import Request
 from lib.llm.response import Unreadable, read_response
-from lib.paths import data_path, required, shown
-from lib.records import Record, write_text
 
 
 class _Line(Record):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from lib.paths import shown
+from lib.core.paths import shown
 
 _VERSION = 1
 _SCHEMA = """

@@ -6,7 +6,8 @@ import threading
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import closing
 
-from lib.llm.batch import Batches
+from lib.core.paths import shown
+from lib.llm.batch.run import Batches
 from lib.llm.cache import Cache, Entry
 from lib.llm.calls import Budget, Calls, CallsStopped
 from lib.llm.direct import Direct
@@ -15,7 +16,6 @@ from lib.llm.plan import plan
 from lib.llm.prices import price_of
 from lib.llm.request import Reply, Request
 from lib.llm.response import read_response
-from lib.paths import shown
 
 _SECONDS_FOR_THE_LAST = 30.0  # that an interrupted run waits for calls in flight
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
 
-from lib.paths import REPOSITORY
+from lib.core.paths import REPOSITORY
 
 if TYPE_CHECKING:
     import openai

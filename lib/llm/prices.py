@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from lib.paths import package_file, shown
+from lib.core.paths import package_file, shown
 
 TABLE = package_file("llm/prices.csv")
 

@@ -4,5 +4,5 @@ Two dials set how hard it is: `depth` levels below the root, and `width`, where 
 children; a third, `size`, says how much one node holds. What stands in a node means nothing, so that only the structure
 can lead to the answer. Generator (`generate`) and solver (`solve`) share no finder: where they agree, two readings do.
 
-Mode `corrected` mends the faults of the official data, mode `faithful` keeps them (see lib.structext.generate).
+Mode `corrected` mends the faults of the official data, mode `faithful` keeps them (see lib.structext.generate.samples).
 """

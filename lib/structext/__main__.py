@@ -79,8 +79,8 @@ def _add_rewrite(commands: argparse._SubParsersAction) -> None:
 
 
 def _generate(options: argparse.Namespace) -> None:
-    from lib.records import write_records
-    from lib.structext.generate import generate, suite
+    from lib.core.records import write_records
+    from lib.structext.generate.samples import generate, suite
 
     if options.suite:
         if given := [name for name in _DIALS if getattr(options, name) != options.defaults[name]]:
@@ -98,19 +98,19 @@ def _generate(options: argparse.Namespace) -> None:
 
 
 def _solve(options: argparse.Namespace) -> None:
-    from lib.structext.solve import solve_file
+    from lib.structext.solve.solver import solve_file
 
     _between(options, solve_file, "{0[0]} questions, {0[1]} without an answer (see their error)")
 
 
 def _score(options: argparse.Namespace) -> None:
-    from lib.structext.scores import score_file
+    from lib.structext.analyze.scores import score_file
 
     _between(options, score_file, "")
 
 
 def _load(options: argparse.Namespace) -> None:
-    from lib.structext.official import load_file
+    from lib.structext.solve.official import load_file
 
     _between(options, load_file, "{0} samples")
 
@@ -121,11 +121,11 @@ def _rewrite(options: argparse.Namespace) -> None:
 
 
 def _rewrite_file(options: argparse.Namespace, source: Path, target: Path) -> tuple[int, int]:
+    from lib.core.paths import data_path
+    from lib.core.records import write_records
     from lib.llm.calls import Calls
-    from lib.paths import data_path
-    from lib.records import write_records
+    from lib.structext.ask.real_test import GivenSample, rewrite
     from lib.structext.json_lines import read_given
-    from lib.structext.rewrite_model import GivenSample, rewrite
 
     calls = Calls(options.cache or data_path("structext", "llm.sqlite"), max_cost_usd=options.max_cost_usd)
     samples = read_given(source, GivenSample)

@@ -5,8 +5,8 @@ from typing import TypeVar
 
 from pydantic import ConfigDict, ValidationError
 
-from lib.paths import MissingInput, shown
-from lib.records import Record
+from lib.core.paths import MissingInput, shown
+from lib.core.records import Record
 
 
 class Given(Record):

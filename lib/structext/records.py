@@ -1,6 +1,6 @@
 """A sample of StrucText-Eval, and the names of its languages and tasks."""
 
-from lib.records import Record
+from lib.core.records import Record
 
 LANGUAGES = ("csv", "tree", "json", "yaml", "xml", "latex", "markdown", "org")  # the benchmark's, in its order
 EXTRA_LANGUAGES = ("toml", "html-table", "markdown-table", "log")  # ours: what industry writes beside CSV

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from lib.records import Record
+from lib.core.records import Record
 
 Level = Literal["easy", "medium", "hard"]
 LEVELS: tuple[Level, ...] = ("easy", "medium", "hard")

@@ -1,0 +1,114 @@
+"""Tests that need no model: the structures dealt anew among the products as the design dealt them; signs of products.
+
+A product's sections are written in a cycle of structures that begins at the product's offset and moves on by one a
+rotation. The offset is all that the design deals to a product, so it is what is dealt anew: with it the labels of all
+its sections move together, in all rotations and seeds, and what a product and a run share stays shared.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.stats import permutation_test
+
+from lib.analyze.statistics.paired import ROUNDING
+from lib.controlled.analyze.rows import Measure
+
+
+@dataclass(frozen=True)
+class Square:
+    """One arm's Latin square: facts and seeds that are measured in all k rotations."""
+
+    pairs: pd.DataFrame  # product, section, fact_id, seed
+    values: np.ndarray  # (pairs, k): by rotation
+    cycle: tuple[str, ...]  # k structures
+    starts: np.ndarray  # (pairs,): the place in the cycle of rotation 0's structure
+    units: np.ndarray  # (pairs,): number of the product
+    offsets: np.ndarray  # (products,): the start of its first section
+
+    def differences(self, structure: str, reference: str, shifts: np.ndarray | int = 0) -> np.ndarray:
+        """structure - reference, shape (pairs,), where labels are moved on by `shifts` along the cycle."""
+        sides = [self.values[np.arange(len(self.values)), (self.cycle.index(name) - self.starts - shifts)
+                             % len(self.cycle)] for name in (structure, reference)]
+        return sides[0] - sides[1]
+
+    def totals(self, structure: str, reference: str) -> np.ndarray:
+        """The sum of differences of each product under each shift of its labels, shape (products, k)."""
+        return np.stack([np.bincount(self.units, self.differences(structure, reference, shift))
+                         for shift in range(len(self.cycle))], axis=1)
+
+
+def square(rows: pd.DataFrame, measure: Measure) -> Square:
+    """The square of one arm's rows.
+
+    Raises ValueError where a section has not each structure in one of the rotations 0..k-1, in one cycle, or where no
+    fact and seed is measured in all rotations.
+    """
+    cells = rows.drop_duplicates(["product", "section", "rotation"])
+    labels = cells.set_index(["product", "section", "rotation"]).structure.unstack("rotation")
+    cycle = tuple(labels.iloc[0]) if len(labels) else ()
+    k = len(cycle)
+    starts = pd.Series([cycle.index(label) if label in cycle else -1 for label in labels.get(0, [])],
+                       labels.index if 0 in labels else [])
+    expected = [[cycle[(start + rotation) % k] for rotation in range(k)] for start in starts]
+    if not k or list(labels.columns) != list(range(k)) or len(set(cycle)) < k or labels.to_numpy().tolist() != expected:
+        raise ValueError(f"the {k} rotations that are there do not give every section each of "
+                         f"{rows.structure.nunique()} structures once, in one order: a permutation needs all of them")
+    keys = ["product", "section", "fact_id", "seed"]
+    values = rows.assign(value=measure.of(rows)).pivot(index=keys, columns="rotation", values="value").dropna()
+    if values.empty:
+        raise ValueError("no fact and seed is measured in all rotations")
+    pairs = values.index.to_frame(index=False)
+    units, products = pd.factorize(pairs["product"], sort=True)
+    sections = pd.MultiIndex.from_frame(pairs[["product", "section"]])
+    return Square(pairs, values.to_numpy(float), cycle, starts.loc[sections].to_numpy(), units,
+                  starts.groupby(level="product").first().loc[products].to_numpy())
+
+
+def permuted_p(found: Square, structure: str, reference: str, *, draws: int = 9999, seed: int = 17) -> float:
+    """Two-sided p of the within-fact difference when the products' offsets are dealt anew among them.
+
+    p = (1 + permutations at least as far from 0) / (1 + draws), which is never 0 (Phipson and Smyth 2010, Statistical
+    Applications in Genetics and Molecular Biology 9:39). It is exact where no structure changes any outcome of these
+    runs. Dealing moves all structures, so that a third one's effect would be in the draws of two that are alike:
+    therefore the statistic is studentized, which holds the size for the two alone as products grow (Chung and Romano
+    2013, Annals of Statistics 41:484-507). What other seeds would give is the interval's matter.
+    """
+    return dealt_p(found.totals(structure, reference), found.offsets, draws, np.random.default_rng(seed))
+
+
+def dealt_p(totals: np.ndarray, offsets: np.ndarray, draws: int, rng: np.random.Generator) -> float:
+    """The p of totals[:, 0], see permuted_p; `totals` has the shape (products, k), `offsets` (products,)."""
+    dealt = rng.permuted(np.tile(offsets, (draws, 1)), axis=1)  # (draws, products)
+    drawn = studentized(totals[np.arange(len(offsets)), (dealt - offsets) % totals.shape[1]])
+    observed = float(studentized(totals[:, 0]))
+    return float((1 + (drawn >= observed * (1 - 1e-9)).sum()) / (1 + draws))
+
+
+def studentized(sums: np.ndarray) -> np.ndarray:
+    """|sum| / SD of the last axis, the products; where they do not vary, 0 for a sum of 0 and infinite for another."""
+    total, deviation = np.abs(sums.sum(axis=-1)), sums.std(axis=-1, ddof=1) if sums.shape[-1] > 1 else 0 * sums[..., 0]
+    is_flat = deviation < ROUNDING
+    return np.where(is_flat, np.where(total < ROUNDING, 0, np.inf), total / np.where(is_flat, 1, deviation))
+
+
+def holm(p: pd.Series) -> pd.Series:
+    """Holm's adjusted p values (1979, Scandinavian J. of Statistics 6:65-70), NaN where p is.
+
+    As statsmodels' multipletests, which empties the interpreter's garbage each time: half a second a call here.
+    """
+    ordered = p.dropna().sort_values()
+    adjusted = (ordered * np.arange(len(ordered), 0, -1)).cummax().clip(upper=1)
+    return adjusted.reindex(p.index)
+
+
+def sign_flip_p(differences: pd.Series, products: pd.Series, *, draws: int = 9999, seed: int = 17) -> float:
+    """Two-sided p of a mean of differences when the sign of each product's sum is as likely to be the other one.
+
+    scipy's test, exact where there are fewer sign patterns than draws. NaN with fewer than two products.
+    """
+    sums = differences.groupby(products.to_numpy()).sum().to_numpy(float)
+    if len(sums) < 2:
+        return float("nan")
+    return float(permutation_test((sums,), lambda values, axis: values.sum(axis=axis), permutation_type="samples",
+                                  vectorized=True, n_resamples=draws, rng=np.random.default_rng(seed)).pvalue)

@@ -1,0 +1,99 @@
+"""The laboratory's records: products whose facts are known, each fact in exactly one structure (paper, limits and 5.2).
+
+Public products are for pretraining the base, private ones for DAPT. No name, document or fact is in both.
+"""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from lib.core.records import STRUCTURES, Structure
+
+# A name is a maker and a model. There are many makers, so that few products share a word of their names.
+_MAKERS = tuple(first + last
+                for first in ("Ard", "Bri", "Cor", "Dra", "Eld", "Fal", "Gan", "Hal", "Ist", "Jor", "Kes", "Lum")
+                for last in ("win", "mor", "vane", "vik", "mark", "cor", "try", "den", "rel", "quin"))
+_MODELS = ("Anchor", "Beacon", "Cobalt", "Dagger", "Eagle", "Flint", "Glacier", "Harbor", "Iris", "Jaguar", "Keystone",
+           "Lantern", "Magnet", "Nimbus", "Orbit", "Pilot", "Quiver", "Raptor", "Summit", "Tempest", "Umbra", "Vector",
+           "Willow", "Xenon", "Yonder", "Zenith", "Atlas", "Boulder", "Comet", "Drift", "Ember", "Falcon", "Granite",
+           "Hazel", "Ingot", "Juniper", "Kraken", "Lotus", "Meteor", "Nettle")
+_LAST_NAMES = ("Adler", "Bauer", "Costa", "Duran", "Ekman", "Fiore", "Gruber", "Holm", "Ivers", "Jansen", "Keller",
+               "Lind", "Moreau", "Novak", "Olsen", "Petrov", "Quist", "Rossi", "Silva", "Toth")
+_FIRMS = ("Hydraulics", "Controls", "Castings", "Sensors", "Drives", "Polymers", "Optics", "Bearings", "Metals",
+          "Systems")
+_FOLDERS = ("opt", "etc", "srv", "var", "usr", "data", "home", "mnt")
+_FILES = ("harbor", "valve", "anchor", "bridge", "copper", "delta", "ember", "falcon", "garnet", "hazel", "indigo",
+          "jasper", "karma", "lagoon", "maple", "nickel", "onyx", "pepper", "quartz", "raven", "saffron", "timber",
+          "umber", "walnut")
+_PLATFORMS = ("Linux", "QNX", "VxWorks", "Solaris", "Windows", "FreeBSD", "Zephyr", "Android", "AIX", "Integrity",
+              "NuttX", "RTEMS")
+_TOOLS = ("wrench", "hex key", "crimper", "caliper", "bench vise", "pipe cutter", "heat gun", "mallet", "stripper",
+          "puller", "pliers", "drill")
+_PARTS = ("gasket", "impeller", "rotor", "bushing", "relay", "filter", "coupling", "diaphragm", "fuse", "sensor",
+          "spindle", "washer")
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """Something that a product's record states: how it is labelled and how a value is drawn."""
+
+    label: str
+    draw: Callable[[random.Random], list[str]]  # one string, or the items of a list-valued attribute
+    is_list: bool = False  # list-valued; the label is then plural
+
+
+def _day(rng: random.Random) -> str:
+    return f"{rng.randint(2005, 2024)}-{rng.randint(1, 12):02}-{rng.randint(1, 28):02}"
+
+
+def _some(pool: tuple[str, ...]) -> Callable[[random.Random], list[str]]:
+    return lambda rng: rng.sample(pool, rng.randint(2, 3))
+
+
+ATTRIBUTES = (
+    Attribute("default port", lambda rng: [str(rng.randint(1024, 9999))]),
+    Attribute("memory size", lambda rng: [f"{rng.randint(10, 999)} MB"]),
+    Attribute("service interval", lambda rng: [f"{rng.randint(10, 999)} hours"]),
+    Attribute("release date", lambda rng: [_day(rng)]),
+    Attribute("supplier", lambda rng: [f"{rng.choice(_LAST_NAMES)} {rng.choice(_FIRMS)}"]),
+    Attribute("configuration path", lambda rng: [f"/{rng.choice(_FOLDERS)}/{rng.choice(_FILES)}.conf"]),
+    Attribute("supported platforms", _some(_PLATFORMS), is_list=True),
+    Attribute("required tools", _some(_TOOLS), is_list=True),
+    Attribute("spare parts", _some(_PARTS), is_list=True),
+)
+
+
+@dataclass(frozen=True)
+class Product:
+    """A product's name and its value for each of ATTRIBUTES, in that order."""
+
+    name: str
+    values: tuple[list[str], ...]
+
+
+def make_products(n: int, seed: int, taken: frozenset[str] = frozenset()) -> list[Product]:
+    """`n` products with distinct names, none of them in `taken`; the same seed gives the same products.
+
+    Raises ValueError where the names do not suffice.
+    """
+    names = {f"{maker} {model}" for maker in _MAKERS for model in _MODELS}
+    rng = random.Random(f"products {seed}")
+    free = sorted(names - taken)
+    if n > len(free):
+        raise ValueError(f"{n} products asked for, but only {len(free)} names are free: lower n_public or n_private")
+    return [Product(name, tuple(attribute.draw(rng) for attribute in ATTRIBUTES)) for name in rng.sample(free, n)]
+
+
+def assign_structures(n_products: int, seed: int) -> list[list[Structure]]:
+    """A structure for every attribute of every product, shape [n_products][len(ATTRIBUTES)].
+
+    In every three products each attribute stands once in each structure, and within a product the structures differ
+    in number by one at most: structure is not confounded with the kind of fact.
+    """
+    rng = random.Random(f"structures {seed}")
+    places = []
+    for start in range(0, n_products, len(STRUCTURES)):
+        order = rng.sample(range(len(ATTRIBUTES)), len(ATTRIBUTES))
+        for shift in rng.sample(range(len(STRUCTURES)), min(len(STRUCTURES), n_products - start)):
+            places.append([STRUCTURES[(order[index] + shift) % len(STRUCTURES)] for index in range(len(ATTRIBUTES))])
+    return places

@@ -1,0 +1,102 @@
+"""An endpoint's files and batches: each call repeated where that helps, and none that creates a batch twice."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from itertools import count
+from typing import TYPE_CHECKING, TypeVar
+
+from lib.llm.batch.rows import Sent
+from lib.llm.direct import Direct
+from lib.llm.faults import MOST_TRIES, Fault, pause
+
+if TYPE_CHECKING:
+    import openai
+    from openai.types import Batch
+
+_A_DAY = 86_400  # seconds; the clocks of two machines may differ by less
+_Got = TypeVar("_Got")
+
+
+class BatchStopped(Exception):
+    """Why no batch can go on, said to the analyst."""
+
+
+class NotThere(Exception):
+    """The endpoint does not know what it was asked for."""
+
+
+class BatchApi:
+    """`client` for batches. Raises BatchStopped where it refuses for good, NotThere for a 404 and the like."""
+
+    def __init__(self, client: "openai.AsyncOpenAI", direct: Direct) -> None:
+        self.client, self.direct = client, direct
+
+    async def upload(self, content: bytes) -> str:
+        """The id of a new input file. One that no batch uses costs nothing."""
+        from openai.types import FileObject
+        file = await self._call(FileObject, lambda: self.client.files.create(file=("requests.jsonl", content),
+                                                                             purpose="batch"))
+        return file.id
+
+    async def create(self, file_id: str, batch: Sent) -> str:
+        """The id of a batch over a file. A try whose reply was lost is looked for before the next one."""
+        async def new() -> str:
+            return (await self.client.batches.create(
+                input_file_id=file_id, endpoint="/v1/chat/completions", completion_window="24h",
+                metadata={"digest": batch.digest})).id
+        return await self._call(str, new, before_again=lambda: self.find(batch))
+
+    async def find(self, batch: Sent) -> str:
+        """The id of the batch that has our digest, "" where none has or the endpoint has no list."""
+        async def search() -> str:
+            async for one in self.client.batches.list(limit=100):
+                if (one.metadata or {}).get("digest") == batch.digest:
+                    return one.id
+                if one.created_at < batch.created - _A_DAY:  # newest first
+                    break
+            return ""
+        try:
+            return await self._call(str, search)
+        except NotThere:
+            return ""
+
+    async def look(self, batch: Sent) -> "Batch":
+        """The state of a batch."""
+        from openai.types import Batch
+        return await self._call(Batch, lambda: self.client.batches.retrieve(batch.id))
+
+    async def read(self, file_id: str) -> bytes:
+        """A whole file; empty where it was deleted or is out of date."""
+        from openai import HttpxBinaryResponseContent
+        try:
+            return (await self._call(HttpxBinaryResponseContent, lambda: self.client.files.content(file_id))).content
+        except NotThere:
+            return b""
+
+    async def _call(self, kind: type[_Got], make: Callable[[], Awaitable[_Got]],
+                    before_again: Callable[[], Awaitable[_Got]] | None = None) -> _Got:
+        """What `make` gives, a `kind`; repeated where that helps, unless `before_again` finds it already there."""
+        for n_tries in count(1):
+            if n_tries > 1 and before_again and (found := await before_again()):
+                return found
+            if not isinstance(got := await self._tried(kind, make), Fault):
+                return got
+            if got.stops or not got.is_worth_repeating or n_tries >= MOST_TRIES:
+                raise BatchStopped(got.stops or f"no batch can go on ({got.reason}): run the same command again, or "
+                                   'set mode to "direct"')
+            await asyncio.sleep(pause(n_tries, got))
+        raise AssertionError  # count() does not end
+
+    async def _tried(self, kind: type[_Got], make: Callable[[], Awaitable[_Got]]) -> _Got | Fault:
+        import aiohttp
+        import openai
+        try:
+            async with asyncio.timeout(self.direct.calls.timeout_seconds):
+                got = await make()
+        except openai.APIStatusError as error:
+            if error.status_code in (404, 405, 501):
+                raise NotThere from None
+            return self.direct.fault(error, {})
+        except (openai.OpenAIError, aiohttp.ClientError, OSError, ValueError, TypeError, AttributeError) as error:
+            return self.direct.fault(error, {})  # the last two: a web page where a batch should be
+        return got if isinstance(got, kind) else Fault("the reply is no JSON", is_worth_repeating=True)

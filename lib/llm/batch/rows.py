@@ -1,0 +1,68 @@
+"""The batches that were sent and not yet collected, in the study's cache: what a run after kill -9 goes on from."""
+
+import hashlib
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from lib.core.paths import shown
+from lib.llm.cache import Cache, CacheFailed
+from lib.llm.request import Request
+
+
+@dataclass
+class Sent:
+    """A batch. Without an `id` it is an intention: it was about to be created when its process ended."""
+
+    keys: list[str]  # of all its requests
+    requests: Mapping[str, Request]  # of those that are wanted now
+    created: float  # seconds since 1970
+    id: str = ""  # the provider's
+    digest: str = ""  # ours, in the provider's metadata; no two batches have the same
+    tokens: int = 0  # of the prompts
+    usd: float = 0.0  # set aside for it
+    n_done: int = 0  # when last looked at: requests with a reply or an error
+    n_replied: int = 0
+
+    def __post_init__(self) -> None:
+        self.digest = self.digest or hashlib.sha256("\n".join([repr(self.created), *self.keys]).encode()).hexdigest()
+
+
+class Rows:
+    """The table of batches. Raises CacheFailed where the disk does not take a row."""
+
+    def __init__(self, cache: Cache) -> None:
+        self.cache = cache
+
+    def of(self, waiting: Mapping[str, Request]) -> list[Sent]:
+        """The batches that hold any of `waiting`, oldest first."""
+        rows = self._do("select digest, batch_id, keys, created from batches order by created").fetchall()
+        found = []
+        for digest, batch_id, keys, created in rows:
+            keys = json.loads(keys)
+            if requests := {key: waiting[key] for key in keys if key in waiting}:
+                found.append(Sent(keys, requests, created, batch_id, digest))
+        return found
+
+    def keep(self, batch: Sent) -> None:
+        """Store a batch, on the disk when this returns."""
+        self._do("insert or replace into batches values (?, ?, ?, ?)",
+                 (batch.digest, batch.id, json.dumps(batch.keys), batch.created))
+
+    def forget(self, batch: Sent) -> None:
+        """Drop a batch."""
+        self._do("delete from batches where digest = ?", (batch.digest,))
+
+    def renew(self, seconds: float) -> None:
+        """Hold every claim of this process for `seconds` from now."""
+        self._do("update claims set until = ? where pid = ?", (time.time() + seconds, os.getpid()))
+
+    def _do(self, statement: str, values: tuple = ()) -> sqlite3.Cursor:
+        try:
+            return self.cache.database.execute(statement, values)
+        except sqlite3.Error as error:
+            raise CacheFailed(f"{shown(self.cache.path)} does not keep track of a batch: {error}. Free some space and "
+                              "run the same command again: what was sent is not sent twice") from error

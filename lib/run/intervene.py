@@ -1,0 +1,54 @@
+"""`python -m lib.run.intervene NAME FOLDER TARGET`: one's own documents with an intervention made, as a folder to train on.
+
+The folder that it writes is read by `make study STUDY=documents DOCUMENTS=TARGET`, so that what the laboratory
+advises can be tried on one's own documents and model. Text is written as it is read (lib.documents.folder): UTF-8 without a
+byte-order mark, with a line feed at each line's end. A file that only differs in these counts as unchanged.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from lib.core.records import write_text
+from lib.documents.folder import NoDocuments, read_folder
+from lib.normalize.interventions import INTERVENTIONS
+
+
+def intervene(name: str, folder: Path, target: Path) -> tuple[int, int, list[str]]:
+    """Write each document of `folder` with the intervention `name` to `target`, under its own path.
+
+    Returns how many were written, how many of them changed, and what was left out with its reason. Raises ValueError
+    for a target that lies in `folder` (it would be read with it) or holds files already; NoDocuments and OSError.
+    """
+    if target.resolve().is_relative_to(folder.resolve()):
+        raise ValueError(f"{target} lies in {folder}, whose documents it would join: name a folder beside it")
+    if target.exists() and any(target.iterdir()):
+        raise ValueError(f"{target} holds files already: name a new folder, or empty it")
+    reading = read_folder(folder)
+    changed = 0
+    for document in reading.documents:
+        text = INTERVENTIONS[name](document)
+        changed += text != document.text
+        write_text(target / document.path, text)
+    return len(reading.documents), changed, [f"{row.item}: {row.reason}" for row in reading.rejected]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """0 where the folder was written."""
+    parser = argparse.ArgumentParser(prog="python -m lib.run.intervene", description=__doc__.split("\n")[0])
+    parser.add_argument("name", choices=list(INTERVENTIONS))
+    parser.add_argument("folder", type=Path, help="of .md and .txt files")
+    parser.add_argument("target", type=Path, help="a new folder")
+    options = parser.parse_args(arguments)
+    try:
+        written, changed, left_out = intervene(options.name, options.folder, options.target)
+    except (NoDocuments, ValueError, OSError) as error:
+        print(f"intervene: {error}", file=sys.stderr)
+        return 2
+    print(f"{options.target}: {written} documents, {changed} of them changed by {options.name}")
+    print("\n".join(f"left out: {line}" for line in left_out))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,52 @@
+"""Log lines of key=value pairs: requests that go through services, in the order of time."""
+
+from datetime import datetime, timedelta
+from random import Random
+
+from lib.structext.generate.language import Asked, Language, Setting
+
+LEVELS = ("DEBUG", "ERROR", "INFO", "WARN")
+STATUSES = (200, 201, 302, 404, 500)
+FIELDS = ("event", "time", "level", "service", "request", "duration_ms", "status")
+LONGEST = 5000  # ms
+
+
+class Log:
+    """As many lines as the tree has nodes; a request has three lines on average. rows[i] has FIELDS."""
+
+    def __init__(self, setting: Setting) -> None:
+        rng, names, n_rows = setting.rng, setting.names, setting.tree.n_nodes
+        requests = names.ids(max(n_rows // 3, 1))
+        now = datetime(2026, 1, 1) + timedelta(seconds=rng.randrange(365 * 86_400))
+        self.rows: list[dict[str, str | int]] = []
+        for event in names.primary_keys(n_rows):
+            now += timedelta(seconds=rng.randint(1, 90))
+            self.rows.append(dict(zip(FIELDS, (
+                event, f"{now.isoformat()}Z", rng.choice(LEVELS), names.services[rng.randrange(7)],
+                rng.choice(requests), rng.randint(1, LONGEST), rng.choice(STATUSES)), strict=True)))
+        self.text = "\n".join([" ".join([f"{field}={value}" for field, value in row.items()]) for row in self.rows])
+
+
+def _field(document: Log, rng: Random) -> Asked:
+    row, field = rng.choice(document.rows), rng.choice(FIELDS[1:])
+    return Asked({"field": field, "key": row["event"]}, str(row[field]))
+
+
+def _of_level(document: Log, rng: Random) -> Asked:
+    level = rng.choice(LEVELS)
+    return Asked({"level": level}, str(sum(row["level"] == level for row in document.rows)))
+
+
+def _slow(document: Log, rng: Random) -> Asked:
+    service, limit = rng.choice(document.rows)["service"], rng.randint(1, LONGEST)
+    return Asked({"service": service, "limit": limit},
+                 str(sum(row["service"] == service and row["duration_ms"] > limit for row in document.rows)))
+
+
+def _route(document: Log, rng: Random) -> Asked:
+    request = rng.choice(document.rows)["request"]
+    return Asked({"request": request}, "->".join(str(row["service"]) for row in document.rows
+                                                 if row["request"] == request))
+
+
+LOG = Language(Log, (_field, _of_level, _slow, _route))

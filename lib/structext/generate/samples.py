@@ -1,0 +1,154 @@
+"""Make samples of StrucText-Eval, one by one or as the papers' suites: same seed, same bytes, in any process.
+
+Every text is drawn from a generator of its own, seeded by what it is (seed, language, dials, number), so a sample does
+not depend on which others are asked for. The structure is drawn apart from the names: `corrected`, `faithful` and
+Real-Test samples of the same number share it.
+
+Mode `corrected` departs from the official generator where that is at fault (numbers of the list of known faults):
+LaTeX headings go down a command a level (1); bold texts and images are listed in the order of the text (2); a section
+is named at every level (3); excerpts are verbatim (4); YAML reads back as what was meant (5); bold texts and images
+stand between words and no text stands twice (6); half of the syntax labels are True, and every possible answer of a
+join is as likely (7); no question has two answers, and no value is an id (8). Mode `faithful` keeps all that,
+with the order of a set drawn from the seed (10). The hints are ours in both (9). Colours and companies of the tables
+are ours too. The further languages have no official form: there, faithful only means unbalanced labels and joins.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from random import Random
+from typing import NamedTuple
+from zlib import crc32
+
+from lib.structext.generate import log, markup, objects, parts, tables
+from lib.structext.generate import tree_edges as edges
+from lib.structext.generate.language import Language, Setting
+from lib.structext.generate.naming import Letters, Words, names_for
+from lib.structext.generate.tree import layout
+from lib.structext.generate.wording import HINTS, QUESTIONS
+from lib.structext.records import EXTRA_LANGUAGES, EXTRA_TASKS, LANGUAGES, MODES, TASKS, Sample
+
+PLUG_INS: dict[str, Language] = {  # to add a language: its line here, its tasks in records and its words in wording
+    "csv": tables.CSV, "tree": edges.TREE, "json": objects.JSON, "yaml": objects.YAML, "xml": markup.XML,
+    "latex": parts.LATEX, "markdown": parts.MARKDOWN, "org": parts.ORG,
+    "toml": objects.TOML, "html-table": tables.HTML_TABLE, "markdown-table": tables.MARKDOWN_TABLE, "log": log.LOG,
+}
+
+# suite -> (depth, width, samples of each of the 29 tasks). v2, section 4; v1 counts only its halves: their depths are
+# ours, with those of the official June 2024 files (depth 1-4, width 1).
+SUITES: dict[str, list[tuple[int, int, int]]] = {
+    "test": [(1, 1, 64), (2, 1, 64)],  # 3,712
+    "real-test": [(1, 1, 16), (2, 1, 16)],  # 928
+    "test-hard": [(depth, width, 8) for depth in (1, 2, 3) for width in (1, 2, 3)],  # 2,088
+    "v1-simple": [(1, 1, 52), (2, 1, 52)],  # 3,016
+    "v1-hard": [(3, 1, 52), (4, 1, 52)],  # 3,016
+}
+SPLIT = (9, 2)  # train and test of v1
+Naming = Callable[[int, int], Letters | Words]  # from the seed of a text's names, and its turn
+_ID = re.compile(r"(corrected|faithful)-([a-z-]+)\.\d-d(\d+)-w(\d+)(?:-n(\d+))?-s(-?\d+)-(\d+)")
+
+
+class Text(NamedTuple):
+    """All that decides a text but its names."""
+
+    mode: str
+    language: str
+    depth: int
+    width: int
+    size: int
+    seed: int
+    number: int  # among the texts that have all else in common
+
+    @classmethod
+    def of_sample(cls, sample: Sample) -> "Text | None":
+        """The text that a sample with abstract names was drawn on, by its id; None where that is no such id."""
+        found = _ID.fullmatch(sample.id)
+        return cls(found[1], found[2], *(int(part or 6) for part in found.groups()[2:])) if found else None
+
+    @property
+    def dials(self) -> str:
+        """What stands at the end of the ids of its samples."""
+        return f"d{self.depth}-w{self.width}{f'-n{self.size}' if self.size != 6 else ''}-s{self.seed}-{self.number}"
+
+
+def generate(mode: str = "corrected", tasks: Iterable[str] | None = None, depth: int = 1, width: int = 1,
+             per_task: int = 1, seed: int = 42, size: int = 6, is_real: bool = False) -> Iterator[Sample]:
+    """Samples of `tasks` (default: the 29; a language's name stands for all its tasks), `per_task` of each.
+
+    The n-th samples of all tasks come before the n+1-th. `size` × depth is the most attributes of a node and the words
+    of a paragraph; `is_real` takes the words of scenarios for letters. Raises ValueError for an unknown mode or task, a
+    dial below 1, a text that would be too big, and a depth that a language has no headings for.
+    """
+    if mode not in MODES:
+        raise ValueError(f"mode {mode!r} is unknown: choose one of {', '.join(MODES)}")
+    if per_task < 1 or size < 1:
+        raise ValueError(f"per_task {per_task}, size {size}: both must be at least 1")
+    layout(depth, width)
+    wanted = _wanted(tasks)
+    for language in wanted:
+        deepest = PLUG_INS[language].deepest
+        if mode == "corrected" and deepest and depth > deepest:
+            raise ValueError(f"depth {depth}: {language} has headings for {deepest} levels only; leave {language} out, "
+                             f"or give a depth of at most {deepest}")
+    naming, marker = partial(names_for, is_real), "real-" if is_real else ""
+    return (sample for number in range(per_task) for language, indices in wanted.items()
+            for sample in samples_of(Text(mode, language, depth, width, size, seed, number), indices, naming, marker))
+
+
+def suite(name: str, seed: int = 42, mode: str = "corrected") -> list[Sample]:
+    """All samples of a suite (a key of SUITES), with the paper's counts. Raises ValueError for another name."""
+    if name not in SUITES:
+        raise ValueError(f"suite {name!r} is unknown: choose one of {', '.join(SUITES)}")
+    return [sample for depth, width, per_task in SUITES[name]
+            for sample in generate(mode, None, depth, width, per_task, seed, is_real=name == "real-test")]
+
+
+def split(samples: list[Sample]) -> tuple[list[Sample], list[Sample]]:
+    """Train and test, 9 to 2 within each task, depth and width as nearly as it goes.
+
+    All questions on a text fall on the same side, where `samples` holds them all.
+    """
+    counts: dict[tuple, int] = {}
+    train, test = [], []
+    for sample in samples:
+        cell = (sample.task, sample.depth, sample.width)
+        place = counts.get(cell, 0)
+        counts[cell] = place + 1
+        (test if place * SPLIT[1] % sum(SPLIT) < SPLIT[1] else train).append(sample)
+    return train, test
+
+
+def _wanted(tasks: Iterable[str] | None) -> dict[str, list[int]]:
+    """Language -> positions of its wanted tasks, in the order of the benchmark."""
+    known = [*TASKS, *EXTRA_TASKS]
+    asked = set(TASKS) if tasks is None else set(tasks)
+    asked = {task for name in asked for task in (
+        [task for task in known if task.startswith(f"{name}.")] if name in PLUG_INS else [name])}
+    unknown = asked.difference(known)
+    if unknown or not asked:
+        raise ValueError(f"unknown tasks {', '.join(sorted(unknown)) or '(none were given)'}: choose languages "
+                         f"({', '.join(LANGUAGES + EXTRA_LANGUAGES)}) or tasks such as json.3")
+    wanted: dict[str, list[int]] = {}
+    for task in known:
+        if task in asked:
+            language, index = task.split(".")
+            wanted.setdefault(language, []).append(int(index))
+    return wanted
+
+
+def samples_of(text: Text, indices: Iterable[int], naming: Naming, marker: str) -> Iterator[Sample]:
+    """The samples of one text, for its language's tasks `indices`; `marker` in their ids says whose names they have."""
+    language, depth, plug_in = text.language, text.depth, PLUG_INS[text.language]
+    kind = f"{text.seed} {language} {depth} {text.width} {text.size}"
+    rng = Random(f"{kind} {text.number}")
+    names_seed = rng.getrandbits(40)
+    turn = crc32(kind.encode()) + text.number
+    document = plug_in.write(Setting(layout(depth, text.width), depth, text.size, text.mode == "corrected", rng,
+                                     naming(names_seed, turn), turn))
+    ending = marker + text.dials
+    for index in indices:
+        task = f"{language}.{index}"
+        asked = plug_in.finders[index](document, Random(names_seed + index + 1))
+        yield Sample(id=f"{text.mode}-{task}-{ending}", language=language, task=task, depth=depth, width=text.width,
+                     question=QUESTIONS[text.mode][task].format(**asked.slots), hint=HINTS[task], answer=asked.answer,
+                     reference=document.text if asked.text is None else asked.text)

@@ -1,0 +1,172 @@
+"""Questions about objects: json, libyaml and tomllib read them, their places give the excerpts (spec, json, yaml)."""
+
+import json
+import re
+import tomllib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import repeat
+
+import yaml
+
+from lib.structext.solve.unsolvable import Broken, Unsolvable, only
+from lib.structext.solve.yaml_nodes import compose_yaml
+
+CHILDREN = "subs"
+
+
+@dataclass
+class Object:
+    """One object of the file: its scalar fields in order, the objects below, and what leads to it from the root."""
+
+    path: str  # obj["subs"][0]…
+    start: int  # place of its first character, and after its last one, in the text
+    end: int
+    fields: dict[str, str] = field(default_factory=dict)
+    below: list["Object"] = field(default_factory=list)
+
+    def walk(self) -> Iterator["Object"]:
+        """This object and all below it, in document order."""
+        waiting = [self]
+        while waiting:
+            one = waiting.pop()
+            yield one
+            waiting.extend(reversed(one.below))
+
+
+def read_json(text: str) -> Object:
+    """Parse JSON; excerpts run from brace to brace. Raises Broken where it is none."""
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise Broken(f"the reference is no JSON: {error}") from error
+    except RecursionError as error:
+        raise Unsolvable("the reference is nested too deep for a JSON parser") from error
+    braces, waiting = [], []
+    for found in re.finditer(r'"(?:[^"\\]|\\.)*"|[{}]', text):
+        if found[0] == "{":
+            waiting.append(len(braces))
+            braces.append([found.start(), 0])
+        elif found[0] == "}":
+            braces[waiting.pop()][1] = found.end()
+    return _root(value, braces)
+
+
+def read_toml(text: str) -> Object:
+    """Parse TOML; its objects have no places in the text. Raises Broken where it is none."""
+    try:
+        value = tomllib.loads(text)
+    except ValueError as error:
+        raise Broken(f"the reference is no TOML: {error}") from error
+    except RecursionError as error:
+        raise Unsolvable("the reference is nested too deep for a TOML parser") from error
+    return _root(value, repeat([0, 0]))
+
+
+def _root(value: object, braces: Iterable[list[int]]) -> Object:
+    if not isinstance(value, dict):
+        raise Unsolvable("the reference is no object, but a list or one value")
+    try:
+        return _from_json(value, "obj", iter(braces))
+    except RecursionError as error:
+        raise Unsolvable("the reference is nested too deep") from error
+
+
+def _from_json(value: dict, path: str, braces: Iterator[list[int]]) -> Object:
+    made = Object(path, *next(braces))
+    for key, item in value.items():
+        inner = f'{path}["{key}"]'
+        parts = item if isinstance(item, list) else [item]
+        for number, part in enumerate(parts):
+            place = f"{inner}[{number}]" if isinstance(item, list) else inner
+            if isinstance(part, dict):
+                made.below.append(_from_json(part, place, braces))
+            elif not isinstance(item, list):
+                made.fields[key] = part if isinstance(part, str) else json.dumps(part, default=str)
+    return made
+
+
+def read_yaml(text: str) -> Object:
+    """Parse YAML without implicit types. Raises Broken where it is none."""
+    root = compose_yaml(text)
+    if not isinstance(root, yaml.MappingNode):
+        raise Unsolvable("the reference is no object, but a list or one value")
+    return _from_yaml(root, "obj", text)
+
+
+def _from_yaml(node: yaml.MappingNode, path: str, text: str) -> Object:
+    start, end = node.start_mark.index, node.end_mark.index
+    made = Object(path, start, start + len(text[start:end].rstrip()))
+    for key, item in node.value:
+        inner = f'{path}["{key.value}"]'
+        if isinstance(item, yaml.MappingNode):
+            made.below.append(_from_yaml(item, inner, text))
+        elif isinstance(item, yaml.ScalarNode):
+            made.fields[key.value] = item.value
+        else:
+            made.below += [_from_yaml(part, f"{inner}[{number}]", text) for number, part in enumerate(item.value)
+                           if isinstance(part, yaml.MappingNode)]
+    return made
+
+
+READERS = {"json": read_json, "yaml": read_yaml, "toml": read_toml}
+
+
+def _excerpt(text: str, one: Object, asked: re.Match) -> str:
+    """As it stands in the text; with the dash before a YAML object where the question wants that too."""
+    dash = re.search(r"-[ ]+$", text[max(0, one.start - 8):one.start]) if "with the dash" in asked.string else None
+    return (dash[0] if dash else "") + text[one.start:one.end]
+
+
+def _object(language: str, text: str, asked: re.Match) -> str:
+    found = [one for one in READERS[language](text).walk() if one.fields.get("id") == asked["id"]]
+    return _excerpt(text, only(found, f"object with id {asked['id']!r}"), asked)
+
+
+def _value(language: str, text: str, asked: re.Match) -> str:
+    found = [one for one in READERS[language](text).walk() if one.fields.get("id") == asked["id"]]
+    fields = only(found, f"object with id {asked['id']!r}").fields
+    return only([fields[key] for key in fields if key == asked["name"]], f"{asked['name']!r} in that object")
+
+
+def _first_below(language: str, text: str, asked: re.Match) -> str:
+    first = only(READERS[language](text).below, f"object in {CHILDREN}")
+    if "id" not in first.fields:
+        raise Unsolvable(f"the first object in {CHILDREN} has no id")
+    return first.fields["id"]
+
+
+def _is_broken(language: str, text: str, asked: re.Match) -> str:
+    try:
+        READERS[language](text)
+    except Broken:
+        return "True"
+    return "False"
+
+
+def _path(language: str, text: str, asked: re.Match) -> str:
+    """The way to a value, as it stands or less a comma at its end (official YAML); to an object's id only at last."""
+    held = [(one, key, value) for one in READERS[language](text).walk() for key, value in one.fields.items()]
+    wanted = (asked["value"], asked["value"] + ",")
+    found = [(one, key) for is_id in (False, True) for text in wanted for one, key, value in held
+             if value == text and (key == "id") == is_id]
+    one, key = only(found, f"value {wanted[0]!r}")
+    return f'{one.path}["{key}"]'
+
+
+def _leaves(language: str, text: str, asked: re.Match) -> str:
+    return "\n\n".join(_excerpt(text, one, asked) for one in READERS[language](text).walk() if not one.below)
+
+
+STRUCTURAL_ERROR = ("any structural error in this", "have a structural error", "wrong with the structure of this")
+_OBJECT_QUESTIONS = [  # in the order of the tasks; of each, the official wording and ours
+    ((r"object with id (?P<id>.+?)\? The", r"object has the id (?P<id>.+?)\? (?:Copy|Give)"), _object),
+    (("first object's id of subs", "id of the first object in"), _first_below),
+    (STRUCTURAL_ERROR, _is_broken),
+    ((r'access value "(?P<value>.*)"\? Answer', r'leads to the value "(?P<value>.*)"\? Write',
+      r'is the value "(?P<value>.*)" reached\?'), _path),
+    (("most deeply nested objects", "have no objects in their subs", "objects are nested deepest"), _leaves),
+]
+QUESTIONS = {
+    "json": _OBJECT_QUESTIONS, "yaml": _OBJECT_QUESTIONS,
+    "toml": [((r"value of (?P<name>.+) in the object with the id (?P<id>.+)\?$",), _value), *_OBJECT_QUESTIONS[1:4]]}

@@ -1,0 +1,123 @@
+"""The official files of StrucText-Eval (v2; MikeGu721/StrucText-Eval, MIT) as samples of ours, demonstrations too."""
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from lib.core.paths import MissingInput, shown
+from lib.core.records import write_records
+from lib.structext.records import TASKS, Sample
+from lib.structext.solve.solver import task_of
+from lib.structext.solve.unsolvable import Unsolvable
+
+ENDINGS = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
+FIELDS = ("Question", "Answer", "Reference", "Label")
+
+
+class Malformed(ValueError):
+    """A file that is no official one; the message names file, place and what is missing."""
+
+
+def load(path: Path, *, with_demonstrations: bool = False) -> list[Sample]:
+    """The samples of one official file, or of all in a folder and those below it, by path.
+
+    A file holds one sample or a list of them (.json), or one a line (.jsonl), gzipped or not. A sample's demonstrations
+    (field `examples`) share its language, task, depth, width and hint; their ids are the sample's with #1, #2, ….
+    Raises MissingInput where there is no such file, Malformed where a file or a sample cannot be read.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise MissingInput(f"{shown(path)} is missing: name an official file of StrucText-Eval, or a folder of them")
+    files = [path] if path.is_file() else sorted(one for one in path.rglob("*") if one.name.endswith(ENDINGS))
+    if not files:
+        raise MissingInput(f"{shown(path)} has no file {', '.join('*' + ending for ending in ENDINGS)}")
+    samples = []
+    for file in files:
+        name = file.name if path.is_file() else file.relative_to(path).as_posix()
+        for place, row in _rows(file):
+            where = f"{shown(file)}, {place}"
+            default = name if place == "the file" else f"{name}:{place.split()[-1]}"
+            samples += list(_samples(row, where, default))[:None if with_demonstrations else 1]
+    _refuse_twins(samples, path)
+    return samples
+
+
+def load_file(source: Path, target: Path, *, with_demonstrations: bool = False) -> int:
+    """`load`, written as JSON lines; the number of samples."""
+    samples = load(source, with_demonstrations=with_demonstrations)
+    write_records(target, samples)
+    return len(samples)
+
+
+def _rows(file: Path) -> Iterator[tuple[str, object]]:
+    """Each sample's place in the file ("the file", "line 3", "item 3") and what stands there."""
+    try:
+        content = file.read_bytes()
+        text = (gzip.decompress(content) if file.suffix == ".gz" else content).decode("utf-8-sig")
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise Malformed(f"{shown(file)} cannot be read as text: {error}") from error
+    if ".jsonl" in file.name:
+        for number, line in enumerate(text.split("\n"), 1):
+            if line.strip():
+                yield f"line {number}", _parsed(line, f"{shown(file)}, line {number}")
+        return
+    value = _parsed(text, shown(file))
+    if isinstance(value, list):
+        yield from ((f"item {number}", one) for number, one in enumerate(value, 1))
+    else:
+        yield "the file", value
+
+
+def _parsed(text: str, where: str) -> object:
+    try:
+        value = json.loads(text)
+        if "\\u" in text:
+            json.dumps(value, ensure_ascii=False).encode()  # half a character (\ud800) could be stored nowhere
+    except (ValueError, RecursionError) as error:
+        raise Malformed(f"{where}: no JSON ({error}); fetch the file again") from error
+    return value
+
+
+def _samples(row: object, where: str, default: str) -> Iterator[Sample]:
+    """The sample of a row, then its demonstrations. `default` is its id where the row names none."""
+    if not isinstance(row, dict) or not isinstance(row.get("Label"), dict):
+        raise Malformed(f"{where}: not a sample; it has to be an object with the fields {', '.join(FIELDS)}")
+    label = row["Label"]
+    try:
+        language, depth, width = str(label["typename"]), int(label["node_number"]), int(label["n_ary_ratio"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise Malformed(f"{where}: Label needs typename, node_number and n_ary_ratio ({error!r})") from error
+    own = str(row.get("path") or default)
+    demonstrations = row.get("examples") or []
+    if not isinstance(demonstrations, list):
+        raise Malformed(f"{where}: examples is no list")
+    for number, part in enumerate([row, *demonstrations]):
+        fields = part if isinstance(part, dict) else {}
+        missing = [name for name in FIELDS[:3] if not isinstance(fields.get(name), str)]
+        if missing:
+            raise Malformed(f"{where}{f', example {number}' if number else ''}: no text in {', '.join(missing)}")
+        yield Sample(id=f"{own}#{number}" if number else own, language=language, depth=depth, width=width,
+                     task=_task(language, fields["Question"], where), question=fields["Question"].strip(),
+                     reference=fields["Reference"].strip("\r\n"), answer=fields["Answer"].strip(),
+                     hint=str(row.get("RuleHint") or ""))
+
+
+def _task(language: str, question: str, where: str) -> str:
+    """By the question's wording: the files say only TextRetrieval, which a language may have twice."""
+    try:
+        task = task_of(language, question)
+    except Unsolvable as error:
+        raise Malformed(f"{where}: {error}") from error
+    if task not in TASKS:
+        raise Malformed(f"{where}: {task} is no task of the benchmark")
+    return task
+
+
+def _refuse_twins(samples: list[Sample], path: Path) -> None:
+    seen: set[str] = set()
+    for sample in samples:
+        if sample.id in seen:
+            raise Malformed(f"{shown(path)}: two samples are named {sample.id!r}; leave one of them out")
+        seen.add(sample.id)

@@ -1,0 +1,122 @@
+"""Questions about tables of people: csv, markdown-it and html.parser read them (spec, csv.0-3, and two plug-ins)."""
+
+import csv
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+
+from markdown_it import MarkdownIt
+
+from lib.structext.solve.unsolvable import Unsolvable, only
+
+Row = dict[str, str]
+Cells = list[list[str]]
+KEY = "primeKey"
+
+
+def csv_cells(text: str) -> list[Cells]:
+    """The tables of a CSV text, which blank lines part."""
+    try:
+        return [list(csv.reader(part.strip().splitlines(), strict=True))
+                for part in re.split(r"\n[ \t\r]*\n", text.strip())]
+    except csv.Error as error:
+        raise Unsolvable(f"the reference is no CSV: {error}") from error
+
+
+def markdown_cells(text: str) -> list[Cells]:
+    """The pipe tables of a Markdown text."""
+    tables: list[Cells] = []
+    for token in MarkdownIt("commonmark").enable("table").parse(text):
+        if token.type == "table_open":
+            tables.append([])
+        elif token.type == "tr_open":
+            tables[-1].append([])
+        elif token.type == "inline" and tables and tables[-1]:
+            tables[-1][-1].append(token.content)
+    return tables
+
+
+class _HtmlTables(HTMLParser):
+    """Collects cells; a row or a cell ends where the next begins, as HTML allows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tables: list[Cells] = []
+        self.in_cell = False
+
+    def handle_starttag(self, tag: str, attrs: list) -> None:
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr" and self.tables:
+            self.tables[-1].append([])
+        elif tag in ("td", "th") and self.tables and self.tables[-1]:
+            self.tables[-1][-1].append("")
+            self.in_cell = True
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("td", "th", "tr", "table"):
+            self.in_cell = False
+
+    def handle_data(self, data: str) -> None:
+        if self.in_cell:
+            self.tables[-1][-1][-1] += data
+
+
+def html_cells(text: str) -> list[Cells]:
+    """The tables of an HTML text, none inside another."""
+    parser = _HtmlTables()
+    parser.feed(text)
+    parser.close()
+    return [[[" ".join(cell.split()) for cell in row] for row in table] for table in parser.tables]
+
+
+CELLS: dict[str, Callable[[str], list[Cells]]] = {
+    "csv": csv_cells, "markdown-table": markdown_cells, "html-table": html_cells}
+
+
+def rows_with(language: str, text: str, column: str) -> list[Row]:
+    """The rows of the first table that has `column` and the key. Raises Unsolvable where there is none."""
+    for table in CELLS[language](text):
+        header = table[0] if table else []
+        if {column, KEY} <= set(header):
+            if any(len(line) != len(header) for line in table):
+                raise Unsolvable(f"the table with {column!r} has a row with another number of fields than its header")
+            return [dict(zip(header, line, strict=True)) for line in table[1:]]
+    raise Unsolvable(f"no table has the columns {KEY} and {column!r}")
+
+
+def _number(row: Row, column: str) -> float:
+    try:
+        return float(row[column])
+    except ValueError as error:
+        raise Unsolvable(f"record {row[KEY]!r}: {column} is no number: {row[column]!r}") from error
+
+
+def _cell(language: str, text: str, asked: re.Match) -> str:
+    rows = rows_with(language, text, asked["field"])
+    return only([row for row in rows if row[KEY] == asked["key"]], f"record {asked['key']!r}")[asked["field"]]
+
+
+def _earning(language: str, text: str, asked: re.Match) -> str:
+    return str(sum(_number(row, "salary") > float(asked["limit"]) for row in rows_with(language, text, "salary")))
+
+
+def _of_gender(language: str, text: str, asked: re.Match) -> str:
+    return str(sum(row["gender"] == asked["gender"] for row in rows_with(language, text, "gender")))
+
+
+def _taller(language: str, text: str, asked: re.Match) -> str:
+    heights = {row[KEY]: _number(row, "height") for row in rows_with(language, text, "height")}
+    there = [row[KEY] for row in rows_with(language, text, "location") if row["location"] == asked["place"]]
+    return str(sum(key in heights and heights[key] > float(asked["limit"]) for key in there))
+
+
+_TABLE_QUESTIONS = [  # in the order of the tasks; of each, the official wording and ours
+    ((r"What is the (?P<field>.+?) (?:of|in) (?:the )?record (?:with primeKey|whose primeKey is) (?P<key>.+?)\??$",),
+     _cell),
+    ((r"salary more than (?P<limit>\d+)\?", r"salary above (?P<limit>\d+)\?"), _earning),
+    ((r"How many people are (?P<gender>\S+?)\?",), _of_gender),
+    ((r"who work in (?P<place>.+) are taller than (?P<limit>\d+)\?",
+      r"whose location is (?P<place>.+) are taller than (?P<limit>\d+)\?"), _taller),
+]
+QUESTIONS = {language: _TABLE_QUESTIONS for language in CELLS}

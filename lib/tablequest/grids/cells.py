@@ -1,0 +1,186 @@
+"""A table of HTML or Markdown as rows of placed cells; values that a filing splits over cells are joined."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from lxml.html import HtmlElement
+
+from lib.tablequest.grids.values import is_number, is_year
+
+MAX_SPAN = 1000  # what browsers allow (HTML standard, 4.9.11)
+MAX_SLOTS = 400_000  # rows × columns of one table
+BLOCK_TAGS = frozenset((
+    "address", "article", "blockquote", "br", "center", "dd", "div", "dl", "dt", "h1", "h2", "h3", "h4", "h5", "h6",
+    "hr", "li", "ol", "p", "pre", "section", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul"))
+SKIPPED_TAGS = frozenset(("head", "script", "style", "template", "noscript", "ix:header"))  # what no reader sees
+
+_LENGTH = re.compile(r"(-?\d*\.?\d+)(pt|px|em|in)?")
+_POINTS = {"pt": 1.0, "px": 0.75, "em": 10.0, "in": 72.0, None: 0.75}
+_MARK = re.compile(r"\(?(\d{1,2}|[a-z]|[*†‡]+)\)?")
+_OPENING = re.compile(r"(?:US|C|A)?[$€£¥]\s*\(?|\(\s*[$€£¥]?")
+_CLOSING = re.compile(r"\)?\s*%?\s*\)?|pts\.?|bps|[×x]")
+_RULE = re.compile(r"border(?:-top)?(?:-style)?:(?!\s*(?:0|none))", re.I)
+
+
+class TooLarge(ValueError):
+    """A table with more slots than any filing's: it is listed, not read."""
+
+
+@dataclass(frozen=True)
+class PlacedCell:
+    """The text of one cell (or of the cells that one value was split over) and the columns [start, end) it covers."""
+
+    start: int
+    end: int
+    text: str
+    is_header: bool = False  # a <th>
+    is_bold: bool = False
+    has_rule: bool = False  # a line above it, as above a sum
+    indent: float = 0.0  # of its first line, points
+    elements: tuple[HtmlElement, ...] = field(default=(), compare=False)  # where it was read from
+
+
+@dataclass(frozen=True)
+class PlacedRow:
+    """The non-empty cells of one row, from left to right; none for a row that only makes room."""
+
+    cells: tuple[PlacedCell, ...]
+
+
+def style_of(element: HtmlElement) -> dict[str, str]:
+    """The inline style of an element, property by property, lower case."""
+    parts = (part.partition(":") for part in (element.get("style") or "").lower().split(";"))
+    return {name.strip(): value.strip() for name, _, value in parts if value}
+
+
+def is_hidden(element: HtmlElement) -> bool:
+    """Whether a reader of the page does not see it."""
+    return (element.tag in SKIPPED_TAGS or element.get("hidden") is not None
+            or "display:none" in (element.get("style") or "").lower().replace(" ", ""))
+
+
+def visible_text(element: HtmlElement) -> str:
+    """What a reader sees of `element`, blanks folded; a raised footnote mark comes as " (1)"."""
+    pieces: list[str] = []
+    stack: list[HtmlElement | str] = [element]
+    while stack:  # not recursive: a broken file nests thousands deep
+        node = stack.pop()
+        if isinstance(node, str):
+            pieces.append(node)
+            continue
+        tail = (node.tail or "") if node is not element else ""
+        if not isinstance(node.tag, str) or is_hidden(node):
+            pieces.append(tail)
+            continue
+        mark = _raised_mark(node)
+        if mark:
+            pieces.append(f" {mark}" + tail)
+            continue
+        gap = " " if node.tag in BLOCK_TAGS else ""
+        stack.append(gap + tail)
+        stack.extend(reversed(node))
+        pieces.append(gap + (node.text or ""))
+    return " ".join("".join(pieces).replace("\u200b", "").split())
+
+
+def read_html_rows(table: HtmlElement) -> list[PlacedRow]:
+    """The rows of `table` with colspan and rowspan laid out. Raises TooLarge beyond MAX_SLOTS."""
+    rows, reserved, n_slots = [], {}, 0  # reserved: column -> rows that a rowspan still covers
+    for line in table.iter("tr"):
+        if is_hidden(line) or len(line) and all(is_hidden(element) for element in line):
+            continue
+        cells, column, taken = [], 0, reserved
+        reserved = {slot: left - 1 for slot, left in taken.items() if left > 1}
+        for element in line.iterchildren("td", "th"):
+            while column in taken:
+                column += 1
+            width, height = _span(element, "colspan"), _span(element, "rowspan")
+            if height > 1:
+                reserved.update(dict.fromkeys(range(column, column + width), height - 1))
+            cells.append(_placed(element, column, column + width))
+            column += width
+        n_slots += max(column, 1)
+        if n_slots > MAX_SLOTS:
+            raise TooLarge(f"more than {MAX_SLOTS:,} slots in {len(rows) + 1:,} rows")
+        rows.append(PlacedRow(tuple(cell for cell in cells if cell.text)))
+    return [PlacedRow(joined(row.cells)) for row in rows]
+
+
+def read_text_rows(header: Iterable[str], body: Iterable[Iterable[str]]) -> list[PlacedRow]:
+    """The rows of a Markdown table: its cells as readers see them, the first row a header."""
+    rows = [(header, True), *((row, False) for row in body)]
+    return [PlacedRow(tuple(PlacedCell(column, column + 1, text.strip(), is_header)
+                            for column, text in enumerate(row) if text.strip())) for row, is_header in rows]
+
+
+def joined(cells: Iterable[PlacedCell]) -> tuple[PlacedCell, ...]:
+    """The cells of a row with "$", ")" and "%" of cells of their own put to the number beside them."""
+    done: list[PlacedCell] = []
+    opening: PlacedCell | None = None
+    for cell in cells:
+        if opening:
+            is_value = is_number(opening.text + cell.text) or is_number(opening.text + cell.text + ")")
+            if is_value and not is_year(cell.text):
+                cell = _glued(opening, cell)
+            else:
+                done.append(opening)
+            opening = None
+        if _OPENING.fullmatch(cell.text):
+            opening = cell
+        elif done and _CLOSING.fullmatch(cell.text) and _closes(done[-1].text, cell):
+            done[-1] = _glued(done[-1], cell)
+        else:
+            done.append(cell)
+    return tuple([*done, opening] if opening else done)
+
+
+def _closes(text: str, cell: PlacedCell) -> bool:
+    """Whether `cell` ends the value `text`: "(565" and ")", "3" and "%"; a year is no value."""
+    return not cell.is_header and not is_year(text) and is_number(text + cell.text)
+
+
+def _glued(left: PlacedCell, right: PlacedCell) -> PlacedCell:
+    return replace(right, start=left.start, end=right.end, text=left.text + right.text, indent=left.indent,
+                   has_rule=left.has_rule or right.has_rule, elements=left.elements + right.elements)
+
+
+def _placed(element: HtmlElement, start: int, end: int) -> PlacedCell:
+    text = visible_text(element)
+    if not text:
+        return PlacedCell(start, end, "")
+    inner = [element, *(node for node in element.iterdescendants() if isinstance(node.tag, str))]
+    lead = (element.text or "") + "".join(node.text or "" for node in inner[1:4])
+    blanks = len(lead) - len(lead.lstrip("\u00a0 \u2003\u2002"))
+    indent = sum(_indent(style_of(node)) for node in inner if node.tag in ("td", "th", "div", "p")) + 3 * blanks
+    return PlacedCell(start, end, text, element.tag == "th", _is_bold(inner),
+                      bool(_RULE.search(element.get("style") or "")), indent, (element,))
+
+
+def _is_bold(inner: list[HtmlElement]) -> bool:
+    weights = [style_of(node).get("font-weight", "") for node in inner]
+    return any(node.tag in ("b", "strong", "th") for node in inner) or any(
+        weight == "bold" or weight.isdigit() and int(weight) >= 600 for weight in weights)
+
+
+def _indent(style: dict[str, str]) -> float:
+    """Where the first line begins: the left padding and margin and the text's own indent, points."""
+    padding = _LENGTH.findall(style.get("padding", ""))
+    left = padding[3 if len(padding) == 4 else 1 if len(padding) > 1 else 0] if padding else None
+    lengths = [left] if left and "padding-left" not in style else []
+    lengths += [found for name in ("padding-left", "margin-left", "text-indent")
+                for found in _LENGTH.findall(style.get(name, ""))[:1]]
+    return sum(float(number) * _POINTS[unit or None] for number, unit in lengths)
+
+
+def _raised_mark(node: HtmlElement) -> str:
+    """A footnote's mark that is set above the line, in brackets; "" for anything else."""
+    if node.tag != "sup" and style_of(node).get("vertical-align") not in ("super", "top") or node.tag in ("td", "th"):
+        return ""
+    match = _MARK.fullmatch("".join(node.itertext()).strip())
+    return "" if not match else match[1] if match[1][0] in "*†‡" else f"({match[1]})"
+
+
+def _span(element: HtmlElement, name: str) -> int:
+    value = (element.get(name) or "1").strip()
+    return min(max(int(value), 1), MAX_SPAN) if value.isascii() and value.isdigit() and len(value) < 9 else 1

@@ -1,0 +1,203 @@
+"""Which cells of a table are headers, row labels and values: found by where they stand and what they say."""
+
+import re
+from dataclasses import dataclass
+
+from lib.tablequest.grids.cells import PlacedCell, PlacedRow
+from lib.tablequest.grids.values import is_number, is_year, read_value, unit_note_in
+
+
+class NoGrid(ValueError):
+    """Why a table is no grid: `kind` is what the counts are by."""
+
+    def __init__(self, kind: str, reason: str) -> None:
+        super().__init__(reason)
+        self.kind = kind
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the table as a reader sees it, over the slots [start, end)."""
+
+    start: int
+    end: int
+    is_text: bool  # no cell of it is a number
+
+    def overlap(self, cell: PlacedCell) -> int:
+        """How many slots `cell` shares with this column; 0 or less where none."""
+        return min(self.end, cell.end) - max(self.start, cell.start)
+
+
+@dataclass(frozen=True)
+class BodyRow:
+    """A row under the headers: its label's cells, and each column's cell or None."""
+
+    label: tuple[PlacedCell, ...]
+    cells: tuple[PlacedCell | None, ...]
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether it only makes room."""
+        return not self.label and not any(self.cells)
+
+    @property
+    def has_values(self) -> bool:
+        """Whether anything but a label stands in it."""
+        return any(self.cells)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A table taken apart: header cells above each column, the corner, titles above all, and the rows below."""
+
+    columns: tuple[Column, ...]
+    headers: tuple[tuple[PlacedCell, ...], ...]  # per column, from above
+    header_rows: tuple[PlacedRow, ...]
+    corner: tuple[str, ...]
+    titles: tuple[str, ...]
+    rows: tuple[BodyRow, ...]
+
+
+def lay_out(rows: list[PlacedRow], n_header: int = 0) -> Layout:
+    """Take a table apart; the first `n_header` rows are headers whatever they hold.
+
+    Raises NoGrid where no number stands beside a label, or columns cannot be told apart.
+    """
+    while rows and not rows[0].cells:
+        rows = rows[1:]
+    first = max(_first_body_row(rows), n_header)
+    body, left = rows[first:], min(cell.start for row in rows for cell in row.cells)
+    numeric = _numeric_columns(body, left)
+    label_end, columns = _columns(body, numeric)
+    while first and _is_label_only(rows[first - 1], label_end) and not _heads(rows[first - 1]):
+        first -= 1  # a group's label between the headers and its first row
+    headers, corner, titles = _headers(rows[:first], columns, label_end)
+    found = tuple(_body_row(row, columns, label_end) for row in rows[first:])
+    _check_headers(found, columns, headers)
+    kept = [index for index in range(len(columns)) if headers[index] or not _is_marks(found, index)]
+    return Layout(tuple(columns[index] for index in kept), tuple(headers[index] for index in kept), tuple(rows[:first]),
+                  corner, titles, tuple(BodyRow(row.label, tuple(row.cells[index] for index in kept)) for row in found))
+
+
+def _check_headers(rows: tuple[BodyRow, ...], columns: tuple[Column, ...], headers: tuple[tuple[PlacedCell, ...], ...],
+                   ) -> None:
+    """Raise NoGrid where a row among the values heads the columns anew; the same headers again (a page turned) may."""
+    for row in rows:
+        texts = [(cell.text, header) for cell, column, header in zip(row.cells, columns, headers, strict=True)
+                 if cell and not column.is_text]
+        if row.label or not texts or any(_is_value(cell) for cell in row.cells if cell):
+            continue
+        if any(text not in [cell.text for cell in header] for text, header in texts):
+            raise NoGrid("columns change", f"{texts[0][0]!r} heads a column anew below the first rows")
+
+
+def _is_marks(rows: tuple[BodyRow, ...], index: int) -> bool:
+    """Whether a column holds nothing but footnote marks, set apart from their numbers: "(1)"."""
+    texts = [row.cells[index].text for row in rows if row.cells[index]]
+    return bool(texts) and all(re.fullmatch(r"\([1-9]\d?\)", text) for text in texts)
+
+
+def _first_body_row(rows: list[PlacedRow]) -> int:
+    left = min((cell.start for row in rows for cell in row.cells), default=0)
+    for index, row in enumerate(rows):
+        if any(_is_value(cell) and cell.start != left for cell in row.cells):
+            return index
+    kind = "ranges or words only" if any(re.search(r"\d", cell.text) for row in rows for cell in row.cells) else "text"
+    raise NoGrid(kind, "no cell beside a row's label is one number")
+
+
+def _is_value(cell: PlacedCell) -> bool:
+    return not cell.is_header and is_number(cell.text) and not is_year(cell.text)
+
+
+def _is_label_only(row: PlacedRow, label_end: int) -> bool:
+    return bool(row.cells) and all(cell.start < label_end for cell in row.cells)
+
+
+def _heads(row: PlacedRow) -> bool:
+    """Whether a row with nothing but a first cell belongs to the headers: a unit note, or a <th>."""
+    text = " ".join(cell.text for cell in row.cells)
+    return bool(unit_note_in(text, anywhere=True)) or all(cell.is_header for cell in row.cells)
+
+
+def _numeric_columns(body: list[PlacedRow], left: int) -> list[Column]:
+    spans = sorted((cell.start, cell.end) for row in body for cell in row.cells
+                   if is_number(cell.text) and cell.start != left)
+    columns = [Column(start, end, False) for start, end in _merged(spans)]
+    for row in body:
+        values = [cell for cell in row.cells if is_number(cell.text) and cell.start != left]
+        for column in columns:
+            inside = [cell.text for cell in values if column.overlap(cell) > 0]
+            if len(inside) > 1:
+                raise NoGrid("columns overlap", f"{inside[0]!r} and {inside[1]!r} of one row stand in one column")
+    return columns
+
+
+def _columns(body: list[PlacedRow], numeric: list[Column]) -> tuple[int, tuple[Column, ...]]:
+    """The slot where labels end, and all columns: those of numbers, and of words beside or between them."""
+    begin = numeric[0].start
+    before = _merged(sorted((cell.start, max(min(cell.end, begin), cell.start + 1)) for row in body
+                            for cell in row.cells if cell.start < begin))
+    if not before:
+        raise NoGrid("no row labels", "numbers begin in the first column")
+    label_end = before[0][1]
+    words = []
+    for start, end in before[1:]:
+        beside = any(any(start <= cell.start < end for cell in row.cells)
+                     and any(cell.start < label_end for cell in row.cells) for row in body)
+        if beside or words:
+            words.append((start, end))
+        else:
+            label_end = end  # a level of indented labels
+    after = [(cell.start, cell.end) for row in body for cell in row.cells
+             if cell.start >= begin and not any(column.overlap(cell) > 0 for column in numeric)]
+    columns = numeric + [Column(start, end, True) for start, end in [*words, *_merged(sorted(after))]]
+    return label_end, tuple(sorted(columns, key=lambda column: column.start))
+
+
+def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Sorted spans with those that overlap made one."""
+    done: list[tuple[int, int]] = []
+    for start, end in spans:
+        if done and start < done[-1][1]:
+            done[-1] = (done[-1][0], max(end, done[-1][1]))
+        else:
+            done.append((start, end))
+    return done
+
+
+def _headers(rows: list[PlacedRow], columns: tuple[Column, ...], label_end: int,
+             ) -> tuple[tuple[tuple[PlacedCell, ...], ...], tuple[str, ...], tuple[str, ...]]:
+    above: list[list[PlacedCell]] = [[] for _ in columns]
+    corner, titles = [], []
+    for row in rows:
+        for cell in row.cells:
+            over = [index for index, column in enumerate(columns) if column.overlap(cell) > 0]
+            if cell.start < label_end:
+                (titles if len(row.cells) == 1 and over else corner).append(cell.text)
+                continue
+            if not over:
+                over = _nearest(cell, row, columns)
+            for index in over:
+                above[index].append(cell)
+    return tuple(map(tuple, above)), tuple(corner), tuple(titles)
+
+
+def _nearest(cell: PlacedCell, row: PlacedRow, columns: tuple[Column, ...]) -> list[int]:
+    """The column beside a header that stands over none, where nothing else of that row heads it."""
+    free = [index for index, column in enumerate(columns)
+            if not any(column.overlap(other) > 0 for other in row.cells) and -column.overlap(cell) <= 2]
+    return sorted(free, key=lambda index: -columns[index].overlap(cell))[:1]
+
+
+def _body_row(row: PlacedRow, columns: tuple[Column, ...], label_end: int) -> BodyRow:
+    label = tuple(cell for cell in row.cells if cell.start < label_end)
+    cells: list[PlacedCell | None] = [None] * len(columns)
+    for cell in row.cells[len(label):]:
+        over = [index for index, column in enumerate(columns) if column.overlap(cell) > 0]
+        free = [index for index in over if cells[index] is None]
+        if not free or len(over) > 1 and read_value(cell.text) is None:
+            label += (cell,)  # a sentence across columns: a note, or a label set to the right
+            continue
+        cells[max(free, key=lambda index: columns[index].overlap(cell))] = cell
+    return BodyRow(label, tuple(cells))

@@ -1,0 +1,89 @@
+"""Made-up annual reports whose every figure is known: what the study runs on where there are no filings."""
+
+import random
+from dataclasses import dataclass
+from pathlib import Path
+
+from lib.core.records import write_text
+from lib.tablequest.made_up.figures import Company, made_company, made_tables
+from lib.tablequest.made_up.tables import SETTINGS, MadeTable, as_html
+
+_STATEMENTS = 3  # the first tables are the financial statements, then the notes
+_FRAME = {
+    "split": ("<div>", "</div>"), "plain": ("<P>", "</P>"), "headed": ("<p>", "</p>")}
+
+
+@dataclass(frozen=True)
+class KnownCell:
+    """One value that stands in a report."""
+
+    file: str
+    caption: str  # the paragraph before its table
+    row: str
+    column: str
+    value: float
+    unit: str
+    scale: float
+
+
+def write_reports(folder: Path, n_companies: int, seed: int) -> list[KnownCell]:
+    """Write `n_companies` annual reports, one .html file each, and return every value in them.
+
+    The companies do not exist. Sums add up, cash flows lead to the balance sheet's cash, and changes in % follow from
+    the amounts. The reports are set in turn as three kinds of software set them (SETTINGS). Raises ValueError for a
+    number of companies below 1.
+    """
+    if n_companies < 1:
+        raise ValueError(f"n_companies is {n_companies}: one report at least is needed")
+    known: list[KnownCell] = []
+    for index in range(n_companies):
+        random_ = random.Random(f"{seed}-{index}")
+        company = made_company(random_, index)
+        tables = made_tables(company, random_)
+        name = f"{company.slug}-10-k-{company.year}.html"
+        write_text(Path(folder) / name, _report(company, tables, SETTINGS[index % len(SETTINGS)]))
+        known += [cell for table in tables for cell in _known(name, table)]
+    return known
+
+
+def _known(name: str, table: MadeTable) -> list[KnownCell]:
+    found = []
+    for line in table.lines:
+        row = line.label if line.is_sum else ": ".join([*line.groups, line.label])
+        for column, value in enumerate(line.values):
+            if value is not None:
+                unit = line.unit_of(column)
+                found.append(KnownCell(name, table.intro, row, table.columns[column], value, unit,
+                                       table.scales.get(unit, 1.0)))
+    return found
+
+
+def _report(company: Company, tables: list[MadeTable], setting: str) -> str:
+    opened, closed = _FRAME[setting]
+
+    def paragraph(text: str) -> str:
+        return f"{opened}{text}{closed}\n"
+
+    def heading(text: str) -> str:
+        return paragraph(f'<span style="font-weight:700">{text}</span>' if setting == "split" else f"<b>{text}</b>")
+
+    pieces = [
+        paragraph("FORM 10-K"), paragraph("☒ ANNUAL REPORT PURSUANT TO SECTION 13 OR 15(d)"),
+        paragraph(f"For the fiscal year ended {company.period}"), heading(company.name),
+        paragraph("(Exact name of registrant as specified in its charter)"),
+        "<table><tr><td>Item 1.</td><td>Business</td><td>1</td></tr><tr><td>Item 7.</td><td>Discussion</td><td>12</td>"
+        "</tr><tr><td>Item 8.</td><td>Financial Statements</td><td>20</td></tr></table>\n",
+        heading("PART I"), heading("Item 1. Business"), paragraph(company.business),
+        "<table><tr><td>•</td><td>We compete on quality.</td></tr><tr><td>•</td><td>We compete on service.</td></tr>"
+        "</table>\n", heading("PART II"), heading("Item 7. Management’s Discussion and Analysis")]
+    for table in tables[_STATEMENTS:_STATEMENTS + 2]:
+        pieces += [as_html(table, setting), paragraph(company.remark(table.heading))]
+    pieces.append(heading("Item 8. Financial Statements and Supplementary Data"))
+    pieces += [as_html(table, setting) for table in tables[:_STATEMENTS]]
+    for number, table in enumerate(tables[_STATEMENTS + 2:], 1):
+        pieces += [heading(f"Note {number} – {table.heading}"), paragraph(company.policy(table.heading)),
+                   as_html(table, setting)]
+    pieces.append(heading("SIGNATURES") + f"<table><tr><td>Date: {company.signed}</td><td>/s/ A. Director</td></tr>"
+                  "</table>\n")
+    return ("<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><title>" + company.name + "</title></head><body>\n"
+            + "".join(pieces) + "</body></html>\n")

@@ -1,0 +1,334 @@
+"""lib.annotate.queries and the rules behind it: hand-worked snippets, every constraint, the laboratory, real documents."""
+
+import re
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lib.annotate.constraints import Candidate, violation
+from lib.annotate.queries import annotate, propose
+from lib.annotate.rules.sentences import ask_sentence
+from lib.core.paths import REPOSITORY
+from lib.core.records import STRUCTURES, Document, Query
+from lib.documents.blocks import STRUCTURE_OF, parse, structure_at
+from lib.documents.folder import read_folder
+from lib.documents.subject import Scope, scopes, version_name
+from lib.lab.documents import make_records
+from lib.lab.products import make_products
+
+DOCUMENTS = REPOSITORY.parent / "shared" / "documents"
+THING = Scope("Orsa R-9", "", True)
+PAPER = Scope("Orsa Notes", "", False)
+
+MANUAL = """# Halden HX-20 Flow Meter: Operator Manual
+
+Document 4711, revision 3.
+
+## 1 Installation
+
+The HX-20 is a clamp-on ultrasonic flow meter for liquids. It measures flow without contact.
+The sensor cable is limited to 30 m. The HX-20 draws 4 W. The display is backlit.
+
+You need the following tools:
+
+- torque wrench
+- 4 mm hex key
+
+## 2 Specifications
+
+| Parameter | Value | Unit |
+|---|---|---|
+| Operating temperature | -20 to 60 | °C |
+| Protection class | IP67 | |
+| Colour | n/a | |
+
+| Model | Output | |
+|---|---|---|
+| HX-20S | 4-20 mA | a |
+| HX-20M | ![badge](x.svg) | b |
+| HX-20L | HART | c |
+| HX-20L | Modbus RTU | d |
+
+## 3 Modbus
+
+- **Baud rate**: 9600
+- **Parity**: even
+
+Contact us at any time.
+"""
+CHANGES = """# Changelog
+
+quillfs is a file system. All changes to quillfs stand here.
+
+## [2.4.0] - 2025-02-03
+
+### Added
+
+- Snapshot compression with zstd (#812)
+- `quillfs verify` command
+
+### Dependencies
+
+- Bump fuse3 from 3.10.1 to 3.16.2
+
+## 2.3.0
+
+Released on 2024-09-30. This release drops Windows 7.
+
+* Default cache size raised from 64 MB to 256 MB.
+* New options: `--direct-io`, `--uid-map` and `--lazy-unmount`.
+"""
+README = """# tidepool
+
+tidepool requires a C11 compiler and CMake 3.20. Jobs are limited to 64 KB.
+tidepool was started in 2019. It is fast. This document is short.
+
+20250308: The `AUTO` option of the `dredge` command has been removed.
+
+20250411: The `tide` option has been renamed to `moon`.
+
+The following backends are supported:
+
+* sqlite
+* memory
+  * only for tests
+
+## Settings
+
+| Option | Default | Description |
+|---|---|---|
+| `workers` | 4 | Number of worker threads |
+"""
+
+
+def asked(text: str, name: str, max_queries: int = 100) -> dict[str, str]:
+    """Question -> answer of one document."""
+    document = Document(document_id=name, title=text.split("\n")[0].strip("# "), path="", text=text)
+    return {query.question: query.answer for query in annotate([document], max_queries=max_queries)[0]}
+
+
+def test_a_manual_is_asked_about_its_product():
+    assert asked(MANUAL, "hx-20") == {
+        "For Halden HX-20 Flow Meter, what is the HX-20?": "a clamp-on ultrasonic flow meter for liquids",
+        "For Halden HX-20 Flow Meter, what is the sensor cable limited to?": "30 m",
+        "For Halden HX-20 Flow Meter, what does the HX-20 draw?": "4 W",
+        "For Halden HX-20 Flow Meter, which tools are needed?": "torque wrench\n4 mm hex key",
+        "What is the operating temperature of Halden HX-20 Flow Meter?": "-20 to 60 °C",
+        "What is the protection class of Halden HX-20 Flow Meter?": "IP67",
+        'For Halden HX-20 Flow Meter, what is the output for the model "HX-20S"?': "4-20 mA",
+        "What is the baud rate of Halden HX-20 Flow Meter?": "9600",
+        "What is the parity of Halden HX-20 Flow Meter?": "even",
+    }
+
+
+def test_a_change_log_is_asked_by_release():
+    assert asked(CHANGES, "quillfs-changelog") == {
+        "What was added in quillfs 2.4.0?": "Snapshot compression with zstd\nquillfs verify command",
+        'Which "Dependencies" changes were made in quillfs 2.4.0?': "Bump fuse3 from 3.10.1 to 3.16.2",
+        "To which version was fuse3 bumped in quillfs 2.4.0?": "3.16.2",
+        "When was quillfs 2.3.0 released?": "2024-09-30",
+        "What are the new options in quillfs 2.3.0?": "--direct-io\n--uid-map\n--lazy-unmount",
+    }
+
+
+def test_a_readme_is_asked_about_settings_dated_changes_and_sentences():
+    assert asked(README, "readme") == {
+        "What does tidepool require?": "a C11 compiler and CMake 3.20",
+        "For tidepool, what are jobs limited to?": "64 KB",
+        "When was tidepool started?": "2019",
+        "For tidepool, when was the AUTO option of the dredge command removed?": "20250308",
+        "For tidepool, what has the tide option been renamed to?": "moon",
+        "For tidepool, which backends are supported?": "sqlite\nmemory",
+        'For tidepool, what is the default for the option "workers"?': "4",
+    }
+
+
+@pytest.mark.parametrize(("sentence", "question", "answer"), [
+    ("The default port of Orsa R-9 is 8443.", "what is the default port of Orsa R-9?", "8443"),
+    ("Orsa R-9 has a default port of 8443.", "what is the default port of Orsa R-9?", "8443"),
+    ("On Orsa R-9, the default port is 8443.", "what is the default port of Orsa R-9?", "8443"),
+    ("Orsa R-9 uses 8443 as its default port.", "what is the default port of Orsa R-9?", "8443"),
+    ("8443 is the default port of Orsa R-9.", "what is the default port of Orsa R-9?", "8443"),
+    ("a, b and c are the parts of Orsa R-9.", "what are the parts of Orsa R-9?", "a, b and c"),
+    ("The log path of Orsa R-9 is /etc/orsa.conf.", "what is the log path of Orsa R-9?", "/etc/orsa.conf"),
+    ("By default, the retry limit of the LAN port is 3.", "what is the retry limit of the LAN port by default?", "3"),
+    ("There are two 120 Ohm resistors on the CAN bus.", "how many 120 Ohm resistors on the CAN bus are there?", "two"),
+    ("The CAN bus is disabled by default.", "what is the default state of the CAN bus?", "disabled"),
+    ("The X7 boot loader takes about 5 s to start.", "how long does the X7 boot loader take to start?", "about 5 s"),
+    ("The X7 boot loader can be entered by holding S1.", "how can the X7 boot loader be entered?", "by holding S1"),
+    ("The TLS plugin was removed in 2.1.0.", "in which version was the TLS plugin removed?", "2.1.0"),
+    ("The TLS plugin was added on 2024-05-11.", "when was the TLS plugin added?", "2024-05-11"),
+    ("The T1 limit was changed from 5 to 8.", "to what was the T1 limit changed from 5?", "8"),
+    ("The TLS plugin is compatible with OpenSSL 3.", "what is the TLS plugin compatible with?", "OpenSSL 3"),
+    ("Error E12 means that the fuse has blown.", "what does Error E12 mean?", "the fuse has blown"),
+])
+def test_a_plain_sentence_is_asked_for_its_fact(sentence, question, answer):
+    found = ask_sentence(sentence, THING)
+    assert (found.core, found.answer) == (question, answer)
+
+
+@pytest.mark.parametrize("sentence", [
+    "It is 5 mm.", "This option defaults to 3.", "The value is high.", "If X is set, Y is 5.", "See the TLS guide.",
+    "The TLS plugin has been removed.", "The X7 does not support TLS.", "The X7 no longer supports TLS.",
+    "The TLS plugin works well.", "Is the X7 fast?", "The TLS plugin supports this.",
+    "Users need to rerun the X7 setup.",
+    "The X7 is used when it rains.", "NOTICE: Keep this record.", "Support for X7 displays attached to a board.",
+    "",
+])
+def test_a_sentence_that_leans_on_another_is_not_asked(sentence):
+    assert ask_sentence(sentence, PAPER) is None
+
+
+@pytest.mark.parametrize(("heading", "name"), [
+    ("v3.5.1 (2024-01-01)", "etcd v3.5.1"), ("Klipper 0.9.1", "Klipper 0.9.1"), ("[1.2.0] - 2024-01-01", "etcd 1.2.0"),
+    ("Release 4.0", "etcd 4.0"), ("1.2 Network", ""), ("Overview", ""), ("2024", ""),
+])
+def test_a_heading_names_a_release_or_not(heading, name):
+    assert version_name(heading, "etcd") == name
+
+
+def test_a_repeated_section_is_told_by_the_one_above_it():
+    text = "# Notes on pumps\n\n## Alfa\n\n### Storage\n\nx\n\n## Beta\n\n### Storage\n\ny\n"
+    document = Document(document_id="n", title="Notes on pumps", path="", text=text)
+    found = [scope.topic for block, scope in zip(parse(text), scopes(document, parse(text)), strict=True)
+             if block.kind == "prose"]
+    assert found == ["Alfa, Storage", "Beta, Storage"]
+
+
+def test_a_question_with_two_answers_is_asked_with_its_section_or_not_at_all():
+    text = ("# Orsa R-9\n\n## Alfa\n\n- Port: 1\n- Cable: red\n\n## Beta\n\n- Port: 2\n- Plug: big\n\n"
+            "Spare:\n\n- Port: 3\n- Lid: tin\n")
+    found = asked(text, "orsa")
+    assert found['Under "Alfa", what is the port of Orsa R-9?'] == "1"
+    assert not [question for question, answer in found.items() if answer in "23"]
+
+
+TEXT = ("The port is 80. The gate is 7. Old is 1. New is 2. Big is 3.\n\n"
+        "- a b\n- c\n\n| K | V |\n|---|---|\n| k | v w |\n")
+GOOD = Candidate("What is the port of Orsa R-9?", "80", "natural", 0, 15)
+
+
+@pytest.mark.parametrize(("change", "reason"), [
+    ({}, ""),
+    ({"question": "The port of Orsa R-9"}, "well-formed"),
+    ({"question": "What is the (port?"}, "well-formed"),
+    ({"question": "What is the port above?"}, "stand alone"),
+    ({"question": "What is its port?"}, "stand alone"),
+    ({"question": "What is given in the second table?"}, "table or list"),
+    ({"question": "Why is the port of Orsa R-9 so?"}, "reasoning"),
+    ({"answer": ""}, "empty"),
+    ({"answer": "81"}, "word for word"),
+    ({"question": "What is port 80 of Orsa R-9?"}, "gives the answer away"),
+    ({"end": 61, "answer": "80. The gate is 7. Old is 1. New is 2. Big"}, "longer than three sentences"),
+    ({"structure": "tabular"}, "not the structure"),
+    ({"start": 0, "end": 70}, "longer than three sentences"),
+    ({"structure": "entity-list", "answer": "a b\na b", "start": 62, "end": 71}, "repeats"),
+    ({"structure": "entity-list", "answer": "a b\nc", "start": 62, "end": 71}, ""),
+    ({"structure": "tabular", "answer": "v w", "start": TEXT.index("| k"), "end": TEXT.index("w |") + 1}, ""),
+])
+def test_each_constraint_is_checked(change, reason):
+    found = violation(replace(GOOD, **change), TEXT, parse(TEXT))
+    assert reason in found and bool(reason) == bool(found), found
+
+
+def test_a_long_answer_and_one_that_points_back_are_rejected():
+    long = "The port is " + " ".join(f"w{number}" for number in range(20)) + "."
+    assert "short phrase" in violation(Candidate("What is P?", long[12:-1], "natural", 0, len(long)), long, parse(long))
+    back = "The port is the following value."
+    found = violation(Candidate("What is P?", "the following value", "natural", 0, len(back)), back, parse(back))
+    assert "points at something" in found
+
+
+def check(queries: list[Query], documents: list[Document]) -> None:
+    """What holds of every query, whatever the document."""
+    texts = {document.document_id: document.text for document in documents}
+    assert len({query.query_id for query in queries}) == len(queries)
+    for query in queries:
+        text = texts[query.document_id]
+        assert query.source_reference == text[query.start:query.end]
+        assert query.block_type == structure_at(parse(text), query.start, query.end)
+        assert query.structure == STRUCTURE_OF[query.block_type]
+        lines = query.answer.split("\n")
+        assert query.entity_count == (len(lines) if query.structure == "entity-list" else None)
+        assert query.question.endswith("?") and all(line.strip() for line in lines)
+    questions = Counter((query.document_id, query.question) for query in queries)
+    assert set(questions.values()) <= {1}
+
+
+def test_the_same_documents_give_the_same_queries():
+    documents = [Document(document_id=name, title=name, path="", text=text) for name, text in
+                 (("hx-20", MANUAL), ("quillfs-changelog", CHANGES), ("readme", README))]
+    first, second = annotate(documents, max_queries=5), annotate(list(documents), max_queries=5)
+    assert first == second
+    check(first[0], documents)
+
+
+def test_few_queries_are_spread_over_structures_and_document():
+    document = Document(document_id="hx-20", title="", path="", text=MANUAL)
+    queries, rejected = annotate([document], max_queries=6)
+    assert Counter(query.structure for query in queries) == dict.fromkeys(STRUCTURES, 2)
+    assert queries[0].start < len(MANUAL) / 3 and queries[-1].start > 2 * len(MANUAL) / 3
+    assert [row.reason for row in rejected] == ["fits, but the document already has its 6 queries"] * 3
+
+
+def test_a_document_without_questions_is_listed_with_its_reason():
+    document = Document(document_id="d", title="Empty words", path="", text="Hello there.\n")
+    queries, rejected = annotate([document])
+    assert queries == [] and rejected[0].item == "Empty words" and "no question pattern" in rejected[0].reason
+
+
+def test_less_than_one_query_is_an_error():
+    with pytest.raises(ValueError, match="at least 1"):
+        annotate([], max_queries=0)
+
+
+PIECES = ["# Orsa R-9\n\n", "## Limits\n\n", "The flow of Orsa R-9 is 5 l. ", "Orsa R-9 supports TLS. ", "It is big. ",
+          "\n\n", "- Port: 1\n", "- key\n", "Tools:\n\n", "| Name | Value |\n|---|---|\n| Mass | 1 kg |\n",
+          "\n```\ncode\n```\n",
+          "## Orsa 1.2.0\n\n", "20240101: The X option has been removed.\n\n", "* a: b, c\n  * d\n", "> quoted\n"]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=25).map("".join), st.integers(1, 6))
+@settings(max_examples=150, deadline=None)
+def test_any_mixture_of_blocks_keeps_the_promises(text, most):
+    document = Document(document_id="d", title="Orsa R-9", path="", text=text)
+    queries, rejected = annotate([document], max_queries=most)
+    check(queries, [document])
+    proposals = len(list(propose(document)))
+    assert len(queries) <= most and len(queries) + len(rejected) == max(proposals, 1)
+
+
+@given(st.text(max_size=300))
+@settings(max_examples=100, deadline=None)
+def test_any_text_is_annotated(text):
+    document = Document(document_id="d", title="t", path="", text=text)
+    check(annotate([document])[0], [document])
+
+
+def test_every_laboratory_fact_is_asked_alike_in_its_structure():
+    documents, facts = make_records(make_products(12, seed=5), seed=5, public=False)
+    queries, _ = annotate(documents, max_queries=50)
+    check(queries, documents)
+    found = {(query.document_id, query.question): query for query in queries}
+    for fact in facts:
+        query = next(found[key] for verb in ("is", "are")
+                     if (key := (fact.document_id, f"What {verb} the {fact.attribute} of {fact.entity}?")) in found)
+        assert query.structure == fact.structure and query.start < fact.end and fact.start < query.end
+        if fact.structure == "entity-list":
+            assert query.answer == "\n".join(fact.value)
+        assert all(value in query.answer for value in fact.value)
+    assert len(queries) == len(facts)
+
+
+@pytest.mark.skipif(not DOCUMENTS.exists(), reason="the real documents (shared/documents) are not there")
+def test_real_documents_give_at_least_eight_queries_each_in_all_structures():
+    documents = read_folder(DOCUMENTS).documents
+    queries, _ = annotate(documents, max_queries=10)
+    check(queries, documents)
+    assert min(Counter(query.document_id for query in queries).values()) >= 8
+    assert len({query.document_id for query in queries}) == len(documents)
+    assert set(Counter(query.structure for query in queries)) == set(STRUCTURES)
+    assert not [query.question for query in queries if re.search(r"\b(?:above|below|this|it)\b", query.question)]

@@ -1,0 +1,418 @@
+"""Batches over real HTTP: the replies of direct calls at half the price, and nothing paid twice after kill -9."""
+
+import asyncio
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lib.core.paths import REPOSITORY
+from lib.llm.batch.lines import Line, Room, answers, request_line, that_fit
+from lib.llm.calls import Calls, CallsStopped
+from lib.llm.complete import complete
+from lib.llm.request import Request
+from tests.llm_server import Server
+from tests.llm_server_batches import BatchRules
+from tests.llm_server_faults import Answer, error
+
+KEY = "sk-a-key-of-this-test"
+MODEL = "gpt-4o-mini"
+IN_A_PROCESS = """
+import signal, sys
+from pathlib import Path
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a background job inherits as ignored
+from lib.llm.calls import Calls
+from lib.llm.complete import complete
+from lib.llm.request import Request
+if sys.argv[2] == "before forget":
+    import os
+    from lib.llm.batch.rows import Rows
+    Rows.forget = lambda *_: os.kill(os.getpid(), 9)
+calls = Calls(Path(sys.argv[1]), mode="batch", poll_seconds=0.05)
+replies = complete([Request.ask(f"question {n}") for n in range(12)], "gpt-4o-mini", calls)
+print(calls, [reply.text for reply in replies].count(""))
+"""
+
+
+class Halting(Server):
+    """Answers the `odd` requests, (method, path with N for a number), in an odd way.
+
+    "before" and "after" halt it there for ever, "held" while this stands in `odd`. Once: "dropped" does the work and
+    does not reply, an Answer is the reply, and a function is called before the ordinary reply.
+    """
+
+    def __init__(self, **settings):
+        super().__init__(**settings)
+        self.odd: dict[tuple[str, str], str | Answer | Callable[[], object]] = {}
+        self.reached = threading.Event()
+        self.halted: list[asyncio.Event] = []
+
+    async def _answer(self, call, query, headers, body):
+        place = call.method, "/".join("N" if part[-1:].isdigit() and part != "v1" else part
+                                      for part in call.path.split("/"))
+        how = self.odd.get(place)
+        if how not in ("before", "after", "held"):
+            self.odd.pop(place, None)
+        if isinstance(how, Answer):
+            return how
+        if callable(how):
+            how()
+        if how == "before":
+            await self._halt()
+        while self.odd.get(place) == "held":
+            self.reached.set()
+            await asyncio.sleep(0.01)
+        answer = await super()._answer(call, query, headers, body)
+        if how == "after":
+            await self._halt()
+        if how == "dropped":
+            raise ConnectionError
+        return answer
+
+    async def _halt(self):
+        self.halted.append(asyncio.Event())  # held: a loop does not, and a halted connection collected as garbage
+        self.reached.set()  # closes whatever connection has its number by then
+        await self.halted[-1].wait()
+
+
+@pytest.fixture
+def at(monkeypatch):
+    """`with at(server):` starts it and points the environment to it."""
+    @contextmanager
+    def point(server: Server) -> Iterator[Server]:
+        with server:
+            monkeypatch.setenv("OPENAI_API_KEY", KEY)
+            monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+            yield server
+    return point
+
+
+def prompts(n: int = 12) -> list[Request]:
+    return [Request.ask(f"question {number}") for number in range(n)]
+
+
+def batched(path: Path, **settings) -> Calls:
+    return Calls(path / "llm.sqlite", mode="batch", poll_seconds=0.05, **settings)
+
+
+def n_paid(server: Server) -> Counter:
+    """How often each prompt was answered, in a batch or directly."""
+    return Counter(call.prompt for call in server.log if call.prompt and call.status == 200)
+
+
+def paths(server: Server, method: str, path: str) -> int:
+    return sum(call.method == method and call.path == path for call in server.log)
+
+
+def texts(requests: list[Request], path: Path) -> list[str]:
+    """What direct calls reply."""
+    return [reply.text for reply in complete(requests, MODEL, Calls(path / "direct.sqlite"))]
+
+
+@pytest.mark.parametrize("is_llama_stack", [False, True])
+def test_a_batch_gives_the_replies_of_direct_calls_at_half_the_price(tmp_path, at, is_llama_stack):
+    with at(Server(batch=BatchRules(is_llama_stack=is_llama_stack))) as server:
+        whole = Calls(tmp_path / "direct.sqlite")
+        wanted = complete(prompts(41), MODEL, whole)
+        calls = batched(tmp_path)
+        assert [reply.text for reply in complete(prompts(41) * 2, MODEL, calls)] == [reply.text for reply in wanted] * 2
+        assert len(server.batches.batches) == 1 and set(n_paid(server).values()) == {2}  # once directly, once here
+        assert calls.tally.new == 41 and calls.tally.usd == pytest.approx(whole.tally.usd * (1 + 40 / 2) / 41, rel=0.01)
+        again = batched(tmp_path)
+        assert all(reply.is_cached for reply in complete(prompts(41), MODEL, again)) and again.tally.usd == 0
+
+
+def test_every_kind_of_odd_line_reads_as_the_direct_call_does(tmp_path, at):
+    kinds = ["500 once", "400", "html once", "broken once", "empty once", "no-choices once", "null-content", "length",
+             "content-filter", "refusal", "no-usage", "half-character", "parts", "error-200 once", "429-bare once"]
+    requests = prompts(20) + [Request.ask(f"fault:{kind}") for kind in kinds]
+    with at(Server()):
+        wanted = complete(requests, MODEL, Calls(tmp_path / "direct.sqlite"))
+    with at(Server()) as server:
+        calls = batched(tmp_path)
+        assert [replace(reply, is_cached=False) for reply in complete(requests, MODEL, calls)] == wanted
+        assert all(n == 1 for prompt, n in n_paid(server).items() if "fault" not in prompt)
+        assert calls.tally.failed == 1 and calls.tally.lost == 5  # 200 with no reply in it may have been paid
+
+
+STAGES = [("POST", "/v1/files", "before"), ("POST", "/v1/files", "after"), ("POST", "/v1/batches", "before"),
+          ("POST", "/v1/batches", "after"), ("GET", "/v1/batches/N", "before"), ("GET", "/v1/batches/N", "after"),
+          ("GET", "/v1/files/N/content", "before"), ("GET", "/v1/files/N/content", "after")]
+
+
+@pytest.mark.parametrize(("method", "path", "when"), STAGES, ids=[" ".join(stage) for stage in STAGES])
+def test_a_run_killed_at_any_stage_pays_nothing_twice(tmp_path, at, method, path, when):
+    with at(Halting()) as server:
+        server.odd[method, path] = when
+        with started(tmp_path) as child:
+            assert server.reached.wait(60), child.stderr.read()
+            child.kill()
+        server.odd.clear()
+        assert [reply.text for reply in complete(prompts(), MODEL, batched(tmp_path))] == texts(prompts(), tmp_path)
+        assert set(n_paid(server).values()) == {2} and len(server.batches.batches) == 1  # once here, once in texts()
+
+
+def test_a_run_killed_between_storing_replies_and_forgetting_the_batch_pays_nothing_twice(tmp_path, at):
+    with at(Server()) as server:
+        with started(tmp_path, "before forget") as child:
+            assert child.wait(60) == -signal.SIGKILL
+        calls = batched(tmp_path)
+        complete(prompts(), MODEL, calls)
+        assert str(calls).startswith("cached 12 / new 0") and set(n_paid(server).values()) == {1}
+
+
+def test_an_interrupted_run_leaves_its_batch_to_the_next(tmp_path, at):
+    with at(Halting()) as server:
+        server.odd["GET", "/v1/batches/N"] = "after"
+        with started(tmp_path) as child:
+            assert server.reached.wait(60)
+            server.odd.clear()
+            child.send_signal(signal.SIGINT)
+            assert child.wait(60)
+        complete(prompts(), MODEL, batched(tmp_path))
+        assert set(n_paid(server).values()) == {1} and len(server.batches.batches) == 1
+
+
+def test_two_processes_with_the_same_requests_send_one_batch(tmp_path, at):
+    with at(Halting()) as server:
+        server.odd["POST", "/v1/files"] = "held"
+        with started(tmp_path) as one:
+            assert server.reached.wait(60)
+            with started(tmp_path) as two:
+                wait_for("waited for by another process", two)
+                server.odd.clear()
+                said = [child.communicate(timeout=60)[0].splitlines()[-1] for child in (one, two)]
+        assert all(line.endswith(" 0") for line in said) and "cached 12 / new 0" in said[1]
+        assert set(n_paid(server).values()) == {1} and len(server.batches.batches) == 1
+
+
+def test_a_process_that_waits_for_anothers_batch_takes_it_over_when_that_is_killed(tmp_path, at):
+    with at(Halting()) as server:
+        server.odd["GET", "/v1/batches/N"] = "before"
+        with started(tmp_path) as one:
+            assert server.reached.wait(60)
+            with started(tmp_path) as two:
+                wait_for("waited for by another process", two)
+                server.odd.clear()
+                one.kill()
+                one.wait()  # a dead process that nobody waits for looks alive
+                assert two.communicate(timeout=60)[0].splitlines()[-1].endswith(" 0")
+        assert set(n_paid(server).values()) == {1} and len(server.batches.batches) == 1
+
+
+def wait_for(words: str, child: subprocess.Popen) -> None:
+    """Until the child has printed a line with these words; it is killed where it does not in a minute."""
+    watch = threading.Timer(60, child.kill)
+    watch.start()
+    found = any(words in line for line in iter(child.stdout.readline, ""))
+    watch.cancel()
+    assert found, child.stderr.read()
+
+
+@contextmanager
+def started(path: Path, kill: str = "never") -> Iterator[subprocess.Popen]:
+    """A process of its own that asks the twelve prompts in a batch, killed at the end."""
+    with subprocess.Popen([sys.executable, "-c", IN_A_PROCESS, str(path / "llm.sqlite"), kill], cwd=REPOSITORY,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          env={**os.environ, "OMP_NUM_THREADS": "1"}) as child:
+        try:
+            yield child
+        finally:
+            child.kill()
+
+
+def test_a_direct_run_does_not_pay_for_what_a_batch_still_works_on(tmp_path, at):
+    with at(Halting(batch=BatchRules(polls=3))) as server:
+        server.odd["POST", "/v1/batches"] = "after"
+        with started(tmp_path) as child:
+            assert server.reached.wait(60)
+            child.kill()
+        server.odd.clear()
+        with pytest.raises(CallsStopped, match='11 replies are still to come from batch batch_1: set mode to "batch"'):
+            complete(prompts(), MODEL, Calls(tmp_path / "llm.sqlite"))
+        with pytest.raises(CallsStopped):
+            complete(prompts(), MODEL, Calls(tmp_path / "llm.sqlite"))
+        complete(prompts(), MODEL, Calls(tmp_path / "llm.sqlite"))  # the third look finds it done
+        assert set(n_paid(server).values()) == {1} and paths(server, "POST", "/v1/chat/completions") == 1
+
+
+@pytest.mark.parametrize("ends", ["failed", "expired"])
+def test_what_a_batch_leaves_unanswered_is_asked_directly(tmp_path, at, capfd, ends):
+    with at(Server(batch=BatchRules(ends=ends))) as server:
+        calls = batched(tmp_path)
+        assert [reply.text for reply in complete(prompts(), MODEL, calls)] == texts(prompts(), tmp_path)
+        assert set(n_paid(server).values()) == {2} and calls.tally.new == 12 and not calls.tally.failed
+        assert f"{ends}" in capfd.readouterr().out
+
+
+def test_a_batch_that_was_cancelled_is_asked_directly(tmp_path, at):
+    with at(Halting(batch=BatchRules(polls=10**6))) as server:
+        server.odd["GET", "/v1/batches/N"] = lambda: server.batches.batches["batch_1"].update(status="cancelled")
+        complete(prompts(), MODEL, batched(tmp_path))
+        assert set(n_paid(server).values()) == {1} and paths(server, "POST", "/v1/chat/completions") == 12
+
+
+def test_a_batch_that_the_endpoint_forgot_is_asked_directly_and_told(tmp_path, at):
+    with at(Halting(batch=BatchRules(polls=10**6))) as server:
+        server.odd["GET", "/v1/batches/N"] = server.batches.batches.clear
+        calls = batched(tmp_path)
+        complete(prompts(), MODEL, calls)
+        assert "11 lost on the way" in str(calls) and set(n_paid(server).values()) == {1}
+
+
+def test_a_full_queue_at_the_provider_makes_batches_smaller(tmp_path, at):
+    one = 4096 + 13  # tokens that the server counts for a prompt of this test and its reply
+    with at(Server(batch=BatchRules(queue_tokens=4 * one))) as server:
+        calls = batched(tmp_path)
+        assert [reply.text for reply in complete(prompts(23), MODEL, calls)] == texts(prompts(23), tmp_path)
+        sizes = [batch["request_counts"]["total"] for batch in server.batches.batches.values()
+                 if batch["status"] == "completed"]
+        assert sum(sizes) == 22 and max(sizes) <= 4 and set(n_paid(server).values()) == {2}
+
+
+def test_a_queue_that_takes_nothing_ends_in_direct_calls(tmp_path, at, monkeypatch):
+    monkeypatch.setattr("lib.llm.batch.run._LONGEST_PAUSE", 0.1)
+    with at(Server(batch=BatchRules(queue_tokens=0))) as server:
+        complete(prompts(), MODEL, batched(tmp_path))
+        assert set(n_paid(server).values()) == {1} and paths(server, "POST", "/v1/chat/completions") == 12
+
+
+def test_the_limit_of_money_holds_before_anything_is_sent(tmp_path, at, capfd):
+    worst = 4096 * 0.6e-6 / 2  # dollars of a reply of full length in a batch
+    with at(Server()) as server:
+        calls = batched(tmp_path, max_cost_usd=5.5 * worst)
+        complete(prompts(23), MODEL, calls)
+        sizes = [batch["request_counts"]["total"] for batch in server.batches.batches.values()]
+        assert sum(sizes) == 22 and max(sizes) <= 5 and calls.tally.usd < 5.5 * worst
+        steps = ["collected" if call.path.endswith("/content") else "sent" for call in server.log
+                 if call.path.endswith("/content") or (call.method, call.path) == ("POST", "/v1/batches")]
+        assert steps == ["sent", "collected"] * len(sizes)  # never two whose worst cases pass the limit together
+        assert "set aside for the worst case" in capfd.readouterr().out
+
+
+def test_no_batch_is_sent_where_not_even_one_request_may_be_paid(tmp_path, at):
+    with at(Server()) as server:
+        with pytest.raises(CallsStopped, match="max_cost_usd"):
+            complete(prompts(), MODEL, batched(tmp_path, max_cost_usd=0.0001))
+        assert not server.batches.files and not n_paid(server)
+
+
+def test_a_wrong_model_stops_before_a_batch_is_sent(tmp_path, at):
+    with at(Server(models=["another"])) as server:
+        with pytest.raises(CallsStopped, match="knows no model 'gpt-4o-mini'"):
+            complete(prompts(), MODEL, batched(tmp_path))
+        assert not server.batches.files
+
+
+def test_a_parameter_that_the_model_refuses_is_left_out_of_the_batch(tmp_path, at):
+    with at(Server(faults=lambda number, body: "400-temperature")) as server:
+        complete(prompts(), MODEL, batched(tmp_path))
+        lines = [json.loads(line) for line in server.batches.files["file-1"].splitlines()]
+        assert len(lines) == 11 and all("temperature" not in line["body"] for line in lines)
+        assert all(line["body"]["max_completion_tokens"] == 4096 for line in lines)
+        assert paths(server, "POST", "/v1/chat/completions") == 2  # refused, then without it
+
+
+def test_an_endpoint_without_batches_is_said_so_after_one_call(tmp_path, at):
+    with at(Halting()) as server:
+        server.odd["POST", "/v1/files"] = error(404, "Not Found")
+        with pytest.raises(CallsStopped, match='no Batch API: set mode to "direct"'):
+            complete(prompts(), MODEL, batched(tmp_path))
+        assert len(n_paid(server)) == 1
+
+
+TROUBLE = [("POST", "/v1/files", error(500, "overloaded")), ("POST", "/v1/batches", error(503, "overloaded")),
+           ("GET", "/v1/batches/N", error(429, "slow down", retry_after="0.1")),
+           ("GET", "/v1/batches/N", Answer(b"<html>sign in</html>", content_type="text/html")),
+           ("GET", "/v1/batches/N", Answer(b"{", content_type="application/json")),
+           ("GET", "/v1/files/N/content", error(502, "bad gateway"))]
+
+
+@pytest.mark.parametrize(("method", "path", "answer"), TROUBLE)
+def test_passing_trouble_is_waited_out(tmp_path, at, method, path, answer):
+    with at(Halting()) as server:
+        server.odd[method, path] = answer
+        complete(prompts(), MODEL, batched(tmp_path))
+        assert not server.odd and set(n_paid(server).values()) == {1} and len(server.batches.batches) == 1
+
+
+def test_a_batch_whose_creation_was_not_heard_of_is_found_and_not_created_again(tmp_path, at):
+    with at(Halting()) as server:
+        server.odd["POST", "/v1/batches"] = "dropped"
+        complete(prompts(), MODEL, batched(tmp_path))
+        assert len(server.batches.batches) == 1 and set(n_paid(server).values()) == {1}
+
+
+def test_replies_that_nobody_wants_now_are_kept_for_the_run_that_does(tmp_path, at):
+    with at(Halting()) as server:
+        server.odd["GET", "/v1/batches/N"] = "before"
+        with started(tmp_path) as child:
+            assert server.reached.wait(60)
+            child.kill()
+        server.odd.clear()
+        complete(prompts(6), MODEL, batched(tmp_path))
+        complete(prompts(), MODEL, batched(tmp_path))
+        assert set(n_paid(server).values()) == {1} and len(server.batches.batches) == 1
+        with closing(sqlite3.connect(tmp_path / "llm.sqlite")) as database:
+            assert database.execute("select count(*) from batches").fetchone() == (0,)
+            assert database.execute("select count(*) from claims").fetchone() == (0,)
+
+
+def test_neither_key_nor_address_is_written_by_a_batch(tmp_path, at, capfd):
+    with at(Halting()) as server:
+        server.odd["POST", "/v1/files"] = error(500, f"{server.url} refused {KEY}")
+        complete([*prompts(), Request.ask("fault:400-echo"), Request.ask("fault:html-echo once")], MODEL,
+                 batched(tmp_path))
+        written = "".join(capfd.readouterr()) + "".join(
+            file.read_bytes().decode("latin-1") for file in tmp_path.rglob("*") if file.is_file())
+        assert "question 3" in written and KEY not in written and server.url.split("/")[2] not in written
+
+
+def lines_of(sizes: list[int]) -> list[Line]:
+    return [Line(str(n), b"x" * size, size, size / 100) for n, size in enumerate(sizes)]
+
+
+@pytest.mark.parametrize(("room", "n"), [(Room(), 5), (Room(requests=3), 3), (Room(bytes=10), 2), (Room(tokens=11), 2),
+                                         (Room(usd=0.31), 4), (Room(requests=0), 0), (Room(bytes=4), 0)])
+def test_a_batch_holds_what_every_limit_allows(room, n):
+    assert len(that_fit(iter(lines_of([5, 5, 10, 10, 1])), room)) == n
+
+
+@settings(deadline=None)
+@given(sizes=st.lists(st.integers(1, 30), max_size=30), room=st.builds(
+    Room, requests=st.integers(1, 9), bytes=st.integers(1, 99), tokens=st.integers(1, 99)))
+def test_no_batch_passes_a_limit_and_none_is_smaller_than_it_must_be(sizes, room):
+    fitting = that_fit(iter(lines_of(sizes)), room)
+    assert len(fitting) <= room.requests and sum(line.tokens for line in fitting) <= min(room.bytes, room.tokens)
+    if len(fitting) < len(sizes):
+        more = sizes[:len(fitting) + 1]
+        assert len(more) > room.requests or sum(more) > min(room.bytes, room.tokens)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.binary() | st.lists(st.recursive(st.none() | st.integers() | st.text(), lambda inner: st.dictionaries(
+    st.sampled_from(["custom_id", "response", "body", "status_code", "request_id", "error"]), inner))).map(
+        lambda rows: "\n".join(map(json.dumps, rows)).encode()))
+def test_no_file_that_comes_back_is_a_crash(file):
+    for answer in answers(file):
+        answer.raw.encode()  # what half characters would refuse
+
+
+@settings(deadline=None)
+@given(st.text())
+def test_a_request_is_one_line_whatever_its_prompt_holds(prompt):
+    line = request_line("k", MODEL, Request.ask(prompt), {"temperature": 0.0})
+    assert line.count(b"\n") == 1 and line.endswith(b"\n") and len(line.splitlines()) == 1
+    assert json.loads(line)["body"]["messages"] == [{"role": "user", "content": prompt}]

@@ -1,0 +1,255 @@
+"""Every fault of tests/llm_server.py against `complete`: nothing lost, nothing misread, nothing told that is secret."""
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import closing
+
+import pytest
+
+from lib.core.paths import REPOSITORY
+from lib.llm.calls import Calls, CallsStopped
+from lib.llm.complete import complete
+from lib.llm.endpoint import Endpoint
+from lib.llm.faults import fault_of_status
+from lib.llm.request import Reply, Request
+from tests.llm_server import Server, at_random, digest_of
+from tests.llm_server_faults import FAULTS, FINAL, HARMLESS, NO_ANSWER, PARAMETERS, PASSING, STOPPING
+
+KEY = "sk-proj-Zx81QmfT0rN5vKbW"
+MARKS = {"length": "cut at the length limit", "content-filter": "content filter", "refusal": "refused by the model",
+         "null-content": "an empty reply", "tool-calls": "tool_calls", "no-finish": "no finish reason"}
+STOPS = {"401": "OPENAI_API_KEY", "403": "choose another model or key", "404": "no model 'm'",
+         "429-quota": "add credit"}
+
+
+@pytest.fixture
+def ask(monkeypatch, tmp_path):
+    """ask(server, prompts): replies and settings, one cache a test; a key of this test."""
+    def run(server: Server, prompts: list[str], **settings: object) -> tuple[list[Reply], Calls]:
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        calls = Calls(tmp_path / "llm.sqlite", **settings)
+        return complete([Request.ask(prompt) for prompt in prompts], "m", calls), calls
+    return run
+
+
+def whole(prompt: str) -> Reply:
+    """The reply that the server gives to this prompt and to no other."""
+    return Reply(digest_of({"messages": [{"content": prompt}]}))
+
+
+def mixed(faults: Sequence[str], how: str = "", n: int = 2) -> list[str]:
+    """Prompts that ask for a fault, each `n` times, and as many that ask for none, in turn."""
+    return [prompt for number in range(n) for fault in faults
+            for prompt in (f"{number} fault:{fault}{how}", f"{number} beside {fault}")]
+
+
+def test_every_fault_has_its_place_here():
+    named = [*HARMLESS, *PASSING, *NO_ANSWER, *FINAL, *STOPPING, *PARAMETERS, "half-character"]
+    assert Counter(named) == Counter(FAULTS.keys()) and MARKS.keys() == {*NO_ANSWER} and STOPS.keys() == {*STOPPING}
+
+
+def test_what_is_only_odd_is_read_at_the_first_call(ask):
+    prompts = mixed(HARMLESS)
+    with Server() as server:
+        replies, calls = ask(server, prompts)
+        assert replies == [whole(prompt) for prompt in prompts]
+        assert len(server.log) == len(prompts) == calls.tally.new
+        assert calls.tally.estimated == 4  # the replies without usage
+
+
+def test_half_a_character_is_replaced_and_the_rest_kept(ask, tmp_path):
+    with Server() as server:
+        (reply,), _ = ask(server, ["fault:half-character"])
+        assert reply == Reply(whole("fault:half-character").text + "?")
+        assert ask(server, ["fault:half-character"])[0] == [Reply(reply.text, is_cached=True)] and len(server.log) == 1
+
+
+def test_what_passes_is_asked_again_and_every_row_has_its_own_text(ask):
+    prompts = mixed(PASSING, " once")
+    with Server() as server:
+        replies, calls = ask(server, prompts, timeout_seconds=1.5)
+        assert replies == [whole(prompt) for prompt in prompts]
+        assert (calls.tally.new, calls.tally.failed) == (len(prompts), 0)
+        asked = Counter(call.prompt for call in server.log)
+        assert all(asked[prompt] >= 2 for prompt in prompts if "fault:" in prompt)
+        n_paid = Counter(call.prompt for call in server.log if call.status == 200 and not call.fault)
+        assert n_paid == Counter(prompts)  # no reply that could be read was asked for again
+
+
+def test_what_does_not_pass_fails_alone_and_is_never_a_text(ask, monkeypatch):
+    monkeypatch.setattr("lib.llm.direct.MOST_TRIES", 2)
+    monkeypatch.setattr("lib.llm.direct.MOST_THROTTLED", 2)
+    prompts = mixed(PASSING, n=1)
+    with Server() as server:
+        replies, calls = ask(server, prompts, timeout_seconds=1.5, max_failed_share=1.0)
+        for prompt, reply in zip(prompts, replies, strict=True):
+            assert reply == whole(prompt) or "fault:" in prompt and reply.text == "" and reply.reason
+        asked = Counter(call.prompt for call in server.log if "fault:" in call.prompt)
+        assert set(asked.values()) == {2} and calls.tally.failed == len(PASSING)
+        again, calls = ask(server, prompts[1::2])  # what failed is in no cache, what did not is
+        assert calls.tally.cached == len(again) == len(PASSING)
+
+
+def test_what_cannot_pass_is_asked_once_and_its_siblings_are_whole(ask):
+    prompts = mixed(FINAL, n=5)
+    with Server(latency=0.02) as server:
+        replies, _ = ask(server, prompts, max_failed_share=1.0)
+        for prompt, reply in zip(prompts, replies, strict=True):
+            assert reply == whole(prompt) or "fault:" in prompt and reply.text == "" and "status 400" in reply.reason
+        assert Counter(call.prompt for call in server.log) == Counter(prompts)
+
+
+def test_what_is_no_whole_answer_is_kept_marked_and_paid_once(ask):
+    prompts = mixed(NO_ANSWER)
+    with Server() as server:
+        for _ in range(2):
+            replies, calls = ask(server, prompts)
+            for prompt, reply in zip(prompts, replies, strict=True):
+                reason = MARKS.get(prompt.partition("fault:")[2], "")
+                assert reason in reply.reason and bool(reason) == bool(reply.reason)
+                assert reason or reply.text == whole(prompt).text
+            assert calls.tally.marked == 12
+        assert len(server.log) == len(prompts)
+
+
+@pytest.mark.parametrize("fault", PARAMETERS)
+def test_a_parameter_that_the_endpoint_refuses_is_left_out_of_all_later_calls(ask, fault):
+    with Server(faults=lambda number, body: fault) as server:
+        prompts = [f"question {number}" for number in range(30)]
+        replies, calls = ask(server, prompts, concurrency=3)
+        assert replies == [whole(prompt) for prompt in prompts] and calls.tally.failed == 0
+        assert sum(call.status == 400 for call in server.log) <= 3
+
+
+@pytest.mark.parametrize(("fault", "says"), STOPS.items())
+def test_what_would_fail_every_call_stops_the_run_at_the_first_replies(ask, fault, says):
+    with Server(latency=0.05, faults=lambda number, body: fault) as server:
+        with pytest.raises(CallsStopped, match=says) as stopped:
+            ask(server, [f"question {number}" for number in range(100)], concurrency=4)
+        assert len(server.log) <= 4 and KEY[-4:] not in str(stopped.value)
+
+
+def test_a_wrong_key_and_a_wrong_model_are_told_from_each_other(ask, monkeypatch):
+    with Server(key="sk-another-key-of-the-server") as server, pytest.raises(CallsStopped, match="refuses the key"):
+        ask(server, ["question"])
+    with Server(key=KEY, models=("gpt-x",)) as server, pytest.raises(CallsStopped, match="knows no model 'm'"):
+        ask(server, ["question"])
+
+
+def test_what_was_paid_before_a_stop_is_in_the_cache(ask, tmp_path):
+    with Server(latency=0.05) as server:
+        with pytest.raises(CallsStopped):
+            ask(server, [f"question {number}" for number in range(20)] + ["fault:401"], concurrency=4)
+        with closing(sqlite3.connect(tmp_path / "llm.sqlite")) as database:
+            (stored,) = database.execute("select count(*) from replies").fetchone()
+        assert stored == sum(call.status == 200 for call in server.log) > 10
+
+
+def test_an_endpoint_that_is_not_there_fails_every_row_with_a_reason(ask, monkeypatch):
+    monkeypatch.setattr("lib.llm.direct.MOST_TRIES", 2)
+    with Server() as server:
+        pass
+    replies, calls = ask(server, ["a", "b"], max_failed_share=1.0)
+    assert all(reply.text == "" and "no connection" in reply.reason for reply in replies) and calls.tally.lost == 0
+
+
+def test_a_reply_lost_on_the_way_is_counted_because_it_may_be_paid(ask):
+    lost = ["drop", "drop-inside", "drop-in-chunks", "reset", "garbage", "html", "broken", "never"]
+    with Server() as server:
+        _, calls = ask(server, mixed(lost, " once", n=1), timeout_seconds=1.0)
+        assert calls.tally.lost == len(lost) and "lost on the way" in str(calls)
+
+
+@pytest.mark.parametrize(("fault", "seconds"), [("429", 1.0), ("429-ms", 0.15)])
+def test_no_call_comes_back_before_the_time_that_the_endpoint_names(ask, fault, seconds):
+    with Server(faults=lambda number, body: fault if number == 1 else None) as server:
+        ask(server, [f"question {number}" for number in range(10)], concurrency=1)
+        assert server.log[0].status == 429 and server.log[1].time - server.log[0].time >= seconds
+
+
+@pytest.mark.parametrize("says", [("x-ratelimit", "retry-after"), ("retry-after",), ()])
+def test_a_limit_and_errors_lose_no_row_and_few_calls_come_too_early(ask, says):
+    prompts = [f"question {number}" for number in range(100)]
+    with Server(requests_per_minute=1800, says=says, latency=0.05, faults=at_random(["500", "502"], 0.05)) as server:
+        replies, calls = ask(server, prompts)
+        assert replies == [whole(prompt) for prompt in prompts] and calls.tally.failed == 0
+        n_refused = sum(call.status == 429 for call in server.log)
+        assert n_refused <= 5 or "x-ratelimit" not in says  # where nothing is told, only a 429 shows the limit
+
+
+def test_tokens_are_counted_as_the_endpoint_counts_them_where_it_counts_the_limit_of_a_reply(ask):
+    prompts = [f"question {number}" for number in range(60)]
+    with Server(tokens_per_minute=2_400_000, says=("x-ratelimit",), latency=0.05) as server:
+        replies, _ = ask(server, prompts)
+        assert replies == [whole(prompt) for prompt in prompts]
+        assert 0 < sum(call.status == 429 for call in server.log) < 20  # over 100 where a reply's own length is counted
+
+
+def test_a_short_key_of_a_server_of_ones_own_does_not_hide_what_an_error_says():
+    at, sent = Endpoint("x", "http://model:8000/v1"), {"max_completion_tokens": 5}
+    refused = {"detail": "max_completion_tokens: Extra inputs are not permitted"}
+    assert fault_of_status(422, refused, {}, "m", at, sent).unsupported == "max_completion_tokens"
+    assert "knows no model" in fault_of_status(400, {"message": "unknown model: m"}, {}, "m", at, sent).stops
+
+
+RUN = """
+import json, logging, os, shutil, sqlite3, sys, traceback
+from pathlib import Path
+logging.basicConfig(level=logging.DEBUG)
+from lib.llm.calls import Calls, CallsStopped
+from lib.llm.complete import complete
+from lib.llm.request import Request
+from lib.llm.__main__ import main
+from lib.llm.endpoint import endpoint
+import lib.llm.direct
+lib.llm.direct.MOST_TRIES = lib.llm.direct.MOST_THROTTLED = 2
+
+def ask(prompts, **settings):
+    calls = Calls(cache, timeout_seconds=1, max_failed_share=1.0, poll_seconds=0.1, **settings)
+    try:
+        print(complete([Request.ask(prompt) for prompt in prompts], "m", calls), calls)
+    except CallsStopped:
+        traceback.print_exc()
+
+cache = Path(os.environ["STUDY_ROOT"]) / "data" / "s" / "llm.sqlite"
+ask(["first"])
+reader = sqlite3.connect(cache)  # a second reader keeps the -wal beside the file
+reader.execute("select count(*) from replies").fetchone()
+ask(json.load(sys.stdin))
+for fault in ("401", "403", "404", "429-quota"):
+    ask([f"fault:{fault}"])
+ask([f"batch {n}" for n in range(3)] + [f"fault:{fault} in a batch" for fault in ("500-echo", "html-echo", "401")],
+    mode="batch")
+shutil.copy(f"{cache}-wal", f"{cache}-wal.copy")
+main(["export", "s", os.environ["STUDY_ROOT"] + "/replies.jsonl"])
+print(endpoint())
+os.environ["OPENAI_BASE_URL"] = os.environ["NOBODY"]
+ask(["to nobody"])
+print("ended")
+"""
+
+
+def test_neither_key_nor_address_stands_in_anything_that_a_run_writes(tmp_path):
+    prompts = mixed(sorted(FAULTS.keys() - {*STOPPING}), n=1)
+    with Server() as nobody:
+        pass
+    with Server() as server:
+        ran = subprocess.run([sys.executable, "-X", "dev", "-c", RUN], cwd=REPOSITORY, text=True, capture_output=True,
+                             input=json.dumps(prompts), timeout=300, check=False, env={
+                                 **os.environ, "OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": server.url,
+                                 "NOBODY": nobody.url, "OPENAI_LOG": "debug", "STUDY_ROOT": str(tmp_path)})
+        assert KEY not in str(server.log) and len(server.log) > len(prompts)
+    assert "ended" in ran.stdout and "refuses the key" in ran.stderr and "no connection" in ran.stdout, ran.stderr
+    written = {path.name: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert {"llm.sqlite", "llm.sqlite-wal.copy", "replies.jsonl"} <= written.keys()
+    written |= {"stdout": ran.stdout.encode(), "stderr": ran.stderr.encode()}
+    hosts = [url.split("/")[2] for url in (server.url, nobody.url)]
+    for secret in (KEY, KEY[:12], KEY[-4:], *hosts, *(host.replace(":", "', ") for host in hosts)):
+        assert [(name, content[max(0, at - 300):at + 300]) for name, content in written.items()
+                if (at := content.find(secret.encode())) >= 0] == []

@@ -1,0 +1,98 @@
+"""Stages 01, 02 and 05 with a model as engine: the notebooks themselves, over real HTTP, on real documents if any."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lib.annotate.queries import annotate
+from lib.core.paths import REPOSITORY
+from lib.core.records import Answer, Document, Normalized, Query, Verdict, read_records, write_records
+from lib.documents.folder import read_folder
+from lib.lab.base_model import train_tokenizer
+from lib.lab.documents import make_records
+from lib.lab.products import make_products
+from tests.llm_server import Server, at_random
+
+KEY = "sk-key-of-the-stages-test"
+PASSING = ("429-ms", "500", "html", "broken", "drop-inside")  # faults
+
+
+def play(body: dict) -> str:
+    """The model of all three stages: it asks what the rules would ask, rewrites word for word and judges by words."""
+    prompt = body["messages"][-1]["content"]
+    if record := re.search(r"The record is called: (.*)\n\n<record>\n(.*)\n</record>", prompt, re.S):
+        document = Document(document_id="d", title=record[1], path="", text=record[2])
+        pairs = [{"question": query.question, "answer": query.answer, "source_reference": query.source_reference,
+                  "source_reference_type": query.structure} | (
+                      {"entity_list_length": query.entity_count} if query.entity_count else {})
+                 for query in annotate([document])[0]]
+        return f"Here are the pairs:\n```json\n{json.dumps(pairs, indent=1)}\n```"
+    if answer := re.search(r"<reference>\n(.*?)\n</reference>\n+<answer>\n(.*?)\n</answer>", prompt, re.S):
+        return f"They {'agree' if answer[1] == answer[2] else 'differ'}.\n[[{answer[1] == answer[2]}]]"
+    part = re.search(r"<part>\n(.*)\n</part>", prompt, re.S)[1]
+    return f"Rating: 7\nRemark: plain\nConversion to High-Quality Data:<<<<{{{{ {part} }}}}>>>>"
+
+
+@pytest.fixture(scope="module")
+def documents() -> list[Document]:
+    """Four real documents where they are, else generated ones."""
+    folder = REPOSITORY.parent / "shared" / "documents"
+    return read_folder(folder).documents[:4] if folder.exists() else make_records(
+        make_products(4, seed=5), seed=5, public=False)[0]
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory, documents) -> Path:
+    """A folder with documents and a tokenizer, where no notebook has run."""
+    root = tmp_path_factory.mktemp("stages")
+    write_records(root / "data" / "s" / "documents.jsonl", documents)
+    train_tokenizer([document.text for document in documents], 600).save_pretrained(root / "base")
+    return root
+
+
+def run(root: Path, server: Server, stage: str, **given: object) -> str:
+    """Run a notebook as the graph does; what its cells printed."""
+    command = [sys.executable, "-m", "lib.run.notebook", stage, "--name", stage, "--given",
+               json.dumps({"study": "s", **given})]
+    environment = os.environ | {"STUDY_ROOT": str(root), "OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": server.url}
+    ended = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, timeout=300)
+    assert ended.returncode == 0, ended.stderr[-3000:]
+    (root / f"{stage}.log").write_text(ended.stdout + ended.stderr)
+    cells = json.loads((root / "data" / "s" / "notebooks" / f"{stage}.ipynb").read_text())["cells"]
+    return "".join("".join(output.get("text", [])) for cell in cells for output in cell.get("outputs", []))
+
+
+def test_the_three_stages_run_over_a_faulty_endpoint_and_lose_and_leak_nothing(root, documents):
+    with Server(reply=play, faults=at_random(PASSING, 0.2), key=KEY) as server:
+        printed = run(root, server, "01_annotate", annotator="m")
+        queries = read_records(root / "data" / "s" / "queries.jsonl", Query, "01")
+        n_calls = int(re.search(r"cached 0 / new (\d+) / failed 0", printed)[1])
+        assert n_calls >= len(documents) and len(queries) >= 5 * len(documents)
+        texts = {document.document_id: document.text for document in documents}
+        assert all(texts[query.document_id][query.start:query.end] == query.source_reference for query in queries)
+
+        printed = run(root, server, "02_normalize", normalizer="m", base_model="base")
+        rewritten = read_records(root / "data" / "s" / "normalized.jsonl", Normalized, "02")
+        assert "failed 0" in printed and "99.4%" in printed
+        assert sum(not row.dropped for row in rewritten) >= 0.95 * len(rewritten) > 0
+
+        answers = [Answer(query_id=query.query_id, arm="base", answer=query.answer if number % 2 else "another thing",
+                          n_tokens=1, truncated=False) for number, query in enumerate(queries)]
+        write_records(root / "data" / "s" / "answers" / "base.jsonl", answers)
+        printed = run(root, server, "05_judge", judge="m", arm="base")
+        verdicts = read_records(root / "data" / "s" / "verdicts" / "m" / "base.jsonl", Verdict, "05")
+        assert [row.verdict for row in verdicts] == [("incorrect", "correct")[n % 2] for n in range(len(queries))]
+
+        paid = sum(call.status == 200 for call in server.log)
+        before = (root / "data" / "s" / "queries.jsonl").read_bytes()
+        assert f"cached {n_calls} / new 0 / failed 0" in run(root, server, "01_annotate", annotator="m")
+        assert sum(call.status == 200 for call in server.log) == paid
+        assert (root / "data" / "s" / "queries.jsonl").read_bytes() == before
+        address = server.url.split("/")[2].encode()
+    for path in (path for path in root.rglob("*") if path.is_file()):
+        assert KEY.encode() not in path.read_bytes() and address not in path.read_bytes(), path

@@ -1,0 +1,104 @@
+"""The audit finds what is lost or invented, by kind, and the page escapes what documents say."""
+
+import pytest
+
+from lib.core.records import Document, Normalized, Segment
+from lib.lab.documents import make_records
+from lib.lab.products import make_products
+from lib.normalize.audit import KINDS, audit, kind_of, kinds_table, segments_table, sentence
+from lib.normalize.audit_page import side_by_side, write_page
+from lib.normalize.rewrite import normalize
+
+SOURCE = ("# Corvane P-417\n\nSee /etc/harbor.conf for v2.10.3 and 36 seconds.\n\n- seal kit\n- hex key\n\n"
+          "| Item | Entry |\n|--|--|\n| port | 8443 |\n")
+
+
+def audited(rewrites: list[str], cut: int | None = None, source: str = SOURCE):
+    """The audit of `source`, whole or cut at `cut`, with these rewrites; segments and rewrites beside it."""
+    document = Document(document_id="d", title="Corvane P-417", path="", text=source)
+    bounds = [0, *([cut] if cut else []), len(source)]
+    segments = [Segment(segment_id=f"s{start}", document_id="d", start=start, end=end, text=source[start:end],
+                        n_tokens=1) for start, end in zip(bounds, bounds[1:], strict=False)]
+    rows = [Normalized(segment_id=segment.segment_id, document_id="d", rating=None, remark="", text=text,
+                       dropped="" if text else "no rewrite in the reply")
+            for segment, text in zip(segments, rewrites, strict=True)]
+    return audit(segments, [document], rows), segments, rows
+
+
+@pytest.mark.parametrize(("word", "kind"), [
+    ("8443", "number"), ("10,000", "number"), ("20%", "number"), ("-20", "number"), ("2024-05-07", "number"),
+    ("36s", "number"), ("/etc/x.conf", "path"), ("net/port.md", "path"), ("main.py", "path"), ("v2", "version"),
+    ("2.10.3", "version"), ("v1.0-rc.1", "version"), ("P-417", "name"), ("VxWorks", "name"), ("max_rate", "name"),
+    ("gasket", "name")])
+def test_the_kind_of_a_word(word, kind):
+    assert kind_of(word) == kind
+
+
+def test_a_faithful_rewrite_loses_nothing():
+    rewrite = ("See /etc/harbor.conf for v2.10.3 of Corvane P-417 and 36 s. It has a seal kit, a hex key and the "
+               "port 8443.")
+    [row], _, _ = audited([rewrite])
+    assert (row.number("lost", "moved", "invented", "carried")) == 0
+    assert row.said == {"number": 1, "unit": 1, "path": 1, "version": 1, "name": 6, "item": 4}
+
+
+def test_each_kind_is_found_lost_or_invented():
+    [row], _, _ = audited(["See /etc/hidden.conf for v2.10.4 of Corvane P-417 and 36 hours. It has a seal and a key, "
+                           "and the port 8444 of QNX."])
+    assert row.lost == {"number": ["8443"], "unit": ["36 seconds"], "path": ["/etc/harbor.conf"],
+                        "version": ["v2.10.3"], "name": ["kit", "hex"], "item": ["seal kit", "hex key", "8443"]}
+    assert row.invented == {"number": ["8444"], "unit": ["36 hours"], "path": ["/etc/hidden.conf"],
+                            "version": ["v2.10.4"], "name": ["QNX"], "item": []}
+    table = kinds_table([row]).set_index("kind")
+    assert (table.loc["unit", "said"], table.loc["unit", "lost"], table.loc["unit", "lost_percent"]) == (1, 1, 100.0)
+    assert (table.loc["all", "lost"], table.loc["all", "invented"]) == (row.number("lost"), 5)
+    assert "1/1 units" in sentence([row]) and "5 stand nowhere" in sentence([row])
+
+
+def test_an_amount_written_in_another_unit_is_kept():
+    [row], _, _ = audited(["A restart takes 0.6 min."], source="A restart takes 36 seconds.")
+    assert row.number("lost", "invented") == 0 and row.said["unit"] == 1
+
+
+def test_what_stands_in_the_rewrite_beside_it_has_moved_and_what_comes_from_elsewhere_is_carried():
+    cut = SOURCE.index("- seal")
+    rows, _, _ = audited(["Corvane P-417 has /etc/harbor.conf, v2.10.3, 36 seconds and a seal kit.",
+                          "Corvane P-417 has a hex key and the port 8443."], cut)
+    by_id = {row.segment_id: row for row in rows}
+    assert by_id[f"s{cut}"].moved["name"] == ["seal", "kit"] and by_id[f"s{cut}"].number("lost") == 0
+    assert by_id[f"s{cut}"].carried["name"] == ["P-417"]  # under the title all the same
+    assert by_id["s0"].number("lost", "invented", "moved") == 0
+
+
+def test_the_worst_comes_first_and_a_dropped_segment_has_lost_all():
+    cut = SOURCE.index("- seal")
+    rows, segments, _ = audited(["See /etc/harbor.conf for v2.10.3 and 36 seconds, Corvane P-417.", ""], cut)
+    assert [row.segment_id for row in rows] == [f"s{cut}", "s0"]
+    assert rows[0].lost == {
+        "number": ["8443"], "unit": [], "path": [], "version": [], "name": ["seal", "kit", "hex", "key", "port"],
+        "item": ["seal kit", "hex key", "port", "8443"]}
+    table = segments_table(rows)
+    assert list(table.segment) == [f"s{cut}"] and table.dropped[0] and "8443" in table["words lost"][0]
+    assert table.lost[0] == table.said[0] == rows[0].number("lost")
+
+
+def test_the_rules_lose_and_invent_nothing_of_a_laboratory():
+    documents, _ = make_records(make_products(6, seed=2), 2, public=False)
+    segments = [Segment(segment_id=f"{document.document_id}-{start}", document_id=document.document_id, start=start,
+                        end=end, text=document.text[start:end], n_tokens=1) for document in documents
+                for cut in [document.text.index("\n## ")] for start, end in ((0, cut), (cut, len(document.text)))]
+    rows = audit(segments, documents, normalize(segments, documents))
+    assert sum(sum(row.said.values()) for row in rows) > 100
+    assert sum(row.number("lost", "invented") for row in rows) == 0
+    assert sum(row.said[kind] for row in rows for kind in KINDS) == kinds_table(rows).said.iloc[-1]
+
+
+def test_the_page_marks_what_is_lost_and_escapes_the_rest(tmp_path, monkeypatch):
+    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
+    source = "Port 8443 & <script>alert('x')</script> 8443"
+    rows, segments, rewrites = audited(["Nothing but <img src=x onerror=alert(1)> 17."], source=source)
+    page = write_page("lab", rows, segments, rewrites).read_text(encoding="utf-8")
+    assert "<script" not in page and "<img" not in page and "&lt;script&gt;" in page
+    assert page.count("<mark class='lost'>8443</mark>") == 2 and "<mark class='invented'>17</mark>" in page
+    assert "1 of 1 segments that changed something" in side_by_side(rows, segments, rewrites, 3)
+    assert sentence([]).startswith("There is nothing to audit")
