@@ -3,8 +3,8 @@
 import argparse
 from importlib import import_module
 
+from lib.core.files import write_text
 from lib.core.paths import REPOSITORY
-from lib.core.records import write_text
 
 README = REPOSITORY / "benchmarks" / "README.md"
 PARTS = ("llm", "training", "inference", "study", "structext")  # a module each, whose main() returns Markdown

@@ -25,7 +25,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from lib.annotate.queries import annotate
 from lib.core.records import Query
-from lib.core.text import joined
+from lib.core.text import listed
 from lib.infer.answers import Decoding, generate, in_batches, load
 from lib.infer.loglik import after_question, likelihoods
 from lib.infer.prompts import encoded, prompt_for
@@ -76,7 +76,7 @@ def questions() -> list[Query]:
 
 def trained_model(queries: Sequence[Query], folder: Path, epochs: int = 12) -> str:
     """A model of the laboratory's size that has read the questions with their answers; its folder."""
-    texts = [f"{prompt_for(query.question)} {joined(query.answer.splitlines())}" for query in queries]
+    texts = [f"{prompt_for(query.question)} {listed(query.answer.splitlines())}" for query in queries]
     tokenizer = train_tokenizer(texts, 1536)
     model = new_llama(tokenizer, hidden_size=256, layers=4, heads=4, context=1280, seed=1)
     train(model, tokenizer, pack(texts, tokenizer, 320, "document"), None,

@@ -32,7 +32,7 @@ from transformers import (
 )
 
 from benchmarks.nanogpt import GPT, nanogpt_updates
-from lib.core.text import joined
+from lib.core.text import listed
 from lib.lab.base_model import new_llama, train_tokenizer
 from lib.lab.documents import make_records
 from lib.lab.products import make_products
@@ -82,7 +82,7 @@ def laboratory() -> Laboratory:
     for rendering in range(3):
         documents, facts = make_records(products, 11, public=True, rendering=rendering)
         texts += [document.text for document in documents]
-    texts += [f"Question: What is the {fact.attribute} of {fact.entity}?\nAnswer: {joined(fact.value)}"
+    texts += [f"Question: What is the {fact.attribute} of {fact.entity}?\nAnswer: {listed(fact.value)}"
               for fact in facts]
     order = torch.randperm(len(texts), generator=torch.Generator().manual_seed(1)).tolist()
     tokenizer = train_tokenizer(texts, 1536)

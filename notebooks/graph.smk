@@ -17,8 +17,8 @@ include: "arms.smk"
 
 def labels():
     """What changes where a person's labels do."""
-    default = parameters_of(REPOSITORY / "notebooks" / "06_agreement.ipynb")["sheet"].default
-    return labels_digest(data_path(study.name, study.given("06_agreement").get("sheet", default)))
+    default = parameters_of(REPOSITORY / "notebooks" / "04_agreement.ipynb")["sheet"].default
+    return labels_digest(data_path(study.name, study.given("04_agreement").get("sheet", default)))
 
 
 def preferences_of(judge):
@@ -31,11 +31,11 @@ sources = [] if study.source == "lab" else records("00_documents")
 asked = {stage: records(stage, arms_of(study, stage)) for stage in study.variants}
 others = [f"{data}/stages/05_judge-{arm}-{Path(verdicts_of(other)).parent.name}.json"
           for other in study.other_judges for arm in study.arms]
-made = {"04_retention": expand(f"{data}/retention/{{arm}}.jsonl", arm=study.arms),
-        "05_pairs": expand(preferences_of(study.judge), arm=list(study.arms)[1:]),
-        "06_statistics": [f"figures/{study.name}/paired.csv"],
-        "06_ledger": [f"{data}/ledger.jsonl", f"figures/{study.name}/audit.html"],
-        "06_paper": [f"figures/{study.name}/departures.csv"],
+made = {"00_retention": expand(f"{data}/retention/{{arm}}.jsonl", arm=study.arms),
+        "01_pairs": expand(preferences_of(study.judge), arm=list(study.arms)[1:]),
+        "02_statistics": [f"figures/{study.name}/paired.csv"],
+        "03_ledger": [f"{data}/ledger.jsonl", f"figures/{study.name}/audit.html"],
+        "05_paper": [f"figures/{study.name}/departures.csv"],
         "06_advice": [f"figures/{study.name}/advice.html"]}
 controlled = Path("figures", study.given("06_advice").get("controlled", "controlled"), "interventions.csv")
 done = [*labs, *sources, *records("01_annotate"), *records("02_normalize"), *records("03_train", study.trained),
@@ -80,8 +80,8 @@ rule retention:
     input: model, known,  # the base is asked first: other arms are shown beside it
         lambda wildcards: [] if wildcards.arm == UNTRAINED or UNTRAINED not in study.arms else
             f"{data}/retention/{UNTRAINED}.json"
-    output: f"{data}/retention/{{arm}}.jsonl", f"{data}/retention/{{arm}}.json", *records("04_retention", ["{arm}"])
-    params: code=code("04_retention"), notebook="04_retention", name="04_retention-{arm}", given=given("04_retention")
+    output: f"{data}/retention/{{arm}}.jsonl", f"{data}/retention/{{arm}}.json", *records("00_retention", ["{arm}"])
+    params: code=code("00_retention"), notebook="00_retention", name="00_retention-{arm}", given=given("00_retention")
     threads: workflow.cores
     shell: RUN
 
@@ -89,16 +89,16 @@ rule retention:
 rule pairs:
     input: f"{data}/queries.jsonl", f"{data}/documents.jsonl",
         f"{data}/answers/{next(iter(study.arms))}.jsonl", f"{data}/answers/{{arm}}.jsonl"
-    output: preferences_of(study.judge), *records("05_pairs", ["{arm}"])
-    params: code=code("05_pairs"), notebook="05_pairs", name="05_pairs-{arm}", given=given("05_pairs")
+    output: preferences_of(study.judge), *records("01_pairs", ["{arm}"])
+    params: code=code("01_pairs"), notebook="01_pairs", name="01_pairs-{arm}", given=given("01_pairs")
     shell: RUN
 
 
 rule statistics:
     input: f"{data}/queries.jsonl", expand(verdicts, arm=study.runs),
         f"{data}/facts.jsonl" if study.source == "lab" else []
-    output: f"figures/{study.name}/paired.csv", *records("06_statistics")
-    params: code=code("06_statistics"), notebook="06_statistics", name="06_statistics", given=given("06_statistics")
+    output: f"figures/{study.name}/paired.csv", *records("02_statistics")
+    params: code=code("02_statistics"), notebook="02_statistics", name="02_statistics", given=given("02_statistics")
     shell: RUN
 
 
@@ -106,17 +106,17 @@ rule ledger:
     input: expand(f"{data}/{{name}}.jsonl", name=["documents", "queries", "segments", "normalized"]), base,
         expand(f"{data}/models/{{arm}}/training.json", arm=[arm for arm in study.arms if arm != UNTRAINED]),
         expand(verdicts, arm=study.arms)
-    output: f"{data}/ledger.jsonl", f"figures/{study.name}/audit.html", *records("06_ledger")
-    params: code=code("06_ledger"), notebook="06_ledger", name="06_ledger", given=given("06_ledger")
+    output: f"{data}/ledger.jsonl", f"figures/{study.name}/audit.html", *records("03_ledger")
+    params: code=code("03_ledger"), notebook="03_ledger", name="03_ledger", given=given("03_ledger")
     shell: RUN
 
 
 rule agreement:  # a person's sheet is no input and no output: Snakemake would make it anew, or remove it
     input: f"{data}/queries.jsonl", expand(f"{data}/answers/{{arm}}.jsonl", arm=study.arms),
         [expand(verdicts_of(judge), arm=study.arms) for judge in (study.judge, *study.other_judges)]
-    output: *records("06_agreement")
-    params: code=code("06_agreement"), notebook="06_agreement", name="06_agreement", given=given("06_agreement"),
-        labels=labels() if "06_agreement" in study.variants else ""
+    output: *records("04_agreement")
+    params: code=code("04_agreement"), notebook="04_agreement", name="04_agreement", given=given("04_agreement"),
+        labels=labels() if "04_agreement" in study.variants else ""
     shell: RUN
 
 
@@ -124,9 +124,9 @@ rule paper:
     input: expand(f"{data}/{{name}}.jsonl", name=["queries", "segments", "normalized"]),
         expand(verdicts, arm=study.arms), records("01_annotate"), records("02_normalize"),
         records("03_train", study.trained), records("04_infer", study.arms), records("05_judge", study.arms),
-        expand(f"{data}/answers/{{arm}}.jsonl", arm=study.arms), asked.get("04_retention", []), asked.get("05_pairs", [])
-    output: f"figures/{study.name}/departures.csv", *records("06_paper")
-    params: code=code("06_paper"), notebook="06_paper", name="06_paper", given=given("06_paper")
+        expand(f"{data}/answers/{{arm}}.jsonl", arm=study.arms), asked.get("00_retention", []), asked.get("01_pairs", [])
+    output: f"figures/{study.name}/departures.csv", *records("05_paper")
+    params: code=code("05_paper"), notebook="05_paper", name="05_paper", given=given("05_paper")
     shell: RUN
 
 

@@ -37,12 +37,12 @@ DECLARED = {
     "04_infer": 'arm: str = "dapt"\nbase_model: str = ""',
     "05_judge": 'arm: str = "dapt"\njudge: str = "rules"',
     "06_analyze": 'judge: str = "rules"\narms: list[str] = ["base"]',
-    "04_retention": 'arm: str = "dapt"\nbase_model: str = ""\ntasks: str = "lab"',
-    "05_pairs": 'first_arm: str = "base"\nsecond_arm: str = "dapt"\njudge: str = "rules"',
-    "06_statistics": 'judge: str = "rules"\narms: list = []',
-    "06_ledger": 'judge: str = "rules"\narms: list = []',
-    "06_agreement": 'judges: list = []\narms: list = []\nsheet: str = "human/sheet.csv"',
-    "06_paper": 'judge: str = "rules"\narms: list = []\nseeds: int = 1\nretention: bool = True\npairs: bool = True',
+    "00_retention": 'arm: str = "dapt"\nbase_model: str = ""\ntasks: str = "lab"',
+    "01_pairs": 'first_arm: str = "base"\nsecond_arm: str = "dapt"\njudge: str = "rules"',
+    "02_statistics": 'judge: str = "rules"\narms: list = []',
+    "03_ledger": 'judge: str = "rules"\narms: list = []',
+    "04_agreement": 'judges: list = []\narms: list = []\nsheet: str = "human/sheet.csv"',
+    "05_paper": 'judge: str = "rules"\narms: list = []\nseeds: int = 1\nretention: bool = True\npairs: bool = True',
     "06_advice": 'judge: str = "rules"\narms: list = []\nbase_model: str = ""\nnormalizer: str = "rules"',
 }
 DOES = {

@@ -5,8 +5,8 @@ from pathlib import Path
 import pandas as pd
 
 from lib.analyze.tables import write_table
+from lib.core.files import write_text
 from lib.core.paths import figures_path
-from lib.core.records import write_text
 
 
 def export_table(study: str, name: str, numbers: pd.DataFrame, reading: pd.DataFrame) -> Path:

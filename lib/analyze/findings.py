@@ -4,9 +4,10 @@ from itertools import combinations, pairwise
 
 import pandas as pd
 
-from lib.analyze.tables import ALL, KINDS, in_order
+from lib.analyze.tables import KINDS
+from lib.core.arms import ALL, sorted_arms
 from lib.core.records import STRUCTURES, Answer, Query, Verdict
-from lib.core.text import joined as listed
+from lib.core.text import listed
 
 
 def findings(table2: pd.DataFrame, table5: pd.DataFrame) -> str:
@@ -15,7 +16,7 @@ def findings(table2: pd.DataFrame, table5: pd.DataFrame) -> str:
     Two accuracies are called apart where their Wilson 95% intervals do not overlap; cells without a scored answer
     are left out. Works for any arms and structures.
     """
-    arms = in_order(list(table2.arm.unique()))
+    arms = sorted_arms(list(table2.arm.unique()))
     if not arms or not table2.n.sum():
         return "There are no verdicts, so nothing can be said."
     sentences = [_overall(table2, arms), *(_change(table2, *pair) for pair in pairwise(arms)),

@@ -13,16 +13,18 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.weightstats import DescrStatsW
 
-from lib.analyze.statistics.paired import ALPHA, exact_p, p_text
-from lib.analyze.tables import in_order
+from lib.analyze.format import p_value
+from lib.analyze.stats import ALPHA, exact_p
+from lib.core.arms import sorted_arms
+from lib.core.files import read_records, write_json, write_records
 from lib.core.paths import data_path, required
-from lib.core.records import Record, read_records, write_json, write_records
-from lib.core.text import joined as listed
+from lib.core.records import Record
+from lib.core.text import listed
 
 BASE = "base"
 HUB_LABELS = {"mmlu": "MMLU", "hellaswag": "HellaSwag", "lambada_openai": "LAMBADA"}  # lm-eval's names, in Table 3
 LAB_LABELS = {"lab_choice": "Choice", "lab_continuation": "Continuation", "lab_last_word": "Last word"}
-MADE_BY = "04_retention.ipynb"
+MADE_BY = "00_retention.ipynb"
 TABLE3 = ["arm", "task", "n", "chance", "correct", "accuracy", "stderr", "only_base", "only_arm", "difference_points",
           "se_points", "low_points", "high_points", "p", "p_holm", "family"]
 NOISE = ["task", "n", "batch_size", "other_batch_size", "changed", "difference_points", "largest_loglik_change"]
@@ -100,7 +102,7 @@ def table3(arms: list[Retention]) -> pd.DataFrame:
     check_alike(arms)
     base = next((arm for arm in arms if arm.arm == BASE), None)
     rows = []
-    for name in in_order([arm.arm for arm in arms]):
+    for name in sorted_arms([arm.arm for arm in arms]):
         arm = next(arm for arm in arms if arm.arm == name)
         rows += [_cell(arm, task, base if base is not arm else None) for task in arm.tasks]
     table = pd.DataFrame(rows, columns=TABLE3).astype({"chance": float, "difference_points": float, "p": float})
@@ -182,7 +184,7 @@ def table3_for_reading(table: pd.DataFrame, noise: pd.DataFrame) -> pd.DataFrame
     for arm, rows in table[table.p.notna()].groupby("arm", sort=False):
         lines.append((f"{arm} – {BASE}, points [95%]", {row.task: _points(row) for row in rows.itertuples()}))
         lines.append((f"only {BASE} / only {arm}; McNemar p (Holm of {rows.family.max()})", {
-            row.task: f"{row.only_base:.0f} / {row.only_arm:.0f}; {p_text(row.p)} ({p_text(row.p_holm)})"
+            row.task: f"{row.only_base:.0f} / {row.only_arm:.0f}; {p_value(row.p)} ({p_value(row.p_holm)})"
             for row in rows.itertuples()}))
     if len(noise):
         sizes = f"{noise.batch_size.max()} → {noise.other_batch_size.max()}"

@@ -9,20 +9,14 @@ from pathlib import Path
 import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
 
-from lib.core.arms import split_arm
+from lib.core.arms import ALL, sorted_arms
+from lib.core.files import write_text
 from lib.core.numeric import is_numeric
 from lib.core.paths import figures_path, output_root, required, shown
-from lib.core.records import ARMS, STRUCTURES, Query, Verdict, write_text
+from lib.core.records import STRUCTURES, Query, Verdict
 
-ALL = "all"
 KINDS = ("numeric", "non-numeric")
 COUNTS = ["n", "correct", "unscored", "accuracy", "low", "high"]
-
-
-def in_order(arms: list[str]) -> list[str]:
-    """Arms in the one order of every table and figure: base, dapt, dapt@2, dapt-n, others as given; doubles folded."""
-    kinds = list(dict.fromkeys([*ARMS, *(split_arm(arm)[0] for arm in arms)]))
-    return sorted(dict.fromkeys(arms), key=lambda arm: (kinds.index(split_arm(arm)[0]), split_arm(arm)[1]))
 
 
 def joined(queries: list[Query], verdicts: list[Verdict]) -> pd.DataFrame:
@@ -84,14 +78,14 @@ def table2(rows: pd.DataFrame) -> pd.DataFrame:
     """Accuracy by arm and structure, "all" last: arm, structure, n, correct, unscored, accuracy, low, high."""
     return pd.DataFrame([
         {"arm": arm, "structure": structure, **accuracy(_of(rows, arm, structure).verdict)}
-        for arm in in_order(list(rows.arm.unique())) for structure in (*STRUCTURES, ALL)],
+        for arm in sorted_arms(list(rows.arm.unique())) for structure in (*STRUCTURES, ALL)],
         columns=["arm", "structure", *COUNTS])
 
 
 def table5(rows: pd.DataFrame) -> pd.DataFrame:
     """Table 2 apart for numeric and other queries: arm, structure, kind, then the columns of Table 2."""
     cells = []
-    for arm in in_order(list(rows.arm.unique())):
+    for arm in sorted_arms(list(rows.arm.unique())):
         for structure in (*STRUCTURES, ALL):
             cell = _of(rows, arm, structure)
             cells += [{"arm": arm, "structure": structure, "kind": kind, **accuracy(cell.verdict[cell.kind == kind])}
@@ -112,7 +106,7 @@ def for_reading(table: pd.DataFrame) -> pd.DataFrame:
     wide = texts.set_index([*keys, "arm"]).text.unstack("arm")
     order = texts[keys].drop_duplicates()
     wide = wide.loc[list(order.itertuples(index=False, name=None)) if len(keys) > 1 else list(order[keys[0]])]
-    wide = wide.reindex(columns=in_order(list(table.arm.unique()))).reset_index()
+    wide = wide.reindex(columns=sorted_arms(list(table.arm.unique()))).reset_index()
     wide.columns.name = None
     return wide
 

@@ -12,7 +12,7 @@ from lib.controlled.design.arms import NORMALIZED, RAW, arm_named
 from lib.controlled.design.facts import question
 from lib.controlled.design.texts import arm_texts
 from lib.controlled.records import KnownFact
-from lib.core.text import joined
+from lib.core.text import listed
 from lib.infer.prompts import prompt_for
 
 Writing = tuple[str, tuple[str, ...], int]  # arm, the structures of its layout, rotation
@@ -33,7 +33,7 @@ def writings_of(arms: list[str], structures: tuple[str, ...], renderings: int) -
         if max(read.values()) - min(read.values()) <= 1:
             return chosen
     raise ValueError(f"{renderings} renderings do not suffice for {len(structures)} structures, each read alike, and "
-                     f"{len(own)} arms with writings of their own: raise renderings of 03_pretrain")
+                     f"{len(own)} arms with writings of their own: raise renderings of 01_pretrain")
 
 
 def _with_raw(own: list[str], each: int, structures: tuple[str, ...], renderings: int) -> list[Writing]:
@@ -74,4 +74,4 @@ def public_texts(facts: list[KnownFact], arms: list[str], structures: tuple[str,
 
 def answered(fact: KnownFact) -> str:
     """A question with its answer; a list as prose names it, because one layout is enough to learn what is asked."""
-    return f"{prompt_for(question(fact))} {joined(fact.value)}"
+    return f"{prompt_for(question(fact))} {listed(fact.value)}"

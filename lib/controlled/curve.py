@@ -8,7 +8,8 @@ from pathlib import Path
 from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback
 
 from lib.controlled.records import AcquiredFact
-from lib.core.records import Query, read_records, write_records
+from lib.core.files import read_records, write_records
+from lib.core.records import Query
 from lib.infer.loglik import after_question, likelihoods
 from lib.infer.prompts import encoded
 
@@ -39,7 +40,7 @@ class CurveCallback(TrainerCallback):
     def on_train_begin(self, args, state, control, model, **kwargs):
         """Rows of an epoch that is trained again, because no checkpoint of it was complete, are written again."""
         path, done = Path(args.output_dir) / FILE, round(state.epoch or 0)
-        found = read_records(path, AcquiredFact, "03_controlled.ipynb") if path.exists() else []
+        found = read_records(path, AcquiredFact, "02_run.ipynb") if path.exists() else []
         self.rows = [row for row in found if row.epoch <= done]
         if not done:
             self._score(model, 0, args)

@@ -90,4 +90,4 @@ def check_whole(texts: list[str], tokenizer: PreTrainedTokenizerBase, block_size
     if (longest := max(sizes)) > block_size:
         cut = sum(size > block_size for size in sizes)
         raise ValueError(f"{cut} of {len(sizes)} texts are longer than a block, the longest has {longest} tokens: "
-                         f"raise block_size above {block_size} in 03_pretrain and 03_controlled, or leave the arm out")
+                         f"raise block_size above {block_size} in 01_pretrain and 02_run, or leave the arm out")

@@ -34,10 +34,10 @@ def predicted(study: ControlledStudy, cores: int) -> str:
     """
     values = {stage: {name: parameter.default for name, parameter in
                       parameters_of(REPOSITORY / "notebooks" / f"{stage}.ipynb").items()} | study.given(stage)
-              for stage in ("00_controlled", "03_pretrain", "03_controlled")}
-    speed = _tokens_a_second(values["03_pretrain"], values["03_controlled"]["global_batch_size"])
+              for stage in ("00_facts", "01_pretrain", "02_run")}
+    speed = _tokens_a_second(values["01_pretrain"], values["02_run"]["global_batch_size"])
     with redirect_stderr(io.StringIO()):  # the normalizer's bars
-        base = _base_tokens(study, values["03_pretrain"]) * OVERHEAD / speed + START_UP
+        base = _base_tokens(study, values["01_pretrain"]) * OVERHEAD / speed + START_UP
         runs = [_run_tokens(study, run, values) * OVERHEAD * (1 + ASKING) / speed + START_UP for run in study.runs]
     minutes = (study.seeds * base + sum(runs)) / min(cores, study.seeds + len(runs)) / 60
     return (f"{study.seeds} bases of about {base / 60:.0f} minutes and {len(runs)} runs of about "
@@ -56,8 +56,8 @@ def _run_tokens(study: ControlledStudy, run: str, values: dict[str, dict]) -> fl
     written = NORMALIZED if name == NORMALIZED_BY_MODEL else name  # a model's text is about as long as the rules'
     arm = arm_named(written, tuple(study.structures))
     texts = [one.text for one in arm_texts(make_facts(SAMPLE, 0), arm, rotation, 0)]
-    epochs = epochs_of(arm.name) * values["03_controlled"]["epochs"]
-    return _tokens(texts) * values["00_controlled"]["n_private"] / SAMPLE * epochs
+    epochs = epochs_of(arm.name) * values["02_run"]["epochs"]
+    return _tokens(texts) * values["00_facts"]["n_private"] / SAMPLE * epochs
 
 
 def _tokens(texts: list[str]) -> float:

@@ -8,7 +8,7 @@ from lib.controlled.design.structures import STRUCTURES
 from lib.core.paths import data_path, figures_path
 
 KEYS = ("source", "structures", "arms", "seeds", "every_rotation", "normalizer", "notebooks")
-STAGES = ("00_controlled", "03_pretrain", "03_controlled", "06_controlled")
+STAGES = ("00_facts", "01_pretrain", "02_run", "03_analyze")
 SET_BY_GRAPH = {"study": "the file's name", "arm": "the key arms", "rotation": "the key structures",
                 "runs": "the key arms", "structures": "the key structures", "arms": "the key arms",
                 "normalizer": "the key normalizer"}
@@ -59,13 +59,13 @@ class ControlledStudy:
         return figures_path(self.name, "controlled.md")
 
     def given(self, stage: str, run: str = "") -> dict[str, object]:
-        """The parameters that `stage` is given; `run` is a run of 03_controlled, or a seed of 03_pretrain."""
+        """The parameters that `stage` is given; `run` is a run of 02_run, or a seed of 01_pretrain."""
         writings = {"structures": self.structures, "arms": self.arms}
-        wired = {"00_controlled": {**writings, "normalizer": self.normalizer}, "03_pretrain": writings,
-                 "06_controlled": {"runs": self.runs}}.get(stage, {})
-        if stage == "03_controlled" and run:
+        wired = {"00_facts": {**writings, "normalizer": self.normalizer}, "01_pretrain": writings,
+                 "03_analyze": {"runs": self.runs}}.get(stage, {})
+        if stage == "02_run" and run:
             wired = dict(zip(("arm", "rotation", "seed"), split_run(run), strict=True))
-        if stage == "03_pretrain" and run:
+        if stage == "01_pretrain" and run:
             wired = {**wired, "seed": int(run)}
         return {"study": self.name, **self.notebooks.get(stage, {}), **wired}
 
@@ -96,9 +96,9 @@ def controlled_study(name: str, keys: dict) -> ControlledStudy:
     if (NORMALIZED_BY_MODEL in study.arms) != (study.normalizer != "rules"):
         raise ValueError(f"{where}: the arm {NORMALIZED_BY_MODEL} and the key `normalizer` with a model's id come "
                          "together; give both or neither")
-    for stage in ("03_pretrain", "03_controlled"):
+    for stage in ("01_pretrain", "02_run"):
         if "seed" in own.get(stage, {}):
             raise ValueError(f"{where}, notebooks, {stage}, seed: is set by the key seeds; remove it here")
-    if own.get("03_controlled", {}).get("curve_every", 1) < 1:
-        raise ValueError(f"{where}, notebooks, 03_controlled, curve_every: give 1 epoch or more")
+    if own.get("02_run", {}).get("curve_every", 1) < 1:
+        raise ValueError(f"{where}, notebooks, 02_run, curve_every: give 1 epoch or more")
     return study

@@ -1,24 +1,28 @@
-"""Names of arms: which are trained, and those of one that is so several times: `dapt`, then `dapt@2`, `dapt@3`."""
+"""Names of arms: the order of every table, which are trained, and seeds: `dapt`, then `dapt@2`."""
 
 import re
+from collections.abc import Iterable
 
-TRAINED_ARMS = ("dapt", "dapt-n", "tuned")  # by 03_train; any other arm is a model that is taken as it is
+BASE = "base"  # the base model, untrained
+ARMS = (BASE, "dapt", "dapt-n")  # the order in every table and figure
+TRAINED_ARMS = ("dapt", "dapt-n", "tuned")  # by 03_train; any other arm is an existing model
+ALL = "all"  # the row of all structures together, last in every table
 _NAME = re.compile(r"(?P<arm>[^@]+)(?:@(?P<number>[2-9]|[1-9]\d+))?")
 
 
 def split_arm(name: str) -> tuple[str, int]:
-    """The arm and which of its trainings a name means: ("dapt", 1) of "dapt", ("dapt", 3) of "dapt@3".
+    """Return the arm and the number of its training: ("dapt", 1) for "dapt", ("dapt", 3) for "dapt@3".
 
     Raises ValueError for a name of another form.
     """
     found = _NAME.fullmatch(name)
     if not found:
-        raise ValueError(f"arm {name!r}: an arm has a name such as dapt, trained again with another seed dapt@2")
+        raise ValueError(f"arm {name!r}: an arm has a name such as dapt; with a second seed, dapt@2")
     return found["arm"], int(found["number"] or 1)
 
 
 def is_trained(name: str) -> bool:
-    """Whether 03_train makes this arm's model; so it does of kinds of `tuned`, such as tuned-hint.
+    """Tell whether 03_train makes this arm's model, as it does for variants such as tuned-hint.
 
     Raises ValueError as `split_arm` does.
     """
@@ -27,5 +31,12 @@ def is_trained(name: str) -> bool:
 
 
 def repeated(arm: str, seeds: int) -> list[str]:
-    """The names of `arm` trained with that many seeds."""
+    """Return the names of `arm` trained with that many seeds."""
     return [arm, *(f"{arm}@{number}" for number in range(2, seeds + 1))]
+
+
+def sorted_arms(arms: Iterable[str]) -> list[str]:
+    """Sort arms as in every table: base, dapt, dapt@2, dapt-n, then others as given; drop duplicates."""
+    unique = list(dict.fromkeys(arms))
+    kinds = list(dict.fromkeys([*ARMS, *(split_arm(arm)[0] for arm in unique)]))
+    return sorted(unique, key=lambda arm: (kinds.index(split_arm(arm)[0]), split_arm(arm)[1]))

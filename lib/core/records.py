@@ -1,21 +1,13 @@
-"""The typed records between two stages, and their files: one JSON object a line, written whole or not at all."""
+"""The typed records between two stages: one row type per file (lib.core.artifacts)."""
 
-import json
-import os
-from collections.abc import Iterable, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
-from lib.core.paths import MissingInput, shown
+from pydantic import BaseModel, ConfigDict
 
 Structure = Literal["natural", "entity-list", "tabular"]
 Grounding = Literal["exact", "folded", "fuzzy"]  # how a quotation was found: as it is, but for blanks, but for slips
 STRUCTURES: tuple[Structure, ...] = ("natural", "entity-list", "tabular")
 RECALL = "recall"  # how a closed-book query's id ends where its question is asked with a passage too
-ARMS = ("base", "dapt", "dapt-n")  # the order in every table and figure
 
 
 class Record(BaseModel):
@@ -132,73 +124,3 @@ class Fact(Record):
     start: int
     end: int
     public: bool  # public facts are for pretraining, private ones for DAPT
-
-
-R = TypeVar("R", bound=Record)
-
-
-@contextmanager
-def replacing(path: Path):
-    """Yield a temporary path beside `path`; on success it becomes `path`, on failure it is removed.
-
-    A file of ours is therefore either whole or absent, whatever stops the process.
-    """
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        yield temporary
-        os.replace(temporary, path)
-    except OSError as error:
-        raise OSError(error.errno, f"{error.strerror or error} while writing {path}; nothing was kept of it. "
-                      "Free some space (or check the folder's permissions) and run the same command again") from error
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def write_text(path: Path, text: str) -> Path:
-    """Write `text` whole or not at all."""
-    with replacing(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    return path
-
-
-def write_records(path: Path, records: Iterable[Record]) -> Path:
-    """Write records as JSON lines, whole or not at all."""
-    return write_text(path, "".join(record.model_dump_json() + "\n" for record in records))
-
-
-def write_if_any(path: Path, records: Sequence[Record]) -> None:
-    """Write records as `write_records` does; where there are none, `path` goes, so that no earlier run's stay there."""
-    if records:
-        write_records(path, records)
-    else:
-        path.unlink(missing_ok=True)
-
-
-def read_records(path: Path, kind: type[R], made_by: str) -> list[R]:
-    """Read the JSON lines of `path` as `kind`.
-
-    Raises MissingInput naming the notebook `made_by` where the file is absent, and ValueError naming file and
-    line where a row does not fit `kind`.
-    """
-    if not Path(path).exists():
-        raise MissingInput(f"{shown(path)} is missing: run {made_by} first (or `make study`)")
-    rows = []
-    with open(path, encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
-            try:
-                rows.append(kind.model_validate_json(line))
-            except ValidationError as error:
-                first = error.errors()[0]
-                where = ".".join(map(str, first["loc"])) or "the line"
-                raise ValueError(f"{shown(path)}, line {number}: {where}: {first['msg']}; "
-                                 f"remove the file and run {made_by} again") from error
-    return rows
-
-
-def write_json(path: Path, value: object) -> Path:
-    """Write one JSON value, indented, whole or not at all."""
-    return write_text(path, json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n")

@@ -20,7 +20,7 @@ def is_plural(label: str) -> bool:
     return word.endswith("s") and not word.endswith(_SINGULAR_ENDINGS) and len(word) > 2
 
 
-def joined(items: list[str]) -> str:
+def listed(items: list[str]) -> str:
     """Items as English prose: "a", "a and b", "a, b and c"; with semicolons where an item holds a comma."""
     if len(items) < 2:
         return "".join(items)

@@ -84,7 +84,7 @@ def answer(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, queries: 
                    if not all(query.query_id in done for query in batch)]
         bar.update(len(queries) - sum(map(len, waiting)))
         answer_batches(model, tokenizer, waiting, arm, how, partial, bar.update)
-    return in_order(queries, read_partial(partial))
+    return in_query_order(queries, read_partial(partial))
 
 
 def in_batches(queries: Sequence[Query], batch_size: int, is_ready: bool = False) -> list[list[Query]]:
@@ -163,7 +163,7 @@ def read_partial(path: Path) -> dict[str, Answer]:
     return {row.query_id: row for row in map(Answer.model_validate_json, whole.split("\n")[:-1])}
 
 
-def in_order(queries: list[Query], done: dict[str, Answer]) -> list[Answer]:
+def in_query_order(queries: list[Query], done: dict[str, Answer]) -> list[Answer]:
     """The answers in the queries' order."""
     return [done[query.query_id] for query in queries]
 

@@ -13,7 +13,7 @@ from tqdm import tqdm
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from lib.core.records import STRUCTURES, Query, Score
-from lib.core.text import joined
+from lib.core.text import listed
 from lib.infer.prompts import beginning, encoded, is_chat
 
 REWORDED = "the answer is not in the source reference word for word"
@@ -79,7 +79,7 @@ def storage_table(queries: list[Query], scores: list[Score]) -> pd.DataFrame:
 def after_question(tokenizer: PreTrainedTokenizerBase, query: Query, prompt: list[int], style: str) -> list[Sequence]:
     """The prompt with the reference answer behind it, in each layout that an answer to this query may have."""
     entities = query.answer.splitlines()
-    layouts = dict.fromkeys([query.answer, joined(entities)] if query.structure == "entity-list" else [query.answer])
+    layouts = dict.fromkeys([query.answer, listed(entities)] if query.structure == "entity-list" else [query.answer])
     blank = "" if is_chat(tokenizer, style) else " "
     sequences = []
     for layout in layouts:

@@ -8,9 +8,18 @@ from torch import multiprocessing
 from tqdm import tqdm
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from lib.core.files import write_records
 from lib.core.process import VARIABLE, die_with_parent
-from lib.core.records import Answer, Query, write_records
-from lib.infer.answers import Decoding, answer_batches, identity, in_batches, in_order, load, read_partial
+from lib.core.records import Answer, Query
+from lib.infer.answers import (
+    Decoding,
+    answer_batches,
+    identity,
+    in_batches,
+    in_query_order,
+    load,
+    read_partial,
+)
 
 
 def answer_from(source: str, queries: list[Query], arm: str, how: Decoding, folder: Path,
@@ -33,7 +42,7 @@ def answer_from(source: str, queries: list[Query], arm: str, how: Decoding, fold
             answer_batches(*_loaded(source, how, 0), waiting, arm, how, partial, bar.update)
         elif processes:
             _run(processes, (source, waiting, arm, how, partial), bar)
-    return in_order(queries, _merged(partial, queries))
+    return in_query_order(queries, _merged(partial, queries))
 
 
 def _run(processes: int, job: tuple, bar: tqdm) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
 
-from lib.analyze.tables import ALL
+from lib.core.arms import ALL
 from lib.core.records import STRUCTURES, Answer, Document, Query, Record
 from lib.judge.pairs_rules import correctness_by_rules, relevance_by_rules
 from lib.judge.verdicts import answers_of_one_arm
@@ -109,7 +109,7 @@ def table4(queries: list[Query], preferences: Iterable[Preference]) -> pd.DataFr
             judged = pair[pair.criterion == criterion]
             if sorted(judged.query_id) != sorted(structures):
                 raise ValueError(f"{first_arm} and {second_arm}, {criterion}: {len(judged)} preferences do not match "
-                                 f"the {len(structures)} queries one to one: run 05_pairs.ipynb for this pair and one "
+                                 f"the {len(structures)} queries one to one: run 01_pairs.ipynb for this pair and one "
                                  "judge again")
         of = pair.query_id.map(structures)
         for structure in (*STRUCTURES, ALL):

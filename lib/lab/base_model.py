@@ -8,7 +8,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, 
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from lib.core.records import Document, Fact, Query
-from lib.core.text import joined
+from lib.core.text import listed
 from lib.infer.answers import prompt_for
 
 
@@ -47,7 +47,7 @@ def answered(query: Query, fact: Fact) -> str:
     base cannot know which of three is wanted; this one, because arms whose base answered one item a line often broke
     off in another layout after DAPT. What the choice alone is worth has not been isolated.
     """
-    return f"{prompt_for(query.question)} {joined(fact.value)}"
+    return f"{prompt_for(query.question)} {listed(fact.value)}"
 
 
 def pretraining_texts(documents: list[Document], queries: list[Query], facts: list[Fact], repeats: int,

@@ -3,7 +3,7 @@
 import random
 
 from lib.core.records import Document, Fact, Structure
-from lib.core.text import joined
+from lib.core.text import listed
 from lib.lab.products import ATTRIBUTES, Attribute, Product, assign_structures
 
 # The product comes before the value, as it does under a heading: sentences that begin with the value would test whether
@@ -86,5 +86,5 @@ def _piece(name: str, attribute: Attribute, value: list[str], structure: Structu
     if structure == "entity-list":
         return "", f"- {label}: {value[0]}", "\n"
     phrasing = rng.choice(_LIST_SENTENCES if attribute.is_list else _SCALAR_SENTENCES)
-    sentence = phrasing.format(label=attribute.label, name=name, value=joined(value))
+    sentence = phrasing.format(label=attribute.label, name=name, value=listed(value))
     return "", sentence, " "

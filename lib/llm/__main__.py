@@ -12,8 +12,9 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
+from lib.core.files import write_text
 from lib.core.paths import data_path, required, shown
-from lib.core.records import Record, write_text
+from lib.core.records import Record
 from lib.llm.cache import Cache, CacheFailed, Entry
 from lib.llm.request import Request
 from lib.llm.response import Unreadable, read_response

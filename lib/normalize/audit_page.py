@@ -5,8 +5,9 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from lib.core.files import write_text
 from lib.core.paths import figures_path
-from lib.core.records import Normalized, Segment, write_text
+from lib.core.records import Normalized, Segment
 from lib.normalize.audit import SegmentAudit, sentence
 
 _STYLE = """<style>

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from lib.analyze.statistics.paired import cluster_interval, exact_p, in_points, p_text
+from lib.analyze.format import in_points, p_value
+from lib.analyze.stats import cluster_interval, exact_p
 from lib.core.records import RECALL, Answer, Query, Verdict
 
 COLUMNS = ["arm", "form", "n", "both", "only_read", "only_recalled", "neither", "difference_points", "low_points",
@@ -61,4 +62,4 @@ def learning_for_reading(table: pd.DataFrame) -> pd.DataFrame:
         "recalled": f"{row.both + row.only_recalled}/{row.n}",
         "only read / only recalled": f"{row.only_read} / {row.only_recalled}",
         "recalled - read, points [95%]": in_points(row.difference_points, row.low_points, row.high_points),
-        "p": p_text(row.p)} for row in table.itertuples()])
+        "p": p_value(row.p)} for row in table.itertuples()])

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from transformers import AutoTokenizer
 
+from lib.core.files import read_records
 from lib.core.paths import data_path
-from lib.core.records import Query, Rejected, read_records
+from lib.core.records import Query, Rejected
 from lib.infer.answers import Decoding
 from lib.infer.prompts import is_read
 from lib.llm.tokens import counter
@@ -39,7 +40,7 @@ def in_window(study: str, queries: list[Query], source: str, how: Decoding, *, i
     tokenizer = AutoTokenizer.from_pretrained(source) if is_local else counter(source)[0]
     path = data_path(study, "questions.jsonl")
     if path.exists():
-        questions = read_records(path, TableQuestion, made_by="01_tablequest.ipynb")
+        questions = read_records(path, TableQuestion, made_by="01_questions.ipynb")
         fit = fits(queries, questions, tokenizer, room, how.max_read_tokens, how.prompt_style, is_cut=True)
         whole = {query.query_id: query.context for query in queries}
         return Shown(fit.queries, [query for query in fit.queries if query.context != whole[query.query_id]],

@@ -2,8 +2,9 @@
 
 from typing import TYPE_CHECKING
 
+from lib.core.files import read_records
 from lib.core.paths import data_path
-from lib.core.records import Answer, Query, Verdict, read_records
+from lib.core.records import Answer, Query, Verdict
 from lib.judge.verdicts import judge
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def final_answers(study: str, queries: list[Query], answers: list[Answer]) -> tu
         from lib.structext.ask.replies import finals
 
         kept = {query.query_id for query in queries}
-        asked = read_records(data_path(study, "asked.jsonl"), Asked, "01_structext.ipynb")
+        asked = read_records(data_path(study, "asked.jsonl"), Asked, "00_samples.ipynb")
         found = finals([one for one in asked if one.query_id in kept], answers)
     elif data_path(study, "questions.jsonl").exists():
         from lib.tablequest.ask.replies import finals
@@ -44,7 +45,7 @@ def judged(study: str, queries: list[Query], answers: list[Answer], missing: dic
         from lib.tablequest.analyze.verdicts import judged_by_rule
         from lib.tablequest.records import Grid, TableQuestion
 
-        questions = read_records(data_path(study, "questions.jsonl"), TableQuestion, "01_tablequest.ipynb")
+        questions = read_records(data_path(study, "questions.jsonl"), TableQuestion, "01_questions.ipynb")
         grids = read_records(data_path(study, "grids.jsonl"), Grid, "00_filings.ipynb")
         verdicts = judged_by_rule(questions, queries, answers, grids)
     elif by == "rules" and data_path(study, "asked.jsonl").exists():
@@ -52,7 +53,7 @@ def judged(study: str, queries: list[Query], answers: list[Answer], missing: dic
         from lib.structext.ask.prompts import Asked
 
         kept = {query.query_id for query in queries}
-        asked = read_records(data_path(study, "asked.jsonl"), Asked, "01_structext.ipynb")
+        asked = read_records(data_path(study, "asked.jsonl"), Asked, "00_samples.ipynb")
         verdicts = judged_by_structure([one for one in asked if one.query_id in kept], answers)
     else:
         verdicts = judge(queries, answers, by, calls)

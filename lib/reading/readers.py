@@ -7,8 +7,9 @@ reader, what matching words gets right.
 from collections.abc import Sequence
 from functools import cache
 
+from lib.core.files import read_records
 from lib.core.paths import data_path, required
-from lib.core.records import Answer, Query, Rejected, read_records
+from lib.core.records import Answer, Query, Rejected
 
 READERS = ("model", "rules")
 NO_MEMORY = "asked without a text: this reader only reads"
@@ -24,7 +25,7 @@ def answer_by_rules(study: str, queries: list[Query], arm: str) -> tuple[list[An
     if data_path(study, "asked.jsonl").exists():
         replies = _solved(study)
     else:
-        required(data_path(study, "questions.jsonl"), "01_structext.ipynb or 01_tablequest.ipynb")
+        required(data_path(study, "questions.jsonl"), "00_samples.ipynb or 01_questions.ipynb")
         replies = _looked_up(study, queries)
     unread = [Rejected(document_id=query.document_id, item=query.query_id, reason=NO_MEMORY)
               for query in queries if query.query_id not in replies]
@@ -46,7 +47,7 @@ def _solved(study: str) -> dict[str, str]:
             return ""
 
     replies = {}
-    for one in read_records(data_path(study, "asked.jsonl"), Asked, "01_structext.ipynb"):
+    for one in read_records(data_path(study, "asked.jsonl"), Asked, "00_samples.ipynb"):
         text = answer(one.sample.language, one.sample.question, one.sample.reference)
         replies[one.query_id] = f"<answer>\n{text}\n</answer>" if text and one.setting in REASONING else text
     return replies
@@ -57,7 +58,7 @@ def _looked_up(study: str, queries: Sequence[Query]) -> dict[str, str]:
     from lib.tablequest.ask.reader import answer_by_rules as looked_up
     from lib.tablequest.records import Grid, Passage, TableQuestion
 
-    questions = read_records(data_path(study, "questions.jsonl"), TableQuestion, "01_tablequest.ipynb")
+    questions = read_records(data_path(study, "questions.jsonl"), TableQuestion, "01_questions.ipynb")
     passages = read_records(data_path(study, "passages.jsonl"), Passage, "00_filings.ipynb")
     grids = read_records(data_path(study, "grids.jsonl"), Grid, "00_filings.ipynb")
     return {row.query_id: row.answer for row in looked_up(queries, questions, passages, grids)}

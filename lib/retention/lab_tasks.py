@@ -13,9 +13,10 @@ from pathlib import Path
 import yaml
 
 from lib.annotate.queries import annotate
+from lib.core.files import read_records, write_text
 from lib.core.paths import model_source, output_root, required
-from lib.core.records import Document, Fact, Query, read_records, write_text
-from lib.core.text import joined
+from lib.core.records import Document, Fact, Query
+from lib.core.text import listed
 from lib.infer.prompts import prompt_for
 from lib.lab.products import ATTRIBUTES
 
@@ -44,7 +45,7 @@ def laboratory_of(base_model: str, lab: str = "") -> Path:
     folder = Path(model_source(base_model)).parent.parent
     if not (folder / "documents_public.jsonl").exists():
         raise ValueError(f"tasks is 'lab', which asks about the public records that a laboratory's base has read, and "
-                         f"there are none beside {base_model}: set tasks of 04_retention to 'hub' (MMLU, HellaSwag, "
+                         f"there are none beside {base_model}: set tasks of 00_retention to 'hub' (MMLU, HellaSwag, "
                          "LAMBADA) or 'none', or name the laboratory with lab")
     return folder
 
@@ -99,7 +100,7 @@ def _choices(queries: list[Query], facts: list[Fact], values: dict[str, list[lis
     for query in queries:
         asked = [fact for fact in places[query.document_id] if query.start < fact.end and fact.start < query.end]
         if len(asked) == 1:
-            yield from _with_choices(asked[0], prompt_for(query.question), joined, values)
+            yield from _with_choices(asked[0], prompt_for(query.question), listed, values)
 
 
 def _continuations(texts: dict[str, Document], facts: list[Fact], values: dict[str, list[list[str]]]) -> Iterator[dict]:
@@ -109,7 +110,7 @@ def _continuations(texts: dict[str, Document], facts: list[Fact], values: dict[s
         read, stated = _read(text, fact.start), text[fact.start:fact.end]
         before = read.rstrip()
         gap = read[len(before):]
-        forms = [form for form in (joined, ", ".join, "\n- ".join) if stated.count(form(fact.value)) == 1]
+        forms = [form for form in (listed, ", ".join, "\n- ".join) if stated.count(form(fact.value)) == 1]
         if forms:
             yield from _with_choices(fact, before, lambda value, fact=fact, form=forms[0], gap=gap, stated=stated: (
                 gap + stated.replace(form(fact.value), form(value))), values)

@@ -104,6 +104,6 @@ def _loaded(manager: TaskManager, name: str) -> dict:
     except (OSError, DatasetsError) as error:
         raise RuntimeError(
             f"the items of {name} could not be fetched from the hub ({type(error).__name__}: {str(error)[:200]}). Run "
-            "04_retention.ipynb once where there is a network and copy ~/.cache/huggingface here, or set its tasks to "
-            "'lab' (a laboratory's base) or 'none'; in a study's file, notebooks: {04_retention: {tasks: none}}"
+            "00_retention.ipynb once where there is a network and copy ~/.cache/huggingface here, or set its tasks to "
+            "'lab' (a laboratory's base) or 'none'; in a study's file, notebooks: {00_retention: {tasks: none}}"
         ) from error

@@ -18,8 +18,8 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from lib.analyze.retention import HUB_LABELS, Measurement
 from lib.core.digest import module_digest
+from lib.core.files import write_text
 from lib.core.paths import shown
-from lib.core.records import write_text
 from lib.infer.answers import PRECISIONS, answers_in_bf16, load
 from lib.retention.lab_tasks import laboratory_of, write_lab_tasks
 from lib.train.checkpoints import weights_hash
@@ -110,7 +110,7 @@ def _evaluated(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, name:
             return evaluated(model, tokenizer, name, folder, limit=setting.limit, batch_size=setting.batch_size)
         except torch.OutOfMemoryError as error:
             raise MemoryError(f"{name} does not fit the GPU's memory in batches of {setting.batch_size}: lower "
-                              "batch_size of 04_retention") from error
+                              "batch_size of 00_retention") from error
 
 
 def _hash(parts) -> str:

@@ -32,8 +32,8 @@ OF_AN_ARM = {name: why for name, why in SET_BY_GRAPH.items() if name != "base_mo
 MODELS = ("base_model", "endpoint_model", "reader")  # what answers for an arm that brings its own
 SPENDING = ("max_cost_usd", "mode", "concurrency", "requests_per_minute", "tokens_per_minute", "max_failed_share")
 # Stage -> the stage whose parameters of these names are its own too, unless it is told others.
-TOLD_ONCE = {"05_pairs": ("05_judge", SPENDING), "06_advice": ("02_normalize", ("document_kind",)),
-             "01_structext": ("04_infer", ("max_read_tokens",)), "01_tablequest": ("04_infer", ("max_read_tokens",))}
+TOLD_ONCE = {"01_pairs": ("05_judge", SPENDING), "06_advice": ("02_normalize", ("document_kind",)),
+             "00_samples": ("04_infer", ("max_read_tokens",)), "01_questions": ("04_infer", ("max_read_tokens",))}
 KEYS = ("source", "base_model", "annotator", "normalizer", "judge", "other_judges", "seeds", "arms", "variants",
         "notebooks")
 
@@ -111,26 +111,26 @@ class Study:
         """The parameters that `stage` is given: what the graph sets, then the file's, an arm's own last."""
         wired = {
             "00_documents": {"folder": self.folder}, "00_filings": {"folder": self.folder},
-            "01_structext": {"base_model": self.base_model, "arms": list(self.arms)},
-            "01_tablequest": {"annotator": self.annotator, "base_model": self.base_model},
+            "00_samples": {"base_model": self.base_model, "arms": list(self.arms)},
+            "01_questions": {"annotator": self.annotator, "base_model": self.base_model},
             "01_annotate": {"annotator": self.annotator},
             "02_normalize": {"normalizer": self.normalizer, "base_model": self.base_model},
             "03_train": {"arm": arm, "base_model": self.base_model},
             "04_infer": {"arm": arm, "base_model": self.base_model} | ({"is_ready": True} if self.kind.any_arm else {}),
             "05_judge": {"arm": arm, "judge": self.judge},
             "06_analyze": {"judge": self.judge, "arms": list(self.arms)},
-            "06_structext": {"judge": self.judge, "arms": self.runs},
-            "06_tablequest": {"judge": self.judge, "arms": self.runs, "base_model": self.base_model,
+            "01_analyze": {"judge": self.judge, "arms": self.runs},
+            "02_analyze": {"judge": self.judge, "arms": self.runs, "base_model": self.base_model,
                               "baseline": next(iter(self.arms))},
-            "04_retention": {"arm": arm, "base_model": self.base_model, "tasks": "lab" if self.made_by else "hub"},
-            "05_pairs": {"first_arm": next(iter(self.arms)), "second_arm": arm, "judge": self.judge},
-            "06_statistics": {"judge": self.judge, "arms": self.runs},
-            "06_ledger": {"judge": self.judge, "arms": list(self.arms)},
+            "00_retention": {"arm": arm, "base_model": self.base_model, "tasks": "lab" if self.made_by else "hub"},
+            "01_pairs": {"first_arm": next(iter(self.arms)), "second_arm": arm, "judge": self.judge},
+            "02_statistics": {"judge": self.judge, "arms": self.runs},
+            "03_ledger": {"judge": self.judge, "arms": list(self.arms)},
             "06_advice": {"judge": self.judge, "arms": self.runs, "base_model": self.base_model,
                           "normalizer": self.normalizer},
-            "06_agreement": {"judges": [self.judge, *self.other_judges], "arms": list(self.arms)},
-            "06_paper": {"judge": self.judge, "arms": list(self.arms), "seeds": self.seeds,
-                         "retention": "04_retention" in self.variants, "pairs": "05_pairs" in self.variants}}
+            "04_agreement": {"judges": [self.judge, *self.other_judges], "arms": list(self.arms)},
+            "05_paper": {"judge": self.judge, "arms": list(self.arms), "seeds": self.seeds,
+                         "retention": "00_retention" in self.variants, "pairs": "01_pairs" in self.variants}}
         own, number = split_arm(arm) if arm else ("", 1)
         told, names = TOLD_ONCE.get(stage, ("", ()))
         once = {name: value for name, value in self.notebooks.get(told, {}).items() if name in names}
@@ -195,8 +195,8 @@ def _controlled(name: str, keys: dict, folder: str) -> "ControlledStudy":
         raise WrongStudy(str(error)) from error
     if folder:
         raise WrongStudy(f"the study {name} makes its own documents: leave DOCUMENTS out, or take STUDY=documents")
-    for stage, run in (("00_controlled", ""), ("03_pretrain", "1"), ("03_controlled", study.runs[0]),
-                       ("06_controlled", "")):
+    for stage, run in (("00_facts", ""), ("01_pretrain", "1"), ("02_run", study.runs[0]),
+                       ("03_analyze", "")):
         try:
             checked(REPOSITORY / "notebooks" / f"{stage}.ipynb", study.given(stage, run))
         except WrongParameter as error:
@@ -211,7 +211,7 @@ def arms_of(study: Study, stage: str) -> list[str]:
     if stage == "03_train":
         return study.trained
     if stage in VARIANTS:  # of an arm's first training; pairs are the first arm with each other one
-        return list(study.arms)[stage == "05_pairs":]
+        return list(study.arms)[stage == "01_pairs":]
     return study.runs
 
 

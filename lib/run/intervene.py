@@ -9,7 +9,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from lib.core.records import write_text
+from lib.core.files import write_text
 from lib.documents.folder import NoDocuments, read_folder
 from lib.normalize.interventions import INTERVENTIONS
 

@@ -10,9 +10,9 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
+from lib.core.files import write_json, write_text
 from lib.core.paths import REPOSITORY, data_path, shown
 from lib.core.process import die_with_parent
-from lib.core.records import write_json, write_text
 from lib.run.parameters import WrongParameter, checked, parameters_of
 from lib.run.provenance import code_state
 

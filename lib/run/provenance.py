@@ -12,8 +12,8 @@ import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
 
+from lib.core.files import write_json
 from lib.core.paths import REPOSITORY, data_path, output_root, shown
-from lib.core.records import write_json
 
 
 def code_state() -> dict[str, object]:

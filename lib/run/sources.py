@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from lib.core.records import ARMS
+from lib.core.arms import ARMS
 
 CHAIN = ("01_annotate", "02_normalize", "03_train", "04_infer", "05_judge", "06_analyze")
 # What a study of documents can do beside them; all of it, unless its key `variants` names some.
-VARIANTS = ("04_retention", "05_pairs", "06_statistics", "06_ledger", "06_agreement", "06_paper", "06_advice")
-PER_ARM = ("03_train", "04_infer", "05_judge", "04_retention", "05_pairs")
+VARIANTS = ("00_retention", "01_pairs", "02_statistics", "03_ledger", "04_agreement", "05_paper", "06_advice")
+PER_ARM = ("03_train", "04_infer", "05_judge", "00_retention", "01_pairs")
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,10 @@ SOURCES = {
     "lab": Source(("00_lab", *CHAIN), VARIANTS),
     "documents": Source(("00_documents", *CHAIN), VARIANTS, folder="DOCUMENTS", folder_needed=True,
                         endings=(".md", ".txt")),
-    "structext": Source(("01_structext", "03_train", "04_infer", "05_judge", "06_structext"),
+    "structext": Source(("00_samples", "03_train", "04_infer", "05_judge", "01_analyze"),
                         arms=("base", "tuned"), trained=("tuned", "tuned-hint", "tuned-few-shot"), any_arm=True,
                         told="structext.md"),
-    "tablequest": Source(("00_filings", "01_tablequest", "02_normalize", "03_train", "04_infer", "05_judge",
-                          "06_analyze", "06_tablequest"), any_arm=True, folder="FILINGS",
+    "tablequest": Source(("00_filings", "01_questions", "02_normalize", "03_train", "04_infer", "05_judge",
+                          "06_analyze", "02_analyze"), any_arm=True, folder="FILINGS",
                          endings=(".html", ".htm", ".md"), told="tablequest.md"),
 }

@@ -10,9 +10,10 @@ import time
 from pathlib import Path
 from typing import TextIO
 
+from lib.core.files import read_records
 from lib.core.paths import REPOSITORY, data_path, figures_path, output_root, shown
 from lib.core.process import be_parent, die_with_parent
-from lib.core.records import Rejected, read_records
+from lib.core.records import Rejected
 from lib.documents.folder import NoDocuments
 from lib.run.config import FOLDER_VARIABLE, Study, WrongStudy, load_study
 from lib.run.parameters import WrongParameter

@@ -79,7 +79,7 @@ def _add_rewrite(commands: argparse._SubParsersAction) -> None:
 
 
 def _generate(options: argparse.Namespace) -> None:
-    from lib.core.records import write_records
+    from lib.core.files import write_records
     from lib.structext.generate.samples import generate, suite
 
     if options.suite:
@@ -121,8 +121,8 @@ def _rewrite(options: argparse.Namespace) -> None:
 
 
 def _rewrite_file(options: argparse.Namespace, source: Path, target: Path) -> tuple[int, int]:
+    from lib.core.files import write_records
     from lib.core.paths import data_path
-    from lib.core.records import write_records
     from lib.llm.calls import Calls
     from lib.structext.ask.real_test import GivenSample, rewrite
     from lib.structext.json_lines import read_given

@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from transformers import AutoConfig, PreTrainedModel
 
+from lib.core.files import write_json
 from lib.core.paths import shown
-from lib.core.records import write_json
 from lib.train.packing import Blocks
 from lib.train.recipe import Recipe
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from accelerate.utils import gather_object
 from transformers import PreTrainedTokenizerBase, TrainerCallback
 
-from lib.core.records import STRUCTURES, Query, Record, read_records, write_records
+from lib.core.files import read_records, write_records
+from lib.core.records import STRUCTURES, Query, Record
 from lib.infer.answers import answer
 from lib.judge.verdicts import judge
 

@@ -6,8 +6,9 @@ from random import Random
 from transformers import PreTrainedTokenizerBase
 
 from lib.core.arms import split_arm
+from lib.core.files import read_records
 from lib.core.paths import data_path
-from lib.core.records import Normalized, Query, Segment, read_records
+from lib.core.records import Normalized, Query, Segment
 from lib.infer.prompts import encoded
 from lib.train.corpus import make_corpus
 from lib.train.packing import Blocks, pack, pack_replies
@@ -56,7 +57,7 @@ def _replies(study: str, arm: str, tokenizer: PreTrainedTokenizerBase, block_siz
     What is held out is drawn over texts (document_id), so that no text is on both sides.
     """
     path = data_path(study, "training", f"{split_arm(arm)[0]}.jsonl")
-    queries = read_records(path, Query, "01_structext.ipynb")
+    queries = read_records(path, Query, "00_samples.ipynb")
     prompts = encoded(tokenizer, queries, is_ready=True)
     replies = [[*tokens, tokenizer.eos_token_id] for tokens in tokenizer(
         [query.answer + END for query in queries], add_special_tokens=False, split_special_tokens=True)["input_ids"]]

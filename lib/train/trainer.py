@@ -23,8 +23,8 @@ from transformers import (
 from transformers.utils.logging import disable_progress_bar
 
 from lib.core.digest import module_digest
+from lib.core.files import write_json
 from lib.core.paths import shown
-from lib.core.records import write_json
 from lib.train.attention import fastest_attention
 from lib.train.checkpoints import COMPLETE, checkpoints, drop, identity, prepare, step, weights_hash
 from lib.train.checks import check_base

@@ -14,8 +14,9 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 from transformers.utils.logging import set_verbosity_error
 
+from lib.core.files import write_json
 from lib.core.process import die_with_parent
-from lib.core.records import Query, write_json
+from lib.core.records import Query
 from lib.train.curve import Acquisition, AcquisitionCallback
 from lib.train.deepspeed_config import deepspeed_config
 from lib.train.packing import Blocks

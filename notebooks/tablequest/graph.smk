@@ -15,15 +15,15 @@ def faults():
     """What changes where people write faults into the sheet; rules take no examples."""
     if study.annotator == "rules":
         return ""
-    default = parameters_of(REPOSITORY / "notebooks" / "01_tablequest.ipynb")["sheet"].default
-    return faults_digest(Path(data, study.given("01_tablequest").get("sheet", default)))
+    default = parameters_of(REPOSITORY / "notebooks" / "01_questions.ipynb")["sheet"].default
+    return faults_digest(Path(data, study.given("01_questions").get("sheet", default)))
 
 
 include: "../arms.smk"
 
-done = [*labs, *records("00_filings"), *records("01_tablequest"), *records("02_normalize"),
+done = [*labs, *records("00_filings"), *records("01_questions"), *records("02_normalize"),
         *records("03_train", study.trained), *records("04_infer", study.runs), *records("05_judge", study.runs),
-        *records("06_analyze"), *records("06_tablequest")]
+        *records("06_analyze"), *records("02_analyze")]
 wanted = [f"figures/{study.name}/tablequest.md", f"figures/{study.name}/table2.csv", *base, *asked_with,
           f"{data}/queries.jsonl", f"{data}/segments.jsonl", f"{data}/normalized.jsonl",
           *expand(f"{data}/models/{{arm}}/training.json", arm=study.trained),
@@ -43,14 +43,14 @@ rule filings:
 
 rule questions:
     input: read, base  # the base's tokenizer counts the tokens
-    output: records("01_tablequest"), expand(f"{data}/{{name}}.jsonl", name=written)
-    params: code=code("01_tablequest"), notebook="01_tablequest", name="01_tablequest", given=given("01_tablequest"), faults=faults()
+    output: records("01_questions"), expand(f"{data}/{{name}}.jsonl", name=written)
+    params: code=code("01_questions"), notebook="01_questions", name="01_questions", given=given("01_questions"), faults=faults()
     shell: RUN
 
 
 rule tablequest:
     input: asked_with, f"{data}/queries.jsonl", expand(f"{data}/answers/{{arm}}.jsonl", arm=study.runs),
         expand(verdicts, arm=study.runs)
-    output: f"figures/{study.name}/tablequest.md", *records("06_tablequest")
-    params: code=code("06_tablequest"), notebook="06_tablequest", name="06_tablequest", given=given("06_tablequest")
+    output: f"figures/{study.name}/tablequest.md", *records("02_analyze")
+    params: code=code("02_analyze"), notebook="02_analyze", name="02_analyze", given=given("02_analyze")
     shell: RUN

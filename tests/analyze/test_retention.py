@@ -25,9 +25,9 @@ from lib.analyze.retention import (
     told,
     write_retention,
 )
+from lib.core.files import write_records
 from lib.core.paths import MissingInput
-from lib.core.records import write_records
-from lib.core.text import joined
+from lib.core.text import listed
 from lib.infer.answers import load
 from lib.lab.base_model import new_llama, train_tokenizer
 from lib.lab.documents import make_records
@@ -79,7 +79,7 @@ def test_items_ask_what_the_records_say_and_what_they_do_not_is_wrong(laboratory
     items = lab_items(laboratory)
     assert all(items.values()) and list(items) == [CHOICE, CONTINUATION, LAST_WORD]
     for item in items[CHOICE]:
-        own = {joined(value) for value in products[item["product"]].values()}
+        own = {listed(value) for value in products[item["product"]].values()}
         assert [choice in own for choice in item["choices"]] == [n == item["gold"] for n in range(N_CHOICES)]
         assert item["before"].endswith("Answer:") and item["product"] in item["before"]
     for item in items[CONTINUATION]:
@@ -109,7 +109,7 @@ def test_the_same_records_give_the_same_files_and_an_unchanged_file_is_not_writt
 def test_the_public_records_lie_beside_the_base_or_where_lab_says(laboratory, tmp_path, monkeypatch):
     monkeypatch.setenv("STUDY_ROOT", str(laboratory.parent.parent))
     assert laboratory_of("data/tiny/models/base") == laboratory_of("meta-llama/Llama-3.1-8B", "tiny") == laboratory
-    with pytest.raises(ValueError, match="set tasks of 04_retention to 'hub'"):
+    with pytest.raises(ValueError, match="set tasks of 00_retention to 'hub'"):
         laboratory_of("meta-llama/Llama-3.1-8B")
     with pytest.raises(MissingInput, match="00_lab"):
         laboratory_of("data/tiny/models/base", "other")
@@ -334,7 +334,7 @@ def test_what_was_measured_comes_back_from_its_files(tmp_path, monkeypatch):
     assert read_retention("tiny", ["base"]) == [kept] and [row.repeat for row in kept.items] == [0, 1]
     with pytest.raises(ValueError, match="other_batch_size is 8, as batch_size"):
         write_retention("tiny", "base", measured, measured)
-    with pytest.raises(MissingInput, match=r"04_retention.ipynb with arm dapt"):
+    with pytest.raises(MissingInput, match=r"00_retention.ipynb with arm dapt"):
         read_retention("tiny", ["base", "dapt"])
 
 

@@ -10,7 +10,6 @@ from lib.analyze.findings import browsable, findings
 from lib.analyze.tables import (
     accuracy,
     for_reading,
-    in_order,
     joined,
     main,
     summary,
@@ -19,8 +18,9 @@ from lib.analyze.tables import (
     table5,
     write_table,
 )
+from lib.core.arms import ARMS, sorted_arms
 from lib.core.numeric import is_number, is_numeric
-from lib.core.records import ARMS, STRUCTURES, Answer, Query, Verdict
+from lib.core.records import STRUCTURES, Answer, Query, Verdict
 
 # Correct of asked, numeric then other queries, by structure and arm: the paper's Table 5, whose sums are its Table 2.
 PAPER = {"base": {"natural": ((0, 19), (4, 46)), "entity-list": ((0, 2), (0, 83)), "tabular": ((0, 18), (1, 23))},
@@ -101,7 +101,7 @@ def test_small_and_empty_cells_work_for_any_arms(states, arms):
     rows = joined(queries, [row for arm in arms for row in verdicts(arm, {f"q{n}": s for n, s in enumerate(states)})])
     table = table2(rows)
     assert list(table.columns) == ["arm", "structure", "n", "correct", "unscored", "accuracy", "low", "high"]
-    assert list(table.arm.unique()) == (in_order(arms) if states else [])
+    assert list(table.arm.unique()) == (sorted_arms(arms) if states else [])
     assert len(for_reading(table)) == (4 if states else 0) and findings(table, table5(rows))
 
 
@@ -118,7 +118,7 @@ def test_accuracy_lies_in_its_interval_and_ignores_unscored(states):
 
 
 def test_arms_keep_one_order():
-    assert in_order(["zeta", "dapt-n", "base", "alpha", "zeta"]) == ["base", "dapt-n", "zeta", "alpha"]
+    assert sorted_arms(["zeta", "dapt-n", "base", "alpha", "zeta"]) == ["base", "dapt-n", "zeta", "alpha"]
 
 
 def test_verdicts_that_do_not_cover_the_queries_are_refused():
@@ -196,4 +196,4 @@ def test_untrusted_text_stays_text_in_the_browsable_table():
 
 def test_the_trainings_of_an_arm_stand_together_in_every_table():
     given = ["other", "dapt-n@10", "dapt-n@2", "dapt", "dapt-n", "base", "dapt@2", "dapt", "other@2"]
-    assert in_order(given) == ["base", "dapt", "dapt@2", "dapt-n", "dapt-n@2", "dapt-n@10", "other", "other@2"]
+    assert sorted_arms(given) == ["base", "dapt", "dapt@2", "dapt-n", "dapt-n@2", "dapt-n@10", "other", "other@2"]

@@ -11,7 +11,8 @@ from lib.controlled.design.facts import make_facts
 from lib.controlled.design.texts import arm_texts
 from lib.controlled.outcomes import asked_about, check_whole, outcomes, queries_of
 from lib.controlled.records import AcquiredFact
-from lib.core.records import Answer, read_records
+from lib.core.files import read_records
+from lib.core.records import Answer
 from lib.infer.loglik import score
 from lib.judge.verdicts import judge
 from lib.lab.base_model import new_llama, train_tokenizer

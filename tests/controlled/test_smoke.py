@@ -48,8 +48,8 @@ def test_every_run_has_an_outcome_of_every_fact_and_a_curve(root):
 
 def test_each_stage_has_an_executed_copy_and_the_analysis_its_files(root):
     stages = json.loads((root / "data" / "controlled-smoke" / "run.json").read_text())["stages"]
-    assert sorted(stages) == sorted(["00_controlled", "03_pretrain-1", *(f"03_controlled-{run}" for run in RUNS),
-                                     "06_controlled"])
+    assert sorted(stages) == sorted(["00_facts", "01_pretrain-1", *(f"02_run-{run}" for run in RUNS),
+                                     "03_analyze"])
     for stage in stages:
         cells = nbformat.read(root / "data" / "controlled-smoke" / "notebooks" / f"{stage}.ipynb", 4).cells
         outputs = [output for cell in cells for output in cell.get("outputs", [])]

@@ -6,7 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from lib.core.records import Answer, Query, write_records
+from lib.core.files import write_records
+from lib.core.records import Answer, Query
 from lib.infer.answers import Decoding, in_batches
 from lib.infer.workers import answer_from
 from lib.lab.base_model import new_llama, train_tokenizer

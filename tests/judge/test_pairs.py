@@ -81,7 +81,7 @@ def test_two_pairs_stand_one_below_the_other_and_a_missing_row_is_an_error():
     (queries, first), (_, second) = of_counts(("base", "dapt")), of_counts(("base", "dapt-n"))
     table = table4(queries, [*second, *first])
     assert len(table) == 2 * 4 * 2 * 3 and list(dict.fromkeys(table.second_arm)) == ["dapt-n", "dapt"]
-    with pytest.raises(ValueError, match="base and dapt-n, correctness: 190 .* 191 queries .* 05_pairs"):
+    with pytest.raises(ValueError, match="base and dapt-n, correctness: 190 .* 191 queries .* 01_pairs"):
         table4(queries, second[1:])
 
 

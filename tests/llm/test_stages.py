@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from lib.annotate.queries import annotate
+from lib.core.files import read_records, write_records
 from lib.core.paths import REPOSITORY
-from lib.core.records import Answer, Document, Normalized, Query, Verdict, read_records, write_records
+from lib.core.records import Answer, Document, Normalized, Query, Verdict
 from lib.documents.folder import read_folder
 from lib.lab.base_model import train_tokenizer
 from lib.lab.documents import make_records

@@ -89,7 +89,7 @@ def test_every_fact_is_followed_every_pair_compared_and_every_arm_asked_what_it_
     ledger = rows(data / "ledger.jsonl")
     assert [(row["arm"], row["block"] == "whole") for row in ledger].count(("dapt", True)) == 48  # 6 are held out
     assert len(ledger) == 2 * N_QUERIES["all"] and f"{len(ledger)} of {len(ledger)} rows right" in said(
-        root, "06_ledger")
+        root, "03_ledger")
     for arm in ("dapt", "dapt-n"):
         assert len(rows(data / "preferences" / "rules" / f"base-{arm}.jsonl")) == 2 * N_QUERIES["all"]
         asked, base = (rows(data / "retention" / f"{name}.jsonl") for name in (arm, "base"))

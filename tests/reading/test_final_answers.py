@@ -4,8 +4,9 @@ import json
 
 import pytest
 
+from lib.core.files import write_records
 from lib.core.paths import MissingInput, data_path
-from lib.core.records import Answer, Query, write_records
+from lib.core.records import Answer, Query
 from lib.reading.final_answers import final_answers, judged
 from lib.reading.readers import NO_MEMORY, answer_by_rules
 from lib.structext.ask.prompts import SETTINGS, as_queries, prompts_for
@@ -119,5 +120,5 @@ def test_a_reply_without_json_says_so_in_the_verdict(tablequest):
 
 
 def test_a_study_without_questions_to_read_has_no_reader():
-    with pytest.raises(MissingInput, match="run 01_structext"):
+    with pytest.raises(MissingInput, match="run 00_samples"):
         answer_by_rules("nothing", [], "solver")

@@ -206,9 +206,9 @@ def test_what_decides_a_notebook_is_found_through_imports_and_prompts():
 
 
 @pytest.mark.parametrize("notebook", [
-    "01_annotate", "02_normalize", "03_train", "04_infer", "04_retention", "05_judge", "05_pairs", "06_analyze",
-    "06_ledger", "06_agreement", "06_paper", "06_statistics", "06_advice", "03_pretrain", "03_controlled",
-    "06_controlled"])
+    "01_annotate", "02_normalize", "03_train", "04_infer", "00_retention", "05_judge", "01_pairs", "06_analyze",
+    "03_ledger", "04_agreement", "05_paper", "02_statistics", "06_advice", "01_pretrain", "02_run",
+    "03_analyze"])
 def test_a_notebook_run_alone_names_the_file_that_is_missing_and_who_makes_it(notebook, tmp_path, monkeypatch):
     """Its cells run one after the other in this process: a kernel for each takes ten times as long."""
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))

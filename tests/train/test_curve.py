@@ -8,7 +8,8 @@ from statsmodels.stats.proportion import proportion_confint
 
 from lib.analyze.figures.style import save
 from lib.analyze.figures.training import draw_acquisition
-from lib.core.records import Query, read_records, write_records
+from lib.core.files import read_records, write_records
+from lib.core.records import Query
 from lib.lab.base_model import new_llama, train_tokenizer
 from lib.train.curve import FILE, Acquired, Acquisition, AcquisitionCallback
 from lib.train.trainer import train

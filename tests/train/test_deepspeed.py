@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from lib.core.files import read_records
 from lib.core.paths import REPOSITORY
-from lib.core.records import Query, read_records
+from lib.core.records import Query
 from lib.lab.base_model import new_llama, train_tokenizer
 from lib.train.curve import FILE, Acquired, Acquisition
 from lib.train.deepspeed_config import deepspeed_config

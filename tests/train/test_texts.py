@@ -2,8 +2,9 @@
 
 import pytest
 
+from lib.core.files import write_records
 from lib.core.paths import data_path
-from lib.core.records import Query, write_records
+from lib.core.records import Query
 from lib.infer.prompts import encoded
 from lib.lab.base_model import train_tokenizer
 from lib.train.packing import IGNORED

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 from lib.analyze.advice.costs import MIXED, NORMALIZED
-from lib.analyze.statistics.paired import ALPHA, ROUNDING
+from lib.analyze.statistics.paired import ROUNDING
 from lib.analyze.statistics.seeds import spread_pairs
-from lib.analyze.tables import ALL
+from lib.analyze.stats import ALPHA
 from lib.controlled.analyze.interventions import INTERVENTION, LEAST_ADDED
-from lib.core.arms import split_arm
+from lib.core.arms import ALL, split_arm
 from lib.core.paths import output_root, shown
 from lib.core.records import STRUCTURES
 
@@ -72,7 +72,7 @@ def gains_of_laboratory(study: str) -> pd.DataFrame:
         return pd.DataFrame(columns=GAINS)
     table = pd.read_csv(path)
     if missing := [column for column in _NEEDED if column not in table]:
-        raise ValueError(f"{shown(path)} has no column {', '.join(missing)}: remove it, run 06_controlled.ipynb again")
+        raise ValueError(f"{shown(path)} has no column {', '.join(missing)}: remove it, run 03_analyze.ipynb again")
     table = table[table.role == INTERVENTION] if "role" in table else table[table.arm.isin(list(WHAT))]
     table = table[table.structure.isin([*STRUCTURES, ALL])].rename(columns={"arm": "intervention"})
     return table.assign(evidence=LABORATORY).reindex(columns=GAINS).reset_index(drop=True)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from lib.core.files import write_text
 from lib.core.paths import figures_path
-from lib.core.records import write_text
 
 _STYLE = """<style>
 body {font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #222}

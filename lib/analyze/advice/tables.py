@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from lib.analyze.advice.gains import WHAT
-from lib.analyze.statistics.paired import in_points, p_text
+from lib.analyze.format import in_points, p_value
 
 _NO_QUERIES = {"other": "raw HTML, blanks"}
 
@@ -37,7 +37,7 @@ def ranked_for_reading(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame([{
         "change": what(row.intervention), "evidence": row.evidence,
         "gain on my mix, points [95%]": in_points(row.gain_points, row.low_points, row.high_points),
-        "p (Holm)": p_text(row.p_holm), "so it": row.verdict, "share of my queries measured": f"{row.known_share:.0%}",
+        "p (Holm)": p_value(row.p_holm), "so it": row.verdict, "share of my queries measured": f"{row.known_share:.0%}",
         "training tokens": _percent(row.tokens_added_percent),
         "points for 1% more tokens": "–" if np.isnan(row.points_per_percent) else f"{row.points_per_percent:+.2f}"}
         for row in table.itertuples()], columns=None if len(table) else ["change"])

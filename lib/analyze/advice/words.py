@@ -5,10 +5,11 @@ import pandas as pd
 
 from lib.analyze.advice.gains import HARMFUL, HERE, LABORATORY, LIKELY, ONCE, SURE
 from lib.analyze.advice.tables import dollars, what
-from lib.analyze.statistics.paired import ROUNDING, in_points
-from lib.analyze.tables import ALL
+from lib.analyze.format import in_points
+from lib.analyze.statistics.paired import ROUNDING
+from lib.core.arms import ALL
 from lib.core.records import STRUCTURES
-from lib.core.text import joined as listed
+from lib.core.text import listed
 
 
 def made_of(shares: pd.DataFrame) -> str:
@@ -39,8 +40,8 @@ def learned(seeds: pd.DataFrame, differences: pd.DataFrame, before: str = "dapt"
         if not np.isnan(row.difference_points):
             structure, reference = row.structure.split(" – ")
             is_apart = row.low_points > 0 or row.high_points < 0
-            points = in_points(row.difference_points, row.low_points, row.high_points)
-            said.append(f"What training adds on {structure} facts, less what it adds on {reference} ones, is {points} "
+            moved = in_points(row.difference_points, row.low_points, row.high_points)
+            said.append(f"What training adds on {structure} facts, less what it adds on {reference} ones, is {moved} "
                         f"points{'' if is_apart else ', so that no difference is shown'}.")
     return " ".join(said) or "No answers were judged, so that nothing is known of what is learned."
 
@@ -59,14 +60,14 @@ def _is_anything_learned(differences: pd.DataFrame, ranked: pd.DataFrame) -> str
     if whole.empty or whole.low_points.iloc[0] > 0 or np.isnan(whole.difference_points.iloc[0]):
         return ""
     row = whole.iloc[0]
-    points = (f"{in_points(row.difference_points, row.low_points, row.high_points)} points over the base on {row.n} "
+    added = (f"{in_points(row.difference_points, row.low_points, row.high_points)} points over the base on {row.n} "
               "queries")
     if ranked.verdict[ranked.evidence == HERE].isin([SURE, ONCE]).any():
-        return (f"Training on the raw text is not shown to add anything ({points}); rewritten text gains over it, as "
+        return (f"Training on the raw text is not shown to add anything ({added}); rewritten text gains over it, as "
                 "follows.")
-    said = (f"see whether training works.** That training on the raw text adds anything is not known: {points}"
+    said = (f"see whether training works.** That training on the raw text adds anything is not known: {added}"
             if np.isnan(row.low_points) else
-            f"make training work.** Training on the raw text is not shown to add anything: {points}")
+            f"make training work.** Training on the raw text is not shown to add anything: {added}")
     return (f"**First of all, {said}. While nothing is learned, no way of writing the documents can be judged. Take a "
             "model that can learn from them, train for more epochs, and look at its loss.")
 

@@ -12,7 +12,7 @@ from scipy import stats
 from statsmodels.stats.inter_rater import cohens_kappa
 from statsmodels.stats.proportion import proportion_confint
 
-from lib.analyze.tables import ALL, in_order
+from lib.core.arms import ALL, sorted_arms
 from lib.core.records import STRUCTURES, Query, Verdict
 
 SCORED = ("correct", "incorrect")
@@ -66,7 +66,7 @@ def agreement(rows: pd.DataFrame) -> pd.DataFrame:
     Columns arm, structure, n (answers with both verdicts), unscored_first, unscored_second, then those of
     `clustered_coefficients`, which are over the answers that both scored.
     """
-    arms = in_order(list(rows.arm.unique()))
+    arms = sorted_arms(list(rows.arm.unique()))
     cells = [(ALL, structure) for structure in (*STRUCTURES, ALL)] + [(arm, ALL) for arm in arms if len(arms) > 1]
     table = []
     for arm, structure in cells:

@@ -8,7 +8,7 @@ from scipy import stats
 
 from lib.analyze.agreement.coefficients import SCORED, coefficients, value_text
 from lib.analyze.agreement.sheet import Item
-from lib.analyze.tables import ALL
+from lib.core.arms import ALL
 from lib.core.records import STRUCTURES, Verdict
 
 N_RESAMPLES = 9999  # of the permutation test: its smallest p value is 1/10,000

@@ -5,7 +5,7 @@ import pandas as pd
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from lib.analyze.tables import ALL, in_order
+from lib.core.arms import ALL, sorted_arms
 from lib.core.records import STRUCTURES, Answer, Query
 from lib.judge.rules import match_list
 
@@ -48,7 +48,7 @@ def item_table(items: pd.DataFrame, seed: int = 1, n_resamples: int = 9999) -> p
     Structures without lists are left out.
     """
     cells = []
-    for arm in in_order(list(items.arm.unique())):
+    for arm in sorted_arms(list(items.arm.unique())):
         for structure in (*STRUCTURES, ALL):
             cell = items[(items.arm == arm) & ((items.structure == structure) | (structure == ALL))]
             if cell.empty:

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lib.analyze.agreement.spreadsheet import header_of, lines_of, write_csv, write_longer, write_xlsx
+from lib.core.files import replacing
 from lib.core.paths import MissingInput, data_path, shown
-from lib.core.records import Answer, Query, Verdict, replacing
+from lib.core.records import Answer, Query, Verdict
 
 COLUMNS = ("item", "question", "reference answer", "answer", "label")
 LABELS = ("correct", "incorrect", "unsure")  # what a person writes; a spreadsheet or a hurried person may write:
@@ -168,7 +169,7 @@ def read_labels(path: Path) -> dict[str, str]:
     different labels of one item, a row without its item, or a missing column.
     """
     if not path.exists():
-        raise MissingInput(f"{shown(path)} is missing: run 06_agreement.ipynb, which writes it, and fill in its labels")
+        raise MissingInput(f"{shown(path)} is missing: run 04_agreement.ipynb, which writes it, and fill in its labels")
     return _labels(lines_of(path, path.suffix), path)
 
 

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from lib.core.files import replacing, write_text
 from lib.core.paths import shown
-from lib.core.records import replacing, write_text
 
 
 def write_csv(path: Path, lines: list[list[str]], separator: str = ",") -> Path:

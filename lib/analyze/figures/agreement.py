@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MultipleLocator
 
 from lib.analyze.figures.style import COLORS, HATCHES, INTERVAL, STYLE, WIDTH
-from lib.analyze.tables import ALL, in_order
+from lib.core.arms import ALL, sorted_arms
 from lib.core.records import STRUCTURES
 from lib.judge.pairs import CRITERIA, OUTCOMES
 
@@ -54,7 +54,7 @@ def draw_agreement(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
 def draw_items(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Whole lists, recall and precision of entities by structure, a marker an arm, with 95% intervals."""
     measures = (("strict", "Whole lists (share)"), ("recall", "Recall (mean)"), ("precision", "Precision (mean)"))
-    return _dots(table, "arm", in_order(list(table.arm.unique())), measures), table
+    return _dots(table, "arm", sorted_arms(list(table.arm.unique())), measures), table
 
 
 def draw_human(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:

@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 
 from lib.analyze.figures.style import COLORS, INTERVAL, STYLE, WIDTH
 from lib.analyze.retention import BASE, label_of
-from lib.analyze.statistics.paired import ALPHA
-from lib.analyze.tables import in_order
+from lib.analyze.stats import ALPHA
+from lib.core.arms import sorted_arms
 
 _MARKERS = "osD^v"
 
@@ -20,7 +20,7 @@ def draw_retention(table3: pd.DataFrame, noise: pd.DataFrame) -> tuple[Figure, p
     has what is plotted: arm, task, n, difference_points, low_points, high_points, p_holm.
     """
     cells = table3[table3.p.notna()]
-    tasks, arms = list(table3.task.unique()), in_order(list(cells.arm.unique()))
+    tasks, arms = list(table3.task.unique()), sorted_arms(list(cells.arm.unique()))
     floor = noise.set_index("task").difference_points.abs() if len(noise) else pd.Series(dtype=float)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(WIDTH, 0.9 + 0.22 * max(1, len(tasks) * max(1, len(arms)))), layout="constrained")

@@ -7,7 +7,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lib.analyze.figures.style import COLORS, INTERVAL, STYLE, WIDTH
-from lib.analyze.statistics.paired import ALPHA
 from lib.analyze.statistics.power import (
     ARMS_COMPARED,
     BASELINES,
@@ -16,7 +15,8 @@ from lib.analyze.statistics.power import (
     smallest_difference,
     smallest_independent_difference,
 )
-from lib.analyze.tables import ALL
+from lib.analyze.stats import ALPHA
+from lib.core.arms import ALL
 from lib.core.records import STRUCTURES
 
 MARKERS = {"natural": "o", "entity-list": "s", "tabular": "^", ALL: "D"}

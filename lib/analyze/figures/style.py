@@ -9,9 +9,11 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lib.analyze.tables import ALL, KINDS, in_order
+from lib.analyze.tables import KINDS
+from lib.core.arms import ALL, ARMS, sorted_arms
+from lib.core.files import replacing, write_text
 from lib.core.paths import figures_path
-from lib.core.records import ARMS, STRUCTURES, Answer, Query, replacing, write_text
+from lib.core.records import STRUCTURES, Answer, Query
 
 WIDTH = 6.3  # inches: the text width of an A4 page
 STYLE = {**sns.plotting_context("paper"), **sns.axes_style("ticks"),
@@ -39,7 +41,7 @@ def draw_accuracy(table2: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(WIDTH, 2.7), layout="constrained")
         axes = figure.subplots()
-        _bars(axes, table2, _present(table2), "arm", in_order(list(table2.arm.unique())))
+        _bars(axes, table2, _present(table2), "arm", sorted_arms(list(table2.arm.unique())))
         n = table2.groupby("structure").n.max()
         axes.set_xticks(range(len(_present(table2))), [f"{name}\n(n = {n[name]})" for name in _present(table2)])
         axes.set_ylim(0, _top(table2))
@@ -51,7 +53,7 @@ def draw_accuracy(table2: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
 def draw_beside(tables: dict[str, pd.DataFrame]) -> tuple[Figure, pd.DataFrame]:
     """Two or more of Table 2, a panel each under its name, on one axis; the figure and what it plots."""
     plotted = pd.concat([table.assign(source=name) for name, table in tables.items()], ignore_index=True)
-    arms = in_order(list(plotted.arm.unique()))
+    arms = sorted_arms(list(plotted.arm.unique()))
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(WIDTH, 2.8), layout="constrained")
         panels = figure.subplots(1, len(tables), sharey=True, squeeze=False)[0]
@@ -68,7 +70,7 @@ def draw_beside(tables: dict[str, pd.DataFrame]) -> tuple[Figure, pd.DataFrame]:
 
 def draw_numeric(table5: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Accuracy of numeric and other queries by structure, a panel an arm; the figure and what it plots."""
-    arms = in_order(list(table5.arm.unique()))
+    arms = sorted_arms(list(table5.arm.unique()))
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(WIDTH, 2.8), layout="constrained")
         panels = figure.subplots(1, max(1, len(arms)), sharey=True, squeeze=False)[0]
@@ -90,7 +92,7 @@ def draw_lengths(queries: list[Query], answers: list[Answer]) -> tuple[Figure, p
     returned frame holds (part, structure, n, mean, and the five quantiles).
     """
     lengths = _lengths(queries, answers)
-    parts = ["reference", *in_order([answer.arm for answer in answers])]
+    parts = ["reference", *sorted_arms([answer.arm for answer in answers])]
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(WIDTH, 2.7), layout="constrained")
         left, right = figure.subplots(1, 2, width_ratios=(1, 2.2))

@@ -5,9 +5,10 @@ from statsmodels.stats.proportion import proportion_confint
 
 from lib.analyze.ledger.matching import FORMS
 from lib.analyze.ledger.trace import STAGES, LedgerRow
-from lib.analyze.tables import ALL, COUNTS, accuracy, in_order
+from lib.analyze.tables import COUNTS, accuracy
+from lib.core.arms import ALL, sorted_arms
 from lib.core.records import STRUCTURES, Query
-from lib.core.text import joined as listed
+from lib.core.text import listed
 
 REACHED = ("in training", "not in training")
 
@@ -118,6 +119,6 @@ def _rate(row: pd.Series) -> str:
 
 def _cells(ledger: list[LedgerRow]):
     """(arm, structure, its rows), arms and structures in their order, "all" last."""
-    for arm in in_order([row.arm for row in ledger]):
+    for arm in sorted_arms([row.arm for row in ledger]):
         for structure in (*STRUCTURES, ALL):
             yield arm, structure, [row for row in ledger if row.arm == arm and structure in (row.structure, ALL)]

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import pandas as pd
 
 from lib.core.arms import repeated, split_arm
+from lib.core.files import read_records
 from lib.core.paths import data_path
-from lib.core.records import Normalized, Query, Segment, read_records
+from lib.core.records import Normalized, Query, Segment
 
 SAME, DIFFERS, OPEN, RESULT, MISSING = "same", "differs", "paper does not say", "a result", "not recorded"
 COLUMNS = ["stage", "point", "paper", "this run", "comparison"]
@@ -64,11 +65,11 @@ POINTS = (
     Point("04_infer", "arithmetic of the answers", "precision", said="not stated"),
     Point("04_infer", "tokens of an answer, at most", "max_answer_tokens", said="not stated"),
     Point("04_infer", "tokens of an entity list, at most", "max_list_tokens", said="not stated"),
-    Point("04_retention", "tasks of general knowledge", "tasks", "hub", "hub: MMLU, HellaSwag, LAMBADA"),
+    Point("00_retention", "tasks of general knowledge", "tasks", "hub", "hub: MMLU, HellaSwag, LAMBADA"),
     Point("05_judge", "pointwise judge", "judge", said="not named"),
-    Point("05_pairs", "win-rate judge", "judge", _GPT4O),
+    Point("01_pairs", "win-rate judge", "judge", _GPT4O),
 )
-_OF_TRAINED, _OF_ARMS = ("03_train",), ("04_infer", "04_retention", "05_judge")
+_OF_TRAINED, _OF_ARMS = ("03_train",), ("04_infer", "00_retention", "05_judge")
 
 
 def departures(study: str, arms: list[str], seeds: int = 1) -> pd.DataFrame:

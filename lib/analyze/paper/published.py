@@ -8,7 +8,8 @@ import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
 
 from lib.analyze.retention import label_of
-from lib.analyze.tables import ALL, KINDS, for_reading, in_order, table2, table5
+from lib.analyze.tables import KINDS, for_reading, table2, table5
+from lib.core.arms import ALL, sorted_arms
 from lib.core.records import STRUCTURES
 from lib.judge.pairs import CRITERIA, OUTCOMES, table4_for_reading
 
@@ -92,7 +93,7 @@ def reading_table3(table: pd.DataFrame) -> pd.DataFrame:
         tasks = rows.drop_duplicates("kind")
         lines.append({"source": source, "model": "task (items)", **{
             row.kind: row.task + ("" if pd.isna(row.n) else f" (n = {row.n})") for row in tasks.itertuples()}})
-        for arm in in_order(list(rows.arm.unique())):
+        for arm in sorted_arms(list(rows.arm.unique())):
             cells = {row.kind: _with_error(row.mean_, row.error) + (
                 "" if pd.isna(row.difference) else f" ({_with_error(row.difference, row.difference_error, '+')})")
                 for row in rows[rows.arm == arm].rename(columns={"mean": "mean_"}).itertuples()}
@@ -160,4 +161,4 @@ def reading(table: pd.DataFrame) -> pd.DataFrame:
     both = both.iloc[sorted(range(len(both)), key=lambda row: (places.index(cells[row]), SOURCES.index(
         both.source[row])))]
     others = [column for column in both if column not in ("source", *keys)]
-    return both[[*keys, "source", *(in_order(others) if "arm" in table else others)]].fillna("–").reset_index(drop=True)
+    return both[[*keys, "source", *(sorted_arms(others) if "arm" in table else others)]].fillna("–").reset_index(drop=True)

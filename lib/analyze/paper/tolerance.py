@@ -10,7 +10,8 @@ from fractions import Fraction
 
 import pandas as pd
 
-from lib.analyze.tables import ALL, COUNTS, accuracy, in_order
+from lib.analyze.tables import COUNTS, accuracy
+from lib.core.arms import ALL, sorted_arms
 from lib.core.numeric import has_number, is_numeric
 from lib.core.records import STRUCTURES, Answer, Query, Verdict
 from lib.core.values import Token, asked_unit, folded, in_unit, tokens
@@ -29,7 +30,7 @@ def numeric_tolerance(queries: list[Query], answers: list[Answer], verdicts: lis
     """
     said = {(answer.arm, answer.query_id): answer.answer for answer in answers}
     judged = {(verdict.arm, verdict.query_id): verdict for verdict in verdicts}
-    rows = [(arm, query.structure, kind, state) for arm in in_order([verdict.arm for verdict in verdicts])
+    rows = [(arm, query.structure, kind, state) for arm in sorted_arms([verdict.arm for verdict in verdicts])
             for query in queries if is_numeric(query) for kind, state in _states(
                 query, said.get((arm, query.query_id)), judged[arm, query.query_id], tolerances).items()]
     states = pd.DataFrame(rows, columns=["arm", "structure", "kind", "state"])

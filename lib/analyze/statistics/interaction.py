@@ -8,9 +8,10 @@ import pandas as pd
 import statsmodels.api as sm
 from scipy.stats import f, t
 
-from lib.analyze.statistics.paired import ROUNDING, in_points, p_text, side_by_side
+from lib.analyze.format import in_points, p_value
+from lib.analyze.statistics.paired import ROUNDING, side_by_side
 from lib.core.records import STRUCTURES
-from lib.core.text import joined as listed
+from lib.core.text import listed
 
 POINTS, ODDS = "points", "odds ratio"
 JOINT = "any difference"
@@ -104,7 +105,7 @@ def interaction_for_reading(table: pd.DataFrame) -> pd.DataFrame:
         "arms": f"{row.first} → {row.second}", "gain of … beyond …": row.contrast, "scale": row.scale,
         "estimate [95%]": in_points(row.estimate, row.low, row.high) if row.scale == POINTS else
         "–" if np.isnan(row.estimate) else f"{row.estimate:.2f} [{row.low:.2f}, {row.high:.2f}]",
-        "p": p_text(row.p), "n (clusters)": f"{row.n} ({row.clusters})", "note": row.note}
+        "p": p_value(row.p), "n (clusters)": f"{row.n} ({row.clusters})", "note": row.note}
         for row in table.itertuples()])
 
 
@@ -113,10 +114,10 @@ def told(table: pd.DataFrame) -> str:
     rows = list(table[(table.scale == POINTS) & (table.contrast != JOINT)].itertuples())
     if not rows:
         return "There are no two structures whose gains could be compared."
-    said = [f"for {row.contrast} by {in_points(row.estimate, row.low, row.high)} points (p = {p_text(row.p)}, n = "
+    said = [f"for {row.contrast} by {in_points(row.estimate, row.low, row.high)} points (p = {p_value(row.p)}, n = "
             f"{row.n} queries in {row.clusters} clusters)" for row in rows if not np.isnan(row.estimate)]
     lost = [f"{row.contrast} cannot be estimated ({row.note})" for row in rows if np.isnan(row.estimate)]
     gains = f"The gain from {rows[0].first} to {rows[0].second} differs {listed(said)}." if said else ""
     joint = table[(table.scale == POINTS) & (table.contrast == JOINT)].p.dropna()
-    tested = f" Both at once: p = {p_text(joint.iloc[0])}." if len(joint) else ""
+    tested = f" Both at once: p = {p_value(joint.iloc[0])}." if len(joint) else ""
     return gains + tested + (f" {listed(lost)}." if lost else "")

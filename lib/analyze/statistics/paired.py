@@ -8,16 +8,14 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from scipy.stats import bootstrap
-from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
-from lib.analyze.tables import ALL, in_order
-from lib.core.arms import split_arm
+from lib.analyze.format import in_points, p_value
+from lib.analyze.stats import ALPHA, cluster_interval, exact_p, smallest_p
+from lib.core.arms import ALL, sorted_arms, split_arm
 from lib.core.records import STRUCTURES, Fact, Query
-from lib.core.text import joined as listed
+from lib.core.text import listed
 
-ALPHA = 0.05
 ROUNDING = 1e-9  # a standard error below is none: nothing varies between clusters
 FEW_CLUSTERS = 10  # with fewer, a bootstrap over clusters is known to be too narrow
 PAIRED = ["first", "second", "structure", "n", "clusters", "left_out", "only_first", "only_second",
@@ -73,7 +71,7 @@ def paired(rows: pd.DataFrame, pairs: list[tuple[str, str]] | None = None, *, re
     McNemar takes queries as independent. Where the answers of a cluster change together its p is too small, and the
     interval, which draws clusters, is what holds.
     """
-    pairs = pairs or list(combinations([arm for arm in in_order(list(rows.arm.unique())) if split_arm(arm)[1] == 1], 2))
+    pairs = pairs or list(combinations([arm for arm in sorted_arms(list(rows.arm.unique())) if split_arm(arm)[1] == 1], 2))
     table = pd.DataFrame([_compared(rows, *pair, structure, resamples, seed)
                           for pair in pairs for structure in (*STRUCTURES, ALL)], columns=PAIRED)
     tested = table.p.notna()
@@ -112,32 +110,6 @@ def _note(discordant: int, clusters: int) -> str:
     return "; ".join(notes)
 
 
-def cluster_interval(values: pd.Series, clusters: pd.Series, *, resamples: int = 9999,
-                     seed: int = 17) -> tuple[float, float]:
-    """The 95% BCa interval of the mean of `values` when whole clusters are drawn with replacement (scipy bootstrap).
-
-    A resample's mean is the sum over its clusters divided by their number of queries, so that large clusters count
-    as they do in the mean. (NaN, NaN) where the resamples do not vary: one cluster, or nothing but equal values.
-    """
-    groups = values.groupby(clusters.to_numpy())
-    totals, sizes = groups.sum().to_numpy(float), groups.size().to_numpy(float)
-    if len(sizes) < 2 or np.allclose(totals / sizes, totals.sum() / sizes.sum()):
-        return float("nan"), float("nan")
-    result = bootstrap((totals, sizes), lambda total, size, axis: total.sum(axis) / size.sum(axis), paired=True,
-                       vectorized=True, n_resamples=resamples, method="BCa", rng=np.random.default_rng(seed))
-    return float(result.confidence_interval.low), float(result.confidence_interval.high)
-
-
-def exact_p(only_first: int, only_second: int) -> float:
-    """The two-sided p of the exact McNemar test."""
-    return float(mcnemar([[0, only_first], [only_second, 0]], exact=True).pvalue)
-
-
-def smallest_p(discordant: int) -> float:
-    """The p of the exact McNemar test where all discordant pairs go one way: 2 / 2^discordant, at most 1."""
-    return exact_p(0, discordant)
-
-
 def mcnemar_bounds(n: int, first: int, second: int) -> tuple[float, float]:
     """The smallest and the largest exact McNemar p that `first` and `second` correct of the same n queries can give.
 
@@ -160,7 +132,7 @@ def bounds_by_counts(table2: pd.DataFrame) -> pd.DataFrame:
     """
     scored = table2.assign(n=table2.n - table2.unscored).set_index(["arm", "structure"])[["n", "correct"]]
     rows = []
-    for first, second in combinations(in_order(list(table2.arm.unique())), 2):
+    for first, second in combinations(sorted_arms(list(table2.arm.unique())), 2):
         for structure in (*STRUCTURES, ALL):
             (n, one), (n_second, other) = scored.loc[(first, structure)], scored.loc[(second, structure)]
             if n and n == n_second:
@@ -178,7 +150,7 @@ def bounds_by_counts(table2: pd.DataFrame) -> pd.DataFrame:
 def unscored_bounds(rows: pd.DataFrame) -> pd.DataFrame:
     """Accuracy by arm and structure if every unscored answer were wrong (worst) or right (best); fractions of 1."""
     cells = []
-    for arm in in_order(list(rows.arm.unique())):
+    for arm in sorted_arms(list(rows.arm.unique())):
         for structure in (*STRUCTURES, ALL):
             verdicts = rows.verdict[(rows.arm == arm) & ((rows.structure == structure) | (structure == ALL))]
             n, correct, unscored = len(verdicts), (verdicts == "correct").sum(), (verdicts == "unscored").sum()
@@ -194,7 +166,7 @@ def paired_for_reading(table: pd.DataFrame) -> pd.DataFrame:
         "n (clusters)": f"{row.n} ({row.clusters})" + (f", {row.left_out} left out" if row.left_out else ""),
         "only first / only second": f"{row.only_first} / {row.only_second}",
         "difference, points [95%]": in_points(row.difference_points, row.low_points, row.high_points),
-        "p": p_text(row.p), f"p (Holm of {row.family})": p_text(row.p_holm), "smallest p": p_text(row.smallest_p),
+        "p": p_value(row.p), f"p (Holm of {row.family})": p_value(row.p_holm), "smallest p": p_value(row.smallest_p),
         "note": row.note} for row in table.itertuples()])
 
 
@@ -212,20 +184,9 @@ def bounds_for_reading(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame([{
         "arms": f"{row.first} → {row.second}", "structure": row.structure,
         "correct of n": f"{row.correct_first} → {row.correct_second} of {row.n}",
-        "p, by pairing": " to ".join(dict.fromkeys((p_text(row.smallest_p), p_text(row.largest_p)))),
-        f"largest p (Holm of {len(table)})": p_text(row.largest_p_holm), "exact McNemar": row.verdict}
+        "p, by pairing": " to ".join(dict.fromkeys((p_value(row.smallest_p), p_value(row.largest_p)))),
+        f"largest p (Holm of {len(table)})": p_value(row.largest_p_holm), "exact McNemar": row.verdict}
         for row in table.itertuples()])
-
-
-def in_points(estimate: float, low: float, high: float) -> str:
-    """"-7.2 [-12.0, -2.4]", and what is not known as a dash."""
-    ends = "[–]" if np.isnan(low) else f"[{low:+.1f}, {high:+.1f}]"
-    return "–" if np.isnan(estimate) else f"{estimate:+.1f} {ends}"
-
-
-def p_text(p: float) -> str:
-    """A p value with two digits, never 0."""
-    return "–" if np.isnan(p) else "<0.0001" if p < 1e-4 else f"{p:.2g}" if p < 0.1 else f"{p:.2f}"
 
 
 def told(table: pd.DataFrame, bounds: pd.DataFrame) -> str:
@@ -236,7 +197,7 @@ def told(table: pd.DataFrame, bounds: pd.DataFrame) -> str:
     found = tested[tested.p_holm.le(ALPHA) & (tested.low_points.gt(0) | tested.high_points.lt(0))]
     said = [f"{second} against {first}, in points, on " + listed(
         [f"{row.structure} {in_points(row.difference_points, row.low_points, row.high_points)} (n = {row.n}, Holm p "
-         f"{'' if row.p_holm < 1e-4 else '= '}{p_text(row.p_holm)})" for row in cells.itertuples()])
+         f"{'' if row.p_holm < 1e-4 else '= '}{p_value(row.p_holm)})" for row in cells.itertuples()])
         for (first, second), cells in found.groupby(["first", "second"], sort=False)]
     never = int((tested.smallest_p > ALPHA).sum())
     few = (f" In {never} of {len(tested)} the discordant pairs are so few that exact McNemar could not be significant "

@@ -14,10 +14,11 @@ from scipy.stats import binom
 from statsmodels.stats.proportion import power_proportions_2indep
 
 from lib.analyze.paper.published import QUERIES
-from lib.analyze.tables import ALL
+from lib.core.arms import ALL
+from lib.core.files import read_records
 from lib.core.paths import data_path
-from lib.core.records import STRUCTURES, Query, read_records
-from lib.core.text import joined as listed
+from lib.core.records import STRUCTURES, Query
+from lib.core.text import listed
 
 ALPHA, POWER = 0.05, 0.8
 DISCORDANT = (0.1, 0.2, 0.3, 0.5)  # shares of queries that one arm answers and the other does not

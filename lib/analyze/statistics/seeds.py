@@ -9,11 +9,11 @@ import statsmodels.api as sm
 from scipy.stats import t
 from statsmodels.stats.proportion import proportion_confint
 
-from lib.analyze.statistics.paired import ROUNDING, in_points
-from lib.analyze.tables import ALL, in_order
-from lib.core.arms import split_arm
+from lib.analyze.format import in_points
+from lib.analyze.statistics.paired import ROUNDING
+from lib.core.arms import ALL, sorted_arms, split_arm
 from lib.core.records import STRUCTURES
-from lib.core.text import joined as listed
+from lib.core.text import listed
 
 UNTRAINED = "base"  # has no seeds: nothing of it varies from one training to another
 BOTH, QUERIES_ONLY, WILSON = "queries and seeds", "queries only: one seed", "queries only: no variation (Wilson)"
@@ -32,7 +32,7 @@ def spread(rows: pd.DataFrame) -> pd.DataFrame:
     interval for n queries instead.
     """
     arms = {}
-    for name in in_order(list(rows.arm.unique())):
+    for name in sorted_arms(list(rows.arm.unique())):
         arms.setdefault(split_arm(name)[0], []).append(name)
     return pd.DataFrame([_cell(rows, arm, names, structure) for arm, names in arms.items()
                          for structure in (*STRUCTURES, ALL)], columns=SPREAD)

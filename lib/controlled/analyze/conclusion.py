@@ -3,15 +3,16 @@
 import numpy as np
 import pandas as pd
 
-from lib.analyze.statistics.paired import ALPHA, in_points, p_text
+from lib.analyze.format import in_points, p_value
 from lib.analyze.statistics.seeds import BOTH
-from lib.analyze.tables import ALL
+from lib.analyze.stats import ALPHA
 from lib.controlled.analyze.contrasts import difference_text, is_found, mean_text
 from lib.controlled.analyze.factors import ATTRIBUTE, WORDS
 from lib.controlled.analyze.interventions import CONTROL, INTERVENTION
 from lib.controlled.analyze.rows import MEASURES, POINTS, RAW
 from lib.controlled.design.arms import PROSE
-from lib.core.text import joined as listed
+from lib.core.arms import ALL
+from lib.core.text import listed
 
 _FEW = 5  # structures that a sentence can hold
 LIMITS = (
@@ -66,7 +67,7 @@ def _structures(table: pd.DataFrame) -> list[str]:
 
 def _contrast(row) -> str:
     """One contrast: found, or a null with the largest effects that its interval allows."""
-    basis = (f"p = {p_text(row.p)}, after Holm {p_text(row.p_holm)}, n = {row.n} facts of {row.clusters} products, "
+    basis = (f"p = {p_value(row.p)}, after Holm {p_value(row.p_holm)}, n = {row.n} facts of {row.clusters} products, "
              f"{_seeds(row.seeds)}" + ("" if row.interval == BOTH else f", the interval holds {row.interval}")
              + (f"; {row.left_out} of {row.pairs + row.left_out} pairs left out" if row.left_out else ""))
     if np.isnan(row.estimate):
@@ -108,7 +109,7 @@ def _measures(table: pd.DataFrame) -> list[str]:
             continue
         said = [f"{row.structure} {difference_text(row.estimate, row.low, row.high, row.unit).removesuffix(row.unit)}"
                 f"({mean_text(row.mean_reference, row.unit)} → {mean_text(row.mean_structure, row.unit)}, Holm p = "
-                f"{p_text(row.p_holm)}, n = {row.n} facts"
+                f"{p_value(row.p_holm)}, n = {row.n} facts"
                 + (f", {row.left_out} of {row.pairs + row.left_out} pairs left out" if row.left_out else "")
                 + f", {'found' if is_found(row) else 'not shown'})" for row in rows]
         lines.append(f"{measure.label[:1].upper() + measure.label[1:]} against {rows[0].reference}, in {measure.unit}: "
@@ -125,7 +126,7 @@ def _controls(shuffled: pd.DataFrame, known: pd.DataFrame, planted: pd.DataFrame
     for row in known.itertuples():
         lines.append(f"Known effect, {row.planted_points:+.1f} points of {row.structure} answers made right among "
                      f"shuffled labels: the contrast to {row.reference} is "
-                     f"{in_points(row.estimate, row.low, row.high)} (Holm p = {p_text(row.p_holm)}, n = {row.n} facts, "
+                     f"{in_points(row.estimate, row.low, row.high)} (Holm p = {p_value(row.p_holm)}, n = {row.n} facts, "
                      f"{_seeds(row.seeds)}): {'found' if row.is_found else '**not found**'}; the interval "
                      f"{'holds' if row.is_held else '**does not hold**'} what was planted.")
     for row in planted.itertuples():
@@ -133,7 +134,7 @@ def _controls(shuffled: pd.DataFrame, known: pd.DataFrame, planted: pd.DataFrame
             ", at least by an interval that holds other seeds; p speaks of these" if row.p <= ALPHA else "")
         lines.append(f"Planted, {row.structure} sections standing twice: they gain {row.gain_planted:+.1f} points and "
                      f"the others {row.gain_others:+.1f}, a difference of {in_points(row.estimate, row.low, row.high)} "
-                     f"(p = {p_text(row.p)}, {row.clusters} products, {_seeds(row.seeds)}): {said}.")
+                     f"(p = {p_value(row.p)}, {row.clusters} products, {_seeds(row.seeds)}): {said}.")
     missing = ["the labels could not be shuffled, because a rotation is missing"] * shuffled.empty
     missing += ["no effect was planted, because no arm planted-… was run"] * planted.empty
     return lines + ([f"Not checked: {listed(missing)}."] if missing else [])
@@ -145,7 +146,7 @@ def _shuffled(row) -> str:
     misses = "at most 5% is expected" if row.without_0_low <= ALPHA else (
         "**more than the 5% that a 95% interval may miss: too narrow**")
     return (f"Labels shuffled, {row.structure} against {row.reference}: {in_points(row.estimate, row.low, row.high)} "
-            f"points in one shuffle (p = {p_text(row.p)}). Of {row.shuffles} shuffles {row.p_below} have p < {ALPHA} "
+            f"points in one shuffle (p = {p_value(row.p)}). Of {row.shuffles} shuffles {row.p_below} have p < {ALPHA} "
             f"({row.p_below / row.shuffles:.1%} [{row.p_below_low:.1%}, {row.p_below_high:.1%}]; {expected}) and "
             f"{row.intervals_without_0} an interval without 0 ({row.intervals_without_0 / row.shuffles:.1%} "
             f"[{row.without_0_low:.1%}, {row.without_0_high:.1%}]; {misses}).")
@@ -186,7 +187,7 @@ def _beside(table: pd.DataFrame, pairs: pd.DataFrame) -> list[str]:
     for row in pairs.itertuples():
         said = "found" if is_found(row) else f"no difference is shown{_half(row, row.low, row.high)}"
         lines.append(f"{row.second} less {row.first}, on the same facts and seeds: "
-                     f"{in_points(row.estimate, row.low, row.high)} points (Holm p = {p_text(row.p_holm)}, "
+                     f"{in_points(row.estimate, row.low, row.high)} points (Holm p = {p_value(row.p_holm)}, "
                      f"n = {row.n}, {_seeds(row.seeds)}"
                      + ("" if row.interval == BOTH else f", the interval holds {row.interval}")
                      + f"), with {row.tokens_added_percent:+.1f}% tokens: {said}. The question's own words: in "
@@ -204,7 +205,7 @@ def _asked(row) -> str:
 def _gain(row) -> str:
     seeds = "" if row.interval == BOTH else f", the interval holds {row.interval}"
     return (f"{in_points(row.gain_points, row.low_points, row.high_points)} points over {RAW} (Holm p = "
-            f"{p_text(row.p_holm)}, n = {row.n}, {_seeds(row.seeds)}{seeds})")
+            f"{p_value(row.p_holm)}, n = {row.n}, {_seeds(row.seeds)}{seeds})")
 
 
 def _by_structure(table: pd.DataFrame, arm: str) -> str:

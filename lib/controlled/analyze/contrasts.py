@@ -9,8 +9,10 @@ import pandas as pd
 import statsmodels.api as sm
 from scipy.stats import t
 
-from lib.analyze.statistics.paired import ALPHA, ROUNDING, in_points, p_text
+from lib.analyze.format import in_points, p_value
+from lib.analyze.statistics.paired import ROUNDING
 from lib.analyze.statistics.seeds import BOTH
+from lib.analyze.stats import ALPHA
 from lib.controlled.analyze.permutation import holm, permuted_p, square
 from lib.controlled.analyze.rows import (
     ESTIMATE,
@@ -149,8 +151,8 @@ def contrasts_for_reading(table: pd.DataFrame) -> pd.DataFrame:
         f"{row.only_reference:.0f} / {row.only_structure:.0f} of {row.pairs}",
         "difference [95%]": difference_text(row.estimate, row.low, row.high, row.unit),
         "the interval holds": row.interval,
-        "p (of these trainings)": p_text(row.p) + (f" ({row.p_note})" if row.p_note else ""),
-        "p (Holm)": p_text(row.p_holm),
+        "p (of these trainings)": p_value(row.p) + (f" ({row.p_note})" if row.p_note else ""),
+        "p (Holm)": p_value(row.p_holm),
         "GEE, points": in_points(row.gee_points, row.gee_low, row.gee_high) if row.measure == "correct" else "–",
         "GEE, odds ratio": _ratio_text(row)} for row in table.itertuples()])
 

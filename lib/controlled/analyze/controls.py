@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
 
-from lib.analyze.statistics.paired import ALPHA, in_points, p_text
+from lib.analyze.format import in_points, p_value
 from lib.analyze.statistics.seeds import BOTH
+from lib.analyze.stats import ALPHA
 from lib.controlled.analyze.contrasts import contrasts, is_found
 from lib.controlled.analyze.interventions import matched
 from lib.controlled.analyze.permutation import dealt_p, sign_flip_p, square
@@ -113,7 +114,7 @@ def shuffled_for_reading(table: pd.DataFrame) -> pd.DataFrame:
     """`shuffled_control` as text, a row a structure."""
     return pd.DataFrame([{
         "shuffled labels": f"{row.structure} – {row.reference}",
-        "one shuffle, points [95%]": in_points(row.estimate, row.low, row.high), "its p": p_text(row.p),
+        "one shuffle, points [95%]": in_points(row.estimate, row.low, row.high), "its p": p_value(row.p),
         f"shuffles with p < {ALPHA}": f"{row.p_below} of {row.shuffles} = {row.p_below / row.shuffles:.1%} "
                                       f"[{row.p_below_low:.1%}, {row.p_below_high:.1%}]",
         "intervals without 0": f"{row.intervals_without_0} of {row.shuffles} = "
@@ -128,7 +129,7 @@ def known_for_reading(table: pd.DataFrame) -> pd.DataFrame:
         "planted among shuffled labels": f"{row.structure} – {row.reference}: {row.planted_points:+.1f} points",
         "facts (products), seeds": f"{row.n} ({row.clusters}), {row.seeds}",
         "estimate, points [95%]": in_points(row.estimate, row.low, row.high), "the interval holds": row.interval,
-        "p": p_text(row.p), "p (Holm)": p_text(row.p_holm), "interval holds what was planted":
+        "p": p_value(row.p), "p (Holm)": p_value(row.p_holm), "interval holds what was planted":
         "yes" if row.is_held else "NO", "found": "yes" if row.is_found else "NO"} for row in table.itertuples()],
         columns=None if len(table) else ["planted among shuffled labels"])
 
@@ -141,5 +142,5 @@ def planted_for_reading(table: pd.DataFrame) -> pd.DataFrame:
         "gain on the planted structure, points": f"{row.gain_planted:+.1f}",
         "gain on the others, points": f"{row.gain_others:+.1f}",
         "difference [95%]": in_points(row.estimate, row.low, row.high), "the interval holds": row.interval,
-        "p": p_text(row.p), "found": "yes" if row.is_found else "NO"} for row in table.itertuples()],
+        "p": p_value(row.p), "found": "yes" if row.is_found else "NO"} for row in table.itertuples()],
         columns=None if len(table) else ["planted arm"])

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pandas as pd
 
-from lib.analyze.statistics.paired import in_points
+from lib.analyze.format import in_points
 from lib.controlled.analyze.interventions import matched
 from lib.controlled.analyze.rows import (
     ESTIMATE,

@@ -10,13 +10,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lib.analyze.figures.style import COLORS, INTERVAL, STYLE, WIDTH
-from lib.analyze.statistics.paired import p_text
-from lib.analyze.tables import ALL
+from lib.analyze.format import p_value
 from lib.controlled.analyze.contrasts import is_found
 from lib.controlled.analyze.factors import DISTANCE, FILLERS, KIND, LENGTH, PHRASINGS, SECTION, TABLE
 from lib.controlled.analyze.interventions import CONTROL, FACTOR, INTERVENTION
 from lib.controlled.analyze.rows import MEASURES, NATS, POINTS, RAW
 from lib.controlled.design.structures import STRUCTURES
+from lib.core.arms import ALL
 from lib.core.records import STRUCTURES as OF_THE_PAPER
 
 _MARKERS = "os^Dv<>PXphd*8H"
@@ -86,7 +86,7 @@ def _forest(axes: Axes, cells: pd.DataFrame) -> None:
             axes.errorbar(row.gee_points, row.Index + 0.3, xerr=_reach(*(pd.Series([value]) for value in (
                 row.gee_points, row.gee_low, row.gee_high))), **INTERVAL | {"elinewidth": 0.6, "capsize": 1.5})
             axes.plot(row.gee_points, row.Index + 0.3, "x", color="black", markersize=4)
-        axes.annotate(f"{p_text(row.p)}, {p_text(row.p_holm)}, {row.n}", (1, row.Index), (4, 0), fontsize=8,
+        axes.annotate(f"{p_value(row.p)}, {p_value(row.p_holm)}, {row.n}", (1, row.Index), (4, 0), fontsize=8,
                       xycoords=("axes fraction", "data"), textcoords="offset points", va="center")
     axes.set_yticks(range(len(cells)), cells.structure)
     axes.set_ylim(max(1, len(cells)) - 0.4, -0.5)

@@ -5,11 +5,11 @@ import re
 import numpy as np
 import pandas as pd
 
-from lib.analyze.statistics.paired import in_points, p_text
-from lib.analyze.tables import ALL
+from lib.analyze.format import in_points, p_value
 from lib.controlled.analyze.permutation import holm, sign_flip_p
 from lib.controlled.analyze.rows import ESTIMATE, RAW, estimated, in_order_of_structure
 from lib.controlled.design.arms import NORMALIZED, PROSE, epochs_of
+from lib.core.arms import ALL
 
 INTERVENTION, FACTOR, CONTROL = "intervention", "factor", "control"
 INTERVENTIONS = ["arm", "role", "structure", "n", "clusters", "seeds", "pairs", "left_out", "accuracy_raw",
@@ -118,7 +118,7 @@ def interventions_for_reading(table: pd.DataFrame) -> pd.DataFrame:
         + (f"; {row.left_out} without raw" if row.left_out else ""),
         "raw → arm": "–" if np.isnan(row.accuracy_raw) else f"{row.accuracy_raw:.1f}% → {row.accuracy_arm:.1f}%",
         "gain, points [95%]": in_points(row.gain_points, row.low_points, row.high_points),
-        "the interval holds": row.interval, "p (of these trainings)": p_text(row.p), "p (Holm)": p_text(row.p_holm),
+        "the interval holds": row.interval, "p (of these trainings)": p_value(row.p), "p (Holm)": p_value(row.p_holm),
         "tokens added": "–" if np.isnan(row.tokens_added_percent) else f"{row.tokens_added_percent:+.1f}%",
         "points for 1% more tokens": "–" if np.isnan(row.points_per_percent) else f"{row.points_per_percent:+.2f}",
         "in the question's words": "–" if np.isnan(row.as_asked_raw_percent) else
@@ -134,7 +134,7 @@ def beside_for_reading(table: pd.DataFrame) -> pd.DataFrame:
         + (f"; {row.left_out} without {row.first}" if row.left_out else ""),
         "first → second": f"{row.accuracy_first:.1f}% → {row.accuracy_second:.1f}%",
         "difference, points [95%]": in_points(row.estimate, row.low, row.high), "the interval holds": row.interval,
-        "p (of these trainings)": p_text(row.p), "p (Holm)": p_text(row.p_holm),
+        "p (of these trainings)": p_value(row.p), "p (Holm)": p_value(row.p_holm),
         "tokens added": f"{row.tokens_added_percent:+.1f}%",
         "in the question's words": f"{row.as_asked_first_percent:.0f}% → {row.as_asked_second_percent:.0f}%"}
         for row in table.itertuples()], columns=None if len(table) else ["arms"])

@@ -9,10 +9,11 @@ from statsmodels.stats.proportion import proportion_confint
 
 from lib.analyze.statistics.seeds import BOTH, QUERIES_ONLY, WILSON, both_sources, standard_error
 from lib.controlled.records import AcquiredFact, Outcome
+from lib.core.files import read_records
 from lib.core.paths import MissingInput, data_path, shown
-from lib.core.records import STRUCTURES, Record, read_records
+from lib.core.records import STRUCTURES, Record
 
-RAW, MADE_BY = "raw", "03_controlled.ipynb"
+RAW, MADE_BY = "raw", "02_run.ipynb"
 POINTS, NATS = "points", "nats a token"
 ESTIMATE = ["n", "clusters", "seeds", "pairs", "estimate", "low", "high", "interval"]
 NO_VARIATION = "none: nothing varies between products"

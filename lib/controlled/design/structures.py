@@ -14,7 +14,7 @@ from lib.controlled.design.code import CODE_STRUCTURES
 from lib.controlled.design.facts import is_list
 from lib.controlled.records import KnownFact
 from lib.core.layout import Body, capitalised, laid, pipe_row
-from lib.core.text import joined
+from lib.core.text import listed
 
 # The product comes before the value: a sentence that begins with the value would test recall in reverse.
 _SCALAR_SENTENCES = (
@@ -43,7 +43,7 @@ def _natural(n_wordings: int) -> Callable[..., Body]:
         for fact in facts:
             phrasings = rng.sample(_LIST_SENTENCES if is_list(fact) else _SCALAR_SENTENCES, n_wordings)
             pieces.append(" ".join(capitalised(phrasing.format(label=fact.attribute, name=_name(name, is_named),
-                                                               value=joined(fact.value))) for phrasing in phrasings))
+                                                               value=listed(fact.value))) for phrasing in phrasings))
         return laid(pieces, between=" ")
     return render
 
@@ -51,7 +51,7 @@ def _natural(n_wordings: int) -> Callable[..., Body]:
 def _several(name: str, facts: list[KnownFact], rng: random.Random, *, is_named: bool = True) -> Body:
     """All facts in one sentence, or the scalars in one and the list in the next."""
     who = _name(name, is_named)
-    clauses = [f"the {fact.attribute} {'are' if is_list(fact) else 'is'} {joined(fact.value)}" for fact in facts]
+    clauses = [f"the {fact.attribute} {'are' if is_list(fact) else 'is'} {listed(fact.value)}" for fact in facts]
     commas = [", "] * (len(facts) - 2)
     opener, is_split = rng.choice(("On", "For")), rng.random() < 0.5
     if is_split and len(facts) > 1 and is_list(facts[-1]) and not is_list(facts[-2]):

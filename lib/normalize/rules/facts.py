@@ -2,7 +2,7 @@
 
 import re
 
-from lib.core.text import as_label, is_plural, joined
+from lib.core.text import as_label, is_plural, listed
 from lib.documents.inline import ended
 from lib.documents.subject import Scope
 
@@ -46,7 +46,7 @@ def fact_sentence(label: str, value: str, scope: Scope) -> str:
         return ended(f"{place}: {value}")
     many = is_plural(label)
     values = _values(value) if many else [value]
-    return ended(f"{_the(label)}{_of(scope, label)} {'are' if many else 'is'} {joined(values)}")
+    return ended(f"{_the(label)}{_of(scope, label)} {'are' if many else 'is'} {listed(values)}")
 
 
 def list_sentence(label: str, values: list[str], scope: Scope, *, is_partial: bool, is_continued: bool) -> str:
@@ -60,7 +60,7 @@ def list_sentence(label: str, values: list[str], scope: Scope, *, is_partial: bo
     if not is_partial:
         verb = "are" if many else "is" if len(values) == 1 else "comprises"
     also = "also " if is_continued else ""
-    return ended(f"{_the(label)}{_of(scope, label)} {also}{verb} {joined(values)}")
+    return ended(f"{_the(label)}{_of(scope, label)} {also}{verb} {listed(values)}")
 
 
 def row_sentence(header: tuple[str, ...], cells: tuple[str, ...], scope: Scope) -> str:
@@ -73,7 +73,7 @@ def row_sentence(header: tuple[str, ...], cells: tuple[str, ...], scope: Scope) 
     about = " ".join(filter(None, [_inside(header[0]), cells[0]])) if cells[0] else ""
     if not clauses:
         return ended(f"No value is given for {about}") if about else ""
-    said = joined(clauses) if not any(", " in clause for clause in clauses) else "; ".join(clauses)
+    said = listed(clauses) if not any(", " in clause for clause in clauses) else "; ".join(clauses)
     if not about:
         return ended(said[:1].upper() + said[1:])
     place = f" in {scope.subject}" if scope.is_entity and scope.subject not in about else ""

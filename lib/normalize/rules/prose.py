@@ -4,7 +4,7 @@ import re
 import textwrap
 from itertools import groupby
 
-from lib.core.text import as_label, is_plural, joined
+from lib.core.text import as_label, is_plural, listed
 from lib.documents.inline import ended
 from lib.normalize.rules.facts import fact_sentence, is_label, is_name_like, list_sentence, row_sentence
 from lib.normalize.rules.parts import Part
@@ -150,7 +150,7 @@ def _enumeration(items: list[Part], lead: str, *, is_continued: bool) -> str:
         is_partial = is_continued or (not first.depth and not items[-1].is_last)
         return list_sentence(label, texts, first.scope, is_partial=is_partial, is_continued=is_continued)
     introduction = f"{_introduction(lead, is_continued)} " if lead else ""
-    return introduction + ended(joined(texts))
+    return introduction + ended(listed(texts))
 
 
 def _introduction(lead: str, is_continued: bool) -> str:

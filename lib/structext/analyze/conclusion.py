@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from lib.analyze.statistics.paired import in_points
-from lib.analyze.tables import ALL
-from lib.core.text import joined as listed
+from lib.analyze.format import in_points
+from lib.core.arms import ALL
+from lib.core.text import listed
 from lib.structext.analyze.formatted import percent
 from lib.structext.analyze.tables import JUDGE
 

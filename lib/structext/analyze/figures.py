@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from lib.analyze.figures.style import COLORS, HATCHES, INTERVAL, STYLE, WIDTH
-from lib.analyze.tables import ALL
+from lib.core.arms import ALL
 from lib.structext.analyze.tables import JUDGE
 from lib.structext.records import EXTRA_TASKS, TASKS
 

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from lib.analyze.statistics.paired import FEW_CLUSTERS, in_points
+from lib.analyze.format import in_points
+from lib.analyze.statistics.paired import FEW_CLUSTERS
 from lib.core.records import Answer
 from lib.structext.analyze.tables import ANSWERED, LEFT_OUT
 from lib.structext.ask.prompts import Asked

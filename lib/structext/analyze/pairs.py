@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from lib.analyze.statistics.paired import cluster_interval
-from lib.analyze.tables import ALL
+from lib.analyze.stats import cluster_interval
+from lib.core.arms import ALL
 from lib.structext.analyze.scores import METRICS, metric_agreement
 from lib.structext.analyze.tables import ANSWERED, JUDGE, LEFT_OUT, RESAMPLES, clusters, ordered, summary, with_all
 from lib.structext.ask.prompts import FEW_SHOT

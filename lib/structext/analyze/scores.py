@@ -16,7 +16,8 @@ from sacrebleu.metrics import BLEU
 from scipy import stats
 from statsmodels.stats.inter_rater import cohens_kappa
 
-from lib.core.records import Record, write_records
+from lib.core.files import write_records
+from lib.core.records import Record
 from lib.structext.analyze.rouge import EmptyText, is_too_deep, rouge_l_with_steps
 from lib.structext.analyze.structural import is_structural_match
 from lib.structext.json_lines import Given, read_given

@@ -14,8 +14,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from statsmodels.stats.proportion import proportion_confint
 
-from lib.analyze.statistics.paired import cluster_interval
-from lib.analyze.tables import ALL
+from lib.analyze.stats import cluster_interval
+from lib.core.arms import ALL
 from lib.core.records import Answer, Verdict
 from lib.structext.analyze.scores import METRICS, frame
 from lib.structext.ask.prompts import SETTINGS, Asked
@@ -51,7 +51,7 @@ def rows_of(asked: Sequence[Asked], left_out: Sequence[Asked], answers: Mapping[
     twice = pd.Series([one.query_id for one in whole]).pipe(lambda ids: ids[ids.duplicated()])
     if len(twice):
         raise ValueError(f"question {twice.iloc[0]!r} stands twice in asked.jsonl and left_out.jsonl: remove both and "
-                         "run 01_structext.ipynb again")
+                         "run 00_samples.ipynb again")
     about = _about(whole)
     return pd.concat([_of_arm(arm, asked, whole, about, rows, verdicts[arm]) for arm, rows in answers.items()],
                      ignore_index=True).astype({"arm": pd.CategoricalDtype(list(answers), ordered=True)})

@@ -6,8 +6,8 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from lib.core.files import write_records
 from lib.core.paths import MissingInput, shown
-from lib.core.records import write_records
 from lib.structext.records import TASKS, Sample
 from lib.structext.solve.solver import task_of
 from lib.structext.solve.unsolvable import Unsolvable

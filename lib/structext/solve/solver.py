@@ -11,7 +11,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from lib.core.records import Record, write_records
+from lib.core.files import write_records
+from lib.core.records import Record
 from lib.structext.json_lines import Given, read_given
 from lib.structext.solve import documents as solve_documents
 from lib.structext.solve import lines as solve_lines

@@ -10,7 +10,7 @@ OURS = "this study"
 
 def conclusion(accuracy: pd.DataFrame, failing: pd.DataFrame, turned: pd.DataFrame, ratings: pd.DataFrame,
                learned: pd.DataFrame, form: str, judge: str, cut: pd.DataFrame) -> str:
-    """Markdown from the tables of 06_tablequest; failures and ratings are of answers to the tables as `form`.
+    """Markdown from the tables of 02_analyze; failures and ratings are of answers to the tables as `form`.
 
     `turned` and the study's own ratings have no row where fewer than two arms were compared.
     """

@@ -9,7 +9,7 @@ from matplotlib.ticker import MaxNLocator, MultipleLocator
 from statsmodels.stats.proportion import proportion_confint
 
 from lib.analyze.figures.style import COLORS, INTERVAL, STYLE, WIDTH
-from lib.analyze.tables import ALL
+from lib.core.arms import ALL
 from lib.tablequest.analyze.failures import ANSWERED, MODES, RIGHT
 from lib.tablequest.analyze.ratings import START
 from lib.tablequest.records import LEVELS

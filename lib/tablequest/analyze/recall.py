@@ -17,7 +17,7 @@ import pandas as pd
 from jinja2 import Template
 from nltk.tokenize import NLTKWordTokenizer
 
-from lib.analyze.statistics.paired import cluster_interval
+from lib.analyze.stats import cluster_interval
 from lib.annotate.model.grounding import places
 from lib.core.prompts import prompt_template
 from lib.core.records import Record

@@ -6,8 +6,9 @@ from types import MappingProxyType
 import numpy as np
 import pandas as pd
 
-from lib.analyze.statistics.paired import cluster_interval
-from lib.analyze.tables import ALL, accuracy, in_order
+from lib.analyze.stats import cluster_interval
+from lib.analyze.tables import accuracy
+from lib.core.arms import ALL, sorted_arms
 from lib.core.records import Answer, Query, Verdict
 from lib.tablequest.analyze.accuracy import TOLERANCE, assess, word_scores
 from lib.tablequest.analyze.failures import failure, failures, is_cut_away
@@ -65,7 +66,7 @@ def scored(questions: Sequence[TableQuestion], queries: Sequence[Query], answers
 
 def arms_in_order(arms: Sequence[str] | Mapping[str, object]) -> list[str]:
     """As in every table, the reader without a model last."""
-    return sorted(in_order(list(arms)), key=lambda arm: arm == LEXICAL)
+    return sorted(sorted_arms(list(arms)), key=lambda arm: arm == LEXICAL)
 
 
 def accuracy_table(rows: pd.DataFrame, resamples: int = 2000, seed: int = 17) -> pd.DataFrame:
@@ -102,7 +103,7 @@ def form_shown(queries: Sequence[Query], form: str = "") -> str:
     forms = list(dict.fromkeys(form_of(query.query_id) for query in queries if query.context))
     if form and form not in forms:
         raise ValueError(f"no passage was asked with tables as {form!r}: choose from {', '.join(forms)}, or add it to "
-                         "serializations of 01_tablequest.ipynb")
+                         "serializations of 01_questions.ipynb")
     return form or forms[0]
 
 

@@ -1,4 +1,4 @@
-"""The verdicts of 05_judge where the judge is "rules": by the rule for figures, as 06_tablequest counts them."""
+"""The verdicts of 05_judge where the judge is "rules": by the rule for figures, as 02_analyze counts them."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ def judged_by_rule(questions: Sequence[TableQuestion], queries: Sequence[Query],
     verdicts = []
     for query in queries:
         if (question := asked.get(question_id_of(query.query_id))) is None:
-            raise ValueError(f"query {query.query_id!r} asks no question of questions.jsonl; run 01_tablequest.ipynb "
+            raise ValueError(f"query {query.query_id!r} asks no question of questions.jsonl; run 01_questions.ipynb "
                              "again")
         if question.level == "hard":
             verdict, reason = "unscored", UNRULED

@@ -50,7 +50,7 @@ def as_queries(questions: Sequence[TableQuestion], passages: Sequence[Passage], 
     for question in questions:
         if question.passage_id not in read or question.filing_id not in of_filing:
             raise ValueError(f"question {question.question_id}: its passage {question.passage_id} or filing "
-                             f"{question.filing_id} is not there; run 00_filings.ipynb and 01_tablequest.ipynb again")
+                             f"{question.filing_id} is not there; run 00_filings.ipynb and 01_questions.ipynb again")
         source = source_of(of_filing[question.filing_id])
         queries += [_query(question, form, prompt_of(question.question, written(question.passage_id, form), source))
                     for form in serializations]

@@ -6,7 +6,7 @@ import re
 import sys
 from pathlib import Path
 
-from lib.core.records import write_text
+from lib.core.files import write_text
 
 IDENTITY = re.compile(r"\S.*\s<?[^\s@]+@[^\s@]+\.[^\s@]+>?")
 

@@ -4,7 +4,7 @@ import random
 from dataclasses import dataclass
 from pathlib import Path
 
-from lib.core.records import write_text
+from lib.core.files import write_text
 from lib.tablequest.made_up.figures import Company, made_company, made_tables
 from lib.tablequest.made_up.tables import SETTINGS, MadeTable, as_html
 

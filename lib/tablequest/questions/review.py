@@ -11,8 +11,8 @@ from pathlib import Path
 
 from lib.analyze.agreement.sheet import LABELS, cell_text, read_labels
 from lib.analyze.agreement.spreadsheet import header_of, lines_of, write_csv, write_longer, write_xlsx
+from lib.core.files import replacing
 from lib.core.paths import shown
-from lib.core.records import replacing
 from lib.tablequest.records import LEVELS, Grid, TableQuestion
 
 COLUMNS = ("item", "question", "reference answer", "where it stands", "label", "level", "level fits", "where", "fault")

@@ -18,7 +18,8 @@ from lib.analyze.advice.page import Section, write_page
 from lib.analyze.figures.advice import draw_advice
 from lib.analyze.figures.style import save
 from lib.analyze.statistics.seeds import spread
-from lib.analyze.tables import ALL, joined
+from lib.analyze.tables import joined
+from lib.core.arms import ALL
 from lib.core.paths import figures_path
 from lib.core.records import STRUCTURES, Document, Normalized, Query, Segment, Verdict
 from lib.documents.blocks import parse

@@ -1,4 +1,4 @@
-"""05_pairs and 06_agreement cell by cell on a small laboratory: without a key or a label, then with a played judge."""
+"""01_pairs and 04_agreement cell by cell on a small laboratory: without a key or a label, then with a played judge."""
 
 import csv
 import re
@@ -9,8 +9,9 @@ import pytest
 
 from lib.analyze.agreement.sheet import items_of, read_labels
 from lib.annotate.queries import annotate
+from lib.core.files import read_records, write_records
 from lib.core.paths import REPOSITORY, MissingInput, answers_path, data_path, figures_path, verdicts_path
-from lib.core.records import Answer, Query, read_records, write_records
+from lib.core.records import Answer, Query
 from lib.judge.pairs import Preference
 from lib.judge.verdicts import judge
 from lib.lab.documents import make_records
@@ -63,13 +64,13 @@ def lenient_judge(prompt: str) -> str:
 def test_one_judge_and_no_label_write_the_sheet_and_say_what_is_missing(root, monkeypatch, capsys):
     monkeypatch.setenv("STUDY_ROOT", str(root))
     monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
-    printed = run("06_agreement", capsys, study="s", arms=list(ARMS), sample_size=20)
+    printed = run("04_agreement", capsys, study="s", arms=list(ARMS), sample_size=20)
     assert "rules is the only judge" in printed and "no label yet: fill in data/s/human/sheet.csv" in printed
     assert "agreement: not there" in printed and read_labels(data_path("s", "human", "sheet.csv")) == {}
     assert set(pd.read_csv(figures_path("s", "list_items.csv")).arm) == set(ARMS)
     assert figures_path("s", "list_items_intervals.pdf").exists() and not figures_path("s", "human.csv").exists()
     with pytest.raises(MissingInput, match="05_judge.ipynb with judge m and arm base"):
-        run("06_agreement", capsys, study="s", arms=list(ARMS), judges=["rules", "m"])
+        run("04_agreement", capsys, study="s", arms=list(ARMS), judges=["rules", "m"])
 
 
 def test_a_study_without_lists_says_so(tmp_path, monkeypatch, capsys):
@@ -80,7 +81,7 @@ def test_a_study_without_lists_says_so(tmp_path, monkeypatch, capsys):
     write_records(data_path("s", "queries.jsonl"), queries)
     write_records(answers_path("s", "base"), answers)
     write_records(verdicts_path("s", "rules", "base"), judge(queries, answers))
-    printed = run("06_agreement", capsys, study="s", arms=["base"])
+    printed = run("04_agreement", capsys, study="s", arms=["base"])
     assert "0 of 1 answers are to a list" in printed and "1 of 1 answers with a text are drawn" in printed
     assert not list(figures_path("s", "x").parent.iterdir())
 
@@ -88,7 +89,7 @@ def test_a_study_without_lists_says_so(tmp_path, monkeypatch, capsys):
 def test_a_judge_who_writes_the_mark_alone_gives_preferences_with_a_reason(root, monkeypatch, capsys):
     monkeypatch.setenv("STUDY_ROOT", str(root))
     with played(lambda prompt: "[[Tie]]", monkeypatch):
-        run("05_pairs", capsys, study="s", judge="terse")
+        run("01_pairs", capsys, study="s", judge="terse")
     rows = read_records(data_path("s", "preferences", "terse", "base-dapt.jsonl"), Preference, "05")
     assert {row.verdict for row in rows} == {"tie"}
     assert {row.reason for row in rows if row.is_asked} == {"the mark alone"}
@@ -97,7 +98,7 @@ def test_a_judge_who_writes_the_mark_alone_gives_preferences_with_a_reason(root,
 def test_rules_prefer_without_a_key(root, monkeypatch, capsys):
     monkeypatch.setenv("STUDY_ROOT", str(root))
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    printed = run("05_pairs", capsys, study="s")
+    printed = run("01_pairs", capsys, study="s")
     assert "no model was asked" in printed and "0 by construction" in printed
     rows = read_records(data_path("s", "preferences", "rules", "base-dapt.jsonl"), Preference, "05")
     assert sum(row.verdict == "B" for row in rows if row.criterion == "correctness") > len(rows) / 6
@@ -111,7 +112,7 @@ def test_a_second_judge_and_a_persons_labels_give_every_table(root, monkeypatch,
             answers = read_records(answers_path("s", arm), Answer, "04")
             calls = Calls(data_path("s", "llm.sqlite"))
             write_records(verdicts_path("s", "org/m", arm), judge(queries, answers, "org/m", calls))
-        printed = run("05_pairs", capsys, study="s", judge="org/m")
+        printed = run("01_pairs", capsys, study="s", judge="org/m")
     assert (turned := re.search(r"correctness: (\d+) of (\d+) pairs", printed)) and int(turned[2]) > 0
     read_records(data_path("s", "preferences", "org--m", "base-dapt.jsonl"), Preference, "05")
 
@@ -122,7 +123,7 @@ def test_a_second_judge_and_a_persons_labels_give_every_table(root, monkeypatch,
     path.write_text("\n".join(";".join((line[0], verdict.get(line[0], "label"))) for line in lines if line[0] in verdict
                               or line[0] == "item"), encoding="cp1252")
     before = path.read_bytes()
-    printed = run("06_agreement", capsys, study="s", arms=list(ARMS), judges=["rules", "org/m"], sample_size=20)
+    printed = run("04_agreement", capsys, study="s", arms=list(ARMS), judges=["rules", "org/m"], sample_size=20)
     assert path.read_bytes() == before and " answers are labelled, 0 labels are of other answers" in printed
     table = pd.read_csv(figures_path("s", "agreement.csv"))
     whole = table[(table.arm == "all") & (table.structure == "all")].iloc[0]
@@ -140,7 +141,7 @@ def test_a_second_judge_and_a_persons_labels_give_every_table(root, monkeypatch,
         write_records(verdicts_path("s", "rules", arm), judge(queries, answers))
     labels = read_labels(path)
     figures_path("s", "agreement_of_others.csv").write_text("not ours")
-    printed = run("06_agreement", capsys, study="s", arms=list(ARMS), sample_size=20)
+    printed = run("04_agreement", capsys, study="s", arms=list(ARMS), sample_size=20)
     assert read_labels(path) == labels and len(path.read_text(encoding="utf-8-sig").splitlines()) > len(lines) + 20
     assert f": 0 answers are labelled, {len(labels)} labels are of other answers; 20 of" in printed
     assert "answers with a text are drawn; 2 have none" in printed
@@ -153,7 +154,7 @@ def test_a_second_judge_and_a_persons_labels_give_every_table(root, monkeypatch,
 def test_a_sheet_that_make_clean_would_remove_is_refused(root, monkeypatch, capsys):
     monkeypatch.setenv("STUDY_ROOT", str(root))
     with pytest.raises(ValueError, match="write sheet as 'human/labels.xlsx'"):
-        run("06_agreement", capsys, study="s", arms=list(ARMS), sheet="labels.xlsx")
+        run("04_agreement", capsys, study="s", arms=list(ARMS), sheet="labels.xlsx")
 
 
 def judge_rows(answers: list[Answer], queries: list[Query]):

@@ -154,7 +154,7 @@ def test_xlsx_that_excel_has_changed_is_read_and_a_broken_one_says_so(tmp_path):
 
 def test_a_sheet_with_a_label_is_never_written_over(items, tmp_path):
     path = tmp_path / "human" / "sheet.csv"
-    with pytest.raises(MissingInput, match="06_agreement"):
+    with pytest.raises(MissingInput, match="04_agreement"):
         read_labels(path)
     assert labels_of(path, items[:5]) == {} and labels_of(path, items[:6]) == {} and len(cells_of(path)) == 7
     write_sheet(path, items[:6], {items[0].item: "correct"})
@@ -265,7 +265,7 @@ def test_a_runner_is_no_person(monkeypatch):
     monkeypatch.setitem(sys.modules, "ipywidgets", ModuleType("ipywidgets"))
     sys.modules["ipywidgets"].__spec__ = ModuleSpec("ipywidgets", None)
     assert not has_front_end()
-    monkeypatch.setenv("JPY_SESSION_NAME", "06_agreement.ipynb")
+    monkeypatch.setenv("JPY_SESSION_NAME", "04_agreement.ipynb")
     assert has_front_end()
     monkeypatch.setenv(VARIABLE, "1")
     assert not has_front_end()

@@ -5,7 +5,7 @@ import pandas as pd
 from lib.analyze.figures.ledger import LABELS, draw_funnel
 from lib.analyze.ledger.tables import funnel
 from lib.analyze.ledger.trace import STAGES
-from lib.analyze.tables import ALL
+from lib.core.arms import ALL
 
 
 def table(arms: list[str]) -> pd.DataFrame:

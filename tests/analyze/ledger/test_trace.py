@@ -17,7 +17,8 @@ from lib.analyze.ledger.trace import LedgerRow, make_ledger, subject_of
 from lib.analyze.tables import joined
 from lib.annotate.queries import annotate
 from lib.core.arms import split_arm
-from lib.core.records import Document, Query, Segment, Verdict, write_json, write_records
+from lib.core.files import write_json, write_records
+from lib.core.records import Document, Query, Segment, Verdict
 from lib.lab.base_model import train_tokenizer
 from lib.lab.documents import make_records
 from lib.lab.products import make_products

@@ -22,8 +22,9 @@ from lib.analyze.paper.published import (
     recovered,
 )
 from lib.analyze.retention import table3
-from lib.analyze.tables import ALL, for_reading, table2, table5
-from lib.core.records import ARMS, STRUCTURES
+from lib.analyze.tables import for_reading, table2, table5
+from lib.core.arms import ALL, ARMS
+from lib.core.records import STRUCTURES
 from lib.judge.pairs import CRITERIA, OUTCOMES, table4
 
 

@@ -12,19 +12,18 @@ from lib.analyze.statistics.paired import (
     add_clusters,
     bounds_by_counts,
     bounds_for_reading,
-    cluster_interval,
     clusters_of,
-    exact_p,
     mcnemar_bounds,
     paired,
     paired_for_reading,
-    smallest_p,
     told,
     unscored_bounds,
     unscored_for_reading,
 )
+from lib.analyze.stats import cluster_interval, exact_p, smallest_p
 from lib.analyze.tables import table2
-from lib.core.records import ARMS, STRUCTURES, Fact, Query
+from lib.core.arms import ARMS
+from lib.core.records import STRUCTURES, Fact, Query
 
 PAPER = {"natural": (65, (4, 17, 17)), "entity-list": (85, (0, 11, 24)), "tabular": (41, (1, 3, 6))}
 STATES = {"1": "correct", "0": "incorrect", "-": "unscored"}

@@ -8,8 +8,9 @@ from lib.analyze.statistics.seeds import BOTH, QUERIES_ONLY, WILSON, both_source
 from lib.controlled.analyze.contrasts import contrasts, contrasts_for_reading, gee
 from lib.controlled.analyze.rows import MEASURES, estimated, read_outcomes, share, within_fact
 from lib.controlled.records import Outcome
+from lib.core.files import write_records
 from lib.core.paths import MissingInput
-from lib.core.records import STRUCTURES, write_records
+from lib.core.records import STRUCTURES
 
 
 def outcomes_of(n_products: int = 12, seeds: int = 3, effects: tuple[float, ...] = (0, -0.1, -0.2), *, arm: str = "raw",
@@ -137,7 +138,7 @@ def test_what_cannot_be_compared_is_refused(rows, options, said):
 
 def test_runs_are_read_by_name_or_all_together(tmp_path, monkeypatch):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    with pytest.raises(MissingInput, match="is missing: run 03_controlled"):
+    with pytest.raises(MissingInput, match="is missing: run 02_run"):
         read_outcomes("s", [])
     one = [Outcome(**row) for row in HAND[(HAND.rotation == 0) & (HAND.seed == 1)].to_dict("records")]
     write_records(tmp_path / "data/s/outcomes/raw-0-1.jsonl", one)

@@ -113,10 +113,10 @@ def test_public_texts_are_the_same_for_a_seed_and_answer_each_question():
 
 
 def test_the_studys_stages_are_given_their_run():
-    study = ControlledStudy("x", arms=["raw", "far-20"], seeds=2, notebooks={"03_controlled": {"epochs": 3}})
-    assert study.given("03_controlled", "far-20-1-2") == {"study": "x", "arm": "far-20", "rotation": 1, "seed": 2,
+    study = ControlledStudy("x", arms=["raw", "far-20"], seeds=2, notebooks={"02_run": {"epochs": 3}})
+    assert study.given("02_run", "far-20-1-2") == {"study": "x", "arm": "far-20", "rotation": 1, "seed": 2,
                                                           "epochs": 3}
-    assert study.given("03_pretrain", "2")["seed"] == 2
+    assert study.given("01_pretrain", "2")["seed"] == 2
     assert study.texts == [f"{arm}-{rotation}" for arm in ("raw", "far-20") for rotation in range(3)]
 
 
@@ -132,8 +132,8 @@ def test_the_studys_stages_are_given_their_run():
     ({"normalizer": "gpt-4.1"}, "come together"),
     ({"every_rotation": []}, "every_rotation: .* must have raw"),
     ({"every_rotation": ["raw", "mixed"]}, "every_rotation: .* only arms of the study: raw$"),
-    ({"notebooks": {"03_controlled": {"seed": 2}}}, "03_controlled, seed: is set by the key seeds"),
-    ({"notebooks": {"00_controlled": None, "03_controlled": {"curve_every": 0}}}, "curve_every: give 1 epoch or more")])
+    ({"notebooks": {"02_run": {"seed": 2}}}, "02_run, seed: is set by the key seeds"),
+    ({"notebooks": {"00_facts": None, "02_run": {"curve_every": 0}}}, "curve_every: give 1 epoch or more")])
 def test_a_study_that_cannot_be_run_is_refused(keys, said):
     with pytest.raises(ValueError, match=said):
         controlled_study("x", keys)

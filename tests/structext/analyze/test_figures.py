@@ -22,7 +22,7 @@ def texts(figure: Figure) -> list[str]:
     return [text.get_text() for axes in figure.axes for text in axes.texts]
 
 
-def points(axes, marker: str, is_filled: bool = True) -> list[tuple[float, float]]:
+def in_points(axes, marker: str, is_filled: bool = True) -> list[tuple[float, float]]:
     return [(float(x), float(y)) for line in axes.lines if line.get_marker() == marker
             and (line.get_markerfacecolor() != "white") == is_filled for x, y in line.get_xydata()]
 
@@ -33,14 +33,14 @@ def test_groups_have_a_marker_an_arm_at_its_score_and_an_interval():
     assert plotted is table and [axes.texts[0].get_text() for axes in figure.axes] == ["test", "real-test", "test-hard"]
     own = table[(table.suite == "test") & (table.arm == "base")]
     marker = look(["base", "tuned"], "base")["marker"]
-    drawn = [x for x, _ in points(figure.axes[0], marker)]
+    drawn = [x for x, _ in in_points(figure.axes[0], marker)]
     assert drawn == pytest.approx((100 * own.rouge_score).tolist())
     bars = [segment for part in figure.axes[0].collections if isinstance(part, LineCollection)
             for segment in part.get_segments()]
     assert len(bars) == len(table[table.suite == "test"])
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["csv", "tree", "json", "all"]
     judged, _ = draw_groups(summary(BASE, ["suite", "form", "arm"], FEW), "form", "judge")
-    assert [y for y, _ in points(judged.axes[0], look(["base", "tuned"], "tuned")["marker"])] == [100] * 3
+    assert [y for y, _ in in_points(judged.axes[0], look(["base", "tuned"], "tuned")["marker"])] == [100] * 3
     tasks, _ = draw_groups(summary(BASE, ["suite", "task", "arm"], FEW), "task")
     assert "TextRetrieval csv.0" in [label.get_text() for label in tasks.axes[0].get_yticklabels()]
 
@@ -62,21 +62,21 @@ def test_the_curve_of_shots_starts_at_the_base_prompt():
     figure, _ = draw_shots(table)
     (axes,) = figure.axes  # of one suite alone were there demonstrations
     tuned = look(["base", "tuned"], "tuned")["marker"]
-    assert [y for _, y in points(axes, tuned)] == pytest.approx([100, 100, 100])
-    assert [round(x) for x, _ in points(axes, tuned)] == [0, 1, 3]
-    assert not points(axes, tuned, is_filled=False)  # the shortest ones: no suite was asked with them
+    assert [y for _, y in in_points(axes, tuned)] == pytest.approx([100, 100, 100])
+    assert [round(x) for x, _ in in_points(axes, tuned)] == [0, 1, 3]
+    assert not in_points(axes, tuned, is_filled=False)  # the shortest ones: no suite was asked with them
 
 
 def test_a_cross_says_what_those_reach_that_fit_the_window_or_all_where_they_alone_are_drawn():
     asked, longer = ask(), ask(setting="few-shot", n_shots=2)
     rows = of_arms([*asked, *longer[:3]], longer[3:], base=right)
     scores, _ = draw_groups(summary(rows, ["suite", "prompt", "arm"], FEW), "prompt")
-    (cross,) = points(scores.axes[0], "x")
+    (cross,) = in_points(scores.axes[0], "x")
     assert cross == pytest.approx((100, 1), abs=0.3)
     assert [text.get_text() for text in scores.legends[0].texts] == ["base", "of those that fit base_model's window"]
     curve, _ = draw_shots(shots(rows, FEW))
-    assert [y for _, y in points(curve.axes[0], "o")] == pytest.approx([100, 100])  # of the three that always fit
-    assert points(curve.axes[0], "x")[1] == pytest.approx((2, 50), abs=0.3) and "test (n = 3)" in texts(curve)
+    assert [y for _, y in in_points(curve.axes[0], "o")] == pytest.approx([100, 100])  # of the three that always fit
+    assert in_points(curve.axes[0], "x")[1] == pytest.approx((2, 50), abs=0.3) and "test (n = 3)" in texts(curve)
     assert [text.get_text() for text in curve.legends[0].texts] == [
         "base, few-shot", "of all, with 0 for what is longer than base_model's window"]
 
@@ -86,8 +86,8 @@ def test_a_difference_that_the_window_makes_has_its_marker_at_0_and_its_cross_wh
     rows = of_arms([*test, *real[:3]], real[3:], base=right)
     table = real_and_test(rows, FEW)
     figure, _ = draw_differences(table, "language", "points")
-    assert [x for x, _ in points(figure.axes[0], "o", is_filled=False)] == pytest.approx([0] * 4)
-    assert [x for x, _ in points(figure.axes[0], "x")] == pytest.approx([-50] * 4)
+    assert [x for x, _ in in_points(figure.axes[0], "o", is_filled=False)] == pytest.approx([0] * 4)
+    assert [x for x, _ in in_points(figure.axes[0], "x")] == pytest.approx([-50] * 4)
     assert "all (n = 3)" in [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert table.difference_points.iloc[-1] == 0 and table.whole_points.iloc[-1] == pytest.approx(-50)
 
@@ -97,7 +97,7 @@ def test_differences_without_an_interval_are_hollow(tmp_path, monkeypatch):
     figure, _ = draw_differences(table, "language", "points")
     (axes,) = figure.axes
     tuned = look(["base", "tuned"], "tuned")["marker"]
-    assert [x for x, _ in points(axes, tuned, is_filled=False)] == pytest.approx([0] * 4, abs=1e-6)
+    assert [x for x, _ in in_points(axes, tuned, is_filled=False)] == pytest.approx([0] * 4, abs=1e-6)
     assert "all (n = 6)" in [label.get_text() for label in axes.get_yticklabels()]
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
     save("s", "real", figure, table)
@@ -108,6 +108,6 @@ def test_an_arm_without_any_answer_is_drawn_at_0_with_its_interval():
     rows = of_arms(ask(), base=silent)
     table = summary(rows, ["suite", "prompt", "arm"], FEW)
     figure, _ = draw_groups(table, "prompt")
-    assert points(figure.axes[0], "o") == [(0, 0)] and table.high[0] > 0.3
+    assert in_points(figure.axes[0], "o") == [(0, 0)] and table.high[0] > 0.3
     assert "0.0\n[0, 39]" in texts(draw_heat(heat(rows, FEW))[0]) and against_first(rows, FEW).empty
     assert np.isclose(figure.get_size_inches()[0], 6.3)

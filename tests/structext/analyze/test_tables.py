@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lib.analyze.tables import ALL
+from lib.core.arms import ALL
 from lib.core.records import Answer, Verdict
 from lib.structext.analyze.conclusion import conclusion
 from lib.structext.analyze.formatted import (

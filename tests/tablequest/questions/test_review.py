@@ -96,7 +96,7 @@ def test_a_sheet_that_cannot_be_used_says_why(tmp_path):
     with pytest.raises(ValueError, match=r"sheet.ods.*\.csv or \.xlsx"):
         write_review(tmp_path / "sheet.ods", QUESTIONS, TABLES)
     (tmp_path / "sheet.csv").write_text("a,b\n1,2\n")
-    assert faults_digest(tmp_path / "sheet.csv")  # 01_tablequest runs, and says why
+    assert faults_digest(tmp_path / "sheet.csv")  # 01_questions runs, and says why
     (tmp_path / "open.csv").write_text('item,question\n1,"' + "x" * 140_000)
     with pytest.raises(ValueError, match=r"open.csv cannot be read as CSV .*quote that is not closed"):
         faults_as_examples(tmp_path / "open.csv")

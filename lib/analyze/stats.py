@@ -1,0 +1,61 @@
+"""Intervals and tests that several analyses share: Wilson, cluster bootstrap, McNemar, Holm."""
+
+import numpy as np
+import pandas as pd
+from scipy.stats import bootstrap
+from statsmodels.stats.contingency_tables import mcnemar
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.proportion import proportion_confint
+
+ALPHA = 0.05  # two-sided
+
+
+def wilson(count, n) -> tuple:
+    """Return the Wilson 95% interval of count / n as fractions in [0, 1]; arrays give arrays.
+
+    NaN where n is 0. At 0 and 1 the floating-point formula misses its bound by 1e-17: the interval
+    always contains the share itself.
+    """
+    count, n = np.asarray(count, dtype=float), np.asarray(n, dtype=float)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low, high = proportion_confint(count, n, method="wilson")
+        share = count / n
+    low, high = np.clip(np.minimum(low, share), 0, 1), np.clip(np.maximum(high, share), 0, 1)
+    return (float(low), float(high)) if count.ndim == n.ndim == 0 else (low, high)
+
+
+def cluster_interval(values: pd.Series, clusters: pd.Series, *, resamples: int = 9999,
+                     seed: int = 17) -> tuple[float, float]:
+    """Return the 95% BCa interval of the mean of `values`, drawing whole clusters (scipy bootstrap).
+
+    A resample's mean is the sum over its clusters divided by their number of queries, so that large
+    clusters count as they do in the mean. (NaN, NaN) where the resamples do not vary: one cluster,
+    or only equal values.
+    """
+    groups = values.groupby(clusters.to_numpy())
+    totals, sizes = groups.sum().to_numpy(float), groups.size().to_numpy(float)
+    if len(sizes) < 2 or np.allclose(totals / sizes, totals.sum() / sizes.sum()):
+        return float("nan"), float("nan")
+    result = bootstrap((totals, sizes), lambda total, size, axis: total.sum(axis) / size.sum(axis),
+                       paired=True, vectorized=True, n_resamples=resamples, method="BCa",
+                       rng=np.random.default_rng(seed))
+    return float(result.confidence_interval.low), float(result.confidence_interval.high)
+
+
+def exact_p(only_first: int, only_second: int) -> float:
+    """Return the two-sided p of the exact McNemar test."""
+    return float(mcnemar([[0, only_first], [only_second, 0]], exact=True).pvalue)
+
+
+def smallest_p(discordant: int) -> float:
+    """Return McNemar's p where all discordant pairs go one way: 2 / 2^discordant, at most 1."""
+    return exact_p(0, discordant)
+
+
+def holm(p_values) -> np.ndarray:
+    """Return p values after Holm's correction over the ones that are known; NaN stays NaN."""
+    p_values = np.asarray(p_values, dtype=float)
+    adjusted, known = p_values.copy(), ~np.isnan(p_values)
+    if known.any():
+        adjusted[known] = multipletests(p_values[known], method="holm")[1]
+    return adjusted

@@ -1,0 +1,75 @@
+"""The table of files in data/<study>: what each is called, its rows, and the notebook that writes it.
+
+Nobody but this table and lib.run knows a notebook's name. Headers of notebooks are tested against it.
+"""
+
+from dataclasses import dataclass
+
+from lib.core.records import (
+    Answer,
+    Document,
+    Fact,
+    Normalized,
+    Query,
+    Record,
+    Rejected,
+    Score,
+    Segment,
+    Verdict,
+)
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A file between two stages; `{arm}` and the like in `path` are filled by `lib.core.files`."""
+
+    path: str  # below data/<study>
+    made_by: tuple[str, ...]  # notebooks below notebooks/, without their ending; the usual one first
+    kind: type[Record] | None = None  # of its rows; None: a study's own, named by whoever reads it
+
+
+_ASKED_BY = ("01_annotate", "structext/00_samples", "tablequest/01_questions")
+_ANSWERED_BY = ("04_infer", "reading/00_infer")
+
+ARTIFACTS = {
+    "documents": Artifact("documents.jsonl", ("00_documents", "00_lab", "tablequest/00_filings"),
+                          Document),
+    "documents_rejected": Artifact("documents_rejected.jsonl",
+                                   ("00_documents", "tablequest/00_filings"), Rejected),
+    "documents_public": Artifact("documents_public.jsonl", ("00_lab",), Document),
+    "facts": Artifact("facts.jsonl", ("00_lab", "controlled/00_facts"), Fact),
+    "base": Artifact("models/base", ("00_lab",)),
+    "queries": Artifact("queries.jsonl", _ASKED_BY, Query),
+    "queries_rejected": Artifact("queries_rejected.jsonl", _ASKED_BY[:1], Rejected),
+    "segments": Artifact("segments.jsonl", ("02_normalize",), Segment),
+    "normalized": Artifact("normalized.jsonl", ("02_normalize",), Normalized),
+    "model": Artifact("models/{arm}", ("03_train",)),
+    "answers": Artifact("answers/{arm}.jsonl", _ANSWERED_BY, Answer),
+    "scores": Artifact("scores/{arm}.jsonl", _ANSWERED_BY, Score),
+    "unanswered": Artifact("unanswered/{arm}.jsonl", _ANSWERED_BY, Rejected),
+    "cut": Artifact("cut/{arm}.jsonl", _ANSWERED_BY[1:], Query),
+    "verdicts": Artifact("verdicts/{judge}/{arm}.jsonl", ("05_judge", "reading/01_judge"),
+                         Verdict),
+    "retention": Artifact("retention/{arm}.jsonl", ("evidence/00_retention",)),
+    "preferences": Artifact("preferences/{judge}/{first}-{second}.jsonl", ("evidence/01_pairs",)),
+    "ledger": Artifact("ledger.jsonl", ("evidence/03_ledger",)),
+    "sheet": Artifact("human/sheet.csv", ("evidence/04_agreement",)),
+    "texts": Artifact("texts/{text}.jsonl", ("controlled/00_facts",)),
+    "controlled_base": Artifact("models/base-{seed}", ("controlled/01_pretrain",)),
+    "outcomes": Artifact("outcomes/{run}.jsonl", ("controlled/02_run",)),
+    "acquisition": Artifact("acquisition/{run}.jsonl", ("controlled/02_run",)),
+    "samples": Artifact("samples.jsonl", ("structext/00_samples",)),
+    "asked": Artifact("asked.jsonl", ("structext/00_samples",)),
+    "left_out": Artifact("left_out.jsonl", ("structext/00_samples",)),
+    "rewrite_rejected": Artifact("rewrite_rejected.jsonl", ("structext/00_samples",), Rejected),
+    "training": Artifact("training/{arm}.jsonl", ("structext/00_samples",), Query),
+    "filings": Artifact("filings.jsonl", ("tablequest/00_filings",)),
+    "grids": Artifact("grids.jsonl", ("tablequest/00_filings",)),
+    "passages": Artifact("passages.jsonl", ("tablequest/00_filings",)),
+    "not_understood": Artifact("not_understood.jsonl", ("tablequest/00_filings",)),
+    "questions": Artifact("questions.jsonl", ("tablequest/01_questions",)),
+    "questions_rejected": Artifact("questions_rejected.jsonl", ("tablequest/01_questions",),
+                                   Rejected),
+    "questions_screened": Artifact("questions_screened.jsonl", ("tablequest/01_questions",)),
+    "matches": Artifact("matches/{judge}.jsonl", ("tablequest/02_analyze",)),
+}
