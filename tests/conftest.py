@@ -11,10 +11,17 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from hypothesis import HealthCheck, settings
 
 from lib.core.paths import REPOSITORY
 
 os.environ.setdefault("GOMP_SPINCOUNT", "20000")  # as the notebook runner does; before torch is imported
+
+# `make test` draws few examples for each property, `make test-all` many.
+settings.register_profile("fast", max_examples=25, deadline=None)
+settings.register_profile("thorough", max_examples=200, deadline=None,
+                          suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
 # Files that take longest, so that on several cores none of them is left for the end.
 LONGEST = ("test_smoke", "test_controlled_smoke", "test_study", "test_llm_batch", "test_deepspeed", "test_study_file",
@@ -183,3 +190,9 @@ def run_killed_once(name: str, root: Path, stage: str) -> tuple[str, str]:
                             stderr=subprocess.STDOUT, text=True, timeout=600, check=False)
     assert second.returncode == 0, second.stdout
     return said, second.stdout
+
+
+@pytest.fixture
+def documents_folder() -> Path:
+    """Return the folder of real documents that the repository carries (Apache-2.0)."""
+    return REPOSITORY / "tests" / "data" / "documents"

@@ -5,6 +5,7 @@ import math
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lib.core.paths import data_path
 from lib.llm.prices import Price, cost_usd
 
 MODES = ("direct", "batch")
@@ -111,3 +112,11 @@ class Budget:
         spent = self.calls.tally.usd
         self.calls.tally.usd = None if cost is None or spent is None else spent + cost
         self._freed.set()
+
+
+def calls_for(study: str, **settings: object) -> Calls:
+    """Return the Calls of one stage of `study`, whose replies are cached in data/<study>/llm.sqlite.
+
+    `settings` are fields of Calls. Raises ValueError as Calls does.
+    """
+    return Calls(data_path(study, "llm.sqlite"), **settings)
