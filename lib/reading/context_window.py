@@ -4,19 +4,21 @@ TableQuest's prompts lose their passage's end, as in its paper. StrucText-Eval's
 window before (lib.structext.ask.window); an arm with a smaller window is not asked what it cannot hold.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from transformers import AutoTokenizer
+from transformers import AutoConfig, AutoTokenizer, PreTrainedTokenizerBase
 
 from lib.core.files import read_records
 from lib.core.paths import data_path
 from lib.core.records import Query, Rejected
 from lib.infer.answers import Decoding
-from lib.infer.prompts import is_read
+from lib.infer.prompts import beginning, is_chat, is_read
 from lib.llm.tokens import counter
-from lib.structext.ask.window import lengths_of, window_of
-from lib.tablequest.ask.prompts import fits
-from lib.tablequest.records import TableQuestion
+
+Tokenizer = PreTrainedTokenizerBase | Callable[[str], int]  # or a count, as lib.llm.tokens.counter's
+MARGIN = 16  # tokens that an endpoint's chat template may add to such a count
+_BATCH = 64  # texts encoded at once, so that a study's tokens are never all in memory
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,9 @@ def in_window(study: str, queries: list[Query], source: str, how: Decoding, *, i
     tokenizer = AutoTokenizer.from_pretrained(source) if is_local else counter(source)[0]
     path = data_path(study, "questions.jsonl")
     if path.exists():
+        from lib.tablequest.ask.prompts import fits
+        from lib.tablequest.records import TableQuestion
+
         questions = read_records(path, TableQuestion, made_by="01_questions.ipynb")
         fit = fits(queries, questions, tokenizer, room, how.max_read_tokens, how.prompt_style, is_cut=True)
         whole = {query.query_id: query.context for query in queries}
@@ -53,3 +58,40 @@ def in_window(study: str, queries: list[Query], source: str, how: Decoding, *, i
                  [Rejected(document_id=query.document_id, item=query.query_id,
                            reason=f"{lengths[query.query_id]:,} tokens and {how.max_read_tokens:,} for the reply do "
                                   f"not fit in {room:,}") for query in queries if query.query_id in too_long])
+
+
+def window_of(source: str) -> int:
+    """Return the context window, in tokens of prompt and reply, of the model at `source`.
+
+    `source` is a folder or hub id; its configuration is read.
+    """
+    return AutoConfig.from_pretrained(source).get_text_config().max_position_embeddings
+
+
+def lengths_of(prompts: Sequence[str], tokenizer: Tokenizer, style: str = "auto") -> list[int]:
+    """Return the tokens of each prompt as `lib.infer.prompts` encodes it.
+
+    With the BOS token, and with the chat template in this `style`; MARGIN more where only a count
+    is given. Raises ValueError as `lib.infer.prompts.is_chat` does.
+    """
+    if not isinstance(tokenizer, PreTrainedTokenizerBase):
+        return [length + MARGIN for length in token_counts(prompts, tokenizer)]
+    begin = beginning(tokenizer)
+    if not is_chat(tokenizer, style):
+        return [len(begin) + length for length in token_counts(prompts, tokenizer)]
+    lengths = []
+    for prompt in prompts:  # one by one: a template writes a copy of each
+        ids = tokenizer.apply_chat_template(
+            [{"role": "user", "content": prompt}], add_generation_prompt=True,
+            sanitize_control_tokens=True, return_dict=False)
+        lengths.append(len(ids) + (0 if ids[:1] == begin else len(begin)))
+    return lengths
+
+
+def token_counts(texts: Sequence[str], tokenizer: Tokenizer) -> list[int]:
+    """Return the tokens of each text, without special tokens around it."""
+    if not isinstance(tokenizer, PreTrainedTokenizerBase):
+        return [tokenizer(text) for text in texts]
+    return [len(ids) for start in range(0, len(texts), _BATCH)
+            for ids in tokenizer(list(texts[start:start + _BATCH]), add_special_tokens=False,
+                                 split_special_tokens=True, verbose=False)["input_ids"]]

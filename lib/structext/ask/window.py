@@ -1,19 +1,15 @@
 """How many tokens a prompt has, and which prompts a model's window cannot hold: counted, never cut in silence."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pandas as pd
-from transformers import AutoConfig, PreTrainedTokenizerBase
 
 from lib.core.records import Rejected
-from lib.infer.prompts import beginning, is_chat
+from lib.reading.context_window import Tokenizer, lengths_of, token_counts
 from lib.structext.ask.prompts import Asked
 from lib.structext.records import EXTRA_LANGUAGES, LANGUAGES
 
-Tokenizer = PreTrainedTokenizerBase | Callable[[str], int]  # or a count, as lib.llm.tokens.counter's
-MARGIN = 16  # tokens that an endpoint's chat template may add to such a count
-_BATCH = 64  # prompts that are encoded at once, so that a study's tokens are never all in memory
 COLUMNS = ["language", "depth", "width", "n", "fits", "left_out", "longest_prompt", "longest_answer",
            "answers_over_budget"]
 
@@ -25,11 +21,6 @@ class Fit:
     asked: list[Asked]  # those that fit, in order
     left_out: list[Rejected]  # the others: not asked, so lib.structext.ask.replies.scored gives them 0
     table: pd.DataFrame  # COLUMNS, one row a language, depth and width; lengths in tokens
-
-
-def window_of(source: str) -> int:
-    """Tokens of prompt and reply that the model at `source` (a folder or hub id) can hold, by its configuration."""
-    return AutoConfig.from_pretrained(source).get_text_config().max_position_embeddings
 
 
 def fits(prompts: Sequence[Asked], tokenizer: Tokenizer, window: int, answer_budget: int, style: str = "auto",
@@ -45,7 +36,7 @@ def fits(prompts: Sequence[Asked], tokenizer: Tokenizer, window: int, answer_bud
     if window < 1 or answer_budget < 1:
         raise ValueError(f"window {window}, answer_budget {answer_budget}: both are tokens, at least 1")
     lengths = _lengths(prompts, tokenizer, window - answer_budget, style, {} if known is None else known)
-    answers = _counts([one.sample.answer for one in prompts], tokenizer)
+    answers = token_counts([one.sample.answer for one in prompts], tokenizer)
     is_fitting = [length + answer_budget <= window for length in lengths]
     left_out = [Rejected(document_id=one.sample.id, item=one.query_id,
                          reason=f"{length:,} tokens and {answer_budget:,} for the reply do not fit in {window:,}")
@@ -60,37 +51,13 @@ def _lengths(prompts: Sequence[Asked], tokenizer: Tokenizer, room: int, style: s
              alone: dict[str, int]) -> list[int]:
     """Tokens of each prompt, or of its structured text where that is longer than `room` already."""
     texts = [text for text in {one.sample.reference: None for one in prompts} if text not in alone]
-    alone.update(zip(texts, _counts(texts, tokenizer), strict=True))
+    alone.update(zip(texts, token_counts(texts, tokenizer), strict=True))
     lengths = [alone[one.sample.reference] for one in prompts]
     places = [place for place, length in enumerate(lengths) if length <= room]
     for place, length in zip(places, lengths_of([prompts[place].prompt for place in places], tokenizer, style),
                              strict=True):
         lengths[place] = length
     return lengths
-
-
-def lengths_of(texts: Sequence[str], tokenizer: Tokenizer, style: str = "auto") -> list[int]:
-    """Tokens of each prompt as lib.infer.prompts encodes one; MARGIN more where only a count is given."""
-    if not isinstance(tokenizer, PreTrainedTokenizerBase):
-        return [length + MARGIN for length in _counts(texts, tokenizer)]
-    begin = beginning(tokenizer)
-    if not is_chat(tokenizer, style):
-        return [len(begin) + length for length in _counts(texts, tokenizer)]
-    lengths = []
-    for text in texts:  # one by one: a template writes a copy of each
-        ids = tokenizer.apply_chat_template([{"role": "user", "content": text}], add_generation_prompt=True,
-                                            sanitize_control_tokens=True, return_dict=False)
-        lengths.append(len(ids) + (0 if ids[:1] == begin else len(begin)))
-    return lengths
-
-
-def _counts(texts: Sequence[str], tokenizer: Tokenizer) -> list[int]:
-    """Tokens of each text, without any that the tokenizer puts around it."""
-    if not isinstance(tokenizer, PreTrainedTokenizerBase):
-        return [tokenizer(text) for text in texts]
-    return [len(ids) for start in range(0, len(texts), _BATCH)
-            for ids in tokenizer(list(texts[start:start + _BATCH]), add_special_tokens=False, split_special_tokens=True,
-                                 verbose=False)["input_ids"]]
 
 
 def _table(rows: pd.DataFrame, answer_budget: int) -> pd.DataFrame:

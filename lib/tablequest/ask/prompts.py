@@ -13,7 +13,7 @@ import pandas as pd
 from lib.core.prompts import prompt_template
 from lib.core.records import RECALL, Query, Rejected
 from lib.core.untrusted import defused
-from lib.structext.ask.window import Tokenizer, lengths_of
+from lib.reading.context_window import Tokenizer, lengths_of
 from lib.tablequest.ask.serialize import FORMS, serialized
 from lib.tablequest.records import Filing, Grid, Passage, TableQuestion
 

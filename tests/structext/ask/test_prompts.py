@@ -15,7 +15,8 @@ from lib.core.untrusted import SPLIT, defused
 from lib.lab.base_model import train_tokenizer
 from lib.structext.ask.prompts import FEW_SHOT, REASONING, SETTINGS, SHOTS, TAGS, Asked, as_queries, prompts_for
 from lib.structext.ask.replies import NO_ANSWER, NO_ROW, final_answer, final_answers, scored
-from lib.structext.ask.window import MARGIN, fits, lengths_of
+from lib.reading.context_window import MARGIN, lengths_of
+from lib.structext.ask.window import fits
 from lib.structext.generate.samples import generate
 from lib.structext.generate.wording import HINTS
 from lib.structext.records import EXTRA_TASKS, TASKS, Sample
