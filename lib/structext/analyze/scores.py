@@ -12,20 +12,20 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from pydantic import field_validator
-from sacrebleu.metrics import BLEU
 from scipy import stats
 from statsmodels.stats.inter_rater import cohens_kappa
 
 from lib.core.files import write_records
 from lib.core.records import Record
-from lib.structext.analyze.rouge import EmptyText, is_too_deep, rouge_l_with_steps
+from lib.reading.metrics import EmptyText, bleu, exact_match, rouge_l_with_steps
 from lib.structext.analyze.structural import is_structural_match
 from lib.structext.json_lines import Given, read_given
 
 LEAST_ROUGE = 0.75  # v2, 4.2: below it a response scores 0
 METRICS = ("rouge_score", "bleu", "exact", "structural")
 NO_RESPONSE = "there is no response"
-_BLEU = BLEU(effective_order=True)  # effective order: as sacrebleu advises for a single sentence
+RECURSION_LIMIT = 1000  # CPython's default, under which the official scorer runs
+FRAMES = 12  # about so many are on its stack before the recursion begins
 
 
 class Scored(Record):
@@ -65,11 +65,11 @@ def score(answer: str, response: str | None, id: str = "") -> Scored:
         except EmptyText as empty:
             error = str(empty)
     said = response or ""
-    exact = bool(said.strip()) and said.strip() == answer.strip()
+    exact = exact_match(answer, said)
     return Scored(id=id, rouge_l=rouge, rouge_score=rouge if rouge >= LEAST_ROUGE else 0.0,
-                  bleu=0.0 if error else _BLEU.sentence_score(said.strip(), [answer.strip()]).score / 100,
+                  bleu=0.0 if error else bleu(answer, said),
                   exact=exact, structural=exact or (not error and is_structural_match(answer, said)),
-                  error=error, official_fails=bool(error) or is_too_deep(steps))
+                  error=error, official_fails=bool(error) or steps + FRAMES >= RECURSION_LIMIT)
 
 
 def score_file(source: Path, target: Path) -> list[Scored]:

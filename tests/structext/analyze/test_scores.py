@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lib.core.paths import REPOSITORY, MissingInput
-from lib.structext.analyze.rouge import EmptyText, common_words, rouge_l
+from lib.reading.metrics import EmptyText, common_words, rouge_l
 from lib.structext.analyze.scores import frame, means, metric_agreement, score, score_file
 from lib.structext.analyze.structural import is_structural_match
 
