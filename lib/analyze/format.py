@@ -1,31 +1,60 @@
-"""How numbers are shown in tables and sentences: estimates, intervals, percentages, p values."""
+"""How numbers appear in tables and sentences: estimates, intervals, percentages, p values."""
 
-import numpy as np
 import pandas as pd
 
-DASH = "–"  # what is not known
+DASH = "–"  # an unknown value
 
 
-def in_points(estimate: float, low: float, high: float) -> str:
-    """Format a difference in percentage points: "-7.2 [-12.0, -2.4]"; a dash for what is unknown."""
-    ends = f"[{DASH}]" if np.isnan(low) else f"[{low:+.1f}, {high:+.1f}]"
-    return DASH if np.isnan(estimate) else f"{estimate:+.1f} {ends}"
+def estimate(value: float, low: float | None = None, high: float | None = None, *,
+             digits: int = 1, sign: str = "") -> str:
+    """Format an estimate with its interval: "31.5 [26.0, 37.0]"; without `low`, the value alone.
+
+    An unknown value is a dash, an unknown interval "[–]". With `sign` "+", plus signs are shown.
+    """
+    if pd.isna(value):
+        return DASH
+    pattern = f"{sign}.{digits}f"
+    if low is None:
+        return f"{value:{pattern}}"
+    ends = DASH if pd.isna(low) else f"{low:{pattern}}, {high:{pattern}}"
+    return f"{value:{pattern}} [{ends}]"
+
+
+def in_points(difference: float, low: float | None = None, high: float | None = None,
+              digits: int = 1) -> str:
+    """Format a difference in percentage points: "-7.2 [-12.0, -2.4]"."""
+    return estimate(difference, low, high, digits=digits, sign="+")
 
 
 def percent(share: float, low: float | None = None, high: float | None = None,
             digits: int = 1) -> str:
     """Format a fraction as percent: "26.2%", or with its interval "26.2 [17.0, 38.0]"."""
-    if pd.isna(share):
-        return DASH
     if low is None:
-        return f"{share:.{digits}%}"
-    ends = DASH if pd.isna(low) else f"{100 * low:.{digits}f}, {100 * high:.{digits}f}"
-    return f"{100 * share:.{digits}f} [{ends}]"
+        return DASH if pd.isna(share) else f"{share:.{digits}%}"
+    return estimate(100 * share, 100 * low, 100 * high, digits=digits)
+
+
+def fraction(count: int, n: int, low: float | None = None, high: float | None = None,
+             digits: int = 2) -> str:
+    """Format a count and its share: "17/65 = 26.15%", or with "[17.0, 38.0]"; a dash where n is 0.
+
+    `low` and `high` are fractions of 1 and appear in percent.
+    """
+    if not n:
+        return DASH
+    ends = "" if low is None or pd.isna(low) else f" [{100 * low:.1f}, {100 * high:.1f}]"
+    return f"{count:.0f}/{n:.0f} = {count / n:.{digits}%}{ends}"
+
+
+def with_error(value: float, error: float, *, digits: int = 2, sign: str = "") -> str:
+    """Format a value with its standard error: "63.35 ± 0.38"; without it where it is unknown."""
+    text = estimate(value, digits=digits, sign=sign)
+    return text if pd.isna(value) or pd.isna(error) else f"{text} ± {error:.{digits}f}"
 
 
 def p_value(p: float) -> str:
     """Format a p value with two digits, never as 0."""
-    if np.isnan(p):
+    if pd.isna(p):
         return DASH
     return "<0.0001" if p < 1e-4 else f"{p:.2g}" if p < 0.1 else f"{p:.2f}"
 

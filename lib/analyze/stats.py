@@ -14,7 +14,7 @@ def wilson(count, n) -> tuple:
     """Return the Wilson 95% interval of count / n as fractions in [0, 1]; arrays give arrays.
 
     NaN where n is 0. At 0 and 1 the floating-point formula misses its bound by 1e-17: the interval
-    always contains the share itself.
+    returned always contains the share itself.
     """
     count, n = np.asarray(count, dtype=float), np.asarray(n, dtype=float)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -26,11 +26,11 @@ def wilson(count, n) -> tuple:
 
 def cluster_interval(values: pd.Series, clusters: pd.Series, *, resamples: int = 9999,
                      seed: int = 17) -> tuple[float, float]:
-    """Return the 95% BCa interval of the mean of `values`, drawing whole clusters (scipy bootstrap).
+    """Return the 95% BCa interval of the mean of `values`, resampling entire clusters (scipy).
 
-    A resample's mean is the sum over its clusters divided by their number of queries, so that large
+    A resample's mean is the sum over its clusters divided by their number of values, so large
     clusters count as they do in the mean. (NaN, NaN) where the resamples do not vary: one cluster,
-    or only equal values.
+    or equal means of all clusters.
     """
     groups = values.groupby(clusters.to_numpy())
     totals, sizes = groups.sum().to_numpy(float), groups.size().to_numpy(float)
@@ -53,7 +53,7 @@ def smallest_p(discordant: int) -> float:
 
 
 def holm(p_values) -> np.ndarray:
-    """Return p values after Holm's correction over the ones that are known; NaN stays NaN."""
+    """Return p values after Holm's correction over the known ones; NaN stays NaN."""
     p_values = np.asarray(p_values, dtype=float)
     adjusted, known = p_values.copy(), ~np.isnan(p_values)
     if known.any():

@@ -1,39 +1,176 @@
-"""Figures of the analysis (paper, section 5): one style, drawn at final size, saved with the numbers they plot."""
+"""One style for all figures and the parts they share: panels, legends, bars, forests, heat maps.
 
-from collections.abc import Iterable
+A function that draws is decorated with `styled`. Figures are drawn at final size, with a 95%
+interval wherever there is one, and saved with the numbers that they plot.
+"""
+
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import matplotlib as mpl
+import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from lib.analyze.format import DASH
 from lib.analyze.tables import KINDS
-from lib.core.arms import ALL, ARMS, sorted_arms
 from lib.core.files import replacing, write_text
+from lib.core.arms import ALL, ARMS, sorted_arms
 from lib.core.paths import figures_path
 from lib.core.records import STRUCTURES, Answer, Query
 
 WIDTH = 6.3  # inches: the text width of an A4 page
 STYLE = {**sns.plotting_context("paper"), **sns.axes_style("ticks"),
-         "font.size": 9, "axes.labelsize": 9, "xtick.labelsize": 8, "ytick.labelsize": 8, "legend.fontsize": 8,
-         "axes.spines.top": False, "axes.spines.right": False, "hatch.linewidth": 0.6, "axes.linewidth": 0.8,
-         "pdf.fonttype": 42, "savefig.dpi": 200, "legend.frameon": False, "font.family": "DejaVu Sans"}
+         "font.size": 9, "axes.labelsize": 9, "xtick.labelsize": 8, "ytick.labelsize": 8,
+         "legend.fontsize": 8, "axes.spines.top": False, "axes.spines.right": False,
+         "hatch.linewidth": 0.6, "axes.linewidth": 0.8, "pdf.fonttype": 42, "savefig.dpi": 200,
+         "legend.frameon": False, "font.family": "DejaVu Sans"}
 COLORS = sns.color_palette("colorblind")
 HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++++")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 INTERVAL = {"fmt": "none", "ecolor": "black", "elinewidth": 0.9, "capsize": 2.5}
+THIN = {"elinewidth": 0.7, "capsize": 1.5}  # for `intervals` where many are close together
+styled = mpl.rc_context(STYLE)  # decorates every function that draws
 
 
 def save(study: str, name: str, figure: Figure, plotted: pd.DataFrame) -> Path:
-    """Write figures/<study>/<name> as PDF, PNG and the plotted numbers as CSV; returns the PNG's path."""
+    """Write figures/<study>/<name> as PDF and PNG and its numbers as CSV; return the PNG's path."""
     with mpl.rc_context(STYLE):
         for ending in ("pdf", "png"):
-            stamp = {"CreationDate": None} if ending == "pdf" else {}  # the same numbers give the same file
+            # without a date, equal numbers give equal files
+            stamp = {"CreationDate": None} if ending == "pdf" else {}
             with replacing(figures_path(study, f"{name}.{ending}")) as temporary:
                 figure.savefig(temporary, format=ending, metadata=stamp)
-    write_text(figures_path(study, f"{name}.csv"), plotted.to_csv(index=False, lineterminator="\n"))
-    return figures_path(study, f"{name}.png")
+    csv = plotted.to_csv(index=False, lineterminator="\n")
+    return write_text(figures_path(study, f"{name}.csv"), csv).with_suffix(".png")
+
+
+def panels(n: int, height: float, *, names: Iterable[str] = (), in_column: bool = False,
+           **options) -> tuple[Figure, list[Axes]]:
+    """Return a figure of the page's width with a row (or column) of n panels, at least one.
+
+    `height` is the figure's, in inches; `names` appear above the panels; `options` (sharex, sharey,
+    width_ratios, height_ratios) go to `Figure.subplots`.
+    """
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    shape = (max(1, n), 1) if in_column else (1, max(1, n))
+    drawn = list(figure.subplots(*shape, squeeze=False, **options).ravel())
+    for axes, name in zip(drawn, names, strict=False):
+        name_panel(axes, name)
+    return figure, drawn
+
+
+def name_panel(axes: Axes, name: str, fontsize: float = 9) -> None:
+    """Write a panel's name above its upper left corner."""
+    axes.annotate(name, (0, 1), (0, 3), xycoords="axes fraction", textcoords="offset points",
+                  fontsize=fontsize)
+
+
+def legend(figure: Figure, axes: Axes, columns: int = 5,
+           loc: str = "outside upper center") -> None:
+    """Draw the legend of `axes` outside the panels, where anything is labelled."""
+    labelled = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+    if labelled:
+        figure.legend(labelled.values(), labelled.keys(), loc=loc,
+                      ncols=min(columns, len(labelled)))
+
+
+def fill(index: int) -> dict:
+    """Return the colour and hatch of the bars of series `index`."""
+    return {"facecolor": COLORS[index % len(COLORS)], "hatch": HATCHES[index % len(HATCHES)],
+            "edgecolor": "black", "linewidth": 0.6}
+
+
+def marker(index: int) -> dict:
+    """Return the colour and marker of the points of series `index`."""
+    return {"color": COLORS[index % len(COLORS)], "marker": MARKERS[index % len(MARKERS)]}
+
+
+def offset(index: int, n: int, width: float = 0.8) -> float:
+    """Return how far series `index` of n lies from the middle of a place that they share."""
+    return (index - (n - 1) / 2) * width / max(1, n)
+
+
+def intervals(axes: Axes, x: Sequence[float], y: Sequence[float], low: Sequence[float],
+              high: Sequence[float], *, upright: bool = False, **line) -> None:
+    """Draw intervals around points, sideways or upright; one with an unknown end is not drawn.
+
+    `line` changes INTERVAL. An end that crosses its point by rounding is drawn at the point.
+    """
+    middle = np.asarray(y if upright else x, dtype=float)
+    reach = np.clip([middle - np.asarray(low, float), np.asarray(high, float) - middle], 0, None)
+    reach = np.where(np.isnan(reach).any(axis=0), np.nan, reach)
+    axes.errorbar(x, y, **{"yerr" if upright else "xerr": reach}, **INTERVAL | line)
+
+
+def bars(axes: Axes, x: Sequence[float], height: pd.Series, low: pd.Series, high: pd.Series, *,
+         width: float, label: str, index: int) -> None:
+    """Draw bars with intervals; an unknown height is a dash, to tell it from 0. See `fill`."""
+    axes.bar(x, height, width, label=label, **fill(index))
+    intervals(axes, x, height, low, high, upright=True)
+    for place in (place for place, value in zip(x, height, strict=True) if pd.isna(value)):
+        axes.annotate(DASH, (place, 0), (0, 1), textcoords="offset points", ha="center",
+                      va="bottom")
+
+
+def forest(axes: Axes, y: Sequence[float], estimate: Sequence[float], low: Sequence[float],
+           high: Sequence[float], *, filled: bool | Sequence[bool] = True,
+           label: str | None = None, line: dict | None = None, upright: bool = False,
+           **look) -> None:
+    """Draw a series of estimates with their intervals, one per row; hollow where not `filled`.
+
+    `look` (color, marker, markersize) is the markers', `line` the intervals' (see `intervals`).
+    With `upright`, y is the place on the x axis. An unknown interval or estimate is not drawn.
+    """
+    y, estimate = np.asarray(y, dtype=float), np.asarray(estimate, dtype=float)
+    filled = np.broadcast_to(np.asarray(filled, dtype=bool), y.shape)
+    points = (y, estimate) if upright else (estimate, y)
+    intervals(axes, *points, low, high, upright=upright, **(line or {}))
+    look = {"linestyle": "none", "markeredgecolor": "black", "markeredgewidth": 0.6,
+            "markersize": 5, "zorder": 3} | look
+    for is_filled, color in ((True, look["color"]), (False, "white")):
+        here = filled == is_filled
+        if here.any():
+            axes.plot(points[0][here], points[1][here], markerfacecolor=color, **look)
+    if label is not None:
+        axes.plot([], [], label=label, **look)
+
+
+def name_rows(axes: Axes, names: Sequence[str], *, zero: bool = False) -> None:
+    """Name the rows 0, 1, … of a panel from top to bottom; with `zero`, draw a line at 0."""
+    if zero:
+        axes.axvline(0, color="0.5", linewidth=0.8, zorder=0)
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(max(1, len(names)) - 0.5, -0.5)
+
+
+def right_of(axes: Axes, y: Iterable[float], texts: Iterable[str], head: str = "") -> None:
+    """Write one text per row to the right of a panel, under `head`."""
+    axes.annotate(head, (1, 1), (4, 3), xycoords="axes fraction", textcoords="offset points",
+                  fontsize=8)
+    for place, text in zip(y, texts, strict=True):
+        axes.annotate(text, (1, place), (4, 0), xycoords=("axes fraction", "data"), va="center",
+                      textcoords="offset points", fontsize=8)
+
+
+def heat(axes: Axes, values: pd.DataFrame, texts: pd.DataFrame, *, top: float,
+         colors: str = "cividis"):
+    """Draw a heat map from 0 to `top` with a text in every cell; return what a colour bar needs.
+
+    `values` and `texts` have the same rows (from top to bottom) and columns; cell (row, column)
+    reaches from column to column + 1. A missing value has no colour, but its text.
+    """
+    sns.heatmap(values, annot=texts, fmt="", ax=axes, cmap=colors, vmin=0, vmax=top, cbar=False,
+                annot_kws={"fontsize": 8, "linespacing": 0.95})
+    for row, column in zip(*np.nonzero(values.isna().to_numpy()), strict=True):
+        axes.annotate(texts.iloc[row, column], (column + 0.5, row + 0.5), ha="center", va="center",
+                      fontsize=8, linespacing=0.95)
+    axes.tick_params(length=0, rotation=0)
+    return axes.collections[0]
+
+# Below: moved to lib.analyze.figures.accuracy and .training when their callers are.
 
 
 def draw_accuracy(table2: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
@@ -46,7 +183,7 @@ def draw_accuracy(table2: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
         axes.set_xticks(range(len(_present(table2))), [f"{name}\n(n = {n[name]})" for name in _present(table2)])
         axes.set_ylim(0, _top(table2))
         axes.set_ylabel("Accuracy (%)")
-        _legend(figure, axes)
+        legend(figure, axes)
     return figure, table2
 
 
@@ -64,7 +201,7 @@ def draw_beside(tables: dict[str, pd.DataFrame]) -> tuple[Figure, pd.DataFrame]:
             axes.set_xticks(range(len(places)), [f"{place}\n(n = {n[place]})" for place in places])
         panels[0].set_ylim(0, _top(plotted))
         panels[0].set_ylabel("Accuracy (%)")
-        _legend(figure, panels[-1])
+        legend(figure, panels[-1])
     return figure, plotted
 
 
@@ -81,7 +218,7 @@ def draw_numeric(table5: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
                             rotation_mode="anchor")
         panels[0].set_ylim(0, _top(table5))
         panels[0].set_ylabel("Accuracy (%)")
-        _legend(figure, panels[0])
+        legend(figure, panels[0])
     return figure, table5
 
 
@@ -100,7 +237,7 @@ def draw_lengths(queries: list[Query], answers: list[Answer]) -> tuple[Figure, p
         _boxes(right, lengths, parts)
         left.set_ylabel("Words a question")
         right.set_ylabel("Words an answer")
-        _legend(figure, right)
+        legend(figure, right)
     return figure, lengths
 
 
@@ -117,7 +254,7 @@ def draw_training(epochs: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
         left.set_yscale("log")
         left.set(xlabel="Epoch", ylabel="Loss (nats a token)")
         right.set(xlabel="Epoch", ylabel="Gradient norm", ylim=(0, None))
-        _legend(figure, left)
+        legend(figure, left)
     return figure, epochs
 
 
@@ -153,12 +290,6 @@ def _bars(axes: Axes, table: pd.DataFrame, places: list[str], within: str, group
 def _look(index: int) -> dict:
     return {"facecolor": COLORS[index % len(COLORS)], "hatch": HATCHES[index % len(HATCHES)], "edgecolor": "black",
             "linewidth": 0.6}
-
-
-def _legend(figure: Figure, axes: Axes) -> None:
-    handles, labels = axes.get_legend_handles_labels()
-    if handles:
-        figure.legend(handles, labels, loc="outside upper center", ncols=len(labels))
 
 
 def _lengths(queries: list[Query], answers: list[Answer]) -> pd.DataFrame:
