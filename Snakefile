@@ -1,6 +1,7 @@
-# Which notebook reads what and writes what. `make study` runs it; by hand: `snakemake --cores 2 --config study=lab`.
-# A stage runs again where its parameters, its inputs' content, or what its notebook computes (lib.core.digest) has
-# changed. Executed copies are no outputs: removing one re-runs nothing.
+# Which notebook reads what and writes what. `make study` runs it; by hand:
+# `snakemake --cores 2 --config study=lab`. A stage runs again where its parameters, its inputs'
+# content, or what its notebook computes (lib.core.digest) has changed. Executed copies are not
+# outputs: removing one re-runs nothing.
 import json
 import logging
 import os
@@ -10,17 +11,21 @@ from pathlib import Path
 from snakemake.logging import LogEvent, logger
 
 sys.path.insert(0, str(workflow.basedir))
+from lib.core.arms import BASE, is_trained
 from lib.core.digest import notebook_digest
-from lib.core.process import VARIABLE, be_parent, die_with_parent
+from lib.core.files import artifact_path
 from lib.core.paths import REPOSITORY, output_root
+from lib.core.process import VARIABLE, be_parent, die_with_parent
+from lib.documents.folder import fingerprint
 from lib.run.config import load_study
-from lib.run.sources import VARIANTS
+from lib.run.parameters import notebook_path, parameters_of
 
 
-def is_for_the_user(said):
-    """Of what Snakemake says under `make study`: "n of m steps" and errors, less those that a notebook's run explains."""
-    explained = "returned non-zero exit status 1." in said.getMessage()
-    return getattr(said, "event", "") == LogEvent.PROGRESS or said.levelno > logging.INFO and not explained
+def is_for_the_user(record):
+    """Keep "n of m steps" and errors, except those that a notebook's own run explains."""
+    is_explained = "returned non-zero exit status 1." in record.getMessage()
+    is_progress = getattr(record, "event", "") == LogEvent.PROGRESS
+    return is_progress or record.levelno > logging.INFO and not is_explained
 
 
 if VARIABLE in os.environ:
@@ -29,35 +34,46 @@ if workflow.is_main_process:
     die_with_parent()
 be_parent()
 os.environ["STUDY_ROOT"] = str(output_root())
-os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(REPOSITORY), os.environ.get("PYTHONPATH", "")]))
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    filter(None, [str(REPOSITORY), os.environ.get("PYTHONPATH", "")]))
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 
 workdir: str(output_root())
 
 study = load_study(config.get("study", "lab"), config.get("documents", ""))
 data = f"data/{study.name}"
-RUN = "exec python -m lib.run.notebook {params.notebook} --name {params.name} --given {params.given:q}"
+figures = f"figures/{study.name}"
+RUN = ("exec python -m lib.run.notebook {params.notebook} --name {params.name} "
+       "--given {params.given:q}")
 
 
-def code(stage):
-    """Return the digest of what a stage computes; "" where it is not run."""
-    if stage in VARIANTS and stage not in study.variants:
-        return ""
-    return notebook_digest(REPOSITORY / "notebooks" / f"{stage}.ipynb")
+def stage(notebook, name="", of=study, wildcard="arm", content="", **more):
+    """Return the params of a rule that runs `notebook`: what it computes, and what it is given.
+
+    `name` is that of the executed copy; `content` changes where something else that it reads does.
+    """
+    def given(wildcards):
+        values = of.given(notebook, getattr(wildcards, wildcard, "")) | more
+        return json.dumps(values, sort_keys=True)
+    is_run = notebook in of.stages
+    return {"code": notebook_digest(notebook_path(notebook)) if is_run else "", "content": content,
+            "notebook": notebook, "name": name or notebook, "given": given if is_run else "{}"}
 
 
-def given(stage, of=study, **more):
-    """The parameters of a stage as JSON, for an arm where it has one."""
-    return lambda wildcards: json.dumps(of.given(stage, getattr(wildcards, "arm", "")) | more, sort_keys=True)
+def records(notebook, arms=("",)):
+    """Return the stage records of `notebook`, one per arm where it has one."""
+    return [f"{data}/stages/{notebook}{arm and '-' + arm}.json" for arm in arms]
 
 
-def records(stage, arms=("",)):
-    return [f"{data}/stages/{stage}{arm and '-' + arm}.json" for arm in arms]
+def rows(*names, **keys):
+    """Return the paths of artifacts relative to the working folder."""
+    return [str(artifact_path(study.name, name, **keys).relative_to(output_root()))
+            for name in names]
 
 
-# `done`: the records of all stages; `wanted`: the files that are made again where one was removed, although nothing
-# after them would miss them.
-include: f"notebooks/{'' if study.source in ('lab', 'documents') else study.source + '/'}graph.smk"
+# A graph sets `done`, the records of all stages, and `wanted`, files that are rebuilt where one was
+# removed although nothing after them would miss it.
+include: "notebooks/" + {"lab": "", "documents": ""}.get(study.source, f"{study.source}/") + "graph.smk"
 
 
 rule all:

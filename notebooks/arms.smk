@@ -1,30 +1,29 @@
-# What every study with arms does: the laboratory's base model, rewritten text, then an arm's training, answers, verdicts.
-# Set before: `learned`, what a training reads (an arm -> files); `asked_with`, what 04_infer and 05_judge read beside
-# the queries.
-from lib.core.paths import verdicts_path
-from lib.core.arms import is_trained
-from lib.run.config import UNTRAINED
+# What every study with arms does: the laboratory's base model, rewritten text, then each arm's
+# training, answers and verdicts. Set before by a graph: `learned`, the files that an arm's training
+# reads; `prompted`, what answering and judging read besides the queries; `INFER` and `JUDGE`, the
+# notebooks that answer and judge.
 
 wildcard_constraints: arm=r"[^/@]+(@\d+)?"
 
 
 def model(wildcards):
-    """What an arm's answers wait for: its training, or the base model where a laboratory makes it."""
+    """Return what an arm's answers wait for: its training, or a laboratory's base model."""
     return f"{data}/models/{wildcards.arm}/training.json" if is_trained(wildcards.arm) else base
 
 
 def acquires(wildcards):
-    """Whether an arm's training asks the queries between its epochs."""
+    """Tell whether an arm's training asks the queries between its epochs."""
     return study.given("03_train", wildcards.arm).get("acquisition_every", 0) > 0
 
 
 def verdicts_of(judge):
-    return str(verdicts_path(study.name, judge, "{arm}").relative_to(output_root()))
+    return rows("verdicts", judge=judge, arm="{arm}")[0]
 
 
 def share_of_cores(wildcards):
-    """Cores of one training. A GPU, or several processes, belong to one training at a time."""
-    is_alone = Path("/dev/nvidia0").exists() or study.given("03_train", wildcards.arm).get("processes", 1) > 1
+    """Return the cores of one training; a GPU, or several processes, serve one training at a time."""
+    processes = study.given("03_train", wildcards.arm).get("processes", 1)
+    is_alone = Path("/dev/nvidia0").exists() or processes > 1
     return workflow.cores if is_alone else max(1, workflow.cores // study.seeds)
 
 
@@ -36,50 +35,50 @@ base = [f"{Path(study.base_model)}/config.json"] if study.made_by else []
 for lab in study.labs:
     rule:
         name: f"lab_{lab}"
-        output: f"data/{lab}/documents.jsonl", f"data/{lab}/documents_public.jsonl", f"data/{lab}/facts.jsonl",
-            f"data/{lab}/models/base/config.json", f"data/{lab}/stages/00_lab.json"
-        params: code=code("00_lab"), notebook="00_lab", name="00_lab", given=given("00_lab", study if lab == study.name else load_study(lab))
+        output: f"data/{lab}/documents.jsonl", f"data/{lab}/documents_public.jsonl",
+            f"data/{lab}/facts.jsonl", f"data/{lab}/models/base/config.json",
+            f"data/{lab}/stages/00_lab.json"
+        params: **stage("00_lab", of=study if lab == study.name else load_study(lab))
         threads: workflow.cores
         shell: RUN
 
 
 if "02_normalize" in study.stages:
     rule normalize:
-        input: f"{data}/documents.jsonl", base  # the base's tokenizer counts the tokens
-        output: f"{data}/segments.jsonl", f"{data}/normalized.jsonl", *records("02_normalize")
-        params: code=code("02_normalize"), notebook="02_normalize", name="02_normalize", given=given("02_normalize")
+        input: rows("documents"), base  # the base's tokenizer counts the tokens
+        output: rows("segments", "normalized"), records("02_normalize")
+        params: **stage("02_normalize")
         shell: RUN
 
 
 rule train:
     input: lambda wildcards: learned(wildcards.arm), base,
-        lambda wildcards: [f"{data}/queries.jsonl"] * acquires(wildcards)
-    output: f"{data}/models/{{arm}}/training.json", *records("03_train", ["{arm}"])
-    params: code=code("03_train"), notebook="03_train", name="03_train-{arm}", given=given("03_train")
-    threads: share_of_cores  # on a CPU the seeds of a study side by side, else one training at a time
+        lambda wildcards: rows("queries") * acquires(wildcards)
+    output: f"{data}/models/{{arm}}/training.json", records("03_train", ["{arm}"])
+    params: **stage("03_train", "03_train-{arm}")
+    threads: share_of_cores  # on a CPU the seeds of a study in parallel, else one training at a time
     shell: RUN
 
 
 rule infer:
-    input: f"{data}/queries.jsonl", asked_with, model
-    output: f"{data}/answers/{{arm}}.jsonl", *records("04_infer", ["{arm}"])
-    params: code=code("04_infer"), notebook="04_infer", name="04_infer-{arm}", given=given("04_infer")
+    input: rows("queries"), prompted, model
+    output: rows("answers", arm="{arm}"), records(INFER, ["{arm}"])
+    params: **stage(INFER, INFER + "-{arm}")
     threads: workflow.cores
     shell: RUN
 
 
 rule judge:
-    input: f"{data}/queries.jsonl", f"{data}/answers/{{arm}}.jsonl",
-        asked_with if study.kind.any_arm else []  # an answer is found in a reply by how it was asked for
-    output: verdicts, *records("05_judge", ["{arm}"])
-    params: code=code("05_judge"), notebook="05_judge", name="05_judge-{arm}", given=given("05_judge")
+    input: rows("queries"), rows("answers", arm="{arm}"), prompted if study.kind.any_arm else []
+    output: verdicts, records(JUDGE, ["{arm}"])
+    params: **stage(JUDGE, JUDGE + "-{arm}")
     shell: RUN
 
 
 if "06_analyze" in study.stages:
     rule analyze:
-        input: f"{data}/queries.jsonl", expand(f"{data}/answers/{{arm}}.jsonl", arm=study.arms),
+        input: rows("queries"), expand(rows("answers", arm="{arm}"), arm=study.arms),
             expand(verdicts, arm=study.arms)
-        output: f"figures/{study.name}/table2.csv", *records("06_analyze")
-        params: code=code("06_analyze"), notebook="06_analyze", name="06_analyze", given=given("06_analyze")
+        output: f"{figures}/table2.csv", records("06_analyze")
+        params: **stage("06_analyze")
         shell: RUN

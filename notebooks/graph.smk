@@ -1,139 +1,138 @@
-# The main chain: documents, queries, segments; then an arm's training, answers, verdicts; then the tables.
-from lib.documents.folder import fingerprint
+# The main chain: documents, queries, segments; each arm's training, answers, verdicts; the tables,
+# and the evidence beyond them.
 from lib.analyze.agreement.sheet import labels_digest
-from lib.run.parameters import parameters_of
-from lib.core.paths import data_path, preferences_path
-from lib.run.config import arms_of
 
-asked_with = [f"{data}/documents.jsonl"]
+prompted = rows("documents")
+INFER, JUDGE = "04_infer", "05_judge"
 
 
 def learned(arm):
-    return [f"{data}/segments.jsonl", f"{data}/normalized.jsonl"]
+    return rows("segments", "normalized")
 
 
 include: "arms.smk"
 
 
 def labels():
-    """What changes where a person's labels do."""
-    default = parameters_of(REPOSITORY / "notebooks" / "04_agreement.ipynb")["sheet"].default
-    return labels_digest(data_path(study.name, study.given("04_agreement").get("sheet", default)))
+    """Return what changes where a person's labels do."""
+    default = parameters_of(notebook_path("04_agreement"))["sheet"].default
+    return labels_digest(output_root() / data / study.given("04_agreement").get("sheet", default))
 
 
 def preferences_of(judge):
-    path = preferences_path(study.name, judge, next(iter(study.arms)), "{arm}")
-    return str(path.relative_to(output_root()))
+    return rows("preferences", judge=judge, first=next(iter(study.arms)), second="{arm}")[0]
 
 
-known = [f"data/{study.made_by}/{name}.jsonl" for name in ("documents_public", "facts") if base]  # what base has read
+def judged_again(judge):
+    return f"05_judge-{{arm}}-{judge.replace('/', '--')}"
+
+
+known = [f"data/{study.made_by}/{name}.jsonl" for name in ("documents_public", "facts") if base]
 sources = [] if study.source == "lab" else records("00_documents")
-asked = {stage: records(stage, arms_of(study, stage)) for stage in study.variants}
-others = [f"{data}/stages/05_judge-{arm}-{Path(verdicts_of(other)).parent.name}.json"
-          for other in study.other_judges for arm in study.arms]
-made = {"00_retention": expand(f"{data}/retention/{{arm}}.jsonl", arm=study.arms),
+facts = rows("facts") if study.source == "lab" else []
+asked = {notebook: records(notebook, study.arms_of(notebook)) for notebook in study.variants}
+others = [f"{data}/stages/{judged_again(other)}.json" for other in study.other_judges]
+made = {"00_retention": expand(rows("retention", arm="{arm}"), arm=study.arms),
         "01_pairs": expand(preferences_of(study.judge), arm=list(study.arms)[1:]),
-        "02_statistics": [f"figures/{study.name}/paired.csv"],
-        "03_ledger": [f"{data}/ledger.jsonl", f"figures/{study.name}/audit.html"],
-        "05_paper": [f"figures/{study.name}/departures.csv"],
-        "06_advice": [f"figures/{study.name}/advice.html"]}
-controlled = Path("figures", study.given("06_advice").get("controlled", "controlled"), "interventions.csv")
-done = [*labs, *sources, *records("01_annotate"), *records("02_normalize"), *records("03_train", study.trained),
-        *records("04_infer", study.runs), *records("05_judge", study.runs), *records("06_analyze"),
-        *(record for stage in study.variants for record in asked[stage]), *others]
-
-
-wanted = [f"figures/{study.name}/table2.csv", *base,
-          *expand(f"{data}/{{name}}.jsonl", name=["documents", "queries", "segments", "normalized"]),
+        "02_statistics": [f"{figures}/paired.csv"],
+        "03_ledger": [*rows("ledger"), f"{figures}/audit.html"],
+        "05_paper": [f"{figures}/deviations.csv"],
+        "06_advice": [f"{figures}/advice.html"]}
+controlled = Path("figures", study.given("06_advice").get("controlled", "controlled"),
+                  "interventions.csv")
+done = [*labs, *sources, *records("01_annotate"), *records("02_normalize"),
+        *records("03_train", study.trained), *records("04_infer", study.runs),
+        *records("05_judge", study.runs), *records("06_analyze"),
+        *(record for notebook in study.variants for record in asked[notebook]),
+        *expand(others, arm=study.arms)]
+wanted = [f"{figures}/table2.csv", *base, *rows("documents", "queries", "segments", "normalized"),
           *expand(f"{data}/models/{{arm}}/training.json", arm=study.trained),
-          *expand(f"{data}/answers/{{arm}}.jsonl", arm=study.runs), *expand(verdicts, arm=study.runs),
-          *(path for stage in study.variants for path in made.get(stage, []))]
+          *expand(rows("answers", arm="{arm}"), arm=study.runs), *expand(verdicts, arm=study.runs),
+          *(path for notebook in study.variants for path in made.get(notebook, []))]
 
 
 if study.source == "documents":
     rule documents:
-        output: f"{data}/documents.jsonl", f"{data}/documents_rejected.jsonl", *records("00_documents")
-        params: code=code("00_documents"), notebook="00_documents", name="00_documents", given=given("00_documents"),
-            content=fingerprint(Path(study.folder))
+        output: rows("documents", "documents_rejected"), records("00_documents")
+        params: **stage("00_documents", content=fingerprint(Path(study.folder)))
         priority: 10  # an unusable folder shows before minutes of training
         shell: RUN
 
 
 rule annotate:
-    input: f"{data}/documents.jsonl"
-    output: f"{data}/queries.jsonl", f"{data}/queries_rejected.jsonl", *records("01_annotate")
-    params: code=code("01_annotate"), notebook="01_annotate", name="01_annotate", given=given("01_annotate")
+    input: rows("documents")
+    output: rows("queries", "queries_rejected"), records("01_annotate")
+    params: **stage("01_annotate")
     shell: RUN
 
 
 for other in study.other_judges:
     rule:
-        name: f"judge_{Path(verdicts_of(other)).parent.name}"
-        input: f"{data}/queries.jsonl", f"{data}/answers/{{arm}}.jsonl"
-        output: verdicts_of(other), f"{data}/stages/05_judge-{{arm}}-{Path(verdicts_of(other)).parent.name}.json"
-        params: code=code("05_judge"), notebook="05_judge", given=given("05_judge", judge=other),
-            name=f"05_judge-{{arm}}-{Path(verdicts_of(other)).parent.name}"
+        name: f"judge_{other.replace('/', '--')}"
+        input: rows("queries"), rows("answers", arm="{arm}")
+        output: verdicts_of(other), f"{data}/stages/{judged_again(other)}.json"
+        params: **stage("05_judge", judged_again(other), judge=other)
         shell: RUN
 
 
 rule retention:
-    input: model, known,  # the base is asked first: other arms are shown beside it
-        lambda wildcards: [] if wildcards.arm == UNTRAINED or UNTRAINED not in study.arms else
-            f"{data}/retention/{UNTRAINED}.json"
-    output: f"{data}/retention/{{arm}}.jsonl", f"{data}/retention/{{arm}}.json", *records("00_retention", ["{arm}"])
-    params: code=code("00_retention"), notebook="00_retention", name="00_retention-{arm}", given=given("00_retention")
+    input: model, known,  # the base is measured first: other arms are shown next to it
+        lambda wildcards: [] if wildcards.arm == BASE or BASE not in study.arms else
+            f"{data}/retention/{BASE}.json"
+    output: rows("retention", arm="{arm}"), f"{data}/retention/{{arm}}.json",
+        records("00_retention", ["{arm}"])
+    params: **stage("00_retention", "00_retention-{arm}")
     threads: workflow.cores
     shell: RUN
 
 
 rule pairs:
-    input: f"{data}/queries.jsonl", f"{data}/documents.jsonl",
-        f"{data}/answers/{next(iter(study.arms))}.jsonl", f"{data}/answers/{{arm}}.jsonl"
-    output: preferences_of(study.judge), *records("01_pairs", ["{arm}"])
-    params: code=code("01_pairs"), notebook="01_pairs", name="01_pairs-{arm}", given=given("01_pairs")
+    input: rows("queries", "documents"), rows("answers", arm=next(iter(study.arms))),
+        rows("answers", arm="{arm}")
+    output: preferences_of(study.judge), records("01_pairs", ["{arm}"])
+    params: **stage("01_pairs", "01_pairs-{arm}")
     shell: RUN
 
 
 rule statistics:
-    input: f"{data}/queries.jsonl", expand(verdicts, arm=study.runs),
-        f"{data}/facts.jsonl" if study.source == "lab" else []
-    output: f"figures/{study.name}/paired.csv", *records("02_statistics")
-    params: code=code("02_statistics"), notebook="02_statistics", name="02_statistics", given=given("02_statistics")
+    input: rows("queries"), expand(verdicts, arm=study.runs), facts
+    output: f"{figures}/paired.csv", records("02_statistics")
+    params: **stage("02_statistics")
     shell: RUN
 
 
 rule ledger:
-    input: expand(f"{data}/{{name}}.jsonl", name=["documents", "queries", "segments", "normalized"]), base,
-        expand(f"{data}/models/{{arm}}/training.json", arm=[arm for arm in study.arms if arm != UNTRAINED]),
+    input: rows("documents", "queries", "segments", "normalized"), base,
+        expand(f"{data}/models/{{arm}}/training.json", arm=[a for a in study.arms if a != BASE]),
         expand(verdicts, arm=study.arms)
-    output: f"{data}/ledger.jsonl", f"figures/{study.name}/audit.html", *records("03_ledger")
-    params: code=code("03_ledger"), notebook="03_ledger", name="03_ledger", given=given("03_ledger")
+    output: rows("ledger"), f"{figures}/audit.html", records("03_ledger")
+    params: **stage("03_ledger")
     shell: RUN
 
 
-rule agreement:  # a person's sheet is no input and no output: Snakemake would make it anew, or remove it
-    input: f"{data}/queries.jsonl", expand(f"{data}/answers/{{arm}}.jsonl", arm=study.arms),
+rule agreement:  # a person's sheet is no input and no output: Snakemake would rebuild or remove it
+    input: rows("queries"), expand(rows("answers", arm="{arm}"), arm=study.arms),
         [expand(verdicts_of(judge), arm=study.arms) for judge in (study.judge, *study.other_judges)]
-    output: *records("04_agreement")
-    params: code=code("04_agreement"), notebook="04_agreement", name="04_agreement", given=given("04_agreement"),
-        labels=labels() if "04_agreement" in study.variants else ""
+    output: records("04_agreement")
+    params: **stage("04_agreement", content=labels() if "04_agreement" in study.variants else "")
     shell: RUN
 
 
 rule paper:
-    input: expand(f"{data}/{{name}}.jsonl", name=["queries", "segments", "normalized"]),
-        expand(verdicts, arm=study.arms), records("01_annotate"), records("02_normalize"),
-        records("03_train", study.trained), records("04_infer", study.arms), records("05_judge", study.arms),
-        expand(f"{data}/answers/{{arm}}.jsonl", arm=study.arms), asked.get("00_retention", []), asked.get("01_pairs", [])
-    output: f"figures/{study.name}/departures.csv", *records("05_paper")
-    params: code=code("05_paper"), notebook="05_paper", name="05_paper", given=given("05_paper")
+    input: rows("queries", "segments", "normalized"), expand(verdicts, arm=study.arms),
+        records("01_annotate"), records("02_normalize"), records("03_train", study.trained),
+        records("04_infer", study.arms), records("05_judge", study.arms),
+        expand(rows("answers", arm="{arm}"), arm=study.arms), asked.get("00_retention", []),
+        asked.get("01_pairs", [])
+    output: f"{figures}/deviations.csv", records("05_paper")
+    params: **stage("05_paper")
     shell: RUN
 
 
 rule advice:
-    input: expand(f"{data}/{{name}}.jsonl", name=["documents", "queries", "segments", "normalized"]), base,
-        expand(verdicts, arm=study.runs), f"{data}/facts.jsonl" if study.source == "lab" else [],
-        [str(controlled)] if controlled.exists() else []  # the laboratory's gains stand beside where they are known
-    output: f"figures/{study.name}/advice.html", *records("06_advice")
-    params: code=code("06_advice"), notebook="06_advice", name="06_advice", given=given("06_advice")
+    input: rows("documents", "queries", "segments", "normalized"), base,
+        expand(verdicts, arm=study.runs), facts,
+        [str(controlled)] if controlled.exists() else []  # the controlled study's gains, if known
+    output: f"{figures}/advice.html", records("06_advice")
+    params: **stage("06_advice")
     shell: RUN

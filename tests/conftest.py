@@ -1,11 +1,9 @@
-"""A tiny house for the tests of the runner: the real Snakefile and lib around notebooks that take no time."""
+"""A tiny copy of the runner for its tests, where notebooks take no time; profiles and fixtures."""
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,8 +12,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from lib.core.paths import REPOSITORY
+from lib.run.parameters import notebook_path
 
-os.environ.setdefault("GOMP_SPINCOUNT", "20000")  # as the notebook runner does; before torch is imported
+os.environ.setdefault("GOMP_SPINCOUNT", "20000")  # as the notebook runner does; before torch
 
 # `make test` draws few examples for each property, `make test-all` many.
 settings.register_profile("fast", max_examples=25, deadline=None)
@@ -23,24 +22,25 @@ settings.register_profile("thorough", max_examples=200, deadline=None,
                           suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
-# Files that take longest, so that on several cores none of them is left for the end.
-LONGEST = ("test_smoke", "test_controlled_smoke", "test_study", "test_llm_batch", "test_deepspeed", "test_study_file",
-           "test_llm_stages", "test_inference_processes", "test_llm_faults", "test_retention")
+# Folders and files that take longest, so that none of them is left for the end.
+LONGEST = ("test_smoke", "test_study", "test_deepspeed", "test_stages", "test_workers",
+           "test_retention", "test_config", "test_faults")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files first, else as they were."""
-    items.sort(key=lambda item: LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST))
+    """Run the longest files first, the others in their order."""
+    items.sort(key=lambda item: LONGEST.index(item.path.stem)
+               if item.path.stem in LONGEST else len(LONGEST))
 
 
-# What each notebook of the tiny graph declares and does. They read and write what the Snakefile says, through lib.
+# What each notebook of the tiny graph declares and does. They read and write what the graph says.
 DECLARED = {
     "00_lab": "seed: int = 1",
     "00_documents": 'folder: str = "documents"',
     "01_annotate": 'annotator: str = "rules"\nmax_queries_per_document: int = 10',
     "02_normalize": 'normalizer: str = "rules"\nbase_model: str = "data/lab/models/base"',
-    "03_train": 'arm: str = "dapt"\nbase_model: str = ""\nseed: int = 42\nlearning_rate: float = 1.0e-3\n'
-                'epochs: int = 2\nnote: str | None = None',
+    "03_train": 'arm: str = "dapt"\nbase_model: str = ""\nseed: int = 42\n'
+                'learning_rate: float = 1.0e-3\nepochs: int = 2\nnote: str | None = None',
     "04_infer": 'arm: str = "dapt"\nbase_model: str = ""',
     "05_judge": 'arm: str = "dapt"\njudge: str = "rules"',
     "06_analyze": 'judge: str = "rules"\narms: list[str] = ["base"]',
@@ -49,39 +49,48 @@ DECLARED = {
     "02_statistics": 'judge: str = "rules"\narms: list = []',
     "03_ledger": 'judge: str = "rules"\narms: list = []',
     "04_agreement": 'judges: list = []\narms: list = []\nsheet: str = "human/sheet.csv"',
-    "05_paper": 'judge: str = "rules"\narms: list = []\nseeds: int = 1\nretention: bool = True\npairs: bool = True',
-    "06_advice": 'judge: str = "rules"\narms: list = []\nbase_model: str = ""\nnormalizer: str = "rules"',
+    "05_paper": 'judge: str = "rules"\narms: list = []\nseeds: int = 1\nretention: bool = True\n'
+                'pairs: bool = True',
+    "06_advice": 'judge: str = "rules"\narms: list = []\nbase_model: str = ""\n'
+                 'normalizer: str = "rules"',
 }
 DOES = {
     "00_lab": ['for name in ("documents", "documents_public", "facts"):\n'
                '    write_text(data_path(study, f"{name}.jsonl"), f"{name} {seed}\\n")',
                'write_text(data_path(study, "models", "base", "config.json"), str(seed))'],
-    "00_documents": ["from lib.documents.folder import read_folder", "reading = read_folder(folder)",
-                     'write_records(data_path(study, "documents.jsonl"), reading.documents)\n'
-                     'write_records(data_path(study, "documents_rejected.jsonl"), reading.rejected)'],
-    "01_annotate": ['text = required(data_path(study, "documents.jsonl"), "00_lab.ipynb").read_text()',
-                    'write_text(data_path(study, "queries.jsonl"), f"{text}{max_queries_per_document}\\n")',
-                    'write_text(data_path(study, "queries_rejected.jsonl"), "")'],
-    "02_normalize": ['text = required(data_path(study, "documents.jsonl"), "00_lab.ipynb").read_text()',
+    "00_documents": ["from lib.documents.folder import read_folder",
+                     "reading = read_folder(folder)",
+                     'save(study, "documents", reading.documents)\n'
+                     'save(study, "documents_rejected", reading.rejected)'],
+    "01_annotate": ['text = existing(study, "documents").read_text()',
+                    'line = f"{text}{max_queries_per_document}\\n"',
+                    'write_text(artifact_path(study, "queries"), line)',
+                    'write_text(artifact_path(study, "queries_rejected"), "")'],
+    "02_normalize": ['text = existing(study, "documents").read_text()',
                      'for name in ("segments", "normalized"):\n'
-                     '    write_text(data_path(study, f"{name}.jsonl"), text)'],
+                     '    write_text(artifact_path(study, name), text)'],
     "03_train": ["import os, time", 'time.sleep(float(os.environ.get("PAUSE", 0)))',
                  'source = "normalized" if arm == "dapt-n" else "segments"',
-                 'text = required(data_path(study, f"{source}.jsonl"), "02_normalize.ipynb").read_text()',
-                 'write_text(data_path(study, "models", arm, "training.json"), f"{text}{epochs} {learning_rate}")'],
-    "04_infer": ['text = required(data_path(study, "queries.jsonl"), "01_annotate.ipynb").read_text()',
-                 'model = "" if arm == "base" else data_path(study, "models", arm, "training.json").read_text()',
-                 'write_text(answers_path(study, arm), f"{text}{model}\\n")'],
-    "05_judge": ['text = required(answers_path(study, arm), "04_infer.ipynb").read_text()',
-                 'write_text(verdicts_path(study, judge, arm), f"{text}{judge}\\n")'],
-    "06_analyze": ["import zlib\nfrom lib.core.text import joined",
-                   'texts = [verdicts_path(study, judge, arm).read_text() for arm in arms]',
-                   'write_text(figures_path(study, "table2.csv"), f"{[zlib.crc32(t.encode()) for t in texts]}")'],
+                 'text = existing(study, source).read_text()',
+                 'write_text(data_path(study, "models", arm, "training.json"),\n'
+                 '           f"{text}{epochs} {learning_rate}")'],
+    "04_infer": ['text = existing(study, "queries").read_text()',
+                 'path = data_path(study, "models", arm, "training.json")\n'
+                 'model = "" if arm == "base" else path.read_text()',
+                 'write_text(artifact_path(study, "answers", arm=arm), f"{text}{model}\\n")'],
+    "05_judge": ['text = existing(study, "answers", arm=arm).read_text()',
+                 'write_text(artifact_path(study, "verdicts", judge=judge, arm=arm), text)'],
+    "06_analyze": ["import zlib\nfrom lib.core.text import listed",
+                   'paths = [existing(study, "verdicts", judge=judge, arm=arm) for arm in arms]',
+                   'sums = [zlib.crc32(path.read_bytes()) for path in paths]\n'
+                   'write_text(figures_path(study, "table2.csv"), str(sums))'],
 }
-TABLES = '''"""Prints the tiny table."""
-import sys
+TABLES = '''"""Return the tiny table."""
 from lib.core.paths import figures_path
-print("table 2:", figures_path(sys.argv[1], "table2.csv").read_text())
+
+
+def summary(study):
+    return "table 2: " + figures_path(study, "table2.csv").read_text()
 '''
 STUDY = """source: lab
 variants: []
@@ -92,49 +101,53 @@ arms:
   dapt:
   dapt-n: {03_train: {epochs: 3}}
 """
+IMPORTS = "from lib.core.files import *\nfrom lib.core.paths import *"
 
 
 def tiny_notebook(declared: str, does: list[str]) -> nbformat.NotebookNode:
-    """A notebook with a parameters cell, the imports that all share, and `does`."""
-    cells = [nbformat.v4.new_code_cell(f'study: str = "tiny"\n{declared}', metadata={"tags": ["parameters"]}),
-             nbformat.v4.new_code_cell("from lib.core.paths import *\nfrom lib.core.records import write_records, write_text"),
-             *map(nbformat.v4.new_code_cell, does)]
-    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-    return nbformat.v4.new_notebook(cells=cells, metadata=kernel)
+    """Return a notebook with a parameters cell, the imports that all share, and `does`."""
+    cells = [nbformat.v4.new_code_cell(f'study: str = "tiny"\n{declared}',
+                                       metadata={"tags": ["parameters"]}),
+             nbformat.v4.new_code_cell(IMPORTS), *map(nbformat.v4.new_code_cell, does)]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    return nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
 
 
 @dataclass(frozen=True)
 class House:
-    """A copy of the runner in a folder of its own; what it runs lies below that folder too."""
+    """A copy of the runner in a folder of its own; what it runs is below that folder too."""
 
     root: Path
 
     def write_notebook(self, name: str, does: list[str] | None = None) -> None:
-        """notebooks/<name>.ipynb, doing `does` or what the tiny graph needs."""
+        """Write notebooks/<name>.ipynb, which does `does` or what the tiny graph needs."""
         notebook = tiny_notebook(DECLARED[name], does or DOES.get(name, []))
         nbformat.write(notebook, self.root / "notebooks" / f"{name}.ipynb")
 
     def environment(self, **more: str) -> dict[str, str]:
-        """This process's environment with the house's own lib before any installed one."""
-        own = {key: value for key, value in os.environ.items() if key not in ("STUDY_ROOT", "STUDY_PARENT")}
+        """Return this process's environment with the copy's lib before any installed one."""
+        own = {key: value for key, value in os.environ.items()
+               if key not in ("STUDY_ROOT", "STUDY_PARENT")}
         return {**own, "PYTHONPATH": str(self.root), "OMP_NUM_THREADS": "1", **more}
 
     def command(self, *arguments: str) -> list[str]:
-        """`python -m lib.run.study …`"""
+        """Return `python -m lib.run.study …`."""
         return [sys.executable, "-m", "lib.run.study", *arguments]
 
     def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess:
         """Run a study to its end; stdout and stderr together."""
-        return subprocess.run(self.command(*arguments), cwd=self.root, env=self.environment(**environment), text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300, check=False)
+        return subprocess.run(self.command(*arguments), cwd=self.root, text=True, timeout=300,
+                              env=self.environment(**environment), check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
     def start(self, *arguments: str, **environment: str) -> subprocess.Popen:
         """Start a study in the background."""
-        return subprocess.Popen(self.command(*arguments), cwd=self.root, env=self.environment(**environment),
+        return subprocess.Popen(self.command(*arguments), cwd=self.root,
+                                env=self.environment(**environment),
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def times(self) -> dict[str, int]:
-        """When each stage record of the study `tiny` was written."""
+        """Return when each stage record of the study `tiny` was written."""
         folder = self.root / "data" / "tiny" / "stages"
         return {path.stem: path.stat().st_mtime_ns for path in sorted(folder.glob("*.json"))}
 
@@ -142,12 +155,12 @@ class House:
 def new_house(root: Path) -> House:
     """Copy the runner to `root` and put the tiny graph and the study `tiny` there."""
     shutil.copytree(REPOSITORY / "lib", root / "lib", ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("Snakefile", "pyproject.toml"):
-        shutil.copy(REPOSITORY / name, root / name)
     for name in ("notebooks", "prompts", "studies"):
         (root / name).mkdir()
+    for name in ("Snakefile", "pyproject.toml", "notebooks/graph.smk", "notebooks/arms.smk"):
+        shutil.copy(REPOSITORY / name, root / name)
     (root / "studies" / "tiny.yaml").write_text(STUDY)
-    (root / "lib" / "tables.py").write_text(TABLES)
+    (root / "lib" / "analyze" / "tables.py").write_text(TABLES)
     house = House(root)
     for name in DECLARED:
         house.write_notebook(name)
@@ -156,43 +169,35 @@ def new_house(root: Path) -> House:
 
 @pytest.fixture
 def house(tmp_path: Path) -> House:
-    """A fresh tiny house."""
+    """A fresh tiny copy of the runner."""
     return new_house(tmp_path / "house")
 
 
 @pytest.fixture
 def shared() -> Path:
-    """The folder of real documents beside the repository; skips where it is absent."""
+    """The folder of further real documents next to the repository; skips where it is absent."""
     folder = REPOSITORY.parent / "shared"
     if not folder.is_dir():
-        pytest.skip(f"no folder {folder.name} beside the repository")
+        pytest.skip(f"no folder {folder.name} next to the repository")
     return folder
-
-
-def study_command(name: str) -> list[str]:
-    """`make study` without make."""
-    return [sys.executable, "-m", "lib.run.study", name, "--jobs", os.environ.get("JOBS", "all")]
-
-
-def run_killed_once(name: str, root: Path, stage: str) -> tuple[str, str]:
-    """Run the study `name` in `root`, kill it once `stage` has begun, run it to its end; what both calls printed."""
-    environment = {**os.environ, "STUDY_ROOT": str(root)}
-    first = subprocess.Popen(study_command(name), cwd=REPOSITORY, env=environment, stdout=subprocess.PIPE,
-                             stderr=subprocess.STDOUT, text=True)
-    begun = root / "data" / name / "notebooks" / f"{stage}.failed.ipynb"  # its name until it has ended
-    deadline = time.monotonic() + 300
-    while not begun.exists() and first.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.1)
-    first.send_signal(signal.SIGKILL)
-    said, _ = first.communicate()
-    assert begun.exists(), said
-    second = subprocess.run(study_command(name), cwd=REPOSITORY, env=environment, stdout=subprocess.PIPE,
-                            stderr=subprocess.STDOUT, text=True, timeout=600, check=False)
-    assert second.returncode == 0, second.stdout
-    return said, second.stdout
 
 
 @pytest.fixture
 def documents_folder() -> Path:
-    """Return the folder of real documents that the repository carries (Apache-2.0)."""
+    """The folder of real documents that the repository carries (Apache-2.0)."""
     return REPOSITORY / "tests" / "data" / "documents"
+
+
+def run_cells(stage: str, **given: object) -> dict[str, object]:
+    """Run the cells of a notebook in this process with parameters, and return its names.
+
+    A kernel for each notebook takes ten times as long; those of the main chain run in kernels in
+    tests/notebooks/test_smoke.py.
+    """
+    names: dict[str, object] = {"display": lambda *_: None, "get_ipython": lambda: None}
+    for cell in nbformat.read(notebook_path(stage), 4).cells:
+        if cell.cell_type == "code":
+            exec(compile(cell.source, f"{stage}, {cell.id}", "exec"), names)
+            if "parameters" in cell.metadata.get("tags", []):
+                names |= given
+    return names

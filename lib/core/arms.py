@@ -11,13 +11,13 @@ _NAME = re.compile(r"(?P<arm>[^@]+)(?:@(?P<number>[2-9]|[1-9]\d+))?")
 
 
 def split_arm(name: str) -> tuple[str, int]:
-    """Return the arm and the number of its training: ("dapt", 1) for "dapt", ("dapt", 3) for "dapt@3".
+    """Return the arm and the number of its training: ("dapt", 3) for "dapt@3", 1 for "dapt".
 
     Raises ValueError for a name of another form.
     """
     found = _NAME.fullmatch(name)
     if not found:
-        raise ValueError(f"arm {name!r}: an arm has a name such as dapt; with a second seed, dapt@2")
+        raise ValueError(f"arm {name!r}: an arm has a name such as dapt; its second seed, dapt@2")
     return found["arm"], int(found["number"] or 1)
 
 
@@ -36,7 +36,7 @@ def repeated(arm: str, seeds: int) -> list[str]:
 
 
 def sorted_arms(arms: Iterable[str]) -> list[str]:
-    """Sort arms as in every table: base, dapt, dapt@2, dapt-n, then others as given; drop duplicates."""
+    """Sort arms as in every table: base, dapt, dapt@2, dapt-n, others as given; drop duplicates."""
     unique = list(dict.fromkeys(arms))
     kinds = list(dict.fromkeys([*ARMS, *(split_arm(arm)[0] for arm in unique)]))
     return sorted(unique, key=lambda arm: (kinds.index(split_arm(arm)[0]), split_arm(arm)[1]))

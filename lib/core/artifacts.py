@@ -1,6 +1,6 @@
-"""The table of files in data/<study>: what each is called, its rows, and the notebook that writes it.
+"""The table of files in data/<study>: their names, their rows, and the notebooks that write them.
 
-Nobody but this table and lib.run knows a notebook's name. Headers of notebooks are tested against it.
+Only this table and lib.run know the names of notebooks. Tests compare notebook headers with it.
 """
 
 from dataclasses import dataclass
@@ -24,8 +24,8 @@ class Artifact:
     """A file between two stages; `{arm}` and the like in `path` are filled by `lib.core.files`."""
 
     path: str  # below data/<study>
-    made_by: tuple[str, ...]  # notebooks below notebooks/, without their ending; the usual one first
-    kind: type[Record] | None = None  # of its rows; None: a study's own, named by whoever reads it
+    made_by: tuple[str, ...]  # notebooks below notebooks/, the usual one first
+    kind: type[Record] | None = None  # of its rows; None: a study's own type
 
 
 _ASKED_BY = ("01_annotate", "structext/00_samples", "tablequest/01_questions")

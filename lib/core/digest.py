@@ -2,8 +2,8 @@
 
 A digest is a Merkle hash over syntax trees: of the code itself, of every module of lib that it
 imports anywhere (also inside a function), and of the prompts and data files that these name with
-a literal in `prompt_template("…")` or `package_file("…")`. Python's minor version is part of it, because
-`ast.dump` differs between versions. Its limits: moving a file is free, splitting or merging one
+a literal in `prompt_template("…")` or `package_file("…")`. Python's minor version is part of it,
+because `ast.dump` differs between versions. Limits: moving a file is free, splitting or merging one
 is not; circular imports have no digest and are an error; a module named in a string is not seen,
 so import it and use its `__name__`.
 """
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from lib.core.paths import REPOSITORY
 
-_FOLDERS = {"prompt_template": ("prompts", ".md"), "package_file": ("lib", "")}  # function: where it reads
+_FOLDERS = {"prompt_template": ("prompts", ".md"), "package_file": ("lib", "")}  # where each reads
 
 
 class NoDigest(ValueError):
@@ -30,11 +30,7 @@ def notebook_digest(notebook: Path, root: Path = REPOSITORY) -> str:
 
     Raises NoDigest for a circle of imports and for a prompt or data file named by an expression.
     """
-    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
-    lines = "\n".join(sources).split("\n")
-    code = "\n".join(line for line in lines if not line.startswith(("%", "!")))  # IPython's own
-    return _digest(ast.parse(code), root, (str(notebook),))
+    return _digest(_code(notebook), root, (str(notebook),))
 
 
 def module_digest(name: str, root: Path = REPOSITORY) -> str:
@@ -47,16 +43,21 @@ def module_digest(name: str, root: Path = REPOSITORY) -> str:
 
 def reached(notebook: Path, root: Path = REPOSITORY) -> set[str]:
     """Return the names of all modules of lib that `notebook` imports, directly or not."""
-    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    lines = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code").split("\n")
-    waiting = [ast.parse("\n".join(line for line in lines if not line.startswith(("%", "!"))))]
     found: set[str] = set()
+    waiting = [_code(notebook)]
     while waiting:
         for _, name, _ in _imports(waiting.pop(), root):
             if name not in found:
                 found.add(name)
                 waiting.append(ast.parse(_file(name, root).read_text(encoding="utf-8")))
     return found
+
+
+def _code(notebook: Path) -> ast.Module:
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    lines = "\n".join(sources).split("\n")
+    return ast.parse("\n".join(line for line in lines if not line.startswith(("%", "!"))))
 
 
 _known: dict[tuple[str, Path], str] = {}

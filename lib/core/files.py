@@ -67,7 +67,7 @@ def save(study: str, name: str, rows: Iterable[Record], **keys: object) -> Path:
 
 
 def save_if_any(study: str, name: str, rows: Sequence[Record], **keys: object) -> None:
-    """Save rows; where there are none, remove the file, so that no earlier run's rows stay there."""
+    """Save rows; where there are none, remove the file, so that no earlier run's rows stay."""
     if rows:
         save(study, name, rows, **keys)
     else:
@@ -76,7 +76,7 @@ def save_if_any(study: str, name: str, rows: Sequence[Record], **keys: object) -
 
 @contextmanager
 def replacing(path: Path):
-    """Yield a temporary path next to `path`; on success it becomes `path`, on failure it is removed.
+    """Yield a temporary path next to `path`; on success it becomes `path`, else it is removed.
 
     A file of ours is therefore complete or absent, whatever stops the process.
     """

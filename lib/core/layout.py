@@ -1,12 +1,13 @@
-"""What every renderer of a section is made of: pieces laid end to end, with the span of each."""
+"""Pieces of text laid end to end, with the span of each: what every renderer is made of."""
 
 from collections.abc import Sequence
 
-Body = tuple[str, list[tuple[int, int]]]  # a section's text, and text[start:end] of each of its facts
+Body = tuple[str, list[tuple[int, int]]]  # a section's text, and the span of each of its facts
 
 
-def laid(pieces: Sequence[str], before: str = "", between: str | Sequence[str] = "\n", after: str = "") -> Body:
-    """`pieces` with `between` between them (one string, or one for each gap), and each piece's span in the whole."""
+def laid(pieces: Sequence[str], before: str = "", between: str | Sequence[str] = "\n",
+         after: str = "") -> Body:
+    """Join `pieces` by `between` (one string, or one per gap); return the text and their spans."""
     gaps = [between] * (len(pieces) - 1) if isinstance(between, str) else between
     text, spans = before, []
     for piece, gap in zip(pieces, [*gaps, after], strict=True):
@@ -16,10 +17,10 @@ def laid(pieces: Sequence[str], before: str = "", between: str | Sequence[str] =
 
 
 def pipe_row(cells: Sequence[str]) -> str:
-    """A row of a Markdown table."""
+    """Return a row of a Markdown table."""
     return f"| {' | '.join(cells)} |"
 
 
 def capitalised(words: str) -> str:
-    """The words as they begin a sentence, bullet or cell."""
+    """Capitalise the words as at the start of a sentence, bullet or cell."""
     return words[:1].upper() + words[1:]

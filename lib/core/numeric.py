@@ -1,4 +1,4 @@
-"""Which queries ask for a number; the paper's rules for its Table 5 are not published, so here is ours."""
+"""Which queries ask for a number (Table 5). The paper's rule is not published; this one is ours."""
 
 import re
 from itertools import takewhile
@@ -8,34 +8,38 @@ from lib.core.units import unit_of
 from lib.core.values import Token, solid, tokens
 
 _RANGE = re.compile(r"[-+±]?\d+(?:[.,]\d+)*-[-+]?\d+(?:[.,]\d+)*")
-_COMPARATORS = frozenset({"about", "around", "approximately", "approx", "up", "to", "at", "least", "most", "over",
-                          "under", "below", "above", "max", "min", "maximum", "minimum", "less", "more", "fewer", "no",
-                          "not", "than", "between", "exactly"})
-# Numbers by their form alone, and by use dates, addresses and codes: 20241203, 192.168.0.1, 0042
+_COMPARATORS = frozenset((
+    "about around approximately approx up to at least most over under below above max min maximum "
+    "minimum less more fewer no not than between exactly").split())
+# Numbers by form, but dates, addresses and codes by use: 20241203, 192.168.0.1, 0042
 _CODE = re.compile(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])|\d+(?:\.\d+){3,}|0\d+")
 
 
 def is_numeric(query: Query) -> bool:
-    """Whether the reference answer is a number; in an entity list, whether every entity is one.
+    """Tell whether the reference answer is a number; for an entity list, whether every entity is.
 
-    A number is digits (or a word from zero to twelve) with, as they come, a sign, a comparator ("at least"), a
-    currency, a percent sign, thousands separators, a unit or one lower-case noun ("12 pumps"); a range of two such;
-    a quantity "of" something ("16 GB of RAM"); or several quantities that add up ("3 h 20 min"). Blanks do not
-    matter, nor does a unit's case where one unit alone can be meant (lib.core.units). A dotted number (3.10, 3.2.1) counts:
-    a version cannot be told from a decimal by its form. Not numbers: dates (also 20241203), times of day, addresses
-    (192.168.0.1), codes with leading zeros, and digits inside a name, path or code (P-417, 8443/tcp).
+    A number is digits (or a word from zero to twelve), optionally with a sign, a comparator ("at
+    least"), a currency, a percent sign, thousands separators, and a unit or one lower-case noun
+    ("12 pumps"); a range of two numbers; a quantity "of" something ("16 GB of RAM"); or several
+    quantities that add up ("3 h 20 min"). Whitespace is ignored, and so is a unit's case where only
+    one unit can be meant (lib.core.units). A dotted number (3.10, 3.2.1) counts: its form does not
+    distinguish a version from a decimal. Not numbers: dates (20241203 too), times of day,
+    addresses (192.168.0.1), codes with leading zeros, and digits inside a name, path or code
+    (P-417, 8443/tcp).
     """
-    entities = query.answer.splitlines() if query.structure == "entity-list" else [query.answer]
+    is_list = query.structure == "entity-list"
+    entities = query.answer.splitlines() if is_list else [query.answer]
     entities = [entity for entity in entities if entity.strip()]
     return bool(entities) and all(is_number(entity) for entity in entities)
 
 
 def is_number(text: str) -> bool:
-    """Whether `text` is one number by the rule of `is_numeric`."""
+    """Tell whether `text` is one number by the rule of `is_numeric`."""
     found = solid(tokens(text.strip().lstrip("~≈<>≤≥= ")))
     opening = list(takewhile(lambda token: token.value in _COMPARATORS, found))
     found = found[len(opening):]
-    if "between" in {token.value for token in opening} and [token.value for token in found[1:2]] == ["and"]:
+    is_between = any(token.value == "between" for token in opening)
+    if is_between and len(found) > 1 and found[1].value == "and":
         return _is_amount(found[0]) and _is_one(found[2:])
     return _is_one(found)
 
@@ -46,13 +50,14 @@ def _is_one(found: list[Token]) -> bool:
     if not _dimension(found[0]):
         return len(found) == 2 and _is_counted(found[1])
     sum_of = [token for token in found if token.value != "and"]
-    is_sum = found[-1].value != "and" and {_dimension(token) for token in sum_of} == {_dimension(found[0])}
+    dimensions = {_dimension(token) for token in sum_of}
+    is_sum = found[-1].value != "and" and dimensions == {_dimension(found[0])}
     is_of = len(found) == 3 and found[1].value == "of" and found[2].kind == "word"
     return is_sum or is_of or (len(found) == 2 and _is_counted(found[1]))
 
 
 def has_number(text: str) -> bool:
-    """Whether any number or range stands in `text`, by the rule of `is_numeric`; digits inside a word are none."""
+    """Tell whether any number or range is in `text`; digits inside a word are none."""
     return any(_is_amount(token) for token in tokens(text))
 
 
@@ -63,7 +68,7 @@ def _is_amount(token: Token) -> bool:
 
 
 def _dimension(token: Token) -> str:
-    """What a number with a unit, percent sign or currency measures; "" for any other token."""
+    """Return what a number with a unit or currency measures; "" for any other token."""
     return str(token.value[0]) if token.kind == "number" else ""
 
 

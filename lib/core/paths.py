@@ -1,4 +1,4 @@
-"""Where a study's files lie. Every path is anchored here, because a kernel may start in any folder."""
+"""Where a study's files are. Every path is anchored here: a kernel may start in any folder."""
 
 import os
 from pathlib import Path
@@ -13,26 +13,32 @@ class MissingInput(FileNotFoundError):
 
 
 def package_file(name: str) -> Path:
-    """Return the path of a data file of the package, such as "llm/prices.csv"; give `name` as a literal (lib.core.digest)."""
+    """Return the path of a data file of the package, such as "llm/prices.csv".
+
+    Give `name` as a literal: lib.core.digest reads it, so that a changed file re-runs stages.
+    """
     return REPOSITORY / "lib" / name
 
 
 def output_root() -> Path:
-    """The folder that holds data/ and figures/: $STUDY_ROOT (tests, shared disks) or the repository."""
+    """Return the folder of data/ and figures/: $STUDY_ROOT or the repository."""
     return Path(os.environ.get("STUDY_ROOT") or REPOSITORY).resolve()
 
 
 def data_path(study: str, *parts: str) -> Path:
-    """data/<study>/<parts>, its parent folder made. Raises ValueError for a study name that is no folder's name."""
+    """Return data/<study>/<parts>; make its parent folder.
+
+    Raises ValueError for a study name that cannot be a folder's name.
+    """
     if Path(study).name != study or study in ("", ".", ".."):
-        raise ValueError(f"{study!r} is no name for a study: give one word, such as lab")
+        raise ValueError(f"{study!r} is not a name for a study: give one word, such as lab")
     path = output_root().joinpath("data", study, *parts)
     path.parent.mkdir(parents=True, exist_ok=True)
     return path
 
 
 def figures_path(study: str, *parts: str) -> Path:
-    """figures/<study>/<parts>, its parent folder made."""
+    """Return figures/<study>/<parts> and make its parent folder."""
     path = output_root().joinpath("figures", study, *parts)
     path.parent.mkdir(parents=True, exist_ok=True)
     return path
@@ -54,7 +60,7 @@ def preferences_path(study: str, judge: str, first_arm: str, second_arm: str) ->
 
 
 def required(path: Path, made_by: str) -> Path:
-    """`path` where it exists.
+    """Return `path` where it exists.
 
     Raises MissingInput naming the file and `made_by`, the notebook that writes it.
     """
@@ -64,22 +70,23 @@ def required(path: Path, made_by: str) -> Path:
 
 
 def shown(path: Path) -> str:
-    """`path` as a person reads it: relative to the folder that holds data/ and figures/ where it lies below."""
-    path = Path(path)
-    return str(path.relative_to(output_root())) if path.is_relative_to(output_root()) else str(path)
+    """Return `path` as shown to a person: relative to output_root() where it is below."""
+    path, root = Path(path), output_root()
+    return str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
 
 
 def model_source(base_model: str) -> str:
-    """What `from_pretrained` loads for `base_model`: an existing folder's path, or a hub id (`org/name`) unchanged.
+    """Return what `from_pretrained` loads: a folder's path, or a hub id (`org/name`) unchanged.
 
-    A relative path is looked for below output_root(), then below the repository. Raises MissingInput where the
-    folder is not there and the name cannot be a hub id.
+    A relative path is looked for below output_root(), then below the repository. Raises
+    MissingInput where the folder is not there and the name cannot be a hub id.
     """
     for place in (output_root(), REPOSITORY):  # joining an absolute path keeps that path
         if (place / base_model).exists():
             return str(place / base_model)
-    is_hub_id = base_model.count("/") == 1 and not base_model.startswith(("data/", "figures/", ".", "/", "~"))
-    if is_hub_id:
+    is_path = base_model.startswith(("data/", "figures/", ".", "/", "~"))
+    if base_model.count("/") == 1 and not is_path:
         return base_model
-    raise MissingInput(f"the base model {base_model} is missing: run 00_lab.ipynb first (or `make study`), "
-                       "or set base_model to a model's folder or hub id such as meta-llama/Llama-3.1-8B")
+    raise MissingInput(f"the base model {base_model} is missing: run 00_lab.ipynb first (or `make "
+                       "study`), or set base_model to a model's folder or a hub id such as "
+                       "meta-llama/Llama-3.1-8B")

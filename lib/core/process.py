@@ -1,4 +1,4 @@
-"""A process that dies with the one that started it, so that a killed study leaves no writer behind (the house)."""
+"""Terminate a process when its parent exits, so that a killed study leaves no writer behind."""
 
 import ctypes
 import os
@@ -11,10 +11,11 @@ _PR_SET_PDEATHSIG = 1
 
 
 def die_with_parent(variable: str = VARIABLE) -> None:
-    """Ask the kernel to kill this process when its parent ends; end at once where that has already happened.
+    """Ask the system to kill this process when its parent ends; exit now if it already has.
 
-    The parent's id is read from the environment `variable`; where it is not set (someone's shell started us),
-    nothing happens. Outside Linux only the check is made, and a notebook's kernel watches its parent by itself.
+    The parent's id is read from the environment `variable`; where it is not set (a shell started
+    this process), nothing happens. Outside Linux only the check is made, and a notebook's kernel
+    watches its parent by itself.
     """
     parent = int(os.environ.get(variable) or 0)
     if not parent:
@@ -26,5 +27,5 @@ def die_with_parent(variable: str = VARIABLE) -> None:
 
 
 def be_parent() -> None:
-    """From here on, children that call die_with_parent() are bound to this process."""
+    """Bind children that call die_with_parent() to this process from here on."""
     os.environ[VARIABLE] = str(os.getpid())

@@ -1,4 +1,4 @@
-"""prompts/*.md: what a model is told, one file per task, with Jinja slots."""
+"""prompts/*.md: the text that a model is sent, one file per task, with Jinja slots."""
 
 from functools import cache
 
@@ -8,9 +8,10 @@ from lib.core.paths import REPOSITORY
 
 
 def prompt_template(name: str) -> jinja2.Template:
-    """Return prompts/<name>.md; `prompt_template("judge").render(question=…)` fills its slots, and a slot without a value fails.
+    """Return the template prompts/<name>.md; rendering it without a value for a slot is an error.
 
-    Give `name` as a literal: lib.core.digest reads it, so that a changed prompt re-runs the stages that use it.
+    Give `name` as a literal, as in `prompt_template("judge").render(question=…)`: lib.core.digest
+    reads it, so that a changed prompt re-runs the stages that use it.
     """
     return _template((REPOSITORY / "prompts" / f"{name}.md").read_text(encoding="utf-8"))
 
@@ -18,4 +19,4 @@ def prompt_template(name: str) -> jinja2.Template:
 @cache
 def _template(text: str) -> jinja2.Template:
     """Compile once: compiling takes as long as a small model's answer."""
-    return jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=False).from_string(text)
+    return jinja2.Environment(undefined=jinja2.StrictUndefined).from_string(text)

@@ -5,9 +5,11 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 Structure = Literal["natural", "entity-list", "tabular"]
-Grounding = Literal["exact", "folded", "fuzzy"]  # how a quotation was found: as it is, but for blanks, but for slips
+# How a quotation was found: exactly, ignoring whitespace, approximately.
+Grounding = Literal["exact", "folded", "fuzzy"]
 STRUCTURES: tuple[Structure, ...] = ("natural", "entity-list", "tabular")
-RECALL = "recall"  # how a closed-book query's id ends where its question is asked with a passage too
+# The ending of a closed-book query's id, where its question is also asked with a passage.
+RECALL = "recall"
 
 
 class Record(BaseModel):
@@ -26,7 +28,7 @@ class Document(Record):
 
 
 class Rejected(Record):
-    """Something that was left out, and why. Kept so that no rate is printed without its denominator."""
+    """Something that was left out, and why; kept so that every rate has its denominator."""
 
     document_id: str
     item: str  # a file's name, a question, a raw reply
@@ -34,14 +36,14 @@ class Rejected(Record):
 
 
 class Query(Record):
-    """A question whose answer stands in a document, labelled with the structure it stands in."""
+    """A question whose answer is in a document, labelled with the structure that it is in."""
 
     query_id: str
     document_id: str
     question: str
-    answer: str  # an entity list has one entity a line
+    answer: str  # an entity list has one entity per line
     structure: Structure
-    source_reference: str  # word for word: document.text[start:end]
+    source_reference: str  # verbatim: document.text[start:end]
     start: int
     end: int
     entity_count: int | None  # entity-list only
@@ -52,7 +54,7 @@ class Query(Record):
 
 
 class Segment(Record):
-    """A stretch of a document for the normalizer; a document's segments cover it without gap or overlap."""
+    """A part of a document for the normalizer; a document's segments cover it without overlap."""
 
     segment_id: str
     document_id: str
@@ -60,7 +62,8 @@ class Segment(Record):
     end: int
     text: str  # document.text[start:end]
     n_tokens: int
-    repeated: str = ""  # a cut table's header rows, which the normalizer sees before `text`; never trained on
+    # Header rows of a table that was cut: the normalizer sees them before `text`; never trained on.
+    repeated: str = ""
 
 
 class Normalized(Record):
@@ -85,17 +88,17 @@ class Answer(Record):
 
 
 class Score(Record):
-    """How likely one arm finds the reference answer, token by token given all before it; logs are natural.
+    """Log-likelihood (natural log) of the reference answer in one arm, teacher-forced.
 
-    An arm can be asked for what is likely after the question; it has stored what is likely after the record's own words
-    (cloze).
+    After the question, it shows what a question can retrieve; after the record's own words (cloze),
+    what is stored.
     """
 
     query_id: str
     arm: str
     question_loglik: float  # sum over the answer's tokens
     question_tokens: int
-    question_argmax: bool  # each of these tokens is the likeliest one
+    question_argmax: bool  # each of these tokens is the argmax
     cloze_loglik: float | None  # None: see cloze_missing
     cloze_tokens: int | None
     cloze_argmax: bool | None
@@ -103,7 +106,7 @@ class Score(Record):
 
 
 class Verdict(Record):
-    """One judge's word on one answer. `unscored` is a third state, never a kind of incorrect."""
+    """One judge's verdict on one answer; `unscored` is a third state, never a kind of incorrect."""
 
     query_id: str
     arm: str
@@ -113,7 +116,7 @@ class Verdict(Record):
 
 
 class Fact(Record):
-    """A fact of the laboratory and where it stands."""
+    """A fact of the laboratory and where it is."""
 
     fact_id: str
     entity: str

@@ -1,4 +1,4 @@
-"""English that both rule engines need: an attribute's label inside a sentence, number, and joined items."""
+"""English for both rule engines: labels inside a sentence, grammatical number, joined items."""
 
 import re
 
@@ -6,7 +6,10 @@ _SINGULAR_ENDINGS = ("ss", "us", "is", "as")  # class, bus, basis, bias
 
 
 def as_label(heading: str) -> str:
-    """A heading, column header or list lead-in as it stands inside a sentence: "Default port:" -> "default port"."""
+    """Return a heading, column header or lead-in as it is inside a sentence.
+
+    "Default port:" becomes "default port".
+    """
     label = heading.strip().rstrip(":.").strip()
     first = label.split(" ", 1)[0]
     is_word = re.fullmatch(r"[A-Z][a-z]+(?:-[a-z]+)*", first) is not None
@@ -14,14 +17,15 @@ def as_label(heading: str) -> str:
 
 
 def is_plural(label: str) -> bool:
-    """Whether the label's head noun, the last word before "of", "for", "in"…, looks plural."""
-    head = re.split(r"\s(?:of|for|in|on|at|by|with|to|per|from)\s", label, maxsplit=1)[0].strip().lower()
+    """Tell whether the label's head noun, the last word before "of", "for", "in"…, looks plural."""
+    preposition = r"\s(?:of|for|in|on|at|by|with|to|per|from)\s"
+    head = re.split(preposition, label, maxsplit=1)[0].strip().lower()
     word = head.split(" ")[-1].strip("()[].,:;") if head else ""
     return word.endswith("s") and not word.endswith(_SINGULAR_ENDINGS) and len(word) > 2
 
 
 def listed(items: list[str]) -> str:
-    """Items as English prose: "a", "a and b", "a, b and c"; with semicolons where an item holds a comma."""
+    """Join items in English: "a", "a and b", "a, b and c"; semicolons if an item has a comma."""
     if len(items) < 2:
         return "".join(items)
     comma = "; " if any("," in item for item in items) else ", "

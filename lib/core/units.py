@@ -1,32 +1,40 @@
-"""Units of measurement in their usual spellings, so that 30 s and 0.5 min are one value (the rules judge, paper 4.4).
+"""Units of measurement in their usual spellings, so that 30 s equals 0.5 min (paper, 4.4).
 
-Memory counts in steps of 1024 whether written MB or MiB, as industrial records do: 1 GB is 1024 MB, not 1000 MB.
+Memory counts in steps of 1024 whether written MB or MiB, as industrial records do: 1 GB is 1024 MB.
 """
 
 from fractions import Fraction
 
-# dimension -> (factor to its first unit, spellings). Case matters where it separates units: mW and MW, Mb and MB.
+# dimension -> (factor to its first unit, spellings). Case matters where it distinguishes units: mW
+# and MW, Mb and MB.
 _UNITS: dict[str, list[tuple[str, str]]] = {
     "time": [("1", "s sec secs second seconds"), ("1/1000", "ms msec millisecond milliseconds"),
              ("1/1000000", "us μs microsecond microseconds"), ("60", "min mins minute minutes"),
              ("3600", "h hr hrs hour hours"), ("86400", "d day days"), ("604800", "week weeks")],
     "month": [("1", "month months"), ("12", "y yr yrs year years")],
     "memory": [("1", "B byte bytes"), ("1024", "KB kB kb KiB kilobyte kilobytes"),
-               ("1048576", "MB mb MiB megabyte megabytes"), ("1073741824", "GB gb GiB gigabyte gigabytes"),
+               ("1048576", "MB mb MiB megabyte megabytes"),
+               ("1073741824", "GB gb GiB gigabyte gigabytes"),
                ("1099511627776", "TB tb TiB terabyte terabytes")],
-    "bits": [("1", "bit bits"), ("1000", "kbit Kbit"), ("1000000", "Mb Mbit"), ("1000000000", "Gb Gbit")],
-    "memory rate": [("1", "B/s"), ("1024", "KB/s kB/s"), ("1048576", "MB/s"), ("1073741824", "GB/s")],
+    "bits": [("1", "bit bits"), ("1000", "kbit Kbit"), ("1000000", "Mb Mbit"),
+             ("1000000000", "Gb Gbit")],
+    "memory rate": [("1", "B/s"), ("1024", "KB/s kB/s"), ("1048576", "MB/s"),
+                    ("1073741824", "GB/s")],
     "bit rate": [("1", "bit/s bps"), ("1000", "kbit/s kbps"), ("1000000", "Mbit/s Mbps Mb/s"),
                  ("1000000000", "Gbit/s Gbps Gb/s")],
-    "length": [("1", "m metre metres meter meters"), ("1/1000", "mm millimetre millimetres millimeter millimeters"),
+    "length": [("1", "m metre metres meter meters"),
+               ("1/1000", "mm millimetre millimetres millimeter millimeters"),
                ("1/100", "cm centimetre centimetres centimeter centimeters"),
-               ("1/1000000", "um μm micrometre micrometer"), ("1000", "km kilometre kilometres kilometer kilometers"),
+               ("1/1000000", "um μm micrometre micrometer"),
+               ("1000", "km kilometre kilometres kilometer kilometers"),
                ("127/5000", "inch inches"), ("381/1250", "ft foot feet")],
-    "mass": [("1", "g gram grams"), ("1/1000", "mg"), ("1000", "kg kilogram kilograms"), ("1000000", "t tonne tonnes")],
+    "mass": [("1", "g gram grams"), ("1/1000", "mg"), ("1000", "kg kilogram kilograms"),
+             ("1000000", "t tonne tonnes")],
     "volume": [("1", "l L litre litres liter liters"), ("1/1000", "ml mL"), ("1000", "m3")],
     "flow": [("1", "l/min L/min"), ("60", "l/s L/s"), ("1000/60", "m3/h"), ("1/60", "l/h L/h")],
     "speed": [("1", "m/s"), ("1000/3600", "km/h"), ("1/1000", "mm/s")],
-    "pressure": [("1", "Pa"), ("1000", "kPa"), ("1000000", "MPa"), ("100000", "bar bars"), ("100", "mbar")],
+    "pressure": [("1", "Pa"), ("1000", "kPa"), ("1000000", "MPa"), ("100000", "bar bars"),
+                 ("100", "mbar")],
     "voltage": [("1", "V volt volts VDC VAC"), ("1/1000", "mV"), ("1000", "kV")],
     "current": [("1", "A amp amps ampere amperes"), ("1/1000", "mA")],
     "power": [("1", "W watt watts"), ("1/1000", "mW"), ("1000", "kW"), ("1000000", "MW")],
@@ -41,20 +49,22 @@ _UNITS: dict[str, list[tuple[str, str]]] = {
     "angle": [("1", "° degree degrees deg")],
     "K": [("1", "K k")],  # kelvin or thousands: as written
     "share": [("1", "% percent")],
-    "USD": [("1", "$ USD")], "EUR": [("1", "€ EUR")], "GBP": [("1", "£ GBP")], "JPY": [("1", "¥ JPY")],
-    "": [("1000", "thousand"), ("1000000", "million"), ("1000000000", "billion")],  # "5 million" is 5,000,000
+    "USD": [("1", "$ USD")], "EUR": [("1", "€ EUR")],
+    "GBP": [("1", "£ GBP")], "JPY": [("1", "¥ JPY")],
+    "": [("1000", "thousand"), ("1000000", "million"), ("1000000000", "billion")],
 }
 
 _EXACT: dict[str, tuple[str, Fraction]] = {
     spelling: (dimension, Fraction(factor))
-    for dimension, units in _UNITS.items() for factor, spellings in units for spelling in spellings.split()}
+    for dimension, units in _UNITS.items() for factor, spellings in units
+    for spelling in spellings.split()}
 _FOLDED: dict[str, set[tuple[str, Fraction]]] = {}
 for _spelling, _unit in _EXACT.items():
     _FOLDED.setdefault(_spelling.casefold(), set()).add(_unit)
 
 
 def unit_of(spelling: str) -> tuple[str, Fraction] | None:
-    """(dimension, factor) of a unit; None where it is none. Another case counts where only one unit can be meant."""
+    """Return (dimension, factor) of a unit, or None; case is ignored where unambiguous."""
     if spelling in _EXACT:
         return _EXACT[spelling]
     meant = _FOLDED.get(spelling.casefold(), set()) if len(spelling) > 1 else set()

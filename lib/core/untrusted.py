@@ -1,35 +1,45 @@
-"""Documents and answers are data: what in them could pass for tags, marks or turns of a prompt is split (the house)."""
+"""Defuse documents and answers: they are data, and must not pass for parts of a prompt.
+
+Whatever in them could be read as a tag, a mark or a chat turn is split with a visible character.
+"""
 
 import html
 import re
 import unicodedata
 from functools import lru_cache
 
-SPLIT = "¦"  # put inside whatever is defused; visible, and in no form that is looked for
+SPLIT = "¦"  # inserted into what is defused; visible, and part of no form that is searched
 
 # What a model may take for < > [ ] or a Latin letter, beyond what Unicode itself calls compatible.
 _LOOKALIKES = str.maketrans({
-    **dict.fromkeys("‹〈⟨《«⟪❮❰", "<"), **dict.fromkeys("›〉⟩》»⟫❯❱", ">"), **dict.fromkeys("【〔〖〘❲⁅「『", "["),
-    **dict.fromkeys("】〕〗〙❳⁆」』", "]"), **dict.fromkeys("⟦〚", "[["), **dict.fromkeys("⟧〛", "]]"),
-    **dict(zip("\u0430\u0435\u0456\u043e\u0455\u0441\u0442\u0440\u0501\u051b\u051d",  # Cyrillic that looks Latin
-               "aeiosctpdqw", strict=True))})
-_CHARACTER = re.compile(r"&(?:amp;){0,3}(?:#0{0,9}\d{1,7}|#x0{0,9}[\da-f]{1,6}|[lg]t|[lr](?:sqb|brack|cub|brace));?|.",
-                        re.S | re.I)
+    **dict.fromkeys("‹〈⟨《«⟪❮❰", "<"), **dict.fromkeys("›〉⟩》»⟫❯❱", ">"),
+    **dict.fromkeys("【〔〖〘❲⁅「『", "["), **dict.fromkeys("】〕〗〙❳⁆」』", "]"),
+    **dict.fromkeys("⟦〚", "[["), **dict.fromkeys("⟧〛", "]]"),
+    **dict(zip("\u0430\u0435\u0456\u043e\u0455\u0441\u0442\u0440\u0501\u051b\u051d",
+               "aeiosctpdqw", strict=True))})  # Cyrillic that looks Latin
+_CHARACTER = re.compile(r"&(?:amp;){0,3}(?:#0{0,9}\d{1,7}|#x0{0,9}[\da-f]{1,6}|[lg]t|"
+                        r"[lr](?:sqb|brack|cub|brace));?|.", re.S | re.I)
 _PLAIN = re.compile(r"[\t-\r -%'-~]*")  # folded by lower() alone
-_GAP = rf"(?:(?![<>\[\]{SPLIT}])[\W_])*+"  # anything between the parts of a mark but letters, digits and brackets
-# Each matches the one character behind which SPLIT goes.
+# Between the parts of a mark: anything except letters, digits and brackets.
+_GAP = rf"(?:(?![<>\[\]{SPLIT}])[\W_])*+"
+# Each pattern matches the one character after which SPLIT is inserted: [[True]] of the judges,
+# <<<<{{ }}>>>> of the normalizer, turns of a chat template.
 _MARKS = "|".join((
-    rf"\[(?={_GAP}\[{_GAP}(?:true|false|first|second|tie){_GAP}\]{_GAP}\])",  # [[True]], of the judges
-    r"(?:(?<=<)|(?<=<\s))<(?=\s*+\{\s?\{)", r"(?:(?<=\})|(?<=\}\s))\}(?=\s*+>\s?>)",  # <<<<{{ }}>>>>, of the normalizer
-    r"<(?=\||/?s>|/?sys>|/?think>|(?:start|end)_of_turn>)", r"\[(?=/?inst\])"))  # turns of a chat template
+    rf"\[(?={_GAP}\[{_GAP}(?:true|false|first|second|tie){_GAP}\]{_GAP}\])",
+    r"(?:(?<=<)|(?<=<\s))<(?=\s*+\{\s?\{)",
+    r"(?:(?<=\})|(?<=\}\s))\}(?=\s*+>\s?>)",
+    r"<(?=\||/?s>|/?sys>|/?think>|(?:start|end)_of_turn>)",
+    r"\[(?=/?inst\])"))
 
 
 def defused(text: str, tags: str) -> str:
-    """`text` that can neither leave its `tags` in a prompt nor hold a verdict, a rewrite's marker or a turn of a chat.
+    """Return `text` so that it can neither close its `tags` in a prompt nor contain a verdict, a
+    rewrite's marker or a chat turn.
 
-    `tags` are names with | between them: "question|answer". Behind the first character of whatever is found goes one
-    SPLIT; all else stays as it is, so that the text stays readable and can be restored. Other spellings are found
-    too: with blanks, invisible characters, other brackets, HTML escapes, accents or attributes.
+    `tags` are names separated by |: "question|answer". One SPLIT is inserted after the first
+    character of each match; everything else is unchanged, so the text stays readable and can be
+    restored. Other spellings are found too: with whitespace, invisible characters, other brackets,
+    HTML escapes, accents or attributes.
     """
     letters, ends = folded(text)
     found = re.finditer(rf"<(?={_GAP}(?:{tags})(?!\w))|{_MARKS}", letters)
@@ -38,17 +48,19 @@ def defused(text: str, tags: str) -> str:
 
 
 def folded(text: str) -> tuple[str, list[int]]:
-    """`text` as a lenient reader sees it, and for each character of that, where in `text` its source ends."""
+    """Return `text` as a lenient reader sees it, and where in it each character ends."""
     if _PLAIN.fullmatch(text):
         return text.lower(), list(range(1, len(text) + 1))
-    seen = [(letter, match.end()) for match in _CHARACTER.finditer(text) for letter in _seen(match[0])]
+    seen = [(letter, match.end()) for match in _CHARACTER.finditer(text)
+            for letter in _seen(match[0])]
     return "".join(letter for letter, _ in seen), [end for _, end in seen]
 
 
 @lru_cache(20_000)
 def _seen(character: str) -> str:
-    """What one character or HTML escape looks like: "" for an invisible one, "[[" for "⟦"."""
-    plain = html.unescape(character.lower().replace("amp;", "")) if len(character) > 1 else character
-    visible = [letter for letter in unicodedata.normalize("NFKD", plain)
-               if letter.isspace() or unicodedata.category(letter) not in ("Mn", "Me", "Cf", "Cc")]
+    """Return what a character or HTML escape looks like: "" if invisible, "[[" for "⟦"."""
+    is_escape = len(character) > 1
+    plain = html.unescape(character.lower().replace("amp;", "")) if is_escape else character
+    visible = [letter for letter in unicodedata.normalize("NFKD", plain) if letter.isspace()
+               or unicodedata.category(letter) not in ("Mn", "Me", "Cf", "Cc")]
     return "".join(visible).casefold().translate(_LOOKALIKES)

@@ -1,7 +1,8 @@
-"""Text as comparable tokens: numbers with units, dates and folded words (the rules judge and Table 5, paper 4.4)."""
+"""Text as comparable tokens: numbers with units, dates and normalized words (paper, 4.4)."""
 
 import re
 import unicodedata
+from calendar import month_name
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
@@ -10,8 +11,7 @@ from lib.core.units import unit_of
 
 Value = str | tuple[str, str | Fraction] | tuple[int, ...]
 
-_MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
-           "december")
+_MONTHS = tuple(name.lower() for name in month_name[1:])
 _MONTH = r"(?P<month>" + "|".join(f"{name[:3]}(?:{name[3:]})?" for name in _MONTHS) + r"|sept)\.?"
 _DATES = tuple(re.compile(pattern + r"(?![\w]|[-/.:]\w)", re.I) for pattern in (
     r"(?P<year>\d{4})(?P<mark>[-/.])(?P<m>\d{1,2})(?P=mark)(?P<day>\d{1,2})",
@@ -20,20 +20,20 @@ _DATES = tuple(re.compile(pattern + r"(?![\w]|[-/.:]\w)", re.I) for pattern in (
     _MONTH + r" (?P<day>\d{1,2})(?:st|nd|rd|th)?,? (?P<year>\d{4})",
     _MONTH + r",? (?P<year>\d{4})",
     r"(?P<year>(?:19|20)\d\d)-(?P<m>0[1-9]|1[0-2])"))
-MOST_DIGITS = 1000  # what is longer is no amount: a model that repeats itself, and Python reads no more than 4,300
+MOST_DIGITS = 1000  # longer is a model that repeats itself; Python reads at most 4,300 digits
 _NUMBER = re.compile(r"(?P<sign>[-+±]?)(?P<coin>[$€£¥]|(?:USD|EUR|GBP|JPY)[ ]|[vV](?=\d))?"
                      r"(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d|,\d)|\d+(?:\.\d+)*)")
 _UNIT = re.compile(r"[ -]?(%|°(?:[CF]\b)?|[A-Za-zμΩ][A-Za-z0-9μΩ·/]*)")
-_GLUED = re.compile(r"[\w°%]|[-/:@_+#^.]\w")  # what makes digits a part of a longer word: 84a, 8443/tcp, 12:30
+_GLUED = re.compile(r"[\w°%]|[-/:@_+#^.]\w")  # digits are part of a word: 84a, 8443/tcp, 12:30
 _WORD = re.compile(r"[^\s,;()\[\]{}|]*[^\s,;()\[\]{}|.:!?']")
 _WORDED = {word: str(n) for n, word in enumerate(
-    ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"))}
+    "zero one two three four five six seven eight nine ten eleven twelve".split())}
 _ASKED_UNIT = re.compile(r"(?:\bin |\()(%|°?[A-Za-zμΩ][A-Za-z0-9μΩ·/]*)")
 
 
 @dataclass(frozen=True)
 class Token:
-    """A stretch of text and what it is worth; tokens of one kind are equal when their values are."""
+    """A piece of text and its value; tokens of one kind are equal when their values are."""
 
     kind: str  # word, number, date, separator (, ; : and the like), end (of a sentence or line)
     value: Value
@@ -41,26 +41,30 @@ class Token:
 
     @property
     def is_solid(self) -> bool:
-        """Whether it says something, unlike punctuation."""
+        """Whether it has content, unlike punctuation."""
         return self.kind in ("word", "number", "date")
 
 
 def folded(text: str) -> str:
-    """`text` in Unicode NFKC with plain dashes, no quotes, backticks or bold marks, and ranges without blanks."""
-    text = re.sub(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))", ",", text)  # 10 000 set with a narrow blank
+    """Return `text` in NFKC with plain dashes, compact ranges, and no quotes or bold marks."""
+    # 10 000 set with a narrow space
+    text = re.sub(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))", ",", text)
     text = unicodedata.normalize("NFKC", text)
-    text = re.sub("[\u2010-\u2015\u2212]", "-", text).replace("\u2019", "'").replace("\u00b5", "\u03bc")
+    text = re.sub("[\u2010-\u2015\u2212]", "-", text).replace("\u2019", "'")
+    text = text.replace("\u00b5", "\u03bc")
     text = re.sub('["`\u201c\u201d\u201e\u00ab\u00bb\u2018]|\\*\\*', "", text)
-    text = re.sub(r"\bdegrees? (celsius|fahrenheit)\b", lambda match: "°" + match[1][0].upper(), text, flags=re.I)
+    text = re.sub(r"\bdegrees? (celsius|fahrenheit)\b",
+                  lambda match: "°" + match[1][0].upper(), text, flags=re.I)
     text = re.sub(r"\bper cent\b", "percent", text, flags=re.I)
     return re.sub(r"(?<=\d) (?:-|to) (?=\d)", "-", re.sub(r"[ \t\f\v]+", " ", text))
 
 
 def tokens(text: str) -> list[Token]:
-    """The tokens of `text` in order, without articles.
+    """Return the tokens of `text` in order, without articles.
 
-    A number without a unit keeps its decimals as written, because 3.10 may be a version and then is not 3.1; with a
-    unit it counts as an amount. Leading zeros are kept (a code), thousands separators are not.
+    A number without a unit keeps its decimals as written, because 3.10 may be a version and then is
+    not 3.1; with a unit it counts as an amount. Leading zeros are kept (a code), thousands
+    separators are not.
     """
     text, found, place = folded(text), [], 0
     while place < len(text):
@@ -74,12 +78,12 @@ def tokens(text: str) -> list[Token]:
 
 
 def solid(found: list[Token]) -> list[Token]:
-    """The tokens that say something."""
+    """Return the tokens that have content."""
     return [token for token in found if token.is_solid]
 
 
 def in_unit(token: Token, unit: str) -> Token:
-    """A number without a unit read as `unit`, where the question asks in that unit; any other token as it is."""
+    """Read a number without a unit in the `unit` that the question asks for; keep other tokens."""
     amount = token.value[1] if token.kind == "number" else None
     if amount is None or token.value[0] or str(amount).count(".") > 1:
         return token
@@ -87,7 +91,7 @@ def in_unit(token: Token, unit: str) -> Token:
 
 
 def asked_unit(question: str) -> str:
-    """The unit that a question wants its answer in ("in seconds", "(MB)"); "" where it names none."""
+    """Return the unit that a question wants its answer in ("in seconds", "(MB)"), or ""."""
     found = [match[1] for match in _ASKED_UNIT.finditer(folded(question)) if unit_of(match[1])]
     return found[-1] if found else ""
 
@@ -117,38 +121,42 @@ def _date_at(text: str, place: int) -> tuple[tuple[int, ...], int] | None:
             continue
         parts = match.groupdict()
         named = parts.get("month")
-        month = 1 + [name[:3] for name in _MONTHS].index(named[:3].lower()) if named else int(parts["m"])
+        abbreviations = [name[:3] for name in _MONTHS]
+        month = 1 + abbreviations.index(named[:3].lower()) if named else int(parts["m"])
+        year, day = int(parts["year"]), [int(parts["day"])] if parts.get("day") else []
         try:
-            date(int(parts["year"]), month, int(parts.get("day") or 1))
+            date(year, month, *(day or [1]))
         except ValueError:  # no such day: compare it as written
             continue
-        return (int(parts["year"]), month, *([int(parts["day"])] if parts.get("day") else [])), match.end()
+        return (year, month, *day), match.end()
     return None
 
 
 def _number_at(text: str, place: int) -> tuple[tuple[str, str | Fraction], int] | None:
+    """Read a number with its currency, scale and unit at `place`: "$5 million", "30 s", "v3.10"."""
     match = _NUMBER.match(text, place)
     if not match or len(match["digits"]) > MOST_DIGITS:
         return None
     digits = (match["sign"] + match["digits"]).replace(",", "").removeprefix("+")
-    coin = (match["coin"] or "").strip()
-    coin = "" if coin in ("v", "V") else coin
+    coin = (match["coin"] or "").strip().strip("vV")
     unit, end = _UNIT.match(text, match.end()), match.end()
-    scale = Fraction(1)
-    if unit and unit_of(unit[1]) and not re.match(r"[\w/]", text[unit.end():unit.end() + 1]) and digits.count(".") < 2:
+    scale, is_plain = Fraction(1), digits.count(".") < 2
+    is_whole_unit = unit and not re.match(r"[\w/]", text[unit.end():unit.end() + 1])
+    if is_plain and is_whole_unit and unit_of(unit[1]):
         dimension, factor = unit_of(unit[1])
         if not coin and dimension:
             return _amount(digits, unit[1]), unit.end()
-        scale, end = factor if not dimension else scale, unit.end() if not dimension else end
+        if not dimension:  # a scale such as "million"
+            scale, end = factor, unit.end()
     if _GLUED.match(text, end):
         return None
-    if (coin or scale != 1) and digits.count(".") < 2 and not digits.startswith("±"):
+    if (coin or scale != 1) and is_plain and not digits.startswith("±"):
         return (unit_of(coin)[0] if coin else "", Fraction(digits) * scale), end
     return _amount(digits, ""), end
 
 
 def _amount(digits: str, unit: str) -> tuple[str, str | Fraction]:
-    """(dimension, amount in its first unit); without a unit the digits stay as written where they may be a code."""
+    """Return (dimension, amount in its first unit); digits that may be a code stay as written."""
     if not unit or digits.startswith("±"):
         is_plain = digits.isdigit() and (digits == "0" or not digits.startswith("0"))
         return (unit and unit_of(unit)[0], Fraction(digits) if is_plain else digits)
@@ -157,11 +165,12 @@ def _amount(digits: str, unit: str) -> tuple[str, str | Fraction]:
 
 
 def _is_article(found: list[Token], index: int) -> bool:
-    """Whether an article stands before a word; "Class A" and "A 12" keep their A."""
+    """Tell whether a token is an article before a word; "Class A" and "A 12" keep their A."""
     token, after = found[index], found[index + 1:index + 2]
     if token.kind != "word" or not after or not after[0].is_solid:
         return False
     if token.text in ("A", "An"):
         before = found[index - 1] if index else None
-        return after[0].kind == "word" and (before is None or not before.is_solid or before.text.islower())
+        is_start = before is None or not before.is_solid
+        return after[0].kind == "word" and (is_start or before.text.islower())
     return token.text in ("a", "an") or token.value == "the"

@@ -1,8 +1,9 @@
-"""`python -m lib.run.intervene NAME FOLDER TARGET`: one's own documents with an intervention made, as a folder to train on.
+"""Apply an intervention to a folder of one's own documents, to train on the result.
 
-The folder that it writes is read by `make study STUDY=documents DOCUMENTS=TARGET`, so that what the laboratory
-advises can be tried on one's own documents and model. Text is written as it is read (lib.documents.folder): UTF-8 without a
-byte-order mark, with a line feed at each line's end. A file that only differs in these counts as unchanged.
+`python -m lib.run.intervene NAME FOLDER TARGET` writes the folder that `make study STUDY=documents
+DOCUMENTS=TARGET` reads, so that the advice from the laboratory can be tried on one's own documents
+and model. Text is written as it is read (lib.documents.folder): UTF-8 without a byte-order mark,
+with a line feed at the end of each line. A file that differs only in these counts as unchanged.
 """
 
 import argparse
@@ -17,25 +18,29 @@ from lib.normalize.interventions import INTERVENTIONS
 def intervene(name: str, folder: Path, target: Path) -> tuple[int, int, list[str]]:
     """Write each document of `folder` with the intervention `name` to `target`, under its own path.
 
-    Returns how many were written, how many of them changed, and what was left out with its reason. Raises ValueError
-    for a target that lies in `folder` (it would be read with it) or holds files already; NoDocuments and OSError.
+    Returns how many were written, how many of them changed, and what was left out with its reason.
+    Raises ValueError for a target inside `folder` (it would be read with it) or with files in it;
+    NoDocuments and OSError.
     """
     if target.resolve().is_relative_to(folder.resolve()):
-        raise ValueError(f"{target} lies in {folder}, whose documents it would join: name a folder beside it")
+        raise ValueError(f"{target} is inside {folder}, whose documents it would join: "
+                         "name another folder")
     if target.exists() and any(target.iterdir()):
-        raise ValueError(f"{target} holds files already: name a new folder, or empty it")
+        raise ValueError(f"{target} already contains files: name a new folder, or empty it")
     reading = read_folder(folder)
     changed = 0
     for document in reading.documents:
         text = INTERVENTIONS[name](document)
         changed += text != document.text
         write_text(target / document.path, text)
-    return len(reading.documents), changed, [f"{row.item}: {row.reason}" for row in reading.rejected]
+    left_out = [f"{row.item}: {row.reason}" for row in reading.rejected]
+    return len(reading.documents), changed, left_out
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """0 where the folder was written."""
-    parser = argparse.ArgumentParser(prog="python -m lib.run.intervene", description=__doc__.split("\n")[0])
+    """Write the folder; return 0, or 2 with a message on stderr."""
+    summary = __doc__.split("\n")[0]
+    parser = argparse.ArgumentParser(prog="python -m lib.run.intervene", description=summary)
     parser.add_argument("name", choices=list(INTERVENTIONS))
     parser.add_argument("folder", type=Path, help="of .md and .txt files")
     parser.add_argument("target", type=Path, help="a new folder")

@@ -1,4 +1,4 @@
-"""One notebook run headlessly with papermill: executed copy, HTML, stage record, whole or not at all (the house)."""
+"""Run one notebook headlessly with papermill: executed copy, HTML, stage record, or nothing."""
 
 import argparse
 import json
@@ -10,20 +10,21 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
+from lib.core import process
 from lib.core.files import write_json, write_text
 from lib.core.paths import REPOSITORY, data_path, shown
-from lib.core.process import die_with_parent
-from lib.run.parameters import WrongParameter, checked, parameters_of
+from lib.run.parameters import WrongParameter, checked, notebook_path, parameters_of
 from lib.run.provenance import code_state
 
 # A notebook's kernel is a process of its own: it must not write on after its runner was killed.
-KERNEL_BOND = "from lib.core.process import die_with_parent; die_with_parent('JPY_PARENT_PID')"
-# Nobody looks at a widget here: tqdm.auto would draw its bars with ipywidgets, and they freeze in the saved copy.
+KERNEL_BOND = f"import {process.__name__} as process; process.die_with_parent('JPY_PARENT_PID')"
+# Nobody looks at a widget here: tqdm.auto would draw bars with ipywidgets, frozen in the copy.
 NO_WIDGETS = "import sys; sys.modules['ipywidgets'] = None"
-SECONDS_BETWEEN_LINES = 30.0  # of progress, where no one looks at a terminal
+SECONDS_BETWEEN_LINES = 30.0  # of progress, where the output is not a terminal
 
 _BAR = re.compile(r"\d+%\||\bit/s\b|\bs/it\b|\d+it \[")
-_FRAME = re.compile(r"(?:File (?P<file>[^\s\"<>]+?\.py)|Cell In\[(?P<cell>\d+)\]).{0,7}?(?:,? line |:)(?P<line>\d+)")
+_FRAME = re.compile(r"(?:File (?P<file>[^\s\"<>]+?\.py)|Cell In\[(?P<cell>\d+)\])"
+                    r".{0,7}?(?:,? line |:)(?P<line>\d+)")
 
 
 class NotebookFailed(RuntimeError):
@@ -31,107 +32,121 @@ class NotebookFailed(RuntimeError):
 
 
 class Progress:
-    """The progress bars that a notebook writes to stderr, passed on in one line, with the stage's name before it."""
+    """Passes on the progress bars of a notebook's stderr on one line, after the stage's name."""
 
     def __init__(self, name: str) -> None:
         self.name, self.last = name, time.monotonic()
 
     def write(self, text: str) -> None:
-        """Show the latest bar in `text`: in place on a terminal, else one line every SECONDS_BETWEEN_LINES."""
+        """Show the latest bar in `text`: in place on a terminal, else a line now and then."""
         bars = [line for line in re.split(r"[\r\n]", text) if _BAR.search(line)]
-        pause = 0.2 if sys.stderr.isatty() else SECONDS_BETWEEN_LINES
+        is_terminal = sys.stderr.isatty()
+        pause = 0.2 if is_terminal else SECONDS_BETWEEN_LINES
         if bars and time.monotonic() - self.last > pause:
             self.last = time.monotonic()
             line = f"{self.name}  {bars[-1].strip()}"
-            print(f"\r\x1b[2K{line[:110]}" if sys.stderr.isatty() else line, end="\r" if sys.stderr.isatty() else "\n",
-                  file=sys.stderr, flush=True)
+            print(f"\r\x1b[2K{line[:110]}" if is_terminal else line,
+                  end="\r" if is_terminal else "\n", file=sys.stderr, flush=True)
 
     def flush(self) -> None:
-        """Nothing is held back."""
+        """Do nothing: writes are unbuffered."""
 
 
 def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> Path:
     """Run `notebook` with the parameters `given`; return the HTML copy.
 
-    Leaves data/<study>/notebooks/<name>.ipynb and .html and, last, data/<study>/stages/<name>.json; after a
-    failure only <name>.failed.ipynb. Raises WrongParameter before anything runs, NotebookFailed for an error in a
-    cell or a dead kernel, OSError where a file cannot be written.
+    Leaves data/<study>/notebooks/<name>.ipynb and .html and, last, data/<study>/stages/<name>.json;
+    while it runs only <name>.running.ipynb, after a failure only <name>.failed.ipynb. Raises
+    WrongParameter before anything runs, NotebookFailed for an error in a cell or a dead kernel,
+    OSError where a file cannot be written.
     """
     given = checked(notebook, given)
-    defaults = {parameter.name: parameter.default for parameter in parameters_of(notebook).values()}
+    defaults = {one.name: one.default for one in parameters_of(notebook).values()}
     study = given.get("study", defaults["study"])
     folder = data_path(study, "notebooks")
     record = data_path(study, "stages", f"{name}.json")
-    executed, page, failed = (folder / f"{name}{end}" for end in (".ipynb", ".html", ".failed.ipynb"))
+    executed, page, failed, running = (
+        folder / f"{name}{end}" for end in (".ipynb", ".html", ".failed.ipynb", ".running.ipynb"))
     folder.mkdir(exist_ok=True)
-    for stale in (record, executed, page, failed):
+    for stale in (record, executed, page, failed, running):
         stale.unlink(missing_ok=True)
     state, started, clock = code_state(), datetime.now(UTC), time.monotonic()
-    ran = _executed(notebook, failed, name, given)
-    write_text(page, _as_html(ran))
-    os.replace(failed, executed)
+    try:
+        write_text(page, _as_html(_executed(notebook, running, name, given)))
+    except BaseException:
+        if running.exists():
+            os.replace(running, failed)
+        raise
+    os.replace(running, executed)
     write_json(record, {
-        "stage": name, "notebook": f"notebooks/{notebook.name}", **state, "given": given,
+        "stage": name, "notebook": str(notebook.relative_to(REPOSITORY)), **state, "given": given,
         "defaulted": {key: value for key, value in defaults.items() if key not in given},
-        "started": started.isoformat(timespec="seconds"), "seconds": round(time.monotonic() - clock, 1)})
+        "started": started.isoformat(timespec="seconds"),
+        "seconds": round(time.monotonic() - clock, 1)})
     return page
 
 
 def _executed(notebook: Path, output: Path, name: str, given: dict[str, object]):
-    """The executed notebook (nbformat), its state saved in `output` after each cell."""
+    """Return the executed notebook (nbformat), its state saved in `output` after each cell."""
     import papermill  # slow to import, so only where a notebook runs
     from nbclient.exceptions import DeadKernelError
 
-    # Its parser misses `float | None` and calls such a parameter unknown; ours has refused the unknown ones.
+    # Its parser misses `float | None` and calls such parameters unknown; ours refuses those.
     logging.getLogger("papermill").setLevel(logging.ERROR)
 
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(REPOSITORY), os.environ.get("PYTHONPATH", "")]))
-    os.environ.setdefault("GOMP_SPINCOUNT", "20000")  # threads that spin longer starve each other on shared cores
-    os.environ.setdefault("PYTHONWARNINGS", "ignore:IProgress not found")  # no notebook of ours wants that widget
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        filter(None, [str(REPOSITORY), os.environ.get("PYTHONPATH", "")]))
+    os.environ.setdefault("GOMP_SPINCOUNT", "20000")  # longer spinning starves shared cores
+    os.environ.setdefault("PYTHONWARNINGS", "ignore:IProgress not found")
+    so_far = f"\n  the notebook so far: {shown(output).replace('.running.', '.failed.')}"
     try:
         return papermill.execute_notebook(
             notebook, output, given, kernel_name="python3", cwd=REPOSITORY, progress_bar=False,
             stderr_file=Progress(name), coalesce_streams=True,
-            extra_arguments=[f"--IPKernelApp.exec_lines={KERNEL_BOND}; {NO_WIDGETS}", "--IPKernelApp.log_level=50"])
+            extra_arguments=[f"--IPKernelApp.exec_lines={KERNEL_BOND}; {NO_WIDGETS}",
+                             "--IPKernelApp.log_level=50"])
     except papermill.PapermillExecutionError as error:
-        raise NotebookFailed(_explained(error) + f"\n  the notebook so far: {shown(output)}") from error
+        raise NotebookFailed(_explained(error) + so_far) from error
     except DeadKernelError as error:
-        raise NotebookFailed("its Python process was killed, most often for lack of memory: use a smaller batch or "
-                             f"model, or more memory\n  the notebook so far: {shown(output)}") from error
-    except OSError as error:  # papermill's own writes after each cell; those of a cell are told above
-        raise OSError(error.errno, f"{error.strerror or error} while writing {output}. Free some space (or check the "
-                      "folder's permissions) and run the same command again") from error
+        raise NotebookFailed("its Python process was killed, most often for lack of memory: use a "
+                             f"smaller batch or model, or more memory{so_far}") from error
+    except OSError as error:  # papermill's own writes after each cell
+        raise OSError(error.errno, f"{error.strerror or error} while writing {output}. Free some "
+                      "space (or check the folder's permissions) and run the same command "
+                      "again") from error
 
 
 def _explained(error) -> str:
-    """Where a cell failed and why, without the traceback: that is in the saved notebook."""
-    frames = list(_FRAME.finditer("\n".join(re.sub(r"\x1b\[[\d;]*m", "", line) for line in error.traceback)))
+    """Say where a cell failed and why, without the traceback: that is in the saved notebook."""
+    trace = "\n".join(re.sub(r"\x1b\[[\d;]*m", "", line) for line in error.traceback)
+    frames = list(_FRAME.finditer(trace))
     place = ""
     if frames:
-        last = frames[-1]
-        place = f", {Path(last['file']).name if last['file'] else 'its'} line {last['line']}"
+        file = frames[-1]["file"]
+        place = f", {Path(file).name if file else 'its'} line {frames[-1]['line']}"
     return f"In [{error.exec_count}]{place}: {error.ename}: {error.evalue}"
 
 
 def _as_html(notebook) -> str:
     from nbconvert import HTMLExporter
 
-    return HTMLExporter(mathjax_url="", require_js_url="").from_notebook_node(notebook)[0]  # reads without a network
+    exporter = HTMLExporter(mathjax_url="", require_js_url="")  # readable without a network
+    return exporter.from_notebook_node(notebook)[0]
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """`python -m lib.run.notebook 04_infer --name 04_infer-dapt --given '{"arm": "dapt"}'`; 0 where it succeeded."""
+    """Run `python -m lib.run.notebook 04_infer --given '{"arm": "dapt"}'`; 0 where it succeeded."""
     parser = argparse.ArgumentParser(prog="python -m lib.run.notebook", description=__doc__)
     parser.add_argument("notebook", help="such as 04_infer")
     parser.add_argument("--name", help="of the executed copy; default: the notebook's")
     parser.add_argument("--given", type=json.loads, default={}, help="parameters as JSON")
     options = parser.parse_args(arguments)
-    die_with_parent()
+    process.die_with_parent()
     name = options.name or options.notebook
-    print(f"{name}  …\n", end="", flush=True)  # one write, so that lines of stages side by side stay whole
+    print(f"{name}  …\n", end="", flush=True)  # one write, so that parallel stages do not mix
     clock = time.monotonic()
     try:
-        page = run_notebook(REPOSITORY / "notebooks" / f"{options.notebook}.ipynb", name, options.given)
+        page = run_notebook(notebook_path(options.notebook), name, options.given)
     except (NotebookFailed, WrongParameter, OSError) as error:
         print(f"\n{name} FAILED: {error}\n", file=sys.stderr, flush=True)
         return 1

@@ -1,12 +1,16 @@
-"""What a notebook's parameters cell declares, read without running it, and values checked against it (the house)."""
+"""Read what a notebook's parameters cell declares without running it, and check values."""
 
 import ast
 import json
-import math
 from dataclasses import dataclass
 from pathlib import Path
 
-_TYPES = {"str": str, "int": int, "float": float, "bool": bool, "list": list}
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from lib.core.paths import REPOSITORY
+
+_TYPES = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict}
+_STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 
 
 class WrongParameter(ValueError):
@@ -18,42 +22,55 @@ class Parameter:
     """`name: annotation = default` of a parameters cell."""
 
     name: str
-    annotation: ast.expr
+    annotation: str
     default: object
 
 
-def parameters_of(notebook: Path) -> dict[str, Parameter]:
-    """The parameters that `notebook` declares, in order.
+def notebook_path(stage: str) -> Path:
+    """Return the notebook called `stage`, in notebooks/ or a folder of it.
 
-    Raises WrongParameter where it is missing or has not exactly one cell tagged `parameters` of lines
+    Raises WrongParameter where there is none.
+    """
+    paths = sorted((REPOSITORY / "notebooks").glob(f"**/{stage}.ipynb"))
+    if not paths:
+        raise WrongParameter(f"notebook {stage}.ipynb is missing: restore it "
+                             "(git checkout -- notebooks)")
+    return paths[0]
+
+
+def parameters_of(notebook: Path) -> dict[str, Parameter]:
+    """Return the parameters that `notebook` declares, in order.
+
+    Raises WrongParameter where it has not exactly one cell tagged `parameters` of lines
     `name: type = literal`.
     """
-    if not notebook.exists():
-        raise WrongParameter(f"notebooks/{notebook.name} is missing: restore it (git checkout -- notebooks)")
     try:
         cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     except (ValueError, KeyError, TypeError) as error:
-        raise WrongParameter(f"notebooks/{notebook.name} is not a notebook ({error}); restore it") from error
+        raise WrongParameter(f"{notebook.name} is not a notebook ({error}); restore it") from error
     tagged = [cell for cell in cells if "parameters" in cell["metadata"].get("tags", [])]
     if len(tagged) != 1:
-        raise WrongParameter(f"notebooks/{notebook.name} has {len(tagged)} cells tagged `parameters`; it needs one")
-    found = {}
+        raise WrongParameter(f"{notebook.name} has {len(tagged)} cells tagged `parameters`; "
+                             "it needs one")
     try:
         lines = ast.parse("".join(tagged[0]["source"])).body
     except SyntaxError as error:
-        raise WrongParameter(f"notebooks/{notebook.name}, parameters cell, line {error.lineno}: {error.msg}; each "
-                             "line is `name: type = literal`") from error
+        raise WrongParameter(f"{notebook.name}, parameters cell, line {error.lineno}: {error.msg}; "
+                             "each line is `name: type = literal`") from error
+    found = {}
     for line in lines:
         try:
-            found[line.target.id] = Parameter(line.target.id, line.annotation, ast.literal_eval(line.value))
+            name = line.target.id
+            found[name] = Parameter(name, ast.unparse(line.annotation),
+                                    ast.literal_eval(line.value))
         except (AttributeError, TypeError, ValueError) as error:
-            raise WrongParameter(f"notebooks/{notebook.name}, parameters cell: `{ast.unparse(line)}` is not "
+            raise WrongParameter(f"{notebook.name}, parameters cell: `{ast.unparse(line)}` is not "
                                  "`name: type = literal`") from error
     return found
 
 
 def checked(notebook: Path, given: dict[str, object]) -> dict[str, object]:
-    """`given` as `notebook` will receive it: every name known, every value of the declared type.
+    """Return `given` as `notebook` will receive it: every name known, every value of its type.
 
     Raises WrongParameter naming the legal names, or the type that is wanted.
     """
@@ -64,32 +81,25 @@ def checked(notebook: Path, given: dict[str, object]) -> dict[str, object]:
         if name not in declared:
             raise WrongParameter(f"{where}: unknown; it has {', '.join(declared)}")
         annotation = declared[name].annotation
-        if not _fits(value, annotation):
-            raise WrongParameter(f"{where}: {value!r} is not {ast.unparse(annotation)}{_hint(value, annotation)}")
-        is_whole_float = type(value) is int and ast.unparse(annotation) == "float"
-        result[name] = float(value) if is_whole_float else value
+        try:
+            result[name] = _adapter(annotation).validate_python(value)
+        except ValidationError as error:
+            raise WrongParameter(f"{where}: {value!r} is not {annotation}"
+                                 f"{_hint(value, annotation)}") from error
     return result
 
 
-def _fits(value: object, annotation: ast.expr) -> bool:
-    """Whether `value` has the type that `annotation` (a built-in, list[…] or a union with |) spells."""
-    match annotation:
-        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-            return _fits(value, left) or _fits(value, right)
-        case ast.Constant(value=None):
-            return value is None
-        case ast.Subscript(value=ast.Name(id="list"), slice=inner):
-            return isinstance(value, list) and all(_fits(item, inner) for item in value)
-        case ast.Name(id="float"):
-            return type(value) in (int, float) and math.isfinite(value)
-        case ast.Name(id=name) if name in _TYPES:
-            return type(value) is _TYPES[name]  # True is not 1
-    raise WrongParameter(f"the annotation `{ast.unparse(annotation)}` is not understood: use str, int, float, bool, "
-                         "list, list[…] or a union with None")
+def _adapter(annotation: str) -> TypeAdapter:
+    try:
+        return TypeAdapter(eval(annotation, {"__builtins__": {}}, _TYPES), config=_STRICT)
+    except (NameError, TypeError) as error:
+        raise WrongParameter(f"the annotation `{annotation}` is not understood: use "
+                             f"{', '.join(_TYPES)}, list[…] or a union with None") from error
 
 
-def _hint(value: object, annotation: ast.expr) -> str:
-    if not isinstance(value, str) or not {"int", "float"} & set(ast.unparse(annotation).split(" | ")):
+def _hint(value: object, annotation: str) -> str:
+    """Explain numbers that YAML reads as text, such as 5e-6."""
+    if not isinstance(value, str) or not {"int", "float"} & set(annotation.split(" | ")):
         return ""
     try:
         number = float(value)

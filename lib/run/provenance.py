@@ -1,4 +1,4 @@
-"""Where a study's numbers come from: code, parameters, versions, inputs, times, machine in run.json (the house)."""
+"""run.json: where a study's numbers come from (code, parameters, versions, inputs, machine)."""
 
 import hashlib
 import importlib.metadata
@@ -12,12 +12,12 @@ import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
 
-from lib.core.files import write_json
+from lib.core.files import artifact_path, write_json
 from lib.core.paths import REPOSITORY, data_path, output_root, shown
 
 
 def code_state() -> dict[str, object]:
-    """{"commit", "dirty"} of the repository; both None where it is no git checkout (a downloaded archive)."""
+    """Return {"commit", "dirty"} of the repository; both None where it is not a git checkout."""
     top = _git("rev-parse", "--show-toplevel")
     if top is None or Path(top).resolve() != REPOSITORY:
         return {"commit": None, "dirty": None}
@@ -25,45 +25,53 @@ def code_state() -> dict[str, object]:
 
 
 def versions() -> dict[str, str]:
-    """Python's and every direct dependency's version, as installed."""
-    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    """Return the installed versions of Python and of every direct dependency."""
+    text = (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
+    project = tomllib.loads(text)["project"]
     names = [re.match(r"[\w.-]+", dependency)[0] for dependency in project["dependencies"]]
     installed = {name: _version(name) for name in names}
     return {"python": platform.python_version(), **installed}
 
 
 def machine() -> dict[str, object]:
-    """Processor, cores, GPUs and system that a run was made on."""
+    """Return processor, cores, GPUs and operating system."""
     gpus = _output(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"])
-    return {"processor": _processor(), "cores": os.cpu_count(), "gpus": gpus.splitlines() if gpus else [],
-            "system": platform.platform()}
+    return {"processor": _processor(), "cores": os.cpu_count(),
+            "gpus": gpus.splitlines() if gpus else [], "system": platform.platform()}
 
 
 def hashes(paths: list[Path]) -> dict[str, str]:
-    """SHA-256 of each file that exists, by its name relative to the repository or the study's root."""
+    """Return the SHA-256 of each file that exists, by its path in the repository or the study."""
     named = {}
     for path in sorted(set(paths)):
-        name = str(path.relative_to(REPOSITORY)) if path.is_relative_to(REPOSITORY) else shown(path)
         if path.is_file():
+            is_ours = path.is_relative_to(REPOSITORY)
+            name = str(path.relative_to(REPOSITORY)) if is_ours else shown(path)
             named[name] = hashlib.sha256(path.read_bytes()).hexdigest()
     return named
 
 
 def write_run(study: str, stages: list[Path]) -> Path:
-    """Write data/<study>/run.json from the records of its `stages`, each with its own commit and parameters.
+    """Write data/<study>/run.json from the records of its `stages`.
+
+    Each stage keeps its own commit and parameters.
 
     Raises FileNotFoundError where a stage has no record.
     """
     records = [json.loads(path.read_text(encoding="utf-8")) for path in stages]
     prompts = list((REPOSITORY / "prompts").rglob("*.md"))
     inputs = [REPOSITORY / "studies" / f"{study}.yaml",
-              *(data_path(study, name) for name in ("documents.jsonl", "queries.jsonl", "normalized.jsonl"))]
+              *(artifact_path(study, name) for name in ("documents", "queries", "normalized"))]
+    named = {}
+    for path, record in zip(stages, records, strict=True):
+        owner = path.parts[-3]  # another study, where its laboratory made the base model
+        named[record["stage"] if owner == study else f"{owner}/{record['stage']}"] = record
     return write_json(data_path(study, "run.json"), {
-        "study": study, "written": datetime.now(UTC).isoformat(timespec="seconds"), **code_state(),
+        "study": study, "written": datetime.now(UTC).isoformat(timespec="seconds"),
+        **code_state(),
         "seconds": round(sum(record["seconds"] for record in records), 1),
-        "stages": {f"{path.parts[-3]}/{record['stage']}" if path.parts[-3] != study else record["stage"]: record
-                   for path, record in zip(stages, records, strict=True)},
-        "prompts": hashes(prompts), "inputs": hashes(inputs), "versions": versions(), "machine": machine()})
+        "stages": named, "prompts": hashes(prompts), "inputs": hashes(inputs),
+        "versions": versions(), "machine": machine()})
 
 
 def _version(name: str) -> str:
@@ -86,7 +94,7 @@ def _git(*arguments: str) -> str | None:
 
 
 def _output(command: list[str]) -> str | None:
-    """What `command` prints; None where it is not there or fails."""
+    """Return what `command` prints; None where it is missing or fails."""
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
@@ -96,5 +104,5 @@ def _output(command: list[str]) -> str | None:
 if __name__ == "__main__":
     try:
         write_run(sys.argv[1], [output_root() / path for path in sys.argv[2:]])
-    except OSError as error:  # a full disk, said without a traceback
+    except OSError as error:  # a full disk, reported without a traceback
         sys.exit(f"run.json: {error}")

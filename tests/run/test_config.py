@@ -1,110 +1,187 @@
-"""Studies and parameters are refused before anything runs, in words that say what is legal."""
+"""Studies and parameters are refused before anything runs, with messages that say what is legal."""
 
-import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
+import nbformat
 import pytest
 
 from lib.core.paths import REPOSITORY
-from lib.run.config import load_study, studies
-from lib.run.parameters import WrongParameter, checked
+from lib.documents.folder import NoDocuments
+from lib.run import config
+from lib.run.config import WrongStudy, load_study, studies
+from lib.run.parameters import WrongParameter, checked, notebook_path, parameters_of
+from lib.run.stages import KINDS
 from tests.conftest import tiny_notebook
+
+
+@pytest.fixture
+def study_file(tmp_path, monkeypatch):
+    """A function that writes studies/<name>.yaml of a repository with the real notebooks."""
+    monkeypatch.setattr(config, "REPOSITORY", tmp_path)
+    monkeypatch.delenv("STUDY_DOCUMENTS", raising=False)
+    (tmp_path / "studies").mkdir()
+
+    def write(text: str, name: str = "wrong") -> Path:
+        path = tmp_path / "studies" / f"{name}.yaml"
+        path.write_text(text, encoding="utf-8")
+        return path
+    return write
 
 
 @pytest.mark.parametrize(("line", "message"), [
     ("sorce: lab", "'sorce' is unknown; choose among source, base_model, annotator"),
     ("source: web", "source: 'web' is none of lab, documents"),
-    ("judge: [rules]", "judge: ['rules'] is not text"),
-    ("variants: [06_ledgers]", "variants: '06_ledgers' is unknown; choose among 00_retention, 01_pairs"),
-    ("variants: 03_ledger", "variants: '03_ledger' is not a list of names"),
+    ("source: [lab]", "source: ['lab'] is none of lab, documents"),
+    ("judge: [rules]", "judge: ['rules']: Input should be a valid string"),
+    ("variants: [06_ledgers]", "variants: '06_ledgers' is unknown; choose among 00_retention"),
+    ("variants: 03_ledger", "variants: '03_ledger': Input should be a valid list"),
     ("other_judges: [rules]", "other_judges: ['rules'] names a judge twice, or the judge itself"),
-    ("other_judges: [{}]", "other_judges: [{}] is not a list of names"),
-    ("notebooks: {04_agreement: {judges: [rules]}}", "judges: is set by the keys judge and other_judges"),
-    ("seeds: 0", "seeds: 0 is no number of trainings"), ("seeds: [1, 2]", "seeds: [1, 2] is no number"),
+    ("other_judges: [{}]", "other_judges, 0: {}: Input should be a valid string"),
+    ("notebooks: {04_agreement: {judges: [rules]}}", "is set by the keys judge and other_judges"),
+    ("seeds: 0", "seeds: 0: Input should be greater than or equal to 1"),
+    ("seeds: [1, 2]", "seeds: [1, 2]: Input should be a valid integer"),
     ("arms: [base, dpt]", "arms: 'dpt' is unknown; choose among base, dapt, dapt-n"),
+    ("arms: dapt", "arms: 'dapt' is not a set of `arm: notebooks`; the arms are base, dapt"),
+    ("arms: [[dapt]]", "arms: [['dapt']] is not a set"), ("arms: 5", "arms: 5 is not a set"),
+    ("arms: {dapt: {01_annotate: {}}}", "'01_annotate' is unknown; choose among 03_train"),
+    ("arms: {dapt: {03_train: {epochs: many}}}", "epochs: 'many' is not int"),
     ("notebooks: {04_inver: {}}", "'04_inver' is unknown; choose among 00_lab, 01_annotate"),
     ("notebooks: {00_documents: {}}", "'00_documents' is unknown"),
-    ("notebooks: {03_train: {arm: dapt}}", "03_train, arm: is set by the key arms; remove it here"),
-    ("notebooks: {03_train: {epoch: 3}}", "03_train, parameter epoch: unknown; it has study, arm, base_model, "),
+    ("notebooks: {03_train: 5}", "notebooks, 03_train: 5: Input should be a valid dictionary"),
+    ("notebooks: {03_train: {arm: dapt}}", "03_train, arm: is set by the key arms; remove it"),
+    ("notebooks: {03_train: {epoch: 3}}", "parameter epoch: unknown; it has study, arm"),
     ("notebooks: {03_train: {learning_rate: 5e-6}}",
-     "learning_rate: '5e-6' is not float but text: in YAML write 5e-06 without quotes, and 5.0e-6 rather than 5e-6"),
+     "'5e-6' is not float but text: in YAML write 5e-06 without quotes"),
     ("notebooks: {03_train: {epochs: 2.5}}", "epochs: 2.5 is not int"),
     ("notebooks: {03_train: {epochs: true}}", "epochs: True is not int"),
-    ("notebooks: {03_train: 5}", "03_train: 5 is not a set of `parameter: value`"),
-    ("arms: {dapt: {03_train: {epochs: many}}}", "epochs: 'many' is not int"),
-    ("arms: {dapt: {01_annotate: {}}}", "'01_annotate' is unknown; choose among 03_train"),
     ("base_model: data/lob/models/base", "no study with `source: lab` is called 'lob'"),
-    ("source: [lab]", "source: ['lab'] is none of lab, documents"),
-    ("arms: dapt", "arms: 'dapt' is not a set of `key: value`; the keys are base, dapt, dapt-n"),
-    ("arms: [[dapt]]", "arms: [['dapt']] is not a set"), ("arms: 5", "arms: 5 is not a set"),
     ("notebooks: {", "is not YAML")])
-def test_a_wrong_study_file_is_refused_naming_what_is_legal(house, line, message):
-    text = line if line.startswith("source") else f"source: lab\n{line}"
-    (house.root / "studies" / "wrong.yaml").write_text(text)
-    ran = house.run("wrong")
-    assert ran.returncode == 2 and "studies/wrong.yaml" in ran.stdout, ran.stdout
-    assert message in ran.stdout
-    assert not (house.root / "data").exists()
+def test_a_wrong_study_file_is_refused_naming_what_is_legal(study_file, line, message):
+    study_file(line if line.startswith("source") else f"source: lab\n{line}")
+    with pytest.raises((WrongStudy, WrongParameter)) as error:
+        load_study("wrong")
+    assert "studies/wrong.yaml" in str(error.value) and message in str(error.value)
 
 
-def test_each_seed_is_an_arm_with_the_next_number_and_all_else_alike(house):
-    path = house.root / "studies" / "tiny.yaml"
-    path.write_text(f"{path.read_text()}seeds: 3\n")
-    code = ("import json; from lib.run.config import load_study; study = load_study('tiny')\n"
-            "print(json.dumps([study.runs, [study.given('03_train', run) for run in study.trained]]))")
-    runs, given = json.loads(subprocess.run([sys.executable, "-c", code], cwd=house.root, env=house.environment(),
-                                            capture_output=True, text=True, check=True).stdout)
-    assert runs == ["base", "dapt", "dapt@2", "dapt@3", "dapt-n", "dapt-n@2", "dapt-n@3"]
+@pytest.mark.parametrize(("lines", "message"), [
+    ("arms: {gpt: }", "say what answers, such as gpt: {00_infer: {endpoint_model"),
+    ("arms: {'a/b': {00_infer: {reader: rules}}}", "can have only letters, digits"),
+    ("arms: {dapt: }", "'dapt' cannot be trained here; 03_train makes tuned"),
+    ("variants: [03_ledger]", "variants: '03_ledger' is unknown")])
+def test_an_arm_of_a_reading_study_says_what_answers(study_file, lines, message):
+    study_file(f"source: structext\nbase_model: org/model\n{lines}")
+    with pytest.raises(WrongStudy) as error:
+        load_study("wrong")
+    assert message in str(error.value)
+    study_file("source: structext\nbase_model: org/model\n"
+               "arms: {gpt: {00_infer: {endpoint_model: gpt}}, base: }", "right")
+    study = load_study("right")
+    assert list(study.arms) == ["base", "gpt"]
+    assert study.given("00_infer", "gpt")["endpoint_model"] == "gpt"
+    assert study.given("00_infer", "gpt")["task"] == "structext"
+
+
+@pytest.mark.parametrize(("line", "message"), [
+    ("structures: [natural, prosa]", "structures: 'prosa' is unknown; choose among natural"),
+    ("structures: [natural]", "give at least two structures, and the arm raw"),
+    ("arms: [raw, raw]", "['raw', 'raw'] is not a list of different names"),
+    ("arms: [raw, rwa]", "rwa"), ("seeds: 0", "seeds: 0: Input should be greater"),
+    ("every_rotation: [mixed]", "must have raw"),
+    ("normalizer: gpt", "belong together; give both or neither"),
+    ("notebooks: {02_run: {seed: 3}}", "02_run, seed: is set by the key seeds"),
+    ("notebooks: {02_run: {arm: raw}}", "02_run, arm: is set by the study's own keys"),
+    ("notebooks: {02_run: {curve_every: 0}}", "curve_every: give 1 epoch or more"),
+    ("notebooks: {02_runs: {}}", "'02_runs' is unknown; choose among 00_facts"),
+    ("judge: rules", "'judge' is unknown; choose among source")])
+def test_a_wrong_file_of_a_controlled_study_is_refused(study_file, line, message):
+    study_file(f"source: controlled\n{line}")
+    with pytest.raises(WrongStudy) as error:
+        load_study("wrong")
+    assert "studies/wrong.yaml" in str(error.value) and message in str(error.value)
+
+
+def test_each_seed_is_an_arm_with_the_next_number_and_all_else_alike(study_file):
+    study_file("source: lab\nseeds: 3\narms: {base: , dapt: , dapt-n: {03_train: {epochs: 3}}}")
+    study = load_study("wrong")
+    assert study.runs == ["base", "dapt", "dapt@2", "dapt@3", "dapt-n", "dapt-n@2", "dapt-n@3"]
+    given = [study.given("03_train", run) for run in study.trained]
     assert [row.get("seed", 42) for row in given] == [42, 43, 44] * 2
     assert [row.get("epochs") for row in given] == [None] * 3 + [3] * 3
+    assert study.given("02_statistics")["arms"] == study.runs
+    assert study.given("06_analyze")["arms"] == ["base", "dapt", "dapt-n"]
 
 
-def test_an_unknown_study_names_those_there_are(house):
-    ran = house.run("tinny")
-    assert ran.returncode == 2 and "no study is called 'tinny': choose tiny, or write" in ran.stdout
+def test_the_graph_gives_a_notebook_what_it_declares_and_files_set_the_rest(study_file):
+    study_file("source: lab\nnotebooks: {05_judge: {max_cost_usd: 2.0}, "
+               "02_normalize: {document_kind: notes}}")
+    study = load_study("wrong")
+    assert study.given("01_pairs", "dapt") == {
+        "study": "wrong", "first_arm": "base", "second_arm": "dapt", "judge": "rules",
+        "max_cost_usd": 2.0}
+    assert study.given("06_advice")["document_kind"] == "notes"
+    for stage in study.stages:
+        for arm in study.arms_of(stage):
+            assert set(study.given(stage, arm)) <= set(parameters_of(notebook_path(stage)))
 
 
-def test_a_study_whose_name_or_file_cannot_be_read_is_refused(house):
-    (house.root / "studies" / "a b.yaml").write_text("source: lab\n")
-    assert "has only letters, digits" in house.run("a b").stdout
-    (house.root / "studies" / "latin.yaml").write_bytes(b"source: lab # caf\xe9\n")
-    ran = house.run("latin")
-    assert ran.returncode == 2 and "studies/latin.yaml is not YAML: 'utf-8' codec" in ran.stdout
-
-
-@pytest.mark.parametrize("jobs", ["0", "-3", "many", "1.5"])
-def test_what_is_no_number_of_cores_is_refused(house, jobs):
-    ran = house.run("tiny", f"--jobs={jobs}")
-    assert ran.returncode == 2 and f"'{jobs}' is no number of cores" in ran.stdout
-
-
-def test_a_parameters_cell_that_is_no_python_is_named(house):
-    path = house.root / "notebooks" / "00_lab.ipynb"
-    path.write_text(path.read_text().replace("seed: int = 1", "seed: int = = 1"))
-    ran = house.run("tiny")
-    assert ran.returncode == 2 and "notebooks/00_lab.ipynb, parameters cell, line 2: invalid syntax" in ran.stdout
-
-
-def test_a_missing_notebook_is_named(house):
-    (house.root / "notebooks" / "05_judge.ipynb").unlink()
-    ran = house.run("tiny")
-    assert ran.returncode == 2 and "notebooks/05_judge.ipynb is missing: restore it" in ran.stdout
+def test_a_study_whose_name_or_file_cannot_be_read_is_refused(study_file):
+    with pytest.raises(WrongStudy, match="no study is called 'tinny': choose "):
+        load_study("tinny")
+    study_file("source: lab\n", "a b")
+    with pytest.raises(WrongStudy, match="has only letters, digits"):
+        load_study("a b")
+    study_file("", "latin").write_bytes(b"source: lab # caf\xe9\n")
+    with pytest.raises(WrongStudy, match="studies/latin.yaml is not YAML: 'utf-8' codec"):
+        load_study("latin")
 
 
 @pytest.mark.parametrize(("folder", "message"), [
-    ([], "reads a folder of .md and .txt files: make study STUDY=mine DOCUMENTS=path"),
-    (["--documents", "nowhere"], "nowhere does not exist: name a folder"),
-    (["--documents", "prompts"], "no .md or .txt file in prompts: it is empty")])
-def test_a_study_of_ones_own_documents_wants_a_folder_with_some(house, folder, message):
-    (house.root / "studies" / "mine.yaml").write_text("source: documents\nbase_model: data/tiny/models/base\n")
-    ran = house.run("mine", *folder)
-    assert ran.returncode == 2 and message in ran.stdout
+    ("", "reads a folder of .md and .txt files: make study STUDY=mine DOCUMENTS=path"),
+    ("nowhere", "nowhere does not exist: name a folder"),
+    ("studies", "no .md or .txt file in studies")])
+def test_a_study_of_ones_own_documents_wants_a_folder_with_some(study_file, tmp_path, monkeypatch,
+                                                                folder, message):
+    monkeypatch.chdir(tmp_path)
+    study_file("source: documents\nbase_model: org/model\n", "mine")
+    with pytest.raises((WrongStudy, NoDocuments)) as error:
+        load_study("mine", folder)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize("source", ["lab", "controlled", "structext"])
+def test_a_study_that_makes_its_documents_refuses_a_folder(study_file, source):
+    study_file(f"source: {source}\n" + ("base_model: org/model" if source == "structext" else ""))
+    with pytest.raises(WrongStudy, match="makes its own documents: leave DOCUMENTS out"):
+        load_study("wrong", "studies")
+
+
+def test_a_refused_study_ends_with_status_2_and_writes_nothing(house):
+    (house.root / "studies" / "wrong.yaml").write_text("sorce: lab\n")
+    for arguments in (["wrong"], ["tiny", "--jobs=0"], ["tiny", "--jobs=many"]):
+        ran = house.run(*arguments)
+        assert ran.returncode == 2 and "make study: " in ran.stdout
+    assert "'many' is not a number of cores" in ran.stdout
+    assert not (house.root / "data").exists()
+
+
+def test_a_notebook_that_is_missing_or_has_no_parameters_is_named(house):
+    path = house.root / "notebooks" / "00_lab.ipynb"
+    path.write_text(path.read_text().replace("seed: int = 1", "seed: int = = 1"))
+    ran = house.run("tiny")
+    assert ran.returncode == 2
+    assert "00_lab.ipynb, parameters cell, line 2: invalid syntax" in ran.stdout
+    (house.root / "notebooks" / "05_judge.ipynb").unlink()
+    house.write_notebook("00_lab")
+    ran = house.run("tiny")
+    assert ran.returncode == 2 and "05_judge.ipynb is missing: restore it" in ran.stdout
 
 
 def test_a_folder_of_any_name_is_read_and_its_bad_file_named_at_the_end(house):
-    folder = house.root / "own" / "a #1, b: c; größe 文 😀 {x} 'y' \"z\" $HOME [1] ~"  # YAML and shells read these
+    name = "a #1, b: c; größe 文 😀 {x} 'y' \"z\" $HOME [1] ~"  # YAML and shells read these
+    folder = house.root / "own" / name
     folder.mkdir(parents=True)
     (folder / "good.md").write_text("The gate listens on 7001.\n")
     (folder / "bad.md").write_bytes(b"")
@@ -112,19 +189,16 @@ def test_a_folder_of_any_name_is_read_and_its_bad_file_named_at_the_end(house):
         "source: documents\nbase_model: org/model\narms: [base]\nvariants: []\n")
     ran = house.run("mine", "--documents", str(folder), "--jobs", "2")
     assert ran.returncode == 0, ran.stdout
-    assert f"1 entries of {folder} were left out" in ran.stdout and "  bad.md: empty" in ran.stdout
-
-
-def test_the_laboratory_refuses_a_folder(house):
-    assert "makes its own documents: leave DOCUMENTS out" in house.run("tiny", "--documents", "prompts").stdout
+    assert f"1 entries of {folder} were left out" in ran.stdout
+    assert "  bad.md: empty" in ran.stdout
 
 
 @pytest.mark.parametrize(("annotation", "value", "fits"), [
-    ("int | None", None, True), ("int | None", 3, True), ("int | None", "3", False), ("float", 1, True),
-    ("float", float("nan"), False), ("list[str]", ["a"], True), ("list[str]", ["a", 1], False), ("str", 1, False),
-    ("bool", 1, False), ("list[int] | None", [1], True)])
+    ("int | None", None, True), ("int | None", 3, True), ("int | None", "3", False),
+    ("float", 1, True), ("float", float("nan"), False), ("list[str]", ["a"], True),
+    ("list[str]", ["a", 1], False), ("str", 1, False), ("bool", 1, False),
+    ("list[int] | None", [1], True)])
 def test_a_value_fits_its_annotation_or_is_refused(tmp_path, annotation, value, fits):
-    import nbformat
     path = tmp_path / "x.ipynb"
     nbformat.write(tiny_notebook(f"x: {annotation} = {[]!r}", []), path)
     if fits:
@@ -134,18 +208,33 @@ def test_a_value_fits_its_annotation_or_is_refused(tmp_path, annotation, value, 
             checked(path, {"x": value})
 
 
+def loaded(name: str, folder: Path):
+    text = (REPOSITORY / "studies" / f"{name}.yaml").read_text()
+    return load_study(name, str(folder) if "source: documents" in text else "")
+
+
 @pytest.mark.parametrize("name", studies())
-def test_every_committed_study_fits_its_notebooks(name, tmp_path):
-    (tmp_path / "a.md").write_text("words")
-    is_own = "source: documents" in (REPOSITORY / "studies" / f"{name}.yaml").read_text()
-    study = load_study(name, str(tmp_path) if is_own else "")
+def test_every_committed_study_fits_its_notebooks(name, documents_folder):
+    study = loaded(name, documents_folder)
+    assert all(notebook_path(stage).exists() for stage in study.stages)
+
+
+@pytest.mark.parametrize("name", ["documents", "controlled", "structext", "tablequest"])
+def test_the_graph_of_each_kind_of_study_has_every_stage(name, tmp_path, documents_folder):
+    study = loaded(name, documents_folder)
+    own = [f"documents={documents_folder}"] if name == "documents" else []
     plan = subprocess.run(
-        [sys.executable, "-m", "snakemake", "--snakefile", REPOSITORY / "Snakefile", "--dry-run", "--cores", "2",
-         "--quiet", "rules", "--config", f"study={name}", *([f"documents={tmp_path}"] if is_own else [])],
-        env={**os.environ, "STUDY_ROOT": str(tmp_path / "root")}, capture_output=True, text=True, check=False)
+        [sys.executable, "-m", "snakemake", "--snakefile", REPOSITORY / "Snakefile", "--dry-run",
+         "--cores", "2", "--quiet", "rules", "--config", f"study={name}", *own],
+        env={**os.environ, "STUDY_ROOT": str(tmp_path / "root")}, capture_output=True, text=True,
+        check=False)
     assert plan.returncode == 0, plan.stdout + plan.stderr
-    counts = dict(line.split() for line in plan.stdout.splitlines() if len(line.split()) == 2 and line[-1].isdigit())
+    counts = dict(line.split() for line in plan.stdout.splitlines()
+                  if len(line.split()) == 2 and line[-1].isdigit())
     if study.source == "controlled":
-        assert (int(counts["pretrain"]), int(counts["controlled_run"])) == (study.seeds, len(study.runs))
+        assert int(counts["pretrain"]) == study.seeds
+        assert int(counts["controlled_run"]) == len(study.runs)
     else:
-        assert (int(counts["train"]), int(counts["judge"])) == (len(study.trained), len(study.runs))
+        assert int(counts["train"]) == len(study.trained)
+        assert int(counts["infer"]) == int(counts["judge"]) == len(study.runs)
+        assert len(KINDS[study.source].stages) <= len(counts)

@@ -1,0 +1,148 @@
+"""Study files with `source: controlled`: structures, arms, rotations and seeds of the runs."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from lib.controlled.design.arms import (
+    NORMALIZED_BY_MODEL,
+    RAW,
+    arm_named,
+    rotations_of,
+    runs_of,
+    split_run,
+)
+from lib.controlled.design.structures import STRUCTURES
+from lib.core.files import artifact_path
+from lib.core.paths import figures_path
+from lib.run.stages import CONTROLLED
+
+_SET_BY_KEYS = ("study", "arm", "rotation", "runs", "structures", "arms", "normalizer")
+
+
+def _different(names: list[str]) -> list[str]:
+    if len(set(names)) < len(names):
+        raise ValueError(f"{names!r} is not a list of different names")
+    return names
+
+
+Names = Annotated[list[str], AfterValidator(_different)]
+
+
+class ControlledStudy(BaseModel):
+    """A controlled experiment: bases (one per seed) and runs (arm, rotation, seed)."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    name: str
+    source: Literal["controlled"]
+    minutes: int = 0  # measured, on two cores; printed before the study starts
+    structures: Names = ["natural", "entity-list", "tabular"]
+    arms: Names = [RAW]
+    seeds: int = Field(default=3, ge=1)
+    every_rotation: Names = [RAW]  # arms that have all rotations per seed, not one
+    normalizer: str = "rules"
+    notebooks: dict[str, dict] = {}
+
+    @field_validator("notebooks", mode="before")
+    @classmethod
+    def _filled(cls, notebooks: object) -> object:
+        return ({stage: given or {} for stage, given in notebooks.items()}
+                if isinstance(notebooks, dict) else notebooks or {})
+
+    @model_validator(mode="after")
+    def _legal(self) -> "ControlledStudy":
+        if unknown := [one for one in self.structures if one not in STRUCTURES]:
+            raise ValueError(f"structures: {unknown[0]!r} is unknown; choose among "
+                             f"{', '.join(STRUCTURES)}")
+        if len(self.structures) < 2 or RAW not in self.arms:
+            raise ValueError(f"structures, arms: give at least two structures, and the arm {RAW}, "
+                             "which all others are compared with")
+        for arm in self.arms:
+            arm_named(arm, tuple(self.structures))
+        if RAW not in self.every_rotation or not set(self.every_rotation) <= set(self.arms):
+            raise ValueError(f"every_rotation: {self.every_rotation} must have {RAW}, whose facts "
+                             "are compared over the rotations, and otherwise only arms of the "
+                             f"study: {', '.join(self.arms)}")
+        if (NORMALIZED_BY_MODEL in self.arms) != (self.normalizer != "rules"):
+            raise ValueError(f"arms: the arm {NORMALIZED_BY_MODEL} and the key `normalizer` with a "
+                             "model's id belong together; give both or neither")
+        self._check_notebooks()
+        return self
+
+    def _check_notebooks(self) -> None:
+        for stage, given in self.notebooks.items():
+            if stage not in CONTROLLED:
+                raise ValueError(f"notebooks: {stage!r} is unknown; choose among "
+                                 f"{', '.join(CONTROLLED)}")
+            for name in given:
+                if name in _SET_BY_KEYS:
+                    raise ValueError(f"notebooks, {stage}, {name}: is set by the study's own keys; "
+                                     "remove it here")
+                if name == "seed" and stage in ("01_pretrain", "02_run"):
+                    raise ValueError(f"notebooks, {stage}, seed: is set by the key seeds; "
+                                     "remove it here")
+        if self.notebooks.get("02_run", {}).get("curve_every", 1) < 1:
+            raise ValueError("notebooks, 02_run, curve_every: give 1 epoch or more")
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """The notebooks of this study, in order."""
+        return CONTROLLED
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        """No notebooks beyond its own."""
+        return ()
+
+    @property
+    def labs(self) -> tuple[str, ...]:
+        """No laboratory: it makes its own bases."""
+        return ()
+
+    @property
+    def folder(self) -> str:
+        """No folder of documents."""
+        return ""
+
+    @property
+    def runs(self) -> list[str]:
+        """The names of all runs: arm-rotation-seed."""
+        return runs_of(self.arms, tuple(self.structures), self.seeds, self.every_rotation)
+
+    @property
+    def texts(self) -> list[str]:
+        """The names of all texts: arm-rotation."""
+        return [f"{arm}-{rotation}" for arm in self.arms
+                for rotation in range(rotations_of(arm_named(arm, tuple(self.structures))))]
+
+    @property
+    def results(self) -> list[Path]:
+        """The files that the figures are drawn from."""
+        return [artifact_path(self.name, "outcomes", run=run) for run in self.runs]
+
+    @property
+    def drawing(self) -> list[str]:
+        """The rules that draw figures."""
+        return ["controlled_analysis"]
+
+    @property
+    def summary(self) -> Path:
+        """The file that `make study` prints last."""
+        return figures_path(self.name, "controlled.md")
+
+    def arms_of(self, stage: str) -> list[str]:
+        """Return the runs (of 02_run), a seed (of 01_pretrain) or [""] to check parameters with."""
+        return {"01_pretrain": ["1"], "02_run": self.runs[:1]}.get(stage, [""])
+
+    def given(self, stage: str, run: str = "") -> dict[str, object]:
+        """Return the parameters of `stage`; `run` is a run of 02_run, or a seed of 01_pretrain."""
+        writings = {"structures": self.structures, "arms": self.arms}
+        wired = {"00_facts": {**writings, "normalizer": self.normalizer}, "01_pretrain": writings,
+                 "03_analyze": {"runs": self.runs}}.get(stage, {})
+        if stage == "02_run" and run:
+            wired = dict(zip(("arm", "rotation", "seed"), split_run(run), strict=True))
+        if stage == "01_pretrain" and run:
+            wired = {**wired, "seed": int(run)}
+        return {"study": self.name, **self.notebooks.get(stage, {}), **wired}

@@ -1,0 +1,82 @@
+"""The notebooks of every kind of study; a new one needs an entry here and a rule in a graph."""
+
+from dataclasses import dataclass, field
+
+from lib.core.arms import ARMS
+
+_SPENDING = ("max_cost_usd", "mode", "concurrency", "requests_per_minute", "tokens_per_minute",
+             "max_failed_share")
+
+
+@dataclass(frozen=True)
+class Stage:
+    """How a notebook is run.
+
+    `per` says for what: "" once, "trained" every arm and seed that 03_train makes, "run" every arm
+    and seed, "arm" every arm's first training, "pair" the first arm with each other one.
+    """
+
+    per: str = ""
+    every_seed: bool = False  # its parameter `arms` lists the trainings of every seed
+    like: dict[str, tuple[str, ...]] = field(default_factory=dict)  # stage: parameters shared
+    draws: str = ""  # the rule of the graph that draws its figures from finished results
+
+
+STAGES = {
+    "00_lab": Stage(),
+    "00_documents": Stage(),
+    "01_annotate": Stage(),
+    "02_normalize": Stage(),
+    "03_train": Stage(per="trained"),
+    "04_infer": Stage(per="run"),
+    "05_judge": Stage(per="run"),
+    "06_analyze": Stage(draws="analyze"),
+    "00_retention": Stage(per="arm"),
+    "01_pairs": Stage(per="pair", like={"05_judge": _SPENDING}),
+    "02_statistics": Stage(every_seed=True, draws="statistics"),
+    "03_ledger": Stage(draws="ledger"),
+    "04_agreement": Stage(draws="agreement"),
+    "05_paper": Stage(draws="paper"),
+    "06_advice": Stage(every_seed=True, draws="advice",
+                       like={"02_normalize": ("document_kind",)}),
+    "00_infer": Stage(per="run"),
+    "01_judge": Stage(per="run"),
+    "00_samples": Stage(like={"00_infer": ("max_read_tokens",)}),
+    "01_analyze": Stage(every_seed=True, draws="structext"),
+    "00_filings": Stage(),
+    "01_questions": Stage(like={"00_infer": ("max_read_tokens",)}),
+    "02_analyze": Stage(every_seed=True, draws="tablequest"),
+}
+CHAIN = ("01_annotate", "02_normalize", "03_train", "04_infer", "05_judge", "06_analyze")
+# What a study of documents can do in addition: all of it, unless its key `variants` names some.
+EVIDENCE = ("00_retention", "01_pairs", "02_statistics", "03_ledger", "04_agreement", "05_paper",
+            "06_advice")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a value of the key `source` implies."""
+
+    stages: tuple[str, ...]  # its notebooks, in order
+    variants: tuple[str, ...] = ()
+    arms: tuple[str, ...] = ARMS  # where a study names none
+    trained: tuple[str, ...] = ARMS[1:]  # those that 03_train can make
+    any_arm: bool = False  # further arms may be named, each with a model of its own
+    folder: str = ""  # the variable of make that names the user's own folder
+    is_folder_needed: bool = False
+    endings: tuple[str, ...] = ()  # of the files in it
+    summary: str = ""  # the file of figures/<study> that `make study` prints last; "": Table 2
+
+
+KINDS = {
+    "lab": Kind(("00_lab", *CHAIN), EVIDENCE),
+    "documents": Kind(("00_documents", *CHAIN), EVIDENCE, folder="DOCUMENTS",
+                      is_folder_needed=True, endings=(".md", ".txt")),
+    "structext": Kind(("00_samples", "03_train", "00_infer", "01_judge", "01_analyze"),
+                      arms=("base", "tuned"), trained=("tuned", "tuned-hint", "tuned-few-shot"),
+                      any_arm=True, summary="structext.md"),
+    "tablequest": Kind(("00_filings", "01_questions", "02_normalize", "03_train", "00_infer",
+                        "01_judge", "06_analyze", "02_analyze"), any_arm=True, folder="FILINGS",
+                       endings=(".html", ".htm", ".md"), summary="tablequest.md"),
+}
+CONTROLLED = ("00_facts", "01_pretrain", "02_run", "03_analyze")

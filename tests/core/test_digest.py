@@ -1,0 +1,131 @@
+"""The key of a stage: what it computes, wherever that is written, and nothing else."""
+
+import ast
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from lib.core.digest import NoDigest, _known, module_digest, notebook_digest, reached
+from lib.core.paths import REPOSITORY
+from lib.run.stages import CONTROLLED, STAGES
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory) -> Path:
+    """A copy of everything that a digest reads."""
+    root = tmp_path_factory.mktemp("copy")
+    for name in ("lib", "notebooks", "prompts"):
+        shutil.copytree(REPOSITORY / name, root / name,
+                        ignore=shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints"))
+    return root
+
+
+def digests(root: Path) -> dict[str, str]:
+    _known.clear()
+    return {path.stem: notebook_digest(path, root)
+            for path in sorted((root / "notebooks").rglob("*.ipynb"))}
+
+
+def changed(root: Path, path: Path, old: str, new: str) -> set[str]:
+    """Return the notebooks whose digest changes where `path` has `new` in place of `old`."""
+    before, text = digests(root), path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    after = digests(root)
+    path.write_text(text, encoding="utf-8")
+    return {stem for stem, digest in after.items() if digest != before[stem]}
+
+
+def test_every_stage_has_a_notebook_of_its_own_name():
+    stems = [path.stem for path in (REPOSITORY / "notebooks").rglob("[0-9]*.ipynb")]
+    assert sorted(stems) == sorted([*STAGES, *CONTROLLED])
+
+
+def test_moving_more_than_ten_modules_changes_no_digest(copy):
+    before = digests(copy)
+    moved = list((copy / "lib" / "core").glob("[a-z]*.py"))
+    assert len(moved) >= 10
+    (copy / "lib" / "core").rename(copy / "lib" / "moved")
+    pattern = re.compile(r"\b(from|import) lib\.core\b")
+    texts = {}
+    for path in [*(copy / "lib").rglob("*.py"), *(copy / "notebooks").rglob("*.ipynb")]:
+        texts[path] = path.read_text(encoding="utf-8")
+        path.write_text(pattern.sub(r"\1 lib.moved", texts[path]), encoding="utf-8")
+    after = digests(copy)
+    for path, text in texts.items():
+        path.write_text(text, encoding="utf-8")
+    (copy / "lib" / "moved").rename(copy / "lib" / "core")
+    assert after == before
+
+
+def test_comments_and_docstrings_change_no_digest(copy):
+    path = copy / "lib" / "core" / "text.py"
+    docstring = ast.get_docstring(ast.parse(path.read_text()), clean=False)
+    assert changed(copy, path, docstring, f"{docstring} Another remark.") == set()
+    assert changed(copy, path, "import re\n", "import re  # a remark\n\n# another\n") == set()
+
+
+@pytest.mark.parametrize(("module", "old", "new"), [
+    ("lib.core.text", "len(word) > 2", "len(word) > 3"),
+    ("lib.infer.decode", "torch", "torsch"),
+    ("lib.analyze.stats", '"wilson"', '"wilsom"'),
+    ("lib.llm.pace", "0", "1")])
+def test_one_changed_character_changes_the_notebooks_that_reach_it(copy, module, old, new):
+    path = copy.joinpath(*module.split(".")).with_suffix(".py")
+    tree = ast.parse(path.read_text())
+    body = path.read_text().split("\n")[tree.body[0].end_lineno:]  # behind the docstring
+    line = next(line for line in body if old in line and not line.lstrip().startswith("#"))
+    reach = {notebook.stem for notebook in (copy / "notebooks").rglob("*.ipynb")
+             if module in reached(notebook, copy)}
+    assert 0 < len(reach) < len(digests(copy))
+    assert changed(copy, path, f"\n{line}\n", f"\n{line.replace(old, new, 1)}\n") == reach
+
+
+def test_a_changed_prompt_changes_the_notebooks_that_fill_it(copy):
+    prompt = copy / "prompts" / "judge.md"
+    first = prompt.read_text().split()[0]
+    found = changed(copy, prompt, first, f"{first}x")
+    assert {"05_judge", "01_judge"} <= found
+    assert not {"00_lab", "01_annotate", "04_infer", "06_analyze"} & found
+
+
+def test_the_main_chain_reaches_no_other_study_and_the_laboratory_no_client():
+    def names(stage):
+        return reached(next((REPOSITORY / "notebooks").rglob(f"{stage}.ipynb")))
+
+    assert len(names("04_infer")) <= 35
+    chain = ("00_lab", "00_documents", "01_annotate", "02_normalize", "03_train", "04_infer",
+             "05_judge", "06_analyze")
+    for stage in chain:
+        others = [name for name in names(stage)
+                  if name.startswith(("lib.structext", "lib.tablequest", "lib.controlled"))]
+        assert not others, (stage, others)
+    assert not [name for name in names("00_lab") if name.startswith("lib.llm")]
+
+
+def small(root: Path, **modules: str) -> Path:
+    """Write modules of a tiny lib and a notebook that imports the first one."""
+    (root / "lib").mkdir()
+    for name, source in {"__init__": "", **modules}.items():
+        (root / "lib" / f"{name}.py").write_text(source)
+    notebook = root / "n.ipynb"
+    first = next(iter(modules))
+    cells = [{"cell_type": "code", "metadata": {}, "source": [f"%time\nimport lib.{first} as x\n"]}]
+    notebook.write_text(json.dumps({"cells": cells}))
+    return notebook
+
+
+def test_a_circle_a_built_name_and_a_missing_module_are_refused(tmp_path):
+    (tmp_path / "circle").mkdir()
+    notebook = small(tmp_path / "circle", a="from lib.b import y", b="def f():\n    import lib.a")
+    with pytest.raises(NoDigest, match="circular imports have no digest: .*lib.a -> lib.b -> lib.a"):
+        notebook_digest(notebook, tmp_path / "circle")
+    (tmp_path / "built").mkdir()
+    notebook = small(tmp_path / "built", a='x = prompt_template(f"judge_{kind}")')
+    with pytest.raises(NoDigest, match="lib.a, line 1: .* write the name as a literal"):
+        notebook_digest(notebook, tmp_path / "built")
+    with pytest.raises(NoDigest, match="there is no module lib.nothing"):
+        module_digest("lib.nothing", tmp_path / "built")

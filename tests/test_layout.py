@@ -1,0 +1,44 @@
+"""The shape of the repository: layers, empty packages, sizes. See README.md, Map."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lib.core.paths import REPOSITORY
+
+STUDIES = ("controlled", "structext", "tablequest")
+
+
+def n_lines(paths) -> int:
+    return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in paths)
+
+
+def test_packages_import_only_from_the_layers_below_them():
+    ran = subprocess.run([Path(sys.executable).with_name("lint-imports"), "--no-cache"],
+                         cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout
+
+
+def test_packages_have_empty_init_files_and_few_modules():
+    for folder in {path.parent for path in (REPOSITORY / "lib").rglob("*.py")}:
+        assert (folder / "__init__.py").read_text(encoding="utf-8") == "", folder
+        assert len(list(folder.glob("[!_]*.py"))) <= 15, folder
+
+
+def test_lib_and_tests_stay_small():
+    modules = list((REPOSITORY / "lib").rglob("*.py"))
+    chain = [path for path in modules if path.relative_to(REPOSITORY).parts[1] not in STUDIES]
+    assert n_lines(modules) <= 25_000
+    assert n_lines(chain) <= 12_500
+    assert n_lines((REPOSITORY / "tests").rglob("*.py")) <= 15_000
+    assert n_lines([REPOSITORY / "README.md"]) <= 200
+
+
+@pytest.mark.parametrize("words", ["the house", "pypi", "/work/", "anthropic"])
+def test_the_project_names_nothing_of_the_machine_that_it_was_written_on(words):
+    folders = ("lib", "notebooks", "prompts", "studies", "benchmarks")
+    for path in (path for folder in folders for path in (REPOSITORY / folder).rglob("*")):
+        if path.suffix in (".py", ".md", ".ipynb", ".yaml", ".smk"):
+            assert words not in path.read_text(encoding="utf-8").lower(), path
