@@ -1,6 +1,7 @@
-"""Where each fact went: from the words of its answer in a document to a block that an arm was trained on.
+"""Trace each fact from the words of its answer in a document to a block that an arm was trained on.
 
-The paper never checks whether a fact that it asks for survived segmentation, extraction, rewriting and the split.
+The paper never checks whether a fact that it asks about survived segmentation, extraction,
+rewriting and the split.
 """
 
 import re
@@ -11,44 +12,46 @@ from typing import Literal
 
 from tqdm import tqdm
 
-from lib.analyze.ledger.blocks import Located, Piece, Trained
+from lib.analyze.ledger.blocks import Located, Trained
 from lib.analyze.ledger.matching import Form, Place, around, items_of, nearest, places, worst
 from lib.core.arms import split_arm
+from lib.core.files import made_by
 from lib.core.records import Document, Normalized, Query, Record, Segment, Structure
 from lib.documents.blocks import Block, parse
 
-STAGES = ("source", "segment", "extraction", "rewrite", "split", "block")  # in this order a fact is lost
+Stage = Literal["source", "segment", "extraction", "rewrite", "split", "block"]
+STAGES: tuple[Stage, ...] = ("source", "segment", "extraction", "rewrite", "split", "block")
 
 
 class LedgerRow(Record):
-    """What became of one query's answer on its way into one arm's training. Characters count in the document."""
+    """One query's answer on its way into an arm's training; offsets count characters."""
 
     query_id: str
     arm: str
     structure: Structure
-    items: int  # that the answer consists of: the entities of a list, else 1
+    items: int  # of the answer: the entities of a list, else 1
     source: Form  # of the worst item, within the query's source reference
-    source_items: int  # of `items` that stand there
-    start: int  # the stretch from the first to the last of them; the source reference where there is none
+    source_items: int  # how many of `items` are found there
+    start: int  # from the first to the last of them; the source reference where there is none
     end: int
-    segments: list[str]  # that hold this stretch; where a border tears its sentence, another may write it
+    segments: list[str]  # that hold these characters; another may write a sentence cut by a border
     segment: Literal["whole", "cut"]
-    dropped: str  # why one of these segments has no rewrite; "" where all have one, and for raw text
-    rewritten: Form  # in the rewrites of these, else of those that its sentence reaches into; raw: in their own words
+    dropped: str  # why one of these has no rewrite; "" where all have one, and for raw text
+    rewritten: Form  # in their rewrites, else in those that its sentence reaches; raw: their words
     rewritten_items: int
-    passage: str  # the sentence or line of it in the text that is trained on, or would be
-    split: Literal["training", "held out", "both"]  # of the segments whose rewrites have the items, else of `segments`
-    block: Literal["whole", "cut", "nowhere"]  # the answer's tokens: in one piece of a block, over several, or not
+    passage: str  # its sentence or line in the text that is, or would be, trained on
+    split: Literal["training", "held out", "both"]  # of the segments whose text has the items
+    block: Literal["whole", "cut", "nowhere"]  # its tokens: in one piece, over several, or in none
     blocks: list[int]  # that hold some of them
-    subject: str  # what the question asks about: the document's title, or a heading above; "" where it names neither
-    subject_in_segment: bool | None  # whether it stands in the text that the segments gave; None where there is none
-    subject_in_block: bool | None  # whether it stands beside the answer in its piece of a block
-    lost_at: Literal["", "source", "segment", "extraction", "rewrite", "split", "block"]  # "": it reached training
+    subject: str  # of the question: the title, or a heading; "" where it names neither
+    subject_in_segment: bool | None  # in the text that the segments gave; None without a subject
+    subject_in_block: bool | None  # in the answer's piece of a block; None where either is missing
+    lost_at: Stage | Literal[""]  # the first stage that did not keep it whole; "": in training
 
 
 @dataclass(frozen=True)
 class _Kept:
-    """An item in the text that an arm's segments gave: its segment, its place there, and the tokens of it."""
+    """An item in the text that an arm's segments gave: its segment, its place and its tokens."""
 
     form: Form
     segment_id: str
@@ -57,119 +60,141 @@ class _Kept:
     located: Located
 
 
-def make_ledger(queries: list[Query], documents: list[Document], segments: list[Segment], normalized: list[Normalized],
-                arms: dict[str, Trained]) -> list[LedgerRow]:
-    """One row a query and trained arm. An answer reached training where all its items stand whole in one piece of a
-    block; otherwise `lost_at` is the first stage that did not keep it whole.
+def make_ledger(queries: list[Query], documents: list[Document], segments: list[Segment],
+                normalized: list[Normalized], arms: dict[str, Trained]) -> list[LedgerRow]:
+    """Return one row per query and trained arm.
 
-    Raises KeyError naming a document that is not among `documents`.
+    An answer reached training where all its items are whole in one piece of a block; otherwise
+    `lost_at` is the first stage that did not keep it whole. Raises KeyError naming a document that
+    is not among `documents`.
     """
     by_id = {document.document_id: document for document in documents}
     missing = sorted({query.document_id for query in queries} - set(by_id))
     if missing:
-        raise KeyError(f"queries of {missing[0]!r}, but no such document: run 01_annotate.ipynb again after 00")
+        raise KeyError(f"queries of {missing[0]!r}, but no such document: run {made_by('queries')} "
+                       "again for these documents")
     of_document: dict[str, list[Segment]] = defaultdict(list)
     for segment in segments:
         of_document[segment.document_id].append(segment)
     rewrites = {row.segment_id: row for row in normalized}
     blocks = {document.document_id: parse(document.text) for document in documents}
-    rows = []
-    for arm, trained in arms.items():
-        for query in tqdm(queries, desc=f"ledger of {arm}"):
-            document = by_id[query.document_id]
-            rows.append(trace(query, document, of_document[query.document_id], rewrites, arm, trained,
-                              blocks[query.document_id]))
-    return rows
+    return [trace(query, by_id[query.document_id], of_document[query.document_id], rewrites, arm,
+                  trained, blocks[query.document_id])
+            for arm, trained in arms.items() for query in tqdm(queries, desc=f"ledger of {arm}")]
 
 
-def trace(query: Query, document: Document, segments: list[Segment], rewrites: dict[str, Normalized], arm: str,
-          trained: Trained, blocks: list[Block]) -> LedgerRow:
-    """The row of one query and arm; `segments` and `blocks` are the document's, `rewrites` are by segment id."""
-    subject = subject_of(query.question, [document.title, *(one.text for one in blocks if one.kind == "heading")])
-    items = items_of(query)
-    found = [nearest(places(item, document.text[query.start:query.end]), document.text[query.start:query.end],
-                     query.question) for item in items]
-    stretches = [(query.start + place.start, query.start + place.end) for place in found if place]
-    start, end = (min(stretches)[0], max(stop for _, stop in stretches)) if stretches else (query.start, query.end)
-    holding = [segment for segment in segments if segment.start < end and start < segment.end]
-    ids = [segment.segment_id for segment in holding]
-    is_raw = split_arm(arm)[0] == "dapt"
-    beside = [rewrites[one] for one in _reached(query, segments, blocks) if one not in ids]
-    kept = [_raw(place, query.start, holding, document, trained) if is_raw else
-            _rewritten(item, [rewrites[one] for one in ids], query.question, trained)
-            or _rewritten(item, beside, query.question, trained)  # in a sentence that a border tears
-            for item, place in zip(items, found, strict=True)]
-    homes = ids if is_raw or not all(kept) else list(dict.fromkeys(one.segment_id for one in kept))
-    held = set(homes) & set(trained.corpus.held_out)
-    text = "\n\n".join(segment.text if is_raw else rewrites[segment.segment_id].text for segment in segments
-                       if segment.segment_id in {*ids, *homes})
-    block, numbers, whole = _blocks_of(kept)
-    row = {
-        "source": worst([place.form if place else "absent" for place in found]), "source_items": len(stretches),
-        "start": start, "end": end, "segments": ids, "segment": "whole" if len(ids) == 1 else "cut",
-        "dropped": "" if is_raw else "; ".join(dict.fromkeys(filter(None, (rewrites[one].dropped for one in ids)))),
-        "rewritten": worst([one.form if one else "absent" for one in kept]),
-        "rewritten_items": sum(one is not None for one in kept),
-        "split": "training" if not held else "held out" if len(held) == len(homes) else "both",
-        "block": block, "blocks": numbers}
-    return LedgerRow(
-        query_id=query.query_id, arm=arm, structure=query.structure, items=len(items), **row, subject=subject,
-        passage=" … ".join(dict.fromkeys(around(one.text, one.place) for one in kept if one)),
-        subject_in_segment=bool(places(subject, text)) if subject else None,
-        subject_in_block=any(places(subject, piece.text) for piece in whole) if subject and whole else None,
-        lost_at=_lost_at(len(items), **row))
+def trace(query: Query, document: Document, segments: list[Segment],
+          rewrites: dict[str, Normalized], arm: str, trained: Trained,
+          blocks: list[Block]) -> LedgerRow:
+    """Return the row of one query and arm, following its answer stage by stage.
 
-
-def _reached(query: Query, segments: list[Segment], blocks: list[Block]) -> list[str]:
-    """The segments that the source reference reaches into, or the list item around it.
-
-    A normalizer that knows the whole document, as the rules do, writes a sentence, row or item that a border tears in
-    the segment where it begins; the segment that holds the answer's words may then be without them.
+    `segments` and `blocks` are the document's; `rewrites` are keyed by segment id.
     """
-    around_it = [item for block in blocks for item in block.items if item.start < query.end and query.start < item.end]
-    start = min([query.start, *(item.start for item in around_it)])
-    end = max([query.end, *(item.end for item in around_it)])
-    return [segment.segment_id for segment in segments if segment.start < end and start < segment.end]
+    is_raw = split_arm(arm)[0] == "dapt"
+
+    # 1) Source: find each item of the answer within the query's source reference.
+    items = items_of(query)
+    reference = document.text[query.start:query.end]
+    found = [nearest(places(item, reference), reference, query.question) for item in items]
+    source_items = sum(place is not None for place in found)
+    start = min((query.start + place.start for place in found if place), default=query.start)
+    end = max((query.start + place.end for place in found if place), default=query.end)
+
+    # 2) Segment: which segments hold these characters? With two or more, a border cuts the answer.
+    holding = [one for one in segments if one.start < end and start < one.end]
+    ids = [one.segment_id for one in holding]
+    segment = "whole" if len(ids) == 1 else "cut"
+
+    # 3) Extraction: a model's rewrite may be dropped; raw text needs none.
+    reasons = [] if is_raw else [rewrites[one].dropped for one in ids if rewrites[one].dropped]
+    dropped = "; ".join(dict.fromkeys(reasons))
+
+    # 4) Rewrite: find each item in the text that these segments gave. A normalizer that knows the
+    #    complete document, as the rules do, writes a sentence, row or item that a border cuts into
+    #    the segment where it begins: so the other segments that it reaches are searched next.
+    own = [] if is_raw else [rewrites[one] for one in ids]
+    neighbours = [rewrites[one] for one in _reached(query, segments, blocks) if one not in ids]
+    kept = [_in_raw_text(place, query.start, holding, document, trained) if is_raw
+            else _in_rewrites(item, own, query.question, trained)
+            or _in_rewrites(item, neighbours, query.question, trained)
+            for item, place in zip(items, found, strict=True)]
+    is_there = all(kept)
+
+    # 5) Split: are the segments whose text has the items in training or held out?
+    homes = list(dict.fromkeys(one.segment_id for one in kept)) if is_there and not is_raw else ids
+    held = set(homes) & set(trained.corpus.held_out)
+    split = "training" if not held else "held out" if len(held) == len(homes) else "both"
+
+    # 6) Block: which pieces of which blocks hold all tokens of the answer, or some of them?
+    numbers = sorted({piece.block for one in kept if one for piece in one.located.parts})
+    is_placed = bool(kept) and all(one and one.located.parts for one in kept)
+    whole = [piece for piece in kept[0].located.whole
+             if all(piece in one.located.whole for one in kept)] if is_placed else []
+    block = "whole" if whole else "cut" if is_placed else "nowhere"
+
+    # 7) Lost at: the first stage that did not keep it, unless a block holds all of it. A border
+    #    alone loses nothing: raw text of two segments in training is joined again. It does where
+    #    items are missing from the text to train on, or where one side is held out.
+    is_kept = {"source": source_items == len(items),
+               "segment": segment == "whole" or is_there and split != "both",
+               "extraction": is_there or not dropped, "rewrite": is_there,
+               "split": split == "training", "block": False}
+    lost_at = "" if whole else next(stage for stage in STAGES if not is_kept[stage])
+
+    # 8) Subject: is what the question is about named near the answer as well?
+    headings = [one.text for one in blocks if one.kind == "heading"]
+    subject = subject_of(query.question, [document.title, *headings])
+    text = "\n\n".join(one.text if is_raw else rewrites[one.segment_id].text for one in segments
+                       if one.segment_id in {*ids, *homes})
+    in_block = any(places(subject, piece.text) for piece in whole) if subject and whole else None
+    return LedgerRow(
+        query_id=query.query_id, arm=arm, structure=query.structure, items=len(items),
+        source=worst([place.form if place else "absent" for place in found]),
+        source_items=source_items, start=start, end=end, segments=ids, segment=segment,
+        dropped=dropped, rewritten=worst([one.form if one else "absent" for one in kept]),
+        rewritten_items=sum(one is not None for one in kept),
+        passage=" … ".join(dict.fromkeys(around(one.text, one.place) for one in kept if one)),
+        split=split, block=block, blocks=numbers, subject=subject,
+        subject_in_segment=bool(places(subject, text)) if subject else None,
+        subject_in_block=in_block, lost_at=lost_at)
 
 
 def subject_of(question: str, names: Iterable[str]) -> str:
-    """The first of `names` (a title, then headings) all of whose words the question has in a row; "" where none."""
-    return next((name for name in names if re.search(r"[^\W\d]", name) and places(name, question)), "")
+    """Return the first of `names` (a title, then headings) that the question contains, else ""."""
+    return next((name for name in names
+                 if re.search(r"[^\W\d]", name) and places(name, question)), "")
 
 
-def _lost_at(items: int, *, source_items: int, segment: str, dropped: str, rewritten_items: int, split: str, block: str,
-             **_: object) -> str:
-    """The first stage that did not keep the answer whole; "" where it stands whole in a block all the same.
-
-    A border between segments loses an answer only where it parts it: where items are missing from the text that is
-    trained on, or one side is held out. Raw text of two segments in training is joined again there.
-    """
-    if block == "whole":
-        return ""
-    is_there = rewritten_items == items
-    is_kept = (source_items == items, segment == "whole" or is_there and split != "both", not dropped or is_there,
-               is_there, split == "training")
-    return next((stage for stage, is_so in zip(STAGES, is_kept, strict=False) if not is_so), "block")
+def _reached(query: Query, segments: list[Segment], blocks: list[Block]) -> list[str]:
+    """Return the segments that the source reference reaches into, or the list item around it."""
+    spans = [query, *(item for block in blocks for item in block.items
+                      if item.start < query.end and query.start < item.end)]
+    start, end = min(span.start for span in spans), max(span.end for span in spans)
+    return [one.segment_id for one in segments if one.start < end and start < one.end]
 
 
-def _raw(place: Place | None, shift: int, holding: list[Segment], document: Document, trained: Trained) -> _Kept | None:
-    """An item in the segments' own words: its characters, where they lie in the texts that are trained on."""
+def _in_raw_text(place: Place | None, shift: int, holding: list[Segment], document: Document,
+                 trained: Trained) -> _Kept | None:
+    """Find an item's own characters in the texts that are trained on."""
     if place is None:
         return None
     start, end = shift + place.start, shift + place.end
-    own = [segment for segment in holding if segment.start < end and start < segment.end]
-    at = [trained.corpus.places.get(segment.segment_id) for segment in own]
+    own = [one for one in holding if one.start < end and start < one.end]
+    at = [trained.corpus.places.get(one.segment_id) for one in own]
     located = Located((), ())
     if all(at) and len({text for text, _ in at}) == 1:
         text, begin = at[0]
         begin += start - own[0].start
         located = trained.locate(text, begin, begin + end - start)
-    return _Kept(place.form, own[0].segment_id, Place(start, end, place.form), document.text, located)
+    absolute = Place(start, end, place.form)
+    return _Kept(place.form, own[0].segment_id, absolute, document.text, located)
 
 
-def _rewritten(item: str, rewrites: list[Normalized], question: str, trained: Trained) -> _Kept | None:
-    """An item in the rewrites of segments, of one in training if it can be: in the sentence most like the question."""
-    found = [(row, place) for row in rewrites if (place := nearest(places(item, row.text), row.text, question))]
+def _in_rewrites(item: str, rewrites: list[Normalized], question: str,
+                 trained: Trained) -> _Kept | None:
+    """Find an item in rewrites: first in training, in the sentence most like the question."""
+    found = [(row, place) for row in rewrites
+             if (place := nearest(places(item, row.text), row.text, question))]
     if not found:
         return None
     row, place = min(found, key=lambda pair: pair[0].segment_id not in trained.corpus.places)
@@ -177,12 +202,3 @@ def _rewritten(item: str, rewrites: list[Normalized], question: str, trained: Tr
     if at:
         located = trained.locate(at[0], at[1] + place.start, at[1] + place.end)
     return _Kept(place.form, row.segment_id, place, row.text, located)
-
-
-def _blocks_of(kept: list[_Kept | None]) -> tuple[str, list[int], list[Piece]]:
-    """Whole, cut or nowhere; the blocks that hold some of the answer; the pieces that hold all of it."""
-    parts = sorted({piece.block for one in kept if one for piece in one.located.parts})
-    if not kept or not all(one and one.located.parts for one in kept):
-        return "nowhere", parts, []
-    whole = [piece for piece in kept[0].located.whole if all(piece in one.located.whole for one in kept[1:])]
-    return ("whole" if whole else "cut"), parts, whole
