@@ -1,5 +1,7 @@
 """A tiny copy of the runner for its tests, where notebooks take no time; profiles and fixtures."""
 
+import csv
+import json
 import os
 import shutil
 import subprocess
@@ -12,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from lib.core.paths import REPOSITORY
+from lib.run.config import load_study
 from lib.run.parameters import notebook_path
 
 os.environ.setdefault("GOMP_SPINCOUNT", "20000")  # as the notebook runner does; before torch
@@ -201,3 +204,27 @@ def run_cells(stage: str, **given: object) -> dict[str, object]:
             if "parameters" in cell.metadata.get("tags", []):
                 names |= given
     return names
+
+
+def run_study_here(name: str) -> None:
+    """Run every stage of studies/<name>.yaml in this process, its laboratory first."""
+    study = load_study(name)
+    for lab in study.labs:
+        if lab != name:
+            run_cells("00_lab", **load_study(lab).given("00_lab"))
+    every = {"01_pretrain": [str(seed) for seed in range(1, study.seeds + 1)],
+             "02_run": study.runs} if study.source == "controlled" else {}
+    for stage in study.stages:
+        for arm in every.get(stage, study.arms_of(stage)):
+            run_cells(stage, **study.given(stage, arm))
+
+
+def rows(path: Path) -> list[dict]:
+    """Return the JSON lines of `path`."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def table(path: Path) -> list[dict]:
+    """Return the rows of a CSV file as text."""
+    with open(path, newline="", encoding="utf-8-sig") as file:
+        return list(csv.DictReader(file))

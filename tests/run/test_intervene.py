@@ -10,7 +10,8 @@ TABLE = "# Pump\n\nThe pump runs.\n\n| Part | Value |\n| --- | --- |\n| port | 8
 
 @pytest.fixture
 def folder(tmp_path):
-    for name, text in (("a.md", TABLE), ("sub/b.md", "# Fan\n\nThe fan turns.\n"), ("empty.md", ""), ("c.bin", "x")):
+    files = {"a.md": TABLE, "sub/b.md": "# Fan\n\nThe fan turns.\n", "empty.md": "", "c.bin": "x"}
+    for name, text in files.items():
         (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "in" / name).write_text(text)
     return tmp_path / "in"
@@ -19,9 +20,11 @@ def folder(tmp_path):
 def test_each_document_is_written_under_its_own_path_and_counted(folder, capsys):
     target = folder.parent / "out"
     assert main(["verbalize", str(folder), str(target)]) == 0
-    said = capsys.readouterr().out
-    assert "2 documents, 1 of them changed by verbalize" in said and "left out: empty.md" in said
-    assert sorted(str(path.relative_to(target)) for path in target.rglob("*.*")) == ["a.md", "sub/b.md"]
+    printed = capsys.readouterr().out
+    assert "2 documents, 1 of them changed by verbalize" in printed
+    assert "left out: empty.md" in printed
+    written = sorted(str(path.relative_to(target)) for path in target.rglob("*.*"))
+    assert written == ["a.md", "sub/b.md"]
     assert "|" not in (target / "a.md").read_text() and "8443" in (target / "a.md").read_text()
     assert (target / "sub" / "b.md").read_text() == "# Fan\n\nThe fan turns.\n"
 
@@ -42,8 +45,8 @@ def test_nothing_is_overwritten_or_read_again(folder, capsys):
     target = folder.parent / "out"
     target.mkdir()
     (target / "mine.md").write_text("mine")
-    for place, said in ((target, "holds files already"), (folder / "out", "name a folder beside it")):
+    for place, message in ((target, "already contains files"), (folder / "out", "is inside")):
         assert main(["verbalize", str(folder), str(place)]) == 2
-        assert said in capsys.readouterr().err
+        assert message in capsys.readouterr().err
     assert main(["verbalize", str(folder.parent / "none"), str(folder.parent / "new")]) == 2
     assert not (folder.parent / "new").exists()

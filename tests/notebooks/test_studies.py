@@ -1,0 +1,100 @@
+"""The other studies, tiny, end to end: every notebook's cells in this process, in their order."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import rows, run_study_here, table
+
+READERS = {"structext-smoke": ("tuned", "solver"), "tablequest-smoke": ("dapt", "lexical")}
+RUNS = ["raw-0-1", "raw-1-1", "prefix-name-0-1"]
+N_FACTS, EPOCHS = 6 * 9, (0, 3, 6)
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory) -> Path:
+    """The two reading studies on one tiny base, and the controlled experiment."""
+    root = tmp_path_factory.mktemp("studies")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("STUDY_ROOT", str(root))
+        for name in (*READERS, "controlled-smoke"):
+            run_study_here(name)
+        yield root
+
+
+@pytest.mark.parametrize("study", READERS)
+def test_every_query_has_an_answer_and_a_verdict_of_every_arm(root, study):
+    data = root / "data" / study
+    queries = [row["query_id"] for row in rows(data / "queries.jsonl")]
+    assert queries
+    for arm in READERS[study]:
+        verdicts = rows(data / "verdicts" / "rules" / f"{arm}.jsonl")
+        assert [row["query_id"] for row in verdicts] == queries
+        answered = [row["query_id"] for row in rows(data / "answers" / f"{arm}.jsonl")]
+        is_reader = arm == "lexical"  # it reads, and recalls nothing
+        assert answered == [one for one in queries if not (is_reader and one.endswith(":recall"))]
+
+
+def test_the_solver_is_right_and_what_was_left_out_is_counted(root):
+    figures, data = (root / name / "structext-smoke" for name in ("figures", "data"))
+    left_out, asked = rows(data / "left_out.jsonl"), rows(data / "asked.jsonl")
+    assert len(left_out) + len(asked) == 2 * 2 * 29  # suites, depths, tasks
+    solver = [row for row in table(figures / "prompts.csv") if row["arm"] == "solver"]
+    assert sum(int(row["n"]) for row in solver) == len(left_out) + len(asked)
+    assert sum(int(row["left_out"]) for row in solver) == len(left_out)
+    verdicts = [row["verdict"] for row in rows(data / "verdicts" / "rules" / "solver.jsonl")]
+    assert verdicts == ["correct"] * len(asked)
+    assert "solver" in (figures / "structext.md").read_text(encoding="utf-8")
+    assert (figures / "heat_map.png").stat().st_size > 5_000
+
+
+def test_a_tuned_arm_learns_replies_to_other_prompts_than_those_asked(root):
+    data = root / "data" / "structext-smoke"
+    trained = json.loads((data / "models" / "tuned" / "training.json").read_text())
+    assert trained["tokens_trained"] < trained["tokens_in"] / 5, "prompts are read, not learned"
+    asked = {row["context"] for row in rows(data / "queries.jsonl")}
+    assert not asked & {row["context"] for row in rows(data / "training" / "tuned.jsonl")}
+
+
+def test_questions_follow_from_the_tables_and_are_both_read_and_recalled(root):
+    figures, data = (root / name / "tablequest-smoke" for name in ("figures", "data"))
+    levels = [row["level"] for row in rows(data / "questions.jsonl")]
+    assert [levels.count(level) for level in ("easy", "medium", "hard")] == [6, 6, 6]
+    complete = {row["query_id"]: row["context"] for row in rows(data / "queries.jsonl")}
+    assert len(complete) == 2 * 18 + 6
+    cut = rows(data / "cut" / "dapt.jsonl")
+    assert cut and all(len(row["context"]) < len(complete[row["query_id"]]) for row in cut)
+    learned = table(figures / "tablequest_learning.csv")
+    assert {row["form"] for row in learned if row["arm"] == "dapt"} <= {"html", "csv"} and learned
+    ratings = table(figures / "tablequest_ratings.csv")
+    assert {"dapt", "lexical"} <= {row.get("arm") or row.get("model") for row in ratings}
+    assert "lexical" in (figures / "tablequest.md").read_text(encoding="utf-8")
+    assert (figures / "table2.csv").exists()
+
+
+def test_every_controlled_run_has_an_outcome_of_every_fact_and_a_curve(root):
+    data = root / "data" / "controlled-smoke"
+    facts = [row["fact_id"] for row in rows(data / "facts.jsonl")]
+    assert len(facts) == N_FACTS
+    places = {}
+    for run in RUNS:
+        found = rows(data / "outcomes" / f"{run}.jsonl")
+        assert [row["fact_id"] for row in found] == facts
+        assert {f"{row['arm']}-{row['rotation']}-{row['seed']}" for row in found} == {run}
+        epochs = [row["epoch"] for row in rows(data / "acquisition" / f"{run}.jsonl")]
+        assert epochs == [epoch for epoch in EPOCHS for _ in facts]
+        places[run] = {row["fact_id"]: row["structure"] for row in found}
+    for fact in facts:
+        assert {places[run][fact] for run in RUNS[:2]} == {"natural", "tabular"}
+    assert places["prefix-name-0-1"] == places["raw-0-1"]
+    models = sorted(path.name for path in (data / "models").iterdir())
+    assert models == ["base-1"]  # a run's weights are not kept
+
+
+def test_the_controlled_analysis_writes_its_files(root):
+    figures = root / "figures" / "controlled-smoke"
+    text = (figures / "controlled.md").read_text(encoding="utf-8")
+    assert "tabular" in text and "natural" in text
+    arms = {row["arm"] for row in table(figures / "interventions.csv")}
+    assert "prefix-name" in arms
