@@ -2,8 +2,9 @@
 
 from lib.core.records import Record
 
-LANGUAGES = ("csv", "tree", "json", "yaml", "xml", "latex", "markdown", "org")  # the benchmark's, in its order
-EXTRA_LANGUAGES = ("toml", "html-table", "markdown-table", "log")  # ours: what industry writes beside CSV
+# The benchmark's, in its order; the extra ones are ours: what industry writes in addition to CSV.
+LANGUAGES = ("csv", "tree", "json", "yaml", "xml", "latex", "markdown", "org")
+EXTRA_LANGUAGES = ("toml", "html-table", "markdown-table", "log")
 MODES = ("corrected", "faithful")
 
 _RECORDS = ("TextRetrieval", "Statistics", "Statistics", "Join")
@@ -18,14 +19,15 @@ def _numbered(**names: tuple[str, ...]) -> dict[str, str]:
 
 TASKS = _numbered(  # "json.3" -> its kind; 29 of them
     csv=_RECORDS, tree=("Tree.Height", "Node.Depth", "PathCompose"), json=_OBJECTS, yaml=_OBJECTS,
-    xml=("TextRetrieval", "TextRetrieval", "Syntax"), latex=_DOCUMENT, markdown=_DOCUMENT, org=_DOCUMENT)
+    xml=("TextRetrieval", "TextRetrieval", "Syntax"), latex=_DOCUMENT, markdown=_DOCUMENT,
+    org=_DOCUMENT)
 EXTRA_TASKS = _numbered(
     toml=_OBJECTS[:4], html_table=_RECORDS, markdown_table=_RECORDS,
     log=("TextRetrieval", "Statistics", "Statistics", "PathCompose"))
 
 
 class Sample(Record):
-    """A question on a structured text, with the answer that the generator found while it wrote the text."""
+    """A question about a structured text, with the answer that its generator knows."""
 
     id: str
     language: str
@@ -35,9 +37,14 @@ class Sample(Record):
     question: str
     reference: str  # the structured text
     answer: str
-    hint: str  # how to find the answer, in words; the same for all samples of a task
+    hint: str  # how to find the answer, as text; the same for all samples of a task
 
     @property
     def text_id(self) -> str:
-        """The same for all questions on one text of ours; an official sample has a text of its own."""
+        """The same for all questions on one text of ours; official samples have a text each."""
         return self.id.replace(f"-{self.task}-", f"-{self.language}-", 1)
+
+    @property
+    def cell(self) -> tuple[str, int, int]:
+        """Task, depth and width."""
+        return self.task, self.depth, self.width

@@ -1,4 +1,4 @@
-"""What a language of StrucText-Eval is to the generator: a way to write a text, and a finder for each of its tasks."""
+"""What a language of StrucText-Eval is to the generator: a writer of texts, one finder per task."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from lib.structext.generate.naming import Letters, Words
 from lib.structext.generate.tree import Layout
 
-ERROR_SHARE = 0.8  # of the nodes of a text with structural errors, each for itself
+ERROR_SHARE = 0.8  # of the nodes of a text with structural errors, drawn independently
 
 
 class Setting(NamedTuple):
@@ -20,11 +20,11 @@ class Setting(NamedTuple):
     is_corrected: bool
     rng: Random
     names: Letters | Words
-    number: int  # of the sample among those of its kind; odd and even ones take turns where labels are balanced
+    number: int  # of the sample among those of its kind; labels are balanced over odd and even ones
 
 
-class Asked(NamedTuple):
-    """A question's slots, the answer, and the text where it is not the document's own."""
+class Item(NamedTuple):
+    """A question's slots, its answer, and the text if it is not the document's own."""
 
     slots: dict[str, object]
     answer: str
@@ -33,18 +33,18 @@ class Asked(NamedTuple):
 
 @dataclass(frozen=True)
 class Language:
-    """A plug-in. `write` makes a document with a field `text`; finders[i] asks the task `<language>.i` about it."""
+    """A plug-in. `write` makes a document with a field `text`; finders[i] draws an item of task i."""
 
     write: Callable[[Setting], Any]
-    finders: tuple[Callable[[Any, Random], Asked], ...]
-    deepest: int | None = None  # the most levels below the root that its notation has words for
+    finders: tuple[Callable[[Any, Random], Item], ...]
+    deepest: int | None = None  # the most levels below the root for which it has headings
 
 
 def broken_nodes(setting: Setting, rng: Random) -> set[int]:
-    """The nodes that get a structural error; none in every second corrected sample.
+    """Draw the nodes that get a structural error; none in every second corrected sample.
 
-    Each node has one with probability ERROR_SHARE, so a faithful text is hardly ever whole: 129 of 132 official ones
-    have the label True. A corrected text that shall have an error has at least one.
+    Each node has one with probability ERROR_SHARE, so a faithful text is hardly ever intact: 129
+    of 132 official ones have the label True. A corrected text with errors has at least one.
     """
     if setting.is_corrected and setting.number % 2 == 0:
         return set()

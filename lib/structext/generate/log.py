@@ -1,9 +1,9 @@
-"""Log lines of key=value pairs: requests that go through services, in the order of time."""
+"""Log lines of key=value pairs: requests that pass through services, in order of time."""
 
 from datetime import datetime, timedelta
 from random import Random
 
-from lib.structext.generate.language import Asked, Language, Setting
+from lib.structext.generate.language import Item, Language, Setting
 
 LEVELS = ("DEBUG", "ERROR", "INFO", "WARN")
 STATUSES = (200, 201, 302, 404, 500)
@@ -12,7 +12,7 @@ LONGEST = 5000  # ms
 
 
 class Log:
-    """As many lines as the tree has nodes; a request has three lines on average. rows[i] has FIELDS."""
+    """As many lines as the tree has nodes, about three per request. rows[i] has FIELDS."""
 
     def __init__(self, setting: Setting) -> None:
         rng, names, n_rows = setting.rng, setting.names, setting.tree.n_nodes
@@ -24,29 +24,30 @@ class Log:
             self.rows.append(dict(zip(FIELDS, (
                 event, f"{now.isoformat()}Z", rng.choice(LEVELS), names.services[rng.randrange(7)],
                 rng.choice(requests), rng.randint(1, LONGEST), rng.choice(STATUSES)), strict=True)))
-        self.text = "\n".join([" ".join([f"{field}={value}" for field, value in row.items()]) for row in self.rows])
+        self.text = "\n".join([" ".join([f"{field}={value}" for field, value in row.items()])
+                               for row in self.rows])
 
 
-def _field(document: Log, rng: Random) -> Asked:
+def _field(document: Log, rng: Random) -> Item:
     row, field = rng.choice(document.rows), rng.choice(FIELDS[1:])
-    return Asked({"field": field, "key": row["event"]}, str(row[field]))
+    return Item({"field": field, "key": row["event"]}, str(row[field]))
 
 
-def _of_level(document: Log, rng: Random) -> Asked:
+def _of_level(document: Log, rng: Random) -> Item:
     level = rng.choice(LEVELS)
-    return Asked({"level": level}, str(sum(row["level"] == level for row in document.rows)))
+    return Item({"level": level}, str(sum(row["level"] == level for row in document.rows)))
 
 
-def _slow(document: Log, rng: Random) -> Asked:
+def _slow(document: Log, rng: Random) -> Item:
     service, limit = rng.choice(document.rows)["service"], rng.randint(1, LONGEST)
-    return Asked({"service": service, "limit": limit},
-                 str(sum(row["service"] == service and row["duration_ms"] > limit for row in document.rows)))
+    return Item({"service": service, "limit": limit}, str(sum(
+        row["service"] == service and row["duration_ms"] > limit for row in document.rows)))
 
 
-def _route(document: Log, rng: Random) -> Asked:
+def _route(document: Log, rng: Random) -> Item:
     request = rng.choice(document.rows)["request"]
-    return Asked({"request": request}, "->".join(str(row["service"]) for row in document.rows
-                                                 if row["request"] == request))
+    services = [str(row["service"]) for row in document.rows if row["request"] == request]
+    return Item({"request": request}, "->".join(services))
 
 
 LOG = Language(Log, (_field, _of_level, _slow, _route))

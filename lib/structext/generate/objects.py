@@ -1,17 +1,18 @@
-"""The tree as nested objects in JSON, YAML and TOML: each has an id, attributes and its children under `subs`."""
+"""The tree as nested objects in JSON, YAML and TOML: id, attributes, and children under `subs`."""
 
+from bisect import bisect_right
 from collections.abc import Callable
 from functools import partial
 from itertools import accumulate
 from random import Random
 
-from lib.structext.generate.language import Asked, Language, Setting, broken_nodes
+from lib.structext.generate.language import Item, Language, Setting, broken_nodes
 
 
 class Objects:
-    """Nested objects: node i has ids[i] and the attributes keys/values[starts[i]:starts[i + 1]], 1 to size × depth.
+    """Nested objects: node i is ids[i] with attributes keys/values[starts[i]:starts[i + 1]].
 
-    In corrected texts no value is the id of an object.
+    An object has 1 to size × depth attributes. In corrected texts no value is the id of an object.
     """
 
     def __init__(self, setting: Setting, heads: Callable, tails: Callable) -> None:
@@ -21,7 +22,8 @@ class Objects:
         self.starts = list(accumulate(counts, initial=0))
         self.ids = names.ids(tree.n_nodes)
         self.keys = names.keys(self.starts[-1])
-        self.values = names.values(self.starts[-1], set(self.ids) if setting.is_corrected else ())
+        avoided = set(self.ids) if setting.is_corrected else ()
+        self.values = names.values(self.starts[-1], avoided)
         self._heads = heads(self)
         self.parts = self._parts(set())
         self.text = "".join(self.parts)[1:]
@@ -31,20 +33,24 @@ class Objects:
         return [heads[event] if event >= 0 else tails[~event] for event in self.tree.events]
 
     def broken(self, nodes: set[int]) -> str:
-        """The text with a structural error in each of `nodes`."""
+        """Return the text with a structural error in each of `nodes`."""
         return "".join(self._parts(nodes))[1:]
 
-    def whole(self, node: int) -> str:
-        """An object as it stands in the text, without the blanks and the comma around it."""
-        return "".join(self.parts[self.tree.begin[node]:self.tree.end[node] + 1]).strip().removesuffix(",")
+    def excerpt(self, node: int) -> str:
+        """Return an object as it is in the text, without whitespace and comma around it.
+
+        Faithful: re-indented as if outermost, and in YAML without its dash.
+        """
+        parts = self.parts[self.tree.begin[node]:self.tree.end[node] + 1]
+        text, depth = "".join(parts).strip().removesuffix(","), self.tree.depth[node]
+        if self.setting.is_corrected or not depth:
+            return text
+        margin = (" " if text[0] == "{" else "  ") * depth
+        return text.removeprefix("- ").replace("\n" + margin, "\n")
 
     def owner(self, attribute: int) -> int:
-        """The node that has the attribute keys[attribute]."""
-        low, high = 0, self.tree.n_nodes - 1
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (middle + 1, high) if self.starts[middle + 1] <= attribute else (low, middle)
-        return low
+        """Return the node that has the attribute keys[attribute]."""
+        return bisect_right(self.starts, attribute) - 1
 
 
 def _json_heads(objects: Objects) -> list[str]:
@@ -52,25 +58,27 @@ def _json_heads(objects: Objects) -> list[str]:
     starts, height, heads = objects.starts, objects.tree.height, []
     for node, (name, depth) in enumerate(zip(objects.ids, objects.tree.depth, strict=True)):
         line = "\n" + " " * depth
-        heads.append(f'{line}{{{line}"id":"{name}",{line}{line.join(pairs[starts[node]:starts[node + 1]])}'
-                     f'{line}"subs":[{"]" if depth == height else ""}')
+        lines = ["", "{", f'"id":"{name}",', *pairs[starts[node]:starts[node + 1]],
+                 f'"subs":[{"]" if depth == height else ""}']
+        heads.append(line.join(lines))
     return heads
 
 
 def _json_tails(objects: Objects, broken: set[int]) -> list[str]:
-    """The error is a missing closing brace."""
+    """Close each object; the error is a missing closing brace."""
     tree = objects.tree
-    inner = ["\n" + " " * depth + "]" if depth < tree.height else "" for depth in range(tree.height + 1)]
-    whole = [f"{inner[depth]}\n{' ' * depth}}}" for depth in range(tree.height + 1)]
+    closed = ["\n" + " " * depth + "]" if depth < tree.height else ""
+              for depth in range(tree.height + 1)]
+    ended = [f"{closed[depth]}\n{' ' * depth}}}" for depth in range(tree.height + 1)]
     last = tree.branching - 1
-    tails = [(inner if node in broken else whole)[depth] + ("" if rank == last else ",")
+    tails = [(closed if node in broken else ended)[depth] + ("" if rank == last else ",")
              for node, (depth, rank) in enumerate(zip(tree.depth, tree.rank, strict=True))]
-    tails[0] = inner[0] if 0 in broken else whole[0]
+    tails[0] = closed[0] if 0 in broken else ended[0]
     return tails
 
 
 def _yaml_heads(objects: Objects) -> list[str]:
-    """Corrected keys and values are quoted: bare NO, ON and Y are booleans in YAML 1.1, a bare comma is data."""
+    """Quote corrected keys and values: bare NO, ON and Y are booleans in YAML 1.1, a comma is data."""
     is_corrected, starts, height = objects.setting.is_corrected, objects.starts, objects.tree.height
     pairs = [f'"{key}": "{value}"' if is_corrected else f"{key}: {value},"
              for key, value in zip(objects.keys, objects.values, strict=True)]
@@ -78,28 +86,34 @@ def _yaml_heads(objects: Objects) -> list[str]:
     for node, (name, depth) in enumerate(zip(objects.ids, objects.tree.depth, strict=True)):
         line = "\n" + "  " * depth
         dash = f"{line[:-2]}- " if depth else line
-        heads.append(f'{dash}id: "{name}"{line}{line.join(pairs[starts[node]:starts[node + 1]])}'
-                     f'{line}{"subs: []" if depth == height else subs}')
+        lines = [f'{dash}id: "{name}"', *pairs[starts[node]:starts[node + 1]],
+                 "subs: []" if depth == height else subs]
+        heads.append(line.join(lines))
     return heads
 
 
 def _yaml_tails(objects: Objects, broken: set[int]) -> list[str]:
-    """The error is a line without a key before its colon."""
+    """Write nothing; the error is a line without a key before its colon."""
     tails = [""] * objects.tree.n_nodes
     closed = [~event for event in objects.tree.events if event < 0 and ~event in broken]
-    for node, flaw in zip(closed, objects.setting.names.flaws(len(closed)) if closed else [], strict=True):
+    flaws = objects.setting.names.flaws(len(closed)) if closed else []
+    for node, flaw in zip(closed, flaws, strict=True):
         tails[node] = f"\n{'  ' * objects.tree.depth[node]}:{flaw}"
     return tails
 
 
 def _toml_heads(objects: Objects, broken: set[int] = frozenset()) -> list[str]:
-    """Arrays of tables: [[subs.subs]] opens an object two levels down. The error is a missing quotation mark."""
+    """Write arrays of tables: [[subs.subs]] opens an object two levels down.
+
+    The error is a missing quotation mark.
+    """
     pairs = [f'{key} = "{value}"' for key, value in zip(objects.keys, objects.values, strict=True)]
     heads = []
     for node, (name, depth) in enumerate(zip(objects.ids, objects.tree.depth, strict=True)):
         header = f"\n[[{'.'.join(['subs'] * depth)}]]" if depth else ""
+        end = "" if node in broken else '"'
         lines = "\n".join(pairs[objects.starts[node]:objects.starts[node + 1]])
-        heads.append(f'{header}\nid = "{name}{"" if node in broken else chr(34)}\n{lines}')
+        heads.append(f'{header}\nid = "{name}{end}\n{lines}')
     return heads
 
 
@@ -107,51 +121,47 @@ def _toml_tails(objects: Objects, broken: set[int]) -> list[str]:
     return [""] * objects.tree.n_nodes
 
 
-def _excerpt(objects: Objects, node: int) -> str:
-    """An object as it stands in the text; in faithful mode moved to the margin, and in YAML without its dash."""
-    text, depth = objects.whole(node), objects.tree.depth[node]
-    if objects.setting.is_corrected or not depth:
-        return text
-    return text.removeprefix("- ").replace("\n" + (" " if text[0] == "{" else "  ") * depth, "\n")
-
-
-def _object(objects: Objects, rng: Random) -> Asked:
+def _object(objects: Objects, rng: Random) -> Item:
     node = rng.randrange(objects.tree.n_nodes)
-    return Asked({"id": objects.ids[node]}, _excerpt(objects, node))
+    return Item({"id": objects.ids[node]}, objects.excerpt(node))
 
 
-def _first_of_subs(objects: Objects, rng: Random) -> Asked:
-    return Asked({}, objects.ids[1])
+def _first_of_subs(objects: Objects, rng: Random) -> Item:
+    return Item({}, objects.ids[1])
 
 
-def _syntax(objects: Objects, rng: Random) -> Asked:
+def _syntax(objects: Objects, rng: Random) -> Item:
     broken = broken_nodes(objects.setting, rng)
-    return Asked({}, str(bool(broken)), objects.broken(broken) if broken else None)
+    return Item({}, str(bool(broken)), objects.broken(broken) if broken else None)
 
 
-def _toml_syntax(objects: Objects, rng: Random) -> Asked:
+def _toml_syntax(objects: Objects, rng: Random) -> Item:
     broken = broken_nodes(objects.setting, rng)
-    return Asked({}, str(bool(broken)), "".join(_toml_heads(objects, broken))[1:] if broken else None)
+    text = "".join(_toml_heads(objects, broken))[1:] if broken else None
+    return Item({}, str(bool(broken)), text)
 
 
-def _path(objects: Objects, rng: Random) -> Asked:
+def _path(objects: Objects, rng: Random) -> Item:
     attribute = rng.randrange(len(objects.keys))
-    steps = [f'["subs"][{objects.tree.rank[node]}]' for node in objects.tree.trail(objects.owner(attribute))[1:]]
-    return Asked({"value": objects.values[attribute]}, f'obj{"".join(steps)}["{objects.keys[attribute]}"]')
+    nodes = objects.tree.trail(objects.owner(attribute))[1:]
+    steps = "".join(f'["subs"][{objects.tree.rank[node]}]' for node in nodes)
+    return Item({"value": objects.values[attribute]}, f'obj{steps}["{objects.keys[attribute]}"]')
 
 
-def _value(objects: Objects, rng: Random) -> Asked:
+def _value(objects: Objects, rng: Random) -> Item:
     attribute = rng.randrange(len(objects.keys))
-    return Asked({"name": objects.keys[attribute], "id": objects.ids[objects.owner(attribute)]},
-                 objects.values[attribute])
+    slots = {"name": objects.keys[attribute], "id": objects.ids[objects.owner(attribute)]}
+    return Item(slots, objects.values[attribute])
 
 
-def _leaves(objects: Objects, rng: Random) -> Asked:
-    leaves = [node for node, depth in enumerate(objects.tree.depth) if depth == objects.tree.height]
-    return Asked({}, "\n\n".join(_excerpt(objects, node) for node in leaves))
+def _leaves(objects: Objects, rng: Random) -> Item:
+    depths, height = objects.tree.depth, objects.tree.height
+    leaves = [node for node, depth in enumerate(depths) if depth == height]
+    return Item({}, "\n\n".join(map(objects.excerpt, leaves)))
 
 
 _FINDERS = (_object, _first_of_subs, _syntax, _path, _leaves)
 JSON = Language(partial(Objects, heads=_json_heads, tails=_json_tails), _FINDERS)
 YAML = Language(partial(Objects, heads=_yaml_heads, tails=_yaml_tails), _FINDERS)
-TOML = Language(partial(Objects, heads=_toml_heads, tails=_toml_tails), (_value, _first_of_subs, _toml_syntax, _path))
+TOML = Language(partial(Objects, heads=_toml_heads, tails=_toml_tails),
+                (_value, _first_of_subs, _toml_syntax, _path))

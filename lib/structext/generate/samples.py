@@ -1,16 +1,23 @@
-"""Make samples of StrucText-Eval, one by one or as the papers' suites: same seed, same bytes, in any process.
+"""Make samples of StrucText-Eval, one by one or as the papers' suites: same seed, same bytes.
 
-Every text is drawn from a generator of its own, seeded by what it is (seed, language, dials, number), so a sample does
-not depend on which others are asked for. The structure is drawn apart from the names: `corrected`, `faithful` and
-Real-Test samples of the same number share it.
+A text is grown from an abstract tree. Two dials set its difficulty: `depth` levels below the root
+and `width`, where every inner node has depth × width children; a third, `size`, sets how much one
+node holds. The content of a node means nothing, so only the structure can lead to the answer.
+Generator and solver (lib.structext.solve) share no finder: where they agree, two readings do.
 
-Mode `corrected` departs from the official generator where that is at fault (numbers of the list of known faults):
-LaTeX headings go down a command a level (1); bold texts and images are listed in the order of the text (2); a section
-is named at every level (3); excerpts are verbatim (4); YAML reads back as what was meant (5); bold texts and images
-stand between words and no text stands twice (6); half of the syntax labels are True, and every possible answer of a
-join is as likely (7); no question has two answers, and no value is an id (8). Mode `faithful` keeps all that,
-with the order of a set drawn from the seed (10). The hints are ours in both (9). Colours and companies of the tables
-are ours too. The further languages have no official form: there, faithful only means unbalanced labels and joins.
+Every text is drawn from a generator of its own, seeded by what it is (seed, language, dials,
+number), so a sample does not depend on which others are requested. The structure is drawn apart
+from the names: `corrected`, `faithful` and Real-Test samples of the same number share it.
+
+Mode `corrected` departs from the official generator where that is faulty (numbers of the list of
+known faults): LaTeX headings go down one command per level (1); bold texts and images are listed in
+the order of the text (2); a section is named at every level (3); excerpts are verbatim (4); YAML
+reads back as intended (5); bold texts and images are between words and no text occurs twice (6);
+half of the syntax labels are True, and every possible answer of a join is equally likely (7); no
+question has two answers, and no value is an id (8). Mode `faithful` keeps all these faults, with
+the order of a set drawn from the seed (10). The hints are ours in both (9), and so are colours and
+companies of the tables. The additional languages have no official form: for them, faithful only
+means unbalanced labels and joins.
 """
 
 import re
@@ -20,22 +27,23 @@ from random import Random
 from typing import NamedTuple
 from zlib import crc32
 
-from lib.structext.generate import log, markup, objects, parts, tables
-from lib.structext.generate import tree_edges as edges
+from lib.structext.generate import log, markup, objects, parts, tables, tree_edges
 from lib.structext.generate.language import Language, Setting
 from lib.structext.generate.naming import Letters, Words, names_for
 from lib.structext.generate.tree import layout
 from lib.structext.generate.wording import HINTS, QUESTIONS
 from lib.structext.records import EXTRA_LANGUAGES, EXTRA_TASKS, LANGUAGES, MODES, TASKS, Sample
 
-PLUG_INS: dict[str, Language] = {  # to add a language: its line here, its tasks in records and its words in wording
-    "csv": tables.CSV, "tree": edges.TREE, "json": objects.JSON, "yaml": objects.YAML, "xml": markup.XML,
-    "latex": parts.LATEX, "markdown": parts.MARKDOWN, "org": parts.ORG,
-    "toml": objects.TOML, "html-table": tables.HTML_TABLE, "markdown-table": tables.MARKDOWN_TABLE, "log": log.LOG,
+# To add a language: its line here, its tasks in records, its questions and hints in questions.yaml.
+PLUG_INS: dict[str, Language] = {
+    "csv": tables.CSV, "tree": tree_edges.TREE, "json": objects.JSON, "yaml": objects.YAML,
+    "xml": markup.XML, "latex": parts.LATEX, "markdown": parts.MARKDOWN, "org": parts.ORG,
+    "toml": objects.TOML, "html-table": tables.HTML_TABLE, "markdown-table": tables.MARKDOWN_TABLE,
+    "log": log.LOG,
 }
 
-# suite -> (depth, width, samples of each of the 29 tasks). v2, section 4; v1 counts only its halves: their depths are
-# ours, with those of the official June 2024 files (depth 1-4, width 1).
+# suite -> (depth, width, samples of each of the 29 tasks). v2, section 4; v1 counts only its
+# halves: their depths are ours, with those of the official June 2024 files (depth 1-4, width 1).
 SUITES: dict[str, list[tuple[int, int, int]]] = {
     "test": [(1, 1, 64), (2, 1, 64)],  # 3,712
     "real-test": [(1, 1, 16), (2, 1, 16)],  # 928
@@ -44,12 +52,13 @@ SUITES: dict[str, list[tuple[int, int, int]]] = {
     "v1-hard": [(3, 1, 52), (4, 1, 52)],  # 3,016
 }
 SPLIT = (9, 2)  # train and test of v1
+SIZE = 6  # of the papers' nodes
 Naming = Callable[[int, int], Letters | Words]  # from the seed of a text's names, and its turn
 _ID = re.compile(r"(corrected|faithful)-([a-z-]+)\.\d-d(\d+)-w(\d+)(?:-n(\d+))?-s(-?\d+)-(\d+)")
 
 
 class Text(NamedTuple):
-    """All that decides a text but its names."""
+    """All that decides a text except its names."""
 
     mode: str
     language: str
@@ -61,23 +70,29 @@ class Text(NamedTuple):
 
     @classmethod
     def of_sample(cls, sample: Sample) -> "Text | None":
-        """The text that a sample with abstract names was drawn on, by its id; None where that is no such id."""
+        """Return the text of a sample with abstract names, by its id; None for any other id."""
         found = _ID.fullmatch(sample.id)
-        return cls(found[1], found[2], *(int(part or 6) for part in found.groups()[2:])) if found else None
+        if not found:
+            return None
+        return cls(found[1], found[2], *(int(part or SIZE) for part in found.groups()[2:]))
 
     @property
     def dials(self) -> str:
-        """What stands at the end of the ids of its samples."""
-        return f"d{self.depth}-w{self.width}{f'-n{self.size}' if self.size != 6 else ''}-s{self.seed}-{self.number}"
+        """The end of the ids of its samples."""
+        size = f"-n{self.size}" if self.size != SIZE else ""
+        return f"d{self.depth}-w{self.width}{size}-s{self.seed}-{self.number}"
 
 
-def generate(mode: str = "corrected", tasks: Iterable[str] | None = None, depth: int = 1, width: int = 1,
-             per_task: int = 1, seed: int = 42, size: int = 6, is_real: bool = False) -> Iterator[Sample]:
-    """Samples of `tasks` (default: the 29; a language's name stands for all its tasks), `per_task` of each.
+def generate(mode: str = "corrected", tasks: Iterable[str] | None = None, depth: int = 1,
+             width: int = 1, per_task: int = 1, seed: int = 42, size: int = SIZE,
+             is_real: bool = False) -> Iterator[Sample]:
+    """Make `per_task` samples of each of `tasks`, the n-th of all tasks before the n+1-th.
 
-    The n-th samples of all tasks come before the n+1-th. `size` × depth is the most attributes of a node and the words
-    of a paragraph; `is_real` takes the words of scenarios for letters. Raises ValueError for an unknown mode or task, a
-    dial below 1, a text that would be too big, and a depth that a language has no headings for.
+    `tasks` default to the 29; the name of a language means all its tasks. `size` × depth is the
+    greatest number of attributes of a node and the number of words of a paragraph; `is_real` takes
+    the words of scenarios instead of letters.
+    Raises ValueError for an unknown mode or task, a dial below 1, a text that would be too large,
+    and a depth for which a language has no headings.
     """
     if mode not in MODES:
         raise ValueError(f"mode {mode!r} is unknown: choose one of {', '.join(MODES)}")
@@ -88,67 +103,74 @@ def generate(mode: str = "corrected", tasks: Iterable[str] | None = None, depth:
     for language in wanted:
         deepest = PLUG_INS[language].deepest
         if mode == "corrected" and deepest and depth > deepest:
-            raise ValueError(f"depth {depth}: {language} has headings for {deepest} levels only; leave {language} out, "
-                             f"or give a depth of at most {deepest}")
+            raise ValueError(f"depth {depth}: {language} has headings for {deepest} levels only; "
+                             f"leave {language} out, or give a depth of at most {deepest}")
     naming, marker = partial(names_for, is_real), "real-" if is_real else ""
     return (sample for number in range(per_task) for language, indices in wanted.items()
-            for sample in samples_of(Text(mode, language, depth, width, size, seed, number), indices, naming, marker))
+            for sample in samples_of(Text(mode, language, depth, width, size, seed, number),
+                                     indices, naming, marker))
 
 
 def suite(name: str, seed: int = 42, mode: str = "corrected") -> list[Sample]:
-    """All samples of a suite (a key of SUITES), with the paper's counts. Raises ValueError for another name."""
+    """Make all samples of a suite (a key of SUITES), with the paper's counts.
+
+    Raises ValueError for another name.
+    """
     if name not in SUITES:
         raise ValueError(f"suite {name!r} is unknown: choose one of {', '.join(SUITES)}")
-    return [sample for depth, width, per_task in SUITES[name]
-            for sample in generate(mode, None, depth, width, per_task, seed, is_real=name == "real-test")]
+    return [sample for depth, width, per_task in SUITES[name] for sample in generate(
+        mode, None, depth, width, per_task, seed, is_real=name == "real-test")]
 
 
 def split(samples: list[Sample]) -> tuple[list[Sample], list[Sample]]:
-    """Train and test, 9 to 2 within each task, depth and width as nearly as it goes.
+    """Split into train and test, 9 to 2 within each task, depth and width as nearly as possible.
 
-    All questions on a text fall on the same side, where `samples` holds them all.
+    All questions on a text fall on the same side if `samples` includes them all.
     """
     counts: dict[tuple, int] = {}
     train, test = [], []
     for sample in samples:
-        cell = (sample.task, sample.depth, sample.width)
-        place = counts.get(cell, 0)
-        counts[cell] = place + 1
+        place = counts.get(sample.cell, 0)
+        counts[sample.cell] = place + 1
         (test if place * SPLIT[1] % sum(SPLIT) < SPLIT[1] else train).append(sample)
     return train, test
 
 
 def _wanted(tasks: Iterable[str] | None) -> dict[str, list[int]]:
-    """Language -> positions of its wanted tasks, in the order of the benchmark."""
+    """Return language -> positions of its requested tasks, in the order of the benchmark."""
     known = [*TASKS, *EXTRA_TASKS]
-    asked = set(TASKS) if tasks is None else set(tasks)
-    asked = {task for name in asked for task in (
-        [task for task in known if task.startswith(f"{name}.")] if name in PLUG_INS else [name])}
-    unknown = asked.difference(known)
-    if unknown or not asked:
-        raise ValueError(f"unknown tasks {', '.join(sorted(unknown)) or '(none were given)'}: choose languages "
-                         f"({', '.join(LANGUAGES + EXTRA_LANGUAGES)}) or tasks such as json.3")
+    names = set(TASKS) if tasks is None else set(tasks)
+    requested = names - set(PLUG_INS)
+    requested |= {task for task in known if task.split(".")[0] in names}
+    unknown = requested.difference(known)
+    if unknown or not requested:
+        raise ValueError(f"unknown tasks {', '.join(sorted(unknown)) or '(none were given)'}: "
+                         f"choose languages ({', '.join(LANGUAGES + EXTRA_LANGUAGES)}) or tasks "
+                         "such as json.3")
     wanted: dict[str, list[int]] = {}
-    for task in known:
-        if task in asked:
-            language, index = task.split(".")
-            wanted.setdefault(language, []).append(int(index))
+    for language, index in (task.split(".") for task in known if task in requested):
+        wanted.setdefault(language, []).append(int(index))
     return wanted
 
 
 def samples_of(text: Text, indices: Iterable[int], naming: Naming, marker: str) -> Iterator[Sample]:
-    """The samples of one text, for its language's tasks `indices`; `marker` in their ids says whose names they have."""
+    """Make the samples of one text for its language's tasks `indices`.
+
+    `marker`, in their ids, tells whose names they have.
+    """
     language, depth, plug_in = text.language, text.depth, PLUG_INS[text.language]
     kind = f"{text.seed} {language} {depth} {text.width} {text.size}"
     rng = Random(f"{kind} {text.number}")
     names_seed = rng.getrandbits(40)
     turn = crc32(kind.encode()) + text.number
-    document = plug_in.write(Setting(layout(depth, text.width), depth, text.size, text.mode == "corrected", rng,
-                                     naming(names_seed, turn), turn))
-    ending = marker + text.dials
+    document = plug_in.write(Setting(
+        layout(depth, text.width), depth, text.size, text.mode == "corrected", rng,
+        naming(names_seed, turn), turn))
     for index in indices:
         task = f"{language}.{index}"
-        asked = plug_in.finders[index](document, Random(names_seed + index + 1))
-        yield Sample(id=f"{text.mode}-{task}-{ending}", language=language, task=task, depth=depth, width=text.width,
-                     question=QUESTIONS[text.mode][task].format(**asked.slots), hint=HINTS[task], answer=asked.answer,
-                     reference=document.text if asked.text is None else asked.text)
+        item = plug_in.finders[index](document, Random(names_seed + index + 1))
+        yield Sample(
+            id=f"{text.mode}-{task}-{marker}{text.dials}", language=language, task=task,
+            depth=depth, width=text.width, hint=HINTS[task], answer=item.answer,
+            question=QUESTIONS[text.mode][task].format(**item.slots),
+            reference=document.text if item.text is None else item.text)

@@ -1,17 +1,18 @@
-"""The abstract tree of a sample, and the letters that name what stands in it."""
+"""The abstract tree of a sample, and the letters that name its nodes and attributes."""
 
 from functools import lru_cache
 from string import ascii_lowercase, ascii_uppercase
 from typing import NamedTuple
 
-MOST_NODES = 2_000_000  # a text of about 2 GB; more is a slip of the hand
+MOST_NODES = 2_000_000  # a text of about 2 GB; a larger request is taken for a typing error
 
 
 class Layout(NamedTuple):
-    """A complete tree in pre-order: each list has one entry a node, the root first.
+    """A complete tree in pre-order: each list has one entry per node, the root first.
 
-    A language writes a head for each node and, after its descendants, perhaps a tail: `events` is their order, as
-    node for a head and ~node for a tail; begin[node] and end[node] are the positions of the two.
+    A language writes a head for each node and, after its descendants, perhaps a tail: `events` is
+    their order, as node for a head and ~node for a tail; begin[node] and end[node] are the
+    positions of the two.
     """
 
     parent: list[int]  # the root's is -1
@@ -26,19 +27,11 @@ class Layout(NamedTuple):
 
     @property
     def n_nodes(self) -> int:
-        """How many nodes there are."""
+        """The number of nodes."""
         return len(self.parent)
 
-    def is_leaf(self, node: int) -> bool:
-        """Whether nothing stands below `node`."""
-        return self.depth[node] == self.height
-
-    def is_last_sibling(self, node: int) -> bool:
-        """Whether no sibling follows `node`; true of the root."""
-        return self.parent[node] < 0 or self.rank[node] == self.branching - 1
-
     def trail(self, node: int) -> list[int]:
-        """The nodes from the root to `node`, both included."""
+        """Return the nodes from the root to `node`, both included."""
         nodes = []
         while node >= 0:
             nodes.append(node)
@@ -48,22 +41,24 @@ class Layout(NamedTuple):
 
 @lru_cache(maxsize=32)
 def layout(depth: int, width: int) -> Layout:
-    """The complete tree of `depth` levels below the root whose inner nodes have depth × width children.
+    """Return the complete tree of `depth` levels below the root, depth × width children per node.
 
     Raises ValueError where a dial is below 1 or the tree would have more than MOST_NODES nodes.
     """
     if depth < 1 or width < 1:
-        raise ValueError(f"depth {depth}, width {width}: both must be at least 1 (1, 1 is a root and a leaf)")
+        raise ValueError(f"depth {depth}, width {width}: both must be at least 1 (1, 1 is a root "
+                         "and a leaf)")
     branching = depth * width
     n_nodes, level = 1, 1
     for _ in range(depth):
         level *= branching
         n_nodes += level
         if n_nodes > MOST_NODES:
-            raise ValueError(f"depth {depth}, width {width}: more than {MOST_NODES:,} nodes in one text; give smaller "
-                             "dials")
-    tree = Layout(*([0] * n_nodes for _ in range(4)), [], [0] * n_nodes, [0] * n_nodes, branching, depth)
-    node, open_nodes = 0, []  # of (node, how many children it has so far)
+            raise ValueError(f"depth {depth}, width {width}: more than {MOST_NODES:,} nodes in one "
+                             "text; give smaller dials")
+    tree = Layout(*([0] * n_nodes for _ in range(4)), [], [0] * n_nodes, [0] * n_nodes,
+                  branching, depth)
+    node, open_nodes = 0, []  # of [node, number of its children so far]
     tree.parent[0] = -1
     while True:
         tree.depth[node], tree.begin[node] = len(open_nodes), len(tree.events)
@@ -82,7 +77,7 @@ def layout(depth: int, width: int) -> Layout:
 
 
 class _Letters:
-    """a, b, … z, ab, bb, …: numbers in base 26 with the smallest digit first, as the official files name things."""
+    """Names a, b, … z, ab, bb, …: numbers in base 26, smallest digit first, as in official files."""
 
     def __init__(self, alphabet: str) -> None:
         self.alphabet = alphabet

@@ -1,31 +1,31 @@
-"""The tree itself, an edge a line."""
+"""The tree as text, one edge per line."""
 
 from random import Random
 
-from lib.structext.generate.language import Asked, Language, Setting
+from lib.structext.generate.language import Item, Language, Setting
 
 
 class Edges:
-    """`father->child` lines in pre-order of the child; node i has ids[i]."""
+    """`father->child` lines in pre-order of the child; node i is named ids[i]."""
 
     def __init__(self, setting: Setting) -> None:
         self.tree, self.ids = setting.tree, setting.names.ids(setting.tree.n_nodes)
-        self.text = "\n".join([f"{self.ids[parent]}->{name}"
-                               for parent, name in zip(self.tree.parent[1:], self.ids[1:], strict=True)])
+        self.text = "\n".join([f"{self.ids[parent]}->{name}" for parent, name in zip(
+            self.tree.parent[1:], self.ids[1:], strict=True)])
 
 
-def _height(document: Edges, rng: Random) -> Asked:
-    return Asked({}, str(document.tree.height))
+def _height(document: Edges, rng: Random) -> Item:
+    return Item({}, str(document.tree.height))
 
 
-def _depth(document: Edges, rng: Random) -> Asked:
+def _depth(document: Edges, rng: Random) -> Item:
     node = rng.randrange(document.tree.n_nodes)
-    return Asked({"id": document.ids[node]}, str(document.tree.depth[node]))
+    return Item({"id": document.ids[node]}, str(document.tree.depth[node]))
 
 
-def _path(document: Edges, rng: Random) -> Asked:
+def _path(document: Edges, rng: Random) -> Item:
     trail = document.tree.trail(rng.randrange(document.tree.n_nodes))
-    return Asked({"id": document.ids[trail[-1]]}, "->".join(document.ids[node] for node in trail))
+    return Item({"id": document.ids[trail[-1]]}, "->".join(document.ids[node] for node in trail))
 
 
 TREE = Language(Edges, (_height, _depth, _path))
