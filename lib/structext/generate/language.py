@@ -33,7 +33,7 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True)
 class Language:
-    """A plug-in. `write` makes a document with a field `text`; finders[i] draws an item of task i."""
+    """A plug-in. `write` makes a document with a field `text`; finders[i] serves task i."""
 
     write: Callable[[Setting], Any]
     finders: tuple[Callable[[Any, Random], Item], ...]

@@ -36,7 +36,8 @@ class Tags:
         for node, (tag, word, depth) in enumerate(
                 zip(self.tags, self.words, self.tree.depth, strict=True)):
             margin = f"\n{' ' * depth}"
-            tails.append(f"{margin} {word}" if node in broken else f"{margin} {word}{margin}</{tag}>")
+            end = "" if node in broken else f"{margin}</{tag}>"
+            tails.append(f"{margin} {word}{end}")
         return [self._heads[event] if event >= 0 else tails[~event] for event in self.tree.events]
 
     def _text(self, parts: list[str]) -> str:
@@ -47,7 +48,10 @@ class Tags:
         return self._text(self._parts(nodes))
 
     def content(self, node: int) -> str:
-        """Return the content of a tag, stripped of whitespace; faithful: re-indented as the root's."""
+        """Return the content of a tag, stripped of whitespace.
+
+        Faithful: re-indented as if it were the root's.
+        """
         margin = "\n" + " " * self.tree.depth[node]
         parts = self.parts[self.tree.begin[node] + 1:self.tree.end[node]]
         inner = "".join(parts) + f"{margin} {self.words[node]}"

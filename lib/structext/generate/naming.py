@@ -17,14 +17,11 @@ from lib.structext.generate.scenarios import (
     SURNAMES,
     TOWNS,
     VERBS,
+    WORDS,
     Field,
     Scenario,
 )
 
-WORDS = """
-anchor basket candle drum ember fiddle glove harbor island jacket kettle ladder marble needle olive
-pepper quilt ribbon saddle timber umbrella violet window X-frame yarrow zipper
-""".split()
 COLORS = ("amber", "black", "brown", "green", "grey", "white")
 _COMPANIES = ("Arvo", "Belmar", "Cintra", "Dovetail", "Ekko", "Fenwick", "Gault")
 _STATES = ("CA", "GA", "HI", "IL", "NY", "TX", "WA")
@@ -80,7 +77,7 @@ class Letters:
         return tree.ids(self._start(2), count)
 
     def texts(self, count: int, start: int | None = None) -> list[str]:
-        """Return words in alphabetical order from the `start`-th, or from the sample's own place."""
+        """Return words in alphabetical order from the `start`-th, or from a place by the seed."""
         return _cycle(WORDS, self._start(3) if start is None else start, count)
 
     def bold(self, count: int) -> list[str]:
@@ -180,7 +177,7 @@ class Words:
         return _cycle(self._shuffled("bold", self.scenario.words), 0, count)
 
     def body(self, count: int) -> list[str]:
-        """Draw the rest of a paragraph after its first word: clauses, truncated to `count` words."""
+        """Draw the rest of a paragraph after its first word: clauses, cut after `count` words."""
         rng, nouns, words = self._rng("body"), self.scenario.words, []
         while len(words) < count:
             words += [rng.choice(VERBS), "the", rng.choice(nouns), rng.choice(("while", "and")),
@@ -204,5 +201,5 @@ def _cycle(words: list[str], start: int, count: int) -> list[str]:
 
 def _distinct(words: list[str], count: int, joint: str = "-") -> list[str]:
     """Return `count` different words: the given ones, then the given ones numbered 2, 3, …"""
-    return [words[place % len(words)] + (f"{joint}{place // len(words) + 1}" * (place >= len(words)))
-            for place in range(count)]
+    rounds = (divmod(place, len(words)) for place in range(count))
+    return [words[place] + (f"{joint}{number + 1}" if number else "") for number, place in rounds]

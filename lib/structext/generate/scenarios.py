@@ -1,32 +1,17 @@
-"""The vocabularies of Real-Test: 32 scenarios, each with things, typed fields, words and a business.
-
-scenarios.txt has one scenario per unindented line and its continuation: name; business; things
-(names of nodes); fields as name:type; words of its paragraphs. A type is `person`, `town`, `date`,
-`code`, or a range with its unit: 38-75s, 0.2-3.5mm (with as many decimals as its lower end).
-"""
+"""The vocabularies of Real-Test: 32 scenarios, each with things, typed fields and words."""
 
 import re
 from datetime import date, timedelta
 from random import Random
 from typing import NamedTuple
 
+import yaml
+
 from lib.core.paths import package_file
 
-PEOPLE = """
-Ada Ben Carla Dmitri Elif Femi Greta Hugo Ines Jonas Karin Leo Mira Nils Oona Pavel Rosa Sven Tara
-Uma Vera Wim Yara Zoltan
-""".split()
-SURNAMES = """
-Abara Berg Costa Dahl Eriksen Fontana Gruber Haas Ito Jansen Keller Lindt Moreau Novak Okafor
-Petrov Quist Rossi Sato Toth Ueda Varga Weber Ziegler
-""".split()
-TOWNS = """
-Aarhus Bergen Cardiff Dresden Esbjerg Faro Ghent Haifa Izmir Jena Kyoto Leeds Malmo Nantes Osaka
-Porto Quito Riga Sofia Turin Utrecht Vilnius Wellington Xalapa York Zagreb
-""".split()
-VERBS = """
-carries covers crosses fills follows holds keeps leaves meets needs opens reaches shows turns uses
-""".split()
+_TEXTS = yaml.safe_load(package_file("structext/generate/vocabularies.yaml").read_text("utf-8"))
+WORDS, PEOPLE, SURNAMES, TOWNS, VERBS = (
+    _TEXTS[kind].split() for kind in ("words", "people", "surnames", "towns", "verbs"))
 _STATES_OF = ("actual", "agreed", "expected", "final", "first", "last", "planned", "previous",
               "reported")
 _AMOUNTS_OF = ("average", "highest", "lowest")  # of numbers only
@@ -40,7 +25,7 @@ class Field(NamedTuple):
 
     @property
     def qualifiers(self) -> tuple[str, ...]:
-        """Words that may precede the name, so that a file has many fields, all named differently."""
+        """Words that may precede the name, so that a file has many fields with different names."""
         return _STATES_OF + (_AMOUNTS_OF if self.kind[0].isdigit() else ())
 
     def draw(self, rng: Random) -> str:
@@ -68,11 +53,7 @@ class Scenario(NamedTuple):
     words: list[str]
 
 
-def _scenario(block: str) -> Scenario:
-    name, business, things, fields, words = (part.strip() for part in block.split(";"))
-    return Scenario(name, business, things.split(),
-                    [Field(*field.split(":")) for field in fields.split()], words.split())
-
-
-SCENARIOS = [_scenario(block) for block in re.split(
-    r"\n(?=\S)", package_file("structext/generate/scenarios.txt").read_text("utf-8").strip())]
+SCENARIOS = [
+    Scenario(one["name"], one["business"], one["things"].split(),
+             [Field(*field.split(":")) for field in one["fields"].split()], one["words"].split())
+    for one in _TEXTS["scenarios"]]

@@ -14,8 +14,8 @@ NO_IMAGE = "The file includes no image."
 _LATEX_HEADINGS = ("section", "subsection", "subsubsection", "paragraph", "subparagraph")
 
 _TEXTS = yaml.safe_load(package_file("structext/generate/questions.yaml").read_text("utf-8"))
-_TEMPLATES = {"corrected": _TEXTS["corrected"], "faithful": _TEXTS["corrected"] | _TEXTS["faithful"],
-              "hint": _TEXTS["hints"]}
+_TEMPLATES = {"corrected": _TEXTS["corrected"], "hint": _TEXTS["hints"],
+              "faithful": _TEXTS["corrected"] | _TEXTS["faithful"]}
 
 
 def _filled(kind: str, task: str) -> str:
