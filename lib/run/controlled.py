@@ -1,7 +1,7 @@
 """Study files with `source: controlled`: structures, arms, rotations and seeds of the runs."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -34,6 +34,11 @@ class ControlledStudy(BaseModel):
     """A controlled experiment: bases (one per seed) and runs (arm, rotation, seed)."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    stages: ClassVar[tuple[str, ...]] = CONTROLLED
+    variants: ClassVar[tuple[str, ...]] = ()  # no notebooks beyond its own
+    labs: ClassVar[tuple[str, ...]] = ()  # it makes its own bases
+    folder: ClassVar[str] = ""
 
     name: str
     source: Literal["controlled"]
@@ -85,26 +90,6 @@ class ControlledStudy(BaseModel):
                                      "remove it here")
         if self.notebooks.get("02_run", {}).get("curve_every", 1) < 1:
             raise ValueError("notebooks, 02_run, curve_every: give 1 epoch or more")
-
-    @property
-    def stages(self) -> tuple[str, ...]:
-        """The notebooks of this study, in order."""
-        return CONTROLLED
-
-    @property
-    def variants(self) -> tuple[str, ...]:
-        """No notebooks beyond its own."""
-        return ()
-
-    @property
-    def labs(self) -> tuple[str, ...]:
-        """No laboratory: it makes its own bases."""
-        return ()
-
-    @property
-    def folder(self) -> str:
-        """No folder of documents."""
-        return ""
 
     @property
     def runs(self) -> list[str]:
