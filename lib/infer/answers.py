@@ -1,95 +1,110 @@
-"""Zero-shot greedy answers (paper, 4.3): batched, resumed after a crash, the same whatever was done before."""
+"""Zero-shot greedy answers (paper, 4.3), the same however the queries are batched."""
 
-import hashlib
-import json
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import TextIO
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from tqdm import tqdm
-from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
 
+from lib.core.arms import is_trained
+from lib.core.files import artifact_path, made_by
+from lib.core.paths import model_source, required
 from lib.core.records import Answer, Query
 from lib.infer.decode import continuations
-from lib.infer.prompts import STYLES, asked, chat_prompt_for, encoded, is_chat, is_read, prompt_for
+from lib.infer.prompts import STYLES, encoded, is_chat, is_read
 
-STOPS = ("\n\n", "\nQuestion:")  # where an answer ends although a base model writes on
-_OPEN = re.compile(r"<(\w+)>\s*\Z")  # what a ready-made prompt ends with where the answer stands in a tag
+STOPS = ("\n\n", "\nQuestion:")  # an answer ends there although a base model continues
+_OPEN_TAG = re.compile(r"<(\w+)>\s*\Z")  # the end of a ready-made prompt that opens a tag
 PRECISIONS = ("auto", "fp32", "bf16")
 
 
 @dataclass(frozen=True)
 class Decoding:
-    """How answers are written, beside the model and the questions; greedy always."""
+    """How answers are decoded, apart from the model and the queries; always greedily."""
 
     max_answer_tokens: int = 64  # budget of an answer
     max_list_tokens: int = 192  # budget of an entity list
-    batch_size: int = 64  # prompts a forward pass
-    prompt_style: str = "auto"  # plain, chat, or auto: chat where the tokenizer has a template
+    batch_size: int = 64  # prompts per forward pass
+    prompt_style: str = "auto"  # plain, chat, or auto: chat if the tokenizer has a template
     precision: str = "auto"  # bf16, fp32, or auto: bf16 on a GPU
     max_read_tokens: int = 512  # budget of an answer to a ready-made prompt
-    is_ready: bool = False  # a query's context is the whole prompt, asked as it stands
+    is_ready: bool = False  # a query's context is its complete prompt, sent unchanged
 
     def __post_init__(self) -> None:
         for name in ("max_answer_tokens", "max_list_tokens", "max_read_tokens", "batch_size"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}: give at least 1")
         for name, legal in (("prompt_style", STYLES), ("precision", PRECISIONS)):
-            if getattr(self, name) not in legal:
-                raise ValueError(f"{name} {getattr(self, name)!r} is not one of {', '.join(legal)}")
+            value = getattr(self, name)
+            if value not in legal:
+                raise ValueError(f"{name} {value!r} is not one of {', '.join(legal)}")
 
     def budget(self, query: Query) -> int:
-        """Tokens that an answer to `query` may have."""
+        """Return the tokens that an answer to `query` may have."""
         if is_read(query, self.is_ready):
             return self.max_read_tokens
-        return self.max_list_tokens if query.structure == "entity-list" else self.max_answer_tokens
+        is_list = query.structure == "entity-list"
+        return self.max_list_tokens if is_list else self.max_answer_tokens
+
+
+def source_of(study: str, arm: str, base_model: str) -> str:
+    """Return what `load` loads for an arm: its own trained model, else `base_model`.
+
+    Raises MissingInput where training has not ended: training.json is written last.
+    """
+    if not is_trained(arm):
+        return model_source(base_model)
+    manifest = artifact_path(study, "model", arm=arm) / "training.json"
+    return str(required(manifest, made_by("model", arm=arm)).parent)
 
 
 def answers_in_bf16(precision: str, device: str = "") -> bool:
-    """Whether `precision` is bfloat16 on `device` (default: the first GPU, else the CPU)."""
+    """Tell whether `precision` is bfloat16 on `device` (default: the first GPU, else the CPU)."""
     return precision == "bf16" or precision == "auto" and (device or _device()) != "cpu"
 
 
 def load(source: str, *, training: bool = False, precision: str = "auto",
          device: str = "") -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """The causal model and tokenizer of a folder or hub id, on `device` (default: the first GPU, else the CPU).
+    """Load the causal model and tokenizer of a folder or hub id.
 
-    It trains in float32. To answer, "auto" is float32 on a CPU, where bfloat16 is no faster without units for it and
-    may change an answer, and bfloat16 on a GPU.
-    Raises ValueError where transformers has no causal language model for it.
+    `device` is by default the first GPU, else the CPU. Training is in float32. To answer, "auto" is
+    bfloat16 on a GPU and float32 on a CPU, where bfloat16 may change an answer and is not faster
+    without hardware support. Raises ValueError where transformers has no causal model for `source`.
     """
     device = device or _device()
     tokenizer = AutoTokenizer.from_pretrained(source, padding_side="left")
     is_bf16 = not training and answers_in_bf16(precision, device)
-    model = AutoModelForCausalLM.from_pretrained(source, dtype=torch.bfloat16 if is_bf16 else torch.float32)
+    model = AutoModelForCausalLM.from_pretrained(
+        source, dtype=torch.bfloat16 if is_bf16 else torch.float32)
     if tokenizer.pad_token_id is None:  # Llama has none; padding is masked, so any token serves
         tokenizer.pad_token = tokenizer.eos_token
     return model.to(device).eval(), tokenizer
 
 
-def answer(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, queries: list[Query], arm: str, *,
-           partial: Path, **decoding: object) -> list[Answer]:
-    """One greedy answer a query, in the queries' order; `decoding` as Decoding has it.
-
-    Batches are made of prompts of like length before anything is skipped, so that a resumed run computes the very
-    batches that an unbroken one does. Finished batches are appended to `partial`, which the caller removes.
-    """
-    how = Decoding(**decoding)
-    done = read_partial(partial)
+def answer(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, queries: list[Query],
+           arm: str, **decoding: object) -> list[Answer]:
+    """Return one greedy answer per query, in order; `decoding` are fields of Decoding."""
+    how, done = Decoding(**decoding), {}
     with tqdm(total=len(queries), desc=f"answers of {arm}", mininterval=2) as bar:
-        waiting = [batch for batch in in_batches(queries, how.batch_size, how.is_ready)
-                   if not all(query.query_id in done for query in batch)]
-        bar.update(len(queries) - sum(map(len, waiting)))
-        answer_batches(model, tokenizer, waiting, arm, how, partial, bar.update)
-    return in_query_order(queries, read_partial(partial))
+        for batch in in_batches(queries, how.batch_size, how.is_ready):
+            rows = answer_batch(model, tokenizer, batch, arm, how)
+            done |= {row.query_id: row for row in rows}
+            bar.update(len(batch))
+    return [done[query.query_id] for query in queries]
 
 
-def in_batches(queries: Sequence[Query], batch_size: int, is_ready: bool = False) -> list[list[Query]]:
-    """Queries of like length together, whatever their order; apart where their answers end in other ways."""
-    ordered = sorted(queries, key=lambda query: (len(query.context) + len(query.question), query.query_id))
+def in_batches(queries: Sequence[Query], batch_size: int,
+               is_ready: bool = False) -> list[list[Query]]:
+    """Group queries of similar length, in any order, whose answers end alike."""
+    ordered = sorted(queries, key=lambda query: (len(query.context) + len(query.question),
+                                                 query.query_id))
     alike: dict[tuple, list[Query]] = {}
     for query in ordered:
         alike.setdefault(ends_of(query, is_ready), []).append(query)
@@ -98,84 +113,49 @@ def in_batches(queries: Sequence[Query], batch_size: int, is_ready: bool = False
 
 
 def ends_of(query: Query, is_ready: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Where an answer to `query` ends although a base model writes on: stops that are cut off, and ends that are kept.
+    """Return where an answer ends although a base model continues: stops cut off, and ends kept.
 
-    Blank lines are a part of an answer to a ready-made prompt. Where such a prompt opens a tag for the answer, the
-    answer ends with the tag, which is kept for the reader of final answers; a reply that reasons ends by itself alone,
-    since it may name the tag before it fills it.
+    Blank lines are part of an answer to a ready-made prompt. If such a prompt opens a tag for the
+    answer, the answer ends with the closing tag, which is kept for the reader of final answers. A
+    reply that reasons first has no stop: it may name the tag before it fills it.
     """
     if not is_read(query, is_ready):
         return STOPS, ()
-    opened = _OPEN.search(query.context)
+    opened = _OPEN_TAG.search(query.context)
     return (), (f"</{opened[1]}>",) if opened else ()
 
 
-def answer_batches(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, batches: list[list[Query]], arm: str,
-                   how: Decoding, partial: Path, advance: Callable[[int], object]) -> None:
-    """Append each batch's answers to `partial` when it is done, and tell `advance` how many they were."""
-    with open(partial, "a", encoding="utf-8") as file:
-        for batch in batches:
-            prompts = encoded(tokenizer, batch, how.prompt_style, how.is_ready)
-            stops, ends = ((), ()) if is_chat(tokenizer, how.prompt_style) else ends_of(batch[0], how.is_ready)
-            replies = generate(model, tokenizer, prompts, [how.budget(query) for query in batch], stops, ends)
-            _append(file, [Answer(query_id=query.query_id, arm=arm, answer=text, n_tokens=n_tokens, truncated=truncated)
-                           for query, (text, n_tokens, truncated) in zip(batch, replies, strict=True)])
-            advance(len(batch))
+def answer_batch(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, batch: list[Query],
+                 arm: str, how: Decoding) -> list[Answer]:
+    """Return the answers to one of `in_batches`."""
+    prompts = encoded(tokenizer, batch, how.prompt_style, how.is_ready)
+    stops, ends = ends_of(batch[0], how.is_ready)
+    if is_chat(tokenizer, how.prompt_style):
+        stops = ends = ()
+    replies = generate(model, tokenizer, prompts, list(map(how.budget, batch)), stops, ends)
+    return [Answer(query_id=query.query_id, arm=arm, answer=text, n_tokens=n_tokens,
+                   truncated=truncated)
+            for query, (text, n_tokens, truncated) in zip(batch, replies, strict=True)]
 
 
-def generate(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, prompts: list[list[int]], budgets: list[int],
-             stops: tuple[str, ...] = STOPS, ends: tuple[str, ...] = ()) -> list[tuple[str, int, bool]]:
-    """Greedy continuation of each prompt as (text up to a stop, tokens written before EOS, cut off by its budget).
+def generate(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, prompts: list[list[int]],
+             budgets: list[int], stops: tuple[str, ...] = STOPS,
+             ends: tuple[str, ...] = ()) -> list[tuple[str, int, bool]]:
+    """Return each prompt's greedy continuation: (text, tokens before EOS, truncated by its budget).
 
-    It ends at one of `ends` too, which stays in the text.
+    The text ends before one of `stops` or after one of `ends`.
     """
     written = continuations(model, tokenizer, prompts, budgets, (*stops, *ends))
     texts = tokenizer.batch_decode([row.tokens for row in written], skip_special_tokens=True)
-    return [(cut(text, stops), len(row.tokens), row.truncated) for text, row in zip(texts, written, strict=True)]
+    return [(before_stop(text, stops), len(row.tokens), row.truncated)
+            for text, row in zip(texts, written, strict=True)]
 
 
-def cut(text: str, stops: tuple[str, ...]) -> str:
-    """`text` up to the first of `stops`; what stands before its first word is no stop."""
+def before_stop(text: str, stops: tuple[str, ...]) -> str:
+    """Return `text` up to the first of `stops` after its first word."""
     text = text.lstrip()
     return text[:min((end for end in map(text.find, stops) if end >= 0), default=len(text))].strip()
 
 
-def identity(source: str, queries: list[Query], how: Decoding) -> str:
-    """Hash of everything that decides the answers: a partial file of another one is never gone on with."""
-    digest = hashlib.sha256(json.dumps([source, asdict(how)]).encode())
-    for path in sorted(Path(source).glob("*")):  # nothing, where `source` is a hub id
-        digest.update(f"{path.name} {path.stat().st_size} {path.stat().st_mtime_ns}".encode())
-    for query in queries:
-        texts = (query.query_id, query.structure, *(asked(query, how.is_ready, prompt)
-                                                    for prompt in (prompt_for, chat_prompt_for)))
-        digest.update(json.dumps(texts).encode())
-    return digest.hexdigest()[:16]
-
-
-def read_partial(path: Path) -> dict[str, Answer]:
-    """Rows of an interrupted run; a last line that was cut off while it was written is left out."""
-    if not path.exists():
-        return {}
-    text = path.read_text(encoding="utf-8")
-    whole = text[:text.rfind("\n") + 1]
-    if whole != text:
-        path.write_text(whole, encoding="utf-8")
-    return {row.query_id: row for row in map(Answer.model_validate_json, whole.split("\n")[:-1])}
-
-
-def in_query_order(queries: list[Query], done: dict[str, Answer]) -> list[Answer]:
-    """The answers in the queries' order."""
-    return [done[query.query_id] for query in queries]
-
-
 def _device() -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
-
-
-def _append(file: TextIO, rows: list[Answer]) -> None:
-    try:
-        file.writelines(row.model_dump_json() + "\n" for row in rows)
-        file.flush()
-    except OSError as error:
-        raise OSError(error.errno, f"{error.strerror} while writing {file.name}; free some space and run the same "
-                      "command again: what it holds is kept") from error

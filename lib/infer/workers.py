@@ -1,88 +1,139 @@
-"""Answers from several processes at once, one a GPU where there are GPUs: the same as one process gives, in order."""
+"""Resumable answers from several processes in parallel, one per GPU if there are GPUs.
 
+The answers and their order are those of a single process, wherever a run was interrupted.
+"""
+
+import hashlib
+import json
 import os
+from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
 import torch
 from torch import multiprocessing
 from tqdm import tqdm
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from lib.core.files import write_records
 from lib.core.process import VARIABLE, die_with_parent
 from lib.core.records import Answer, Query
-from lib.infer.answers import (
-    Decoding,
-    answer_batches,
-    identity,
-    in_batches,
-    in_query_order,
-    load,
-    read_partial,
-)
+from lib.infer.answers import Decoding, answer_batch, in_batches, load
+from lib.infer.prompts import chat_prompt_for, prompt_for, prompt_of
 
 
 def answer_from(source: str, queries: list[Query], arm: str, how: Decoding, folder: Path,
                 processes: int = 1) -> list[Answer]:
-    """One greedy answer a query, in the queries' order, from the model of a folder or hub id.
+    """Return one greedy answer per query, in order, from the model of a folder or hub id.
 
-    Each process loads the model and appends to a file of its own, `.{arm}-{identity}….jsonl` in `folder`. A run that
-    was killed, whole or one process of it, goes on from all these files, with any number of processes. They are the
-    caller's to remove. Raises RuntimeError where a process ended early; what all of them answered is kept.
+    Each process loads the model and appends finished batches to its own file in `folder`,
+    `.{arm}-{fingerprint}….jsonl`. A run that was killed, or lost a process, resumes from all these
+    files with any number of processes; `remove_partial` removes them. Raises ValueError for less
+    than one process, and RuntimeError if a process ended early.
     """
     if processes < 1:
         raise ValueError(f"processes is {processes}: give at least 1")
-    partial = folder / f".{arm}-{identity(source, queries, how)}.jsonl"
+    partial = folder / f".{arm}-{fingerprint(source, queries, how)}.jsonl"
     done = _merged(partial, queries)
+    # Form batches before skipping any: a resumed run computes those of an uninterrupted one.
     waiting = [batch for batch in in_batches(queries, how.batch_size, how.is_ready)
                if not all(query.query_id in done for query in batch)]
     processes, n_waiting = min(processes, len(waiting)), sum(map(len, waiting))
-    with tqdm(total=len(queries), initial=len(queries) - n_waiting, desc=f"answers of {arm}", mininterval=2) as bar:
+    with tqdm(total=len(queries), initial=len(queries) - n_waiting, desc=f"answers of {arm}",
+              mininterval=2) as bar:
         if processes == 1:
-            answer_batches(*_loaded(source, how, 0), waiting, arm, how, partial, bar.update)
+            _answer_batches(0, source, waiting, arm, how, partial, bar.update)
         elif processes:
             _run(processes, (source, waiting, arm, how, partial), bar)
-    return in_query_order(queries, _merged(partial, queries))
+    done = _merged(partial, queries)
+    return [done[query.query_id] for query in queries]
+
+
+def fingerprint(source: str, queries: list[Query], how: Decoding) -> str:
+    """Return a hash of everything that determines the answers.
+
+    It names the partial files, so that those of a different run are never resumed.
+    """
+    digest = hashlib.sha256(json.dumps([source, asdict(how)]).encode())
+    for path in sorted(Path(source).glob("*")):  # empty if `source` is a hub id
+        digest.update(f"{path.name} {path.stat().st_size} {path.stat().st_mtime_ns}".encode())
+    for query in queries:
+        prompts = [prompt_of(query, how.is_ready, write) for write in (prompt_for, chat_prompt_for)]
+        digest.update(json.dumps([query.query_id, query.structure, *prompts]).encode())
+    return digest.hexdigest()[:16]
+
+
+def remove_partial(folder: Path, arm: str) -> None:
+    """Remove an arm's partial files: this run's, and those of other models or settings."""
+    for path in folder.glob(f".{arm}-{'[0-9a-f]' * 16}*.jsonl"):
+        path.unlink()
+
+
+def _answer_batches(gpu: int, source: str, batches: list[list[Query]], arm: str, how: Decoding,
+                    partial: Path, advance: Callable[[int], object]) -> None:
+    """Append the answers of each finished batch to `partial`; pass their number to `advance`."""
+    device = f"cuda:{gpu % torch.cuda.device_count()}" if torch.cuda.is_available() else ""
+    model, tokenizer = load(source, precision=how.precision, device=device)
+    with open(partial, "a", encoding="utf-8") as file:
+        for batch in batches:
+            rows = answer_batch(model, tokenizer, batch, arm, how)
+            try:
+                file.writelines(row.model_dump_json() + "\n" for row in rows)
+                file.flush()
+            except OSError as error:
+                raise OSError(error.errno, f"{error.strerror} while writing {partial}; free some "
+                              "space and run the same command again: what it holds is kept"
+                              ) from error
+            advance(len(batch))
 
 
 def _run(processes: int, job: tuple, bar: tqdm) -> None:
-    counts, before = torch.zeros(processes, dtype=torch.long).share_memory_(), os.environ.get(VARIABLE)  # of answers
-    os.environ[VARIABLE] = str(os.getpid())  # no process of ours outlives this one
+    counts = torch.zeros(processes, dtype=torch.long).share_memory_()  # of answers per process
+    before = os.environ.get(VARIABLE)
+    os.environ[VARIABLE] = str(os.getpid())  # none of these processes outlives this one
     try:
-        running = multiprocessing.spawn(_answer_share, (processes, *job, counts), nprocs=processes, join=False)
+        running = multiprocessing.spawn(_answer_share, (processes, *job, counts),
+                                        nprocs=processes, join=False)
         has_ended = False
         while not has_ended:
             has_ended = running.join(timeout=0.5)
             bar.update(int(counts.sum()) + bar.initial - bar.n)
-    except (multiprocessing.ProcessExitedException, multiprocessing.ProcessRaisedException) as error:
-        raise RuntimeError(f"a process that was answering ended early ({error}); what was answered is kept, and the "
-                           "same command asks only for the rest") from error
+    except (multiprocessing.ProcessExitedException,
+            multiprocessing.ProcessRaisedException) as error:
+        raise RuntimeError(f"a process that was answering ended early ({error}); finished answers "
+                           "are kept, and the same command asks only for the rest") from error
     finally:
         os.environ.pop(VARIABLE) if before is None else os.environ.update({VARIABLE: before})
 
 
-def _answer_share(rank: int, processes: int, source: str, batches: list[list[Query]], arm: str, how: Decoding,
-                  partial: Path, counts: torch.Tensor) -> None:
-    """Answer every n-th batch: they are sorted by length, so that the shares are equal."""
+def _answer_share(rank: int, processes: int, source: str, batches: list[list[Query]], arm: str,
+                  how: Decoding, partial: Path, counts: torch.Tensor) -> None:
+    """Answer every n-th batch: they are sorted by length, so the shares are equal."""
     die_with_parent()
     if not torch.cuda.is_available():
         torch.set_num_threads(max(1, torch.get_num_threads() // processes))
-    model, tokenizer = _loaded(source, how, rank)
-    answer_batches(model, tokenizer, batches[rank::processes], arm, how,
-                   partial.with_suffix(f".{rank}.jsonl"), lambda n: counts[rank].add_(n))
-
-
-def _loaded(source: str, how: Decoding, rank: int) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    n_gpus = torch.cuda.device_count()
-    return load(source, precision=how.precision, device=f"cuda:{rank % n_gpus}" if n_gpus else "")
+    _answer_batches(rank, source, batches[rank::processes], arm, how,
+                    partial.with_suffix(f".{rank}.jsonl"), lambda n: counts[rank].add_(n))
 
 
 def _merged(partial: Path, queries: list[Query]) -> dict[str, Answer]:
-    """All parts in `partial`, which then is the only one."""
+    """Return the rows of all processes, merged into `partial`."""
     parts = sorted(partial.parent.glob(f"{partial.stem}.*.jsonl"))
-    done = {name: row for path in [partial, *parts] for name, row in read_partial(path).items()}
+    done = {name: row for path in [partial, *parts] for name, row in _read_partial(path).items()}
     if parts:
-        write_records(partial, [done[query.query_id] for query in queries if query.query_id in done])
+        write_records(partial, [done[query.query_id] for query in queries
+                                if query.query_id in done])
         for path in parts:
             path.unlink()
     return done
+
+
+def _read_partial(path: Path) -> dict[str, Answer]:
+    """Return the rows of an interrupted run, and remove a last line that is incomplete."""
+    if not path.exists():
+        return {}
+    text = path.read_text(encoding="utf-8")
+    complete = text[:text.rfind("\n") + 1]
+    if complete != text:
+        path.write_text(complete, encoding="utf-8")
+    rows = map(Answer.model_validate_json, complete.split("\n")[:-1])
+    return {row.query_id: row for row in rows}

@@ -1,44 +1,57 @@
-"""A model as judge: the prompt, with all that it holds defused, and the strict reading of its replies (paper, 4.4)."""
+"""A model as judge: its prompt, and the strict reading of its replies (paper, 4.4)."""
 
 import re
 
 from lib.core.prompts import prompt_template
 from lib.core.records import Query
 from lib.core.untrusted import defused
+from lib.judge.verdicts import Decide, Decision
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
-from lib.llm.request import Request
+from lib.llm.request import Reply, Request
 
-_MARK = re.compile(r"\[\s*\\?\[\s*([^\[\]\n]{1,40}?)\s*\]\s*\\?\]")  # offered or not; a backslash: escaped Markdown
-_OFFERED = {"true": "correct", "false": "incorrect"}
+# [[True]], [ [True] ], \[\[True\]\] (escaped Markdown), and marks that were not offered, [[Maybe]]
+_MARK = re.compile(r"\[\s*\\?\[\s*([^\[\]\n]{1,40}?)\s*\]\s*\\?\]")
+_VERDICTS = {"true": "correct", "false": "incorrect"}
 _TAGS = "question|reference|answer"
 
-Decision = tuple[str, str]  # verdict, reason
 
+def by_model(model: str, calls: Calls) -> Decide:
+    """Return a judge for `lib.judge.verdicts.judge` that sends one prompt per answer to `model`.
 
-def decide_by_model(queries: list[Query], answers: list[str], model: str, calls: Calls | None) -> list[Decision]:
-    """One decision a query, in order; a reply that is no whole answer or holds no clear verdict is unscored.
-
-    Raises ValueError without `calls`, CallsStopped as `lib.llm.complete` does.
+    All text in a prompt is defused. A reply that is incomplete or has no clear verdict is unscored.
+    The judge raises CallsStopped as `lib.llm.complete` does.
     """
-    if calls is None:
-        raise ValueError(f"the judge {model!r} is a model: give `calls`, a lib.llm.Calls with the cache of the study "
-                         "and what may be spent")
-    requests = [Request.ask(prompt_template("judge").render(question=defused(query.question, _TAGS), answer=defused(answer, _TAGS),
-                                     reference=defused(query.answer, _TAGS)))
-                for query, answer in zip(queries, answers, strict=True)]
-    return [("unscored", f"no whole reply, {reply.reason}") if reply.reason else verdict_in(reply.text)
-            for reply in complete(requests, model, calls)]
+    def decide(queries: list[Query], answers: list[str]) -> list[Decision]:
+        requests = [_request(query, answer)
+                    for query, answer in zip(queries, answers, strict=True)]
+        return [decision_in(reply, _VERDICTS) for reply in complete(requests, model, calls)]
+
+    return decide
 
 
-def verdict_in(reply: str, offered_marks: dict[str, str] = _OFFERED) -> Decision:
-    """(verdict, reason) of a judge's whole reply: its last [[True]] or [[False]] counts, in any case and spacing.
+def _request(query: Query, answer: str) -> Request:
+    question, reference, shown = (defused(text, _TAGS)
+                                  for text in (query.question, query.answer, answer))
+    return Request.ask(prompt_template("judge").render(question=question, reference=reference,
+                                                       answer=shown))
 
-    `offered_marks` gives each mark that the prompt offers, in lower case, the verdict that it stands for.
 
-    The reason is what stands before the mark, else what stands after it, else that the mark stands alone.
-    Unscored where there is none, where a mark that was not offered comes last, and where two different ones stand at
-    the end: in the line of the last one, or with only blanks and punctuation between.
+def decision_in(reply: Reply, offered_marks: dict[str, str]) -> Decision:
+    """Return the decision of a judge's reply as `verdict_in` reads it; unscored if incomplete."""
+    if reply.reason:
+        return "unscored", f"no whole reply, {reply.reason}"
+    return verdict_in(reply.text, offered_marks)
+
+
+def verdict_in(reply: str, offered_marks: dict[str, str] = _VERDICTS) -> Decision:
+    """Return the verdict and the reason in a judge's complete reply.
+
+    The last [[True]] or [[False]] counts, in any case and spacing; `offered_marks` maps each mark
+    that the prompt offers, in lower case, to its verdict. The reason is the text before the mark,
+    else the text after it. Unscored: a reply without a mark, one whose last mark was not offered,
+    and one with two different marks at its end, which is the last mark's line and all before it
+    that is only whitespace, punctuation and marks.
     """
     marks = [(match, match[1].strip(" \\*_`\"'.!").lower()) for match in _MARK.finditer(reply)]
     offered = [(match, name) for match, name in marks if name in offered_marks]
@@ -54,7 +67,8 @@ def verdict_in(reply: str, offered_marks: dict[str, str] = _OFFERED) -> Decision
         if "\n" in between and re.search(r"[^\W_]", between):
             break
         if other != name:
-            return "unscored", f"two different marks at the end: {reply[match.start():last.end()][-200:]!r}"
+            end = reply[match.start():last.end()][-200:]
+            return "unscored", f"two different marks at the end: {end!r}"
         start = match.start()
     around = (" ".join(text.split()) for text in (reply[:last.start()], reply[last.end():]))
     return offered_marks[name], next(filter(None, around), "the mark alone")

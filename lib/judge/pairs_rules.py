@@ -1,61 +1,75 @@
-"""Two answers compared without a model: by the verdicts of the rules, and by the share of the domain's own words.
+"""Two answers compared by rules: by the rules' verdicts, and by the share of the domain's words.
 
-Both see the two answers at once, so that the order in which they are given cannot matter (paper, 4.4, our own rules).
+Both answers are seen at once, so their order cannot matter (paper, 4.4; these rules are our own).
 """
 
+from collections.abc import Iterable
 from fractions import Fraction
 
 from lib.core.records import Document, Query
 from lib.core.values import Value, solid, tokens
+from lib.judge.pairs import Decide
 from lib.judge.rules import SMALL_WORDS, compare
+from lib.judge.verdicts import Decision
 
-Decision = tuple[str, str]  # A, B or tie; reason
 Word = tuple[str, Value]  # kind and value of a token
 
 
-def correctness_by_rules(queries: list[Query], pairs: list[tuple[str, str]]) -> list[Decision]:
-    """A where only the first answer is right by lib.judge.rules, B where only the second is, else a tie.
+def by_rules(documents: Iterable[Document]) -> Decide:
+    """Return a judge for `lib.judge.pairs.prefer`; the words of `documents` are the domain's."""
+    vocabulary = frozenset(word for document in documents for word in _words(document.text))
+
+    def decide(queries: list[Query], pairs: list[tuple[str, str]]) -> dict:
+        by_criterion = {
+            "correctness": [_correctness(query, pair)
+                            for query, pair in zip(queries, pairs, strict=True)],
+            "domain relevance": [_relevance(query, pair, vocabulary)
+                                 for query, pair in zip(queries, pairs, strict=True)]}
+        return {criterion: [(decision, decision) for decision in decisions]
+                for criterion, decisions in by_criterion.items()}
+
+    return decide
+
+
+def _correctness(query: Query, answers: tuple[str, str]) -> Decision:
+    """Return A where only the first answer is correct by lib.judge.rules, B only the second.
 
     Two wrong answers are a tie, however far off each is; the paper's judge might prefer one.
     """
-    decisions = []
-    for query, answers in zip(queries, pairs, strict=True):
-        outcomes = [compare(query.question, query.answer, answer, query.entity_count) for answer in answers]
-        reason = "; ".join(f"{name}: {outcome.reason}" for name, outcome in zip("AB", outcomes, strict=True))
-        decisions.append((_better(*(outcome.is_correct for outcome in outcomes)), reason))
-    return decisions
+    outcomes = [compare(query.question, query.answer, answer, query.entity_count)
+                for answer in answers]
+    reason = "; ".join(f"{name}: {outcome.reason}"
+                       for name, outcome in zip("AB", outcomes, strict=True))
+    return _better(*(outcome.is_correct for outcome in outcomes)), reason
 
 
-def relevance_by_rules(queries: list[Query], pairs: list[tuple[str, str]], documents: list[Document]) -> list[Decision]:
-    """A, B or tie by `relevance` to the vocabulary of all `documents`: the larger share is better, equal ones tie.
+def _relevance(query: Query, answers: tuple[str, str], vocabulary: frozenset[Word]) -> Decision:
+    """Return the answer with the larger share of words in `vocabulary`.
 
-    Its limits: it knows words and not sense, so that any product's words count alike; a wrong number counts only where
-    some document has it, so that memory of values looks like relevance; one word that fits beats a long answer of which
-    a tenth does not.
+    Its limits: it compares words, not meaning, so any product's words count alike; a wrong number
+    counts where some document has it, so memorized values look relevant; and one fitting word beats
+    a long answer of which a tenth does not fit.
     """
-    vocabulary = frozenset(word for document in documents for word in _words(document.text))
-    decisions = []
-    for query, answers in zip(queries, pairs, strict=True):
-        known = [relevance(query.question, answer, vocabulary) for answer in answers]
-        shares = [Fraction(hits, n) if n else Fraction(0) for hits, n in known]
-        reason = "; ".join(f"{name}: {hits} of {n} words are the domain's"
-                           for name, (hits, n) in zip("AB", known, strict=True))
-        decisions.append((_better(*shares), reason))
-    return decisions
+    known = [relevance(query.question, answer, vocabulary) for answer in answers]
+    shares = [Fraction(hits, n) if n else Fraction(0) for hits, n in known]
+    reason = "; ".join(f"{name}: {hits} of {n} words are the domain's"
+                       for name, (hits, n) in zip("AB", known, strict=True))
+    return _better(*shares), reason
 
 
 def relevance(question: str, answer: str, vocabulary: frozenset[Word]) -> tuple[int, int]:
-    """How many of the words of `answer` are in `vocabulary`, and how many there are: (hits, words).
+    """Return how many words of `answer` are in `vocabulary`, and how many it has: (hits, words).
 
-    Different words, numbers and dates count once each, folded as the judge's rules fold them; words of the question,
-    which any model can repeat, and words such as "is" and "and" do not count.
+    Different words, numbers and dates count once each, folded as in lib.judge.rules. Words of the
+    question, which any model can repeat, and words such as "is" and "and" do not count.
     """
     words = _words(answer) - _words(question)
     return len(words & vocabulary), len(words)
 
 
 def _words(text: str) -> set[Word]:
-    return {(token.kind, token.value) for token in solid(tokens(text)) if token.value not in SMALL_WORDS}
+    return {(token.kind, token.value) for token in solid(tokens(text))
+            if token.value not in SMALL_WORDS}
 
 
 def _better(first: bool | Fraction, second: bool | Fraction) -> str:

@@ -1,4 +1,4 @@
-"""What a model in training can be asked for after some epochs, by structure: the acquisition curve."""
+"""The acquisition curve: accuracy by structure, measured between epochs of a training."""
 
 import io
 from contextlib import redirect_stderr
@@ -8,9 +8,10 @@ from pathlib import Path
 from accelerate.utils import gather_object
 from transformers import PreTrainedTokenizerBase, TrainerCallback
 
-from lib.core.files import read_records, write_records
+from lib.core.files import made_by, read_records, write_records
 from lib.core.records import STRUCTURES, Query, Record
 from lib.infer.answers import answer
+from lib.judge.rules import by_rules
 from lib.judge.verdicts import judge
 
 FILE = "acquisition.jsonl"
@@ -28,7 +29,7 @@ class Acquired(Record):
 
 @dataclass(frozen=True)
 class Acquisition:
-    """What is asked, and how often."""
+    """The queries to ask in a training, and how often."""
 
     queries: list[Query]
     arm: str
@@ -37,22 +38,28 @@ class Acquisition:
     batch_size: int = 64
 
 
-class AcquisitionCallback(TrainerCallback):
-    """Asks after every k-th epoch and after the last; the rows lie beside the checkpoints and outlive a kill.
+def read_curve(folder: Path) -> list[Acquired]:
+    """Return the rows in a model's folder. Raises MissingInput if there are none."""
+    return read_records(folder / FILE, Acquired, made_by("model"))
 
-    Several processes share the queries. The answers are greedy and draw nothing at random, so that they change no
-    weight. They are computed as training computes, so where that is bf16 a few differ from 04_infer's in float32.
+
+class AcquisitionCallback(TrainerCallback):
+    """Ask after every k-th epoch and after the last; rows are saved with the checkpoints.
+
+    Several processes share the queries. Answers are greedy and draw no random number, so they
+    change no weight. They are computed in the precision of the training: in bf16 a few differ from
+    those of 04_infer in float32.
     """
 
     def __init__(self, asked: Acquisition, tokenizer: PreTrainedTokenizerBase) -> None:
         self.asked, self.tokenizer = asked, tokenizer
-        if tokenizer.pad_token_id is None:  # padding is masked, so any token serves
+        if tokenizer.pad_token_id is None:  # padding is masked, so any token will do
             tokenizer.pad_token = tokenizer.eos_token
 
     def on_train_begin(self, args, state, control, **kwargs):
-        """Rows of an epoch that is trained again, because no checkpoint of it was complete, are written again."""
-        path = Path(args.output_dir) / FILE
-        found = read_records(path, Acquired, "03_train.ipynb") if path.exists() else []
+        """Keep the rows up to the checkpoint; epochs that are trained again get new ones."""
+        folder = Path(args.output_dir)
+        found = read_curve(folder) if (folder / FILE).exists() else []
         self.rows = [row for row in found if row.epoch <= round(state.epoch or 0)]
 
     def on_epoch_end(self, args, state, control, model, **kwargs):
@@ -63,15 +70,19 @@ class AcquisitionCallback(TrainerCallback):
         share = self.asked.queries[args.process_index::args.world_size]
         partial = Path(args.output_dir) / f".answers-{args.process_index}.jsonl"
         partial.unlink(missing_ok=True)
-        with redirect_stderr(io.StringIO()):  # its bar would break the updates'
+        with redirect_stderr(io.StringIO()):  # its progress bar would break that of the updates
             answers = answer(model, self.tokenizer, share, self.asked.arm, partial=partial,
-                             max_answer_tokens=self.asked.max_answer_tokens, batch_size=self.asked.batch_size)
+                             max_answer_tokens=self.asked.max_answer_tokens,
+                             batch_size=self.asked.batch_size)
         partial.unlink()
-        verdicts = {verdict.query_id: verdict.verdict for verdict in judge(share, answers)}
-        correct = [(query.structure, verdicts[query.query_id] == "correct") for query in share]
-        correct = gather_object(correct) if args.world_size > 1 else correct
-        self.rows += [Acquired(arm=self.asked.arm, epoch=epoch, structure=structure, n=len(of_it), correct=sum(of_it))
-                      for structure in STRUCTURES
-                      if (of_it := [is_correct for place, is_correct in correct if place == structure])]
+        verdicts = judge(share, answers, by_rules)
+        found = [(query.structure, verdict.verdict == "correct")
+                 for query, verdict in zip(share, verdicts, strict=True)]
+        found = gather_object(found) if args.world_size > 1 else found
+        for structure in STRUCTURES:
+            outcomes = [is_correct for place, is_correct in found if place == structure]
+            if outcomes:
+                self.rows.append(Acquired(arm=self.asked.arm, epoch=epoch, structure=structure,
+                                          correct=sum(outcomes), n=len(outcomes)))
         if args.process_index == 0:
             write_records(Path(args.output_dir) / FILE, self.rows)

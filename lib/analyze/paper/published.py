@@ -11,7 +11,8 @@ from lib.analyze.retention import label_of
 from lib.analyze.tables import KINDS, for_reading, table2, table5
 from lib.core.arms import ALL, sorted_arms
 from lib.core.records import STRUCTURES
-from lib.judge.pairs import CRITERIA, OUTCOMES, table4_for_reading
+from lib.analyze.win_rates import formatted_table4
+from lib.judge.pairs import CRITERIA, OUTCOMES
 
 PAPER, RUN = SOURCES = ("paper", "this run")
 QUERIES = {"natural": 65, "entity-list": 85, "tabular": 41, ALL: 191}
@@ -106,7 +107,7 @@ def _with_error(value: float, error: float, sign: str = "") -> str:
 
 
 def paper_table4() -> pd.DataFrame:
-    """Table 4 as counts, in the columns of `lib.judge.pairs.table4`: A is the first arm, nothing is unscored."""
+    """Table 4 as counts, in the columns of `lib.analyze.win_rates.table4`: A is the first arm, nothing is unscored."""
     rows = []
     for (first, second), cells in _TABLE4.items():
         for structure, criteria in cells.items():
@@ -135,7 +136,7 @@ def recovered(percents: tuple[float, ...], n: int) -> list[int]:
 def beside(ours: pd.DataFrame) -> pd.DataFrame:
     """The paper's table and then this run's, told apart by a column `source`: Table 1, 2, 4 or 5, whichever `ours` is.
 
-    `ours` is what lib.analyze.tables.table1, table2 or table5 or lib.judge.pairs.table4 returns, perhaps without rows. The paper's
+    `ours` is what lib.analyze.tables.table1, table2 or table5 or lib.analyze.win_rates.table4 returns, perhaps without rows. The paper's
     cells are its counts with our intervals.
     """
     if "outcome" in ours:
@@ -151,7 +152,7 @@ def beside(ours: pd.DataFrame) -> pd.DataFrame:
 
 def reading(table: pd.DataFrame) -> pd.DataFrame:
     """`beside` as text: the paper's and this run's row of a cell one under the other; a dash where there is none."""
-    read = table4_for_reading if "outcome" in table else for_reading
+    read = formatted_table4 if "outcome" in table else for_reading
     parts = {source: part.drop(columns="source") for source, part in table.groupby("source")}
     both = pd.concat([read(parts[source]).assign(source=source) for source in SOURCES if source in parts],
                      ignore_index=True)

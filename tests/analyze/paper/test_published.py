@@ -25,7 +25,8 @@ from lib.analyze.retention import table3
 from lib.analyze.tables import for_reading, table2, table5
 from lib.core.arms import ALL, ARMS
 from lib.core.records import STRUCTURES
-from lib.judge.pairs import CRITERIA, OUTCOMES, table4
+from lib.analyze.win_rates import table4
+from lib.judge.pairs import CRITERIA, OUTCOMES
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,113 @@
+"""Win rates of pairs of arms: the paper's Table 4, and flips with the order (paper, 4.4)."""
+
+from collections.abc import Iterable
+
+import pandas as pd
+
+from lib.analyze.format import fraction, one_line
+from lib.analyze.stats import wilson
+from lib.core.arms import ALL
+from lib.core.files import made_by
+from lib.core.records import STRUCTURES, Answer, Query
+from lib.judge.pairs import CRITERIA, OUTCOMES, Preference
+
+_KEYS = ["first_arm", "second_arm", "structure", "criterion"]
+COLUMNS = [*_KEYS, "outcome", "n", "unscored", "count", "share", "low", "high"]
+
+
+def table4(queries: list[Query], preferences: Iterable[Preference]) -> pd.DataFrame:
+    """Return Table 4: one row per pair of arms, structure ("all" last), criterion and outcome.
+
+    The columns are COLUMNS: share is count / (n - unscored), NaN where nothing was scored; low and
+    high are its own Wilson 95% interval, not one for all three outcomes. There may be several
+    pairs, each of one judge. Raises ValueError where a pair does not have exactly one preference
+    for every query and criterion.
+    """
+    structures = {query.query_id: query.structure for query in queries}
+    rows = pd.DataFrame([preference.model_dump() for preference in preferences],
+                        columns=list(Preference.model_fields))
+    cells = []
+    for pair, found in rows.groupby(["first_arm", "second_arm"], sort=False):
+        for criterion in CRITERIA:
+            judged = found.query_id[found.criterion == criterion]
+            if sorted(judged) != sorted(structures):
+                raise ValueError(
+                    f"{' and '.join(pair)}, {criterion}: {len(judged)} preferences do not match "
+                    f"the {len(structures)} queries one to one: run {made_by('preferences')} again "
+                    "for this pair and one judge")
+        of_query = found.query_id.map(structures)
+        for structure in (*STRUCTURES, ALL):
+            cell = found[(of_query == structure) | (structure == ALL)]
+            for criterion in CRITERIA:
+                verdicts = cell.verdict[cell.criterion == criterion]
+                n, unscored = len(verdicts), int((verdicts == "unscored").sum())
+                cells += [(*pair, structure, criterion, outcome, n, unscored,
+                           *_share(int((verdicts == outcome).sum()), n - unscored))
+                          for outcome in OUTCOMES]
+    return pd.DataFrame(cells, columns=COLUMNS)
+
+
+def _share(count: int, n: int) -> tuple[int, float, float, float]:
+    return (count, count / n if n else float("nan"), *wilson(count, n))
+
+
+def formatted_table4(table: pd.DataFrame) -> pd.DataFrame:
+    """Format Table 4 as in the paper: one row per pair and structure that has queries.
+
+    Cells are "21/191 = 10.99% [7.3, 16.2]", a dash where nothing was scored.
+    """
+    table = table[table.n > 0]
+    texts = pd.DataFrame({
+        "pair": table.first_arm + " (A) vs " + table.second_arm + " (B)",
+        "structure": table.structure, "column": table.criterion + ": " + table.outcome,
+        "text": list(map(fraction, table["count"], table.n - table.unscored, table.low,
+                         table.high))})
+    keys = pd.MultiIndex.from_frame(texts[["pair", "structure"]].drop_duplicates())
+    columns = [f"{criterion}: {outcome}" for criterion in CRITERIA for outcome in OUTCOMES]
+    wide = texts.pivot(index=["pair", "structure"], columns="column", values="text")
+    return wide.reindex(index=keys, columns=columns).rename_axis(columns=None).reset_index()
+
+
+def flips(preferences: Iterable[Preference]) -> pd.DataFrame:
+    """Return how often a verdict changed with the order, by criterion; see `flip_counts`."""
+    rows = list(preferences)
+    return pd.DataFrame([{"criterion": criterion, **flip_counts(
+        [row for row in rows if row.criterion == criterion])} for criterion in CRITERIA])
+
+
+def flip_counts(rows: list) -> dict[str, float]:
+    """Count the changes of a verdict with the order, of the pairs that were scored in both.
+
+    `rows` are Preferences, or other records with their fields. low and high are the rate's Wilson
+    95% interval; first_shown and second_shown count the flips in which the answer shown there won
+    both times. The rules see both answers at once: their rate is 0 by construction, says nothing
+    about them, and has no interval.
+    """
+    asked = [row for row in rows if row.is_asked]
+    scored = [row for row in asked if row.verdict != "unscored"]
+    orders = [(row.as_first, row.as_second) for row in scored]
+    flipped, rate, low, high = _share(sum(row.is_flipped for row in scored), len(scored))
+    if all(row.judge == "rules" for row in scored):
+        low = high = float("nan")
+    return {"asked": len(asked), "unscored": len(asked) - len(scored), "both_orders": len(scored),
+            "flipped": flipped, "rate": rate, "low": low, "high": high,
+            "first_shown": orders.count(("A", "B")), "second_shown": orders.count(("B", "A"))}
+
+
+def readable(queries: list[Query], first: list[Answer], second: list[Answer],
+             preferences: Iterable[Preference]) -> pd.DataFrame:
+    """Return one row per preference with question, reference and both answers, each on one line.
+
+    The texts come from documents and models: display them only where HTML is escaped, as pandas
+    and itables do by default.
+    """
+    known = {query.query_id: query for query in queries}
+    answers = {(row.arm, row.query_id): one_line(row.answer) for row in [*first, *second]}
+    return pd.DataFrame([
+        {"criterion": row.criterion, "structure": known[row.query_id].structure,
+         "verdict": row.verdict, "flipped": row.is_flipped,
+         "question": known[row.query_id].question,
+         "reference answer": one_line(known[row.query_id].answer),
+         f"A: {row.first_arm}": answers.get((row.first_arm, row.query_id), ""),
+         f"B: {row.second_arm}": answers.get((row.second_arm, row.query_id), ""),
+         "reason": row.reason} for row in preferences])

@@ -1,0 +1,98 @@
+"""Reading tasks: studies whose prompts contain the text that the model reads.
+
+Each one implements `Task` (lib.structext.task, lib.tablequest.task); the notebooks of
+notebooks/reading choose one and do the rest with the functions below.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from transformers import AutoTokenizer
+
+from lib.core.records import Answer, Query, Rejected, Verdict
+from lib.infer.answers import Decoding
+from lib.llm.tokens import counter
+from lib.reading.context_window import Tokenizer, window_of
+
+NO_MEMORY = "asked without a text: this reader only reads"
+
+
+class Final(Protocol):
+    """The final answer in a reply, and why there is none; one of the two is empty."""
+
+    text: str
+    missing: str
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The queries that a model is sent, in order, and those that do not fit its context window."""
+
+    queries: list[Query]
+    cut: list[Query]  # of `queries`: those whose passage lost its end
+    too_long: list[Rejected]
+
+
+class Task(Protocol):
+    """The parts of inference and judging that depend on how a study writes its prompts."""
+
+    def fitted(self, study: str, queries: list[Query], tokenizer: Tokenizer, window: int,
+               how: Decoding) -> Shown:
+        """Return the queries as they fit, with room for the reply, in `window` tokens."""
+
+    def finals(self, study: str, queries: list[Query],
+               answers: list[Answer]) -> Mapping[str, Final]:
+        """Return query_id -> the final answer in each reply of one arm."""
+
+    def judged_by_rules(self, study: str, queries: list[Query],
+                        answers: list[Answer]) -> list[Verdict]:
+        """Return one verdict per query on the final `answers` of one arm, by the task's rules."""
+
+    def replies_by_rules(self, study: str, queries: list[Query]) -> Mapping[str, str]:
+        """Return query_id -> the reply of the task's own reader, which needs no model."""
+
+
+def shown_to_model(task: Task, study: str, queries: list[Query], source: str, how: Decoding, *,
+                   is_local: bool, window: int = 0) -> Shown:
+    """Return the queries as the model `source` can be sent them.
+
+    Without `window`, in tokens, a local model's configuration gives the context window; an
+    endpoint's is not known, and its prompts stay complete.
+    """
+    if not (is_local or window):
+        return Shown(queries, [], [])
+    tokenizer = AutoTokenizer.from_pretrained(source) if is_local else counter(source)[0]
+    return task.fitted(study, queries, tokenizer, window or window_of(source), how)
+
+
+def answers_by_rules(task: Task, study: str, queries: list[Query],
+                     arm: str) -> tuple[list[Answer], list[Rejected]]:
+    """Return the reader's answers in order, and the queries without a text, which it cannot read.
+
+    An answer is empty where the reader finds none. No tokens are counted: no model writes any.
+    """
+    replies = task.replies_by_rules(study, queries)
+    unread = [Rejected(document_id=query.document_id, item=query.query_id, reason=NO_MEMORY)
+              for query in queries if query.query_id not in replies]
+    return [Answer(query_id=query.query_id, arm=arm, answer=replies[query.query_id], n_tokens=0,
+                   truncated=False) for query in queries if query.query_id in replies], unread
+
+
+def final_answers(task: Task, study: str, queries: list[Query],
+                  answers: list[Answer]) -> tuple[list[Answer], dict[str, str]]:
+    """Return one arm's answers reduced to the final answer, and query_id -> why one has none.
+
+    Raises ValueError as `lib.judge.verdicts.answers_of_one_arm` does.
+    """
+    finals = task.finals(study, queries, answers)
+    missing = {query_id: final.missing for query_id, final in finals.items() if final.missing}
+    return [row.model_copy(update={"answer": finals[row.query_id].text})
+            for row in answers], missing
+
+
+def explained(verdicts: list[Verdict], missing: Mapping[str, str]) -> list[Verdict]:
+    """Return the verdicts; one on a reply without a final answer says what the reply lacks."""
+    return [verdict.model_copy(update={"reason": missing[verdict.query_id]})
+            if verdict.verdict == "incorrect" and verdict.query_id in missing else verdict
+            for verdict in verdicts]

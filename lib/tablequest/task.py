@@ -1,0 +1,46 @@
+"""TableQuest as a reading task: which prompts fit, final answers, verdicts, and lexical reader."""
+
+from lib.core.files import load
+from lib.core.records import Answer, Query, Verdict
+from lib.infer.answers import Decoding
+from lib.reading.context_window import Tokenizer
+from lib.reading.task import Shown
+from lib.tablequest.analyze.verdicts import judged_by_rule
+from lib.tablequest.ask.prompts import fits
+from lib.tablequest.ask.reader import answer_by_rules
+from lib.tablequest.ask.replies import Final, finals
+from lib.tablequest.records import Grid, Passage, TableQuestion
+
+
+class TableQuest:
+    """Implementation of lib.reading.task.Task; raises MissingInput without the study's questions.
+
+    Its closed-book queries have no context: they are sent as ordinary questions.
+    """
+
+    def fitted(self, study: str, queries: list[Query], tokenizer: Tokenizer, window: int,
+               how: Decoding) -> Shown:
+        """Cut the end of a passage that does not fit, as the paper does."""
+        questions = load(study, "questions", TableQuestion)
+        fit = fits(queries, questions, tokenizer, window, how.max_read_tokens, how.prompt_style,
+                   is_cut=True)
+        return Shown(fit.queries, fit.cut, fit.left_out)
+
+    def finals(self, study: str, queries: list[Query], answers: list[Answer]) -> dict[str, Final]:
+        """Read the JSON of each reply; a closed-book reply is its own final answer."""
+        return finals(queries, answers)
+
+    def judged_by_rules(self, study: str, queries: list[Query],
+                        answers: list[Answer]) -> list[Verdict]:
+        """Judge figures with sign, scale and unit; hard answers are unscored."""
+        return judged_by_rule(load(study, "questions", TableQuestion), queries, answers,
+                              load(study, "grids", Grid))
+
+    def replies_by_rules(self, study: str, queries: list[Query]) -> dict[str, str]:
+        """Return the lexical reader's replies: what matching words with labels gets right."""
+        rows = answer_by_rules(queries, load(study, "questions", TableQuestion),
+                               load(study, "passages", Passage), load(study, "grids", Grid))
+        return {row.query_id: row.answer for row in rows}
+
+
+TASK = TableQuest()
