@@ -1,12 +1,15 @@
-"""Write tables to figures/<study> and display them in notebooks (section 5)."""
+"""Write tables to figures/<study>, display them in notebooks, and name what they come from."""
 
+import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
 
 from lib.analyze.tables import formatted_table
+from lib.core.artifacts import ARTIFACTS
 from lib.core.files import write_text
-from lib.core.paths import figures_path
+from lib.core.paths import data_path, figures_path
 
 
 def show(study: str, name: str, numbers: pd.DataFrame,
@@ -17,19 +20,15 @@ def show(study: str, name: str, numbers: pd.DataFrame,
     becomes Markdown and LaTeX, and is returned.
     """
     formatted = formatted_table(numbers) if formatted is None else formatted
-    csv = numbers.to_csv(index=False, lineterminator="\n")
-    latex = formatted.rename(columns=lambda column: column.replace("_", " ")).to_latex(
-        index=False, escape=True).replace("–", "--")
-    for ending, text in (("csv", csv), ("md", markdown(formatted)), ("tex", latex)):
+    lines = [list(formatted), ["---"] * len(formatted.columns), *formatted.values.tolist()]
+    cells = [[str(cell).replace("|", "\\|") for cell in line] for line in lines]
+    latex = formatted.rename(columns=lambda column: column.replace("_", " "))
+    latex = latex.to_latex(index=False, escape=True).replace("–", "--")
+    for ending, text in (("csv", numbers.to_csv(index=False, lineterminator="\n")),
+                         ("md", "".join(f"| {' | '.join(line)} |\n" for line in cells)),
+                         ("tex", latex)):
         write_text(figures_path(study, f"{name}.{ending}"), text)
     return formatted
-
-
-def markdown(table: pd.DataFrame) -> str:
-    """Return a table as Markdown."""
-    lines = [list(table.columns), ["---"] * len(table.columns), *table.values.tolist()]
-    cells = [[str(cell).replace("|", "\\|") for cell in line] for line in lines]
-    return "".join("| " + " | ".join(line) + " |\n" for line in cells)
 
 
 def browse(table: pd.DataFrame, **options: object) -> None:
@@ -41,6 +40,31 @@ def browse(table: pd.DataFrame, **options: object) -> None:
     itables.show(table, **{"connected": False, "allow_html": False, "maxBytes": 0,
                            "classes": "display compact", "style": "width:100%", "css": css,
                            **options})
+
+
+def source(study: str, arms: Iterable[str], judge: str) -> str:
+    """Return one line with the commits and parameters that verdicts come from.
+
+    Taken from the records of the stages in data/<study>/stages; notebooks run by hand leave none.
+    """
+    stages = {Path(notebook).name for name in ("documents", "queries", "normalized", "model",
+                                               "answers", "verdicts")
+              for notebook in ARTIFACTS[name].made_by}
+    commits, settings = set(), {}
+    for path in sorted(data_path(study, "stages", "*").parent.glob("*.json")):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        stage, given = Path(record["notebook"]).stem, dict(record["given"])
+        arm = given.pop("arm", None)
+        if stage in stages and arm in (None, *arms) and given.get("judge", judge) == judge:
+            changed = " with uncommitted changes" if record["dirty"] else ""
+            commits.add(f"{(record['commit'] or 'unknown')[:7]}{changed}")
+            values = [f"{name} {value}" for name, value in given.items() if name != "study"]
+            settings.setdefault((stage, ", ".join(values)), []).append(arm)
+    if not settings:
+        return "No stage of this study has a record of its commit and parameters."
+    texts = [stage + (f" of {', '.join(of_arms)}" if of_arms[0] else "") + f": {values}"
+             for (stage, values), of_arms in settings.items() if values]
+    return f"Commit {', '.join(sorted(commits))}. {'; '.join(texts)}."
 
 
 def export_table(study: str, name: str, numbers: pd.DataFrame, reading: pd.DataFrame) -> Path:

@@ -1,63 +1,50 @@
-"""The figure of the advice: what my documents are made of, and what each change gains on my mix of structures."""
+"""The figure of the advice: what the documents consist of, and what each change would gain."""
 
-import matplotlib as mpl
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lib.analyze.advice.gains import DERIVED, HERE, LABORATORY, OPEN, UNKNOWN
 from lib.analyze.advice.tables import what
-from lib.analyze.figures.style import COLORS, HATCHES, INTERVAL, STYLE, WIDTH
+from lib.analyze.figures.style import fill, forest, legend, marker, name_rows, panels, styled
 
-_MARKERS = {HERE: "o", DERIVED: "s", LABORATORY: "^"}
-_SHARES = (("text_share", "tokens"), ("statement_share", "statements"), ("query_share", "queries"))
+_SHARES = {"tokens": "text_share", "statements": "statement_share", "queries": "query_share"}
 
 
+@styled
 def draw_advice(shares: pd.DataFrame, ranked: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Shares of tokens, statements and queries by kind of block (top); gain on my mix by change, with 95% intervals.
+    """Draw shares by kind of block (top) and gains on my mix of structures (bottom).
 
-    A change is filled where its verdict is that it helps or harms; one without a gain has no marker. Shares are
-    counted, not estimated, and have no interval. Returns the figure and both frames below each other, told apart by
-    `panel`. Without a change there is no bottom.
+    Gains have 95% intervals and are filled where the verdict is that a change helps or harms; one
+    without a known gain is left out. Shares are counted and have no interval. Returns the figure
+    and both frames stacked, distinguished by `panel`.
     """
     known = ranked[ranked.gain_points.notna()]
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(WIDTH, 2.0 + (0.6 + 0.23 * len(known)) * (len(known) > 0)), layout="constrained")
-        if len(known):
-            top, bottom = figure.subplots(2, 1, height_ratios=(6, 2 + len(known)))
-            _forest(bottom, known)
-        else:
-            top = figure.subplots()
-        _bars(top, shares)
-    return figure, pd.concat([shares.assign(panel="shares"), ranked.assign(panel="gains")], ignore_index=True)
+    if len(known):
+        figure, (top, bottom) = panels(2, 2.6 + 0.23 * len(known), in_column=True,
+                                       height_ratios=(6, 2 + len(known)))
+        _gains(bottom, known)
+        legend(figure, bottom, loc="outside lower center")
+    else:
+        figure, (top,) = panels(1, 2.0)
+    for index, (name, column) in enumerate(_SHARES.items()):
+        x = [place + (index - 1) * 0.28 for place in range(len(shares))]
+        top.bar(x, 100 * shares[column], 0.26, label=f"{name} (n = {shares[name].sum():,})",
+                **fill(index))
+    top.set_xticks(range(len(shares)), [
+        row.kind + (f"\n({row.structure})" if row.structure else "") for row in shares.itertuples()])
+    top.set_ylabel("Share (%)")
+    top.legend(loc="upper right")
+    return figure, pd.concat([shares.assign(panel="shares"), ranked.assign(panel="gains")],
+                             ignore_index=True)
 
 
-def _bars(axes: Axes, shares: pd.DataFrame) -> None:
-    for index, (column, label) in enumerate(_SHARES):
-        x = np.arange(len(shares)) + (index - 1) * 0.28
-        axes.bar(x, 100 * shares[column], 0.26, label=f"{label} (n = {shares[label].sum():,})", facecolor=COLORS[index],
-                 hatch=HATCHES[index], edgecolor="black", linewidth=0.6)
-    axes.set_xticks(range(len(shares)), [row.kind + (f"\n({row.structure})" if row.structure else "")
-                                         for row in shares.itertuples()])
-    axes.set_ylabel("Share (%)")
-    axes.legend(loc="upper right")
-
-
-def _forest(axes: Axes, known: pd.DataFrame) -> None:
-    axes.axvline(0, color="0.5", linewidth=0.8)
-    for y, row in enumerate(known.itertuples()):
-        color = COLORS[list(_MARKERS).index(row.evidence)]
-        if not np.isnan(row.low_points):
-            reach = [[max(0.0, row.gain_points - row.low_points)], [max(0.0, row.high_points - row.gain_points)]]
-            axes.errorbar(row.gain_points, y, xerr=reach, **INTERVAL)
-        axes.plot(row.gain_points, y, _MARKERS[row.evidence], color=color, markeredgecolor="black", markersize=5,
-                  markerfacecolor="white" if row.verdict in (OPEN, UNKNOWN) else color)
-    for evidence, marker in _MARKERS.items():
-        if (known.evidence == evidence).any():
-            color = COLORS[list(_MARKERS).index(evidence)]
-            axes.plot([], [], marker, color=color, markeredgecolor="black", markersize=5, label=evidence)
-    axes.set_yticks(range(len(known)), [what(name) for name in known.intervention])
-    axes.set_ylim(len(known) - 0.5, -0.5)
+def _gains(axes: Axes, known: pd.DataFrame) -> None:
+    known = known.reset_index(drop=True)
+    for index, evidence in enumerate((HERE, DERIVED, LABORATORY)):
+        cells = known[known.evidence == evidence]
+        if len(cells):
+            forest(axes, cells.index, cells.gain_points, cells.low_points, cells.high_points,
+                   filled=~cells.verdict.isin((OPEN, UNKNOWN)), label=evidence, **marker(index))
+    name_rows(axes, [what(name) for name in known.intervention], zero=True)
     axes.set_xlabel("Gain on my mix (points); filled: helps or harms, else open")
-    axes.figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)

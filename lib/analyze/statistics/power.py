@@ -1,11 +1,11 @@
-"""What n queries can show, before anything is spent: power of exact McNemar and of two independent proportions.
+"""What n queries can show: power of exact McNemar and of two independent proportions.
 
-Needs no verdict. `python -m lib.analyze.statistics.power <study>` prints it from data/<study>/queries.jsonl. All of it takes queries as
-independent; queries of one document are alike, so that more of them are needed than is said here.
+Needs no verdict: `python -m lib.analyze.statistics.power <study>` prints it once there are queries.
+Queries are taken as independent. Those of one document are not, so more of them are needed.
 """
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import pandas as pd
@@ -13,57 +13,55 @@ from scipy.optimize import brentq
 from scipy.stats import binom
 from statsmodels.stats.proportion import power_proportions_2indep
 
+from lib.analyze.format import DASH
 from lib.analyze.paper.published import QUERIES
+from lib.analyze.stats import ALPHA
 from lib.core.arms import ALL
-from lib.core.files import read_records
-from lib.core.paths import data_path
+from lib.core.files import load
 from lib.core.records import STRUCTURES, Query
 from lib.core.text import listed
 
-ALPHA, POWER = 0.05, 0.8
-DISCORDANT = (0.1, 0.2, 0.3, 0.5)  # shares of queries that one arm answers and the other does not
+POWER = 0.8
+DISCORDANT = (0.1, 0.2, 0.3, 0.5)  # shares of queries that one of two arms answers correctly
 BASELINES = (0.05, 0.25, 0.4)  # accuracy of the structure that is learned less well
 DIFFERENCES = (0.05, 0.1, 0.15, 0.2, 0.3)
 ARMS_COMPARED, STRUCTURES_COMPARED = "two arms, same queries", "two structures, one arm"
-MOST = 20_000  # queries; a study that needs more is told so
+MOST = 20_000  # queries; larger numbers are not reported
 
 
 def mcnemar_power(n: int, discordant: float, difference: float, alpha: float = ALPHA) -> float:
-    """The probability that the exact two-sided McNemar test on n pairs gives p <= alpha.
+    """Return the probability that the exact two-sided McNemar test on n pairs gives p <= alpha.
 
-    A pair is discordant with probability `discordant`; the two kinds of discordant pairs differ in probability by
-    `difference`. Given d discordant pairs, those in favour are Binomial(d, 1/2 + difference / (2 discordant)) and the
-    test rejects at or below c(d) and at or above d - c(d), the largest c with 2 P(Binomial(d, 1/2) <= c) <= alpha;
-    the power is the mean of that over d ~ Binomial(n, discordant) (Duffy 1984, Biometrics 40:1005-1015; also SAS/STAT
-    PROC POWER, PAIREDFREQ with DIST=EXACT_COND). Raises ValueError unless 0 <= difference <= discordant <= 1.
+    A pair is discordant with probability `discordant`; the two kinds of discordant pairs differ in
+    probability by `difference`. Given d discordant pairs, those in favour are Binomial(d, 1/2 +
+    difference / (2 discordant)) and the test rejects at or below c(d) and at or above d - c(d), the
+    largest c with 2 P(Binomial(d, 1/2) <= c) <= alpha; the power is the mean of that over d ~
+    Binomial(n, discordant) (Duffy 1984, Biometrics 40:1005-1015; also SAS/STAT PROC POWER,
+    PAIREDFREQ with DIST=EXACT_COND). Raises ValueError unless 0 <= difference <= discordant <= 1.
     """
     if not 0 <= difference <= discordant <= 1:
-        raise ValueError(f"difference {difference} and discordant share {discordant}: a difference is at most the "
-                         "share of discordant pairs, and that at most 1")
+        raise ValueError(f"difference {difference} and discordant share {discordant}: a difference "
+                         "is at most the share of discordant pairs, and that at most 1")
     if discordant == 0:
         return 0.0
     d = np.arange(n + 1)
     in_favour = min(1.0, 0.5 + difference / (2 * discordant))
-    c = _critical(n, alpha)
+    c = binom.ppf(alpha / 2, d, 0.5)
+    c = np.where(2 * binom.cdf(c, d, 0.5) <= alpha, c, c - 1)  # -1: no outcome is significant
     rejects = binom.cdf(c, d, in_favour) + binom.sf(d - c - 1, d, in_favour)
     return float((binom.pmf(d, n, discordant) * rejects).sum())
 
 
-def _critical(n: int, alpha: float) -> np.ndarray:
-    """c(d) for d = 0..n, -1 where no outcome of d discordant pairs is significant; shape (n + 1,)."""
-    d = np.arange(n + 1)
-    c = binom.ppf(alpha / 2, d, 0.5)
-    return np.where(2 * binom.cdf(c, d, 0.5) <= alpha, c, c - 1)
+def smallest_difference(n: int, discordant: float | None, power: float = POWER,
+                        alpha: float = ALPHA) -> float:
+    """Return the smallest difference between two arms that n queries show, a fraction of 1.
 
-
-def smallest_difference(n: int, discordant: float | None, power: float = POWER, alpha: float = ALPHA) -> float:
-    """The smallest difference between two arms that n queries show with `power`, a fraction of 1.
-
-    `discordant` None is the best case: every changed answer changes one way, so that the share of discordant pairs is
-    the difference. NaN where even that share going all one way does not reach `power`: this n cannot show anything.
+    `discordant` None is the best case: all changes go one way, so the share of discordant pairs is
+    the difference. NaN where even that does not reach `power`.
     """
     def missing(difference: float) -> float:
-        return mcnemar_power(n, difference if discordant is None else discordant, difference, alpha) - power
+        share = difference if discordant is None else discordant
+        return mcnemar_power(n, share, difference, alpha) - power
 
     most = 1.0 if discordant is None else discordant
     return brentq(missing, 0, most, xtol=1e-5) if n and missing(most) >= 0 else float("nan")
@@ -71,9 +69,9 @@ def smallest_difference(n: int, discordant: float | None, power: float = POWER, 
 
 def queries_needed(difference: float, discordant: float | None, power: float = POWER,
                    alpha: float = ALPHA) -> int | None:
-    """How many queries show `difference` between two arms with `power`; None where more than MOST are needed.
+    """Return how many queries show `difference` between two arms; None where more than MOST.
 
-    The test is discrete, so that its power is not quite monotone in n: one query fewer may do as well now and then.
+    The test is discrete and its power not quite monotone in n: one query fewer may also suffice.
     """
     share = difference if discordant is None else discordant
     if share < difference:
@@ -85,127 +83,158 @@ def queries_needed(difference: float, discordant: float | None, power: float = P
             return None
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if mcnemar_power(middle, share, difference, alpha) >= power else (middle, high)
+        is_enough = mcnemar_power(middle, share, difference, alpha) >= power
+        low, high = (low, middle) if is_enough else (middle, high)
     return high
 
 
-def independent_power(difference: float, baseline: float, n: int, n_other: int, alpha: float = ALPHA) -> float:
-    """The power to tell baseline + difference (n queries) from baseline (n_other queries); z test of statsmodels."""
+def independent_power(difference: float, baseline: float, n: int, n_other: int,
+                      alpha: float = ALPHA) -> float:
+    """Return the power to distinguish baseline + difference (n) from baseline (n_other queries).
+
+    The z test of statsmodels.
+    """
     return float(power_proportions_2indep(difference, baseline, n, ratio=n_other / n, alpha=alpha,
                                           return_results=False))
 
 
 def smallest_independent_difference(n: int, n_other: int, baseline: float, power: float = POWER,
                                     alpha: float = ALPHA) -> float:
-    """The smallest difference above `baseline` between two structures of n and n_other queries; NaN where none is."""
+    """Return the smallest difference above `baseline` between structures; NaN where none shows."""
+    def missing(difference: float) -> float:
+        return independent_power(difference, baseline, n, n_other, alpha) - power
+
     most = 1 - baseline - 1e-6
-    if not n or not n_other or independent_power(most, baseline, n, n_other, alpha) < power:
+    if not n or not n_other or missing(most) < 0:
         return float("nan")
-    return brentq(lambda difference: independent_power(difference, baseline, n, n_other, alpha) - power, 1e-6, most,
-                  xtol=1e-5)
+    return brentq(missing, 1e-6, most, xtol=1e-5)
 
 
-def independent_needed(difference: float, baseline: float, power: float = POWER, alpha: float = ALPHA) -> int | None:
-    """Queries a structure (equally many in both) that show `difference` above `baseline`; None where over MOST."""
-    if baseline + difference >= 1 or independent_power(difference, baseline, MOST, MOST, alpha) < power:
+def independent_needed(difference: float, baseline: float, power: float = POWER,
+                       alpha: float = ALPHA) -> int | None:
+    """Return how many queries in each of two structures show `difference`; None where over MOST."""
+    def missing(n: float) -> float:
+        return independent_power(difference, baseline, n, n, alpha) - power
+
+    if baseline + difference >= 1 or missing(MOST) < 0:
         return None
-    if independent_power(difference, baseline, 2, 2, alpha) >= power:
-        return 2
-    return int(np.ceil(brentq(lambda n: independent_power(difference, baseline, n, n, alpha) - power, 2, MOST)))
+    return 2 if missing(2) >= 0 else int(np.ceil(brentq(missing, 2, MOST)))
 
 
 def sizes_of(queries: Iterable[Query]) -> dict[str, int]:
-    """Queries by structure in the fixed order, and of all; structures without a query are left out."""
+    """Count queries by structure, "all" last; structures without a query are left out."""
     structures = [query.structure for query in queries]
-    sizes = {structure: structures.count(structure) for structure in STRUCTURES} | {ALL: len(structures)}
+    sizes = {name: structures.count(name) for name in STRUCTURES} | {ALL: len(structures)}
     return {structure: n for structure, n in sizes.items() if n}
 
 
 def power_table(studies: dict[str, dict[str, int]], discordant: Iterable[float] = DISCORDANT,
-                baselines: Iterable[float] = BASELINES, power: float = POWER, alpha: float = ALPHA) -> pd.DataFrame:
-    """The smallest difference that each n shows: study, compares, structure, n, n_other, assumed, smallest_points.
+                baselines: Iterable[float] = BASELINES, power: float = POWER,
+                alpha: float = ALPHA) -> pd.DataFrame:
+    """Return the smallest difference that each n shows.
 
-    `studies` maps a name to its sizes (see sizes_of). `assumed` is the share of discordant pairs between arms (None:
-    all changes go one way) and the lower accuracy between structures, which are compared with natural.
+    Columns study, compares, structure, n, n_other, assumed, smallest_points. `studies` maps a name
+    to its sizes (see `sizes_of`). `assumed` is the share of discordant pairs between arms (None:
+    all changes go one way), and the lower accuracy between structures, which are compared with
+    natural.
     """
     rows = []
     for study, sizes in studies.items():
-        for structure, n in sizes.items():
-            rows += [(study, ARMS_COMPARED, structure, n, n, share, 100 * smallest_difference(n, share, power, alpha))
-                     for share in (None, *discordant)]
-        rows += [(study, STRUCTURES_COMPARED, f"{structure} – natural", n, sizes["natural"], baseline,
-                  100 * smallest_independent_difference(n, sizes["natural"], baseline, power, alpha))
-                 for structure, n in sizes.items() if structure not in (ALL, "natural") and "natural" in sizes
+        rows += [(study, ARMS_COMPARED, structure, n, n, share,
+                  100 * smallest_difference(n, share, power, alpha))
+                 for structure, n in sizes.items() for share in (None, *discordant)]
+        natural = sizes.get("natural")
+        rows += [(study, STRUCTURES_COMPARED, f"{structure} – natural", n, natural, baseline,
+                  100 * smallest_independent_difference(n, natural, baseline, power, alpha))
+                 for structure, n in sizes.items() if natural and structure not in (ALL, "natural")
                  for baseline in baselines]
-    return pd.DataFrame(rows, columns=["study", "compares", "structure", "n", "n_other", "assumed", "smallest_points"])
+    return pd.DataFrame(rows, columns=["study", "compares", "structure", "n", "n_other", "assumed",
+                                       "smallest_points"])
 
 
-def needed_table(differences: Iterable[float] = DIFFERENCES, discordant: Iterable[float] = DISCORDANT,
-                 baselines: Iterable[float] = BASELINES, power: float = POWER, alpha: float = ALPHA) -> pd.DataFrame:
-    """Queries needed: compares, assumed (as in power_table), difference_points, queries (a structure; <NA>: none)."""
-    rows = []
-    for difference in differences:
-        rows += [(ARMS_COMPARED, share, 100 * difference, queries_needed(difference, share, power, alpha))
-                 for share in (None, *discordant)]
-        rows += [(STRUCTURES_COMPARED, baseline, 100 * difference,
-                  independent_needed(difference, baseline, power, alpha)) for baseline in baselines]
-    return pd.DataFrame(rows, columns=["compares", "assumed", "difference_points", "queries"]).astype(
-        {"queries": "Int64"})
+def needed_table(differences: Iterable[float] = DIFFERENCES,
+                 discordant: Iterable[float] = DISCORDANT, baselines: Iterable[float] = BASELINES,
+                 power: float = POWER, alpha: float = ALPHA) -> pd.DataFrame:
+    """Return how many queries show each difference: compares, assumed, difference_points, queries.
+
+    `assumed` is as in `power_table`; queries are those of each structure, <NA> where none suffice.
+    """
+    rows = [(compares, assumed, 100 * difference, needed(difference, assumed, power, alpha))
+            for difference in differences
+            for compares, needed, assumptions in (
+                (ARMS_COMPARED, queries_needed, (None, *discordant)),
+                (STRUCTURES_COMPARED, independent_needed, baselines))
+            for assumed in assumptions]
+    return pd.DataFrame(rows, columns=["compares", "assumed", "difference_points", "queries"]
+                        ).astype({"queries": "Int64"})
 
 
-def power_for_reading(table: pd.DataFrame) -> pd.DataFrame:
-    """`power_table` or `needed_table` as text, a column an assumption or a difference."""
-    if "queries" in table:
-        keys, column = ["compares", "assumed"], "difference_points"
-        texts = ["–" if pd.isna(n) else str(n) for n in table.queries]
-        table = table.assign(assumed=_assumptions(table), difference_points=[
-            f"{value:.0f} points" for value in table.difference_points])
-    else:
-        keys, column = ["study", "compares", "structure", "queries"], "assumed"
-        texts = ["impossible" if np.isnan(value) else f"{value:.1f}" for value in table.smallest_points]
-        table = table.assign(assumed=_assumptions(table), queries=[
-            str(row.n) if row.compares == ARMS_COMPARED else f"{row.n} and {row.n_other}"
-            for row in table.itertuples()])
-    wide = table.assign(text=texts).pivot(index=keys, columns=column, values="text")
-    wide = wide.loc[list(dict.fromkeys(table[keys].itertuples(index=False, name=None))), list(table[column].unique())]
+def formatted_power(table: pd.DataFrame) -> pd.DataFrame:
+    """Format `power_table`, one column per assumption."""
+    queries = [f"{row.n}" if row.compares == ARMS_COMPARED else f"{row.n} and {row.n_other}"
+               for row in table.itertuples()]
+    return _wide(table.assign(queries=queries), ["study", "compares", "structure", "queries"],
+                 "assumed", "smallest_points",
+                 lambda points: "impossible" if np.isnan(points) else f"{points:.1f}")
+
+
+def formatted_needed(table: pd.DataFrame) -> pd.DataFrame:
+    """Format `needed_table`, one column per difference."""
+    points = [f"{value:.0f} points" for value in table.difference_points]
+    return _wide(table.assign(difference_points=points), ["compares", "assumed"],
+                 "difference_points", "queries", lambda n: DASH if pd.isna(n) else str(n))
+
+
+def _wide(table: pd.DataFrame, keys: list[str], column: str, value: str,
+          text_of: Callable[[float], str]) -> pd.DataFrame:
+    table = table.assign(assumed=[assumption(row.compares, row.assumed)
+                                  for row in table.itertuples()],
+                         text=[text_of(number) for number in table[value]])
+    wide = table.pivot(index=keys, columns=column, values="text")
+    wide = wide.reindex(columns=table[column].unique()).fillna("").reset_index()
     wide.columns.name = None
-    return wide.fillna("").reset_index()
+    return table[keys].drop_duplicates().merge(wide, on=keys)
 
 
-def _assumptions(table: pd.DataFrame) -> list[str]:
-    return [("all changes one way" if pd.isna(row.assumed) else f"{row.assumed:.0%} discordant")
-            if row.compares == ARMS_COMPARED else f"lower accuracy {row.assumed:.0%}" for row in table.itertuples()]
+def assumption(compares: str, assumed: float | None) -> str:
+    """Name an assumption of `power_table` in a table or figure."""
+    if compares == STRUCTURES_COMPARED:
+        return f"lower accuracy {assumed:.0%}"
+    return "all changes one way" if pd.isna(assumed) else f"{assumed:.0%} discordant"
 
 
-def told(table: pd.DataFrame, study: str, power: float = POWER) -> str:
-    """What the n of `study` can show, as sentences from power_table."""
+def summary(table: pd.DataFrame, study: str, power: float = POWER) -> str:
+    """Summarize in a sentence what the queries of `study` can show, from `power_table`."""
     arms = table[(table.study == study) & (table.compares == ARMS_COMPARED)]
     best, worst = arms[arms.assumed.isna()], arms[arms.assumed == arms.assumed.max()]
     points = [["none" if np.isnan(value) else f"{value:.1f}" for value in part.smallest_points]
               for part in (best, worst)]
-    cells: dict[tuple, list[str]] = {}  # structures with the same n say the same
+    cells: dict[tuple, list[str]] = {}  # structures with the same n show the same
     for structure, n, one, other in zip(best.structure, best.n, *points, strict=True):
         cells.setdefault((n, one, other), []).append(structure)
-    said = [f"{one} or {other} on {listed(names)} (n = {n}{' each' if len(names) > 1 else ''})"
-            for (n, one, other), names in cells.items()]
-    return (f"The smallest difference between two arms that {study}'s queries show with {power:.0%} power is, in "
-            f"points, {'; '.join(said)}: the first where every change goes one way, the second where "
-            f"{worst.assumed.max():.0%} of the pairs are discordant.")
+    texts = [f"{one} or {other} on {listed(names)} (n = {n}{' each' if len(names) > 1 else ''})"
+             for (n, one, other), names in cells.items()]
+    return (f"The smallest difference between two arms that {study}'s queries show with "
+            f"{power:.0%} power is, in points, {'; '.join(texts)}: the first value where all "
+            f"changes go one way, the second where {worst.assumed.max():.0%} of the pairs are "
+            "discordant.")
 
 
 def main(arguments: list[str]) -> int:
-    """Print what the queries of the paper and of the one study in `arguments` show; 0, or 2 with a message."""
+    """Print what the queries of the paper and of a study show; return 0, or 2 with a message."""
     if len(arguments) != 1:
         print("usage: python -m lib.analyze.statistics.power <study>", file=sys.stderr)
         return 2
     try:
-        queries = read_records(data_path(arguments[0], "queries.jsonl"), Query, made_by="01_annotate.ipynb")
+        queries = load(arguments[0], "queries")
     except (FileNotFoundError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2
     shows = power_table({"the paper": QUERIES, arguments[0]: sizes_of(queries)})
-    for part in (shows[shows.compares == ARMS_COMPARED], shows[shows.compares == STRUCTURES_COMPARED], needed_table()):
-        print(power_for_reading(part).to_string(index=False), end="\n\n")
+    tables = [formatted_power(shows[shows.compares == compares])
+              for compares in (ARMS_COMPARED, STRUCTURES_COMPARED)]
+    for table in (*tables, formatted_needed(needed_table())):
+        print(table.to_string(index=False), end="\n\n")
     return 0
 
 

@@ -1,38 +1,39 @@
-"""Several seeds: what another training of the same arm would change, beside what other queries would change.
+"""Several seeds: what another training of an arm would change, next to what other queries would.
 
-The paper trains once (section 4.2), so that its differences hold for one seed each.
+The paper trains once (section 4.2), so its differences hold for one seed each.
 """
 
 import numpy as np
 import pandas as pd
 import statsmodels.api as sm
 from scipy.stats import t
-from statsmodels.stats.proportion import proportion_confint
 
-from lib.analyze.format import in_points
+from lib.analyze.format import estimate, in_points, percent
 from lib.analyze.statistics.paired import ROUNDING
-from lib.core.arms import ALL, sorted_arms, split_arm
+from lib.analyze.stats import wilson
+from lib.core.arms import ALL, BASE, sorted_arms, split_arm
 from lib.core.records import STRUCTURES
 from lib.core.text import listed
 
-UNTRAINED = "base"  # has no seeds: nothing of it varies from one training to another
-BOTH, QUERIES_ONLY, WILSON = "queries and seeds", "queries only: one seed", "queries only: no variation (Wilson)"
-SPREAD = ["arm", "structure", "n", "clusters", "seeds", "mean", "each", "sd_seeds", "se_queries", "design_effect",
-          "low_queries", "high_queries", "low", "high", "interval"]
+BOTH, QUERIES_ONLY = "queries and seeds", "queries only: one seed"
+WILSON = "queries only: no variation (Wilson)"
+SPREAD = ["arm", "structure", "n", "clusters", "seeds", "mean", "each", "sd_seeds", "se_queries",
+          "design_effect", "low_queries", "high_queries", "low", "high", "interval"]
 
 
 def spread(rows: pd.DataFrame) -> pd.DataFrame:
-    """Accuracy by arm and structure over the arm's seeds (dapt, dapt@2, …); columns SPREAD, fractions of 1.
+    """Return accuracy by arm and structure over the arm's seeds (dapt, dapt@2, …); columns SPREAD.
 
-    mean and each count scored answers; sd_seeds is the standard deviation of the seeds' accuracies, NaN with one
-    seed; se_queries the standard error over clusters of queries of the accuracy averaged over the seeds, with its t
-    interval low_queries, high_queries; design_effect the square of that error beside the one of independent queries,
-    so that n queries are worth n / design_effect (Kish 1965, Survey Sampling). low and high are for both sources,
-    `interval` says which they hold: see both_sources. A cell where every answer of every seed is alike has Wilson's
-    interval for n queries instead.
+    Fractions of 1, of scored answers. sd_seeds is the standard deviation of the seeds' accuracies
+    `each`, NaN with one seed; se_queries the standard error, over clusters of queries, of the
+    accuracy averaged over the seeds, with its t interval low_queries, high_queries; design_effect
+    the square of its ratio to the error of independent queries, so that n queries are worth
+    n / design_effect (Kish 1965, Survey Sampling). low and high are for both sources of variation
+    (see `both_sources`), and `interval` says which of them they cover. Where all answers of all
+    seeds are alike, the interval is Wilson's for n queries.
     """
     arms = {}
-    for name in sorted_arms(list(rows.arm.unique())):
+    for name in sorted_arms(rows.arm):
         arms.setdefault(split_arm(name)[0], []).append(name)
     return pd.DataFrame([_cell(rows, arm, names, structure) for arm, names in arms.items()
                          for structure in (*STRUCTURES, ALL)], columns=SPREAD)
@@ -40,27 +41,32 @@ def spread(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _cell(rows: pd.DataFrame, arm: str, names: list[str], structure: str) -> dict:
     scored = _scored(rows, names, structure)
-    cell = {"arm": arm, "structure": structure, "n": scored.query_id.nunique(), "clusters": scored.cluster.nunique(),
-            "seeds": len(names)}
+    clusters, seeds = scored.cluster.nunique(), len(names)
+    cell = {"arm": arm, "structure": structure, "n": scored.query_id.nunique(),
+            "clusters": clusters, "seeds": seeds}
     if scored.empty:
         return cell | {"each": [], "interval": "nothing scored"}
     each = scored.groupby("arm").correct.mean().reindex(names)
-    queries = scored.groupby("query_id").agg(correct=("correct", "mean"), cluster=("cluster", "first"))
-    mean, error = float(queries.correct.mean()), standard_error(queries.correct, queries.cluster)
-    alone = float(queries.correct.std(ddof=1)) / len(queries) ** 0.5  # the error if queries were independent
-    deviation = float(each.std(ddof=1)) if len(names) > 1 else float("nan")
-    groups = cell["clusters"]
+    queries = scored.groupby("query_id").agg(correct=("correct", "mean"),
+                                             cluster=("cluster", "first"))
+    mean, n = float(queries.correct.mean()), len(queries)
+    error = standard_error(queries.correct, queries.cluster)
+    independent = float(queries.correct.std(ddof=1)) / n ** 0.5
+    deviation = float(each.std(ddof=1)) if seeds > 1 else float("nan")
     if scored.correct.nunique() == 1:
-        low, high = proportion_confint(round(mean * len(queries)), len(queries), method="wilson")
-        ends, query_ends, error, interval = (low, high), (low, high), float("nan"), WILSON
+        ends = query_ends = wilson(round(mean * n), n)
+        error, interval = float("nan"), WILSON
     else:
-        query_ends = both_sources(mean, error, groups, [])
-        ends = both_sources(mean, error, groups, [(deviation, len(names))] if len(names) > 1 else [])
-        interval = BOTH if len(names) > 1 else "queries only: not trained" if arm == UNTRAINED else QUERIES_ONLY
-    return cell | {"mean": mean, "each": [float(value) for value in each], "sd_seeds": deviation, "se_queries": error,
-                   "design_effect": (error / alone) ** 2 if alone > 0 else np.nan,
-                   **dict(zip(("low_queries", "high_queries"), np.clip(query_ends, 0, 1), strict=True)),
-                   **dict(zip(("low", "high"), np.clip(ends, 0, 1), strict=True)), "interval": interval}
+        query_ends = both_sources(mean, error, clusters, [])
+        ends = both_sources(mean, error, clusters, [(deviation, seeds)] if seeds > 1 else [])
+        single = "queries only: not trained" if arm == BASE else QUERIES_ONLY
+        interval = BOTH if seeds > 1 else single
+    low_queries, high_queries, low, high = np.clip([*query_ends, *ends], 0, 1)
+    return cell | {"mean": mean, "each": [float(value) for value in each], "sd_seeds": deviation,
+                   "se_queries": error,
+                   "design_effect": (error / independent) ** 2 if independent > 0 else np.nan,
+                   "low_queries": low_queries, "high_queries": high_queries, "low": low,
+                   "high": high, "interval": interval}
 
 
 def _scored(rows: pd.DataFrame, names: list[str], structure: str) -> pd.DataFrame:
@@ -70,32 +76,37 @@ def _scored(rows: pd.DataFrame, names: list[str], structure: str) -> pd.DataFram
 
 
 def standard_error(values: pd.Series, clusters: pd.Series) -> float:
-    """The cluster-robust standard error of a mean (statsmodels OLS on a constant); NaN with one cluster."""
+    """Return the cluster-robust standard error of a mean (statsmodels); NaN with one cluster."""
     return _fitted(values, clusters, np.ones((len(values), 1)))[1]
 
 
 def _fitted(values: pd.Series, clusters: pd.Series, design: np.ndarray) -> tuple[float, float]:
-    """The last coefficient of `values` on `design`, shape (values, terms), and its cluster-robust standard error.
+    """Return the last coefficient of `values` on `design`, shape (values, terms), and its error.
 
-    The error is NaN, not 0, where nothing varies between clusters: they say nothing of what others would give.
+    The cluster-robust error is NaN, not 0, where nothing varies between clusters: they do not show
+    what others would give.
     """
     codes = pd.factorize(clusters.to_numpy())[0]
     if len(set(codes)) < 2:
         return float("nan"), float("nan")
-    fit = sm.OLS(values.to_numpy(float), design).fit(cov_type="cluster", cov_kwds={"groups": codes})
+    fit = sm.OLS(values.to_numpy(float), design).fit(cov_type="cluster",
+                                                     cov_kwds={"groups": codes})
     error = float(np.sqrt(max(fit.cov_params()[-1, -1], 0)))
     return float(fit.params[-1]), error if error > ROUNDING else float("nan")
 
 
-def both_sources(mean: float, error: float, clusters: int, seeds: list[tuple[float, int]]) -> tuple[float, float]:
-    """The 95% interval of `mean` over clusters of queries and over seeds; `seeds` has (sd, number) of each arm in it.
+def both_sources(mean: float, error: float, clusters: int,
+                 seeds: list[tuple[float, int]]) -> tuple[float, float]:
+    """Return the 95% interval of `mean` over clusters of queries and over seeds.
 
-    The variance is error^2 + sum of sd^2 / number: seeds and queries are crossed, and the variance of a mean over
-    crossed factors is at most the sum of what each factor alone gives (Cameron, Gelbach and Miller 2011, J. Business
-    & Economic Statistics 29:238-249, subtract what both hold; here it is left in, so that the interval errs to the
-    wide side). The degrees of freedom of such a sum are Welch and Satterthwaite's (Satterthwaite 1946, Biometrics
-    Bulletin 2:110-114). In simulation it covers 93 to 96% with three seeds or five, with two 87% where the SD across
-    seeds is 2.7 times the error across queries: take three.
+    `seeds` has (sd, number) of each arm in the mean. The variance is error^2 + sum of sd^2 /
+    number: seeds and queries are crossed, and the variance of a mean over crossed factors is at
+    most the sum of what each factor alone gives (Cameron, Gelbach and Miller 2011, J. Business &
+    Economic Statistics 29:238-249, subtract what both share; it is kept here, so the interval is
+    conservative). The degrees of freedom of such a sum are Welch and Satterthwaite's (Satterthwaite
+    1946, Biometrics Bulletin 2:110-114). In simulation it covers 93 to 96% with three or five
+    seeds; with two, 87% where the SD across seeds is 2.7 times the error across queries: take
+    three. (NaN, NaN) where nothing varies.
     """
     parts = [(error**2, clusters - 1), *((sd**2 / number, number - 1) for sd, number in seeds)]
     variance = sum(part for part, _ in parts)
@@ -106,94 +117,104 @@ def both_sources(mean: float, error: float, clusters: int, seeds: list[tuple[flo
     return mean - reach, mean + reach
 
 
-def spread_pairs(rows: pd.DataFrame, pairs: list[tuple[str, str]], reference: str = "natural") -> pd.DataFrame:
-    """Differences second - first in points, each arm averaged over its seeds, on queries scored in both.
+def spread_pairs(rows: pd.DataFrame, pairs: list[tuple[str, str]],
+                 reference: str = "natural") -> pd.DataFrame:
+    """Return differences second - first in points, each arm averaged over its seeds.
 
-    A row a pair and structure, then one a structure beside `reference`: (gain of the structure) - (gain of the
-    reference), as in lib.analyze.statistics.interaction. Columns first, second, structure, n, clusters, seeds_first, seeds_second,
-    difference_points, sd_first_points and sd_second_points (across seeds), se_queries_points, low_points,
-    high_points, interval. Seeds of two arms are independent trainings, so that their variances add. A trained arm
-    with one seed hides its share: then the interval holds queries only and says so.
+    Of queries scored in both: one row per pair and structure, then one per structure compared with
+    `reference`: (gain of the structure) - (gain of the reference), as in statistics.interaction.
+    Columns first, second, structure, n, clusters, seeds_first, seeds_second, difference_points,
+    sd_first_points and sd_second_points (across seeds), se_queries_points, low_points, high_points,
+    interval. Seeds of two arms are independent trainings, so their variances add. With one seed, a
+    trained arm's variance is unknown: then the interval covers queries only and says so.
     """
     cells = [(structure, None) for structure in (*STRUCTURES, ALL)]
     cells += [(structure, reference) for structure in STRUCTURES if structure != reference]
-    return pd.DataFrame([_difference(rows, *pair, *cell) for pair in pairs for cell in cells])
+    return pd.DataFrame([_difference(rows, pair, *cell) for pair in pairs for cell in cells])
 
 
-def _difference(rows: pd.DataFrame, first: str, second: str, structure: str, beyond: str | None) -> dict:
-    names = {arm: [name for name in rows.arm.unique() if split_arm(name)[0] == arm] for arm in (first, second)}
-    means, deviations = [], []
-    for arm in (first, second):
-        scored = _scored(rows, names[arm], structure)
-        each = scored.groupby("arm").correct.mean()
-        if beyond:
-            other = _scored(rows, names[arm], beyond)
-            each, scored = each - other.groupby("arm").correct.mean(), pd.concat([other, scored])
-        means.append(scored.groupby("query_id").correct.mean())
-        deviations.append(100 * float(each.std(ddof=1)))
+def _difference(rows: pd.DataFrame, pair: tuple[str, str], structure: str,
+                beyond: str | None) -> dict:
+    names = [[name for name in rows.arm.unique() if split_arm(name)[0] == arm] for arm in pair]
+    means, deviations = zip(*(_of_seeds(rows, each, structure, beyond) for each in names),
+                            strict=True)
     difference = 100 * (means[1] - means[0]).dropna()
-    asked = rows.drop_duplicates("query_id").set_index("query_id").reindex(difference.index)
-    is_structure = np.ones(len(asked)) if structure == ALL else (asked.structure == structure).to_numpy(float)
-    design = np.column_stack([np.ones(len(asked)), is_structure] if beyond else [is_structure])
+    queries = rows.drop_duplicates("query_id").set_index("query_id").reindex(difference.index)
+    is_structure = (np.ones(len(queries)) if structure == ALL
+                    else (queries.structure == structure).to_numpy(float))
+    design = np.column_stack([np.ones(len(queries)), is_structure] if beyond else [is_structure])
     is_known = is_structure.any() and not (beyond and is_structure.all())
-    mean, error = _fitted(difference, asked.cluster, design) if is_known else (np.nan, np.nan)
-    seeds = [(sd, len(names[arm])) for arm, sd in zip((first, second), deviations, strict=True) if not np.isnan(sd)]
-    is_whole = all(arm == UNTRAINED or len(names[arm]) > 1 for arm in (first, second))
-    low, high = both_sources(mean, error, asked.cluster.nunique(), seeds if is_whole else [])
-    return {"first": first, "second": second, "structure": f"{structure} – {beyond}" if beyond else structure,
-            "n": len(difference), "clusters": asked.cluster.nunique(), "seeds_first": len(names[first]),
-            "seeds_second": len(names[second]), "difference_points": mean, "sd_first_points": deviations[0],
-            "sd_second_points": deviations[1], "se_queries_points": error, "low_points": low, "high_points": high,
-            "interval": BOTH if is_whole else QUERIES_ONLY}
+    mean, error = (_fitted(difference, queries.cluster, design) if is_known
+                   else (np.nan, np.nan))
+    covers_seeds = all(arm == BASE or len(each) > 1
+                       for arm, each in zip(pair, names, strict=True))
+    seeds = [(sd, len(each)) for sd, each in zip(deviations, names, strict=True)
+             if covers_seeds and not np.isnan(sd)]
+    low, high = both_sources(mean, error, queries.cluster.nunique(), seeds)
+    return {"first": pair[0], "second": pair[1],
+            "structure": f"{structure} – {beyond}" if beyond else structure,
+            "n": len(difference), "clusters": queries.cluster.nunique(),
+            "seeds_first": len(names[0]), "seeds_second": len(names[1]), "difference_points": mean,
+            "sd_first_points": deviations[0], "sd_second_points": deviations[1],
+            "se_queries_points": error, "low_points": low, "high_points": high,
+            "interval": BOTH if covers_seeds else QUERIES_ONLY}
 
 
-def spread_for_reading(table: pd.DataFrame) -> pd.DataFrame:
-    """`spread` as text, a row an arm and structure."""
+def _of_seeds(rows: pd.DataFrame, names: list[str], structure: str,
+              beyond: str | None) -> tuple[pd.Series, float]:
+    """Return each query's mean over the seeds, and the SD across seeds in points."""
+    scored = _scored(rows, names, structure)
+    each = scored.groupby("arm").correct.mean()
+    if beyond:
+        other = _scored(rows, names, beyond)
+        each = each - other.groupby("arm").correct.mean()
+        scored = pd.concat([other, scored])
+    return scored.groupby("query_id").correct.mean(), 100 * float(each.std(ddof=1))
+
+
+def formatted_spread(table: pd.DataFrame) -> pd.DataFrame:
+    """Format `spread`, one row per arm and structure."""
     return pd.DataFrame([{
-        "arm (seeds)": row.arm if row.arm == UNTRAINED else f"{row.arm} ({row.seeds})", "structure": row.structure,
-        "n (clusters)": f"{row.n} ({row.clusters})", "mean, % [95%]": _percent(row.mean, row.low, row.high),
-        "the interval holds": row.interval, "each seed, %": ", ".join(f"{100 * value:.1f}" for value in row.each),
-        "SD across seeds": "unknown" if row.seeds == 1 and row.arm != UNTRAINED else "–" if np.isnan(row.sd_seeds)
-        else f"{100 * row.sd_seeds:.1f}",
-        "SE across queries": "–" if np.isnan(row.se_queries) else f"{100 * row.se_queries:.1f}",
-        "design effect": "–" if np.isnan(row.design_effect) else f"{row.design_effect:.2f}"}
-        for row in table.itertuples()])
+        "arm (seeds)": row.arm if row.arm == BASE else f"{row.arm} ({row.seeds})",
+        "structure": row.structure, "n (clusters)": f"{row.n} ({row.clusters})",
+        "mean, % [95%]": percent(row.mean, row.low, row.high), "interval covers": row.interval,
+        "each seed, %": ", ".join(estimate(100 * value) for value in row.each),
+        "SD across seeds": "unknown" if row.seeds == 1 and row.arm != BASE
+                           else estimate(100 * row.sd_seeds),
+        "SE across queries": estimate(100 * row.se_queries),
+        "design effect": estimate(row.design_effect, digits=2)} for row in table.itertuples()])
 
 
-def spread_pairs_for_reading(table: pd.DataFrame) -> pd.DataFrame:
-    """`spread_pairs` as text, a row a pair and structure."""
+def formatted_spread_pairs(table: pd.DataFrame) -> pd.DataFrame:
+    """Format `spread_pairs`, one row per pair and structure."""
     return pd.DataFrame([{
         "arms (seeds)": f"{row.first} ({row.seeds_first}) → {row.second} ({row.seeds_second})",
         "structure": row.structure, "n (clusters)": f"{row.n} ({row.clusters})",
-        "difference, points [95%]": in_points(row.difference_points, row.low_points, row.high_points),
-        "the interval holds": row.interval} for row in table.itertuples()])
+        "difference, points [95%]": in_points(row.difference_points, row.low_points,
+                                              row.high_points),
+        "interval covers": row.interval} for row in table.itertuples()])
 
 
-def _points(error: float) -> str:
-    return "unknown, as no answer differs" if np.isnan(error) else f"{100 * error:.1f}"
-
-
-def _percent(mean: float, low: float, high: float) -> str:
-    if np.isnan(mean):
-        return "–"
-    return f"{100 * mean:.1f} " + ("[–]" if np.isnan(low) else f"[{100 * low:.1f}, {100 * high:.1f}]")
-
-
-def told(table: pd.DataFrame, differences: pd.DataFrame) -> str:
-    """What seeds and queries each contribute, as sentences from `spread` and `spread_pairs`."""
-    whole = [row for row in table[(table.structure == ALL) & (table.arm != UNTRAINED)].itertuples() if row.each]
-    several = [f"{row.arm} {row.mean:.1%} over {row.seeds} seeds (SD across seeds {100 * row.sd_seeds:.1f} points, "
-               f"standard error across {row.clusters} clusters of {row.n} queries {_points(row.se_queries)})"
-               for row in whole if row.seeds > 1]
-    single = [row.arm for row in whole if row.seeds == 1]
-    parts = [f"Trained several times: {listed(several)}."] if several else []
-    repeated = differences[(differences.interval == BOTH) & (differences["first"] != UNTRAINED)]
+def summary(table: pd.DataFrame, differences: pd.DataFrame) -> str:
+    """Summarize in sentences what seeds and queries each contribute to both tables."""
+    trained = [row for row in table[(table.structure == ALL) & (table.arm != BASE)].itertuples()
+               if row.each]
+    several = [f"{row.arm} {row.mean:.1%} over {row.seeds} seeds (SD across seeds "
+               f"{100 * row.sd_seeds:.1f} points, standard error across {row.clusters} clusters of "
+               f"{row.n} queries {estimate(100 * row.se_queries)})"
+               for row in trained if row.seeds > 1]
+    single = [row.arm for row in trained if row.seeds == 1]
+    sentences = [f"Trained several times: {listed(several)}."] if several else []
+    repeated = differences[(differences.interval == BOTH) & (differences["first"] != BASE)]
     for (first, second), cells in repeated.groupby(["first", "second"], sort=False):
-        gains = [f"{row.structure} {in_points(row.difference_points, row.low_points, row.high_points)}"
+        gains = [f"{row.structure} " + in_points(row.difference_points, row.low_points,
+                                                 row.high_points)
                  for row in cells.itertuples() if not np.isnan(row.difference_points)]
-        parts.append(f"Over seeds and queries, {second} against {first} is, in points, on {listed(gains)}.")
+        sentences.append(f"Over seeds and queries, {second} compared with {first} is, in points, "
+                         f"on {listed(gains)}.")
     if single:
-        were = "was" if len(single) == 1 else "were"
-        parts.append(f"{listed(single)} {were} trained with one seed: how much another seed would change is unknown, "
-                     "no interval here holds it, and the tests tell these trainings apart, not yet the ways to train.")
-    return " ".join(parts)
+        sentences.append(f"{listed(single)} {'was' if len(single) == 1 else 'were'} trained with "
+                         "one seed: how much another seed would change is unknown, no interval "
+                         "here covers it, and the tests compare these trainings, not yet the ways "
+                         "to train.")
+    return " ".join(sentences)
