@@ -32,7 +32,7 @@ from pathlib import Path
 import pytest
 from transformers import AutoTokenizer
 
-from lib.infer.answers import prompt_for
+from lib.infer.prompts import prompt_for
 from lib.lab.base_model import new_llama, train_tokenizer
 from lib.llm.calls import Calls, CallsStopped
 from lib.llm.complete import complete

@@ -87,6 +87,7 @@ def _chain(factor: int):
     from lib.annotate import queries as annotate
     from lib.infer import answers as inference
     from lib.judge import verdicts as judge
+    from lib.judge.rules import by_rules
     from lib.lab import base_model as laboratory_base
     from lib.lab.documents import make_records
     from lib.lab.products import ATTRIBUTES, make_products
@@ -113,10 +114,10 @@ def _chain(factor: int):
     model = laboratory_base.new_llama(tokenizer, hidden_size=256, layers=4, heads=4, context=4 * BLOCK, seed=1)
     tokenizer.padding_side = "left"
     with tempfile.TemporaryDirectory() as folder:  # an untrained model writes as many tokens as it may: work for all
-        answers = inference.answer(model.eval(), tokenizer, queries, "dapt", partial=Path(folder) / "partial",
+        answers = inference.answer(model.eval(), tokenizer, queries, "dapt",
                                    max_answer_tokens=16, max_list_tokens=16)
         yield counts
-        judge.judge(queries, answers)
+        judge.judge(queries, answers, by_rules)
         yield counts
         training.train(model, tokenizer, blocks, None, Recipe(2, BATCH, BATCH, 5e-4, 1, 0.1, 1), Path(folder) / "m", {})
         yield counts

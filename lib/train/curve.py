@@ -68,13 +68,10 @@ class AcquisitionCallback(TrainerCallback):
             return
         model.eval()
         share = self.asked.queries[args.process_index::args.world_size]
-        partial = Path(args.output_dir) / f".answers-{args.process_index}.jsonl"
-        partial.unlink(missing_ok=True)
         with redirect_stderr(io.StringIO()):  # its progress bar would break that of the updates
-            answers = answer(model, self.tokenizer, share, self.asked.arm, partial=partial,
+            answers = answer(model, self.tokenizer, share, self.asked.arm,
                              max_answer_tokens=self.asked.max_answer_tokens,
                              batch_size=self.asked.batch_size)
-        partial.unlink()
         verdicts = judge(share, answers, by_rules)
         found = [(query.structure, verdict.verdict == "correct")
                  for query, verdict in zip(share, verdicts, strict=True)]

@@ -14,6 +14,7 @@ from lib.controlled.records import AcquiredFact
 from lib.core.files import read_records
 from lib.core.records import Answer
 from lib.infer.loglik import score
+from lib.judge.rules import by_rules
 from lib.judge.verdicts import judge
 from lib.lab.base_model import new_llama, train_tokenizer
 
@@ -64,7 +65,7 @@ def test_an_outcome_says_what_was_answered_stored_and_how_far_the_fact_stood(ren
     partly = next(fact.fact_id for fact in FACTS if len(fact.value) == 3)
     answers = right_answers(wrong, partly)
     scores = score(model, tokenizer, queries, {one.document_id: one.raw for one in texts}, "r", batch_size=8)
-    rows = outcomes(FACTS, texts, tokenizer, ("raw", 1, 4), answers, judge(queries, answers), scores, 777)
+    rows = outcomes(FACTS, texts, tokenizer, ("raw", 1, 4), answers, judge(queries, answers, by_rules), scores, 777)
     assert [row.fact_id for row in rows] == [fact.fact_id for fact in FACTS]
     assert {row.fact_id for row in rows if not row.correct} == {wrong, partly}
     by_id = {row.fact_id: row for row in rows}
@@ -87,7 +88,7 @@ def test_a_mixed_arm_counts_each_fact_once_where_it_stands_raw(rendered, small):
     queries = queries_of(FACTS, texts)
     answers = right_answers()
     scores = score(model, tokenizer, queries, {one.document_id: one.raw for one in texts}, "r", batch_size=8)
-    rows = outcomes(FACTS, texts, tokenizer, ("mixed", 2, 1), answers, judge(queries, answers), scores, 1)
+    rows = outcomes(FACTS, texts, tokenizer, ("mixed", 2, 1), answers, judge(queries, answers, by_rules), scores, 1)
     assert len(rows) == len(FACTS) and all(row.correct for row in rows)
     assert all(row.as_asked for row in rows if row.structure != "natural")  # the rewrite says them so
     alone = {place.fact_id: place.structure for one in rendered["raw", 2] for place in one.places}
