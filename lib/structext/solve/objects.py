@@ -1,9 +1,12 @@
-"""Questions about objects: json, libyaml and tomllib read them, their places give the excerpts (spec, json, yaml)."""
+"""Answer questions about objects, read by json, libyaml and tomllib (json.0-4, yaml.0-4, TOML).
+
+Excerpts are cut from the text by the objects' places in it.
+"""
 
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import repeat
 
@@ -17,7 +20,7 @@ CHILDREN = "subs"
 
 @dataclass
 class Object:
-    """One object of the file: its scalar fields in order, the objects below, and what leads to it from the root."""
+    """One object of the file: its scalar fields in order, the objects below it, and its path."""
 
     path: str  # obj["subs"][0]…
     start: int  # place of its first character, and after its last one, in the text
@@ -26,7 +29,7 @@ class Object:
     below: list["Object"] = field(default_factory=list)
 
     def walk(self) -> Iterator["Object"]:
-        """This object and all below it, in document order."""
+        """Yield this object and all below it, in document order."""
         waiting = [self]
         while waiting:
             one = waiting.pop()
@@ -34,38 +37,37 @@ class Object:
             waiting.extend(reversed(one.below))
 
 
-def read_json(text: str) -> Object:
-    """Parse JSON; excerpts run from brace to brace. Raises Broken where it is none."""
-    try:
-        value = json.loads(text)
-    except ValueError as error:
-        raise Broken(f"the reference is no JSON: {error}") from error
-    except RecursionError as error:
-        raise Unsolvable("the reference is nested too deep for a JSON parser") from error
-    braces, waiting = [], []
+def _read_json(text: str) -> Object:
+    """Parse JSON; an object's place is from brace to brace."""
+    value = _parsed(text, json.loads, "JSON")
+    braces, opened = [], []
     for found in re.finditer(r'"(?:[^"\\]|\\.)*"|[{}]', text):
         if found[0] == "{":
-            waiting.append(len(braces))
+            opened.append(len(braces))
             braces.append([found.start(), 0])
         elif found[0] == "}":
-            braces[waiting.pop()][1] = found.end()
+            braces[opened.pop()][1] = found.end()
     return _root(value, braces)
 
 
-def read_toml(text: str) -> Object:
-    """Parse TOML; its objects have no places in the text. Raises Broken where it is none."""
+def _read_toml(text: str) -> Object:
+    """Parse TOML; its objects have no places in the text."""
+    return _root(_parsed(text, tomllib.loads, "TOML"), repeat([0, 0]))
+
+
+def _parsed(text: str, parse: Callable[[str], object], name: str) -> object:
+    """Raise Broken if the text is not well-formed, Unsolvable if it is nested too deep."""
     try:
-        value = tomllib.loads(text)
+        return parse(text)
     except ValueError as error:
-        raise Broken(f"the reference is no TOML: {error}") from error
+        raise Broken(f"the reference is not {name}: {error}") from error
     except RecursionError as error:
-        raise Unsolvable("the reference is nested too deep for a TOML parser") from error
-    return _root(value, repeat([0, 0]))
+        raise Unsolvable(f"the reference is nested too deep for a {name} parser") from error
 
 
 def _root(value: object, braces: Iterable[list[int]]) -> Object:
     if not isinstance(value, dict):
-        raise Unsolvable("the reference is no object, but a list or one value")
+        raise Unsolvable("the reference is a list or a single value, not an object")
     try:
         return _from_json(value, "obj", iter(braces))
     except RecursionError as error:
@@ -76,8 +78,7 @@ def _from_json(value: dict, path: str, braces: Iterator[list[int]]) -> Object:
     made = Object(path, *next(braces))
     for key, item in value.items():
         inner = f'{path}["{key}"]'
-        parts = item if isinstance(item, list) else [item]
-        for number, part in enumerate(parts):
+        for number, part in enumerate(item if isinstance(item, list) else [item]):
             place = f"{inner}[{number}]" if isinstance(item, list) else inner
             if isinstance(part, dict):
                 made.below.append(_from_json(part, place, braces))
@@ -86,11 +87,11 @@ def _from_json(value: dict, path: str, braces: Iterator[list[int]]) -> Object:
     return made
 
 
-def read_yaml(text: str) -> Object:
-    """Parse YAML without implicit types. Raises Broken where it is none."""
+def _read_yaml(text: str) -> Object:
+    """Parse YAML without implicit types. Raises as `compose_yaml` does."""
     root = compose_yaml(text)
     if not isinstance(root, yaml.MappingNode):
-        raise Unsolvable("the reference is no object, but a list or one value")
+        raise Unsolvable("the reference is a list or a single value, not an object")
     return _from_yaml(root, "obj", text)
 
 
@@ -104,33 +105,39 @@ def _from_yaml(node: yaml.MappingNode, path: str, text: str) -> Object:
         elif isinstance(item, yaml.ScalarNode):
             made.fields[key.value] = item.value
         else:
-            made.below += [_from_yaml(part, f"{inner}[{number}]", text) for number, part in enumerate(item.value)
+            made.below += [_from_yaml(part, f"{inner}[{number}]", text)
+                           for number, part in enumerate(item.value)
                            if isinstance(part, yaml.MappingNode)]
     return made
 
 
-READERS = {"json": read_json, "yaml": read_yaml, "toml": read_toml}
+_READERS = {"json": _read_json, "yaml": _read_yaml, "toml": _read_toml}
 
 
 def _excerpt(text: str, one: Object, asked: re.Match) -> str:
-    """As it stands in the text; with the dash before a YAML object where the question wants that too."""
-    dash = re.search(r"-[ ]+$", text[max(0, one.start - 8):one.start]) if "with the dash" in asked.string else None
+    """Cut an object out, with the dash before a YAML object if the question asks for it."""
+    dash = None
+    if "with the dash" in asked.string:
+        dash = re.search(r"-[ ]+$", text[max(0, one.start - 8):one.start])
     return (dash[0] if dash else "") + text[one.start:one.end]
 
 
+def _with_id(language: str, text: str, name: str) -> Object:
+    found = [one for one in _READERS[language](text).walk() if one.fields.get("id") == name]
+    return only(found, f"object with id {name!r}")
+
+
 def _object(language: str, text: str, asked: re.Match) -> str:
-    found = [one for one in READERS[language](text).walk() if one.fields.get("id") == asked["id"]]
-    return _excerpt(text, only(found, f"object with id {asked['id']!r}"), asked)
+    return _excerpt(text, _with_id(language, text, asked["id"]), asked)
 
 
 def _value(language: str, text: str, asked: re.Match) -> str:
-    found = [one for one in READERS[language](text).walk() if one.fields.get("id") == asked["id"]]
-    fields = only(found, f"object with id {asked['id']!r}").fields
-    return only([fields[key] for key in fields if key == asked["name"]], f"{asked['name']!r} in that object")
+    fields, name = _with_id(language, text, asked["id"]).fields, asked["name"]
+    return only([fields[key] for key in fields if key == name], f"{name!r} in that object")
 
 
 def _first_below(language: str, text: str, asked: re.Match) -> str:
-    first = only(READERS[language](text).below, f"object in {CHILDREN}")
+    first = only(_READERS[language](text).below, f"object in {CHILDREN}")
     if "id" not in first.fields:
         raise Unsolvable(f"the first object in {CHILDREN} has no id")
     return first.fields["id"]
@@ -138,15 +145,19 @@ def _first_below(language: str, text: str, asked: re.Match) -> str:
 
 def _is_broken(language: str, text: str, asked: re.Match) -> str:
     try:
-        READERS[language](text)
+        _READERS[language](text)
     except Broken:
         return "True"
     return "False"
 
 
 def _path(language: str, text: str, asked: re.Match) -> str:
-    """The way to a value, as it stands or less a comma at its end (official YAML); to an object's id only at last."""
-    held = [(one, key, value) for one in READERS[language](text).walk() for key, value in one.fields.items()]
+    """Return the path to a value, verbatim or without a final comma (official YAML).
+
+    An object's id counts only where no other value matches.
+    """
+    held = [(one, key, value) for one in _READERS[language](text).walk()
+            for key, value in one.fields.items()]
     wanted = (asked["value"], asked["value"] + ",")
     found = [(one, key) for is_id in (False, True) for text in wanted for one, key, value in held
              if value == text and (key == "id") == is_id]
@@ -155,18 +166,22 @@ def _path(language: str, text: str, asked: re.Match) -> str:
 
 
 def _leaves(language: str, text: str, asked: re.Match) -> str:
-    return "\n\n".join(_excerpt(text, one, asked) for one in READERS[language](text).walk() if not one.below)
+    return "\n\n".join(_excerpt(text, one, asked) for one in _READERS[language](text).walk()
+                       if not one.below)
 
 
-STRUCTURAL_ERROR = ("any structural error in this", "have a structural error", "wrong with the structure of this")
+STRUCTURAL_ERROR = ("any structural error in this", "have a structural error",
+                    "wrong with the structure of this")
 _OBJECT_QUESTIONS = [  # in the order of the tasks; of each, the official wording and ours
-    ((r"object with id (?P<id>.+?)\? The", r"object has the id (?P<id>.+?)\? (?:Copy|Give)"), _object),
+    ((r"object with id (?P<id>.+?)\? The", r"object has the id (?P<id>.+?)\? (?:Copy|Give)"),
+     _object),
     (("first object's id of subs", "id of the first object in"), _first_below),
     (STRUCTURAL_ERROR, _is_broken),
     ((r'access value "(?P<value>.*)"\? Answer', r'leads to the value "(?P<value>.*)"\? Write',
       r'is the value "(?P<value>.*)" reached\?'), _path),
-    (("most deeply nested objects", "have no objects in their subs", "objects are nested deepest"), _leaves),
+    (("most deeply nested objects", "have no objects in their subs", "objects are nested deepest"),
+     _leaves),
 ]
-QUESTIONS = {
-    "json": _OBJECT_QUESTIONS, "yaml": _OBJECT_QUESTIONS,
-    "toml": [((r"value of (?P<name>.+) in the object with the id (?P<id>.+)\?$",), _value), *_OBJECT_QUESTIONS[1:4]]}
+_TOML_VALUE = ((r"value of (?P<name>.+) in the object with the id (?P<id>.+)\?$",), _value)
+QUESTIONS = {"json": _OBJECT_QUESTIONS, "yaml": _OBJECT_QUESTIONS,
+             "toml": [_TOML_VALUE, *_OBJECT_QUESTIONS[1:4]]}

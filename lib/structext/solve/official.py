@@ -1,4 +1,4 @@
-"""The official files of StrucText-Eval (v2; MikeGu721/StrucText-Eval, MIT) as samples of ours, demonstrations too."""
+"""Read the official files of StrucText-Eval (v2; MikeGu721/StrucText-Eval, MIT) as our samples."""
 
 import gzip
 import json
@@ -17,42 +17,49 @@ FIELDS = ("Question", "Answer", "Reference", "Label")
 
 
 class Malformed(ValueError):
-    """A file that is no official one; the message names file, place and what is missing."""
+    """A file that is not official; the message names file, place and what is missing."""
 
 
 def load(path: Path, *, with_demonstrations: bool = False) -> list[Sample]:
-    """The samples of one official file, or of all in a folder and those below it, by path.
+    """Return the samples of one official file, or of all in a folder and its subfolders, by path.
 
-    A file holds one sample or a list of them (.json), or one a line (.jsonl), gzipped or not. A sample's demonstrations
-    (field `examples`) share its language, task, depth, width and hint; their ids are the sample's with #1, #2, ….
-    Raises MissingInput where there is no such file, Malformed where a file or a sample cannot be read.
+    A file has one sample or a list of them (.json), or one per line (.jsonl), gzipped or not. A
+    sample's demonstrations (field `examples`) share its language, task, depth, width and hint;
+    their ids are the sample's with #1, #2, ….
+    Raises MissingInput if there is no such file, Malformed if a file or a sample cannot be read.
     """
     path = Path(path)
     if not path.exists():
-        raise MissingInput(f"{shown(path)} is missing: name an official file of StrucText-Eval, or a folder of them")
-    files = [path] if path.is_file() else sorted(one for one in path.rglob("*") if one.name.endswith(ENDINGS))
+        raise MissingInput(f"{shown(path)} is missing: give an official file of StrucText-Eval, or "
+                           "a folder of them")
+    files = [path] if path.is_file() else sorted(
+        one for one in path.rglob("*") if one.name.endswith(ENDINGS))
     if not files:
-        raise MissingInput(f"{shown(path)} has no file {', '.join('*' + ending for ending in ENDINGS)}")
-    samples = []
+        raise MissingInput(f"{shown(path)} has no file "
+                           f"{', '.join('*' + ending for ending in ENDINGS)}")
+    samples: dict[str, Sample] = {}
     for file in files:
         name = file.name if path.is_file() else file.relative_to(path).as_posix()
         for place, row in _rows(file):
-            where = f"{shown(file)}, {place}"
-            default = name if place == "the file" else f"{name}:{place.split()[-1]}"
-            samples += list(_samples(row, where, default))[:None if with_demonstrations else 1]
-    _refuse_twins(samples, path)
-    return samples
+            default = f"{name}:{place.split()[-1]}" if place else name
+            found = list(_samples(row, f"{shown(file)}, {place or 'the file'}", default))
+            for sample in found if with_demonstrations else found[:1]:
+                if sample.id in samples:
+                    raise Malformed(f"{shown(path)}: two samples are named {sample.id!r}; leave "
+                                    "one of them out")
+                samples[sample.id] = sample
+    return list(samples.values())
 
 
-def load_file(source: Path, target: Path, *, with_demonstrations: bool = False) -> int:
-    """`load`, written as JSON lines; the number of samples."""
-    samples = load(source, with_demonstrations=with_demonstrations)
+def load_file(source: Path, target: Path) -> int:
+    """Write what `load` returns as JSON lines; return the number of samples."""
+    samples = load(source)
     write_records(target, samples)
     return len(samples)
 
 
 def _rows(file: Path) -> Iterator[tuple[str, object]]:
-    """Each sample's place in the file ("the file", "line 3", "item 3") and what stands there."""
+    """Yield each sample's place in the file ("", "line 3", "item 3") and what is there."""
     try:
         content = file.read_bytes()
         text = (gzip.decompress(content) if file.suffix == ".gz" else content).decode("utf-8-sig")
@@ -67,57 +74,54 @@ def _rows(file: Path) -> Iterator[tuple[str, object]]:
     if isinstance(value, list):
         yield from ((f"item {number}", one) for number, one in enumerate(value, 1))
     else:
-        yield "the file", value
+        yield "", value
 
 
 def _parsed(text: str, where: str) -> object:
     try:
         value = json.loads(text)
-        if "\\u" in text:
-            json.dumps(value, ensure_ascii=False).encode()  # half a character (\ud800) could be stored nowhere
+        if "\\u" in text:  # an unpaired surrogate (\ud800) could not be stored
+            json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
-        raise Malformed(f"{where}: no JSON ({error}); fetch the file again") from error
+        raise Malformed(f"{where}: not JSON ({error}); download the file again") from error
     return value
 
 
 def _samples(row: object, where: str, default: str) -> Iterator[Sample]:
-    """The sample of a row, then its demonstrations. `default` is its id where the row names none."""
+    """Yield the sample of a row, then its demonstrations. `default` is its id if it has none."""
     if not isinstance(row, dict) or not isinstance(row.get("Label"), dict):
-        raise Malformed(f"{where}: not a sample; it has to be an object with the fields {', '.join(FIELDS)}")
+        raise Malformed(f"{where}: not a sample; a sample is an object with the fields "
+                        f"{', '.join(FIELDS)}")
     label = row["Label"]
     try:
-        language, depth, width = str(label["typename"]), int(label["node_number"]), int(label["n_ary_ratio"])
+        language = str(label["typename"])
+        depth, width = int(label["node_number"]), int(label["n_ary_ratio"])
     except (KeyError, TypeError, ValueError) as error:
-        raise Malformed(f"{where}: Label needs typename, node_number and n_ary_ratio ({error!r})") from error
-    own = str(row.get("path") or default)
+        raise Malformed(f"{where}: Label needs typename, node_number and n_ary_ratio "
+                        f"({error!r})") from error
     demonstrations = row.get("examples") or []
     if not isinstance(demonstrations, list):
-        raise Malformed(f"{where}: examples is no list")
+        raise Malformed(f"{where}: examples is not a list")
+    own = str(row.get("path") or default)
     for number, part in enumerate([row, *demonstrations]):
         fields = part if isinstance(part, dict) else {}
         missing = [name for name in FIELDS[:3] if not isinstance(fields.get(name), str)]
         if missing:
-            raise Malformed(f"{where}{f', example {number}' if number else ''}: no text in {', '.join(missing)}")
-        yield Sample(id=f"{own}#{number}" if number else own, language=language, depth=depth, width=width,
-                     task=_task(language, fields["Question"], where), question=fields["Question"].strip(),
-                     reference=fields["Reference"].strip("\r\n"), answer=fields["Answer"].strip(),
+            raise Malformed(f"{where}{f', example {number}' if number else ''}: no text in "
+                            f"{', '.join(missing)}")
+        yield Sample(id=f"{own}#{number}" if number else own, language=language, depth=depth,
+                     width=width, task=_task(language, fields["Question"], where),
+                     question=fields["Question"].strip(), answer=fields["Answer"].strip(),
+                     reference=fields["Reference"].strip("\r\n"),
                      hint=str(row.get("RuleHint") or ""))
 
 
 def _task(language: str, question: str, where: str) -> str:
-    """By the question's wording: the files say only TextRetrieval, which a language may have twice."""
+    """Tell the task by the wording: the files say only TextRetrieval, which may be two tasks."""
     try:
         task = task_of(language, question)
     except Unsolvable as error:
         raise Malformed(f"{where}: {error}") from error
     if task not in TASKS:
-        raise Malformed(f"{where}: {task} is no task of the benchmark")
+        raise Malformed(f"{where}: {task} is not a task of the benchmark")
     return task
-
-
-def _refuse_twins(samples: list[Sample], path: Path) -> None:
-    seen: set[str] = set()
-    for sample in samples:
-        if sample.id in seen:
-            raise Malformed(f"{shown(path)}: two samples are named {sample.id!r}; leave one of them out")
-        seen.add(sample.id)

@@ -1,10 +1,10 @@
-"""Answer a StrucText-Eval question from the text alone: written apart from the generator, over real parsers.
+"""Answer a StrucText-Eval question from the text alone, independently of the generator.
 
-`solve` shares nothing with the code that makes samples but the questions' wording: it reads the reference with json,
-libyaml, expat, csv and markdown-it, and with small readers of its own for LaTeX, Org and tree edges. So an answer that
-both find is right unless both are wrong in the same way. It reads the official wording (v2, appendix) and ours, always
-literally: what the text says, not what its writer meant. Where the official data differ: official_faults.py.
-The plug-ins toml, html-table, markdown-table and log are read too.
+`solve` shares nothing with the code that makes samples except the questions' wording: it reads the
+reference with json, libyaml, tomllib, expat, csv, html.parser and markdown-it, and with small
+readers of its own for LaTeX, Org, tree edges and logs. An answer that both find is therefore right
+unless both are wrong in the same way. It understands the official wording (v2, appendix) and ours,
+always literally: what the text says, not what its author meant.
 """
 
 import re
@@ -14,21 +14,17 @@ from pathlib import Path
 from lib.core.files import write_records
 from lib.core.records import Record
 from lib.structext.json_lines import Given, read_given
-from lib.structext.solve import documents as solve_documents
-from lib.structext.solve import lines as solve_lines
-from lib.structext.solve import objects as solve_objects
-from lib.structext.solve import tables as solve_tables
-from lib.structext.solve import xml as solve_xml
+from lib.structext.solve import documents, lines, objects, tables, xml
 from lib.structext.solve.unsolvable import Unsolvable
 
-Reader = Callable[[str, str, re.Match], str]  # language, reference, what the question's pattern found
+Reader = Callable[[str, str, re.Match], str]  # language, reference, match of the question
 QUESTIONS: dict[str, list[tuple[tuple[str, ...], Reader]]] = {
-    language: questions for part in (solve_tables, solve_lines, solve_objects, solve_xml, solve_documents)
+    language: questions for part in (tables, lines, objects, xml, documents)
     for language, questions in part.QUESTIONS.items()}
 
 
-class Asked(Given):
-    """A question to solve: a line of the input of `python -m lib.structext solve`."""
+class Question(Given):
+    """A line of the input of `python -m lib.structext solve`."""
 
     id: str
     language: str
@@ -45,17 +41,17 @@ class Solved(Record):
 
 
 def solve(language: str, question: str, reference: str) -> str:
-    """The answer to `question` about `reference`, a text in `language` (a key of QUESTIONS).
+    """Answer `question` about `reference`, a text in `language` (a key of QUESTIONS).
 
-    Raises Unsolvable (a ValueError) for an unknown language or wording, a reference that its parser refuses, and a
-    question about something that is not there.
+    Raises Unsolvable (a ValueError) for an unknown language or wording, a reference that its
+    parser refuses, and a question about something that is not there.
     """
     _, read, found = _understood(language, question)
     return read(language, reference.strip("\r\n"), found)
 
 
 def task_of(language: str, question: str) -> str:
-    """The task that a question belongs to, "json.3". Raises Unsolvable for an unknown language or wording."""
+    """Return the task of a question, "json.3". Raises Unsolvable where `solve` does not know it."""
     return f"{language}.{_understood(language, question)[0]}"
 
 
@@ -67,11 +63,12 @@ def _understood(language: str, question: str) -> tuple[int, Reader, re.Match]:
         for pattern in patterns:
             if found := re.search(pattern, asked):
                 return index, read, found
-    raise Unsolvable(f"no known question about {language}: {asked[:120]!r}; see QUESTIONS in lib/structext/solve_*.py")
+    raise Unsolvable(f"no known question about {language}: {asked[:120]!r}; see QUESTIONS in "
+                     "lib/structext/solve/")
 
 
-def solved(rows: Iterable[Asked]) -> Iterator[Solved]:
-    """One row a question, in order; a question that cannot be solved keeps its place with its reason."""
+def solved(rows: Iterable[Question]) -> Iterator[Solved]:
+    """Yield one row per question, in order; one that cannot be solved has its reason."""
     for row in rows:
         try:
             yield Solved(id=row.id, answer=solve(row.language, row.question, row.reference))
@@ -80,10 +77,10 @@ def solved(rows: Iterable[Asked]) -> Iterator[Solved]:
 
 
 def solve_file(source: Path, target: Path) -> tuple[int, int]:
-    """Solve the JSON lines of `source` ({id, language, question, reference}) into `target`; rows and failures.
+    """Solve the JSON lines of `source` ({id, language, question, reference}) into `target`.
 
-    Raises what `read_given` raises.
+    Returns the numbers of rows and of failures. Raises as `read_given` does.
     """
-    rows = list(solved(read_given(source, Asked)))
+    rows = list(solved(read_given(source, Question)))
     write_records(target, rows)
     return len(rows), sum(bool(row.error) for row in rows)

@@ -1,4 +1,4 @@
-"""Questions about tables of people: csv, markdown-it and html.parser read them (spec, csv.0-3, and two plug-ins)."""
+"""Answer questions about tables of people, read by csv, markdown-it and html.parser (csv.0-3)."""
 
 import csv
 import re
@@ -14,17 +14,17 @@ Cells = list[list[str]]
 KEY = "primeKey"
 
 
-def csv_cells(text: str) -> list[Cells]:
-    """The tables of a CSV text, which blank lines part."""
+def _csv_cells(text: str) -> list[Cells]:
+    """Read tables separated by blank lines."""
     try:
         return [list(csv.reader(part.strip().splitlines(), strict=True))
                 for part in re.split(r"\n[ \t\r]*\n", text.strip())]
     except csv.Error as error:
-        raise Unsolvable(f"the reference is no CSV: {error}") from error
+        raise Unsolvable(f"the reference is not CSV: {error}") from error
 
 
-def markdown_cells(text: str) -> list[Cells]:
-    """The pipe tables of a Markdown text."""
+def _markdown_cells(text: str) -> list[Cells]:
+    """Read pipe tables."""
     tables: list[Cells] = []
     for token in MarkdownIt("commonmark").enable("table").parse(text):
         if token.type == "table_open":
@@ -62,25 +62,26 @@ class _HtmlTables(HTMLParser):
             self.tables[-1][-1][-1] += data
 
 
-def html_cells(text: str) -> list[Cells]:
-    """The tables of an HTML text, none inside another."""
+def _html_cells(text: str) -> list[Cells]:
+    """Read tables, none nested inside another."""
     parser = _HtmlTables()
     parser.feed(text)
     parser.close()
     return [[[" ".join(cell.split()) for cell in row] for row in table] for table in parser.tables]
 
 
-CELLS: dict[str, Callable[[str], list[Cells]]] = {
-    "csv": csv_cells, "markdown-table": markdown_cells, "html-table": html_cells}
+_CELLS: dict[str, Callable[[str], list[Cells]]] = {
+    "csv": _csv_cells, "markdown-table": _markdown_cells, "html-table": _html_cells}
 
 
-def rows_with(language: str, text: str, column: str) -> list[Row]:
-    """The rows of the first table that has `column` and the key. Raises Unsolvable where there is none."""
-    for table in CELLS[language](text):
+def _rows(language: str, text: str, column: str) -> list[Row]:
+    """Return the rows of the first table that has `column` and the key, or raise Unsolvable."""
+    for table in _CELLS[language](text):
         header = table[0] if table else []
         if {column, KEY} <= set(header):
             if any(len(line) != len(header) for line in table):
-                raise Unsolvable(f"the table with {column!r} has a row with another number of fields than its header")
+                raise Unsolvable(f"the table with {column!r} has a row with another number of "
+                                 "fields than its header")
             return [dict(zip(header, line, strict=True)) for line in table[1:]]
     raise Unsolvable(f"no table has the columns {KEY} and {column!r}")
 
@@ -89,34 +90,39 @@ def _number(row: Row, column: str) -> float:
     try:
         return float(row[column])
     except ValueError as error:
-        raise Unsolvable(f"record {row[KEY]!r}: {column} is no number: {row[column]!r}") from error
+        raise Unsolvable(f"record {row[KEY]!r}: {column} is not a number: "
+                         f"{row[column]!r}") from error
 
 
 def _cell(language: str, text: str, asked: re.Match) -> str:
-    rows = rows_with(language, text, asked["field"])
-    return only([row for row in rows if row[KEY] == asked["key"]], f"record {asked['key']!r}")[asked["field"]]
+    key, field = asked["key"], asked["field"]
+    rows = [row for row in _rows(language, text, field) if row[KEY] == key]
+    return only(rows, f"record {key!r}")[field]
 
 
 def _earning(language: str, text: str, asked: re.Match) -> str:
-    return str(sum(_number(row, "salary") > float(asked["limit"]) for row in rows_with(language, text, "salary")))
+    limit, rows = float(asked["limit"]), _rows(language, text, "salary")
+    return str(sum(_number(row, "salary") > limit for row in rows))
 
 
 def _of_gender(language: str, text: str, asked: re.Match) -> str:
-    return str(sum(row["gender"] == asked["gender"] for row in rows_with(language, text, "gender")))
+    return str(sum(row["gender"] == asked["gender"] for row in _rows(language, text, "gender")))
 
 
 def _taller(language: str, text: str, asked: re.Match) -> str:
-    heights = {row[KEY]: _number(row, "height") for row in rows_with(language, text, "height")}
-    there = [row[KEY] for row in rows_with(language, text, "location") if row["location"] == asked["place"]]
-    return str(sum(key in heights and heights[key] > float(asked["limit"]) for key in there))
+    limit = float(asked["limit"])
+    heights = {row[KEY]: _number(row, "height") for row in _rows(language, text, "height")}
+    keys = [row[KEY] for row in _rows(language, text, "location")
+            if row["location"] == asked["place"]]
+    return str(sum(key in heights and heights[key] > limit for key in keys))
 
 
 _TABLE_QUESTIONS = [  # in the order of the tasks; of each, the official wording and ours
-    ((r"What is the (?P<field>.+?) (?:of|in) (?:the )?record (?:with primeKey|whose primeKey is) (?P<key>.+?)\??$",),
-     _cell),
+    ((r"What is the (?P<field>.+?) (?:of|in) (?:the )?record (?:with primeKey|whose primeKey is) "
+      r"(?P<key>.+?)\??$",), _cell),
     ((r"salary more than (?P<limit>\d+)\?", r"salary above (?P<limit>\d+)\?"), _earning),
     ((r"How many people are (?P<gender>\S+?)\?",), _of_gender),
     ((r"who work in (?P<place>.+) are taller than (?P<limit>\d+)\?",
       r"whose location is (?P<place>.+) are taller than (?P<limit>\d+)\?"), _taller),
 ]
-QUESTIONS = {language: _TABLE_QUESTIONS for language in CELLS}
+QUESTIONS = {language: _TABLE_QUESTIONS for language in _CELLS}

@@ -2,7 +2,7 @@
 
 
 class Unsolvable(ValueError):
-    """The question cannot be answered from the text; the message says which part is at fault."""
+    """The question cannot be answered from the text; the message names the part at fault."""
 
 
 class Broken(Unsolvable):
@@ -10,7 +10,7 @@ class Broken(Unsolvable):
 
 
 def only(found: list, what: str):
-    """The first of `found`. Raises Unsolvable where nothing was found."""
+    """Return the first of `found`. Raises Unsolvable if there is none."""
     if not found:
         raise Unsolvable(f"the reference has no {what}")
     return found[0]

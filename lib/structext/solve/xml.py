@@ -1,4 +1,4 @@
-"""XML questions over expat, which tells where each tag begins (spec, xml.0-2)."""
+"""Answer questions about XML with expat, which reports where each tag begins (xml.0-2)."""
 
 import re
 from dataclasses import dataclass
@@ -18,69 +18,71 @@ class Tag:
     end: int = -1
 
 
-def read_xml(text: str) -> tuple[bytes, list[Tag]]:
-    """The text in UTF-8 and its elements in document order.
+def _read(text: str) -> tuple[bytes, list[Tag]]:
+    """Return the text in UTF-8 and its elements in document order.
 
-    Raises Broken where it is not well-formed, Unsolvable where it declares a document type, whose entities may grow
-    without bound.
+    Raises Broken if it is not well-formed, Unsolvable if it declares a document type, whose
+    entities may grow without bound.
     """
     source = text.lstrip().encode()
     parser = expat.ParserCreate("utf-8")
     tags: list[Tag] = []
-    waiting: list[Tag] = []
+    opened: list[Tag] = []
     new: list[Tag] = []
 
     def here(*_: object) -> None:
-        """Whatever comes after a start tag stands where the tag's content begins."""
+        """Whatever follows a start tag is where the tag's content begins."""
         if new:
             new.pop().start = parser.CurrentByteIndex
 
     def begin(name: str, attributes: dict[str, str]) -> None:
         here()
-        tags.append(Tag(name, attributes))
-        waiting.append(tags[-1])
-        new.append(tags[-1])
+        tag = Tag(name, attributes)
+        for waiting in (tags, opened, new):
+            waiting.append(tag)
 
     def finish(_: str) -> None:
         here()
-        waiting.pop().end = parser.CurrentByteIndex
+        opened.pop().end = parser.CurrentByteIndex
 
     def refuse(*_: object) -> None:
         raise Unsolvable("the reference declares a document type: it is not read")
 
     parser.StartElementHandler, parser.EndElementHandler = begin, finish
-    parser.CharacterDataHandler = parser.CommentHandler = parser.ProcessingInstructionHandler = here
+    parser.CharacterDataHandler = parser.CommentHandler = here
+    parser.ProcessingInstructionHandler = here
     parser.StartDoctypeDeclHandler = refuse
     try:
         parser.Parse(source, True)
     except expat.ExpatError as error:
-        raise Broken(f"the reference is no XML: {error}") from error
+        raise Broken(f"the reference is not XML: {error}") from error
     return source, tags
 
 
 def _content(language: str, text: str, asked: re.Match) -> str:
-    source, tags = read_xml(text)
+    source, tags = _read(text)
     tag = only([tag for tag in tags if tag.name == asked["tag"]], f"tag {asked['tag']}")
     return source[tag.start:tag.end].decode().strip()
 
 
 def _with_value(language: str, text: str, asked: re.Match) -> str:
-    found = [tag.name for tag in read_xml(text)[1] if asked["value"] in tag.attributes.values()]
+    found = [tag.name for tag in _read(text)[1] if asked["value"] in tag.attributes.values()]
     return only(found, f"attribute of value {asked['value']!r}")
 
 
 def _is_broken(language: str, text: str, asked: re.Match) -> str:
     try:
-        read_xml(text)
+        _read(text)
     except Broken:
         return "True"
     return "False"
 
 
 QUESTIONS = {"xml": [  # in the order of the tasks; of each, the official wording and ours
-    ((r"content of tag (?P<tag>\S+)\? ", r"content of the tag (?P<tag>\S+)\? ", r"does the tag (?P<tag>\S+) hold\?"),
-     _content),
-    ((r"tag with attribute of value (?P<value>.+)\?$", r'has an attribute with the value "(?P<value>.+)"\? Answer',
+    ((r"content of tag (?P<tag>\S+)\? ", r"content of the tag (?P<tag>\S+)\? ",
+      r"does the tag (?P<tag>\S+) hold\?"), _content),
+    ((r"tag with attribute of value (?P<value>.+)\?$",
+      r'has an attribute with the value "(?P<value>.+)"\? Answer',
       r"has an attribute of value (?P<value>.+)\?$"), _with_value),
     (STRUCTURAL_ERROR, _is_broken),
 ]}
