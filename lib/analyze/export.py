@@ -31,6 +31,13 @@ def show(study: str, name: str, numbers: pd.DataFrame,
     return formatted
 
 
+def remove_table(study: str, name: str) -> None:
+    """Remove a table that an earlier run wrote, and the figure of its intervals."""
+    folder = figures_path(study, name).parent
+    for path in (*folder.glob(f"{name}.*"), *folder.glob(f"{name}_intervals.*")):
+        path.unlink()
+
+
 def browse(table: pd.DataFrame, **options: object) -> None:
     """Display a table to search and sort, also offline in the HTML copy; cells are escaped."""
     import itables  # takes a second, and only notebooks browse
