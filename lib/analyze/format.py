@@ -69,3 +69,13 @@ def number(value: object, pattern: str = ".2f") -> str:
 def one_line(text: str) -> str:
     """Show a text of several lines on one line, with ↵ for each line break."""
     return " ↵ ".join(text.splitlines())
+
+
+def aligned(table: pd.DataFrame) -> str:
+    """Return a table as Markdown with aligned columns, readable in a terminal too."""
+    lines = [list(table.columns), *table.astype(str).values.tolist()]
+    widths = [max(3, *map(len, column)) for column in zip(*lines, strict=True)]
+    lines.insert(1, ["-" * width for width in widths])
+    padded = [[cell.ljust(width) for cell, width in zip(line, widths, strict=True)]
+              for line in lines]
+    return "\n".join(f"| {' | '.join(line)} |" for line in padded)
