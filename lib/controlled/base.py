@@ -1,9 +1,10 @@
-"""The base models of the controlled experiment: one a seed, pretrained on public records in every writing of the study.
+"""The texts of the base models: one base per seed, pretrained on public records in every writing.
 
-A base that had never read JSON would fail on JSON for want of reading, not for want of learning; so every structure and
-every treatment stands in the public records (but a model's rewriting, whose words no one knows before). Each structure
-states as many public facts as each other one, whatever arms there are, because a base that has read more prose than
-tables learns prose better. Questions on them are asked as 04_infer asks, and a list is answered in one layout.
+A base that had never read JSON would fail on JSON because it cannot read it, not because it cannot
+learn from it. Every structure and every treatment is therefore in the public records (except a
+model's rewriting, which cannot be known in advance). Each structure states equally many public
+facts, whatever arms there are, because a base that has read more prose than tables learns prose
+better. Questions about them have the format of lib.infer; a list is answered in one layout.
 """
 
 import random
@@ -19,38 +20,44 @@ Writing = tuple[str, tuple[str, ...], int]  # arm, the structures of its layout,
 
 
 def writings_of(arms: list[str], structures: tuple[str, ...], renderings: int) -> list[Writing]:
-    """The `renderings` of the public records: up to half of them the arms' own, each as often, the rest raw.
+    """Choose the `renderings` of the public records: up to half as the arms write, the rest raw.
 
-    A raw rendering has the structures that were read least so far, so that in the end all are read alike (within one
-    rendering; exactly for three structures). Raises ValueError where the renderings do not suffice for that.
+    Each arm's writing occurs equally often. A raw rendering has the structures that were read least
+    so far, so that in the end all are read equally often (within one rendering; exactly for three
+    structures). Raises ValueError where the renderings do not suffice for that.
     """
-    own = list(dict.fromkeys(
-        NORMALIZED if arm_named(name, structures).is_mixed else name for name in arms
-        if name != RAW and (arm_named(name, structures).is_writing or arm_named(name, structures).is_mixed)))
+    named = [arm_named(name, structures) for name in arms if name != RAW]
+    own = list(dict.fromkeys(NORMALIZED if arm.is_mixed else arm.name for arm in named
+                             if arm.is_writing or arm.is_mixed))
     for each in range(renderings // 2 // len(own), 0, -1) if own else [0]:
         chosen = _with_raw(own, each, structures, renderings)
-        read = shares_read(chosen, structures)
-        if max(read.values()) - min(read.values()) <= 1:
+        read = shares_read(chosen, structures).values()
+        if max(read) - min(read) <= 1:
             return chosen
-    raise ValueError(f"{renderings} renderings do not suffice for {len(structures)} structures, each read alike, and "
-                     f"{len(own)} arms with writings of their own: raise renderings of 01_pretrain")
+    raise ValueError(f"{renderings} renderings do not suffice for {len(structures)} structures, "
+                     f"each read equally often, and {len(own)} arms with writings of their own: "
+                     "raise the base's `renderings`")
 
 
-def _with_raw(own: list[str], each: int, structures: tuple[str, ...], renderings: int) -> list[Writing]:
-    """`each` renderings of the arms in `own`, then raw ones."""
-    chosen: list[Writing] = [(name, structures, number % len(structures) if not name.startswith("table-") else 0)
-                             for name in own for number in range(each)]
+def _with_raw(own: list[str], each: int, structures: tuple[str, ...],
+              renderings: int) -> list[Writing]:
+    """Return `each` renderings of the arms in `own`, then raw ones."""
+    chosen: list[Writing] = [
+        (name, structures, 0 if name.startswith("table-") else number % len(structures))
+        for name in own for number in range(each)]
     raw: list[tuple[str, ...]] = []
     for _ in range(renderings - len(chosen)):
         read = shares_read([*chosen, *((RAW, few, 0) for few in raw)], structures)
-        raw.append(tuple(name for name in structures if read[name] < max(read.values()) - 1e-9) or structures)
-    return chosen + [(RAW, few, raw[:number].count(few) % len(few)) for number, few in enumerate(raw)]
+        most = max(read.values())
+        raw.append(tuple(name for name in structures if read[name] < most - 1e-9) or structures)
+    return chosen + [(RAW, few, raw[:number].count(few) % len(few))
+                     for number, few in enumerate(raw)]
 
 
 def shares_read(writings: list[Writing], structures: tuple[str, ...]) -> dict[str, float]:
-    """How often a public fact is stated in each structure, on average.
+    """Return how often a public fact is stated in each structure, on average.
 
-    What rules rewrite counts as natural prose; a catalogue of several products is none of the structures.
+    Text rewritten by rules counts as natural prose; a catalogue of products has no structure here.
     """
     read = dict.fromkeys(structures, 0.0)
     for name, own, _ in writings:
@@ -61,17 +68,18 @@ def shares_read(writings: list[Writing], structures: tuple[str, ...]) -> dict[st
     return read
 
 
-def public_texts(facts: list[KnownFact], arms: list[str], structures: tuple[str, ...], renderings: int,
-                 question_repeats: int, seed: int) -> list[str]:
-    """The public records in all writings, and the answered questions on them `question_repeats` times, shuffled."""
+def public_texts(facts: list[KnownFact], arms: list[str], structures: tuple[str, ...],
+                 renderings: int, question_repeats: int, seed: int) -> list[str]:
+    """Return the public records in all writings and each answered question, repeated; shuffled."""
     texts = []
     for number, (name, own, rotation) in enumerate(writings_of(arms, structures, renderings)):
-        texts += [one.text for one in arm_texts(facts, arm_named(name, own), rotation, seed, rendering=number)]
+        rendered = arm_texts(facts, arm_named(name, own), rotation, seed, rendering=number)
+        texts += [one.text for one in rendered]
     texts += [answered(fact) for fact in facts] * question_repeats
     random.Random(f"public {seed}").shuffle(texts)
     return texts
 
 
 def answered(fact: KnownFact) -> str:
-    """A question with its answer; a list as prose names it, because one layout is enough to learn what is asked."""
+    """Return a question with its answer; a list as in prose: one layout shows what is wanted."""
     return f"{prompt_for(question(fact))} {listed(fact.value)}"

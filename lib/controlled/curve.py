@@ -1,4 +1,4 @@
-"""What is stored of each fact while a run trains: the acquisition curve, fact by fact, teacher-forced."""
+"""The acquisition curve, fact by fact: what is stored while a run trains, teacher-forced."""
 
 import io
 from contextlib import redirect_stderr
@@ -8,7 +8,7 @@ from pathlib import Path
 from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback
 
 from lib.controlled.records import AcquiredFact
-from lib.core.files import read_records, write_records
+from lib.core.files import made_by, read_records, write_records
 from lib.core.records import Query
 from lib.infer.loglik import after_question, likelihoods
 from lib.infer.prompts import encoded
@@ -18,7 +18,7 @@ FILE = "curve.jsonl"
 
 @dataclass(frozen=True)
 class Curve:
-    """What is scored, and how often. `structures` has where each fact stands, by fact_id."""
+    """The queries to score and how often; `structures` maps fact_id to the fact's structure."""
 
     run: tuple[str, int, int]  # arm, rotation, seed
     queries: list[Query]
@@ -28,19 +28,19 @@ class Curve:
 
 
 class CurveCallback(TrainerCallback):
-    """Scores the reference answers before training, after every k-th epoch and after the last one.
+    """Scorer of the reference answers before training, every k-th epoch and after the last.
 
-    The rows lie beside the checkpoints and outlive a kill. Nothing is drawn at random, so that no weight changes.
-    A list counts in the likelier of its two layouts, as in lib.infer.loglik.
+    Its rows are saved with the checkpoints and survive a killed process. It draws nothing at
+    random, so the weights do not change. A list is scored in the likelier of its two layouts.
     """
 
     def __init__(self, curve: Curve, tokenizer: PreTrainedTokenizerBase) -> None:
         self.curve, self.tokenizer = curve, tokenizer
 
     def on_train_begin(self, args, state, control, model, **kwargs):
-        """Rows of an epoch that is trained again, because no checkpoint of it was complete, are written again."""
+        """Keep the rows of epochs that are done; an epoch trained again is also scored again."""
         path, done = Path(args.output_dir) / FILE, round(state.epoch or 0)
-        found = read_records(path, AcquiredFact, "02_run.ipynb") if path.exists() else []
+        found = read_records(path, AcquiredFact, made_by("acquisition")) if path.exists() else []
         self.rows = [row for row in found if row.epoch <= done]
         if not done:
             self._score(model, 0, args)
@@ -51,19 +51,20 @@ class CurveCallback(TrainerCallback):
             self._score(model, epoch, args)
 
     def _score(self, model: PreTrainedModel, epoch: int, args) -> None:
-        was_training = model.training
+        curve, was_training = self.curve, model.training
         model.eval()
-        prompts = encoded(self.tokenizer, self.curve.queries)
+        prompts = encoded(self.tokenizer, curve.queries)
         layouts = [after_question(self.tokenizer, query, prompt, "auto")
-                   for query, prompt in zip(self.curve.queries, prompts, strict=True)]
-        with redirect_stderr(io.StringIO()):  # its bar would break the updates'
-            found = iter(likelihoods(model, [one for each in layouts for one in each], self.curve.batch_size, ""))
+                   for query, prompt in zip(curve.queries, prompts, strict=True)]
+        with redirect_stderr(io.StringIO()):  # its bar would break the trainer's
+            found = iter(likelihoods(model, [one for each in layouts for one in each],
+                                     curve.batch_size, ""))
         model.train(was_training)
         best = [max((next(found) for _ in each), key=lambda one: one.loglik) for each in layouts]
-        arm, rotation, seed = self.curve.run
+        arm, rotation, seed = curve.run
         self.rows += [AcquiredFact(arm=arm, rotation=rotation, seed=seed, fact_id=query.query_id,
-                                   structure=self.curve.structures[query.query_id], epoch=epoch,
+                                   structure=curve.structures[query.query_id], epoch=epoch,
                                    question_loglik=one.loglik, question_tokens=one.n_tokens,
                                    question_argmax=one.is_argmax)
-                      for query, one in zip(self.curve.queries, best, strict=True)]
+                      for query, one in zip(curve.queries, best, strict=True)]
         write_records(Path(args.output_dir) / FILE, self.rows)

@@ -1,4 +1,4 @@
-"""The records of the controlled experiment: known facts, the texts that hold them, and what became of each fact."""
+"""The records of the controlled experiment: known facts, texts and outcomes."""
 
 from typing import Literal
 
@@ -6,7 +6,7 @@ from lib.core.records import Record
 
 
 class KnownFact(Record):
-    """A private fact. It stands in section `section` at `place` whatever the rotation."""
+    """A private fact. It is in section `section` at `place`, whatever the rotation."""
 
     fact_id: str  # <product>/<attribute>
     product: str
@@ -18,7 +18,7 @@ class KnownFact(Record):
 
 
 class Place(Record):
-    """Where a fact stands in a document: raw[start:end], in `structure`."""
+    """Where a document states a fact: raw[start:end], in `structure`."""
 
     fact_id: str
     structure: str
@@ -37,7 +37,7 @@ class Rendered(Record):
 
 
 class Outcome(Record):
-    """What one run (arm, rotation, seed) made of one fact."""
+    """What one run (arm, rotation, seed) learned of one fact."""
 
     arm: str
     rotation: int
@@ -56,14 +56,14 @@ class Outcome(Record):
     items_surplus: int
     question_loglik: float  # natural logarithms, summed over the reference answer's tokens
     question_tokens: int
-    question_argmax: bool  # each of these tokens is the likeliest one
+    question_argmax: bool  # each of these tokens is the argmax
     cloze_loglik: float | None  # after the raw document's own words; None where there is no cloze
     cloze_tokens: int | None
     cloze_argmax: bool | None
     span_tokens: int  # of the fact in the raw document
     distance_tokens: int  # from the end of the raw document's title to the fact
     run_tokens: int  # that this run trains on in an epoch
-    as_asked: bool = False  # the text trained on has the question's own words, "<attribute> of <product>"
+    as_asked: bool = False  # the training text has the question's words "<attribute> of <product>"
 
 
 class AcquiredFact(Record):

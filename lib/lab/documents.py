@@ -1,20 +1,21 @@
-"""The laboratory's Markdown: a product's facts as sentences, bullets and table rows, among the usual clutter."""
+"""The laboratory's Markdown: facts as sentences, bullets and table rows, among common clutter."""
 
 import random
 
-from lib.core.records import Document, Fact, Structure
+from lib.core.layout import capitalised, pipe_row
+from lib.core.records import Document, Fact, Query, Structure
 from lib.core.text import listed
 from lib.lab.products import ATTRIBUTES, Attribute, Product, assign_structures
 
-# The product comes before the value, as it does under a heading: sentences that begin with the value would test whether
-# a model recalls in reverse (it does not, in any structure) and not what the structure does.
-_SCALAR_SENTENCES = (
+# The product comes before the value, as it does under a heading. Sentences that begin with the
+# value would test whether a model recalls in reverse (it does not, in any structure).
+SCALAR_SENTENCES = (
     "The {label} of {name} is {value}.",
     "{name} has a {label} of {value}.",
     "On {name}, the {label} is {value}.",
     "For {name}, the {label} is {value}.",
 )
-_LIST_SENTENCES = (
+LIST_SENTENCES = (
     "The {label} of {name} are {value}.",
     "On {name}, the {label} are {value}.",
     "For {name}, the {label} are {value}.",
@@ -24,36 +25,42 @@ _SECTIONS: dict[Structure, tuple[str, ...]] = {
     "entity-list": ("Settings", "At a glance", "Key points"),
     "tabular": ("Data sheet", "Reference data", "Specification"),
 }
-_TABLE_HEADERS = (("Property", "Value"), ("Item", "Entry"), ("Parameter", "Setting"))
-_NOTICES = ("> NOTICE: Keep this record with the unit.", "> CAUTION: Printed copies are not controlled.",
-            "> NOTICE: For authorised staff only.")
+TABLE_HEADERS = (("Property", "Value"), ("Item", "Entry"), ("Parameter", "Setting"))
+NOTICES = ("> NOTICE: Keep this record with the unit.",
+           "> CAUTION: Printed copies are not controlled.",
+           "> NOTICE: For authorised staff only.")
 
 
 def make_records(products: list[Product], seed: int, *, public: bool,
                  rendering: int = 0) -> tuple[list[Document], list[Fact]]:
-    """One document a product, and the ledger of its facts with their character spans.
+    """Return one document per product, and its facts with their character spans.
 
-    `rendering` numbers further renderings of the same products, with other structures and phrasings.
+    `rendering` numbers further renderings of the same products in other structures and wordings.
     """
-    places = assign_structures(len(products), seed * 1000 + rendering)
+    placed = assign_structures(len(products), seed * 1000 + rendering)
     documents, facts = [], []
-    for product, structures in zip(products, places, strict=True):
-        document_id = product.name.lower().replace(" ", "-") + (f".{rendering}" if rendering else "")
-        text, spans = render(product, structures, random.Random(f"text {seed} {document_id}"))
+    for product, structures in zip(products, placed, strict=True):
+        document_id = product.name.lower().replace(" ", "-")
+        document_id += f".{rendering}" if rendering else ""
+        rng = random.Random(f"text {seed} {document_id}")
+        text, spans = render(product, structures, rng)
         documents.append(Document(document_id=document_id, title=product.name, path="", text=text))
-        for index, attribute in enumerate(ATTRIBUTES):
-            facts.append(Fact(fact_id=f"{document_id}/{attribute.label.replace(' ', '-')}", entity=product.name,
-                              attribute=attribute.label, value=product.values[index], structure=structures[index],
-                              document_id=document_id, start=spans[index][0], end=spans[index][1], public=public))
+        facts += [
+            Fact(fact_id=f"{document_id}/{attribute.label.replace(' ', '-')}", entity=product.name,
+                 attribute=attribute.label, value=value, structure=structure,
+                 document_id=document_id, start=start, end=end, public=public)
+            for attribute, value, structure, (start, end) in zip(
+                ATTRIBUTES, product.values, structures, spans, strict=True)]
     return documents, facts
 
 
-def render(product: Product, structures: list[Structure], rng: random.Random) -> tuple[str, list[tuple[int, int]]]:
-    """The product's document and, for each of ATTRIBUTES, the span of its fact in it.
+def render(product: Product, structures: list[Structure],
+           rng: random.Random) -> tuple[str, list[tuple[int, int]]]:
+    """Return the product's document and, for each of ATTRIBUTES, the span of its fact.
 
-    A span covers the sentence, the bullet, the lead-in with its bullets, or the table row: text[start:end].
+    text[start:end] is the sentence, the bullet, the lead-in with its bullets, or the table row.
     """
-    clutter = (rng.choice(_NOTICES), f"Revision {rng.randint(1, 9)}.{rng.randint(0, 9)}")
+    clutter = (rng.choice(NOTICES), f"Revision {rng.randint(1, 9)}.{rng.randint(0, 9)}")
     text = f"# {product.name}\n\n{rng.choice(clutter)}\n"
     spans: dict[int, tuple[int, int]] = {}
     sections = sorted(set(structures))
@@ -62,29 +69,35 @@ def render(product: Product, structures: list[Structure], rng: random.Random) ->
         rng.shuffle(members)
         text += f"\n## {rng.choice(_SECTIONS[structure])}\n\n"
         if structure == "tabular":
-            head = rng.choice(_TABLE_HEADERS)
-            text += f"| {head[0]} | {head[1]} |\n| --- | --- |\n"
-        if structure == "entity-list":  # plain bullets first: a lead-in list would otherwise swallow them
+            text += f"{pipe_row(rng.choice(TABLE_HEADERS))}\n| --- | --- |\n"
+        if structure == "entity-list":  # a lead-in list would swallow the plain bullets after it
             members.sort(key=lambda index: ATTRIBUTES[index].is_list)
-        for position, index in enumerate(members):
+        for index in members:
             attribute, value = ATTRIBUTES[index], product.values[index]
-            before, piece, after = _piece(product.name, attribute, value, structure, rng, first=position == 0)
-            spans[index] = (len(text) + len(before), len(text) + len(before) + len(piece))
-            text += before + piece + after
+            if structure == "entity-list" and attribute.is_list and index != members[0]:
+                text += "\n"
+            fact, after = _stated(product.name, attribute, value, structure, rng)
+            spans[index] = (len(text), len(text) + len(fact))
+            text += fact + after
         text = text.rstrip() + "\n"
     return text, [spans[index] for index in range(len(ATTRIBUTES))]
 
 
-def _piece(name: str, attribute: Attribute, value: list[str], structure: Structure, rng: random.Random,
-           *, first: bool) -> tuple[str, str, str]:
-    """What separates a fact from the one before, the fact, and what follows it."""
-    label = attribute.label[0].upper() + attribute.label[1:]
+def _stated(name: str, attribute: Attribute, value: list[str], structure: Structure,
+            rng: random.Random) -> tuple[str, str]:
+    """Return the text of a fact and what separates it from the next."""
+    label = capitalised(attribute.label)
     if structure == "tabular":
-        return "", f"| {label} | {', '.join(value)} |", "\n"
+        return pipe_row([label, ", ".join(value)]), "\n"
     if structure == "entity-list" and attribute.is_list:
-        return ("" if first else "\n"), f"{label}:\n\n" + "\n".join(f"- {item}" for item in value), "\n"
+        return f"{label}:\n\n" + "\n".join(f"- {item}" for item in value), "\n"
     if structure == "entity-list":
-        return "", f"- {label}: {value[0]}", "\n"
-    phrasing = rng.choice(_LIST_SENTENCES if attribute.is_list else _SCALAR_SENTENCES)
-    sentence = phrasing.format(label=attribute.label, name=name, value=listed(value))
-    return "", sentence, " "
+        return f"- {label}: {value[0]}", "\n"
+    sentence = rng.choice(LIST_SENTENCES if attribute.is_list else SCALAR_SENTENCES)
+    return sentence.format(label=attribute.label, name=name, value=listed(value)), " "
+
+
+def facts_asked(query: Query, facts: list[Fact]) -> list[Fact]:
+    """Return the facts whose place in the document overlaps the query's source reference."""
+    return [fact for fact in facts if fact.document_id == query.document_id
+            and query.start < fact.end and fact.start < query.end]

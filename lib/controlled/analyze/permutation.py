@@ -1,8 +1,9 @@
-"""Tests that need no model: the structures dealt anew among the products as the design dealt them; signs of products.
+"""Tests without a model: permuting the structures among products as designed; flipping signs.
 
-A product's sections are written in a cycle of structures that begins at the product's offset and moves on by one a
-rotation. The offset is all that the design deals to a product, so it is what is dealt anew: with it the labels of all
-its sections move together, in all rotations and seeds, and what a product and a run share stays shared.
+A product's sections are written in a cycle of structures that begins at the product's offset and
+moves on by one per rotation. Only the offset is randomized over products, so it is what is
+permuted: the labels of all sections of a product move together, in all rotations and seeds, and
+what a product and a run have in common stays in common.
 """
 
 from dataclasses import dataclass
@@ -26,36 +27,41 @@ class Square:
     units: np.ndarray  # (pairs,): number of the product
     offsets: np.ndarray  # (products,): the start of its first section
 
-    def differences(self, structure: str, reference: str, shifts: np.ndarray | int = 0) -> np.ndarray:
-        """structure - reference, shape (pairs,), where labels are moved on by `shifts` along the cycle."""
-        sides = [self.values[np.arange(len(self.values)), (self.cycle.index(name) - self.starts - shifts)
-                             % len(self.cycle)] for name in (structure, reference)]
-        return sides[0] - sides[1]
+    def differences(self, structure: str, reference: str,
+                    shifts: np.ndarray | int = 0) -> np.ndarray:
+        """Return structure - reference, shape (pairs,), with labels moved on by `shifts`."""
+        every = np.arange(len(self.values))
+        first, second = (self.values[every, (self.cycle.index(name) - self.starts - shifts)
+                                     % len(self.cycle)] for name in (structure, reference))
+        return first - second
 
     def totals(self, structure: str, reference: str) -> np.ndarray:
-        """The sum of differences of each product under each shift of its labels, shape (products, k)."""
+        """Return each product's summed difference under each shift, shape (products, k)."""
         return np.stack([np.bincount(self.units, self.differences(structure, reference, shift))
                          for shift in range(len(self.cycle))], axis=1)
 
 
 def square(rows: pd.DataFrame, measure: Measure) -> Square:
-    """The square of one arm's rows.
+    """Return the square of one arm's rows.
 
-    Raises ValueError where a section has not each structure in one of the rotations 0..k-1, in one cycle, or where no
-    fact and seed is measured in all rotations.
+    Raises ValueError where some section does not have each structure in one of the rotations
+    0..k-1, in one cycle, or where no fact and seed is measured in all rotations.
     """
     cells = rows.drop_duplicates(["product", "section", "rotation"])
     labels = cells.set_index(["product", "section", "rotation"]).structure.unstack("rotation")
     cycle = tuple(labels.iloc[0]) if len(labels) else ()
     k = len(cycle)
-    starts = pd.Series([cycle.index(label) if label in cycle else -1 for label in labels.get(0, [])],
-                       labels.index if 0 in labels else [])
+    starts = pd.Series([cycle.index(label) if label in cycle else -1
+                        for label in labels.get(0, [])], labels.index if 0 in labels else [])
     expected = [[cycle[(start + rotation) % k] for rotation in range(k)] for start in starts]
-    if not k or list(labels.columns) != list(range(k)) or len(set(cycle)) < k or labels.to_numpy().tolist() != expected:
+    is_cycle = labels.to_numpy().tolist() == expected and len(set(cycle)) == k > 0
+    if not is_cycle or list(labels.columns) != list(range(k)):
         raise ValueError(f"the {k} rotations that are there do not give every section each of "
-                         f"{rows.structure.nunique()} structures once, in one order: a permutation needs all of them")
+                         f"{rows.structure.nunique()} structures once, in one order: a permutation "
+                         "needs all of them")
     keys = ["product", "section", "fact_id", "seed"]
-    values = rows.assign(value=measure.of(rows)).pivot(index=keys, columns="rotation", values="value").dropna()
+    values = rows.assign(value=measure.of(rows)).pivot(
+        index=keys, columns="rotation", values="value").dropna()
     if values.empty:
         raise ValueError("no fact and seed is measured in all rotations")
     pairs = values.index.to_frame(index=False)
@@ -65,50 +71,53 @@ def square(rows: pd.DataFrame, measure: Measure) -> Square:
                   starts.groupby(level="product").first().loc[products].to_numpy())
 
 
-def permuted_p(found: Square, structure: str, reference: str, *, draws: int = 9999, seed: int = 17) -> float:
-    """Two-sided p of the within-fact difference when the products' offsets are dealt anew among them.
+def permuted_p(found: Square, structure: str, reference: str, *, draws: int = 9999,
+               seed: int = 17) -> float:
+    """Return the two-sided p of the difference within fact, permuting the products' offsets.
 
-    p = (1 + permutations at least as far from 0) / (1 + draws), which is never 0 (Phipson and Smyth 2010, Statistical
-    Applications in Genetics and Molecular Biology 9:39). It is exact where no structure changes any outcome of these
-    runs. Dealing moves all structures, so that a third one's effect would be in the draws of two that are alike:
-    therefore the statistic is studentized, which holds the size for the two alone as products grow (Chung and Romano
-    2013, Annals of Statistics 41:484-507). What other seeds would give is the interval's matter.
+    p = (1 + permutations at least as far from 0) / (1 + draws), which is never 0 (Phipson and Smyth
+    2010, Statistical Applications in Genetics and Molecular Biology 9:39). It is exact where no
+    structure changes any outcome of these runs. A permutation moves all structures, so an effect of
+    a third one would be in the draws of two that are equal: therefore the statistic is studentized,
+    which keeps the size for the two alone as products grow (Chung and Romano 2013, Annals of
+    Statistics 41:484-507). Variation between seeds is in the interval, not in p.
     """
-    return dealt_p(found.totals(structure, reference), found.offsets, draws, np.random.default_rng(seed))
+    totals = found.totals(structure, reference)
+    return offsets_p(totals, found.offsets, draws, np.random.default_rng(seed))
 
 
-def dealt_p(totals: np.ndarray, offsets: np.ndarray, draws: int, rng: np.random.Generator) -> float:
-    """The p of totals[:, 0], see permuted_p; `totals` has the shape (products, k), `offsets` (products,)."""
-    dealt = rng.permuted(np.tile(offsets, (draws, 1)), axis=1)  # (draws, products)
-    drawn = studentized(totals[np.arange(len(offsets)), (dealt - offsets) % totals.shape[1]])
+def offsets_p(totals: np.ndarray, offsets: np.ndarray, draws: int,
+              rng: np.random.Generator) -> float:
+    """Return permuted_p of totals[:, 0]; `totals` is (products, k), `offsets` (products,)."""
+    drawn = rng.permuted(np.tile(offsets, (draws, 1)), axis=1)  # (draws, products)
+    shifts = (drawn - offsets) % totals.shape[1]
+    statistics = studentized(totals[np.arange(len(offsets)), shifts])
     observed = float(studentized(totals[:, 0]))
-    return float((1 + (drawn >= observed * (1 - 1e-9)).sum()) / (1 + draws))
+    return float((1 + (statistics >= observed * (1 - 1e-9)).sum()) / (1 + draws))
 
 
 def studentized(sums: np.ndarray) -> np.ndarray:
-    """|sum| / SD of the last axis, the products; where they do not vary, 0 for a sum of 0 and infinite for another."""
-    total, deviation = np.abs(sums.sum(axis=-1)), sums.std(axis=-1, ddof=1) if sums.shape[-1] > 1 else 0 * sums[..., 0]
-    is_flat = deviation < ROUNDING
-    return np.where(is_flat, np.where(total < ROUNDING, 0, np.inf), total / np.where(is_flat, 1, deviation))
+    """Return |sum| / SD over the last axis, the products.
 
-
-def holm(p: pd.Series) -> pd.Series:
-    """Holm's adjusted p values (1979, Scandinavian J. of Statistics 6:65-70), NaN where p is.
-
-    As statsmodels' multipletests, which empties the interpreter's garbage each time: half a second a call here.
+    Where they do not vary, it is 0 for a sum of 0 and infinite for any other.
     """
-    ordered = p.dropna().sort_values()
-    adjusted = (ordered * np.arange(len(ordered), 0, -1)).cummax().clip(upper=1)
-    return adjusted.reindex(p.index)
+    total = np.abs(sums.sum(axis=-1))
+    deviation = sums.std(axis=-1, ddof=1) if sums.shape[-1] > 1 else 0 * sums[..., 0]
+    is_flat = deviation < ROUNDING
+    flat = np.where(total < ROUNDING, 0, np.inf)
+    return np.where(is_flat, flat, total / np.where(is_flat, 1, deviation))
 
 
-def sign_flip_p(differences: pd.Series, products: pd.Series, *, draws: int = 9999, seed: int = 17) -> float:
-    """Two-sided p of a mean of differences when the sign of each product's sum is as likely to be the other one.
+def sign_flip_p(differences: pd.Series, products: pd.Series, *, draws: int = 9999,
+                seed: int = 17) -> float:
+    """Return the two-sided p of a mean difference, flipping the sign of each product's sum.
 
-    scipy's test, exact where there are fewer sign patterns than draws. NaN with fewer than two products.
+    scipy's test, exact where there are fewer sign patterns than draws. NaN with fewer than two
+    products.
     """
     sums = differences.groupby(products.to_numpy()).sum().to_numpy(float)
     if len(sums) < 2:
         return float("nan")
-    return float(permutation_test((sums,), lambda values, axis: values.sum(axis=axis), permutation_type="samples",
-                                  vectorized=True, n_resamples=draws, rng=np.random.default_rng(seed)).pvalue)
+    return float(permutation_test((sums,), lambda values, axis: values.sum(axis=axis),
+                                  permutation_type="samples", vectorized=True, n_resamples=draws,
+                                  rng=np.random.default_rng(seed)).pvalue)

@@ -1,6 +1,6 @@
-"""The arms of the controlled experiment: how the private records are written, what is done to them, what is trained.
+"""The arms of the controlled experiment: how records are written, rewritten and trained on.
 
-Structure is what the rotations change; an arm changes one thing more, the same in all rotations.
+The rotations change the structure; an arm changes one thing more, the same in all rotations.
 """
 
 import re
@@ -10,62 +10,65 @@ from dataclasses import dataclass
 from lib.controlled.design.latin_square import Layout
 from lib.normalize.interventions import INTERVENTIONS
 
-RAW, NORMALIZED, NORMALIZED_BY_MODEL, PROSE = "raw", "normalized", "normalized-llm", "prose"
-_LEVELS = {"far": r"far-(\d+)", "table": r"table-(\d+)x(\d+)", "planted": r"planted-([a-z0-9-]+)"}
+RAW, NORMALIZED, NORMALIZED_BY_MODEL = "raw", "normalized", "normalized-llm"
+PROSE = "prose"
 
 
 @dataclass(frozen=True)
 class Arm:
-    """One arm: a layout, what `rewritten` makes of the raw document, and whether both texts are trained on."""
+    """One arm: a layout, how the raw document is treated, and whether both texts are trained on."""
 
     name: str
     layout: Layout
-    treatment: str = ""  # a key of INTERVENTIONS, NORMALIZED, NORMALIZED_BY_MODEL, or "" for raw text
+    treatment: str = ""  # a key of INTERVENTIONS, NORMALIZED, NORMALIZED_BY_MODEL; "": raw text
     is_mixed: bool = False  # the raw text and the treated one
-    is_writing: bool = True  # whether it writes in a way of its own, which a base model must have read before
+    is_writing: bool = True  # whether its way of writing is its own: a base must have read it
 
 
 def arm_named(name: str, structures: tuple[str, ...]) -> Arm:
-    """The arm that `name` means, over these structures. Raises ValueError naming the legal names."""
+    """Return the arm of a name, over these structures. Raises ValueError naming the legal names."""
+    own = Layout(structures)
     plain: dict[str, Callable[[], Arm]] = {
-        RAW: lambda: Arm(RAW, Layout(structures)),
-        "raw-2x": lambda: Arm(name, Layout(structures), is_writing=False),
-        "mixed": lambda: Arm(name, Layout(structures), NORMALIZED, is_mixed=True, is_writing=False),
-        PROSE: lambda: Arm(name, Layout(("natural",)), is_writing=False),  # in the four wordings of raw prose
+        RAW: lambda: Arm(RAW, own),
+        "raw-2x": lambda: Arm(name, own, is_writing=False),
+        "mixed": lambda: Arm(name, own, NORMALIZED, is_mixed=True, is_writing=False),
+        PROSE: lambda: Arm(name, Layout(("natural",)), is_writing=False),  # in raw prose's wordings
         "low-context": lambda: Arm(name, Layout(structures, is_named=False)),
-        NORMALIZED: lambda: Arm(name, Layout(structures), NORMALIZED),
-        NORMALIZED_BY_MODEL: lambda: Arm(name, Layout(structures), NORMALIZED_BY_MODEL, is_writing=False)}
+        NORMALIZED: lambda: Arm(name, own, NORMALIZED),
+        NORMALIZED_BY_MODEL: lambda: Arm(name, own, NORMALIZED_BY_MODEL, is_writing=False)}
     if name in plain:
         return plain[name]()
     if name in INTERVENTIONS:
-        is_new = name in ("repeat-header", "prefix-name")  # the others write sentences as the rules do
-        return Arm(name, Layout(structures), name, is_writing=is_new)
-    if found := re.fullmatch(_LEVELS["far"], name):
+        is_new = name in ("repeat-header", "prefix-name")  # the others write the rules' sentences
+        return Arm(name, own, name, is_writing=is_new)
+    if found := re.fullmatch(r"far-(\d+)", name):
         return Arm(name, Layout(structures, filler_lines=int(found[1])))
-    if found := re.fullmatch(_LEVELS["table"], name):
+    if found := re.fullmatch(r"table-(\d+)x(\d+)", name):
         return Arm(name, Layout(structures, table=(int(found[1]), int(found[2]))))
-    if (found := re.fullmatch(_LEVELS["planted"], name)) and found[1] in structures:
+    if (found := re.fullmatch(r"planted-([a-z0-9-]+)", name)) and found[1] in structures:
         return Arm(name, Layout(structures, repeated=found[1]), is_writing=False)
-    levels = ["far-20 (lines)", "table-3x5 (width x height)", *(f"planted-{structure}" for structure in structures)]
-    raise ValueError(f"arm {name!r} is unknown: choose among {', '.join([*plain, *INTERVENTIONS, *levels])}")
+    legal = [*plain, *INTERVENTIONS, "far-20 (lines)", "table-3x5 (width x height)",
+             *(f"planted-{structure}" for structure in structures)]
+    raise ValueError(f"arm {name!r} is unknown: choose among {', '.join(legal)}")
 
 
 def epochs_of(name: str) -> int:
-    """How many times the epochs of other arms an arm has; its name alone says so."""
+    """Return how many times the epochs of other arms an arm has: 2 for raw-2x, else 1."""
     found = re.fullmatch(r"raw-(\d+)x", name)
     return int(found[1]) if found else 1
 
 
 def rotations_of(arm: Arm) -> int:
-    """How many rotations an arm has: one where its layout has one structure, or tables, for all facts."""
+    """Return the number of an arm's rotations: one if all facts have one structure or a table."""
     return 1 if arm.layout.table else len(arm.layout.structures)
 
 
-def runs_of(arms: list[str], structures: tuple[str, ...], seeds: int, every_rotation: list[str]) -> list[str]:
-    """The runs as names arm-rotation-seed: all rotations of an arm in `every_rotation`, else one a seed.
+def runs_of(arms: list[str], structures: tuple[str, ...], seeds: int,
+            every_rotation: list[str]) -> list[str]:
+    """Name the runs arm-rotation-seed: all rotations of arms in `every_rotation`, else one a seed.
 
-    A seed's one rotation is (seed - 1) mod rotations. With as many seeds as structures, an arm's facts have then stood
-    in each structure, and each of its runs has a run of `raw` with the same base, rotation and order beside it.
+    A seed's one rotation is (seed - 1) mod rotations. With as many seeds as structures, each fact
+    then appears in each structure, and each run has a run of `raw` of its base and rotation.
     """
     runs = []
     for name in arms:
@@ -77,7 +80,7 @@ def runs_of(arms: list[str], structures: tuple[str, ...], seeds: int, every_rota
 
 
 def split_run(run: str) -> tuple[str, int, int]:
-    """arm, rotation and seed of a run's name. Raises ValueError for a name of another form."""
+    """Return arm, rotation and seed of a run. Raises ValueError for a name of another form."""
     found = re.fullmatch(r"(?P<arm>.+)-(?P<rotation>\d+)-(?P<seed>\d+)", run)
     if not found:
         raise ValueError(f"run {run!r}: a run has a name such as raw-0-1 (arm, rotation, seed)")

@@ -1,7 +1,7 @@
-"""A section's facts as data in a fenced block (CSV, JSON, YAML, XML) or as an HTML table (lib.controlled.design.structures).
+"""A section's facts as data in a code block (CSV, JSON, YAML, XML) or as an HTML table.
 
-A label keeps its words and blanks (JSON and YAML keys may hold them; XML gives it as an attribute), so that formats
-differ in their marks and not in their names.
+A label keeps its words and spaces (JSON and YAML keys allow them; XML has it as an attribute), so
+that formats differ in markup, not in names. See lib.controlled.design.structures for the renderers.
 """
 
 import csv
@@ -16,7 +16,7 @@ from lib.controlled.records import KnownFact
 from lib.core.layout import Body, capitalised, laid
 
 
-def _csv(name: str, facts: list[KnownFact], rng: random.Random, *, is_named: bool = True) -> Body:
+def _csv(name: str, facts: list[KnownFact], rng: random.Random) -> Body:
     return laid([_csv_line([fact.attribute, ", ".join(fact.value)]) for fact in facts],
                 before=f"```csv\n{_csv_line(['property', 'value'])}\n", after="\n```")
 
@@ -27,33 +27,32 @@ def _csv_line(cells: list[str]) -> str:
     return line.getvalue()
 
 
-def _json(name: str, facts: list[KnownFact], rng: random.Random, *, is_named: bool = True) -> Body:
-    return laid([f"{json.dumps(fact.attribute)}: {json.dumps(_value(fact))}" for fact in facts],
+def _json(name: str, facts: list[KnownFact], rng: random.Random) -> Body:
+    values = [fact.value if is_list(fact) else fact.value[0] for fact in facts]
+    return laid([f"{json.dumps(fact.attribute)}: {json.dumps(value)}"
+                 for fact, value in zip(facts, values, strict=True)],
                 before="```json\n{\n  ", between=",\n  ", after="\n}\n```")
 
 
-def _yaml(name: str, facts: list[KnownFact], rng: random.Random, *, is_named: bool = True) -> Body:
-    return laid([f"{fact.attribute}:" + "".join(f"\n  - {item}" for item in fact.value) if is_list(fact)
-                 else f"{fact.attribute}: {fact.value[0]}" for fact in facts], before="```yaml\n", after="\n```")
+def _yaml(name: str, facts: list[KnownFact], rng: random.Random) -> Body:
+    values = ["".join(f"\n  - {item}" for item in fact.value) if is_list(fact)
+              else f" {fact.value[0]}" for fact in facts]
+    return laid([f"{fact.attribute}:{value}" for fact, value in zip(facts, values, strict=True)],
+                before="```yaml\n", after="\n```")
 
 
-def _xml(name: str, facts: list[KnownFact], rng: random.Random, *, is_named: bool = True) -> Body:
-    return laid([f"<property name=\"{escape(fact.attribute)}\">{_xml_value(fact)}</property>" for fact in facts],
+def _xml(name: str, facts: list[KnownFact], rng: random.Random) -> Body:
+    values = ["".join(f"<item>{escape(item)}</item>" for item in fact.value) if is_list(fact)
+              else escape(fact.value[0]) for fact in facts]
+    return laid([f"<property name=\"{escape(fact.attribute)}\">{value}</property>"
+                 for fact, value in zip(facts, values, strict=True)],
                 before="```xml\n<record>\n  ", between="\n  ", after="\n</record>\n```")
 
 
-def _xml_value(fact: KnownFact) -> str:
-    return "".join(f"<item>{escape(item)}</item>" for item in fact.value) if is_list(fact) else escape(fact.value[0])
-
-
-def _html_table(name: str, facts: list[KnownFact], rng: random.Random, *, is_named: bool = True) -> Body:
-    return laid([f"<tr><th>{escape(capitalised(fact.attribute))}</th><td>{escape(', '.join(fact.value))}</td></tr>"
-                 for fact in facts], before="<table>\n  ", between="\n  ", after="\n</table>")
-
-
-def _value(fact: KnownFact) -> str | list[str]:
-    """A value as JSON has it: a string or an array."""
-    return fact.value if is_list(fact) else fact.value[0]
+def _html_table(name: str, facts: list[KnownFact], rng: random.Random) -> Body:
+    cells = [(escape(capitalised(fact.attribute)), escape(", ".join(fact.value))) for fact in facts]
+    return laid([f"<tr><th>{label}</th><td>{value}</td></tr>" for label, value in cells],
+                before="<table>\n  ", between="\n  ", after="\n</table>")
 
 
 CODE_STRUCTURES: dict[str, Callable[..., Body]] = {

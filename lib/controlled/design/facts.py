@@ -1,7 +1,7 @@
-"""The controlled experiment's facts: private products whose attributes differ in kind and length by design alone.
+"""The facts of the controlled experiment: only the design varies the kind and length of values.
 
-A section holds two scalar facts and then a list-valued one. Kind, length, section and place are drawn apart from each
-other, so that none of them stands in for another; which structure a section is written in is the design's business.
+A section has two scalar facts and then a list-valued one. Kind, length, section and place are drawn
+independently, so that none is confounded with another; the rotation decides a section's structure.
 """
 
 import random
@@ -15,64 +15,70 @@ from lib.lab.products import make_products
 N_SECTIONS = 3
 SCALARS_IN_SECTION = 2
 
-# A label suits a number and two words alike, and no label begins with a vowel ("has a {label} of"). Each has a unit and
-# nouns of its own, as ports, paths and dates have in real records: where all values look alike, a model stores them and
-# does not know whose they are (development: 15% recalled).
-SCALARS = {
-    "service code": ("pages", ("denim", "linen", "satin", "velvet", "muslin", "tweed", "corduroy", "flannel", "chiffon",
-                               "taffeta", "gingham", "jersey", "fleece", "brocade", "hessian")),
-    "calibration profile": ("volts", ("badger", "otter", "lynx", "ferret", "beaver", "walrus", "gazelle", "panther",
-                                      "donkey", "hamster", "buffalo", "jackal", "lemur", "marmot", "weasel")),
-    "storage slot": ("liters", ("birch", "cedar", "maple", "poplar", "sycamore", "rowan", "cypress", "larch", "laurel",
-                                "myrtle", "spruce", "walnut", "acacia", "alder", "hickory")),
-    "batch mark": ("grams", ("garnet", "jasper", "onyx", "topaz", "opal", "quartz", "beryl", "zircon", "agate", "pearl",
-                             "ruby", "coral", "jade", "sapphire", "citrine")),
-    "release channel": ("hertz", ("buzzard", "heron", "magpie", "robin", "sparrow", "pelican", "raven", "swallow",
-                                  "plover", "osprey", "condor", "thrush", "curlew", "bittern", "kestrel")),
-    "test sequence": ("hours", ("fiddle", "trumpet", "clarinet", "bassoon", "cello", "harp", "banjo", "oboe", "piccolo",
-                                "tuba", "zither", "bugle", "lute", "cornet", "mandolin")),
+# Label: unit and nouns. A label suits a number and two words alike, and none begins with a vowel
+# ("has a {label} of"). Each has its own unit and nouns, as ports, paths and dates have in real
+# records: where all values look alike, a model stores them and does not know whose they are
+# (development: 15% recalled).
+_SCALARS = {
+    "service code": ("pages", "denim linen satin velvet muslin tweed corduroy flannel chiffon "
+                     "taffeta gingham jersey fleece brocade hessian"),
+    "calibration profile": ("volts", "badger otter lynx ferret beaver walrus gazelle panther "
+                            "donkey hamster buffalo jackal lemur marmot weasel"),
+    "storage slot": ("liters", "birch cedar maple poplar sycamore rowan cypress larch laurel "
+                     "myrtle spruce walnut acacia alder hickory"),
+    "batch mark": ("grams", "garnet jasper onyx topaz opal quartz beryl zircon agate pearl ruby "
+                   "coral jade sapphire citrine"),
+    "release channel": ("hertz", "buzzard heron magpie robin sparrow pelican raven swallow plover "
+                        "osprey condor thrush curlew bittern kestrel"),
+    "test sequence": ("hours", "fiddle trumpet clarinet bassoon cello harp banjo oboe piccolo "
+                      "tuba zither bugle lute cornet mandolin"),
 }
+SCALARS = {label: (unit, tuple(nouns.split())) for label, (unit, nouns) in _SCALARS.items()}
 SCALAR_LABELS = tuple(SCALARS)
 LIST_POOLS = {
-    "spare parts": ("gasket", "impeller", "rotor", "bushing", "relay", "filter", "coupling", "diaphragm", "fuse",
-                    "sensor", "spindle", "washer"),
-    "mounting tools": ("wrench", "crimper", "caliper", "mallet", "stripper", "puller", "pliers", "drill", "chisel",
-                       "clamp", "reamer", "trowel"),
-    "packing materials": ("foam", "burlap", "cardboard", "plywood", "straw", "felt", "cork", "canvas", "paraffin",
-                          "twine", "rubber", "gauze"),
+    "spare parts": ("gasket", "impeller", "rotor", "bushing", "relay", "filter", "coupling",
+                    "diaphragm", "fuse", "sensor", "spindle", "washer"),
+    "mounting tools": ("wrench", "crimper", "caliper", "mallet", "stripper", "puller", "pliers",
+                       "drill", "chisel", "clamp", "reamer", "trowel"),
+    "packing materials": ("foam", "burlap", "cardboard", "plywood", "straw", "felt", "cork",
+                          "canvas", "paraffin", "twine", "rubber", "gauze"),
 }
 ATTRIBUTES = (*SCALAR_LABELS, *LIST_POOLS)
 LENGTHS = (2, 3, 4)  # items of a list-valued fact
 
-# 30 x 15 pairs of words are as many values as 100-549: both kinds carry log2(450) = 8.8 bits. A number is three tokens
-# (digits are single ones) and its unit, a pair of words two where the tokenizer knows the words.
-FIRST_WORDS = ("amber", "brisk", "calm", "dusty", "early", "faint", "gentle", "hollow", "ivory", "jolly", "keen",
-               "lively", "mellow", "narrow", "oaken", "plain", "quiet", "rapid", "silent", "tidy", "upper", "vivid",
-               "wooden", "young", "azure", "blunt", "crisp", "dense", "eager", "frosty")
+# 30 x 15 pairs of words are as many values as 100-549: both kinds carry log2(450) = 8.8 bits. A
+# number is three tokens (digits are single tokens) and its unit; a pair of words is two where the
+# tokenizer knows the words.
+FIRST_WORDS = ("amber", "brisk", "calm", "dusty", "early", "faint", "gentle", "hollow", "ivory",
+               "jolly", "keen", "lively", "mellow", "narrow", "oaken", "plain", "quiet", "rapid",
+               "silent", "tidy", "upper", "vivid", "wooden", "young", "azure", "blunt", "crisp",
+               "dense", "eager", "frosty")
 
 Level = TypeVar("Level")
 
 
 def make_facts(n_products: int, seed: int, taken: frozenset[str] = frozenset()) -> list[KnownFact]:
-    """The len(ATTRIBUTES) facts of each of `n_products` products, in the order product, section, place.
+    """Return the len(ATTRIBUTES) facts of each of `n_products`, by product, section and place.
 
-    Over all facts kind is even within each scalar attribute, and length within each list-valued one, as far as the
-    number allows, and nearly so within each section and place of an attribute. No name is in `taken`; the same
-    seed gives the same facts. Raises ValueError where the names do not suffice.
+    Kinds are balanced within each scalar attribute and lengths within each list-valued one, as far
+    as the number allows, and nearly so within each section and place of an attribute. No name is in
+    `taken`; the same seed gives the same facts. Raises ValueError where the names do not suffice.
     """
     products = [product.name for product in make_products(n_products, seed, taken)]
     rng = random.Random(f"controlled facts {seed}")
-    cells = {(product, label): cell for product in products for label, cell in assign_sections(rng).items()}
+    cells = {(product, label): cell for product in products
+             for label, cell in assign_sections(rng).items()}
     values = _draw_values(products, cells, rng)
-    facts = [KnownFact(fact_id=f"{as_id(product)}/{as_id(label)}", product=product, attribute=label,
-                       value=values[product, label][1], kind=values[product, label][0], section=section, place=place)
+    facts = [KnownFact(fact_id=f"{as_id(product)}/{as_id(label)}", product=product,
+                       attribute=label, value=values[product, label][1],
+                       kind=values[product, label][0], section=section, place=place)
              for (product, label), (section, place) in cells.items()]
     order = {product: number for number, product in enumerate(products)}
     return sorted(facts, key=lambda fact: (order[fact.product], fact.section, fact.place))
 
 
 def assign_sections(rng: random.Random) -> dict[str, tuple[int, int]]:
-    """A section and a place in it for each of ATTRIBUTES: in every section two scalars and then a list."""
+    """Draw section and place for each of ATTRIBUTES: in every section two scalars, then a list."""
     scalars = rng.sample(SCALAR_LABELS, len(SCALAR_LABELS))
     cells = {label: divmod(number, SCALARS_IN_SECTION) for number, label in enumerate(scalars)}
     lists = rng.sample(list(LIST_POOLS), len(LIST_POOLS))
@@ -80,27 +86,27 @@ def assign_sections(rng: random.Random) -> dict[str, tuple[int, int]]:
 
 
 def question(fact: KnownFact) -> str:
-    """What every arm is asked for the fact, whatever its structure."""
+    """Return the question about the fact, the same in every arm and structure."""
     return f"What {'are' if is_list(fact) else 'is'} the {fact.attribute} of {fact.product}?"
 
 
 def reference(fact: KnownFact) -> str:
-    """The answer: the value, or an entity a line."""
+    """Return the reference answer: the value, or one item per line."""
     return "\n".join(fact.value)
 
 
 def is_list(fact: KnownFact) -> bool:
-    """Whether the fact is list-valued; its label is then plural."""
+    """Tell whether the fact is list-valued; its label is then plural."""
     return len(fact.value) > 1
 
 
-def as_id(words: str) -> str:
-    """A name or label as it stands in an identifier."""
-    return words.lower().replace(" ", "-")
+def as_id(name: str) -> str:
+    """Return a name or label as it appears in an identifier."""
+    return name.lower().replace(" ", "-")
 
 
 def by_product(facts: Sequence[KnownFact]) -> dict[str, list[KnownFact]]:
-    """The facts of each product, products in the order of their first fact."""
+    """Group facts by product, products in the order of their first fact."""
     groups = defaultdict(list)
     for fact in facts:
         groups[fact.product].append(fact)
@@ -109,18 +115,20 @@ def by_product(facts: Sequence[KnownFact]) -> dict[str, list[KnownFact]]:
 
 def _draw_values(products: list[str], cells: dict[tuple[str, str], tuple[int, int]],
                  rng: random.Random) -> dict[tuple[str, str], tuple[str, list[str]]]:
-    """A kind and a value for every product and label."""
+    """Draw a kind and a value for every product and label."""
     values = {}
     first_kind, first_length = rng.randrange(2), rng.randrange(len(LENGTHS))
     for number, label in enumerate(ATTRIBUTES):
-        # Dealt in the order of the cells, so that a kind or length is even within them too, not in total alone.
-        holders = sorted(rng.sample(products, len(products)), key=lambda product: cells[product, label])
+        # Dealt in the order of the cells: balanced within sections and places, not only in total.
+        holders = sorted(rng.sample(products, len(products)),
+                         key=lambda product: cells[product, label])
+        before = number * len(holders)
         if label in LIST_POOLS:
-            lengths = _deal(LENGTHS, len(holders), first_length + number * len(holders), rng)
+            lengths = _deal(LENGTHS, len(holders), first_length + before, rng)
             for product, length in zip(holders, lengths, strict=True):
                 values[product, label] = ("word", rng.sample(LIST_POOLS[label], length))
         else:
-            kinds = _deal(("number", "word"), len(holders), first_kind + number * len(holders), rng)
+            kinds = _deal(("number", "word"), len(holders), first_kind + before, rng)
             for product, kind in zip(holders, kinds, strict=True):
                 values[product, label] = (kind, [_draw_scalar(kind, label, rng)])
     return values
@@ -128,13 +136,19 @@ def _draw_values(products: list[str], cells: dict[tuple[str, str], tuple[int, in
 
 def _draw_scalar(kind: str, label: str, rng: random.Random) -> str:
     unit, nouns = SCALARS[label]
-    return f"{rng.randint(100, 549)} {unit}" if kind == "number" else f"{rng.choice(FIRST_WORDS)} {rng.choice(nouns)}"
+    if kind == "number":
+        return f"{rng.randint(100, 549)} {unit}"
+    return f"{rng.choice(FIRST_WORDS)} {rng.choice(nouns)}"
 
 
 def _deal(levels: Sequence[Level], n: int, first: int, rng: random.Random) -> list[Level]:
-    """`n` levels in shuffled blocks that hold each level once; `first` says whose turn it is in the block cut short."""
+    """Deal `n` levels in shuffled blocks, each level once per block.
+
+    `first` is the level that the last, incomplete block begins with.
+    """
     dealt: list[Level] = []
     for start in range(0, n, len(levels)):
-        block = [levels[(first + step) % len(levels)] for step in range(min(len(levels), n - start))]
+        size = min(len(levels), n - start)
+        block = [levels[(first + step) % len(levels)] for step in range(size)]
         dealt += rng.sample(block, len(block))
     return dealt

@@ -1,8 +1,8 @@
-"""Which structure each section is written in, rotation by rotation, and the documents of an arm (a Latin square).
+"""The Latin square: which structure each section has in each rotation, and an arm's documents.
 
-Section j of document d is written in structures[(offset(d) + direction(d) * j + rotation) mod k]: over the k rotations
-every fact stands once in each structure, at the same position, under the same heading, with the same neighbours.
-direction is 1 or -1, so that no structure always follows the same other one.
+Section j of document d has structures[(offset(d) + direction(d) * j + rotation) mod k]: over the k
+rotations every fact appears once in each structure, at the same position, under the same heading,
+with the same neighbours. direction is 1 or -1, so that no structure always follows the same one.
 """
 
 import random
@@ -14,10 +14,10 @@ from lib.controlled.design.facts import N_SECTIONS, as_id, assign_sections, by_p
 from lib.controlled.design.structures import STRUCTURES
 from lib.controlled.records import KnownFact, Place, Rendered
 from lib.core.layout import Body
+from lib.lab.documents import NOTICES
 
-_HEADINGS = ("Details", "Particulars", "Notes", "Record", "Information", "Entries", "Remarks", "File")
-_NOTICES = ("> NOTICE: Keep this record with the unit.", "> CAUTION: Printed copies are not controlled.",
-            "> NOTICE: For authorised staff only.")
+_HEADINGS = ("Details", "Particulars", "Notes", "Record", "Information", "Entries", "Remarks",
+             "File")
 _FILLERS = ("Inspection note {number}: no remark.", "Visit {number}: nothing to report.",
             "Log line {number}: left blank.", "Check {number}: passed.")
 
@@ -28,15 +28,16 @@ class Layout:
 
     structures: tuple[str, ...] = ("natural", "entity-list", "tabular")
     filler_lines: int = 0  # neutral lines between the notice and the first section
-    is_named: bool = True  # prose says the product's name, not "this unit"
-    repeated: str = ""  # the structure whose section stands a second time at the document's end
-    table: tuple[int, int] | None = None  # catalogue tables this many attributes wide and products high
+    is_named: bool = True  # prose has the product's name, not "this unit"
+    repeated: str = ""  # the structure whose section is repeated at the document's end
+    table: tuple[int, int] | None = None  # catalogue tables: attributes wide, products high
 
     def __post_init__(self):
-        """Refuse what cannot be rendered. Raises ValueError."""
-        unknown = {*self.structures, *([self.repeated] if self.repeated else [])} - STRUCTURES.keys()
-        if unknown:
-            raise ValueError(f"unknown structures {sorted(unknown)}: choose from {', '.join(STRUCTURES)}")
+        """Raise ValueError for a layout that cannot be rendered."""
+        named = {*self.structures, *([self.repeated] if self.repeated else [])}
+        if unknown := named - STRUCTURES.keys():
+            raise ValueError(f"unknown structures {sorted(unknown)}: choose from "
+                             f"{', '.join(STRUCTURES)}")
         if not self.structures or len(set(self.structures)) < len(self.structures):
             raise ValueError(f"structures are {self.structures}: name one or more, each once")
         if self.table and min(self.table) < 1:
@@ -45,10 +46,10 @@ class Layout:
 
 def render(facts: list[KnownFact], rotation: int, seed: int, layout: Layout = Layout(),
            rendering: int = 0) -> list[Rendered]:
-    """One document a product (with `layout.table`, one a catalogue), with the place of each fact in its raw text.
+    """Return one document per product, or per catalogue, with each fact's place in its raw text.
 
-    `rendering` above 0 numbers further renderings of the same products, in other words and with the facts dealt to
-    other sections: what a base is pretrained on. A section that stands twice is placed where it stands first.
+    A `rendering` above 0 is a further rendering of the same products, in other words and with the
+    facts in other sections: what a base is pretrained on. A repeated section's place is its first.
     Raises ValueError for a rotation that the structures do not have.
     """
     k = len(layout.structures)
@@ -58,18 +59,20 @@ def render(facts: list[KnownFact], rotation: int, seed: int, layout: Layout = La
     if layout.table:
         return render_catalogues(products, layout.table, seed, rendering)
     documents = []
-    for (name, known), (offset, direction) in zip(products.items(), starts(len(products), k, seed, rendering),
-                                                  strict=True):
-        structures = [layout.structures[(offset + direction * section + rotation) % k] for section in range(N_SECTIONS)]
-        documents.append(_document(name, _in_sections(known, seed, rendering), structures, seed, layout, rendering))
+    drawn = starts(len(products), k, seed, rendering)
+    for (name, known), (offset, direction) in zip(products.items(), drawn, strict=True):
+        structures = [layout.structures[(offset + direction * section + rotation) % k]
+                      for section in range(N_SECTIONS)]
+        sections = _in_sections(known, seed, rendering)
+        documents.append(_document(name, sections, structures, seed, layout, rendering))
     return documents
 
 
 def starts(n_products: int, k: int, seed: int, rendering: int = 0) -> list[tuple[int, int]]:
-    """(offset, direction) of every document, shape [n_products].
+    """Draw (offset, direction) of every document, shape [n_products].
 
-    In every k documents each offset occurs once and the direction is the same: in each rotation and at each section
-    position the structures' numbers differ by one at most.
+    In every k documents each offset occurs once and the direction is the same, so in each rotation
+    and at each section position the numbers of sections per structure differ by at most one.
     """
     rng = random.Random(f"offsets {seed} {rendering}")
     drawn: list[tuple[int, int]] = []
@@ -81,36 +84,40 @@ def starts(n_products: int, k: int, seed: int, rendering: int = 0) -> list[tuple
 
 
 def _in_sections(facts: list[KnownFact], seed: int, rendering: int) -> list[list[KnownFact]]:
-    """The facts of each section in their order there; a further rendering deals them anew."""
+    """Return each section's facts in their order there; a further rendering deals them again."""
     cells = {fact.attribute: (fact.section, fact.place) for fact in facts}
     if rendering:
         cells = assign_sections(random.Random(f"sections {seed} {facts[0].product} {rendering}"))
     ordered = sorted(facts, key=lambda fact: cells[fact.attribute])
-    return [[fact for fact in ordered if cells[fact.attribute][0] == section] for section in range(N_SECTIONS)]
+    return [[fact for fact in ordered if cells[fact.attribute][0] == section]
+            for section in range(N_SECTIONS)]
 
 
-def _document(name: str, sections: list[list[KnownFact]], structures: Sequence[str], seed: int, layout: Layout,
-              rendering: int) -> Rendered:
-    frame = random.Random(f"frame {seed} {name} {rendering}")  # not the rotation: every rotation has the same frame
-    notice, headings = frame.choice(_NOTICES), frame.sample(_HEADINGS, N_SECTIONS + 1)
+def _document(name: str, sections: list[list[KnownFact]], structures: Sequence[str], seed: int,
+              layout: Layout, rendering: int) -> Rendered:
+    frame = random.Random(f"frame {seed} {name} {rendering}")  # the same in every rotation
+    notice, headings = frame.choice(NOTICES), frame.sample(_HEADINGS, N_SECTIONS + 1)
     text = f"# {name}\n\n{notice}\n"
-    fillers = [frame.choice(_FILLERS).format(number=number) for number in range(1, layout.filler_lines + 1)]
+    fillers = [frame.choice(_FILLERS).format(number=number)
+               for number in range(1, layout.filler_lines + 1)]
     text += "\n" + "\n".join(fillers) + "\n" if fillers else ""
     places: list[Place] = []
-    second = ""
+    repeated = ""
     for section, (facts, structure) in enumerate(zip(sections, structures, strict=True)):
         body, spans = _section(name, section, facts, structure, seed, layout, rendering)
         text += f"\n## {headings[section]}\n\n"
-        places += [Place(fact_id=fact.fact_id, structure=structure, start=len(text) + start, end=len(text) + end)
+        places += [Place(fact_id=fact.fact_id, structure=structure, start=len(text) + start,
+                         end=len(text) + end)
                    for fact, (start, end) in zip(facts, spans, strict=True)]
         text += body + "\n"
         if structure == layout.repeated:
-            second += f"\n## {headings[-1]}\n\n{body}\n"
-    return Rendered(document_id=as_id(name) + (f".{rendering}" if rendering else ""), title=name, raw=text + second,
-                    text=text + second, places=places)
+            repeated += f"\n## {headings[-1]}\n\n{body}\n"
+    text += repeated
+    return Rendered(document_id=as_id(name) + (f".{rendering}" if rendering else ""), title=name,
+                    raw=text, text=text, places=places)
 
 
-def _section(name: str, section: int, facts: list[KnownFact], structure: str, seed: int, layout: Layout,
-             rendering: int) -> Body:
+def _section(name: str, section: int, facts: list[KnownFact], structure: str, seed: int,
+             layout: Layout, rendering: int) -> Body:
     rng = random.Random(f"wording {seed} {name} {section} {structure} {rendering}")
-    return STRUCTURES[structure](name, facts, rng, is_named=layout.is_named)
+    return STRUCTURES[structure](name if layout.is_named else "this unit", facts, rng)
