@@ -1,4 +1,4 @@
-"""`make bench`, or `python -m benchmarks llm`: measures, and writes what it finds into benchmarks/README.md."""
+"""`make bench`, or `python -m benchmarks llm`: measure, and write to benchmarks/README.md."""
 
 import argparse
 from importlib import import_module
@@ -7,7 +7,13 @@ from lib.core.files import write_text
 from lib.core.paths import REPOSITORY
 
 README = REPOSITORY / "benchmarks" / "README.md"
-PARTS = ("llm", "training", "inference", "study", "structext")  # a module each, whose main() returns Markdown
+PARTS = (
+    "llm",
+    "training",
+    "inference",
+    "study",
+    "structext",
+)  # a module each, whose main() returns Markdown
 HEAD = """# Measurements
 
 Ratios hold within one run; the machine is shared and noisy. `make bench` writes each section again.
@@ -19,13 +25,21 @@ def write_section(name: str, text: str) -> None:
     old = README.read_text(encoding="utf-8") if README.is_file() else HEAD
     begin, end = (f"<!-- {name}: {what} -->\n" for what in ("written by make bench", "end"))
     before, _, rest = old.partition(begin)
-    write_text(README, f"{before.rstrip()}\n\n{begin}{text.rstrip()}\n{end}{rest.partition(end)[2]}")
+    write_text(
+        README, f"{before.rstrip()}\n\n{begin}{text.rstrip()}\n{end}{rest.partition(end)[2]}"
+    )
 
 
 def main() -> None:
     """Measure the parts that are named, or all."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("parts", nargs="*", default=PARTS, metavar="PART", help=f"of {', '.join(PARTS)}; all if none")
+    parser.add_argument(
+        "parts",
+        nargs="*",
+        default=PARTS,
+        metavar="PART",
+        help=f"of {', '.join(PARTS)}; all if none",
+    )
     options = parser.parse_args()
     if unknown := set(options.parts) - set(PARTS):
         parser.error(f"no part is called {sorted(unknown)[0]!r}: choose of {', '.join(PARTS)}")

@@ -1,10 +1,11 @@
-"""How fast the laboratory answers and scores: beside transformers' `generate`, one question at a time and in batches.
+"""How fast the laboratory answers and scores, compared with transformers' `generate`.
 
     python -m benchmarks.inference [a model's folder]
 
-Without a folder a model of the laboratory's size is trained on the spot on the laboratory's records and questions, so
-that answers end as answers do. All ways start from the same tokens and meet the same disturbances: each takes its turn
-in every one of ROUNDS rounds, and the numbers are medians. What prompts cost to fill in is a row of its own, and so are
+Without a folder a model of the laboratory's size is trained on the spot on the laboratory's records
+and questions, so that answers end as answers do. All ways start from the same tokens and meet the
+same disturbances: each takes its turn in every one of ROUNDS rounds, and the numbers are medians.
+What prompts cost to fill in is a row of its own, and so are
 prompts with a text to read, which are long.
 """
 
@@ -18,7 +19,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-os.environ.setdefault("GOMP_SPINCOUNT", "20000")  # as the notebook runner does; before torch is imported
+os.environ.setdefault(
+    "GOMP_SPINCOUNT", "20000"
+)  # as the notebook runner does; before torch is imported
 
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -42,7 +45,11 @@ ROUNDS = 5
 N_ALONE = 32  # queries of a round for the ways that take one at a time
 LONG_FIRST = "long prompts, generate in batches"
 BATCH, BUDGET = 64, 64  # queries a forward pass, tokens an answer: those of 04_infer.ipynb
-N_LONG, LONG, LONG_BUDGET = 32, 1024, 192  # prompts with a text to read: how many, their tokens, those of a reply
+N_LONG, LONG, LONG_BUDGET = (
+    32,
+    1024,
+    192,
+)  # prompts with a text to read: how many, their tokens, those of a reply
 TARGETS = {"float32": 6.0, "bf16": 13.0}  # times transformers' generate, one at a time in float32
 
 
@@ -75,72 +82,138 @@ def questions() -> list[Query]:
 
 
 def trained_model(queries: Sequence[Query], folder: Path, epochs: int = 12) -> str:
-    """A model of the laboratory's size that has read the questions with their answers; its folder."""
-    texts = [f"{prompt_for(query.question)} {listed(query.answer.splitlines())}" for query in queries]
+    """Train a model of the laboratory's size on questions with answers; return its folder."""
+    texts = [
+        f"{prompt_for(query.question)} {listed(query.answer.splitlines())}" for query in queries
+    ]
     tokenizer = train_tokenizer(texts, 1536)
     model = new_llama(tokenizer, hidden_size=256, layers=4, heads=4, context=1280, seed=1)
-    train(model, tokenizer, pack(texts, tokenizer, 320, "document"), None,
-          Recipe(epochs, 8, 8, 2e-3, 20, 0.1, seed=1), folder / "model", {})
+    train(
+        model,
+        tokenizer,
+        pack(texts, tokenizer, 320, "document"),
+        None,
+        Recipe(epochs, 8, 8, 2e-3, 20, 0.1, seed=1),
+        folder / "model",
+        {},
+    )
     return str(folder / "model")
 
 
-def by_transformers(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, prompts: list[list[int]],
-                    batch_size: int, budget: int = BUDGET) -> list[str]:
+def by_transformers(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    prompts: list[list[int]],
+    batch_size: int,
+    budget: int = BUDGET,
+) -> list[str]:
     """Greedy answers by `generate`, left-padded."""
     texts = []
     for start in range(0, len(prompts), batch_size):
-        batch = tokenizer.pad({"input_ids": prompts[start:start + batch_size]}, return_tensors="pt")
-        output = model.generate(**batch, do_sample=False, max_new_tokens=budget, pad_token_id=tokenizer.pad_token_id)
-        texts += tokenizer.batch_decode(output[:, batch["input_ids"].shape[1]:], skip_special_tokens=True)
+        batch = tokenizer.pad(
+            {"input_ids": prompts[start : start + batch_size]}, return_tensors="pt"
+        )
+        output = model.generate(
+            **batch, do_sample=False, max_new_tokens=budget, pad_token_id=tokenizer.pad_token_id
+        )
+        texts += tokenizer.batch_decode(
+            output[:, batch["input_ids"].shape[1] :], skip_special_tokens=True
+        )
     return [text.strip() for text in texts]
 
 
-def by_ours(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, prompts: list[list[int]]) -> list[str]:
+def by_ours(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, prompts: list[list[int]]
+) -> list[str]:
     """Greedy answers as 04_infer has them."""
-    return [text for start in range(0, len(prompts), BATCH)
-            for text, _, _ in generate(model, tokenizer, prompts[start:start + BATCH],
-                                       [BUDGET] * len(prompts[start:start + BATCH]))]
+    return [
+        text
+        for start in range(0, len(prompts), BATCH)
+        for text, _, _ in generate(
+            model,
+            tokenizer,
+            prompts[start : start + BATCH],
+            [BUDGET] * len(prompts[start : start + BATCH]),
+        )
+    ]
 
 
 def ways(source: str, queries: list[Query]) -> list[Way]:
-    """All ways, on the same queries sorted by length; one at a time and bf16 without units take a part of them."""
+    """Time all ways on the same queries; one at a time, and bf16 without units, take a part."""
     tokenizer = load(source)[1]
-    models = {"float32": load(source, precision="fp32")[0], "bf16": load(source, precision="bf16")[0]}
+    models = {
+        "float32": load(source, precision="fp32")[0],
+        "bf16": load(source, precision="bf16")[0],
+    }
     prompts = encoded(tokenizer, queries)
-    references = [after_question(tokenizer, query, prompt, "auto")[0]
-                  for query, prompt in zip(queries, prompts, strict=True)]
+    references = [
+        after_question(tokenizer, query, prompt, "auto")[0]
+        for query, prompt in zip(queries, prompts, strict=True)
+    ]
     everything = list(range(len(queries)))
-    alone = everything[::max(1, len(queries) // N_ALONE)]
+    alone = everything[:: max(1, len(queries) // N_ALONE)]
     some = everything if computes_bf16() else everything[:BATCH]
 
     def way(name: str, run: Callable[[list[list[int]]], list], places: list[int]) -> Way:
         return Way(name, lambda places: run([prompts[place] for place in places]), places)
 
     def scored(name: str, batch_size: int, places: list[int]) -> Way:
-        return Way(f"scores, {name}", lambda places: likelihoods(
-            models[name.split(",")[0]], [references[place] for place in places], batch_size, ""), places)
+        return Way(
+            f"scores, {name}",
+            lambda places: likelihoods(
+                models[name.split(",")[0]], [references[place] for place in places], batch_size, ""
+            ),
+            places,
+        )
 
     return [
-        way("generate, one at a time", lambda rows: by_transformers(models["float32"], tokenizer, rows, 1), alone),
-        way("generate, batches", lambda rows: by_transformers(models["float32"], tokenizer, rows, BATCH), everything),
-        way("ours, one at a time", lambda rows: [by_ours(models["float32"], tokenizer, [row])[0] for row in rows],
-            alone),
+        way(
+            "generate, one at a time",
+            lambda rows: by_transformers(models["float32"], tokenizer, rows, 1),
+            alone,
+        ),
+        way(
+            "generate, batches",
+            lambda rows: by_transformers(models["float32"], tokenizer, rows, BATCH),
+            everything,
+        ),
+        way(
+            "ours, one at a time",
+            lambda rows: [by_ours(models["float32"], tokenizer, [row])[0] for row in rows],
+            alone,
+        ),
         way("ours, float32", lambda rows: by_ours(models["float32"], tokenizer, rows), everything),
         way("ours, bf16", lambda rows: by_ours(models["bf16"], tokenizer, rows), some),
-        scored("float32, one at a time", 1, alone), scored("float32", BATCH, everything), scored("bf16", BATCH, some)]
+        scored("float32, one at a time", 1, alone),
+        scored("float32", BATCH, everything),
+        scored("bf16", BATCH, some),
+    ]
 
 
 def long_ways(source: str) -> list[Way]:
-    """After prompts of LONG tokens, cut out of the laboratory's records; nothing but its budget ends most replies."""
+    """Time replies to prompts of LONG tokens of records; most replies end at the budget."""
     model, tokenizer = load(source, precision="fp32")
     documents, _ = make_records(make_products(60, seed=11), seed=11, public=False)
-    ids = tokenizer("\n".join(document.text for document in documents), add_special_tokens=False)["input_ids"]
+    ids = tokenizer("\n".join(document.text for document in documents), add_special_tokens=False)[
+        "input_ids"
+    ]
     step = (len(ids) - LONG) // N_LONG
-    prompts = [ids[place * step:place * step + LONG] for place in range(N_LONG)]
-    return [Way(LONG_FIRST, lambda _: by_transformers(model, tokenizer, prompts, N_LONG, LONG_BUDGET),
-                list(range(N_LONG))),
-            Way("long prompts, ours", lambda _: [text for text, _, _ in generate(
-                model, tokenizer, prompts, [LONG_BUDGET] * N_LONG, ())], list(range(N_LONG)))]
+    prompts = [ids[place * step : place * step + LONG] for place in range(N_LONG)]
+    return [
+        Way(
+            LONG_FIRST,
+            lambda _: by_transformers(model, tokenizer, prompts, N_LONG, LONG_BUDGET),
+            list(range(N_LONG)),
+        ),
+        Way(
+            "long prompts, ours",
+            lambda _: [
+                text
+                for text, _, _ in generate(model, tokenizer, prompts, [LONG_BUDGET] * N_LONG, ())
+            ],
+            list(range(N_LONG)),
+        ),
+    ]
 
 
 def processes_table(source: str, queries: list[Query]) -> list[str]:
@@ -151,31 +224,50 @@ def processes_table(source: str, queries: list[Query]) -> list[str]:
             started = time.perf_counter()
             answer_from(source, queries, "base", Decoding(), Path(folder), processes=n)
             seconds[n] = time.perf_counter() - started
-    return [f"Whole runs of {len(queries)} queries, loading and starting included, once each: one process "
-            f"{seconds[1]:.1f} s, two {seconds[2]:.1f} s. A process takes seconds to import its libraries, so a second "
-            "one pays for large models and many queries, not for the laboratory."]
+    return [
+        f"Complete runs of {len(queries)} queries with start-up, once each: one process "
+        f"{seconds[1]:.1f} s, two {seconds[2]:.1f} s. A process takes seconds to import, so a second "
+        "one pays for large models and many queries, not for the laboratory."
+    ]
 
 
 def table(measured: list[Way]) -> list[str]:
     """Rates and ratios as Markdown, and whether answers are the same."""
     rows = {way.name: way for way in measured}
     alone, first = rows["generate, one at a time"], rows["scores, float32, one at a time"]
-    lines = ["| way | queries/s | times the first of its kind | queries a round |", "|---|---|---|---|"]
+    lines = [
+        "| way | queries/s | times the first of its kind | queries a round |",
+        "|---|---|---|---|",
+    ]
     for way in measured:
         base = {"scores": first, "long": rows[LONG_FIRST]}.get(re.split("[ ,]", way.name)[0], alone)
         rate = f"{way.rate:,.{0 if way.rate > 10 else 1}f}"
         lines.append(f"| {way.name} | {rate} | {way.rate / base.rate:.1f} | {len(way.places)} |")
     ours = dict(zip(rows["ours, float32"].places, rows["ours, float32"].result, strict=True))
     lines.append("")
-    for name in ("ours, one at a time", "generate, one at a time", "generate, batches", "ours, bf16"):
+    for name in (
+        "ours, one at a time",
+        "generate, one at a time",
+        "generate, batches",
+        "ours, bf16",
+    ):
         other = rows[name]
-        changed = sum(ours[place] != text for place, text in zip(other.places, other.result, strict=True))
-        lines.append(f"- {name}: {changed} of {len(other.places)} answers differ from ours in float32")
+        changed = sum(
+            ours[place] != text for place, text in zip(other.places, other.result, strict=True)
+        )
+        lines.append(
+            f"- {name}: {changed} of {len(other.places)} answers differ from ours in float32"
+        )
     long, theirs = rows["long prompts, ours"].result, rows[LONG_FIRST].result
     changed = sum(one != other for one, other in zip(long, theirs, strict=True))
-    lines.append(f"- {LONG_FIRST}: {changed} of {N_LONG} replies to prompts of {LONG:,} tokens differ from ours")
+    lines.append(
+        f"- {LONG_FIRST}: {changed} of {N_LONG} replies to {LONG:,} tokens differ from ours"
+    )
     reached = {name: rows[f"ours, {name}"].rate / alone.rate for name in TARGETS}
-    return lines + [f"- target in {name}: {TARGETS[name]:.0f} times, reached {reached[name]:.1f}" for name in TARGETS]
+    return lines + [
+        f"- target in {name}: {TARGETS[name]:.0f} times, reached {reached[name]:.1f}"
+        for name in TARGETS
+    ]
 
 
 def main(source: str = "", rounds: int = ROUNDS) -> str:
@@ -193,9 +285,18 @@ def main(source: str = "", rounds: int = ROUNDS) -> str:
         whole = processes_table(source, queries)
     units = "" if computes_bf16() else ", no bf16 units (float32 is chosen by itself)"
     where = f"{machine()['processor']}, {torch.get_num_threads()} threads{units}"
-    return "\n".join(["## Inference", "", f"`python -m benchmarks inference`; {where}; medians of {rounds} rounds. "
-                      f"Filling in and encoding a prompt takes {filling * 1e3:.2f} ms more.", "", *table(measured), "",
-                      *whole])
+    return "\n".join(
+        [
+            "## Inference",
+            "",
+            f"`python -m benchmarks inference`; {where}; medians of {rounds} rounds. "
+            f"Filling in and encoding a prompt takes {filling * 1e3:.2f} ms more.",
+            "",
+            *table(measured),
+            "",
+            *whole,
+        ]
+    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""A GPT as nanoGPT trains it, written anew from its facts: what the laboratory's training is measured against.
+"""A GPT as nanoGPT trains it, written from its facts: the laboratory is measured against it.
 
-LayerNorm, learned positions, one product for query, key and value, PyTorch's SDPA, a GELU of four times the width, tied
-embeddings; a batch is cut at random places of one stream of tokens; AdamW as PyTorch makes it for a CPU.
+LayerNorm, learned positions, one product for query, key and value, PyTorch's SDPA, a GELU of four
+times the width, tied embeddings; a batch is taken at random places of one stream of tokens; AdamW
+as PyTorch has it for a CPU.
 """
 
 from collections.abc import Callable
@@ -23,7 +24,9 @@ class Layer(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         parts = self.attention_in(self.before_attention(x)).chunk(3, -1)
-        query, key, value = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in parts)  # (B, H, T, D)
+        query, key, value = (
+            part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in parts
+        )  # (B, H, T, D)
         seen = F.scaled_dot_product_attention(query, key, value, is_causal=True)
         x = x + self.attention_out(seen.transpose(1, 2).flatten(2))
         return x + self.mlp_out(F.gelu(self.mlp_in(self.before_mlp(x))))
@@ -32,9 +35,14 @@ class Layer(nn.Module):
 class GPT(nn.Module):
     """Token ids (B, T) and targets (B, T) to the mean loss."""
 
-    def __init__(self, vocabulary: int, block_size: int, layers: int, width: int, heads: int) -> None:
+    def __init__(
+        self, vocabulary: int, block_size: int, layers: int, width: int, heads: int
+    ) -> None:
         super().__init__()
-        self.tokens, self.positions = nn.Embedding(vocabulary, width), nn.Embedding(block_size, width)
+        self.tokens, self.positions = (
+            nn.Embedding(vocabulary, width),
+            nn.Embedding(block_size, width),
+        )
         self.layers = nn.Sequential(*(Layer(width, heads) for _ in range(layers)))
         self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, vocabulary, bias=False)
         self.head.weight = self.tokens.weight
@@ -44,21 +52,32 @@ class GPT(nn.Module):
 
     def forward(self, ids: Tensor, targets: Tensor) -> Tensor:
         x = self.tokens(ids) + self.positions(torch.arange(ids.shape[1]))
-        return F.cross_entropy(self.head(self.norm(self.layers(x))).flatten(0, 1), targets.flatten())
+        return F.cross_entropy(
+            self.head(self.norm(self.layers(x))).flatten(0, 1), targets.flatten()
+        )
 
 
-def nanogpt_updates(model: GPT, stream: Tensor, batch_size: int, block_size: int, autocast: torch.autocast,
-                    learning_rate: float) -> Callable[[], None]:
+def nanogpt_updates(
+    model: GPT,
+    stream: Tensor,
+    batch_size: int,
+    block_size: int,
+    autocast: torch.autocast,
+    learning_rate: float,
+) -> Callable[[], None]:
     """One update of `model` a call."""
     decayed = [weights for weights in model.parameters() if weights.ndim > 1]
     others = [weights for weights in model.parameters() if weights.ndim == 1]
-    optimizer = torch.optim.AdamW([{"params": decayed, "weight_decay": 0.1}, {"params": others, "weight_decay": 0.0}],
-                                  lr=learning_rate, betas=(0.9, 0.95))
+    optimizer = torch.optim.AdamW(
+        [{"params": decayed, "weight_decay": 0.1}, {"params": others, "weight_decay": 0.0}],
+        lr=learning_rate,
+        betas=(0.9, 0.95),
+    )
 
     def update() -> None:
         starts = torch.randint(len(stream) - block_size, (batch_size,)).tolist()
-        ids = torch.stack([stream[start:start + block_size] for start in starts])
-        targets = torch.stack([stream[start + 1:start + 1 + block_size] for start in starts])
+        ids = torch.stack([stream[start : start + block_size] for start in starts])
+        targets = torch.stack([stream[start + 1 : start + 1 + block_size] for start in starts])
         with autocast:
             loss = model(ids, targets)
         loss.backward()

@@ -1,6 +1,6 @@
-"""What a study costs beside its work: start-up of each notebook, and how time and memory grow with the records.
+"""Overheads of a study: start-up of each notebook, and growth of time and memory with the records.
 
-    python -m benchmarks study
+python -m benchmarks study
 """
 
 import ast
@@ -15,58 +15,97 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-os.environ.setdefault("GOMP_SPINCOUNT", "20000")  # as the notebook runner does; before torch is imported
+os.environ.setdefault(
+    "GOMP_SPINCOUNT", "20000"
+)  # as the notebook runner does; before torch is imported
 
 from lib.core.paths import REPOSITORY
 
 FACTORS = (1, 4, 16)  # times the laboratory's private records
 PRODUCTS, BLOCK, BATCH = 60, 320, 4  # those of 00_lab.ipynb and 03_train.ipynb
 STAGES = ("import", "generate", "annotate", "normalize", "pack", "answer", "judge", "train")
-HEAVY = ("torch", "transformers", "lm_eval", "deepspeed", "seaborn", "statsmodels")  # imports worth naming
+HEAVY = (
+    "torch",
+    "transformers",
+    "lm_eval",
+    "deepspeed",
+    "seaborn",
+    "statsmodels",
+)  # imports worth naming
 
 
 def start_up(rounds: int = 3) -> list[str]:
     """Seconds that each notebook's imports take in a fresh interpreter, as a Markdown table."""
     lines = ["| notebook | imports, s | among them |", "| --- | --- | --- |"]
-    for path in sorted((REPOSITORY / "notebooks").glob("[0-9]*.ipynb")):
-        timed = [json.loads(subprocess.run([sys.executable, "-c", _timed(path)], cwd=REPOSITORY, check=True, text=True,
-                                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout.splitlines()[-1])
-                 for _ in range(rounds)]
+    for path in sorted((REPOSITORY / "notebooks").rglob("[0-9]*.ipynb")):
+        timed = [
+            json.loads(
+                subprocess.run(
+                    [sys.executable, "-c", _timed(path)],
+                    cwd=REPOSITORY,
+                    check=True,
+                    text=True,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                ).stdout.splitlines()[-1]
+            )
+            for _ in range(rounds)
+        ]
         median = statistics.median(seconds for seconds, _ in timed)
         lines.append(f"| `{path.stem}` | {median:.1f} | {', '.join(timed[0][1])} |")
     return lines
 
 
 def _timed(notebook: Path) -> str:
-    """Code that does the imports of `notebook`, and prints their seconds and which of HEAVY there are."""
+    """Return code that does the imports of `notebook` and prints their seconds, and HEAVY ones."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    lines = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code").split("\n")
+    lines = "\n".join(
+        "".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"
+    ).split("\n")
     tree = ast.parse("\n".join(line for line in lines if not line.startswith(("%", "!"))))
-    imports = [ast.unparse(node) for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
-    return "\n".join(["import json, sys, time", "started = time.perf_counter()", *imports,
-                      "seconds = time.perf_counter() - started",
-                      f"print(json.dumps([seconds, [name for name in {HEAVY!r} if name in sys.modules]]))"])
+    imports = [
+        ast.unparse(node) for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))
+    ]
+    return "\n".join(
+        [
+            "import json, sys, time",
+            "started = time.perf_counter()",
+            *imports,
+            "seconds = time.perf_counter() - started",
+            f"print(json.dumps([seconds, [name for name in {HEAVY!r} if name in sys.modules]]))",
+        ]
+    )
 
 
 def scaling() -> list[str]:
-    """Seconds of each stage and peak memory with 1, 4 and 16 times the records, a process each, as Markdown."""
+    """Return seconds per stage and peak memory with 1, 4 and 16 times the records, as Markdown."""
     runs = {}
     for factor in FACTORS:
-        ran = subprocess.run([sys.executable, "-m", "benchmarks.study", str(factor)], cwd=REPOSITORY, check=True,
-                             text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        ran = subprocess.run(
+            [sys.executable, "-m", "benchmarks.study", str(factor)],
+            cwd=REPOSITORY,
+            check=True,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
         runs[factor] = json.loads(ran.stdout.splitlines()[-1])
     one, most = runs[FACTORS[0]], max(FACTORS)
-    lines = [f"| | {' | '.join(f'{factor}×' for factor in FACTORS)} | {most}× over 1× |",
-             "| --- |" + " --- |" * (len(FACTORS) + 1)]
+    lines = [
+        f"| | {' | '.join(f'{factor}×' for factor in FACTORS)} | {most}× over 1× |",
+        "| --- |" + " --- |" * (len(FACTORS) + 1),
+    ]
     for name in one:
         cells = " | ".join(f"{runs[factor][name]:,.1f}" for factor in FACTORS)
-        ratio = f"{runs[most][name] / one[name]:.1f}" if one[name] > 0.05 else "–"  # less cannot be told from nothing
+        ratio = (
+            f"{runs[most][name] / one[name]:.1f}" if one[name] > 0.05 else "–"
+        )  # less cannot be told from nothing
         lines.append(f"| {name} | {cells} | {ratio} |")
     return lines
 
 
 def measured(factor: int) -> dict[str, float]:
-    """Counts, seconds by stage and peak memory of one chain over `factor` times the laboratory's private records."""
+    """Run one chain over `factor` times the private records; return counts, seconds, memory."""
     seconds: dict[str, float] = {}
     memory: list[float] = []
     stages = _chain(factor)
@@ -75,13 +114,20 @@ def measured(factor: int) -> dict[str, float]:
         counts = next(stages)
         now = time.perf_counter()
         seconds[f"{name}, s"], started = now - started, now
-        status = Path("/proc/self/status").read_text(encoding="utf-8")  # getrusage counts the parent's memory too
+        status = Path("/proc/self/status").read_text(
+            encoding="utf-8"
+        )  # getrusage counts the parent's memory too
         memory.append(int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) * 1024 / 1e6)
-    return {**counts, **seconds, "memory after the imports, MB": memory[0], "peak above it, MB": memory[-1] - memory[0]}
+    return {
+        **counts,
+        **seconds,
+        "memory after the imports, MB": memory[0],
+        "peak above it, MB": memory[-1] - memory[0],
+    }
 
 
 def _chain(factor: int):
-    """The chain on records made on the spot, a stage at a time; yields what there is so far, in numbers."""
+    """Run the chain on new records, a stage at a time; yield the counts so far."""
     import torch  # imported here, so that the parent of the measured processes stays small
 
     from lib.annotate import queries as annotate
@@ -99,7 +145,7 @@ def _chain(factor: int):
 
     yield {}
     documents, _ = make_records(make_products(PRODUCTS * factor, 11), 11, public=False)
-    few = [document.text for document in documents[:PRODUCTS * FACTORS[0]]]
+    few = [document.text for document in documents[: PRODUCTS * FACTORS[0]]]
     tokenizer = laboratory_base.train_tokenizer(few, 1536)  # of the same size whatever the factor
     yield {}
     queries, _ = annotate.annotate(documents, max_queries=len(ATTRIBUTES))
@@ -111,26 +157,48 @@ def _chain(factor: int):
     counts = {"documents": len(documents), "queries": len(queries), "tokens": blocks.n_tokens}
     yield counts
     torch.manual_seed(1)
-    model = laboratory_base.new_llama(tokenizer, hidden_size=256, layers=4, heads=4, context=4 * BLOCK, seed=1)
+    model = laboratory_base.new_llama(
+        tokenizer, hidden_size=256, layers=4, heads=4, context=4 * BLOCK, seed=1
+    )
     tokenizer.padding_side = "left"
-    with tempfile.TemporaryDirectory() as folder:  # an untrained model writes as many tokens as it may: work for all
-        answers = inference.answer(model.eval(), tokenizer, queries, "dapt",
-                                   max_answer_tokens=16, max_list_tokens=16)
+    with (
+        tempfile.TemporaryDirectory() as folder
+    ):  # an untrained model writes as many tokens as it may: work for all
+        answers = inference.answer(
+            model.eval(), tokenizer, queries, "dapt", max_answer_tokens=16, max_list_tokens=16
+        )
         yield counts
         judge.judge(queries, answers, by_rules)
         yield counts
-        training.train(model, tokenizer, blocks, None, Recipe(2, BATCH, BATCH, 5e-4, 1, 0.1, 1), Path(folder) / "m", {})
+        training.train(
+            model,
+            tokenizer,
+            blocks,
+            None,
+            Recipe(2, BATCH, BATCH, 5e-4, 1, 0.1, 1),
+            Path(folder) / "m",
+            {},
+        )
         yield counts
 
 
 def main() -> str:
     """The measurement as Markdown."""
     parts: list[tuple[str, Callable[[], list[str]]]] = [
-        ("Start-up, medians of three fresh interpreters; a kernel and the HTML copy add some seconds a notebook:",
-         start_up),
-        ("The chain over more records, once each: rules, answers of 16 tokens by the untrained model, two epochs:",
-         scaling)]
-    lines = ["## The study as a whole", "", f"`python -m benchmarks study`; {os.cpu_count()} cores."]
+        (
+            "Start-up, medians of three fresh interpreters; kernel and HTML copy add some seconds:",
+            start_up,
+        ),
+        (
+            "The chain over more records, once each: rules, answers of 16 tokens, two epochs:",
+            scaling,
+        ),
+    ]
+    lines = [
+        "## The study as a whole",
+        "",
+        f"`python -m benchmarks study`; {os.cpu_count()} cores.",
+    ]
     for text, part in parts:
         lines += ["", text, "", *part()]
     return "\n".join(lines) + "\n"
