@@ -1,81 +1,86 @@
-"""The two kinds of file that a person's sheet can be, CSV and XLSX: written, read back, made longer (paper, 4.4)."""
+"""Read, write and extend a person's sheet, which is CSV or XLSX (paper, 4.4)."""
 
 import csv
 import io
+import shutil
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+import pandas as pd
+
 from lib.core.files import replacing, write_text
 from lib.core.paths import shown
 
+_WIDTHS = dict(zip("ABCDE", (20, 50, 40, 40, 12), strict=True))
+
 
 def write_csv(path: Path, lines: list[list[str]], separator: str = ",") -> Path:
-    """Write `lines` as CSV that Excel opens as UTF-8, every cell quoted, whole or not at all."""
+    """Write `lines` as CSV, every cell quoted, with the mark by which Excel knows UTF-8."""
     text = io.StringIO()
-    csv.writer(text, delimiter=separator, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(lines)
-    return write_text(path, "\ufeff" + text.getvalue())  # without the mark Excel reads UTF-8 as something else
+    writer = csv.writer(text, delimiter=separator, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    writer.writerows(lines)
+    return write_text(path, "\ufeff" + text.getvalue())
 
 
 def write_xlsx(path: Path, lines: list[list[str]], labels: Sequence[str]) -> Path:
-    """Write `lines` of five columns as XLSX, whole or not at all; the last column offers `labels` to choose from."""
-    from openpyxl import Workbook  # CSV needs no such package
-    book = Workbook()
-    sheet = book.active
-    for line in lines:
-        sheet.append(line)
-    _dress(sheet, 1, "E", labels)
-    for letter, width in zip("ABCDE", (20, 50, 40, 40, 12), strict=True):
-        sheet.column_dimensions[letter].width = width
-    sheet.freeze_panes = "A2"
-    with replacing(path) as temporary:
-        book.save(temporary)
+    """Write `lines` as XLSX; the fifth column offers `labels` to choose from."""
+    with (replacing(path) as temporary, open(temporary, "wb") as file,
+          pd.ExcelWriter(file, engine="openpyxl") as writer):
+        pd.DataFrame(lines).to_excel(writer, header=False, index=False)
+        sheet = writer.book.active
+        _as_text(sheet, 1, "E", labels)
+        for letter, width in _WIDTHS.items():
+            sheet.column_dimensions[letter].width = width
+        sheet.freeze_panes = "A2"
     return path
 
 
-def write_longer(path: Path, target: Path, columns: list[str], lines: list[list[str]], labels: Sequence[str]) -> None:
-    """Write the sheet at `path` to `target` with `columns` at the right of its first row and `lines` below its last.
+def write_longer(path: Path, target: Path, columns: list[str], lines: list[list[str]],
+                 labels: Sequence[str]) -> None:
+    """Write the sheet at `path` to `target`, with further `columns` at the right and rows below.
 
-    What the sheet has stays as it is: cells and separator of CSV; cells, widths, colours and formulas of XLSX. The
-    rows of XLSX that are new have `labels` to choose from.
+    What the sheet has stays as it is: cells and separator of CSV; cells, widths, colours and
+    formulas of XLSX. New rows of XLSX offer `labels` to choose from.
     """
     there = lines_of(path, path.suffix)
     if path.suffix != ".xlsx":
-        write_csv(target, [[*there[0], *columns], *there[1:], *lines], _separator(_text(path)))
+        longer = [[*there[0], *columns], *there[1:], *lines]
+        write_csv(target, longer, _separator(_text(path)))
         return
-    from openpyxl import load_workbook
-    from openpyxl.utils import get_column_letter
-    book = load_workbook(path)
-    sheet, first, width = book.worksheets[0], len(there) + 1, len(there[0])
-    for column, name in enumerate(columns, width + 1):
-        sheet.cell(1, column, name)
-    for row, line in enumerate(lines, first):
-        for column, text in enumerate(line, 1):
-            sheet.cell(row, column, text or None)
-    _dress(sheet, first, get_column_letter([*header_of(there), *columns].index("label") + 1), labels)
-    book.save(target)
+    shutil.copyfile(path, target)
+    with open(target, "r+b") as file, pd.ExcelWriter(
+            file, engine="openpyxl", mode="a", if_sheet_exists="overlay") as writer:
+        sheet = writer.book.worksheets[0]
+        for column, name in enumerate(columns, len(there[0]) + 1):
+            sheet.cell(1, column, name)
+        pd.DataFrame(lines).to_excel(writer, sheet_name=sheet.title, startrow=len(there),
+                                     header=False, index=False)
+        place = [*header_of(there), *columns].index("label")
+        _as_text(sheet, len(there) + 1, sheet.cell(1, place + 1).column_letter, labels)
 
 
-def _dress(sheet, first: int, letter: str, labels: Sequence[str]) -> None:
-    """Rows from `first` on as wrapped text, whatever it looks like, with a choice of `labels` in column `letter`."""
-    from openpyxl.styles import Alignment
+def _as_text(sheet, first: int, letter: str, labels: Sequence[str]) -> None:
+    """Make rows from `first` on wrapped text, never formulas; column `letter` offers `labels`."""
+    from openpyxl.styles import Alignment  # loaded by pandas where there is any XLSX
     from openpyxl.worksheet.datavalidation import DataValidation
+
     for row in sheet.iter_rows(min_row=first):
         for cell in row:
             cell.data_type = "s" if cell.value else "n"
             cell.alignment = Alignment(wrap_text=True, vertical="top")
     choice = DataValidation(type="list", formula1=f'"{",".join(labels)}"', allow_blank=True)
-    choice.add(f"{letter}{max(2, first)}:{letter}{max(2, sheet.max_row)}")  # no row has two choices
+    choice.add(f"{letter}{max(2, first)}:{letter}{max(2, sheet.max_row)}")
     sheet.add_data_validation(choice)
 
 
 def header_of(lines: list[list[str]]) -> list[str]:
-    """The names of the columns, as they are compared; [] of an empty sheet."""
+    """Return the columns' names in lower case; [] of an empty sheet."""
     return [cell.strip().lower() for cell in lines[0]] if lines else []
 
 
 def lines_of(path: Path, ending: str) -> list[list[str]]:
-    """The cells of the sheet at `path`, row by row, as XLSX where `ending` says so, else as CSV in any form.
+    """Return the cells of a sheet by row, as XLSX where `ending` says so, else as CSV in any form.
 
     Raises ValueError where it cannot be read.
     """
@@ -84,9 +89,9 @@ def lines_of(path: Path, ending: str) -> list[list[str]]:
     text = _text(path)
     try:
         return list(csv.reader(io.StringIO(text, newline=""), delimiter=_separator(text)))
-    except csv.Error as error:  # one quote that is not closed makes a cell of all that follows
-        raise ValueError(f"{shown(path)} cannot be read as CSV ({error}): look for a quote that is not closed, or save "
-                         "the sheet again from a spreadsheet") from error
+    except csv.Error as error:  # an unclosed quote makes one cell of all that follows
+        raise ValueError(f"{shown(path)} cannot be read as CSV ({error}): look for a quote that is "
+                         "not closed, or save the sheet again from a spreadsheet") from error
 
 
 def _text(path: Path) -> str:
@@ -95,7 +100,7 @@ def _text(path: Path) -> str:
     try:
         text = raw.decode(encoding)
     except UnicodeDecodeError:
-        text = raw.decode("cp1252", errors="replace")  # what Excel saves as plain CSV; items and labels are ASCII
+        text = raw.decode("cp1252", errors="replace")  # Excel's plain CSV; labels are ASCII
     return text.split("\n", 1)[1] if text.startswith("sep=") else text
 
 
@@ -105,10 +110,11 @@ def _separator(text: str) -> str:
 
 
 def _read_xlsx(path: Path) -> list[list[str]]:
-    from openpyxl import load_workbook
     try:
-        with open(path, "rb") as file:  # openpyxl takes no path with another ending
-            rows = list(load_workbook(file, data_only=True).worksheets[0].iter_rows(values_only=True))
+        with open(path, "rb") as file:  # pandas takes no path with another ending
+            cells = pd.read_excel(file, engine="openpyxl", header=None, na_filter=False)
     except Exception as error:  # openpyxl raises what its XML and zip readers raise
-        raise ValueError(f"{shown(path)} cannot be read as XLSX ({error}): save it again as .xlsx or .csv") from error
-    return [["" if cell is None else str(cell) for cell in row] for row in rows]
+        raise ValueError(f"{shown(path)} cannot be read as XLSX ({error}): save it again as .xlsx "
+                         "or .csv") from error
+    return [["" if pd.isna(cell) else str(cell) for cell in row]
+            for row in cells.astype(object).to_numpy()]

@@ -1,4 +1,4 @@
-"""The blinded sheet in JupyterLab: one answer at a time, a click for its label, saved at once (beside paper, 4.4)."""
+"""The blinded sheet in JupyterLab: one answer at a time, a click for its label (paper, 4.4)."""
 
 import html
 import importlib.util
@@ -10,19 +10,21 @@ from lib.core.process import VARIABLE
 
 
 def has_front_end() -> bool:
-    """Whether a widget would be seen: Jupyter's server started this kernel, no runner did, and ipywidgets is there."""
+    """Tell whether a widget would be seen: in JupyterLab, not in a runner, and with ipywidgets."""
     return ("JPY_SESSION_NAME" in os.environ and VARIABLE not in os.environ
             and importlib.util.find_spec("ipywidgets") is not None)
 
 
 def label_widget(path: Path, items: list[Item], labels: dict[str, str]):
-    """A widget (ipywidgets.VBox) that shows `items` one by one and writes the sheet at `path` after every click.
+    """Return an ipywidgets.VBox that shows `items` one by one and saves the sheet at each click.
 
-    `labels` are those given so far; the widget adds to it. It opens at the first item without a label.
+    `labels` are those given so far; the widget adds to them, and opens at the first item without.
     """
-    import ipywidgets as widgets  # where there is no front end, nothing needs them
+    import ipywidgets as widgets  # needed only with a front end
+
     text, count = widgets.HTML(), widgets.Label()
-    choice = widgets.ToggleButtons(options=[("no label", ""), *((label, label) for label in LABELS)])
+    options = [("no label", ""), *((label, label) for label in LABELS)]
+    choice = widgets.ToggleButtons(options=options)
     first = next((n for n, item in enumerate(items) if item.item not in labels), 0)
     place = widgets.BoundedIntText(value=first + 1, min=1, max=len(items), description="answer")
 
@@ -30,14 +32,16 @@ def label_widget(path: Path, items: list[Item], labels: dict[str, str]):
         item = items[place.value - 1]
         text.value = as_html(item)
         choice.value = labels.get(item.item, "")
-        count.value = f"{sum(item.item in labels for item in items)} of {len(items)} labelled, in {path.name}"
+        done = sum(item.item in labels for item in items)
+        count.value = f"{done} of {len(items)} labelled, in {path.name}"
 
     def keep(change: dict) -> None:
         item = items[place.value - 1].item
         if change["new"] == labels.get(item, ""):
             return
-        labels.update({item: change["new"]})
-        if not change["new"]:
+        if change["new"]:
+            labels[item] = change["new"]
+        else:
             del labels[item]
         write_sheet(path, items, labels)
         show()
@@ -49,7 +53,9 @@ def label_widget(path: Path, items: list[Item], labels: dict[str, str]):
 
 
 def as_html(item: Item) -> str:
-    """What a person sees of an item, escaped: the texts come from documents and models. No arm and no verdict."""
-    parts = (("Question", item.question), ("Reference answer", item.reference), ("Answer", item.answer))
-    return "".join(f'<p><b>{name}</b></p><pre style="white-space: pre-wrap">{html.escape(text)}</pre>'
+    """Return what a person sees of an item, escaped, without arm and verdict."""
+    parts = (("Question", item.question), ("Reference answer", item.reference),
+             ("Answer", item.answer))
+    return "".join(f'<p><b>{name}</b></p>'
+                   f'<pre style="white-space: pre-wrap">{html.escape(text)}</pre>'
                    for name, text in parts)

@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 
 from lib.analyze.agreement.coefficients import (
     agreement,
-    agreement_for_reading,
+    formatted,
     clustered_coefficients,
     coefficients,
-    confusion,
     confusion_table,
     disagreements,
     gwet_ac1,
@@ -107,15 +106,16 @@ def queries() -> list[Query]:
 def test_unscored_is_counted_and_shown_and_is_in_no_coefficient(queries):
     rows = paired_verdicts(queries, verdicts("rules", "correct", "incorrect", "correct", "incorrect", "unscored"),
                            verdicts("m", "correct", "incorrect", "incorrect", "unscored", "unscored"))
-    assert confusion(rows).to_numpy().tolist() == [[1, 1, 0], [0, 1, 1], [0, 0, 1]]
+    counts = confusion_table(rows)
+    assert counts.iloc[-3:, 2:].to_numpy().tolist() == [[1, 1, 0], [0, 1, 1], [0, 0, 1]]
+    assert counts.shape == (9, 5)
     table = agreement(rows).set_index(["arm", "structure"])
     assert list(table.index) == [("all", "natural"), ("all", "tabular"), ("all", "all")]
     whole = table.loc[("all", "all")]
     assert (whole.n, whole.unscored_first, whole.unscored_second, whole.scored, whole.agreed) == (5, 1, 2, 3, 2)
     assert table.loc[("all", "tabular")].scored == 0 and np.isnan(table.loc[("all", "tabular")].agreement)
-    reading = agreement_for_reading(agreement(rows))
+    reading = formatted(agreement(rows))
     assert reading.agreement.iloc[0].startswith("2/3 = 66.67% [") and reading.agreement.iloc[1] == "–"
-    assert confusion_table(rows).shape == (9, 5)
     read = disagreements(rows, queries, {("q2", "dapt"): "x\ny"})
     assert list(read["query"]) == ["q2", "q3"] and read.answer.iloc[0] == "x ↵ y"
     assert read["first's reason"].iloc[0] == "rules 2" and read["second"].iloc[1] == "unscored"

@@ -6,7 +6,7 @@ import pytest
 from lib.analyze.agreement.labels import (
     human_agreement,
     human_findings,
-    human_for_reading,
+    formatted,
     labelled,
     leniency,
     leniency_test,
@@ -109,9 +109,9 @@ def test_a_partly_labelled_sheet_speaks_for_the_strata_of_its_labels_alone(items
     assert [(row.structure, row.covered, row.answers) for row in table.itertuples()] == [
         ("natural", 10, 40), ("tabular", 30, 40), ("all", 40, 120)]
     text = human_findings(table, leniency_test(rows), 7)
-    assert "Weighed to the 40 of 120 answers in strata with a label, it agrees on 100.0%" in text
-    assert "7 answers have no text" in text and "all answers" not in text
-    assert list(human_for_reading(table)["weighed to"]) == ["10 of 40", "30 of 40", "40 of 120"]
+    assert "Re-weighted to 40 of 120 answers (the strata with a label), it agrees on 100.0" in text
+    assert "7 further answers have no text" in text and "all answers" not in text
+    assert list(formatted(table)["weighted to"]) == ["10 of 40", "30 of 40", "40 of 120"]
 
 
 def test_two_judges_are_told_apart_on_a_drawn_sample(items):

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.analyze.agreement.list_items import item_table, items_for_reading, match_items
+from lib.analyze.agreement.list_items import item_table, formatted, match_items
 from lib.core.records import Answer, Query
+from lib.judge.rules import by_rules
 from lib.judge.verdicts import judge
 
 ENTITIES = ["Linux", "QNX", "VxWorks", "AIX", "Zephyr", "RTEMS"]
@@ -47,7 +48,7 @@ def test_lists_in_prose_and_tables_count_and_scalars_and_lists_of_one_do_not():
 def test_a_list_is_whole_exactly_where_the_rules_call_it_correct(wanted, said, between):
     asked, given_answer = query("q", "\n".join(wanted)), answer("q", between.join(said))
     row = match_items([asked], [given_answer]).iloc[0]
-    assert row.is_whole == (judge([asked], [given_answer])[0].verdict == "correct")
+    assert row.is_whole == (judge([asked], [given_answer], by_rules)[0].verdict == "correct")
     assert row.named == len(set(wanted) & set(said)) and row.surplus == sum(one not in wanted for one in said)
 
 
@@ -62,13 +63,13 @@ def test_means_are_over_lists_and_intervals_over_documents():
     # means of the documents: .75, .25, .5, .5; a mean of four draws of them is between the extremes
     assert .25 < row.recall_low < row.recall < row.recall_high < .75
     assert item_table(items).equals(item_table(items)), "the same seed gives the same interval"
-    text = items_for_reading(item_table(items)).iloc[-1]
-    assert text["whole lists"].startswith("2/8 = 25.00% [") and text["mean precision"].endswith("n = 7")
+    text = formatted(item_table(items)).iloc[-1]
+    assert text["complete lists"].startswith("2/8 = 25.00% [") and text["mean precision, %"].endswith("n = 7")
 
 
 def test_one_document_or_no_spread_gives_no_interval():
     items = match_items([query("q", "Linux\nQNX"), query("r", "Linux\nAIX")], [answer("q", "QNX"), answer("r", "")])
     row = item_table(items).iloc[-1]
     assert row.recall == .25 and np.isnan(row.recall_low)
-    assert "[" not in items_for_reading(item_table(items)).iloc[-1]["mean recall"]
+    assert "[–]" in formatted(item_table(items)).iloc[-1]["mean recall, %"]
     assert item_table(items.iloc[:0]).empty
