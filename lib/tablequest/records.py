@@ -1,20 +1,29 @@
-"""What a filing is read into, and a question on it: the typed rows between the stages of TableQuest."""
+"""Typed rows between the stages of TableQuest: what a filing is read into, and a question on it."""
 
-from typing import Literal
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import Literal, TypeVar
 
 from lib.core.records import Record
+
+R = TypeVar("R", bound=Record)
 
 Level = Literal["easy", "medium", "hard"]
 LEVELS: tuple[Level, ...] = ("easy", "medium", "hard")
 
 
 class Cell(Record):
-    """One value of a table. `value` is as printed (in units of `scale`), negative where it stands in brackets."""
+    """One value of a table. `value` is as printed (in units of `scale`), negative in brackets."""
 
     text: str  # as a reader sees it, split parts merged: "$(24,690)", "12.4%", "—"
-    value: float | None  # None: no number; a dash that stands for nil is 0
+    value: float | None  # None: not a number; a dash that means nil is 0
     unit: str  # "USD", "%", "shares", "USD/share", …; "" where the filing does not say
-    scale: float  # what 1 in the table stands for: 1, 1e3, 1e6
+    scale: float  # the value of a printed 1: 1, 1e3, 1e6
+
+    @property
+    def exact(self) -> Fraction:
+        """`value` in whole units (dollars, not millions); only for a cell with a number."""
+        return in_whole_units(self.value, self.scale)
 
 
 class Grid(Record):
@@ -23,18 +32,22 @@ class Grid(Record):
     grid_id: str  # "<filing_id>-t07"
     filing_id: str
     section: str  # headings above it, joined: "Item 7. … > Segment results"
-    caption: str  # what introduces it, "" where nothing does
-    unit_note: str  # "(in millions, except per-share amounts)", "" where nothing is said
-    corner: str  # what stands above the row labels
+    caption: str  # what introduces it, if anything does
+    unit_note: str  # "(in millions, except per-share amounts)", if there is one
+    corner: str  # the text above the row labels
     columns: tuple[str, ...]  # header rows joined from above: "2024", "Change 2024 to 2023"
     rows: tuple[str, ...]  # a label under a group has the group before it: "Net sales: Products"
     cells: tuple[tuple[Cell, ...], ...]  # (rows, columns)
     footnotes: tuple[str, ...]
     html: str  # the table cleaned: table, tr, th, td with colspan and rowspan only
 
+    def cell(self, ref: "CellRef") -> Cell:
+        """Return the cell at `ref`, whose `grid_id` is this grid's."""
+        return self.cells[ref.row][ref.column]
+
 
 class Block(Record):
-    """A heading, a paragraph, or a table (then `grid_id` names its grid and `text` is the table as Markdown)."""
+    """A heading, a paragraph or a table; a table has its grid's id and its Markdown as `text`."""
 
     kind: Literal["heading", "paragraph", "table"]
     text: str
@@ -42,24 +55,29 @@ class Block(Record):
 
 
 class Passage(Record):
-    """What a question is asked on: neighbouring blocks of one section, at least one of them a table."""
+    """What a question is about: adjacent blocks of one section, at least one of them a table."""
 
     passage_id: str  # "<filing_id>-p03"
     filing_id: str
     section: str
     blocks: tuple[Block, ...]
 
+    @property
+    def grid_ids(self) -> list[str]:
+        """The ids of the passage's grids, each once, in order."""
+        return list(dict.fromkeys(block.grid_id for block in self.blocks if block.grid_id))
+
 
 class Filing(Record):
     """One annual report, or one paper."""
 
-    filing_id: str  # a name for files, from the document's own name
+    filing_id: str  # usable in file names, from the document's own name
     company: str  # "Apple Inc."; of a paper, its title
     form: str  # "10-K", "paper"
-    period: str  # the fiscal year's end as printed, "September 28, 2024"; "" where it has none
+    period: str  # the fiscal year's end as printed, "September 28, 2024"; "" if it has none
     fiscal_year: int | None
     path: str
-    n_tables: int  # all that stand in it, layout tables too
+    n_tables: int  # all tables in it, layout tables too
 
 
 class NotUnderstood(Record):
@@ -67,13 +85,13 @@ class NotUnderstood(Record):
 
     filing_id: str
     table: int  # position in the filing, from 1
-    kind: str  # "layout", "no numbers", "no row labels", …: what the counts are by
+    kind: str  # "layout", "no numbers", "no row labels", …: tables are counted by it
     reason: str
     excerpt: str  # its first words
 
 
 class CellRef(Record):
-    """Where a named value of a calculation stands."""
+    """The position of a named value of a calculation."""
 
     grid_id: str
     row: int
@@ -81,19 +99,43 @@ class CellRef(Record):
 
 
 class TableQuestion(Record):
-    """A question with its reference, and what it was computed from. Three of one chain share `chain_id`."""
+    """A question with its reference and its cells. The three of one chain share `chain_id`."""
 
     question_id: str
     chain_id: str
     filing_id: str
     passage_id: str
     level: Level
-    kind: str  # extraction; difference, percent change, ratio, share, sum, average, comparison; trend, contrast
+    kind: str  # extraction; difference, …, comparison; trend, contrast: model_replies.KINDS
     question: str
     answer: str  # with unit and scale: "$383,285 million", "-2.8%"
     steps: tuple[str, ...]  # the reference reasoning
-    cells: dict[str, CellRef]  # name in `expression` -> where it stands
+    cells: dict[str, CellRef]  # name in `expression` -> position
     expression: str  # over those names: "(a - b) / b * 100"; "" for hard
-    value: float | None  # what `expression` gives, in `unit` × `scale`; None for hard
+    value: float | None  # the value of `expression`, in `unit` × `scale`; None for hard
     unit: str
     scale: float
+
+    @property
+    def exact(self) -> Fraction:
+        """`value` in whole units (dollars, not millions); only for easy and medium questions."""
+        return in_whole_units(self.value, self.scale)
+
+    def cells_in(self, grids: Mapping[str, Grid]) -> list[Cell]:
+        """Return the question's cells; `grids` by grid_id."""
+        return [grids[ref.grid_id].cell(ref) for ref in self.cells.values()]
+
+
+def in_whole_units(value: float, scale: float) -> Fraction:
+    """Return value × scale exactly, as their shortest decimal notations read."""
+    return Fraction(str(value)) * Fraction(str(scale))
+
+
+def by_id(rows: Iterable[R]) -> dict[str, R]:
+    """Index rows by their first field, which is their id."""
+    return {next(iter(row))[1]: row for row in rows}
+
+
+def own_label(label: str) -> str:
+    """Return a row's own label, without those of the groups above it."""
+    return label.rpartition(": ")[2]

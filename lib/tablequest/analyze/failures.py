@@ -1,4 +1,4 @@
-"""How an answer fails: each easy and medium question of an arm has one mode, tried in a stated order."""
+"""How an answer fails: each easy and medium question of an arm has one mode, in a stated order."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from lib.tablequest.analyze.accuracy import (
 )
 from lib.tablequest.analyze.amounts import Amount, amounts
 from lib.tablequest.ask.replies import IN_THOUGHTS, NO_ANSWER, NO_REPLY, Final
-from lib.tablequest.records import LEVELS, Grid, Passage, TableQuestion
+from lib.tablequest.records import LEVELS, Grid, Passage, TableQuestion, own_label
 
 RIGHT = "right"
 ANSWERED = "answered"  # of a hard question, whose answer no rule scores
@@ -28,15 +28,18 @@ _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?|\.\d+")
 _POWERS = tuple(Fraction(10) ** power for power in (-9, -6, -3, -2, 0, 2, 3, 6, 9))
 
 
-def failure(question: TableQuestion, final: Final, passage: Passage, grids: Mapping[str, Grid], truncated: bool = False,
-            tolerance: float = TOLERANCE, cut_away: bool = False) -> str:
-    """RIGHT or the first of MODES that holds; of a hard question one of its own three, else ANSWERED.
+def failure(question: TableQuestion, final: Final, passage: Passage, grids: Mapping[str, Grid],
+            truncated: bool = False, tolerance: float = TOLERANCE, cut_away: bool = False) -> str:
+    """Return RIGHT or the first of MODES that holds; for a hard question HARD_MODES or ANSWERED.
 
-    empty: no reply, or an empty answer. format: a reply without the JSON asked for. incomplete: cut before its answer,
-    or a calculation of which the reply names some cells and no others. wrong unit: the right digits with another scale,
-    unit or sign. cut away: a cell that is needed was lost when the prompt was cut to fit (is_cut_away). wrong cell: an
-    extraction gives another value of the passage's tables, or a calculation names one instead of one of its own. wrong
-    arithmetic: the calculation names all its cells, and the result is wrong.
+    - empty: no reply, or an empty answer.
+    - format: a reply without the JSON asked for.
+    - incomplete: truncated before its answer, or a calculation whose reply names only some cells.
+    - wrong unit: the right digits with another scale, unit or sign.
+    - cut away: a cell that is needed was lost when the prompt was truncated (`is_cut_away`).
+    - wrong cell: an extraction gives another value of the passage's tables, or a calculation uses
+      one in place of its own.
+    - wrong arithmetic: the calculation names all its cells, and the result is wrong.
     """
     if final.missing:
         if truncated:
@@ -48,91 +51,96 @@ def failure(question: TableQuestion, final: Final, passage: Passage, grids: Mapp
         return RIGHT
     if not is_figure(question):
         return CUT_AWAY if cut_away else _wrong_words(question, final, passage, grids)
-    said = asserted(question, final.text, grids)
-    if any(_has_its_digits(question, amount) for amount in said):
+    offered = asserted(question, final.text, grids)
+    if any(_has_its_digits(question, amount) for amount in offered):
         return "wrong unit"
     if cut_away:
         return CUT_AWAY
-    if len(question.cells) < 2:
-        return "wrong cell" if any(_stands(amount, _others(question, passage, grids)) for amount in said) else "other"
-    return _wrong_calculation(question, final, passage, grids)
+    if len(question.cells) > 1:
+        return _wrong_calculation(question, final, passage, grids)
+    others = _others(question, passage, grids)
+    return "wrong cell" if any(_is_in(amount, others) for amount in offered) else "other"
 
 
-def is_cut_away(question: TableQuestion, whole: str, short: str, grids: Mapping[str, Grid]) -> bool:
-    """Whether the printed number of a cell of `question` stands in the prompt `whole`, and no longer in `short`."""
-    texts = [grids[where.grid_id].cells[where.row][where.column].text for where in question.cells.values()]
-    printed = [rf"(?<![\d.,]){re.escape(found[0])}(?!\d|[.,]\d)" for text in texts if (found := _NUMBER.search(text))]
-    return any(re.search(number, whole) and not re.search(number, short) for number in printed)
+def is_cut_away(question: TableQuestion, complete: str, truncated: str,
+                grids: Mapping[str, Grid]) -> bool:
+    """Tell whether a cell's printed number is in the `complete` prompt but not the `truncated`."""
+    printed = [_NUMBER.search(cell.text) for cell in question.cells_in(grids)]
+    patterns = [rf"(?<![\d.,]){re.escape(found[0])}(?!\d|[.,]\d)" for found in printed if found]
+    return any(re.search(number, complete) and not re.search(number, truncated)
+               for number in patterns)
 
 
-def failures(arm: str, questions: Sequence[TableQuestion], found: Mapping[str, str]) -> pd.DataFrame:
-    """One row a level and mode of modes_of: arm, level, mode, count, n, share; `found` is question_id -> mode.
+def failures(arm: str, questions: Sequence[TableQuestion],
+             found: Mapping[str, str]) -> pd.DataFrame:
+    """Return one row per level and mode of `modes_of`: arm, level, mode, count, n, share.
 
-    n is the number of the level's questions that were answered, so that the shares of a level add up to 1.
+    `found` is question_id -> mode; n is the number of the level's questions in it, so that the
+    shares of a level add up to 1.
     """
     rows = []
     for level in LEVELS:
         modes = [found[question.question_id] for question in questions
                  if question.level == level and question.question_id in found]
-        rows += [{"arm": arm, "level": level, "mode": mode, "count": modes.count(mode), "n": len(modes),
-                  "share": modes.count(mode) / len(modes)} for mode in modes_of(level) if modes]
+        rows += [(arm, level, mode, modes.count(mode), len(modes), modes.count(mode) / len(modes))
+                 for mode in modes_of(level) if modes]
     return pd.DataFrame(rows, columns=["arm", "level", "mode", "count", "n", "share"])
 
 
 def modes_of(level: str) -> tuple[str, ...]:
-    """What `failure` can say of a question of this level, in order."""
+    """Return what `failure` can say of a question of this level, in order."""
     return (ANSWERED, *HARD_MODES) if level == "hard" else (RIGHT, *MODES)
 
 
-def _wrong_calculation(question: TableQuestion, final: Final, passage: Passage, grids: Mapping[str, Grid]) -> str:
+def _wrong_calculation(question: TableQuestion, final: Final, passage: Passage,
+                       grids: Mapping[str, Grid]) -> str:
     named = amounts("\n".join((*final.steps, final.text)))
     own = operand_values(question, grids)
     used = [value for value in own if any(_is_value(amount, value) for amount in named)]
     if len(used) == len(own):
         return "wrong arithmetic"
+    strange = [amount for amount in named if not amount.is_year and not _is_in(amount, own)]
     others = _others(question, passage, grids)
-    if any(_stands(amount, others) for amount in named if not amount.is_year and not any(
-            _is_value(amount, value) for value in own)):
+    if any(_is_in(amount, others) for amount in strange):
         return "wrong cell"
     return "incomplete" if used else "other"
 
 
-def _wrong_words(question: TableQuestion, final: Final, passage: Passage, grids: Mapping[str, Grid]) -> str:
-    """Where the answer is a label: another label of the same grids is a wrong cell."""
-    tables = {block.grid_id for block in passage.blocks if block.grid_id} | {
-        where.grid_id for where in question.cells.values()}
-    labels = {label.rpartition(": ")[2].casefold() for key in tables for label in (*grids[key].rows,
-                                                                                   *grids[key].columns)}
-    reference = question.answer.casefold()
-    said = final.text.casefold()
-    is_other = any(label and label in said and label not in reference for label in labels)
+def _wrong_words(question: TableQuestion, final: Final, passage: Passage,
+                 grids: Mapping[str, Grid]) -> str:
+    """Where the answer is a label, another label of the same grids is a wrong cell."""
+    used = [grids[key] for key in {*passage.grid_ids,
+                                   *(ref.grid_id for ref in question.cells.values())}]
+    labels = {own_label(label).casefold() for grid in used for label in (*grid.rows, *grid.columns)}
+    reference, answer = question.answer.casefold(), final.text.casefold()
+    is_other = any(label and label in answer and label not in reference for label in labels)
     return "wrong cell" if is_other else "other"
 
 
 def _has_its_digits(question: TableQuestion, amount: Amount) -> bool:
-    """Whether the amount is the reference but for scale, unit and sign."""
-    reference = abs(Fraction(str(question.value)) * Fraction(str(question.scale)))
+    """Tell whether the amount is the reference except for scale, unit and sign."""
+    reference = abs(question.exact)
     if not reference:
         return not amount.value
     values = {abs(amount.value), *(abs(value) for value in readings(question, amount))}
-    return amount.n_digits >= min(LEAST_DIGITS, len(str(question.value).strip("-0.").replace(".", ""))) and any(
-        abs(value * power - reference) <= amount.step * power / 2 for value in values for power in _POWERS)
+    digits = len(str(question.value).strip("-0.").replace(".", ""))
+    return amount.n_digits >= min(LEAST_DIGITS, digits) and any(
+        abs(value * power - reference) <= amount.step * power / 2
+        for value in values for power in _POWERS)
 
 
 def _others(question: TableQuestion, passage: Passage, grids: Mapping[str, Grid]) -> list[Fraction]:
-    """The values of the passage's tables that the question does not ask for, in whole units."""
-    own = {(where.grid_id, where.row, where.column) for where in question.cells.values()}
-    return [Fraction(str(cell.value)) * Fraction(str(cell.scale))
-            for key in dict.fromkeys(block.grid_id for block in passage.blocks if block.grid_id)
-            for row, cells in enumerate(grids[key].cells) for column, cell in enumerate(cells)
-            if cell.value and (key, row, column) not in own]
+    """Return the values of the passage's tables that the question does not ask for."""
+    own = {(ref.grid_id, ref.row, ref.column) for ref in question.cells.values()}
+    return [cell.exact for key in passage.grid_ids for row, cells in enumerate(grids[key].cells)
+            for column, cell in enumerate(cells) if cell.value and (key, row, column) not in own]
 
 
-def _stands(amount: Amount, values: Sequence[Fraction]) -> bool:
+def _is_in(amount: Amount, values: Sequence[Fraction]) -> bool:
     return any(_is_value(amount, value) for value in values)
 
 
 def _is_value(amount: Amount, value: Fraction) -> bool:
-    """Whether the amount has the digits of a cell, whatever its scale word: steps are written shortly."""
-    said = abs(amount.value)
-    return bool(said) and any(said * power == abs(value) for power in _POWERS)
+    """Tell whether the amount has a cell's digits, in any scale: steps often omit it."""
+    written = abs(amount.value)
+    return bool(written) and any(written * power == abs(value) for power in _POWERS)

@@ -1,7 +1,8 @@
-"""Which of two arms answers a question better, asked in both orders; a flip is a tie and counted (the ratings' data).
+"""Which of two arms answers a question better: the data that the arms' ratings are computed from.
 
-A judge sees passage, question, reference and both answers and weighs accurate, logical and clear, in JSON. The judge
-"rules" needs no model: accuracy first, then how near a figure is, then shared words.
+A judge that is a model sees passage, question, reference and both answers, in both orders, and
+weighs accurate, logical and clear, in JSON; a flip between the orders is a tie and is counted. The
+judge "rules" needs no model: accuracy first, then how near a figure is, then shared words.
 """
 
 import re
@@ -12,12 +13,13 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from lib.analyze.tables import accuracy
+from lib.analyze.win_rates import flip_counts
+from lib.core.files import made_by
 from lib.core.prompts import prompt_template
 from lib.core.records import Record
 from lib.core.untrusted import SPLIT, defused, folded
-from lib.judge.model import Decision
-from lib.judge.pairs import Choice
+from lib.judge.pairs import Choice, combined
+from lib.judge.verdicts import Decision
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request
@@ -26,13 +28,17 @@ from lib.tablequest.ask.replies import Final, objects
 from lib.tablequest.records import LEVELS, Grid, Level, TableQuestion
 
 TAGS = "passage|question|reference|first|second"
-_VERDICT = re.compile(r"better(?=[\W_]{0,9}:)")
-_AS_FIRST = {"first": "A", "second": "B", "tie": "tie"}  # what a word says where the first arm's answer stands first
+_VERDICT = re.compile(r"better(?=[\W_]{0,9}:)")  # 'better": '; not "better,"
+_AS_FIRST = {"first": "A", "second": "B", "tie": "tie"}  # with the first arm's answer shown first
 _AS_SECOND = {"first": "B", "second": "A", "tie": "tie"}
+
+Round = tuple[TableQuestion, Final, Final]  # a question and the answers of two arms
+# For each round: the decision with the first answer shown first, and with it shown second.
+Decide = Callable[[Sequence[Round]], list[tuple[Decision, Decision]]]
 
 
 class Match(Record):
-    """One judge's word on two arms' answers to one question; A is the first arm, in either order."""
+    """One judge's verdict on two arms' answers to one question."""
 
     question_id: str
     passage_id: str
@@ -40,170 +46,156 @@ class Match(Record):
     first_arm: str
     second_arm: str
     judge: str
-    verdict: Choice  # unscored where either order is; a flip is a tie
+    verdict: Choice  # unscored if either order is; a tie if the orders differ
     is_flipped: bool  # both orders were scored, and differently
     is_asked: bool  # False: two equal answers, or a missing one, need no judge
-    as_first: Choice  # where the first arm's answer is shown first
-    as_second: Choice
+    as_first: Choice  # with the first arm's answer shown first; A is that arm in either order
+    as_second: Choice  # with it shown second
     reason: str
     reason_as_second: str
 
 
 class Shown(NamedTuple):
-    """What a judge sees of a question beside the two answers."""
+    """What a judge sees of a question in addition to the two answers."""
 
     passage: str
     source: str
 
 
-def matches(questions: Sequence[TableQuestion], finals: Mapping[str, Mapping[str, Final]], grids: Mapping[str, Grid],
-            judge: str = "rules", calls: Calls | None = None, shown: Mapping[str, Shown] | None = None,
-            tolerance: float = TOLERANCE) -> list[Match]:
-    """A match for every question and pair of arms, by `judge`: "rules", or a model asked with `calls`.
+def matches(questions: Sequence[TableQuestion], finals: Mapping[str, Mapping[str, Final]],
+            decide: Decide, judge: str = "rules") -> list[Match]:
+    """Return a match for every question and pair of arms.
 
-    `finals` is arm -> question_id -> its final answer, the steps with it; `shown`, for a model, is question_id -> what
-    it sees. An arm without a row for a question leaves the match unscored, two equal answers tie without a judge.
-    Raises ValueError for fewer than two arms and for a model without `calls` or `shown`; CallsStopped as complete does.
+    `finals` is arm -> question_id -> final answer with its steps. `decide` is `by_rules(…)` or
+    `by_model(…)`, and `judge` its name in the matches. If an arm has no row for a question, the
+    match is unscored; two equal answers tie without a judge. Raises ValueError for fewer than two
+    arms, and what `decide` raises.
     """
     if len(finals) < 2:
         raise ValueError(f"{len(finals)} arms have answers here: name two or more to compare")
-    rounds = [(question, *pair) for pair in combinations(finals, 2) for question in questions]
-    settled = [_settled(finals[first].get(question.question_id), finals[second].get(question.question_id))
-               for question, first, second in rounds]
-    open_rounds = [(question, finals[first][question.question_id], finals[second][question.question_id])
-                   for (question, first, second), decision in zip(rounds, settled, strict=True) if not decision]
-    if judge == "rules":
-        decided = iter([(decision, decision) for decision in (
-            by_rules(*played, grids, tolerance) for played in open_rounds)])
-    else:
-        decided = iter(by_model(open_rounds, shown, judge, calls))
-    return [_match(*played, judge, *((decision, decision) if decision else next(decided)), is_asked=not decision)
-            for played, decision in zip(rounds, settled, strict=True)]
+    pairs = [(question, *pair) for pair in combinations(finals, 2) for question in questions]
+    rounds = [(question, finals[first].get(question.question_id),
+               finals[second].get(question.question_id)) for question, first, second in pairs]
+    settled = [_settled(first, second) for _, first, second in rounds]
+    decided = iter(decide([one for one, known in zip(rounds, settled, strict=True) if not known]))
+    return [_match(*pair, judge, *((known, known) if known else next(decided)),
+                   is_asked=not known) for pair, known in zip(pairs, settled, strict=True)]
 
 
-def by_rules(question: TableQuestion, first: Final, second: Final, grids: Mapping[str, Grid],
-             tolerance: float = TOLERANCE) -> Decision:
-    """A, B or tie, and why: the right one; of two wrong figures the nearer; else the one with more of the words.
+def by_rules(grids: Mapping[str, Grid], tolerance: float = TOLERANCE) -> Decide:
+    """Return the judge that needs no model; both of its decisions are the same.
 
-    Order cannot matter, since both are seen at once. Rationale and clarity are not judged; of hard answers only shared
-    words are, which is a weak stand-in for a judge that can read.
+    The right answer wins; of two wrong figures the nearer, else the one with more of the
+    reference's words. Rationale and clarity are not judged. Of hard answers only shared words
+    count, which is a weak substitute for a judge that can read.
     """
+    def decide(rounds: Sequence[Round]) -> list[tuple[Decision, Decision]]:
+        return [(_better(*one, grids, tolerance),) * 2 for one in rounds]
+    return decide
+
+
+def by_model(model: str, calls: Calls, shown: Mapping[str, Shown]) -> Decide:
+    """Return `model` as judge; `shown` is question_id -> what it sees.
+
+    All rounds are sent at once, so that a batch is one. An unreadable reply is unscored. The judge
+    raises CallsStopped as `complete` does.
+    """
+    def decide(rounds: Sequence[Round]) -> list[tuple[Decision, Decision]]:
+        requests = [_request(question, shown[question.question_id], answers)
+                    for question, first, second in rounds
+                    for answers in ((first, second), (second, first))]
+        replies = complete(requests, model, calls)
+        return [(_decision(as_first, _AS_FIRST), _decision(as_second, _AS_SECOND))
+                for as_first, as_second in zip(replies[::2], replies[1::2], strict=True)]
+    return decide
+
+
+def flips(rows: Sequence[Match]) -> pd.DataFrame:
+    """Return how often the verdict changed with the order, by level, as `flip_counts` counts."""
+    return pd.DataFrame([{"level": level, **flip_counts(
+        [row for row in rows if level in (row.level, "all")])} for level in (*LEVELS, "all")])
+
+
+def _settled(first: Final | None, second: Final | None) -> Decision | None:
+    if first is None or second is None:
+        return "unscored", f"no answer row of an arm: run {made_by('answers')} for this question"
+    if not (first.text or second.text):
+        return "tie", "neither has an answer"
+    is_same = (first.text.split(), first.steps) == (second.text.split(), second.steps)
+    return ("tie", "both answers are the same") if is_same else None
+
+
+def _match(question: TableQuestion, first_arm: str, second_arm: str, judge: str, as_first: Decision,
+           as_second: Decision, *, is_asked: bool) -> Match:
+    verdict, is_flipped = combined(as_first[0], as_second[0])
+    return Match(question_id=question.question_id, passage_id=question.passage_id,
+                 level=question.level, first_arm=first_arm, second_arm=second_arm, judge=judge,
+                 verdict=verdict, is_flipped=is_flipped, is_asked=is_asked, as_first=as_first[0],
+                 as_second=as_second[0], reason=as_first[1], reason_as_second=as_second[1])
+
+
+def _better(question: TableQuestion, first: Final, second: Final, grids: Mapping[str, Grid],
+            tolerance: float) -> Decision:
     measures: list[tuple[str, Callable[[str], Fraction | float | bool]]] = []
     if question.level != "hard":
-        measures.append(("right", lambda text: assess(question, text, grids, tolerance).is_correct))
+        measures.append(
+            ("right", lambda text: assess(question, text, grids, tolerance).is_correct))
         if is_figure(question):
             measures.append(("near", lambda text: _nearness(question, text, grids)))
     measures.append(("shared words", lambda text: round(f1(question.answer, text), 6)))
     for name, measure in measures:
         one, other = measure(first.text), measure(second.text)
         if one != other:
-            return "A" if one > other else "B", f"{name}: A {float(one):.3g}, B {float(other):.3g}"
+            reason = f"{name}: A {float(one):.3g}, B {float(other):.3g}"
+            return "A" if one > other else "B", reason
         if name == "right" and one:
             return "tie", "both are right"
     return "tie", "equal by every rule"
 
 
-def by_model(rounds: Sequence[tuple[TableQuestion, Final, Final]], shown: Mapping[str, Shown] | None, model: str,
-             calls: Calls | None) -> list[tuple[Decision, Decision]]:
-    """Each round's two decisions: with the first answer shown first, and shown second; an unreadable one is unscored.
-
-    Everything is asked at once, so that a batch is one. Raises ValueError as `matches` does.
-    """
-    if calls is None or shown is None:
-        raise ValueError(f"the judge {model!r} is a model: give `calls`, a lib.llm.Calls with the cache of the study "
-                         "and what may be spent, and `shown`, what it sees of each question")
-    requests = [_request(question, shown[question.question_id], pair, order)
-                for question, *pair in rounds for order in (1, -1)]
-    replies = complete(requests, model, calls)
-    return [(_decision(as_first, _AS_FIRST), _decision(as_second, _AS_SECOND))
-            for as_first, as_second in zip(replies[::2], replies[1::2], strict=True)]
-
-
-def flips(rows: Sequence[Match]) -> pd.DataFrame:
-    """How often the verdict turned with the order, by level: asked, unscored, both_orders, flipped, rate, low, high.
-
-    low and high are Wilson's 95%. The rules see both answers at once: their 0 is by construction and has no interval.
-    """
-    cells = []
-    for level in (*LEVELS, "all"):
-        asked = [row for row in rows if row.is_asked and level in (row.level, "all")]
-        states = pd.Series(["unscored" if row.verdict == "unscored" else "correct" if row.is_flipped else "incorrect"
-                            for row in asked], dtype=object)
-        found = accuracy(states)
-        is_rules = all(row.judge == "rules" for row in asked)
-        cells.append({"level": level, "asked": len(asked), "unscored": found["unscored"],
-                      "both_orders": len(asked) - found["unscored"], "flipped": found["correct"],
-                      "rate": found["accuracy"], "low": float("nan") if is_rules else found["low"],
-                      "high": float("nan") if is_rules else found["high"],
-                      "first_shown": sum((row.as_first, row.as_second) == ("A", "B") for row in asked),
-                      "second_shown": sum((row.as_first, row.as_second) == ("B", "A") for row in asked)})
-    return pd.DataFrame(cells)
-
-
-def _settled(first: Final | None, second: Final | None) -> Decision | None:
-    if first is None or second is None:
-        return "unscored", "no answer row of an arm: run 04_infer.ipynb for this question"
-    if not (first.text or second.text):
-        return "tie", "neither has an answer"
-    return ("tie", "both answers are the same") if (first.text.split(), first.steps) == (
-        second.text.split(), second.steps) else None
-
-
-def _match(question: TableQuestion, first_arm: str, second_arm: str, judge: str, as_first: Decision,
-           as_second: Decision, *, is_asked: bool) -> Match:
-    choices = {as_first[0], as_second[0]}
-    is_flipped = len(choices) > 1 and "unscored" not in choices
-    return Match(question_id=question.question_id, passage_id=question.passage_id, level=question.level,
-                 first_arm=first_arm, second_arm=second_arm, judge=judge,
-                 verdict="unscored" if "unscored" in choices else "tie" if is_flipped else as_first[0],
-                 is_flipped=is_flipped, is_asked=is_asked, as_first=as_first[0], as_second=as_second[0],
-                 reason=as_first[1], reason_as_second=as_second[1])
-
-
 def _nearness(question: TableQuestion, text: str, grids: Mapping[str, Grid]) -> Fraction:
-    """Minus the distance of the nearest asserted figure, as a share of the reference; -10 where there is none or more.
+    """Return minus the distance of the nearest asserted figure, as a share of the reference.
 
-    A wrong unit is as far as a missing figure.
+    At least -10, which is also the nearness of a missing figure or a wrong unit.
     """
-    reference = Fraction(str(question.value)) * Fraction(str(question.scale))
-    away = [abs(value - reference) / (abs(reference) or 1) for amount in asserted(question, text, grids)
-            for value in readings(question, amount)]
-    return -min([*away, Fraction(10)])
+    reference = question.exact
+    distances = [abs(value - reference) / (abs(reference) or 1)
+                 for amount in asserted(question, text, grids)
+                 for value in readings(question, amount)]
+    return -min([*distances, Fraction(10)])
 
 
-def _request(question: TableQuestion, shown: Shown, pair: Sequence[Final], order: int) -> Request:
-    texts = [_whole(final) for final in pair][::order]
-    slots = dict(zip(("question", "reference", "first", "second", "passage", "source"),
-                     (_defused(text) for text in (question.question, _reference(question), *texts, shown.passage,
-                                                       shown.source)), strict=True))
-    return Request.ask(prompt_template("tablequest/judge_pair").render(**slots))
+def _request(question: TableQuestion, shown: Shown, answers: Sequence[Final]) -> Request:
+    first, second = (_as_text(final.steps, final.text) for final in answers)
+    slots = {"question": question.question, "first": first, "second": second,
+             "reference": _as_text(question.steps, question.answer), "passage": shown.passage,
+             "source": shown.source}
+    return Request.ask(prompt_template("tablequest/judge_pair").render(
+        **{name: _defused(text) for name, text in slots.items()}))
+
+
+def _as_text(steps: Sequence[str], answer: str) -> str:
+    lines = [*(f"- {step}" for step in steps), f"Answer: {answer}" if answer else "(no answer)"]
+    return "\n".join(lines)
 
 
 def _defused(text: str) -> str:
-    """`text` that can leave none of TAGS, nor hold a verdict in the form that is looked for in a reply."""
+    """Split `text` where it could leave TAGS or hold a verdict in the form of a reply."""
     split = defused(text, TAGS)
     letters, ends = folded(split)
     cuts = [0, *(ends[match.start()] for match in _VERDICT.finditer(letters)), len(split)]
     return SPLIT.join(split[start:end] for start, end in zip(cuts, cuts[1:], strict=False))
 
 
-def _whole(final: Final) -> str:
-    steps = "\n".join(f"- {step}" for step in final.steps)
-    return f"{steps}\nAnswer: {final.text}".strip() if final.text else f"{steps}\n(no answer)".strip()
-
-
-def _reference(question: TableQuestion) -> str:
-    return "\n".join((*(f"- {step}" for step in question.steps), f"Answer: {question.answer}"))
-
-
 def _decision(reply: Reply, words: dict[str, str]) -> Decision:
-    """A, B, tie or unscored; the last object with a known "better" counts, and none that offers another word."""
+    """Read the last object with "better"; it decides only with a known word."""
     if reply.reason:
-        return "unscored", f"no whole reply, {reply.reason}"
+        return "unscored", f"no complete reply, {reply.reason}"
     offered = [found for found in objects(reply.text) if "better" in found]
     if not offered:
         return "unscored", f"no JSON with \"better\" in the reply: {reply.text[-200:]!r}"
     word = str(offered[-1]["better"]).strip().lower()
     if word not in words:
         return "unscored", f"\"better\" is neither first, second nor tie: {word[:100]!r}"
-    return words[word], " ".join(str(offered[-1].get("rationale", "")).split()) or "no rationale is given"
+    rationale = " ".join(str(offered[-1].get("rationale", "")).split())
+    return words[word], rationale or "no rationale is given"

@@ -1,4 +1,7 @@
-"""A passage as text for a prompt, its tables in one of several forms: which form a model reads best is a result."""
+"""A passage as text for a prompt, with its tables in one of several forms.
+
+Which form a model reads best is a result.
+"""
 
 import csv
 import html
@@ -14,16 +17,17 @@ _CLEARER = str.maketrans({"\n": " ", "\r": " ", "\t": " "})
 
 
 def serialized(passage: Passage, grids: Mapping[str, Grid], form: str) -> str:
-    """The passage's blocks in order with a blank line between two, each table in `form`, one of FORMS.
+    """Return the passage's blocks in order, separated by blank lines, each table in `form`.
 
-    "html" is the table as the filing lays it out, with groups of rows and nested headers; every other form is written
-    from the grid, whose labels are whole ("html-grid" too, so that form and labels can be told apart). Before a table
-    stand its caption and unit note where no other text says them, after it its footnotes.
-    Raises ValueError for another form, KeyError for a grid that is not in `grids`.
+    "html" is the table as the filing lays it out, with groups of rows and nested headers; every
+    other form is written from the grid, whose labels are complete ("html-grid" too, to separate the
+    effects of form and labels). Caption and unit note precede a table, and its footnotes follow it,
+    where no other text contains them. Raises ValueError for a form that is not in FORMS, KeyError
+    for a grid that is not in `grids`.
     """
     if form not in FORMS:
         raise ValueError(f"serialization {form!r} is unknown: choose from {', '.join(FORMS)}")
-    said = "\n".join(block.text for block in passage.blocks if block.kind != "table")
+    prose = "\n".join(block.text for block in passage.blocks if block.kind != "table")
     parts = []
     for block in passage.blocks:
         if block.kind != "table":
@@ -31,58 +35,64 @@ def serialized(passage: Passage, grids: Mapping[str, Grid], form: str) -> str:
             continue
         grid = grids[block.grid_id]
         table = FORMS[form](grid)
-        parts += [text for text in (grid.caption, grid.unit_note) if text and text not in said + table]
-        parts += [table, *(note for note in grid.footnotes if note not in said + table)]
+        known = prose + table
+        parts += [text for text in (grid.caption, grid.unit_note) if text not in known]
+        parts += [table, *(note for note in grid.footnotes if note not in known)]
     return "\n\n".join(part for part in parts if part.strip())
 
 
 def printed(cell: Cell) -> str:
-    """A value with its sign, scale and unit as one would say it: "$294,866 million", "-2.8%"; "—" stays as it is."""
+    """Return a value with sign, scale and unit: "$294,866 million", "-2.8%"; "—" is unchanged."""
     if cell.value is None or not any(letter.isdigit() for letter in cell.text):
         return cell.text.strip()
     return amount(cell.value, cell.unit, cell.scale, decimals_of(cell))
 
 
 def as_csv(grid: Grid) -> str:
-    """RFC 4180 with a header line, without the last line's end."""
+    """Return RFC 4180 with a header line, without a final line break."""
     file = io.StringIO()
-    csv.writer(file, lineterminator="\n").writerows([[grid.corner, *grid.columns], *_rows(grid)])
+    lines = [[grid.corner, *grid.columns], *_rows(grid)]
+    csv.writer(file, lineterminator="\n").writerows(lines)
     return file.getvalue().rstrip("\n")
 
 
 def as_json(grid: Grid) -> str:
-    """A list of objects, one a row, keyed by the columns; header and rows as lists where two keys would be the same."""
+    """Return one object per row, keyed by the columns; lists where two keys would be equal."""
     keys = [grid.corner or "row", *grid.columns]
     rows = _rows(grid)
-    if len(set(keys)) == len(keys):
-        lines = [json.dumps(dict(zip(keys, row, strict=True)), ensure_ascii=False) for row in rows]
-        return "[" + ",\n ".join(lines) + "]"
-    return json.dumps({"columns": keys, "rows": rows}, ensure_ascii=False)
+    if len(set(keys)) < len(keys):
+        return json.dumps({"columns": keys, "rows": rows}, ensure_ascii=False)
+    lines = [json.dumps(dict(zip(keys, row, strict=True)), ensure_ascii=False) for row in rows]
+    return "[" + ",\n ".join(lines) + "]"
 
 
 def as_prose(grid: Grid) -> str:
-    """One sentence a row: "Net sales: Products: 2024 is $294,866 million; 2023 is $298,085 million."."""
+    """Return a sentence per row: "Net sales: 2024 is $294 million; 2023 is $298 million."."""
     lines = []
     for label, cells in zip(grid.rows, grid.cells, strict=True):
-        values = "; ".join(f"{column} is {printed(cell)}" for column, cell in zip(grid.columns, cells, strict=True)
-                           if cell.text.strip())
+        values = "; ".join(f"{column} is {printed(cell)}" for column, cell in zip(
+            grid.columns, cells, strict=True) if cell.text.strip())
         lines.append(f"{label}: {values or 'no value'}.".translate(_CLEARER))
     return "\n".join(lines)
 
 
 def as_html(grid: Grid) -> str:
-    """A table element written from the grid; labels and values escaped."""
+    """Return a table element written from the grid; labels and values are escaped."""
     def row(cells: list[str], tag: str) -> str:
         first, *others = (html.escape(cell) for cell in cells)
-        return f"<tr><th>{first}</th>" + "".join(f"<{tag}>{cell}</{tag}>" for cell in others) + "</tr>"
-    return "\n".join(["<table>", row([grid.corner, *grid.columns], "th"), *(row(cells, "td") for cells in _rows(grid)),
-                      "</table>"])
+        values = "".join(f"<{tag}>{cell}</{tag}>" for cell in others)
+        return f"<tr><th>{first}</th>{values}</tr>"
+
+    header = row([grid.corner, *grid.columns], "th")
+    body = (row(cells, "td") for cells in _rows(grid))
+    return "\n".join(["<table>", header, *body, "</table>"])
 
 
 def _rows(grid: Grid) -> list[list[str]]:
-    return [[label, *(cell.text for cell in cells)] for label, cells in zip(grid.rows, grid.cells, strict=True)]
+    return [[label, *(cell.text for cell in cells)]
+            for label, cells in zip(grid.rows, grid.cells, strict=True)]
 
 
 FORMS: dict[str, Callable[[Grid], str]] = {
-    "html": lambda grid: grid.html, "markdown": as_markdown, "csv": as_csv, "json": as_json, "prose": as_prose,
-    "html-grid": as_html}
+    "html": lambda grid: grid.html, "markdown": as_markdown, "csv": as_csv, "json": as_json,
+    "prose": as_prose, "html-grid": as_html}
