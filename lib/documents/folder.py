@@ -1,11 +1,11 @@
-"""A folder of one's own .md and .txt files as documents; a bad file is listed with its reason (paper, 4.1)."""
+"""Read a folder of .md and .txt files as documents; a bad file is listed with a reason (4.1)."""
 
 import hashlib
 import math
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,16 +19,16 @@ _FRONT_MATTER_TITLE = re.compile(r"^title[ \t]*:[ \t]*(.+?)[ \t]*$", re.M)
 
 
 class NoDocuments(ValueError):
-    """A folder that is not there, or that holds nothing usable."""
+    """A folder that does not exist, or that contains nothing usable."""
 
 
 class Unusable(ValueError):
-    """Why one file cannot be a document."""
+    """The reason why one file cannot be a document."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What came of every file of a folder; `skipped` are those of other types, hidden ones and linked folders."""
+    """The files of a folder; `skipped` are other types, hidden entries and links to folders."""
 
     documents: list[Document]
     rejected: list[Rejected]
@@ -38,8 +38,8 @@ class Reading:
 def read_folder(folder: Path) -> Reading:
     """Read every .md and .txt file below `folder`, in the order of their paths.
 
-    A document's id and path are the file's path relative to `folder`. Raises NoDocuments, saying what was found,
-    where the folder is missing or no file of it is usable.
+    A document's id and path are the file's path relative to `folder`. Raises NoDocuments, listing
+    what was found, if the folder is missing or no file in it is usable.
     """
     files, skipped = list_files(folder)
     documents, rejected, seen = [], [], {}
@@ -51,37 +51,36 @@ def read_folder(folder: Path) -> Reading:
             if twin != name:
                 raise Unusable(f"same content as {twin}")
         except Unusable as error:
-            rejected.append(Rejected(document_id=name, item=name, reason=str(error)))
+            rejected.append(_left_out(path, folder, str(error)))
         else:
             documents.append(document)
     if not documents:
-        raise NoDocuments(f"no usable document in {folder}: " + _found(rejected, skipped)
-                          + ". Put .md or .txt files with text there")
+        raise NoDocuments(f"no usable document in {folder}: {_found([*rejected, *skipped])}. "
+                          "Put .md or .txt files with text there")
     return Reading(documents, rejected, skipped)
 
 
-def list_files(folder: Path, endings: tuple[str, ...] = SUFFIXES) -> tuple[list[Path], list[Rejected]]:
-    """The files of these `endings` below `folder`, sorted, and what else lies there with the reason why it is skipped.
+def list_files(folder: Path,
+               endings: tuple[str, ...] = SUFFIXES) -> tuple[list[Path], list[Rejected]]:
+    """Return the files below `folder` with these `endings`, sorted, and all others with reasons.
 
-    Raises NoDocuments where the folder is missing, is no folder, or holds no such file.
+    Raises NoDocuments if the folder is missing, is not a folder, or contains no such file.
     """
     folder, kinds = Path(folder), " or ".join(endings)
     if not folder.is_dir():
         what = "is not a folder" if folder.exists() else "does not exist"
-        raise NoDocuments(f"{folder} {what}: name a folder that holds {kinds} files")
-    files, skipped = [], []
-    for path, reason in _walk(folder, endings):
-        if reason:
-            skipped.append(Rejected(document_id=_name(path, folder), item=_name(path, folder), reason=reason))
-        else:
-            files.append(path)
+        raise NoDocuments(f"{folder} {what}: name a folder that contains {kinds} files")
+    entries = list(_walk(folder, endings))
+    files = sorted(path for path, reason in entries if not reason)
+    skipped = sorted((_left_out(path, folder, reason) for path, reason in entries if reason),
+                     key=lambda row: row.item)
     if not files:
-        raise NoDocuments(f"no {kinds} file in {folder}: " + _found([], skipped) + ". Put some there")
-    return sorted(files), sorted(skipped, key=lambda row: row.item)
+        raise NoDocuments(f"no {kinds} file in {folder}: {_found(skipped)}. Put some there")
+    return files, skipped
 
 
 def fingerprint(folder: Path, endings: tuple[str, ...] = SUFFIXES) -> str:
-    """Hash of the names and contents of the files that `list_files` finds: another one means another study.
+    """Return a hash of the names and contents of the files that `list_files` finds.
 
     Raises NoDocuments as `list_files` does.
     """
@@ -96,35 +95,37 @@ def fingerprint(folder: Path, endings: tuple[str, ...] = SUFFIXES) -> str:
 
 
 def _walk(folder: Path, endings: tuple[str, ...]) -> Iterator[tuple[Path, str]]:
-    """Yield every file with the reason to skip it, "" for a document; linked folders may loop and are not entered."""
+    """Yield every file with the reason to skip it, "" for a document."""
     closed: list[OSError] = []
+    # links to folders may form loops, so they are not followed
     for place, folders, names in os.walk(folder, onerror=closed.append, followlinks=False):
-        entered = []
         for name in folders:
-            path = Path(place, name)
-            reason = "hidden" if name.startswith(".") else "link to a folder" if path.is_symlink() else ""
-            if reason:
-                yield path, reason
-            else:
-                entered.append(name)
-        folders[:] = entered
+            if name.startswith("."):
+                yield Path(place, name), "hidden"
+            elif os.path.islink(os.path.join(place, name)):
+                yield Path(place, name), "link to a folder"
+        folders[:] = [name for name in folders if not name.startswith(".")]
         for name in names:
             is_document = Path(name).suffix.lower() in endings
-            reason = "hidden" if name.startswith(".") else "" if is_document else f"not {' or '.join(endings)}"
-            yield Path(place, name), reason
+            other = "" if is_document else f"not {' or '.join(endings)}"
+            yield Path(place, name), "hidden" if name.startswith(".") else other
     for error in closed:
         yield Path(error.filename), f"cannot be listed ({error.strerror})"
 
 
+def _left_out(path: Path, folder: Path, reason: str) -> Rejected:
+    return Rejected(document_id=_name(path, folder), item=_name(path, folder), reason=reason)
+
+
 def _name(path: Path, folder: Path) -> str:
-    """Relative path with forward slashes; bytes that are no UTF-8 are shown as escapes, so that it can be written."""
-    return os.fsencode(path.relative_to(folder).as_posix()).decode("utf-8", "backslashreplace")
+    """Return the relative path with forward slashes; bytes that are not UTF-8 become escapes."""
+    relative = os.fsencode(path.relative_to(folder).as_posix())
+    return relative.decode("utf-8", "backslashreplace")
 
 
-def _found(rejected: list[Rejected], skipped: list[Rejected]) -> str:
-    rows = [*rejected, *skipped]
-    shown = "; ".join(f"{row.item}: {row.reason}" for row in rows[:5]) + ("; …" if len(rows) > 5 else "")
-    return f"{len(rows)} found ({shown})" if rows else "it is empty"
+def _found(rows: list[Rejected]) -> str:
+    shown = [f"{row.item}: {row.reason}" for row in rows[:5]] + ["…"] * (len(rows) > 5)
+    return f"{len(rows)} found ({'; '.join(shown)})" if rows else "it is empty"
 
 
 def _read(path: Path, name: str) -> Document:
@@ -139,20 +140,20 @@ def _read(path: Path, name: str) -> Document:
 
 
 def _bytes(path: Path, limit: float = MAX_DOCUMENT_BYTES) -> bytes:
-    """Raises Unusable where `path` is too large, cannot be read, or is no ordinary file (a pipe would hang)."""
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
-            raise Unusable("not an ordinary file")
+            raise Unusable("not an ordinary file")  # reading a pipe would hang
         if status.st_size > limit:
-            raise Unusable(f"{status.st_size / 1e6:.1f} MB, over the limit of {limit / 1e6:.0f}: split it")
+            size = f"{status.st_size / 1e6:.1f} MB"
+            raise Unusable(f"{size}, over the limit of {limit / 1e6:.0f}: split it")
         return path.read_bytes()
     except OSError as error:
         raise Unusable(f"cannot be read ({error.strerror})") from error
 
 
 def _decoded(raw: bytes) -> str:
-    """UTF-8 with or without its mark; every newline becomes a line feed."""
+    """Decode UTF-8 with or without a byte order mark; every line break becomes a line feed."""
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise Unusable("UTF-16, not UTF-8: save it as UTF-8")
     if b"\0" in raw:
@@ -165,8 +166,8 @@ def _decoded(raw: bytes) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _title(blocks: list[Block], name: str) -> str:
-    """The first heading of level 1, else the front matter's title, else the file's name in words."""
+def _title(blocks: Sequence[Block], name: str) -> str:
+    """Return the first level-1 heading, else the front matter's title, else the file's name."""
     for block in blocks:
         if block.kind == "heading" and block.level == 1 and block.text:
             return block.text

@@ -1,4 +1,4 @@
-"""Inline Markdown as the words of a sentence: markup removed, line breaks folded, link targets kept (paper, 3.2)."""
+"""Turn inline Markdown into the words of a sentence; link targets are kept (paper, 3.2)."""
 
 import re
 from html import unescape
@@ -11,39 +11,39 @@ _QUOTE_MARK = re.compile(r"^[ \t]*(?:>(?!=)[ \t]?)+", re.M)
 _BREAK_TAG = re.compile(r"</?(?:br|li|ul|ol|p|tr|td|th|div|h[1-6])\b", re.I)
 _ATTRIBUTE = re.compile(r"""\b(href|alt)\s*=\s*["']([^"']*)["']""", re.I)
 _ENDS = (".", "!", "?", ":", ";", "…", "。", "！", "？", "：")
-_BREAK = "\x1f"  # stands for <br> and the like until the pieces are joined
+_BREAK = "\x1f"  # represents <br> and the like until the pieces are joined
 
 
 def readable(markdown: str, references: dict | None = None) -> str:
-    """The words of inline Markdown, as one line.
+    """Return the words of inline Markdown on one line.
 
-    Link texts stay, and a link's target follows in parentheses, for it often is the fact (a file, an issue number).
-    Left out, since they say nothing: addresses of images (their alternative text stays), targets inside the same
-    page, HTML tags other than the targets of links, HTML comments. `references` are the document's link definitions
-    as markdown-it-py collects them.
+    A link's target follows its text in parentheses, since it is often the fact (a file, an issue
+    number). Removed, because they say nothing: addresses of images (the alternative text stays),
+    targets inside the same page, other HTML tags, HTML comments. `references` are the document's
+    link definitions as markdown-it-py collects them.
     """
     lines = re.sub(r"^[ \t]+", "", markdown, flags=re.M).strip()
     tokens = _PARSER.parseInline(lines, {} if references is None else references)
-    pieces = _words(tokens[0].children or [], markdown) if tokens else ""
-    text = re.sub(rf"[\s{_BREAK}]+", lambda gap: "; " if _BREAK in gap[0] else " ", pieces).strip(f" ;{_BREAK}")
-    return re.sub(r"([:;,.]);", r"\1", text) if _BREAK in pieces else text
+    words = _words(tokens[0].children or [], markdown) if tokens else ""
+    text = re.sub(rf"[\s{_BREAK}]+", lambda gap: "; " if _BREAK in gap[0] else " ", words)
+    text = text.strip(f" ;{_BREAK}")
+    return re.sub(r"([:;,.]);", r"\1", text) if _BREAK in words else text
 
 
 def unquoted(markdown: str) -> str:
-    """`markdown` without the marks of a block quote at the beginnings of its lines; ">=" is none."""
+    """Remove the marks of a block quote at the beginnings of lines; ">=" is not one."""
     return _QUOTE_MARK.sub("", markdown)
 
 
 def ended(text: str) -> str:
-    """`text` as a sentence: with a full stop unless it has an end of its own, if only before a quotation mark."""
+    """Add a full stop unless `text` has an end of its own, perhaps before a quotation mark."""
     bare = text.rstrip("\"')]*_`”’")
-    return text if not text or bare.endswith(_ENDS) and not bare.endswith(("etc.", ";")) or text.endswith(_ENDS) \
-        else text + "."
+    has_end = bare.endswith(_ENDS) and not bare.endswith(("etc.", ";"))
+    return text if not text or has_end or text.endswith(_ENDS) else text + "."
 
 
 def _words(children: list[Token], markdown: str) -> str:
-    """The words of inline tokens, with `_BREAK` for breaking tags; targets as `markdown` writes them."""
-    text, targets = "", []
+    text, links = "", []  # target and beginning of each open link
     for child in children:
         if child.type == "softbreak":
             text += " "
@@ -51,32 +51,30 @@ def _words(children: list[Token], markdown: str) -> str:
             text = ended(text.rstrip()) + " "
         elif child.type == "link_open":
             target = str(child.attrs["href"])
-            targets.append((target if target in markdown else _PARSER.normalizeLinkText(target), len(text)))
+            is_verbatim = target in markdown
+            links.append((target if is_verbatim else _PARSER.normalizeLinkText(target), len(text)))
         elif child.type == "link_close":
-            text = _with_target(text, *targets.pop())
+            text = _with_target(text, *links.pop())
         elif child.type == "html_inline":
-            text = _with_tag(text, child.content, targets)
-        elif child.type == "image":
-            text += child.content.strip()
+            text = _with_tag(text, child.content, links)
         else:
-            text += child.content
+            text += child.content.strip() if child.type == "image" else child.content
     return text
 
 
-def _with_tag(text: str, tag: str, targets: list[tuple[str, int]]) -> str:
-    """`text` after an HTML tag: breaks separate, links have targets, images have alternative texts."""
+def _with_tag(text: str, tag: str, links: list[tuple[str, int]]) -> str:
     attributes = {name.lower(): unescape(value) for name, value in _ATTRIBUTE.findall(tag)}
     if tag.lower().startswith("<a ") and "href" in attributes:
-        targets.append((attributes["href"], len(text)))
-    elif tag.lower().startswith("</a") and targets:
-        return _with_target(text, *targets.pop())
+        links.append((attributes["href"], len(text)))
+    elif tag.lower().startswith("</a") and links:
+        return _with_target(text, *links.pop())
     elif tag.lower().startswith("<img"):
         return text + attributes.get("alt", "")
     return text + _BREAK if _BREAK_TAG.match(tag) else text
 
 
 def _with_target(text: str, target: str, begin: int) -> str:
-    """`text` with the target of the link that begins at `begin`, unless the link's own words are that target."""
+    """Add the target of the link text[begin:], unless its text is already that target."""
     words = text[begin:].strip()
     if not target or target.startswith("#") or words in (target, target.removeprefix("mailto:")):
         return text

@@ -1,4 +1,4 @@
-"""Documents cut into segments for the normalizer, with semchunk and their places in the source (paper, 3.2)."""
+"""Cut documents into segments with semchunk, each with its place in the source (paper, 3.2)."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
@@ -11,27 +11,30 @@ from lib.core.records import Document, Segment
 from lib.documents.tables import Table, tables_of
 
 SEGMENTATIONS = ("plain", "table-aware")
+MIN_TOKENS = 8  # one character can be several tokens, which semchunk could never cut
+WORDLESS = "only whitespace, rules and markup"  # why a segment is dropped without a try
+
 Count = Callable[[str], int]
-WORDLESS = "nothing but blanks, rules and markup"  # why a segment is dropped without a try
 
 
 def segment(documents: list[Document], tokenizer: PreTrainedTokenizerBase, max_tokens: int = 700,
             segmentation: str = "plain") -> list[Segment]:
-    """Cut documents at semantic boundaries into segments of at most `max_tokens` tokens, special tokens not counted.
+    """Cut documents at semantic boundaries into segments of at most `max_tokens` tokens.
 
-    The segments of a document cover it: "".join(segment.text) == document.text. semchunk leaves out the blanks
-    where it cuts, so each segment keeps those that follow it, which may add a few tokens to the limit; a long run
-    of blanks becomes a segment of its own. `n_tokens` counts what the segment holds, these blanks included. An
-    empty document has no segments.
+    "".join(segment.text) == document.text: semchunk drops the whitespace where it cuts, so each
+    segment keeps what follows it, which may add a few tokens to the limit; a long run of
+    whitespace becomes a segment of its own. `n_tokens` includes this whitespace, not special
+    tokens. An empty document has no segments.
 
-    `segmentation` is "plain" (semchunk alone, as the paper) or "table-aware": a table stays with its heading and
-    caption, in one segment where it fits; a longer one is cut between rows only (where a row fits), and what goes on
-    with it has the header rows in `repeated`, which count to the limit but not to `n_tokens`.
-    Raises ValueError for another segmentation and where max_tokens is below 8: a single character can be several
-    tokens, which semchunk could never cut.
+    `segmentation` is "plain" (semchunk alone, as in the paper) or "table-aware": a table stays
+    with its heading and caption, in one segment if it fits; a longer one is cut only between rows
+    (if a row fits), and the segments that continue it have the header rows in `repeated`, which
+    count towards the limit but not in `n_tokens`.
+    Raises ValueError for another segmentation, and if max_tokens is below MIN_TOKENS.
     """
-    if max_tokens < 8:
-        raise ValueError(f"max_segment_tokens is {max_tokens}: give at least 8, such as the paper's 700")
+    if max_tokens < MIN_TOKENS:
+        raise ValueError(f"max_segment_tokens is {max_tokens}: give at least {MIN_TOKENS}, such "
+                         "as the paper's 700")
     if segmentation not in SEGMENTATIONS:
         raise ValueError(f"segmentation {segmentation!r} is not one of {', '.join(SEGMENTATIONS)}")
 
@@ -41,17 +44,21 @@ def segment(documents: list[Document], tokenizer: PreTrainedTokenizerBase, max_t
     segments = []
     for document in tqdm(documents, desc="segment"):
         tables = tables_of(document.text) if segmentation == "table-aware" else []
-        for number, (start, end, repeated) in enumerate(_spans(document.text, tables, count, max_tokens)):
+        spans = _spans(document.text, tables, count, max_tokens)
+        for number, (start, end, repeated) in enumerate(spans):
             text = document.text[start:end]
-            segments.append(Segment(segment_id=f"{document.document_id}-s{number:04d}", start=start, end=end, text=text,
-                                    document_id=document.document_id, n_tokens=count(text), repeated=repeated))
+            segments.append(Segment(
+                segment_id=f"{document.document_id}-s{number:04d}", start=start, end=end,
+                text=text, document_id=document.document_id, n_tokens=count(text),
+                repeated=repeated))
     return segments
 
 
-def _spans(text: str, tables: list[Table], count: Count, max_tokens: int) -> Iterator[tuple[int, int, str]]:
-    """Start and end of each segment of `text`, and the header rows that are repeated for it.
+def _spans(text: str, tables: list[Table], count: Count,
+           max_tokens: int) -> Iterator[tuple[int, int, str]]:
+    """Yield start and end of each segment, and the header rows that are repeated for it.
 
-    semchunk's cuts hold until one falls into a table; that one is moved, and what follows is cut anew.
+    semchunk's cuts are kept until one falls into a table; it is moved, and the rest is cut again.
     """
     cuts, room, repeated, index = _cuts(text, count, max_tokens), max_tokens, "", 0
     while index + 1 < len(cuts):
@@ -60,19 +67,19 @@ def _spans(text: str, tables: list[Table], count: Count, max_tokens: int) -> Ite
         yield start, end, repeated
         before, repeated = repeated, next((table.header for table in tables if table.rows and
                                            table.rows[0] < end < table.rows_end), "")
-        if count(repeated) > max_tokens // 2:  # hardly a row would fit beside it
+        if count(repeated) > max_tokens // 2:  # hardly a row would fit next to it
             repeated = ""
         index += 1
         if end != cuts[index] or repeated != before:
-            room = max(8, max_tokens - count(repeated))
+            room = max(MIN_TOKENS, max_tokens - count(repeated))
             cuts, index = [end, *(end + cut for cut in _cuts(text[end:], count, room)[1:])], 0
 
 
 def _moved(text: str, tables: list[Table], start: int, end: int, count: Count, room: int) -> int:
-    """Where the segment from `start` ends instead of at `end`, where that is inside a table with its heading.
+    """Return where the segment from `start` ends, if `end` is inside a table with its heading.
 
-    Before the table where it fits into a segment of its own or no row of it would come along; else behind the last
-    row that fits into `room` tokens. A row that fits nowhere is cut as semchunk does.
+    Before the table if that fits into a segment of its own or none of its rows would be included;
+    else after the last row that fits into `room` tokens. A row that fits nowhere is cut anywhere.
     """
     table = next((table for table in tables if table.start < end < table.end), None)
     if table is None:
@@ -88,22 +95,22 @@ def _moved(text: str, tables: list[Table], start: int, end: int, count: Count, r
 
 
 def _cuts(text: str, count: Count, max_tokens: int) -> list[int]:
-    """Where the segments of `text` begin, and its end: characters, ascending."""
+    """Return where the segments of `text` begin, and its end."""
     if not text:
         return []
     _, spans = semchunk.chunk(text, max_tokens, count, offsets=True, memoize=False)
     if not spans:
         return [0, len(text)]
-    slack = _slack(max_tokens)
-    cuts = [0]
-    for (start, end), following in zip(spans, [*(span[0] for span in spans[1:]), len(text)], strict=True):
-        blanks = (start - cuts[-1]) + (following - end)
-        if blanks > slack and count(text[cuts[-1]:following]) > max_tokens + slack:
+    slack, cuts = _slack(max_tokens), [0]
+    next_starts = [*(start for start, _ in spans[1:]), len(text)]
+    for (start, end), following in zip(spans, next_starts, strict=True):
+        whitespace = (start - cuts[-1]) + (following - end)
+        if whitespace > slack and count(text[cuts[-1]:following]) > max_tokens + slack:
             cuts += [start] * (start > cuts[-1]) + [end] * (following > end)
         cuts.append(following)
     return cuts
 
 
 def _slack(max_tokens: int) -> int:
-    """Tokens by which the blanks after a segment may pass the limit."""
+    """Return the tokens by which the whitespace after a segment may exceed the limit."""
     return max(4, max_tokens // 50)

@@ -1,4 +1,4 @@
-"""Finds question-answer pairs in a model's reply, whatever stands around them, and undoes its slips in JSON."""
+"""Find question-answer pairs in a model's reply, whatever surrounds them, and repair its JSON."""
 
 import json
 import re
@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 _FIELDS = "question|answer|source_reference|source_reference_type|entity_list_length"
 _KNOWN = set(_FIELDS.split("|"))
 _OPEN, _CLOSE = "[\"“„”']", "[\"“”']"
-_START = re.compile(rf"\{{(?=\s*+{_OPEN}[\w -]{{1,40}}{_CLOSE}\s*+:)")  # of an object; a pair has a known field
+_NAME = rf"{_OPEN}[\w -]{{1,40}}{_CLOSE}\s*+:"
+_START = re.compile(rf"\{{(?=\s*+{_NAME})")  # of an object; a pair has a known field
 _KEY = re.compile(rf"[\s,]*+{_OPEN}([\w -]{{1,40}}){_CLOSE}\s*+:\s*+")
 _END = re.compile(r"[\s,]*+\}")
 _BARE = re.compile(r"[^\s,{}\[\]\"“”]+")  # 3, null, true
 _STRINGS = re.compile(r'\[\s*+(?:"(?:\\.|[^"\\])*+"[\s,]*+)*+\]', re.S)
 _NO_PAIR = re.compile(r"(?:^|[:`]|json)[ \t]*+\[\s*+\][\s}`.]*+$", re.M)
-_THOUGHT = re.compile(r"\A.*?</think(?:ing)?>|\A\s*<think(?:ing)?>.*\Z", re.S)  # drafts are no pairs
+_THOUGHT = re.compile(  # its drafts are not pairs
+    r"\A.*?</think(?:ing)?>|\A\s*<think(?:ing)?>.*\Z", re.S)
 _CLOSED = re.compile(r"\}\s*+(?:[\],`]|\Z)")
 _ESCAPE = re.compile(r"(?:\\\\)+|(?:\\u[0-9a-fA-F]{4})+|\\.", re.S)
 _RUN = re.compile(r"\w{0,8}")
@@ -21,64 +23,71 @@ _MEANING = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "'"
 
 
 def _string(close: str) -> re.Pattern[str]:
-    """A string value up to the quote that ends it: the one before a key or the end of the pair, so that quotes that
-    were left bare stay inside. A backslash before a quote that a known key follows is the last of a Windows path."""
-    key, known = rf"{_OPEN}[\w -]{{1,40}}{_CLOSE}\s*+:", rf"{_OPEN}(?:{_FIELDS}){_CLOSE}\s*+:"
-    ends = rf"{close}(?=\s*+,?\s*+(?:{key}|\}}))|\\{close}(?=\s*+,\s*+{known})"
-    following = rf"\{{\s*+{close}(?:{_FIELDS}){close}\s*+:"  # a pair: the quote of this string is missing
-    return re.compile(rf"((?:(?!{ends}|{following})(?:\\.|[^\\]))*+\\?){close}", re.S)
+    r"""Return the pattern of a string value up to the quote `close` that ends it.
+
+    That quote is the one before a key or the end of the pair, so bare quotes stay inside:
+      "sets "a" here", "answer":   ends at the third quote from the right
+      "C:\dir\", "answer":         ends there: a known key follows the backslash and quote
+      "no end {"question":         does not end: the next pair begins
+    """
+    known = rf"{_OPEN}(?:{_FIELDS}){_CLOSE}\s*+:"
+    ends = rf"{close}(?=\s*+,?\s*+(?:{_NAME}|\}}))|\\{close}(?=\s*+,\s*+{known})"
+    next_pair = rf"\{{\s*+{close}(?:{_FIELDS}){close}\s*+:"
+    return re.compile(rf"((?:(?!{ends}|{next_pair})(?:\\.|[^\\]))*+\\?){close}", re.S)
 
 
-_STRING = {'"': _string('"'), "“": _string("[”“]"), "„": _string("[“”]"), "”": _string("”"), "'": _string("'")}
+_STRING = {'"': _string('"'), "“": _string("[”“]"), "„": _string("[“”]"), "”": _string("”"),
+           "'": _string("'")}
 
 
 @dataclass
 class Reading:
-    """What a reply holds."""
+    """The contents of a reply."""
 
-    pairs: list[tuple[str, dict[str, str | None]]] = field(default_factory=list)  # as written, and its fields
-    broken: list[tuple[str, str]] = field(default_factory=list)  # what began as a pair, and why it is none
+    pairs: list[tuple[str, dict[str, str | None]]] = field(default_factory=list)  # text, fields
+    broken: list[tuple[str, str]] = field(default_factory=list)  # text, why it is not a pair
     is_empty: bool = False  # it says that there is no pair
 
     @property
     def is_readable(self) -> bool:
-        """Whether the reply says its pairs, be it none."""
+        """Tell whether the reply gives its pairs, or says that there are none."""
         return bool(self.pairs) or self.is_empty
 
 
 class _Broken(ValueError):
-    """Why what began as a pair is none."""
+    """Why what began as a pair is not one."""
 
 
 def read_pairs(reply: str, source: str) -> Reading:
-    """Every pair of `reply` in order: in a bare array, in a fence, amid prose, in an object, alone, or one a line.
+    """Return every pair of `reply`: in an array, a fence, prose or an object, or one per line.
 
-    Bare line breaks and quotes in strings, trailing commas, curly quotes and escapes that JSON does not know are
-    mended. A backslash that JSON reads as an escape stays one where that is how it stands in `source`, the text asked
-    about: the path C:\\temp has no tab. Numbers come as they are written, a list of strings as lines, null as None.
+    Bare line breaks and quotes in strings, trailing commas, curly quotes and unknown escapes are
+    repaired. A backslash that JSON reads as an escape is kept if `source`, the text asked about,
+    has it so: the path C:\\temp contains no tab. Numbers stay as written, a list of strings
+    becomes lines, null becomes None.
     """
-    said, reading = _THOUGHT.sub("", reply), Reading()
-    reading.is_empty = bool(_NO_PAIR.search(said))
-    start = _START.search(said)
+    text = _THOUGHT.sub("", reply)
+    reading = Reading(is_empty=bool(_NO_PAIR.search(text)))
+    start = _START.search(text)
     while start:
         fields: dict[str, str | None] = {}
-        following = _START.search(said, start.end())
-        end = following.start() if following else len(said)
+        following = _START.search(text, start.end())
         try:
-            end = _read(said, start.end(), source, fields)
+            end = _read(text, start.end(), source, fields)
         except _Broken as error:
+            end = following.start() if following else len(text)
             if _KNOWN & fields.keys():
-                reading.broken.append((said[start.start():end].rstrip(" \n,"), str(error)))
+                reading.broken.append((text[start.start():end].rstrip(" \n,"), str(error)))
         else:
+            following = _START.search(text, end)
             if _KNOWN & fields.keys():
-                reading.pairs.append((said[start.start():end], fields))
-            following = _START.search(said, end)
+                reading.pairs.append((text[start.start():end], fields))
         start = following
     return reading
 
 
 def _read(text: str, position: int, source: str, fields: dict[str, str | None]) -> int:
-    """Put the fields of the object whose first key stands at text[position] into `fields`; where the object ends."""
+    """Put the fields of the object at text[position] into `fields`; return where it ends."""
     while not (end := _END.match(text, position)):
         key = _KEY.match(text, position)
         if not key:
@@ -89,7 +98,8 @@ def _read(text: str, position: int, source: str, fields: dict[str, str | None]) 
 
 
 def _value(text: str, position: int, source: str) -> tuple[str | None, int]:
-    if (string := _STRING.get(text[position:position + 1])) and (found := string.match(text, position + 1)):
+    string = _STRING.get(text[position:position + 1])
+    if string and (found := string.match(text, position + 1)):
         return _unescaped(found[1], source), found.end()
     if found := _STRINGS.match(text, position):
         items = re.findall(r'"((?:\\.|[^"\\])*+)"', found[0], re.S)
@@ -100,19 +110,21 @@ def _value(text: str, position: int, source: str) -> tuple[str | None, int]:
 
 
 def _why(text: str, position: int) -> str:
-    """A pair that no other follows was cut off; any other is no JSON."""
+    """Return the reason: a pair that nothing follows was truncated, any other is not JSON."""
     if _START.search(text, position) or _CLOSED.search(text, position):
         return f"the pair is not JSON: near {text[position:position + 40]!r}"
-    return "the pair is cut off"
+    return "the pair is truncated"
 
 
 def _unescaped(raw: str, source: str) -> str:
-    """The content of a JSON string, each escape read as `source` has it."""
-    pieces, end, as_written = [], 0, 0  # raw[as_written:end] was taken as it is written
+    """Return the content of a JSON string, each escape read as `source` has it."""
+    pieces, end, as_written = [], 0, 0  # raw[as_written:end] was taken verbatim
     for escape in _ESCAPE.finditer(raw):
-        before, after = raw[max(as_written, escape.start() - 2):escape.start()], _RUN.match(raw, escape.end())[0]
-        is_literal = re.search(r"[^\W_]", before + after) and before + escape[0] + after in source
-        read = escape[0] if is_literal else _meaning(escape[0])
+        before = raw[max(as_written, escape.start() - 2):escape.start()]
+        after = _RUN.match(raw, escape.end())[0]
+        is_verbatim = (re.search(r"[^\W_]", before + after)
+                       and before + escape[0] + after in source)
+        read = escape[0] if is_verbatim else _meaning(escape[0])
         pieces += [raw[end:escape.start()], read]
         end = escape.end()
         as_written = as_written if read == escape[0] else end
@@ -120,7 +132,7 @@ def _unescaped(raw: str, source: str) -> str:
 
 
 def _meaning(escape: str) -> str:
-    """What JSON means by an escape; one that it does not know stands for itself."""
+    """Return what JSON means by an escape; one that it does not know stays as it is."""
     if escape[:2] == "\\\\":
         return escape[::2]
     if escape[1] == "u" and len(escape) > 2:

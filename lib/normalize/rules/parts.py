@@ -1,64 +1,85 @@
-"""A document as parts, the least that one segment writes whole: sentences, list items, table rows (paper, 3.2)."""
+"""Divide a document into parts: sentences, list items, rows; a segment writes each whole (3.2)."""
 
 import re
 from bisect import bisect
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from markdown_it import MarkdownIt
 
 from lib.core.records import Document
 from lib.documents.blocks import Block, Item, parse, sentences
 from lib.documents.inline import ended, readable, unquoted
-from lib.documents.subject import Scope, scopes
+from lib.documents.subject import Subject, subjects
 
-_DEFINITION = re.compile(r"^[ >]{0,8}\[([^\]\n]+)\]:[ \t]*<?(\S+?)>?(?:[ \t]+(.+))?$", re.M)
-_MARKER = re.compile(r"^(?:[ \t>]*(?:[-*+]|\d{1,9}[.)]|#{1,6})(?:[ \t]+|$))*(?:\[[ xX]\][ \t]+)?")
+_DEFINITION = re.compile(
+    r"^[ >]{0,8}\[([^\]\n]+)\]:[ \t]*<?(\S+?)>?(?:[ \t]+(.+))?$", re.M)
+_MARKER = re.compile(
+    r"^(?:[ \t>]*(?:[-*+]|\d{1,9}[.)]|#{1,6})(?:[ \t]+|$))*(?:\[[ xX]\][ \t]+)?")
 _NUMBER = re.compile(r"(\d{1,9})[.)]\s+(?:\[[ xX]\]\s+)?\Z")
 _FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(?:`{3,}|~{3,})")
-Holes = list[tuple[int, int]]  # starts and ends of what stands inside a list and is no item
+_CODE_LINE = re.compile(r"[^\n]*\S[^\n]*(?:\n[ \t>]*(?=\n))*")  # with the empty lines after it
 
 
 @dataclass(frozen=True)
 class Part:
-    """A sentence, item, row, code line or heading; it belongs to the segment in which it starts."""
+    """A sentence, item, row, code line or heading; it belongs to the segment where it starts."""
 
     kind: str  # sentence, lead-in, item, row, code, heading
     start: int  # characters of the document
     end: int
     text: str  # its words; a code line verbatim
     group: int  # parts of one group are written together; a lead-in is in the group of its list
-    headings: tuple[str, ...]  # that it stands under, outermost first
-    scope: Scope
+    headings: tuple[str, ...]  # the headings above it, outermost first
+    subject: Subject
     lead: str = ""  # of an item: the words that introduce its list
-    is_first: bool = False  # of its list or code
+    is_first: bool = False  # of its list, table or code
     is_last: bool = False
     depth: int = 0  # of an item
-    parents: tuple[str, ...] = ()  # of an item: the items it stands under, outermost first
+    parents: tuple[str, ...] = ()  # of an item: the items that contain it, outermost first
     header: tuple[str, ...] = ()  # of a row
     cells: tuple[str, ...] = ()
 
 
-def parts_of(document: Document) -> list[Part]:
-    """All parts of a document in the order of their starts: no word of it is in none, and none is in two.
+@dataclass(frozen=True)
+class _Source:
+    """One block of a document with what is needed to read it."""
 
-    Headings are no parts but the `headings` of what stands under them, save those that nothing stands under.
+    block: Block
+    blank: Part  # with the fields that all parts of the block share
+    text: str  # of the document
+    inner: list[Block]  # tables and code inside the block, a list
+    references: dict  # the document's link definitions
+
+    def words(self, start: int, end: int) -> str:
+        return readable(unquoted(self.text[start:end]), self.references)
+
+
+def parts_of(document: Document) -> list[Part]:
+    """Return all parts of a document in the order of their starts; each word is in exactly one.
+
+    A heading is a part only if it has no text below it; otherwise it is in `headings` of the parts
+    below.
     """
-    blocks = parse(document.text)
+    text, blocks = document.text, parse(document.text)
     references: dict = {}
-    if _DEFINITION.search(document.text):
-        MarkdownIt("commonmark").enable("table").parse(document.text, references)
+    if _DEFINITION.search(text):
+        MarkdownIt("commonmark").enable("table").parse(text, references)
     parts: list[Part] = []
-    for number, (block, scope) in enumerate(zip(blocks, scopes(document, blocks), strict=True)):
-        found = Part("sentence", block.start, block.end, "", number, block.headings, scope)
-        parts += _PARTS[block.kind](block, found, document.text, _holes(block, blocks, number), references)
+    for number, (block, subject) in enumerate(
+            zip(blocks, subjects(document, blocks), strict=True)):
+        blank = Part("sentence", block.start, block.end, "", number, block.headings, subject)
+        inner = list(takewhile(lambda other, end=block.end: other.start < end,
+                               blocks[number + 1:]))
+        parts += _READERS[block.kind](_Source(block, blank, text, inner, references))
     parts = list(_with_lead_ins(sorted(parts, key=lambda part: part.start)))
-    parts = sorted([*parts, *_left_over(document, blocks, parts, references)], key=lambda part: part.start)
-    return _without_named_headings(parts)
+    parts += list(_left_over(document, blocks, parts, references))
+    return _without_named_headings(sorted(parts, key=lambda part: part.start))
 
 
 def _without_named_headings(parts: list[Part]) -> list[Part]:
-    """Only the headings that nothing stands under: every other one is named by what stands under it."""
+    """Drop the headings that the parts below them name."""
     kept: list[Part] = []
     below: tuple[str, ...] = ()
     for part in reversed(parts):
@@ -70,143 +91,153 @@ def _without_named_headings(parts: list[Part]) -> list[Part]:
     return kept[::-1]
 
 
-def _holes(block: Block, blocks: list[Block], number: int) -> Holes:
-    """The tables and code inside a list, which are blocks of their own."""
-    holes = []
-    for other in blocks[number + 1:]:
-        if other.start >= block.end:
-            break
-        holes.append((other.start, other.end))
-    return holes
-
-
-def _prose(block: Block, found: Part, source: str, holes: Holes, references: dict) -> Iterator[Part]:
-    """Sentences; where a cut would tear a link or emphasis apart the sentences stay together."""
+def _prose(source: _Source) -> Iterator[Part]:
+    """Yield sentences, joined where a cut would divide a link or emphasis."""
     begin = None
-    for span in sentences(source, block.start, block.end):
+    for span in sentences(source.text, source.block.start, source.block.end):
         begin = span.start if begin is None else begin
-        raw = source[begin:span.end]
-        if span.end < block.end and not _is_whole(raw):
+        raw = source.text[begin:span.end]
+        is_divided = (raw.count("`") % 2 or raw.count("**") % 2 or raw.count("[") > raw.count("]")
+                      or raw.count("(") > raw.count(")"))
+        if is_divided and span.end < source.block.end:
             continue
-        text = readable(unquoted(raw), references)
+        text = source.words(begin, span.end)
         if re.search(r"\w", text):
-            yield replace(found, start=begin, end=span.end, text=text)
+            yield replace(source.blank, start=begin, end=span.end, text=text)
         begin = None
 
 
-def _is_whole(raw: str) -> bool:
-    return (raw.count("`") % 2 == 0 and raw.count("**") % 2 == 0 and raw.count("[") <= raw.count("]")
-            and raw.count("(") <= raw.count(")"))
-
-
-def _list(block: Block, found: Part, source: str, holes: Holes, references: dict) -> Iterator[Part]:
+def _list(source: _Source) -> Iterator[Part]:
     parents: list[str] = []
-    for index, item in enumerate(block.items):
-        *before, last = list(_paragraphs(item, source, holes, references)) or [""]
+    items = source.block.items
+    for index, item in enumerate(items):
+        *before, last = list(_paragraphs(item, source)) or [""]
         text = " ".join([*map(ended, before), last])
-        numbered = _NUMBER.search(source, max(0, item.start - 20), item.start) if item.ordered else None
+        number = item.ordered and _NUMBER.search(
+            source.text, max(0, item.start - 20), item.start)
         parents = parents[:item.depth]
-        yield replace(found, kind="item", start=item.start, end=item.end, depth=item.depth, parents=tuple(parents),
-                      text=f"({numbered[1]}) {text}" if numbered else text, is_first=index == 0,
-                      is_last=index == len(block.items) - 1)
+        yield replace(source.blank, kind="item", start=item.start, end=item.end,
+                      text=f"({number[1]}) {text}" if number else text, depth=item.depth,
+                      parents=tuple(parents), is_first=index == 0, is_last=index == len(items) - 1)
         parents.append(text)
 
 
-def _paragraphs(item: Item, source: str, holes: Holes, references: dict) -> Iterator[str]:
-    """The words of an item's paragraphs, without the code and tables that stand between them."""
+def _paragraphs(item: Item, source: _Source) -> Iterator[str]:
+    """Yield the words of an item's paragraphs, without the code and tables between them."""
     begin = item.start
-    for start, end in [*(hole for hole in holes if item.start < hole[0] < item.end), (item.end, item.end)]:
-        for paragraph in re.split(r"\n[ \t>]*\n", source[begin:start]):
-            if words := readable(unquoted(paragraph), references):
+    inner = [(block.start, block.end) for block in source.inner
+             if item.start < block.start < item.end]
+    for start, end in [*inner, (item.end, item.end)]:
+        for paragraph in re.split(r"\n[ \t>]*\n", source.text[begin:start]):
+            if words := readable(unquoted(paragraph), source.references):
                 yield words
         begin = end
 
 
-def _table(block: Block, found: Part, source: str, holes: Holes, references: dict) -> Iterator[Part]:
-    """Rows with their header. Cells beyond the header's columns are no part of a table in Markdown: they are lost."""
-    header = tuple(readable(source[cell.start:cell.end], references) for cell in block.header)
-    if not block.rows and any(header):
-        yield replace(found, text="; ".join(filter(None, header)))
-    for index, row in enumerate(block.rows):
-        cells = tuple(readable(source[cell.start:cell.end].replace("\\|", "|"), references) for cell in row)
-        yield replace(found, kind="row", start=row[0].start, end=row[-1].end, header=header, cells=cells,
-                      text="; ".join(filter(None, cells)), is_first=index == 0, is_last=index == len(block.rows) - 1)
+def _table(source: _Source) -> Iterator[Part]:
+    """Yield rows with their header. As in Markdown, cells beyond the header's columns are lost."""
+    rows = source.block.rows
+    header = tuple(readable(source.text[cell.start:cell.end], source.references)
+                   for cell in source.block.header)
+    if not rows and any(header):
+        yield replace(source.blank, text="; ".join(filter(None, header)))
+    for index, row in enumerate(rows):
+        raw = [source.text[cell.start:cell.end].replace("\\|", "|") for cell in row]
+        cells = tuple(readable(cell, source.references) for cell in raw)
+        yield replace(source.blank, kind="row", start=row[0].start, end=row[-1].end,
+                      header=header, cells=cells, text="; ".join(filter(None, cells)),
+                      is_first=index == 0, is_last=index == len(rows) - 1)
 
 
-def _code(block: Block, found: Part, source: str, holes: Holes, references: dict) -> Iterator[Part]:
-    """Lines of code, each with the blank lines after it, so that joined they are the code."""
-    matches = list(re.finditer(r"[^\n]*\S[^\n]*(?:\n[ \t>]*(?=\n))*", source[block.start:block.end]))
-    if matches and _FENCE.match(matches[0][0]):
-        matches = matches[1:-1] if _FENCE.fullmatch(matches[-1][0].rstrip()) else matches[1:]
-    for index, match in enumerate(matches):
-        yield replace(found, kind="code", start=block.start + match.start(), end=block.start + match.end(),
-                      text=match[0], is_first=index == 0, is_last=index == len(matches) - 1)
+def _code(source: _Source) -> Iterator[Part]:
+    """Yield lines of code, without the fences; joined, they are the code."""
+    start = source.block.start
+    lines = list(_CODE_LINE.finditer(source.text[start:source.block.end]))
+    if lines and _FENCE.match(lines[0][0]):
+        lines = lines[1:-1] if _FENCE.fullmatch(lines[-1][0].rstrip()) else lines[1:]
+    for index, line in enumerate(lines):
+        yield replace(source.blank, kind="code", start=start + line.start(),
+                      end=start + line.end(), text=line[0], is_first=index == 0,
+                      is_last=index == len(lines) - 1)
 
 
-def _heading(block: Block, found: Part, source: str, holes: Holes, references: dict) -> Iterator[Part]:
-    """A heading; one with a link's target has a sentence besides, since openings name headings without targets."""
+def _heading(source: _Source) -> Iterator[Part]:
+    """Yield a heading, and a sentence with its link targets, which openings do not name."""
+    block = source.block
     if block.text:
-        yield replace(found, kind="heading", text=block.text)
-        full = readable(source[block.start:block.end].strip("# \t=-\n"), references)
+        yield replace(source.blank, kind="heading", text=block.text)
+        raw = source.text[block.start:block.end].strip("# \t=-\n")
+        full = readable(raw, source.references)
         if full != block.text:
-            yield replace(found, headings=(*block.headings, block.text), text=f"The heading in full is {full}")
+            yield replace(source.blank, headings=(*block.headings, block.text),
+                          text=f"The heading in full is {full}")
 
 
-def _html(block: Block, found: Part, source: str, holes: Holes, references: dict) -> Iterator[Part]:
-    text = readable(unquoted(source[block.start:block.end]), references)
+def _html(source: _Source) -> Iterator[Part]:
+    text = source.words(source.block.start, source.block.end)
     if re.search(r"\w", text):
-        yield replace(found, text=text)
+        yield replace(source.blank, text=text)
 
 
-def _front_matter(block: Block, found: Part, source: str, holes: Holes, references: dict) -> Iterator[Part]:
-    for line in re.finditer(r"^(?!---)(.*\w.*)$", block.text, re.M):
-        pair = re.fullmatch(r"([\w -]+):\s+(.+)", line[1].strip())
-        text = f"The {pair[1]} of the document is {pair[2].strip(chr(34))}" if pair else line[1].strip()
-        yield replace(found, start=block.start + line.start(), end=block.start + line.end(), text=text)
+def _front_matter(source: _Source) -> Iterator[Part]:
+    start = source.block.start
+    for line in re.finditer(r"^(?!---)(.*\w.*)$", source.block.text, re.M):
+        text = line[1].strip()
+        if pair := re.fullmatch(r"([\w -]+):\s+(.+)", text):
+            text = f"The {pair[1]} of the document is {pair[2].strip(chr(34))}"
+        yield replace(source.blank, start=start + line.start(), end=start + line.end(), text=text)
 
 
-_PARTS = {"prose": _prose, "list": _list, "table": _table, "code": _code, "heading": _heading, "html": _html,
-          "front-matter": _front_matter}
+_READERS = {"prose": _prose, "list": _list, "table": _table, "code": _code, "heading": _heading,
+            "html": _html, "front-matter": _front_matter}
 
 
 def _with_lead_ins(parts: list[Part]) -> Iterator[Part]:
-    """Move a sentence that ends with a colon to the group of the list right after it, and tell that list's items."""
+    """Move a sentence with a final colon to the group of the list after it, and tell its items."""
     leads = {}
     for part, following in zip(parts, [*parts[1:], None], strict=True):
-        if part.kind == "sentence" and part.text.endswith(":") and following and following.is_first and \
-                following.kind == "item":
+        is_before_list = following and following.is_first and following.kind == "item"
+        if part.kind == "sentence" and part.text.endswith(":") and is_before_list:
             leads[following.group] = part.text
             yield replace(part, kind="lead-in", group=following.group)
         else:
-            yield replace(part, lead=leads.get(part.group, "")) if part.kind == "item" else part
+            lead = leads.get(part.group, "")
+            yield replace(part, lead=lead) if part.kind == "item" else part
 
 
-def _left_over(document: Document, blocks: list[Block], parts: list[Part], references: dict) -> Iterator[Part]:
-    """What no block holds: text after a list inside an item, quotes in items, link definitions never used."""
-    taken = sorted([(part.start, part.end) for part in parts]
-                   + [(block.start, block.end) for block in blocks if block.kind != "list"])
-    scope = scopes(document, [Block("", 0, 0, "prose")])[0]
+def _left_over(document: Document, blocks: Sequence[Block], parts: list[Part],
+               references: dict) -> Iterator[Part]:
+    """Yield what no block contains: text after a nested list, quotes in items, unused links."""
+    text, size = document.text, len(document.text)
+    taken = sorted([*((part.start, part.end) for part in parts),
+                    *((block.start, block.end) for block in blocks if block.kind != "list")])
+    subject = subjects(document, [Block("", 0, 0, "prose")])[0]
     begin = 0
-    for number, (start, end) in enumerate([*taken, (len(document.text), len(document.text))]):
-        for match in re.finditer(r"[^\n]*\w[^\n]*(?:\n[^\n]*\w[^\n]*)*", document.text[begin:max(begin, start)]):
-            text = _left_words(match[0], document.text, references)
-            if text:
-                place = bisect(parts, begin + match.start(), key=lambda part: part.start)
-                above = parts[place - 1] if place else None
-                headings = () if not above else (*above.headings, *([above.text] if above.kind == "heading" else []))
-                yield Part("sentence", begin + match.start(), begin + match.end(), text, -1 - number, headings,
-                           above.scope if above else scope)
+    for number, (start, end) in enumerate([*taken, (size, size)]):
+        gap = text[begin:max(begin, start)]
+        for match in re.finditer(r"[^\n]*\w[^\n]*(?:\n[^\n]*\w[^\n]*)*", gap):
+            if words := _left_words(match[0], text, references):
+                first, last = begin + match.start(), begin + match.end()
+                place = bisect(parts, first, key=lambda part: part.start)
+                left = Part("sentence", first, last, words, -1 - number, (), subject)
+                if place:
+                    above = parts[place - 1]
+                    heading = (above.text,) if above.kind == "heading" else ()
+                    left = replace(left, headings=above.headings + heading,
+                                   subject=above.subject)
+                yield left
         begin = max(begin, end)
 
 
 def _left_words(raw: str, source: str, references: dict) -> str:
-    """The words of lines that no block holds; "" for a list marker, and for a link definition that is used."""
-    said = []
+    """Return the words of such lines, "" for list markers and for link definitions in use."""
+    lines = []
     for line in raw.splitlines():
         definition = _DEFINITION.fullmatch(line)
         if not definition:
-            said.append(_MARKER.sub("", line))
-        elif source.casefold().count(f"[{definition[1]}]".casefold()) == 1:  # a used one is written where it is used
-            said.append(f"{definition[1]} refers to {', '.join(filter(None, definition.groups()[1:]))}.")
-    text = readable(unquoted("\n".join(said)), references)
+            lines.append(_MARKER.sub("", line))
+        elif source.casefold().count(f"[{definition[1]}]".casefold()) == 1:
+            targets = ", ".join(filter(None, definition.groups()[1:]))
+            lines.append(f"{definition[1]} refers to {targets}.")
+    text = readable(unquoted("\n".join(lines)), references)
     return text if re.search(r"\w", text) else ""

@@ -1,0 +1,12 @@
+"""HTML pages from Jinja templates; whatever is put into a slot is escaped."""
+
+from pathlib import Path
+
+import jinja2
+
+
+def page(path: Path, **slots: object) -> str:
+    """Return the template at `path` with its slots filled; a slot without a value is an error."""
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined,
+                                     trim_blocks=True, lstrip_blocks=True)
+    return environment.from_string(path.read_text(encoding="utf-8")).render(**slots)
