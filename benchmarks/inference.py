@@ -27,6 +27,7 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from lib.annotate.queries import annotate
+from lib.annotate.rules.engine import by_rules
 from lib.core.records import Query
 from lib.core.text import listed
 from lib.infer.answers import Decoding, generate, in_batches, load
@@ -78,7 +79,7 @@ class Way:
 def questions() -> list[Query]:
     """The laboratory's questions on its private records."""
     documents, _ = make_records(make_products(60, seed=11), seed=11, public=False)
-    return annotate(documents, max_queries=len(ATTRIBUTES))[0]
+    return annotate(documents, by_rules, max_queries=len(ATTRIBUTES))[0]
 
 
 def trained_model(queries: Sequence[Query], folder: Path, epochs: int = 12) -> str:
