@@ -39,7 +39,7 @@ from lib.lab.products import make_products
 from lib.train import trainer as training
 from lib.train.attention import fastest_attention
 from lib.train.launch import train_arm
-from lib.train.packing import Blocks, pack
+from lib.train.packing import PackedBlocks, pack
 from lib.train.recipe import computes_bf16
 
 ROUNDS, UPDATES, MORE = 5, 6, 16
@@ -64,7 +64,7 @@ class Laboratory:
 
     texts: list[str]
     tokenizer: PreTrainedTokenizerBase
-    blocks: Blocks
+    blocks: PackedBlocks
     precision: str  # what the laboratory chooses on this machine
 
     def model(self) -> PreTrainedModel:
@@ -123,7 +123,7 @@ def ours(lab: Laboratory, watch: Stopwatch) -> None:
 
     recipe = training.Recipe(1, BATCH, BATCH, RATE, 1, 0.1, 1, lab.precision)
     with tempfile.TemporaryDirectory() as folder, mock.patch.object(training, "_Progress", Timed):
-        training.train(lab.model(), lab.tokenizer, Blocks(*part, tokens, tokens), None, recipe, Path(folder) / "m", {})
+        training.train(lab.model(), lab.tokenizer, PackedBlocks(*part, tokens, tokens), None, recipe, Path(folder) / "m", {})
 
 
 def casual(padding: str) -> Callable[[Laboratory, Stopwatch], None]:
@@ -218,7 +218,7 @@ def ceiling(precision: str) -> float:
 
 def by_processes(lab: Laboratory) -> str:
     """One process beside two with DeepSpeed on the same cores and blocks, start-up apart, in a sentence."""
-    part = Blocks(*(rows[:MORE * BATCH] for rows in (lab.blocks.input_ids, lab.blocks.labels, lab.blocks.position_ids)),
+    part = PackedBlocks(*(rows[:MORE * BATCH] for rows in (lab.blocks.input_ids, lab.blocks.labels, lab.blocks.position_ids)),
                   lab.blocks.n_tokens, lab.blocks.n_targets)
     said = []
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()), \

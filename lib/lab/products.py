@@ -1,6 +1,6 @@
-"""The laboratory's records: products whose facts are known, each fact in exactly one structure (paper, limits and 5.2).
+"""The laboratory's products: known facts, each in exactly one structure (paper, limits and 5.2).
 
-Public products are for pretraining the base, private ones for DAPT. No name, document or fact is in both.
+Public products pretrain the base, private ones are for DAPT. They share no name.
 """
 
 import random
@@ -9,36 +9,43 @@ from dataclasses import dataclass
 
 from lib.core.records import STRUCTURES, Structure
 
-# A name is a maker and a model. There are many makers, so that few products share a word of their names.
+
+def _pool(items: str) -> tuple[str, ...]:
+    return tuple(items.split(", "))
+
+
+# A name is a maker and a model. There are many makers, so that few products share a word.
 _MAKERS = tuple(first + last
-                for first in ("Ard", "Bri", "Cor", "Dra", "Eld", "Fal", "Gan", "Hal", "Ist", "Jor", "Kes", "Lum")
-                for last in ("win", "mor", "vane", "vik", "mark", "cor", "try", "den", "rel", "quin"))
-_MODELS = ("Anchor", "Beacon", "Cobalt", "Dagger", "Eagle", "Flint", "Glacier", "Harbor", "Iris", "Jaguar", "Keystone",
-           "Lantern", "Magnet", "Nimbus", "Orbit", "Pilot", "Quiver", "Raptor", "Summit", "Tempest", "Umbra", "Vector",
-           "Willow", "Xenon", "Yonder", "Zenith", "Atlas", "Boulder", "Comet", "Drift", "Ember", "Falcon", "Granite",
-           "Hazel", "Ingot", "Juniper", "Kraken", "Lotus", "Meteor", "Nettle")
-_LAST_NAMES = ("Adler", "Bauer", "Costa", "Duran", "Ekman", "Fiore", "Gruber", "Holm", "Ivers", "Jansen", "Keller",
-               "Lind", "Moreau", "Novak", "Olsen", "Petrov", "Quist", "Rossi", "Silva", "Toth")
-_FIRMS = ("Hydraulics", "Controls", "Castings", "Sensors", "Drives", "Polymers", "Optics", "Bearings", "Metals",
-          "Systems")
-_FOLDERS = ("opt", "etc", "srv", "var", "usr", "data", "home", "mnt")
-_FILES = ("harbor", "valve", "anchor", "bridge", "copper", "delta", "ember", "falcon", "garnet", "hazel", "indigo",
-          "jasper", "karma", "lagoon", "maple", "nickel", "onyx", "pepper", "quartz", "raven", "saffron", "timber",
-          "umber", "walnut")
-_PLATFORMS = ("Linux", "QNX", "VxWorks", "Solaris", "Windows", "FreeBSD", "Zephyr", "Android", "AIX", "Integrity",
-              "NuttX", "RTEMS")
-_TOOLS = ("wrench", "hex key", "crimper", "caliper", "bench vise", "pipe cutter", "heat gun", "mallet", "stripper",
-          "puller", "pliers", "drill")
-_PARTS = ("gasket", "impeller", "rotor", "bushing", "relay", "filter", "coupling", "diaphragm", "fuse", "sensor",
-          "spindle", "washer")
+                for first in _pool("Ard, Bri, Cor, Dra, Eld, Fal, Gan, Hal, Ist, Jor, Kes, Lum")
+                for last in _pool("win, mor, vane, vik, mark, cor, try, den, rel, quin"))
+_MODELS = _pool(
+    "Anchor, Beacon, Cobalt, Dagger, Eagle, Flint, Glacier, Harbor, Iris, Jaguar, Keystone, "
+    "Lantern, Magnet, Nimbus, Orbit, Pilot, Quiver, Raptor, Summit, Tempest, Umbra, Vector, "
+    "Willow, Xenon, Yonder, Zenith, Atlas, Boulder, Comet, Drift, Ember, Falcon, Granite, Hazel, "
+    "Ingot, Juniper, Kraken, Lotus, Meteor, Nettle")
+_LAST_NAMES = _pool(
+    "Adler, Bauer, Costa, Duran, Ekman, Fiore, Gruber, Holm, Ivers, Jansen, Keller, Lind, Moreau, "
+    "Novak, Olsen, Petrov, Quist, Rossi, Silva, Toth")
+_FIRMS = _pool("Hydraulics, Controls, Castings, Sensors, Drives, Polymers, Optics, Bearings, "
+               "Metals, Systems")
+_FOLDERS = _pool("opt, etc, srv, var, usr, data, home, mnt")
+_FILES = _pool("harbor, valve, anchor, bridge, copper, delta, ember, falcon, garnet, hazel, "
+               "indigo, jasper, karma, lagoon, maple, nickel, onyx, pepper, quartz, raven, "
+               "saffron, timber, umber, walnut")
+_PLATFORMS = _pool("Linux, QNX, VxWorks, Solaris, Windows, FreeBSD, Zephyr, Android, AIX, "
+                   "Integrity, NuttX, RTEMS")
+_TOOLS = _pool("wrench, hex key, crimper, caliper, bench vise, pipe cutter, heat gun, mallet, "
+               "stripper, puller, pliers, drill")
+_PARTS = _pool("gasket, impeller, rotor, bushing, relay, filter, coupling, diaphragm, fuse, "
+               "sensor, spindle, washer")
 
 
 @dataclass(frozen=True)
 class Attribute:
-    """Something that a product's record states: how it is labelled and how a value is drawn."""
+    """A property that every product's record states: its label, and how a value is drawn."""
 
     label: str
-    draw: Callable[[random.Random], list[str]]  # one string, or the items of a list-valued attribute
+    draw: Callable[[random.Random], list[str]]  # one string, or the items of a list
     is_list: bool = False  # list-valued; the label is then plural
 
 
@@ -56,7 +63,8 @@ ATTRIBUTES = (
     Attribute("service interval", lambda rng: [f"{rng.randint(10, 999)} hours"]),
     Attribute("release date", lambda rng: [_day(rng)]),
     Attribute("supplier", lambda rng: [f"{rng.choice(_LAST_NAMES)} {rng.choice(_FIRMS)}"]),
-    Attribute("configuration path", lambda rng: [f"/{rng.choice(_FOLDERS)}/{rng.choice(_FILES)}.conf"]),
+    Attribute("configuration path",
+              lambda rng: [f"/{rng.choice(_FOLDERS)}/{rng.choice(_FILES)}.conf"]),
     Attribute("supported platforms", _some(_PLATFORMS), is_list=True),
     Attribute("required tools", _some(_TOOLS), is_list=True),
     Attribute("spare parts", _some(_PARTS), is_list=True),
@@ -72,28 +80,29 @@ class Product:
 
 
 def make_products(n: int, seed: int, taken: frozenset[str] = frozenset()) -> list[Product]:
-    """`n` products with distinct names, none of them in `taken`; the same seed gives the same products.
+    """Return `n` products with distinct names, none in `taken`; equal seeds give equal products.
 
-    Raises ValueError where the names do not suffice.
+    Raises ValueError if there are too few names.
     """
-    names = {f"{maker} {model}" for maker in _MAKERS for model in _MODELS}
     rng = random.Random(f"products {seed}")
-    free = sorted(names - taken)
+    free = sorted({f"{maker} {model}" for maker in _MAKERS for model in _MODELS} - taken)
     if n > len(free):
-        raise ValueError(f"{n} products asked for, but only {len(free)} names are free: lower n_public or n_private")
-    return [Product(name, tuple(attribute.draw(rng) for attribute in ATTRIBUTES)) for name in rng.sample(free, n)]
+        raise ValueError(f"{n} products were requested, but only {len(free)} names are free: "
+                         "lower n_public or n_private")
+    return [Product(name, tuple(attribute.draw(rng) for attribute in ATTRIBUTES))
+            for name in rng.sample(free, n)]
 
 
 def assign_structures(n_products: int, seed: int) -> list[list[Structure]]:
-    """A structure for every attribute of every product, shape [n_products][len(ATTRIBUTES)].
+    """Return a structure for every attribute of every product, [n_products][len(ATTRIBUTES)].
 
-    In every three products each attribute stands once in each structure, and within a product the structures differ
-    in number by one at most: structure is not confounded with the kind of fact.
+    In every three products each attribute appears once in each structure, and within a product the
+    counts of the structures differ by at most one: structure is not confounded with kind of fact.
     """
     rng = random.Random(f"structures {seed}")
-    places = []
-    for start in range(0, n_products, len(STRUCTURES)):
+    n, places = len(STRUCTURES), []
+    for start in range(0, n_products, n):
         order = rng.sample(range(len(ATTRIBUTES)), len(ATTRIBUTES))
-        for shift in rng.sample(range(len(STRUCTURES)), min(len(STRUCTURES), n_products - start)):
-            places.append([STRUCTURES[(order[index] + shift) % len(STRUCTURES)] for index in range(len(ATTRIBUTES))])
+        for shift in rng.sample(range(n), min(n, n_products - start)):
+            places.append([STRUCTURES[(place + shift) % n] for place in order])
     return places

@@ -1,11 +1,10 @@
-"""General knowledge of one model, measured with lm-evaluation-harness (paper, section 5, Table 3), zero-shot.
+"""General knowledge of one model by lm-evaluation-harness, zero-shot (paper, section 5, Table 3).
 
-Nothing is computed twice: a measurement is kept under a hash of the checkpoint's weights and of everything else that
-decides it.
+A measurement is cached under a hash of the checkpoint's weights and everything else that decides
+it, so nothing is computed twice.
 """
 
 import gc
-import hashlib
 import importlib.metadata
 import json
 import logging
@@ -16,13 +15,13 @@ from pathlib import Path
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from lib.analyze.retention import HUB_LABELS, Measurement
 from lib.core.digest import module_digest
 from lib.core.files import write_text
 from lib.core.paths import shown
 from lib.infer.answers import PRECISIONS, answers_in_bf16, load
 from lib.retention.lab_tasks import laboratory_of, write_lab_tasks
-from lib.train.checkpoints import weights_hash
+from lib.retention.records import HUB_LABELS, Measurement
+from lib.train.checkpoints import hashed, weights_hash
 
 SETS = ("lab", "hub", "none")
 _LIBRARIES = ("lm_eval", "torch", "transformers")
@@ -30,10 +29,10 @@ _LIBRARIES = ("lm_eval", "torch", "transformers")
 
 @dataclass(frozen=True)
 class Setting:
-    """What is asked and how, beside the model."""
+    """What is asked of a model, and how."""
 
     tasks: str = "lab"  # lab, hub or none
-    limit: int = 200  # items a task of Table 3, the first ones; 0: all
+    limit: int = 200  # items of each task of Table 3, the first ones; 0: all
     batch_size: int = 64
     precision: str = "auto"  # fp32, bf16, or auto: bf16 on a GPU
 
@@ -47,74 +46,73 @@ class Setting:
                 raise ValueError(f"{name} {getattr(self, name)!r} is not one of {', '.join(legal)}")
 
 
-class Asked:
-    """The tasks of a Setting: their names in lm-eval, where their files lie, and a hash of what they ask."""
+class RetentionTasks:
+    """The tasks of a Setting: their names in lm-eval, their files, and a hash of their items."""
 
     def __init__(self, setting: Setting, base_model: str, lab: str, folder: Path) -> None:
         self.folder, self.names, self.content = None, [], ""
         if setting.tasks == "hub":
             self.names = list(HUB_LABELS)
         if setting.tasks == "lab":
-            self.folder, self.names = folder, write_lab_tasks(laboratory_of(base_model, lab), folder)
-            self.content = _hash((folder / f"{name}.jsonl").read_bytes() for name in self.names)
+            self.folder = folder
+            self.names = write_lab_tasks(laboratory_of(base_model, lab), folder)
+            self.content = hashed((folder / f"{name}.jsonl").read_bytes() for name in self.names)
 
 
-def measure(source: str, setting: Setting, asked: Asked, cache: Path) -> Measurement:
-    """The items and accuracies of the model `source` (a folder or hub id), from `cache` where it has been measured.
+def measure(source: str, setting: Setting, tasks: RetentionTasks, cache: Path) -> Measurement:
+    """Measure the model `source` (a folder or hub id), or return it from `cache`.
 
-    Raises RuntimeError where tasks cannot be fetched, MemoryError where a batch is too large, and ValueError where a
-    prompt has not exactly one BOS.
+    Raises RuntimeError if tasks cannot be fetched, MemoryError if a batch is too large, and
+    ValueError if a prompt does not have exactly one BOS.
     """
-    identity = identity_of(source, setting, asked)
-    path = cache / f"{_hash([json.dumps(identity, sort_keys=True).encode()])}.json"
+    fields = fingerprint_of(source, setting, tasks)
+    path = cache / f"{hashed([json.dumps(fields, sort_keys=True).encode()])}.json"
     if path.exists():
         print(f"measured before: {shown(path)}")
-        return Measurement(identity, **json.loads(path.read_text(encoding="utf-8"))["measured"])
-    model, tokenizer = load(source, precision=setting.precision) if asked.names else (None, None)
-    tasks, items = [], []
-    for name in asked.names:
-        task, of_task = _evaluated(model, tokenizer, name, setting, asked.folder)
-        tasks.append(task)
+        kept = json.loads(path.read_text(encoding="utf-8"))["measured"]
+        return Measurement(fields, **kept)
+    model, tokenizer = load(source, precision=setting.precision) if tasks.names else (None, None)
+    summaries, items = [], []
+    for name in tasks.names:
+        summary, of_task = _evaluated(model, tokenizer, name, setting, tasks.folder)
+        summaries.append(summary)
         items += of_task
     del model
     gc.collect()
-    write_text(path, json.dumps({"identity": identity, "measured": {"tasks": tasks, "items": items}}) + "\n")
-    return Measurement(identity, tasks, items)
+    measured = {"tasks": summaries, "items": items}
+    write_text(path, json.dumps({"fingerprint": fields, "measured": measured}) + "\n")
+    return Measurement(fields, **measured)
 
 
-def identity_of(source: str, setting: Setting, asked: Asked) -> dict[str, object]:
-    """Everything that decides a measurement, field by field.
+def fingerprint_of(source: str, setting: Setting, tasks: RetentionTasks) -> dict[str, object]:
+    """Return everything that decides a measurement, field by field.
 
-    The checkpoint is the hash of its weights (of a hub id, the commit): an arm trained again with other data, recipe or
-    seed has other ones under the same name. Raises ValueError where a hub id has no commit.
+    The checkpoint is the hash of its weights (of a hub id, the commit), because an arm that is
+    trained again has other weights under the same name. Raises ValueError for a hub id without a
+    commit.
     """
     is_bf16, checkpoint = answers_in_bf16(setting.precision), weights_hash(source)
     if checkpoint == str(None):
-        raise ValueError(f"the hub does not say which commit of {source} this is, so that nothing could be kept under "
-                         "it: download the model into a folder and name that as base_model")
+        raise ValueError(f"the hub does not say which commit of {source} this is, so nothing can "
+                         "be cached for it: download the model into a folder and set base_model to "
+                         "that folder")
     return {"checkpoint": checkpoint, **asdict(setting), "precision": "bf16" if is_bf16 else "fp32",
-            "device": "cuda" if torch.cuda.is_available() else "cpu", "names": asked.names, "content": asked.content,
-            "code": module_digest(__name__)[:16],
+            "device": "cuda" if torch.cuda.is_available() else "cpu", "names": tasks.names,
+            "content": tasks.content, "code": module_digest(__name__)[:16],
             **{f"versions.{name}": importlib.metadata.version(name) for name in _LIBRARIES}}
 
 
-def _evaluated(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, name: str, setting: Setting,
-               folder: Path | None) -> tuple[dict, list[dict]]:
-    """One column of Table 3: its summary, and its items."""
+def _evaluated(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, name: str,
+               setting: Setting, folder: Path | None) -> tuple[dict, list[dict]]:
+    """Return one column of Table 3: its summary, and its items."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        from lib.retention.lm_eval import evaluated  # seconds, so only where something is measured
+        from lib.retention.lm_eval import evaluated  # takes seconds, so only to measure
 
         logging.getLogger("lm_eval").setLevel(logging.ERROR)
         try:
-            return evaluated(model, tokenizer, name, folder, limit=setting.limit, batch_size=setting.batch_size)
+            return evaluated(model, tokenizer, name, folder, limit=setting.limit,
+                             batch_size=setting.batch_size)
         except torch.OutOfMemoryError as error:
-            raise MemoryError(f"{name} does not fit the GPU's memory in batches of {setting.batch_size}: lower "
-                              "batch_size of 00_retention") from error
-
-
-def _hash(parts) -> str:
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(part)
-    return digest.hexdigest()[:16]
+            raise MemoryError(f"{name} does not fit the GPU's memory in batches of "
+                              f"{setting.batch_size}: lower batch_size of 00_retention") from error

@@ -1,7 +1,8 @@
-"""Attention as batched matrix products: training's, where a small model on a CPU runs faster so than by fused kernels.
+"""Attention as batched matrix products: on a CPU, faster than fused kernels for a small model.
 
-Each product takes ROWS queries and only the keys up to the last of them, so that about half of what a causal mask
-hides is never computed. What is not plain causal attention over one block goes to PyTorch's own kernels (SDPA).
+Each product takes ROWS queries and only the keys up to the last of them, so that about half of what
+a causal mask hides is never computed. Anything but plain causal attention over one block goes to
+PyTorch's own kernels (SDPA).
 """
 
 from collections.abc import Iterator
@@ -14,20 +15,22 @@ from transformers.integrations.sdpa_attention import repeat_kv, sdpa_attention_f
 from transformers.masking_utils import sdpa_mask
 
 NAME = "batched_products"
-ROWS = 80  # queries a product; 64 to 160 measured alike at 320 tokens
-MOST_TOKENS = 1024  # a block; beyond, the probabilities that wait for the backward pass take too much memory
-_HIDDEN = torch.finfo(torch.bfloat16).min  # of float32 and bfloat16 alike; -inf would make a row of padding NaN
+ROWS = 80  # queries per product; 64 to 160 are equally fast at 320 tokens
+MOST_TOKENS = 1024  # per block; beyond, the probabilities kept for the backward pass are too many
+_HIDDEN = torch.finfo(torch.bfloat16).min  # in float32, too; -inf would turn a row of padding NaN
 
 
 @contextmanager
-def fastest_attention(model: PreTrainedModel, block_size: int, device: torch.device | None = None) -> Iterator[None]:
-    """Within it, `model` computes attention by batched products where these are faster: on a CPU, in small blocks.
+def fastest_attention(model: PreTrainedModel, block_size: int,
+                      device: torch.device | None = None) -> Iterator[None]:
+    """Let `model` compute attention by batched products where these are faster: small blocks, CPU.
 
-    `device` is where it will compute, where it is not there yet.
-    Only a model whose attention would be SDPA's is changed, because only there is attention known to be softmax(QK')V.
+    `device` is where it will compute, if it is not there yet. Only SDPA is replaced, because only
+    of SDPA is it known that attention is softmax(QK')V.
     """
     before = model.config._attn_implementation
-    if (device or model.device).type == "cpu" and before == "sdpa" and block_size <= MOST_TOKENS:
+    on_cpu = (device or model.device).type == "cpu"
+    if on_cpu and before == "sdpa" and block_size <= MOST_TOKENS:
         model.set_attn_implementation(NAME)
     try:
         yield
@@ -38,12 +41,14 @@ def fastest_attention(model: PreTrainedModel, block_size: int, device: torch.dev
 
 def causal_mask(batch_size: int, q_length: int, kv_length: int, device: torch.device | str = "cpu",
                 dtype: torch.dtype = torch.float32, **how: object) -> torch.Tensor:
-    """What to add to the scores, 0 or _HIDDEN, of shape (batch, 1, T, T); SDPA's boolean mask where a query sees ahead.
+    """Return what to add to the scores, 0 or _HIDDEN, (batch, 1, T, T); not causal: SDPA's mask.
 
-    Built once a forward pass, in the type that attention computes in, so that no layer converts it again.
+    It is built once per forward pass in the type that attention computes in, so that no layer
+    converts it.
     """
     how["allow_is_causal_skip"] = False
-    seen = sdpa_mask(batch_size=batch_size, q_length=q_length, kv_length=kv_length, device=device, **how)
+    seen = sdpa_mask(batch_size=batch_size, q_length=q_length, kv_length=kv_length, device=device,
+                     **how)
     if q_length != kv_length or seen.triu(1).any():
         return seen
     if torch.is_autocast_enabled(seen.device.type):
@@ -54,22 +59,26 @@ def causal_mask(batch_size: int, q_length: int, kv_length: int, device: torch.de
 def attend(module: torch.nn.Module, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
            mask: torch.Tensor | None, dropout: float = 0.0, scaling: float | None = None,
            **how: object) -> tuple[torch.Tensor, None]:
-    """transformers' attention interface: query (B, H, T, D), key and value (B, KV, T, D) to (B, T, H, D).
+    """Implement transformers' attention interface.
 
-    A mask that is not causal_mask's floating-point one, dropout, or an argument that SDPA alone knows goes to SDPA.
+    `query` is (B, H, T, D), `key` and `value` are (B, KV, T, D), the result is (B, T, H, D). A mask
+    that is not causal_mask's, dropout, or an argument that only SDPA knows goes to SDPA.
     """
-    if mask is None or not mask.is_floating_point() or dropout or how.get("position_bias") is not None:
-        return sdpa_attention_forward(module, query, key, value, mask, dropout=dropout, scaling=scaling, **how)
+    is_plain = mask is not None and mask.is_floating_point() and not dropout
+    if not is_plain or how.get("position_bias") is not None:
+        return sdpa_attention_forward(module, query, key, value, mask, dropout=dropout,
+                                      scaling=scaling, **how)
     repeats = query.shape[1] // key.shape[1]
-    query = (query * (scaling or query.shape[-1] ** -0.5)).to(value.dtype)  # rotary positions leave float32 in autocast
-    joined = [states.reshape(-1, *states.shape[2:])  # (B * H, T, D)
-              for states in (query, repeat_kv(key.to(value.dtype), repeats), repeat_kv(value, repeats))]
-    output = _Attention.apply(*joined, mask)
+    scaled = query * (scaling or query.shape[-1] ** -0.5)
+    # Rotary positions leave float32 in autocast, so queries and keys get the type of the values.
+    heads = (scaled.to(value.dtype), repeat_kv(key.to(value.dtype), repeats),
+             repeat_kv(value, repeats))
+    output = _Attention.apply(*(states.flatten(0, 1) for states in heads), mask)  # (B * H, T, D)
     return output.view(*query.shape[:3], -1).transpose(1, 2).contiguous(), None
 
 
 class _Attention(torch.autograd.Function):
-    """softmax(query key' + mask) value and its gradients (Vaswani et al. 2017, 3.2.1), ROWS queries at a time."""
+    """softmax(query key' + mask) value and its gradients (Vaswani et al. 2017, 3.2.1), by ROWS."""
 
     @staticmethod
     def forward(ctx, query, key, value, mask):
@@ -89,16 +98,17 @@ class _Attention(torch.autograd.Function):
     @once_differentiable
     def backward(ctx, gradient):
         query, key, value, *probabilities = ctx.saved_tensors
-        of_query, of_key, of_value = torch.empty_like(query), torch.zeros_like(key), torch.zeros_like(value)
+        d_query, d_key, d_value = (
+            torch.empty_like(query), torch.zeros_like(key), torch.zeros_like(value))
         for shares in probabilities:
             end = shares.shape[2]
             rows = slice(end - shares.shape[1], end)
-            of_value[:, :end].baddbmm_(shares.transpose(1, 2), gradient[:, rows])
-            of_shares = torch.bmm(gradient[:, rows], value[:, :end].transpose(1, 2))
-            of_scores = torch._softmax_backward_data(of_shares, shares, -1, shares.dtype)
-            of_query[:, rows] = torch.bmm(of_scores, key[:, :end])
-            of_key[:, :end].baddbmm_(of_scores.transpose(1, 2), query[:, rows])
-        return of_query, of_key, of_value, None
+            d_value[:, :end].baddbmm_(shares.transpose(1, 2), gradient[:, rows])
+            d_shares = torch.bmm(gradient[:, rows], value[:, :end].transpose(1, 2))
+            d_scores = torch._softmax_backward_data(d_shares, shares, -1, shares.dtype)
+            d_query[:, rows] = torch.bmm(d_scores, key[:, :end])
+            d_key[:, :end].baddbmm_(d_scores.transpose(1, 2), query[:, rows])
+        return d_query, d_key, d_value, None
 
 
 AttentionInterface.register(NAME, attend)

@@ -1,9 +1,10 @@
-"""What decides the weights of a training, by name, so that a checkpoint of another one is never gone on with."""
+"""Fingerprint of a training run; checkpoints from a different run are rejected."""
 
 import hashlib
 import importlib.metadata
 import json
 import shutil
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
@@ -13,78 +14,96 @@ from transformers import AutoConfig, PreTrainedModel
 
 from lib.core.files import write_json
 from lib.core.paths import shown
-from lib.train.packing import Blocks
+from lib.train.packing import PackedBlocks
 from lib.train.recipe import Recipe
 
-COMPLETE = "complete"  # written last into a checkpoint: one without it was cut off while it was saved
+COMPLETE = "complete"  # written last into a checkpoint: one without it was interrupted
+FINGERPRINT = "fingerprint.json"
 _LIBRARIES = ("torch", "transformers", "accelerate")
 
 
 class OtherCheckpoint(ValueError):
-    """The work folder holds checkpoints of a training that is not the one asked for."""
+    """The work folder holds checkpoints of a different training."""
 
 
-def identity(recipe: Recipe, blocks: Blocks, validation: Blocks | None, base_weights: str, code: str,
-             processes: int = 1, zero_stage: int = 0) -> dict[str, object]:
-    """Everything that decides the weights, field by field; the same fields give the same weights.
+def fingerprint(recipe: Recipe, blocks: PackedBlocks, validation: PackedBlocks | None,
+                base_weights: str, code: str, processes: int = 1,
+                zero_stage: int = 0) -> dict[str, object]:
+    """Return everything that decides the weights: the same fields give the same weights.
 
-    `code` is the lib.core.digest.module_digest of the module that trains.
+    `code` is the `lib.core.digest.module_digest` of the module that trains.
     """
-    decided = {**asdict(recipe), "precision": recipe.arithmetic()}
+    settings = {**asdict(recipe), "precision": recipe.arithmetic()}
     libraries = [*_LIBRARIES, "deepspeed"] if zero_stage else _LIBRARIES
-    return {**{f"recipe.{name}": value for name, value in decided.items()},
-            "processes": processes, "zero_stage": zero_stage, "device": "cuda" if torch.cuda.is_available() else "cpu",
-            "data.training": data_hash(blocks), "data.validation": data_hash(validation), "base_weights": base_weights,
-            "code": code[:16],
+    return {**{f"recipe.{name}": value for name, value in settings.items()},
+            "processes": processes, "zero_stage": zero_stage,
+            "device": "cuda" if torch.cuda.is_available() else "cpu",
+            "data.training": data_hash(blocks), "data.validation": data_hash(validation),
+            "base_weights": base_weights, "code": code[:16],
             **{f"versions.{name}": importlib.metadata.version(name) for name in libraries}}
 
 
 def weights_hash(base: PreTrainedModel | str) -> str:
-    """Of a model in memory: its weights; of a folder: its files of weights; of a hub id: the commit."""
+    """Hash a model's weights in memory or a folder's files of weights; of a hub id, the commit."""
     if isinstance(base, PreTrainedModel):
-        return _hash(part for name, weights in base.state_dict().items() for part in (
+        return hashed(part for name, weights in base.state_dict().items() for part in (
             name.encode(), weights.detach().cpu().float().contiguous().numpy().tobytes()))
     if not Path(base).is_dir():
         return str(AutoConfig.from_pretrained(base)._commit_hash)
-    files = [path for path in sorted(Path(base).iterdir()) if path.suffix in (".safetensors", ".bin", ".json")]
-    return _hash(part for path in files if path.name != "training.json" for part in _parts(path))
+    files = [path for path in sorted(Path(base).iterdir())
+             if path.suffix in (".safetensors", ".bin", ".json") and path.name != "training.json"]
+    return hashed(part for path in files for part in _parts(path))
 
 
-def data_hash(blocks: Blocks | None) -> str | None:
-    """Of tokens, labels and positions."""
+def data_hash(blocks: PackedBlocks | None) -> str | None:
+    """Hash the tokens, labels and positions of `blocks`."""
     if blocks is None:
         return None
-    return _hash(np.asarray(part, dtype=np.int64).tobytes() for part in (
+    return hashed(np.asarray(part, dtype=np.int64).tobytes() for part in (
         blocks.input_ids, blocks.labels, blocks.position_ids))
 
 
-def prepare(work: Path, fields: dict[str, object]) -> list[Path]:
-    """Make `work` ready for the training `fields`; returns its complete checkpoints, which it goes on from.
+def hashed(parts: Iterable[bytes]) -> str:
+    """Return the first 16 hexadecimal digits of the SHA-256 of all parts together."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()[:16]
 
-    Without a complete checkpoint there is nothing to lose, and the folder is made afresh.
-    Raises OtherCheckpoint, naming each field that differs with both values, where the checkpoints are of another
-    training.
+
+def _parts(path: Path, size: int = 1 << 24) -> Iterator[bytes]:
+    yield path.name.encode()
+    with open(path, "rb") as file:
+        while part := file.read(size):
+            yield part
+
+
+def prepare(work: Path, fields: dict[str, object]) -> list[Path]:
+    """Make `work` ready for the training `fields` and return the complete checkpoints in it.
+
+    A folder without a complete checkpoint is emptied. Raises OtherCheckpoint if the checkpoints are
+    of a different training, naming each field that differs with both values.
     """
-    done = checkpoints(work)
+    done, path = checkpoints(work), work / FINGERPRINT
     if not done:
         shutil.rmtree(work, ignore_errors=True)
-        write_json(work / "identity.json", fields)
+        write_json(path, fields)
         return []
-    path = work / "identity.json"
     found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     wanted = json.loads(json.dumps(fields))
-    differ = [f"  {name}: {_short(found.get(name))} there, {_short(wanted.get(name))} now"
-              for name in dict.fromkeys([*wanted, *found]) if found.get(name) != wanted.get(name)]
-    if differ:
+    differences = [f"  {name}: {found.get(name)} there, {wanted.get(name)} now"
+                   for name in dict.fromkeys([*wanted, *found])
+                   if found.get(name) != wanted.get(name)]
+    if differences:
         raise OtherCheckpoint("\n".join([
-            f"{shown(work)} holds {len(done)} checkpoint(s) of another training, the last after update "
-            f"{step(done[-1])}. What differs:", *differ,
-            f"Undo the change to go on with it, or remove it to start anew: rm -r {shown(work)}"]))
+            f"{shown(work)} holds {len(done)} checkpoint(s) of a different training, the last "
+            f"after update {step(done[-1])}. Differences:", *differences,
+            f"Undo the change to resume it, or remove it to start over: rm -r {shown(work)}"]))
     return done
 
 
 def checkpoints(work: Path) -> list[Path]:
-    """The complete checkpoints in `work`, oldest first; the others are removed."""
+    """Return the complete checkpoints in `work`, oldest first; remove the others."""
     found = sorted(work.glob("checkpoint-*"), key=step)
     for path in found:
         if not (path / COMPLETE).exists():
@@ -93,29 +112,11 @@ def checkpoints(work: Path) -> list[Path]:
 
 
 def step(checkpoint: Path) -> int:
-    """The update after which `checkpoint` was saved."""
+    """Return the update after which `checkpoint` was saved."""
     return int(checkpoint.name.split("-")[1])
 
 
 def drop(checkpoint: Path) -> None:
-    """Remove a checkpoint, its mark first, so that a half-removed one never counts as complete."""
+    """Remove a checkpoint, its mark first: half-removed, it never counts as complete."""
     (checkpoint / COMPLETE).unlink(missing_ok=True)
     shutil.rmtree(checkpoint)
-
-
-def _hash(parts) -> str:
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(part)
-    return digest.hexdigest()[:16]
-
-
-def _parts(path: Path, size: int = 1 << 24):
-    yield path.name.encode()
-    with open(path, "rb") as file:
-        while part := file.read(size):
-            yield part
-
-
-def _short(value: object) -> str:
-    return "nothing" if value is None else str(value)

@@ -1,28 +1,28 @@
-"""What is decided before training, how long it makes a training, and the same compute for two arms (paper, 4.2)."""
+"""A training's settings, its length in updates, and equal compute for two arms (paper, 4.2)."""
 
 from dataclasses import dataclass, replace
 
 import torch
 
-from lib.train.packing import Blocks
+from lib.train.packing import PackedBlocks
 
 MATCHES = ("epochs", "updates", "tokens")
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What is decided before training; the names are those of transformers' TrainingArguments where it has one."""
+    """The settings of a training, named as in transformers' TrainingArguments where it has one."""
 
     epochs: int  # length of the linear schedule
-    global_batch_size: int  # sequences an update
-    device_batch_size: int  # sequences a forward pass of one process; the rest is accumulated
+    global_batch_size: int  # sequences per update
+    device_batch_size: int  # sequences per forward pass of a process; the rest is accumulated
     learning_rate: float  # peak
     warmup_steps: int
     weight_decay: float
     seed: int
     precision: str = "auto"  # bf16, fp32, or auto: bf16 where the device computes in it
-    stop_epoch: int | None = None  # the last epoch that is trained, where the schedule is longer
-    choose: str = "last"  # the model that is kept: of the last epoch, or of the lowest validation_loss
+    stop_epoch: int | None = None  # the last epoch to train, where the schedule is longer
+    choose: str = "last"  # keep the model of the last epoch, or of the lowest validation_loss
     schedule_updates: int | None = None  # set by `matched`: instead of epochs
     stop_updates: int | None = None  # set by `matched`: instead of stop_epoch
 
@@ -32,27 +32,30 @@ class Recipe:
                 raise ValueError(f"{name} is {getattr(self, name)}: give more than 0")
         self.accumulation(1)
         if self.stop_epoch is not None and not 0 < self.stop_epoch <= self.epochs:
-            raise ValueError(f"stop_epoch is {self.stop_epoch}: give 1 to epochs ({self.epochs}), or leave it out")
-        for name, legal in (("precision", ("auto", "bf16", "fp32")), ("choose", ("last", "validation_loss"))):
+            raise ValueError(f"stop_epoch is {self.stop_epoch}: give 1 to epochs ({self.epochs}), "
+                             "or leave it out")
+        for name, legal in (("precision", ("auto", "bf16", "fp32")),
+                            ("choose", ("last", "validation_loss"))):
             if getattr(self, name) not in legal:
                 raise ValueError(f"{name} {getattr(self, name)!r} is not one of {', '.join(legal)}")
 
     def accumulation(self, processes: int) -> int:
-        """Forward passes a process makes for one update. Raises ValueError where that is not a whole number."""
+        """Return the forward passes per update of a process; raise ValueError if not an integer."""
         at_once = self.device_batch_size * processes
         if processes < 1 or self.global_batch_size % at_once:
-            raise ValueError(f"global_batch_size {self.global_batch_size} is no multiple of device_batch_size "
-                             f"{self.device_batch_size} x processes {processes}: change one of them")
+            raise ValueError(
+                f"global_batch_size {self.global_batch_size} is not a multiple of "
+                f"device_batch_size {self.device_batch_size} x processes {processes}: change one")
         return self.global_batch_size // at_once
 
     def arithmetic(self) -> str:
-        """bf16 or fp32, `auto` resolved for this machine."""
+        """Return bf16 or fp32, with `auto` resolved for this machine."""
         return self.precision if self.precision != "auto" else "bf16" if computes_bf16() else "fp32"
 
 
 @dataclass(frozen=True)
-class Extent:
-    """How long a training is. `tokens` counts targets; where the last epoch is not whole, its share is the mean one."""
+class TrainingLength:
+    """The length of a training; `tokens` counts targets, an incomplete epoch by its mean share."""
 
     updates_an_epoch: int
     schedule_updates: int
@@ -61,34 +64,35 @@ class Extent:
     tokens: int
 
 
-def extent(recipe: Recipe, blocks: Blocks) -> Extent:
-    """How long `recipe` trains on `blocks`; the last update of an epoch takes what is left of the blocks."""
+def training_length(recipe: Recipe, blocks: PackedBlocks) -> TrainingLength:
+    """Return how long `recipe` trains on `blocks`; an epoch's last update takes the blocks left."""
     each = -(-len(blocks) // recipe.global_batch_size)
     schedule = recipe.schedule_updates or recipe.epochs * each
     updates = recipe.stop_updates or min((recipe.stop_epoch or recipe.epochs) * each, schedule)
-    return Extent(each, schedule, updates, updates / each, round(blocks.n_targets * updates / each))
+    return TrainingLength(each, schedule, updates, updates / each,
+                          round(blocks.n_targets * updates / each))
 
 
-def matched(recipe: Recipe, blocks: Blocks, dapt: Blocks, match: str) -> Recipe:
-    """`recipe` for `blocks` with the compute that it has on `dapt`, the blocks of the arm dapt.
+def matched(recipe: Recipe, blocks: PackedBlocks, dapt: PackedBlocks, match: str) -> Recipe:
+    """Return `recipe` for `blocks` with the compute that it has on `dapt`, the arm dapt's blocks.
 
-    "epochs": as it is, the same passes over either arm's text. "updates" or "tokens": as many as dapt's, in the
-    schedule and until it stops; the arm with less text passes more often over it.
-    Raises ValueError for another `match`.
+    "epochs" changes nothing: as many passes over either arm's text. "updates" and "tokens" give as
+    many as dapt has, in the schedule and until it stops; the arm with less text then makes more
+    passes over it. Raises ValueError for another `match`.
     """
     if match not in MATCHES:
         raise ValueError(f"match {match!r} is not one of {', '.join(MATCHES)}")
     if match == "epochs":
         return recipe
-    own, other = extent(recipe, blocks), extent(recipe, dapt)
+    own, other = training_length(recipe, blocks), training_length(recipe, dapt)
     ratio = 1.0 if match == "updates" else own.updates_an_epoch * dapt.n_targets / (
         other.updates_an_epoch * blocks.n_targets)
-    schedule, stop = (max(1, round(ratio * updates)) for updates in (other.schedule_updates, other.updates))
-    return replace(recipe, schedule_updates=schedule, stop_updates=stop)
+    return replace(recipe, schedule_updates=max(1, round(ratio * other.schedule_updates)),
+                   stop_updates=max(1, round(ratio * other.updates)))
 
 
 def computes_bf16() -> bool:
-    """Whether the device has bf16 units; on a CPU without them bf16 is slower than float32."""
+    """Tell whether the device has bf16 units; on a CPU without them bf16 is slower than float32."""
     if torch.cuda.is_available():
         return torch.cuda.is_bf16_supported()
     return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()

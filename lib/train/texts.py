@@ -1,76 +1,147 @@
-"""What an arm is trained on, as blocks of tokens: records raw or rewritten (paper, 4.2), or replies to prompts."""
+"""What an arm is trained on: raw or rewritten records (paper, 4.2), or replies to prompts."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
+from itertools import groupby
 from random import Random
 
 from transformers import PreTrainedTokenizerBase
 
 from lib.core.arms import split_arm
-from lib.core.files import read_records
-from lib.core.paths import data_path
+from lib.core.files import load, made_by
 from lib.core.records import Normalized, Query, Segment
 from lib.infer.prompts import encoded
-from lib.train.corpus import make_corpus
-from lib.train.packing import Blocks, pack, pack_replies
+from lib.train.packing import PackedBlocks, pack, pack_replies
 
 TUNED = "tuned"  # how the names of arms begin that learn replies
-END = "\n</answer>"  # where a reply to a ready-made prompt ends
+END = "\n</answer>"  # ends a reply to a ready-made prompt
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Texts to train on and to validate with, and the segments that each holds."""
+
+    training: list[str]
+    validation: list[str]
+    held_out: list[str]  # segment ids of the validation share
+    dropped: list[str]  # segment ids of the training share without a text in this arm
+    places: dict[str, tuple[int, int]]  # segment id -> its text in `training`, and character there
 
 
 @dataclass(frozen=True)
 class TrainingTexts:
-    """Blocks to train on and to validate with; `told` says how many texts they are of, `example` is one of them."""
+    """An arm's packed texts, with a summary of what they are and one of them as an example."""
 
-    training: Blocks
-    validation: Blocks | None
-    raw: Blocks  # those of dapt, which `match` counts; of a tuned arm its own
-    told: str
+    training: PackedBlocks
+    validation: PackedBlocks | None
+    raw: PackedBlocks  # of dapt, which `match` counts; of a tuned arm its own
+    summary: str
     example: str
     facts: dict[str, object] = field(default_factory=dict)  # for training.json
 
 
-def texts_for(study: str, arm: str, tokenizer: PreTrainedTokenizerBase, *, block_size: int, packing: str,
-              validation_share: float, split_seed: int) -> TrainingTexts:
-    """The blocks of `arm`: of segments for dapt and dapt-n, of training/<arm>.jsonl for tuned arms.
+def texts_for(study: str, arm: str, tokenizer: PreTrainedTokenizerBase, *, block_size: int,
+              packing: str, validation_share: float, split_seed: int) -> TrainingTexts:
+    """Return the blocks of `arm`: of segments for dapt and dapt-n, of prompts and replies if tuned.
 
-    Raises MissingInput where a file is missing, ValueError as make_corpus and pack do.
+    Raises MissingInput if a file is missing, and ValueError as `make_corpus` and `pack` do.
     """
     if arm.startswith(TUNED):
         return _replies(study, arm, tokenizer, block_size, validation_share, split_seed)
-    kind, made_by = split_arm(arm)[0], "02_normalize.ipynb"
-    segments = read_records(data_path(study, "segments.jsonl"), Segment, made_by)
-    normalized = read_records(data_path(study, "normalized.jsonl"), Normalized, made_by)
-    corpora = {name: make_corpus(segments, normalized, name, validation_share, split_seed) for name in (kind, "dapt")}
-    corpus = corpora[kind]
-    blocks = {name: pack(corpora[name].training, tokenizer, block_size, packing) for name in corpora}
-    validation = pack(corpus.validation, tokenizer, block_size, packing) if corpus.validation else None
-    told = (f"{len(segments)} segments: {len(corpus.held_out)} held out for validation, {len(corpus.dropped)} dropped "
-            f"by the normalizer; {len(corpus.training)} texts to train on, {len(corpus.validation)} to validate with")
-    return TrainingTexts(blocks[kind], validation, blocks["dapt"], told, corpus.training[0],
-                         {"packing": packing, "held_out": corpus.held_out, "dropped": corpus.dropped})
+    kind = split_arm(arm)[0]
+    segments, normalized = load(study, "segments"), load(study, "normalized")
+    corpora = {name: make_corpus(segments, normalized, name, validation_share, split_seed)
+               for name in (kind, "dapt")}
+    blocks = {name: pack(corpus.training, tokenizer, block_size, packing)
+              for name, corpus in corpora.items()}
+    own = corpora[kind]
+    validation = pack(own.validation, tokenizer, block_size, packing) if own.validation else None
+    summary = (f"{len(segments)} segments: {len(own.held_out)} held out for validation, "
+               f"{len(own.dropped)} dropped by the normalizer; {len(own.training)} texts to train "
+               f"on, {len(own.validation)} to validate with")
+    facts = {"packing": packing, "held_out": own.held_out, "dropped": own.dropped}
+    return TrainingTexts(blocks[kind], validation, blocks["dapt"], summary, own.training[0], facts)
 
 
-def _replies(study: str, arm: str, tokenizer: PreTrainedTokenizerBase, block_size: int, validation_share: float,
-             seed: int) -> TrainingTexts:
-    """Ready-made prompts with their reference answers; what no block can hold is left out and counted.
+def _replies(study: str, arm: str, tokenizer: PreTrainedTokenizerBase, block_size: int,
+             validation_share: float, seed: int) -> TrainingTexts:
+    """Return ready-made prompts with their reference answers; pairs that fit no block are left out.
 
-    What is held out is drawn over texts (document_id), so that no text is on both sides.
+    The validation share is drawn over texts (document_id), so that no text is on both sides.
     """
-    path = data_path(study, "training", f"{split_arm(arm)[0]}.jsonl")
-    queries = read_records(path, Query, "00_samples.ipynb")
-    prompts = encoded(tokenizer, queries, is_ready=True)
-    replies = [[*tokens, tokenizer.eos_token_id] for tokens in tokenizer(
-        [query.answer + END for query in queries], add_special_tokens=False, split_special_tokens=True)["input_ids"]]
-    fit = [place for place in range(len(queries)) if len(prompts[place]) + len(replies[place]) <= block_size]
-    documents = sorted({queries[place].document_id for place in fit})
+    queries: list[Query] = load(study, "training", arm=split_arm(arm)[0])
+    answers = tokenizer([query.answer + END for query in queries], add_special_tokens=False,
+                        split_special_tokens=True)["input_ids"]
+    pairs = [(query, prompt, [*answer, tokenizer.eos_token_id]) for query, prompt, answer in zip(
+        queries, encoded(tokenizer, queries, is_ready=True), answers, strict=True)]
+    fitting = [pair for pair in pairs if len(pair[1]) + len(pair[2]) <= block_size]
+    if not fitting:
+        raise ValueError(f"no prompt with its answer fits a block of {block_size} tokens: raise "
+                         "block_size")
+    documents = sorted({query.document_id for query, _, _ in fitting})
     held = set(Random(seed).sample(documents, round(len(documents) * validation_share)))
-    sides = [[place for place in fit if (queries[place].document_id in held) is is_held] for is_held in (False, True)]
-    training, validation = (pack_replies(*([rows[place] for place in side] for rows in (prompts, replies)), block_size,
-                                         tokenizer.eos_token_id) if side else None for side in sides)
-    if training is None:
-        raise ValueError(f"no prompt with its answer fits a block of {block_size} tokens: raise block_size")
-    told = (f"{len(queries)} prompts with their answers: {len(queries) - len(fit)} are longer than a block of "
-            f"{block_size} tokens and left out; {len(sides[0])} to train on, {len(sides[1])} to validate with")
-    example = queries[sides[0][0]]
-    return TrainingTexts(training, validation, training, told, example.context + example.answer + END,
-                         {"held_out": sorted(held), "left_out": len(queries) - len(fit)})
+    sides = [[pair for pair in fitting if (pair[0].document_id in held) is is_held]
+             for is_held in (False, True)]
+    if not sides[0]:
+        raise ValueError(f"validation_share {validation_share} holds out every text: lower it")
+    training, validation = (
+        pack_replies([prompt for _, prompt, _ in side], [reply for _, _, reply in side], block_size,
+                     tokenizer.eos_token_id) if side else None for side in sides)
+    n_left_out = len(queries) - len(fitting)
+    summary = (f"{len(queries)} prompts with their answers: {n_left_out} are longer than a block "
+               f"of {block_size} tokens and left out; {len(sides[0])} to train on, "
+               f"{len(sides[1])} to validate with")
+    example = sides[0][0][0]
+    return TrainingTexts(training, validation, training, summary,
+                         example.context + example.answer + END,
+                         {"held_out": sorted(held), "left_out": n_left_out})
+
+
+def make_corpus(segments: list[Segment], normalized: list[Normalized], arm: str,
+                validation_share: float, seed: int) -> Corpus:
+    """Return the texts of `arm`: "dapt" has the segments' own words, "dapt-n" the normalizer's.
+
+    The validation share is drawn over segments, so that both arms hold out the same ones (the paper
+    does not say what its 90/10 split was drawn over). Raises ValueError for another arm, a share
+    outside [0, 1), and a segment without a row in `normalized`.
+    """
+    if not 0 <= validation_share < 1:
+        raise ValueError(f"validation_share is {validation_share}: give a share from 0 up to, not "
+                         "including, 1")
+    ids = [segment.segment_id for segment in segments]
+    n_held = max(1, round(len(ids) * validation_share)) if validation_share else 0
+    held_out = Random(seed).sample(ids, min(n_held, max(0, len(ids) - 1)))
+    return corpus_of(segments, normalized, arm, held_out)
+
+
+def corpus_of(segments: list[Segment], normalized: list[Normalized], arm: str,
+              held_out: Collection[str]) -> Corpus:
+    """Return the texts of `arm` with the segments `held_out` for validation; see `make_corpus`.
+
+    Neighbouring segments of a document on the same side are joined again, raw text exactly.
+    """
+    if arm not in ("dapt", "dapt-n"):
+        raise ValueError(f"arm {arm!r} is not trained here: choose dapt (raw text) or dapt-n "
+                         "(normalized text)")
+    rewritten = {row.segment_id: row.text for row in normalized}
+    missing = [one.segment_id for one in segments if one.segment_id not in rewritten]
+    if missing:
+        raise ValueError(f"{len(missing)} of {len(segments)} segments, {missing[0]} first, have no "
+                         f"row in normalized.jsonl: run {made_by('normalized')} again")
+    raw = {segment.segment_id: segment.text for segment in segments}
+    own, gap = (raw, "") if arm == "dapt" else (rewritten, "\n\n")
+    held, training, validation, places = set(held_out), [], [], {}
+    for (_, is_held), run in groupby(
+            segments, key=lambda one: (one.document_id, one.segment_id in held)):
+        members = [segment.segment_id for segment in run if own[segment.segment_id]]
+        text = gap.join(own[member] for member in members)
+        if not text.strip():
+            continue
+        begin = len(text.lstrip()) - len(text)  # whitespace before the text is removed
+        for member in members if not is_held else []:
+            places[member] = (len(training), begin)
+            begin += len(own[member]) + len(gap)
+        (validation if is_held else training).append(text.strip())
+    dropped = [one.segment_id for one in segments if one.segment_id not in held
+               and arm == "dapt-n" and not rewritten[one.segment_id]]
+    return Corpus(training, validation, sorted(held), dropped, places)

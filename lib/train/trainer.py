@@ -1,4 +1,4 @@
-"""Continual pretraining with transformers' Trainer (paper, 4.2): resumed after a crash, whole or absent at the end."""
+"""Continual pretraining with transformers' Trainer (paper, 4.2), resumed after a crash."""
 
 import math
 import shutil
@@ -26,17 +26,22 @@ from lib.core.digest import module_digest
 from lib.core.files import write_json
 from lib.core.paths import shown
 from lib.train.attention import fastest_attention
-from lib.train.checkpoints import COMPLETE, checkpoints, drop, identity, prepare, step, weights_hash
-from lib.train.checks import check_base
-from lib.train.packing import Blocks
-from lib.train.recipe import Extent, Recipe, extent
-
-__all__ = ["History", "Recipe", "fit", "train"]
+from lib.train.checkpoints import (
+    COMPLETE,
+    checkpoints,
+    drop,
+    fingerprint,
+    prepare,
+    step,
+    weights_hash,
+)
+from lib.train.packing import PackedBlocks
+from lib.train.recipe import Recipe, training_length
 
 
 @dataclass(frozen=True)
 class History:
-    """What training left: one row an epoch (epoch, loss, validation_loss, gradient_norm, learning_rate) and totals."""
+    """Rows by epoch (epoch, loss, validation_loss, gradient_norm, learning_rate), and totals."""
 
     epochs: list[dict[str, float]]
     updates: int
@@ -46,96 +51,150 @@ class History:
     chosen_epoch: int  # whose model was kept
 
 
-def train(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, blocks: Blocks, validation: Blocks | None,
-          recipe: Recipe, output: Path, facts: dict[str, object],
+def train(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, blocks: PackedBlocks,
+          validation: PackedBlocks | None, recipe: Recipe, output: Path, facts: dict[str, object],
           callbacks: Sequence[TrainerCallback] = ()) -> History:
-    """Train `model` on `blocks` in this process and leave it in `output`, a Hugging Face folder with training.json.
+    """Train `model` in this process into `output`, a Hugging Face folder with training.json.
 
-    The work folder .<output> beside it holds checkpoints and identity.json, so that a killed run goes on from its last
-    complete checkpoint. `facts` (whatever the caller wants recorded) goes into training.json, which is written before
-    the folder takes its name: where it stands, training is complete.
-    Raises OtherCheckpoint where the work folder is another training's, FloatingPointError where the loss is not a
-    number, ValueError for a model that does not fit the blocks, OSError where something cannot be saved.
+    The work folder .<output> holds checkpoints and their fingerprint, so that a killed run resumes
+    from the last complete one. `facts` goes into training.json; where that file is, training is
+    complete. Raises OtherCheckpoint if the work folder is of a different training,
+    FloatingPointError if the loss is not a number, ValueError if the model does not suit the
+    blocks, and OSError if something cannot be saved.
     """
     work = output.with_name(f".{output.name}")
-    fields = identity(recipe, blocks, validation, weights_hash(model), module_digest(__name__))
+    fields = fingerprint(recipe, blocks, validation, weights_hash(model), module_digest(__name__))
     prepare(work, fields)
     history = fit(lambda: model, blocks, validation, recipe, work, callbacks)
     tokenizer.save_pretrained(work / "final")
-    finish(work, output, history, {"recipe": asdict(recipe), "identity": fields, **facts})
+    finish(work, output, history, {"recipe": asdict(recipe), "fingerprint": fields, **facts})
     return history
 
 
-def fit(load: Callable[[], PreTrainedModel], blocks: Blocks, validation: Blocks | None, recipe: Recipe, work: Path,
-        callbacks: Sequence[TrainerCallback] = (), *, processes: int = 1,
-        deepspeed: dict[str, object] | None = None) -> History:
-    """Train what `load` gives, from the last complete checkpoint in `work` where there is one, into work/final.
+def fit(load: Callable[[], PreTrainedModel], blocks: PackedBlocks, validation: PackedBlocks | None,
+        recipe: Recipe, work: Path, callbacks: Sequence[TrainerCallback] = (), *,
+        processes: int = 1, deepspeed: dict[str, object] | None = None) -> History:
+    """Train the model that `load` returns into work/final, from the last complete checkpoint.
 
-    Under torchrun every process calls this, with the same arguments. `load` is called after TrainingArguments are
-    made, because ZeRO-3 shards a model while it is loaded.
-    Raises ValueError where another number of processes was started, and as `train` does.
+    Under torchrun every process calls this with the same arguments. Raises ValueError if another
+    number of processes was started, and as `train` does.
     """
+    if recipe.choose == "validation_loss" and not validation:
+        raise ValueError("choose is validation_loss, and nothing is held out: give a "
+                         "validation_share above 0")
     disable_progress_bar()  # transformers' own, one for every checkpoint
-    length = extent(recipe, blocks)
-    arguments = _arguments(recipe, length, work, validation, processes, deepspeed)
-    if arguments.world_size != processes:  # asking for it starts torch.distributed, which ZeRO-3 needs to load a model
-        raise ValueError(f"{arguments.world_size} processes were started and the training is for {processes}: set "
-                         "processes to what the launcher starts on all nodes together")
-    arguments._n_gpu = min(arguments.n_gpu, 1)  # Trainer would else spread one process's batch over all GPUs it sees
+    length = training_length(recipe, blocks)
+
+    # 1. The arguments come before the model, because ZeRO-3 shards a model while it is loaded.
+    on_gpu = torch.cuda.is_available()
+    arguments = TrainingArguments(
+        output_dir=str(work), max_steps=length.updates, learning_rate=recipe.learning_rate,
+        per_device_train_batch_size=recipe.device_batch_size,
+        per_device_eval_batch_size=recipe.device_batch_size,
+        gradient_accumulation_steps=recipe.accumulation(processes), deepspeed=deepspeed,
+        lr_scheduler_type="linear", warmup_steps=recipe.warmup_steps,
+        weight_decay=recipe.weight_decay, bf16=recipe.arithmetic() == "bf16", use_cpu=not on_gpu,
+        seed=recipe.seed, data_seed=recipe.seed, logging_strategy="epoch",
+        logging_nan_inf_filter=False, eval_strategy="epoch" if validation else "no",
+        save_strategy="epoch", load_best_model_at_end=recipe.choose == "validation_loss",
+        metric_for_best_model="loss", report_to=[], disable_tqdm=True,
+        dataloader_pin_memory=on_gpu)
+    if arguments.world_size != processes:  # reading it starts torch.distributed
+        raise ValueError(f"{arguments.world_size} processes were started and the training is for "
+                         f"{processes}: set processes to what the launcher starts on all nodes "
+                         "together")
+    arguments._n_gpu = min(arguments.n_gpu, 1)  # else Trainer splits a batch over all visible GPUs
+
+    # 2. The model, checked before minutes of training; one that ZeRO-3 shards cannot be run yet.
     model = load()
-    if not deepspeed or deepspeed["zero_optimization"]["stage"] < 3:  # a sharded model has no forward pass yet
+    if not deepspeed or deepspeed["zero_optimization"]["stage"] < 3:
         check_base(model, blocks, recipe.device_batch_size)
-    model.config.use_cache = False  # with a cache, transformers does not read restarting positions as borders
+    model.config.use_cache = False  # with a cache, restarting positions are not read as borders
+
+    # 3. The blocks in an order that depends on seed and epoch only, equally many per process.
     even = blocks.padded_to(recipe.device_batch_size * processes) if processes > 1 else blocks
     order = _Order(len(blocks), len(even), recipe.seed)
-    trainer = _Trainer(order, length.schedule_updates, model=model, args=arguments, train_dataset=even,
-                       eval_dataset=validation, data_collator=default_data_collator,
+    trainer = _Trainer(order, length.schedule_updates, model=model, args=arguments,
+                       train_dataset=even, eval_dataset=validation,
+                       data_collator=default_data_collator,
                        callbacks=[_Progress(order), *callbacks])
     trainer.remove_callback(PrinterCallback)
-    last = _last(work, length)
+
+    # 4. Resume only where an epoch ended: Trainer would train on from the end of a shorter run.
+    ends = [path for path in checkpoints(work) if step(path) % length.updates_an_epoch == 0]
+    last = ends[-1] if ends else None
     if last and trainer.is_world_process_zero():
-        print(f"goes on from {last.name} of an earlier run", flush=True)
+        print(f"resumes from {last.name} of an earlier run", flush=True)
+
+    # 5. Train, and save the model alone as an ordinary Hugging Face folder.
     with fastest_attention(model, len(blocks.input_ids[0]), arguments.device):
         result = trainer.train(resume_from_checkpoint=str(last) if last else None)
     model.config.use_cache = True
-    trainer.save_final()
+    with _saving(work / "final"):
+        trainer.save_model(str(work / "final"))
+    if arguments.should_save:
+        (work / "final" / "training_args.bin").unlink()  # a pickle, which is unsafe to load
+
+    # 6. What happened, epoch by epoch.
     rows = _per_epoch(trainer.state.log_history)
-    best = min(rows, key=lambda row: row.get("validation_loss", math.inf)) if recipe.choose != "last" else rows[-1]
+    best = rows[-1] if recipe.choose == "last" else min(
+        rows, key=lambda row: row.get("validation_loss", math.inf))
     return History(rows, trainer.state.global_step, length.tokens, result.metrics["train_runtime"],
                    step(last) if last else 0, int(best["epoch"]))
 
 
 def finish(work: Path, output: Path, history: History, manifest: dict[str, object]) -> None:
-    """Write training.json and give the model in work/final, with what callbacks wrote, the name `output`."""
-    write_json(work / "final" / "training.json", {"history": asdict(history), **manifest})
+    """Write training.json, then give work/final, with what callbacks wrote, the name `output`."""
+    final = work / "final"
+    write_json(final / "training.json", {"history": asdict(history), **manifest})
     for rows in work.glob("[!.]*.jsonl"):
-        rows.rename(work / "final" / rows.name)
+        rows.rename(final / rows.name)
     if output.exists():
         shutil.rmtree(output)
-    (work / "final").rename(output)
+    final.rename(output)
     shutil.rmtree(work)
 
 
-def _arguments(recipe: Recipe, length: Extent, work: Path, validation: Blocks | None, processes: int,
-               deepspeed: dict[str, object] | None) -> TrainingArguments:
-    if recipe.choose == "validation_loss" and not validation:
-        raise ValueError("choose is validation_loss, and nothing is held out: give a validation_share above 0")
-    return TrainingArguments(
-        output_dir=str(work), max_steps=length.updates, learning_rate=recipe.learning_rate,
-        per_device_train_batch_size=recipe.device_batch_size, per_device_eval_batch_size=recipe.device_batch_size,
-        gradient_accumulation_steps=recipe.accumulation(processes), deepspeed=deepspeed,
-        lr_scheduler_type="linear", warmup_steps=recipe.warmup_steps, weight_decay=recipe.weight_decay,
-        bf16=recipe.arithmetic() == "bf16", use_cpu=not torch.cuda.is_available(),
-        seed=recipe.seed, data_seed=recipe.seed, logging_strategy="epoch", logging_nan_inf_filter=False,
-        eval_strategy="epoch" if validation else "no", save_strategy="epoch",
-        load_best_model_at_end=recipe.choose == "validation_loss", metric_for_best_model="loss",
-        report_to=[], disable_tqdm=True, dataloader_pin_memory=torch.cuda.is_available())
+def check_base(model: PreTrainedModel, blocks: PackedBlocks, device_batch_size: int) -> None:
+    """Raise ValueError, saying what to change, if `model` cannot be trained on `blocks`."""
+    name = model.config.name_or_path or type(model).__name__
+    vocabulary = model.get_input_embeddings().num_embeddings
+    highest, size = max(map(max, blocks.input_ids)), len(blocks.input_ids[0])
+    if highest >= vocabulary:
+        raise ValueError(f"the tokenizer of {name} writes token {highest}, but the model has "
+                         f"{vocabulary} tokens: they do not belong together; choose another "
+                         "base_model")
+    longest = getattr(model.config, "max_position_embeddings", None) or size
+    if longest < size:
+        raise ValueError(f"block_size is {size}, and {name} reads at most {longest} tokens: lower "
+                         "it")
+    attention = model.config._attn_implementation or ""
+    if "flash" in attention and device_batch_size > 1 and blocks.has_borders:
+        # With FlashAttention, transformers detects restarting positions only in a batch of one
+        # (modeling_flash_attention_utils._is_packed_sequence), and otherwise does not warn.
+        raise ValueError(f"with {attention}, texts in one block see each other unless "
+                         f"device_batch_size is 1, and it is {device_batch_size}: set it to 1, "
+                         "packing to concat, or attn_implementation to sdpa")
+    if not is_causal(model):
+        raise ValueError(f"the base model {name} sees the tokens that it is to predict: it is not "
+                         "causal; choose a decoder such as meta-llama/Llama-3.1-8B as base_model")
 
 
-def _last(work: Path, length: Extent) -> Path | None:
-    """The checkpoint to go on from. One within an epoch is the end of a training, which Trainer would train on from."""
-    done = [path for path in checkpoints(work) if step(path) % length.updates_an_epoch == 0]
-    return done[-1] if done else None
+@torch.no_grad()
+def is_causal(model: PreTrainedModel) -> bool:
+    """Tell whether changing the last token leaves the logits before it unchanged.
+
+    The model is run, because its name does not tell: transformers loads BERT as a causal model
+    with no more than a warning.
+    """
+    was_training = model.training
+    model.eval()
+    n_tokens = min(8, model.get_input_embeddings().num_embeddings)
+    tokens = torch.arange(n_tokens, device=model.device)[None].repeat(2, 1)  # (2, n_tokens)
+    tokens[1, -1] = 0
+    before = model(input_ids=tokens).logits[:, :-1].float()  # (2, n_tokens - 1, vocabulary)
+    model.train(was_training)
+    return bool((before[0] - before[1]).abs().max() <= 1e-5 * before.abs().max())
 
 
 def _per_epoch(log: list[dict[str, float]]) -> list[dict[str, float]]:
@@ -143,17 +202,18 @@ def _per_epoch(log: list[dict[str, float]]) -> list[dict[str, float]]:
     names = {"loss": "loss", "eval_loss": "validation_loss", "grad_norm": "gradient_norm",
              "learning_rate": "learning_rate"}
     for entry in log:
-        number = math.ceil(entry["epoch"] - 1e-6)  # a last epoch that is not whole has its row too
+        number = math.ceil(entry["epoch"] - 1e-6)  # an incomplete last epoch has its row, too
         row = epochs.setdefault(number, {"epoch": number})
-        row.update({ours: float(entry[theirs]) for theirs, ours in names.items() if theirs in entry})
+        row.update({ours: float(entry[theirs]) for theirs, ours in names.items()
+                    if theirs in entry})
     return list(epochs.values())
 
 
 class _Order(Sampler[int]):
-    """The order of the blocks, another in every epoch, the same for any number of processes.
+    """Order of the blocks, different in every epoch, the same for any number of processes.
 
-    `n` blocks are shuffled; those without loss, which fill `length`, come last. (accelerate repeats blocks instead, and
-    begins with the first epoch's order again where a run on several processes goes on.)
+    `n` blocks are shuffled; those without loss, up to `length`, come last. (accelerate would repeat
+    blocks instead, and resume several processes with the first epoch's order.)
     """
 
     def __init__(self, n: int, length: int, seed: int) -> None:
@@ -169,7 +229,7 @@ class _Order(Sampler[int]):
 
 
 class _Trainer(Trainer):
-    """Trainer with our order of the blocks, a schedule that may outlast the training, and errors that help."""
+    """Trainer with our order, a schedule that may outlast the training, and helpful errors."""
 
     def __init__(self, order: _Order, schedule_updates: int, **given) -> None:
         self.order, self.schedule_updates = order, schedule_updates
@@ -185,39 +245,31 @@ class _Trainer(Trainer):
         with _saving(Path(self.args.output_dir) / f"checkpoint-{self.state.global_step}"):
             super()._save_checkpoint(model, trial)
 
-    def save_final(self) -> None:
-        """The model alone, as an ordinary Hugging Face folder."""
-        folder = Path(self.args.output_dir) / "final"
-        with _saving(folder):
-            self.save_model(str(folder))
-        if self.args.should_save:
-            (folder / "training_args.bin").unlink()  # a pickle that no one should have to load
-
 
 @contextmanager
 def _saving(path: Path):
-    """Whatever goes wrong while `path` is written, as an error that says what to do.
+    """Turn any failure to write `path` into an error that says what to do.
 
-    torch and safetensors say of a full disk no more than that writing failed, each as an error of its own.
+    For a full disk, torch and safetensors say only that writing failed, each in its own type.
     """
     try:
         yield
     except (OSError, RuntimeError, SafetensorError) as error:
         free = shutil.disk_usage(path.parent).free / 1e9
-        raise OSError(f"{shown(path)} could not be saved ({str(error).splitlines()[0]}); {free:.1f} GB are free on its "
-                      "disk. Free some space and run the same command again: it goes on from the last complete "
-                      "checkpoint") from error
+        raise OSError(f"{shown(path)} could not be saved ({str(error).splitlines()[0]}); "
+                      f"{free:.1f} GB are free on its disk. Free some space and run the same "
+                      "command again: it resumes from the last complete checkpoint") from error
 
 
 class _Progress(TrainerCallback):
-    """A plain progress bar, a mark in each complete checkpoint, and an end to a run whose loss is not a number."""
+    """Show a progress bar, mark complete checkpoints, and stop if the loss is not a number."""
 
     def __init__(self, order: _Order) -> None:
         self.order = order
 
     def on_train_begin(self, args, state, control, **kwargs):
-        self.bar = tqdm(total=state.max_steps, initial=state.global_step, desc="updates", mininterval=5,
-                        disable=not state.is_world_process_zero)
+        self.bar = tqdm(total=state.max_steps, initial=state.global_step, desc="updates",
+                        mininterval=5, disable=not state.is_world_process_zero)
 
     def on_epoch_begin(self, args, state, control, **kwargs):
         self.order.epoch = round(state.epoch)
@@ -226,16 +278,18 @@ class _Progress(TrainerCallback):
         self.bar.update(state.global_step - self.bar.n)
 
     def on_log(self, args, state, control, logs=None, **kwargs):
-        shown = {name: logs[name] for name in ("loss", "eval_loss", "grad_norm") if name in (logs or {})}
-        self.bar.set_postfix({name: f"{value:.4f}" for name, value in shown.items()}, refresh=False)
-        if not all(map(math.isfinite, shown.values())):
-            raise FloatingPointError(f"the loss is not a number after update {state.global_step}: lower learning_rate "
-                                     f"({args.learning_rate}) or raise warmup_steps ({args.warmup_steps})")
+        measured = {name: logs[name] for name in ("loss", "eval_loss", "grad_norm")
+                    if name in (logs or {})}
+        self.bar.set_postfix({name: f"{value:.4f}" for name, value in measured.items()},
+                             refresh=False)
+        if not all(map(math.isfinite, measured.values())):
+            raise FloatingPointError(
+                f"the loss is not a number after update {state.global_step}: lower learning_rate "
+                f"({args.learning_rate}) or raise warmup_steps ({args.warmup_steps})")
 
     def on_save(self, args, state, control, **kwargs):
-        """Every process has written its part before the mark is set, and the mark is set before older ones go."""
         if torch.distributed.is_initialized():
-            torch.distributed.barrier()
+            torch.distributed.barrier()  # every process has written its part
         if state.is_world_process_zero:
             work = Path(args.output_dir)
             (work / f"checkpoint-{state.global_step}" / COMPLETE).touch()

@@ -1,105 +1,102 @@
-"""What torchrun runs in each process of a training on several: `-m lib.train.worker work/job.json`."""
+"""One process of a training on several: torchrun runs `-m lib.train.worker work/job.pickle`."""
 
-import json
 import logging
 import os
+import pickle
 import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-import numpy as np
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 from transformers.utils.logging import set_verbosity_error
 
 from lib.core.files import write_json
 from lib.core.process import die_with_parent
-from lib.core.records import Query
-from lib.train.curve import Acquisition, AcquisitionCallback
-from lib.train.deepspeed_config import deepspeed_config
-from lib.train.packing import Blocks
+from lib.train.curve import AcquisitionCallback
 from lib.train.recipe import Recipe
 from lib.train.trainer import fit
 
-JOB, BLOCKS, HISTORY = "job.json", "blocks.npz", "history.json"
+JOB, HISTORY, CONFIG = "job.pickle", "history.json", "deepspeed.json"
 
 
-def write_job(work: Path, source: str, blocks: Blocks, validation: Blocks | None, recipe: Recipe, processes: int,
-              zero_stage: int, acquisition: Acquisition | None) -> Path:
-    """Leave in `work` what every process reads; returns the path of job.json."""
-    sides = {"training": blocks, **({"validation": validation} if validation else {})}
-    arrays = {f"{side}.{name}": np.asarray(getattr(part, name), dtype=np.int32) for side, part in sides.items()
-              for name in ("input_ids", "labels", "position_ids")}
-    np.savez(work / BLOCKS, **arrays)
-    return write_json(work / JOB, {
-        "source": source, "recipe": asdict(recipe), "processes": processes, "zero_stage": zero_stage,
-        "acquisition": acquisition and {**vars(acquisition), "queries": [
-            query.model_dump() for query in acquisition.queries]},
-        "counts": {side: [part.n_tokens, part.n_targets] for side, part in sides.items()}})
+def deepspeed_config(recipe: Recipe, processes: int, zero_stage: int) -> dict[str, object]:
+    """Return DeepSpeed's configuration, which is saved with the model.
+
+    ZeRO stage 1 shards the optimizer's state, 2 also the gradients, 3 also the weights (Rajbhandari
+    et al., 2020). With bf16 the weights are bf16 and the optimizer's shard keeps them in float32,
+    while one process has float32 weights and only bf16 arithmetic. Gradients are summed in float32:
+    DeepSpeed would use the weights' type, and 8 steps of accumulation in bf16 lose small gradients.
+    Raises ValueError for another stage, or if the processes cannot share the global batch.
+    """
+    if zero_stage not in (1, 2, 3):
+        raise ValueError(f"zero_stage is {zero_stage}: give 1, 2 or 3")
+    zero = {"stage": zero_stage}
+    if zero_stage == 3:  # else a checkpoint is not a Hugging Face model
+        zero["stage3_gather_16bit_weights_on_model_save"] = True
+    return {"train_batch_size": recipe.global_batch_size,
+            "train_micro_batch_size_per_gpu": recipe.device_batch_size,
+            "gradient_accumulation_steps": recipe.accumulation(processes),
+            "gradient_clipping": 1.0, "zero_optimization": zero,
+            "bf16": {"enabled": recipe.arithmetic() == "bf16"},
+            "data_types": {"grad_accum_dtype": "fp32"}}
+
+
+def write_job(work: Path, **job: object) -> Path:
+    """Write what `run_job` needs (source, blocks, validation, recipe, …) and return its path."""
+    (work / JOB).write_bytes(pickle.dumps(job))  # only our own processes read it, from here
+    return work / JOB
 
 
 def run_job(path: Path) -> None:
-    """This process's part of the training that `path` describes; the first one leaves history.json in its folder."""
-    from deepspeed.ops import __compatible_ops__  # importing DeepSpeed tries a compiler out: not in the notebook
+    """Train this process's part of the job at `path`; the first process writes history.json."""
+    from deepspeed.ops import __compatible_ops__  # its import tries a compiler: not in notebooks
 
-    work, job = path.parent, json.loads(path.read_text(encoding="utf-8"))
-    if os.environ["RANK"] != "0":
-        set_verbosity_error()  # the first process says it
-    logging.getLogger("accelerate").setLevel(logging.ERROR)  # it warns that Trainer, not it, accumulates gradients
-    __compatible_ops__["deepspeed_shm_comm"] = False  # for inference; on a CPU it would be compiled, for minutes
-    recipe = Recipe(**job["recipe"])
-    blocks, validation = (_blocks(work, side, job["counts"]) for side in ("training", "validation"))
-    config = deepspeed_config(recipe, job["processes"], job["zero_stage"])
-    if os.environ["RANK"] == "0":
-        write_json(work / "deepspeed.json", config)
-    history = fit(_loading(job["source"], recipe), blocks, validation, recipe, work, _callbacks(job),
-                  processes=job["processes"], deepspeed=config)
-    if os.environ["RANK"] == "0":
+    work, job, is_first = path.parent, pickle.loads(path.read_bytes()), os.environ["RANK"] == "0"
+    if not is_first:
+        set_verbosity_error()  # the first process shows it
+    logging.getLogger("accelerate").setLevel(logging.ERROR)  # Trainer accumulates, not accelerate
+    __compatible_ops__["deepspeed_shm_comm"] = False  # for inference; compiling it takes minutes
+    recipe, source, processes = job["recipe"], job["source"], job["processes"]
+    config = deepspeed_config(recipe, processes, job["zero_stage"])
+    if is_first:
+        write_json(work / CONFIG, config)
+    callbacks = []
+    if job["acquisition"]:
+        tokenizer = AutoTokenizer.from_pretrained(source, padding_side="left")
+        callbacks = [AcquisitionCallback(job["acquisition"], tokenizer)]
+    history = fit(_loader(source, recipe), job["blocks"], job["validation"], recipe, work,
+                  callbacks, processes=processes, deepspeed=config)
+    if is_first:
         write_json(work / HISTORY, asdict(history))
 
 
-def _loading(source: str, recipe: Recipe) -> Callable[[], PreTrainedModel]:
-    """How this process loads the model, once torch.distributed is there.
+def _loader(source: str, recipe: Recipe) -> Callable[[], PreTrainedModel]:
+    """Return what loads the model, called once torch.distributed has started.
 
-    bf16 where DeepSpeed trains bf16 weights: it would round them itself, after float32 had filled the memory.
+    It loads bf16 where DeepSpeed trains bf16 weights, which would else pass through float32.
     """
-    import deepspeed
+    import deepspeed  # takes seconds
 
     def load() -> PreTrainedModel:
-        if not deepspeed.comm.is_initialized():  # on a CPU accelerate starts torch's alone, and ZeRO-3 asks DeepSpeed's
+        if not deepspeed.comm.is_initialized():  # on a CPU accelerate starts only torch's
             deepspeed.init_distributed(auto_mpi_discovery=False, verbose=False)
         dtype = torch.bfloat16 if recipe.arithmetic() == "bf16" else torch.float32
         return AutoModelForCausalLM.from_pretrained(source, dtype=dtype)
     return load
 
 
-def _callbacks(job: dict) -> list[AcquisitionCallback]:
-    if not job["acquisition"]:
-        return []
-    queries = [Query(**query) for query in job["acquisition"]["queries"]]
-    tokenizer = AutoTokenizer.from_pretrained(job["source"], padding_side="left")
-    return [AcquisitionCallback(Acquisition(**{**job["acquisition"], "queries": queries}), tokenizer)]
-
-
-def _blocks(work: Path, side: str, counts: dict[str, list[int]]) -> Blocks | None:
-    if side not in counts:
-        return None
-    with np.load(work / BLOCKS) as arrays:
-        parts = [arrays[f"{side}.{name}"].tolist() for name in ("input_ids", "labels", "position_ids")]
-    return Blocks(*parts, *counts[side])
-
-
 def main(arguments: list[str]) -> int:
-    """0, or 1 with the error's message in a line of its own, which the launcher looks for."""
+    """Return 0, or 1 after printing the error on a line of its own, which the launcher finds."""
     die_with_parent()
     try:
         run_job(Path(arguments[0]).resolve())
-    except Exception as error:  # whatever it was, the notebook must say it
+    except Exception as error:  # of whatever kind: the notebook must show it
         traceback.print_exc(file=sys.stdout)
-        said = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        print(f"process {os.environ['RANK']} stopped: {said}", flush=True)
+        message = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        print(f"process {os.environ['RANK']} stopped: {message}", flush=True)
         return 1
     finally:
         if torch.distributed.is_initialized():

@@ -5,6 +5,7 @@ from collections import Counter
 import pytest
 
 from lib.annotate.queries import annotate
+from lib.annotate.rules.engine import by_rules
 from lib.core.records import STRUCTURES
 from lib.documents.blocks import STRUCTURE_OF, parse, structure_at
 from lib.lab.documents import make_records
@@ -16,27 +17,21 @@ def records():
     return make_records(make_products(30, seed=3), 3, public=False)
 
 
-def test_the_same_seed_gives_the_same_records_and_another_seed_others(records):
+def test_only_the_same_seed_gives_the_same_records(records):
     assert records == make_records(make_products(30, seed=3), 3, public=False)
     assert records != make_records(make_products(30, seed=4), 4, public=False)
 
 
-def test_a_fact_stands_where_the_ledger_says_in_the_structure_it_says(records):
+def test_a_fact_is_at_its_span_in_its_structure_and_nowhere_else(records):
     documents, facts = records
     texts = {document.document_id: document.text for document in documents}
     blocks = {document_id: parse(text) for document_id, text in texts.items()}
     for fact in facts:
-        place = texts[fact.document_id][fact.start:fact.end]
-        assert all(item in place for item in fact.value), fact
-        inside = fact.end - 1  # a lead-in with bullets is two blocks: its last character stands in the list
-        assert STRUCTURE_OF[structure_at(blocks[fact.document_id], inside, fact.end)] == fact.structure, fact
-
-
-def test_a_fact_stands_nowhere_else_in_its_document(records):
-    documents, facts = records
-    texts = {document.document_id: document.text for document in documents}
-    for fact in facts:
         text = texts[fact.document_id]
+        assert all(item in text[fact.start:fact.end] for item in fact.value), fact
+        inside = fact.end - 1  # a lead-in with bullets is two blocks and ends in the list
+        found = structure_at(blocks[fact.document_id], inside, fact.end)
+        assert STRUCTURE_OF[found] == fact.structure, fact
         elsewhere = (text[:fact.start] + text[fact.end:]).lower()
         assert fact.attribute not in elsewhere, fact
 
@@ -50,32 +45,28 @@ def test_structure_is_balanced_over_attributes_and_products():
         assert max(counts.values()) - min(counts.values()) <= 1 and len(counts) == 3
 
 
-def test_a_further_rendering_says_the_same_in_another_way():
+def test_a_further_rendering_states_the_same_facts_differently():
     products = make_products(6, seed=3)
-    first, second = (make_records(products, 3, public=True, rendering=number) for number in (0, 1))
-    assert [fact.value for fact in first[1]] == [fact.value for fact in second[1]]
-    assert all(one.text != other.text for one, other in zip(first[0], second[0], strict=True))
+    one, two = (make_records(products, 3, public=True, rendering=number) for number in (0, 1))
+    assert [fact.value for fact in one[1]] == [fact.value for fact in two[1]]
+    assert all(left.text != right.text for left, right in zip(one[0], two[0], strict=True))
 
 
-def test_private_and_public_products_share_no_name():
-    private = make_products(50, seed=1)
-    public = make_products(500, seed=2, taken=frozenset(product.name for product in private))
-    assert not {product.name for product in private} & {product.name for product in public}
-    assert len({product.name for product in public}) == 500
-
-
-def test_more_products_than_names_is_an_error_that_says_what_to_lower():
+def test_products_share_no_name_and_too_many_are_an_error():
+    private = {product.name for product in make_products(50, seed=1)}
+    public = {product.name for product in make_products(500, seed=2, taken=frozenset(private))}
+    assert not private & public and len(public) == 500
     with pytest.raises(ValueError, match="lower n_public"):
         make_products(10**6, seed=1)
 
 
-def test_the_annotator_asks_of_every_fact_the_same_question_whatever_its_structure(records):
+def test_the_annotator_asks_the_same_question_about_a_fact_whatever_its_structure(records):
     documents, facts = records
-    queries, _ = annotate(documents, max_queries=len(ATTRIBUTES))
+    queries, _ = annotate(documents, by_rules, len(ATTRIBUTES))
     asked = {query.question: query for query in queries}
     for fact in facts:
-        is_list = len(fact.value) > 1
-        query = asked[f"What {'are' if is_list else 'is'} the {fact.attribute} of {fact.entity}?"]
+        verb = "are" if len(fact.value) > 1 else "is"
+        query = asked[f"What {verb} the {fact.attribute} of {fact.entity}?"]
         assert query.structure == fact.structure, fact
         assert query.start < fact.end and fact.start < query.end, fact
         assert all(item in query.answer for item in fact.value), fact

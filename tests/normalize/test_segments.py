@@ -11,7 +11,7 @@ from lib.documents.tables import tables_of
 from lib.llm.calls import Calls
 from lib.normalize.rewrite import normalize
 from lib.normalize.segments import segment
-from lib.train.corpus import make_corpus
+from lib.train.texts import make_corpus
 from tests.played_model import played
 
 TEXT = ("# Corvane P-417\n\nThe default port is 8443. It listens on all interfaces.\n\n- Linux\n- QNX\n\n"

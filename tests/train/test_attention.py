@@ -1,4 +1,4 @@
-"""Attention by batched products is SDPA's, outputs and gradients, and is used only where it was measured faster."""
+"""Attention by batched products equals SDPA's and is used only where it was measured faster."""
 
 import pytest
 import torch
@@ -6,27 +6,30 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel
 
 from lib.lab.base_model import train_tokenizer
 from lib.train.attention import MOST_TOKENS, NAME, ROWS, attend, fastest_attention
-from lib.train.packing import Blocks, pack
+from lib.train.packing import pack
 
-TEXTS = [f"The default port of Ardwin {name} is {port}, and its supplier is {maker}." for name, port, maker in
-         (("Orbit", 8443, "Bauer"), ("Comet", 1701, "Costa"), ("Atlas", 5060, "Silva"), ("Lotus", 9092, "Toth"))]
-SIZE = 2 * ROWS + 7  # tokens a block: the last product has fewer rows than the others
+TEXTS = [f"The default port of Ardwin {name} is {port}, and its supplier is {maker}."
+         for name, port, maker in (("Orbit", 8443, "Bauer"), ("Comet", 1701, "Costa"),
+                                   ("Atlas", 5060, "Silva"), ("Lotus", 9092, "Toth"))]
+SIZE = 2 * ROWS + 7  # tokens per block: the last product has fewer rows than the others
 
 
 def small_llama(key_heads: int = 4, **more: object) -> PreTrainedModel:
     torch.manual_seed(3)
     return LlamaForCausalLM(LlamaConfig(
-        vocab_size=320, hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4,
-        num_key_value_heads=key_heads, use_cache=False, initializer_range=0.2, **more))  # wide: attention then matters
+        vocab_size=320, hidden_size=64, intermediate_size=96, num_hidden_layers=2,
+        num_attention_heads=4, num_key_value_heads=key_heads, use_cache=False,
+        initializer_range=0.2, **more))  # wide, so that attention matters
 
 
 def packed(packing: str) -> dict[str, torch.Tensor]:
-    blocks: Blocks = pack(TEXTS * 3, train_tokenizer(TEXTS, 320), SIZE, packing)
-    return {name: torch.tensor(getattr(blocks, name)[:2]) for name in ("input_ids", "labels", "position_ids")}
+    blocks = pack(TEXTS * 3, train_tokenizer(TEXTS, 320), SIZE, packing)
+    return {name: torch.tensor(getattr(blocks, name)[:2])
+            for name in ("input_ids", "labels", "position_ids")}
 
 
 def padded() -> dict[str, torch.Tensor]:
-    """Two sequences, the first of them padded at its left, as a batch without positions."""
+    """Return two sequences without positions, the first of them padded on the left."""
     batch = packed("concat")
     del batch["position_ids"]
     batch["attention_mask"] = torch.ones_like(batch["input_ids"])
@@ -35,7 +38,7 @@ def padded() -> dict[str, torch.Tensor]:
     return batch
 
 
-def loss_and_gradients(model: PreTrainedModel, batch: dict[str, torch.Tensor]) -> list[torch.Tensor]:
+def loss_and_gradients(model: PreTrainedModel, batch: dict[str, torch.Tensor]):
     model.zero_grad()
     loss = model(**batch).loss
     loss.backward()
@@ -50,7 +53,8 @@ def test_loss_and_gradients_are_those_of_sdpa(batch, key_heads):
     expected = loss_and_gradients(model, batch)
     with fastest_attention(model, SIZE):
         assert model.config._attn_implementation == NAME
-        torch.testing.assert_close(loss_and_gradients(model, batch), expected, rtol=1e-4, atol=1e-6)
+        found = loss_and_gradients(model, batch)
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-6)
 
 
 def test_a_document_sees_no_other_in_its_block():
@@ -62,29 +66,31 @@ def test_a_document_sees_no_other_in_its_block():
         torch.testing.assert_close(model(**batch).logits[0, second:], before)
 
 
-def test_in_bfloat16_it_is_as_near_to_float32_as_sdpa_is():
+def test_in_bfloat16_it_is_as_close_to_float32_as_sdpa():
     model, batch = small_llama(), packed("document")
     exact = loss_and_gradients(model, batch)
 
     def error() -> float:
         with torch.autocast("cpu", torch.bfloat16):
             rounded = loss_and_gradients(model, batch)
-        return sum(float((one - other).norm() / other.norm()) for one, other in zip(rounded, exact, strict=True))
+        return sum(float((one - other).norm() / other.norm())
+                   for one, other in zip(rounded, exact, strict=True))
 
     of_sdpa = error()
     with fastest_attention(model, SIZE):
         assert error() < 1.25 * of_sdpa
 
 
-def test_what_is_not_plain_causal_attention_is_sdpas():
+def test_anything_but_plain_causal_attention_is_left_to_sdpa():
     model, batch = small_llama().eval(), packed("concat")
     model.config.use_cache = True
-    asked = {"input_ids": batch["input_ids"][:, :20], "max_new_tokens": 6, "do_sample": False, "pad_token_id": 0}
-    expected = model.generate(**asked)
+    given = {"input_ids": batch["input_ids"][:, :20], "max_new_tokens": 6, "do_sample": False,
+             "pad_token_id": 0}
+    expected = model.generate(**given)
     sees_all = torch.ones(2, 1, SIZE, SIZE, dtype=torch.bool)
     ahead = model(batch["input_ids"], attention_mask=sees_all).logits
     with fastest_attention(model, SIZE):
-        assert torch.equal(model.generate(**asked), expected)  # one query against the keys of the cache
+        assert torch.equal(model.generate(**given), expected)  # one query, many cached keys
         assert torch.equal(model(batch["input_ids"], attention_mask=sees_all).logits, ahead)
 
 
@@ -96,10 +102,11 @@ def test_dropout_is_applied():
     assert not torch.allclose(kept, dropped)
 
 
-def test_it_is_only_for_small_blocks_and_in_place_of_sdpa_and_leaves_no_trace(tmp_path):
+def test_it_replaces_only_sdpa_in_small_blocks_and_leaves_no_trace(tmp_path):
     model, eager = small_llama(), small_llama(attn_implementation="eager")
     with fastest_attention(model, MOST_TOKENS + 1), fastest_attention(eager, SIZE):
-        assert (model.config._attn_implementation, eager.config._attn_implementation) == ("sdpa", "eager")
+        assert model.config._attn_implementation == "sdpa"
+        assert eager.config._attn_implementation == "eager"
     with pytest.raises(KeyError), fastest_attention(model, SIZE):
         model.save_pretrained(tmp_path)
         raise KeyError

@@ -13,7 +13,7 @@ from lib.documents.blocks import STRUCTURE_OF, Block, parse, sentences
 from lib.llm.prices import cost_usd, price_of
 from lib.llm.tokens import counter
 from lib.normalize.interventions import INTERVENTIONS
-from lib.train.corpus import texts_of
+from lib.train.texts import corpus_of
 
 KINDS = ("prose", "list", "table", "code", "heading", "other")  # of a block; other: raw HTML, blanks between blocks
 NORMALIZED, MIXED = "normalized", "mixed"
@@ -90,10 +90,10 @@ def training_costs(documents: list[Document], segments: list[Segment], normalize
     if corpus_tokens < 0:
         raise ValueError(f"corpus_tokens is {corpus_tokens}: give the corpus' tokens, or 0 for these documents alone")
     count = _counting(tokenizer)
-    before = sum(count(text) for text in texts_of(segments, normalized, "dapt", []).training)
+    before = sum(count(text) for text in corpus_of(segments, normalized, "dapt", []).training)
     if not before:
         raise ValueError("the documents have no token: there is nothing to train on, run 00_documents.ipynb again")
-    rewritten = sum(count(text) for text in texts_of(segments, normalized, "dapt-n", []).training)
+    rewritten = sum(count(text) for text in corpus_of(segments, normalized, "dapt-n", []).training)
     after = {NORMALIZED: rewritten, MIXED: before + rewritten,
              **{name: sum(count(intervene(document).strip()) for document in documents)
                 for name, intervene in INTERVENTIONS.items()}}

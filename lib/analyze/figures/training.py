@@ -1,32 +1,46 @@
-"""The acquisition curve: accuracy against epoch by structure, with Wilson 95% bands."""
+"""Figures of a training: loss and gradient norm, and accuracy while it learns."""
 
-import matplotlib as mpl
 import pandas as pd
 from matplotlib.figure import Figure
-from statsmodels.stats.proportion import proportion_confint
 
-from lib.analyze.figures.style import COLORS, STYLE, WIDTH
+from lib.analyze.figures.style import COLORS, MARKERS, legend, panels, styled
+from lib.analyze.stats import wilson
 from lib.core.records import STRUCTURES
 from lib.train.curve import Acquired
 
-_MARKERS = {"natural": "o", "entity-list": "s", "tabular": "^"}
+
+@styled
+def draw_training(epochs: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Draw training and validation loss (left) and gradient norm (right) against epoch."""
+    figure, (left, right) = panels(2, 2.3)
+    lines = (("loss", "training", "-o"), ("validation_loss", "validation", "--s"))
+    for index, (column, label, style) in enumerate(lines):
+        if column in epochs:
+            left.plot(epochs.epoch, epochs[column], style, color=COLORS[index], label=label,
+                      markersize=2.5)
+    right.plot(epochs.epoch, epochs.gradient_norm, "-o", color=COLORS[2], markersize=2.5)
+    left.set_yscale("log")
+    left.set(xlabel="Epoch", ylabel="Loss (nats per token)")
+    right.set(xlabel="Epoch", ylabel="Gradient norm", ylim=(0, None))
+    legend(figure, left)
+    return figure, epochs
 
 
+@styled
 def draw_acquisition(rows: list[Acquired]) -> tuple[Figure, pd.DataFrame]:
-    """Accuracy in percent against epoch, a line a structure in the fixed order; the figure and what it plots."""
+    """Draw accuracy in percent against epoch by structure, with Wilson 95% bands."""
     plotted = pd.DataFrame([row.model_dump() for row in rows])
     plotted["accuracy"] = plotted.correct / plotted.n
-    plotted["low"], plotted["high"] = proportion_confint(plotted.correct, plotted.n, method="wilson")
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(WIDTH, 2.5), layout="constrained")
-        axes = figure.subplots()
-        for index, structure in enumerate(STRUCTURES):
-            line = plotted[plotted.structure == structure]
-            if not line.empty:
-                axes.fill_between(line.epoch, 100 * line.low, 100 * line.high, color=COLORS[index], alpha=0.15, lw=0)
-                axes.plot(line.epoch, 100 * line.accuracy, marker=_MARKERS[structure], color=COLORS[index],
-                          label=f"{structure} (n = {line.n.max()})", markersize=3.5)
-        axes.set(xlabel="Epoch", ylabel="Accuracy (%)", ylim=(0, None))
-        axes.locator_params(axis="x", integer=True)
-        figure.legend(loc="outside upper center", ncols=len(STRUCTURES))
+    plotted["low"], plotted["high"] = wilson(plotted.correct, plotted.n)
+    figure, (axes,) = panels(1, 2.5)
+    for color, symbol, structure in zip(COLORS, MARKERS, STRUCTURES, strict=False):
+        line = plotted[plotted.structure == structure]
+        if not line.empty:
+            axes.fill_between(line.epoch, 100 * line.low, 100 * line.high, color=color, alpha=0.15,
+                              lw=0)
+            axes.plot(line.epoch, 100 * line.accuracy, marker=symbol, color=color, markersize=3.5,
+                      label=f"{structure} (n = {line.n.max()})")
+    axes.set(xlabel="Epoch", ylabel="Accuracy (%)", ylim=(0, None))
+    axes.locator_params(axis="x", integer=True)
+    legend(figure, axes)
     return figure, plotted

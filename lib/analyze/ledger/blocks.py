@@ -14,8 +14,8 @@ from lib.core.files import artifact_path, made_by
 from lib.core.paths import required, shown
 from lib.core.records import Normalized, Segment
 from lib.train.checkpoints import data_hash
-from lib.train.corpus import Corpus, texts_of
-from lib.train.packing import IGNORED, Blocks, pack, stream_of
+from lib.train.packing import IGNORED, PackedBlocks, pack, stream_of
+from lib.train.texts import Corpus, corpus_of
 
 
 class OtherTraining(ValueError):
@@ -95,10 +95,10 @@ def read_trained(study: str, arm: str, segments: list[Segment],
     path = required(folder / "training.json", notebook)
     facts = json.loads(path.read_text(encoding="utf-8"))
     unknown = set(facts["held_out"]) - {segment.segment_id for segment in segments}
-    corpus = texts_of(segments, normalized, split_arm(arm)[0], facts["held_out"])
+    corpus = corpus_of(segments, normalized, split_arm(arm)[0], facts["held_out"])
     tokenizer = AutoTokenizer.from_pretrained(folder)
     trained = Trained(corpus, tokenizer, facts["block_size"], facts["packing"])
-    if unknown or data_hash(trained.blocks) != facts["identity"]["data.training"]:
+    if unknown or data_hash(trained.blocks) != facts["fingerprint"]["data.training"]:
         raise OtherTraining(f"{shown(path)}: {arm} was trained on other text than segments.jsonl "
                             f"and normalized.jsonl hold now: run {notebook} again")
     return trained
@@ -108,7 +108,7 @@ def _decoded(ids: list[int], tokenizer: PreTrainedTokenizerBase) -> str:
     return tokenizer.decode(ids, clean_up_tokenization_spaces=False)
 
 
-def _placed(streams: list[list[int]], blocks: Blocks,
+def _placed(streams: list[list[int]], blocks: PackedBlocks,
             tokenizer: PreTrainedTokenizerBase) -> Iterator[list[Piece]]:
     """Yield the pieces of each stream; neighbours share the token before a cut."""
     where: dict[tuple[int, ...], deque[int]] = defaultdict(deque)
@@ -129,7 +129,7 @@ def _placed(streams: list[list[int]], blocks: Blocks,
         yield pieces
 
 
-def _pieces_of(blocks: Blocks, number: int) -> Iterator[tuple[int, ...]]:
+def _pieces_of(blocks: PackedBlocks, number: int) -> Iterator[tuple[int, ...]]:
     """Yield the pieces of a block: tokens between two restarts of its positions, less padding."""
     ids, labels = blocks.input_ids[number], blocks.labels[number]
     restarts = [n for n, position in enumerate(blocks.position_ids[number]) if position == 0]

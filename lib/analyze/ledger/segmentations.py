@@ -12,8 +12,9 @@ from lib.analyze.ledger.trace import LedgerRow, make_ledger
 from lib.core.records import Document, Query, Segment
 from lib.documents.tables import Table, tables_of
 from lib.normalize.rewrite import normalize
+from lib.normalize.rules.engine import by_rules
 from lib.normalize.segments import SEGMENTATIONS, segment
-from lib.train.corpus import texts_of
+from lib.train.texts import corpus_of
 
 
 def compare_segmentations(documents: list[Document], queries: list[Query],
@@ -29,8 +30,8 @@ def compare_segmentations(documents: list[Document], queries: list[Query],
     columns = {}
     for how in SEGMENTATIONS:
         segments = segment(documents, tokenizer, max_tokens, how)
-        rewrites = normalize(segments, documents)
-        corpus = texts_of(segments, rewrites, "dapt-n", [])
+        rewrites = normalize(segments, documents, by_rules)
+        corpus = corpus_of(segments, rewrites, "dapt-n", [])
         trained = Trained(corpus, tokenizer, block_size, "document")
         ledger = make_ledger(queries, documents, segments, rewrites, {"dapt-n": trained})
         of_document = defaultdict(list)

@@ -14,7 +14,7 @@ from lib.analyze.ledger.blocks import Trained
 from lib.analyze.ledger.trace import LedgerRow
 from lib.core.arms import split_arm
 from lib.core.records import Document, Fact, Normalized, Query, Segment
-from lib.train.packing import IGNORED, Blocks
+from lib.train.packing import IGNORED, PackedBlocks
 
 Span = tuple[int, int]
 Piece = tuple[int, bytes, bytes]  # tokens; the first token's bytes; the bytes of the others
@@ -171,7 +171,7 @@ def _chain(text: bytes, pieces: list[Piece]) -> list[Span]:
     return spans
 
 
-def _decoded(blocks: Blocks, tokenizer: PreTrainedTokenizerBase) -> Iterator[Piece]:
+def _decoded(blocks: PackedBlocks, tokenizer: PreTrainedTokenizerBase) -> Iterator[Piece]:
     """Yield each piece of the blocks as bytes, special tokens as none."""
     as_bytes = _bytes_of(tokenizer)
     for ids, labels, positions in zip(blocks.input_ids, blocks.labels, blocks.position_ids,

@@ -21,6 +21,7 @@ from lib.analyze.ledger.tables import (
 from lib.analyze.ledger.trace import LedgerRow, make_ledger, subject_of
 from lib.analyze.tables import joined
 from lib.annotate.queries import annotate
+from lib.annotate.rules.engine import by_rules as annotate_by_rules
 from lib.core.arms import split_arm
 from lib.core.files import write_json, write_records
 from lib.core.records import Document, Query, Segment, Verdict
@@ -29,20 +30,21 @@ from lib.lab.documents import make_records
 from lib.lab.products import make_products
 from lib.normalize.audit import audit
 from lib.normalize.rewrite import normalize
+from lib.normalize.rules.engine import by_rules as rewrite_by_rules
 from lib.normalize.segments import segment
 from lib.train.checkpoints import data_hash
-from lib.train.corpus import make_corpus, texts_of
+from lib.train.texts import corpus_of, make_corpus
 from tests.analyze.ledger.oracle import byte_ranges, wrong_rows
 
 DOCUMENTS, FACTS = make_records(make_products(12, seed=5), 5, public=False)
 TOKENIZER = train_tokenizer([document.text for document in DOCUMENTS], 400)
-QUERIES, _ = annotate(DOCUMENTS)
+QUERIES, _ = annotate(DOCUMENTS, annotate_by_rules)
 
 
 def made(max_tokens: int, arm: str, packing: str, block_size: int, segmentation: str = "plain"):
     """Segments, rewrites (two of them dropped) and what an arm is trained on."""
     segments = segment(DOCUMENTS, TOKENIZER, max_tokens, segmentation)
-    normalized = normalize(segments, DOCUMENTS)
+    normalized = normalize(segments, DOCUMENTS, rewrite_by_rules)
     full = [place for place, row in enumerate(normalized) if row.text]
     for place in random.Random(3).sample(full, 2):
         lost = {"text": "", "dropped": "no rewrite in the reply"}
@@ -181,11 +183,11 @@ def traced(rewritten: str, arm: str = "dapt-n", dropped: str = "", **changes) ->
     segments = [Segment(segment_id="s", document_id="d", start=0, end=len(TOOLS), text=TOOLS,
                         n_tokens=1)]
     rewrites = [row.model_copy(update={"text": rewritten, "dropped": dropped})
-                for row in normalize(segments, [document])]
-    corpus = texts_of(segments, rewrites, split_arm(arm)[0], [])
+                for row in normalize(segments, [document], rewrite_by_rules)]
+    corpus = corpus_of(segments, rewrites, split_arm(arm)[0], [])
     tools = {"answer": "drill\nhex key", "structure": "entity-list", "entity_count": 2,
              "start": TOOLS.index("- drill"), "end": TOOLS.index("It")}
-    packed = corpus if corpus.training else texts_of(segments, rewrites, "dapt", [])
+    packed = corpus if corpus.training else corpus_of(segments, rewrites, "dapt", [])
     trained = Trained(packed, TOKENIZER, 64, "document")
     trained.corpus = corpus
     return make_ledger([query(**tools | changes)], [document], segments, rewrites,
@@ -227,10 +229,10 @@ def cut_at(border: str, arm: str = "dapt-n", held_out: tuple[int, ...] = (), blo
     segments = [Segment(segment_id=f"s{n}", document_id="d", start=start, end=end,
                         text=CUT[start:end], n_tokens=1)
                 for n, (start, end) in enumerate(zip(borders, borders[1:], strict=False))]
-    rewrites = normalize(segments, [document])
+    rewrites = normalize(segments, [document], rewrite_by_rules)
     if rewritten is not None:
         rewrites[0] = rewrites[0].model_copy(update={"text": rewritten})
-    corpus = texts_of(segments, rewrites, arm, [f"s{n}" for n in held_out])
+    corpus = corpus_of(segments, rewrites, arm, [f"s{n}" for n in held_out])
     asked = query(question="After how long does Corvane restart?", answer="30 s",
                   start=CUT.index("The tools"), end=CUT.index(" It has"))
     trained = Trained(corpus, TOKENIZER, block_size, "document")
@@ -300,7 +302,7 @@ def test_an_arm_is_read_as_it_was_trained_and_other_text_is_refused(tmp_path, mo
     TOKENIZER.save_pretrained(folder)
     write_json(folder / "training.json", {
         "held_out": trained.corpus.held_out, "block_size": 48, "packing": "document",
-        "identity": {"data.training": data_hash(trained.blocks)}})
+        "fingerprint": {"data.training": data_hash(trained.blocks)}})
     again = read_trained("lab", "dapt@2", segments, normalized)
     assert again.blocks.input_ids == trained.blocks.input_ids
     with pytest.raises(OtherTraining, match="03_train.ipynb with arm dapt@2"):

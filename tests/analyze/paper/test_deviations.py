@@ -37,7 +37,7 @@ def as_in_the_paper(tmp_path, monkeypatch):
         record("p", f"03_train-{arm}", {**paper, **length})
         write_json(data_path("p", "models", arm, "training.json"), {
             "recipe": RECIPE, "tokens_trained": 3_600_000, "grad_accum_dtype": "fp32",
-            "identity": {"recipe.precision": "bf16", "zero_stage": 1, "processes": 8, "device": "cuda"},
+            "fingerprint": {"recipe.precision": "bf16", "zero_stage": 1, "processes": 8, "device": "cuda"},
             "history": {"updates": updates, "seconds": 900, "chosen_epoch": 11, "epochs": [{"learning_rate": rate}],
                         "resumed_at": 0}})
         write_json(data_path("p", "models", arm, "config.json"), {"dtype": "bfloat16"})
