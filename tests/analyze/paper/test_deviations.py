@@ -1,10 +1,10 @@
-"""Departures from the paper: read from what a run recorded, never guessed where it recorded nothing."""
+"""Deviations from the paper: read from what a run recorded, never guessed where it recorded nothing."""
 
 import json
 
 import pytest
 
-from lib.analyze.paper.deviations import DIFFERS, MISSING, OPEN, POINTS, RESULT, SAME, departures
+from lib.analyze.paper.deviations import DIFFERS, MISSING, OPEN, PAIRS, POINTS, RESULT, RETENTION, SAME, deviations
 from lib.core.files import write_json, write_records
 from lib.core.paths import REPOSITORY, data_path
 from lib.core.records import Normalized, Segment
@@ -16,7 +16,7 @@ RECIPE = {"warmup_steps": 20, "learning_rate": 5e-6, "global_batch_size": 64, "d
 
 def record(study: str, stage: str, given: dict) -> None:
     """A stage's record as lib.run.notebook leaves it: what is not given has the notebook's default."""
-    notebook = REPOSITORY / "notebooks" / f"{stage.split('-')[0]}.ipynb"
+    notebook = next(REPOSITORY.glob(f"notebooks/**/{stage.split('-')[0]}.ipynb"))
     defaults = {parameter.name: parameter.default for parameter in parameters_of(notebook).values()}
     write_json(data_path(study, "stages", f"{stage}.json"), {
         "stage": stage, "given": given, "defaulted": {name: value for name, value in defaults.items()
@@ -49,12 +49,12 @@ def as_in_the_paper(tmp_path, monkeypatch):
     write_records(data_path("p", "normalized.jsonl"), [
         Normalized(segment_id=f"s{n}", document_id="d", rating=9, remark="", text="a", dropped="" if n else "unread")
         for n in range(4)])
-    return departures("p", ARMS).set_index("point")
+    return deviations("p", ARMS).set_index("point")
 
 
 def test_the_papers_own_values_are_the_same(as_in_the_paper):
     set_by_paper = [point.point for point in POINTS if point.paper != OPEN
-                    and point.notebook not in ("00_retention", "01_pairs")]
+                    and point.stage not in (RETENTION, PAIRS)]
     assert (as_in_the_paper.comparison[set_by_paper] == SAME).all(), as_in_the_paper.comparison[set_by_paper]
     for measured in ("arithmetic of the training", "type of the saved weights", "ZeRO stage (0: no DeepSpeed)",
                      "steps of accumulation an update"):
@@ -89,14 +89,14 @@ def test_without_deepspeed_gradients_are_summed_in_the_type_of_the_weights(as_in
         del training["grad_accum_dtype"]
         write_json(path, training)
         write_json(path.with_name("config.json"), {"dtype": "float32"})
-    rows = departures("p", ARMS).set_index("point")
+    rows = deviations("p", ARMS).set_index("point")
     assert rows["this run"]["type that gradients are summed in"] == "float32"
     assert rows.comparison["type of the saved weights"] == DIFFERS
 
 
 def test_a_setting_of_one_arm_alone_is_shown_and_differs(as_in_the_paper):
     record("p", "03_train-dapt", {"epochs": 30, "learning_rate": 5e-6})
-    rows = departures("p", ARMS).set_index("point")
+    rows = deviations("p", ARMS).set_index("point")
     assert rows.loc["epochs of the schedule"][["this run", "comparison"]].tolist() == ["dapt: 30; dapt-n: 20", DIFFERS]
     assert rows.comparison["peak learning rate"] == SAME and rows.comparison["tokens a sequence"] == DIFFERS
 
@@ -106,7 +106,7 @@ def test_a_missing_record_says_which_notebook_writes_it(as_in_the_paper):
     data_path("p", "models", "dapt-n", "training.json").unlink()
     data_path("p", "stages", "02_normalize.json").unlink()
     data_path("p", "queries.jsonl").unlink(missing_ok=True)
-    rows = departures("p", ARMS).set_index("point")
+    rows = deviations("p", ARMS).set_index("point")
     assert rows.loc["weight decay"][["this run", "comparison"]].tolist() == [
         "dapt: 0.1; dapt-n: not recorded: run 03_train.ipynb", MISSING]
     assert rows["this run"]["updates"] == "not recorded: run 03_train.ipynb for dapt-n"
@@ -116,8 +116,8 @@ def test_a_missing_record_says_which_notebook_writes_it(as_in_the_paper):
 
 def test_a_study_without_any_record_has_a_row_for_every_point(tmp_path, monkeypatch):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    rows = departures("none", ["base"])
-    assert (rows.comparison == MISSING).all() and len(rows) == len(departures("none", ARMS)) > len(POINTS)
+    rows = deviations("none", ["base"])
+    assert (rows.comparison == MISSING).all() and len(rows) == len(deviations("none", ARMS)) > len(POINTS)
 
 
 def test_an_arm_trained_again_is_held_to_the_arm_it_repeats(as_in_the_paper):
@@ -125,12 +125,12 @@ def test_an_arm_trained_again_is_held_to_the_arm_it_repeats(as_in_the_paper):
     write_json(data_path("p", "stages", "03_train-dapt-n@2.json"), stage)
     write_json(data_path("p", "stages", "03_train-dapt@2.json"), json.loads(
         data_path("p", "stages", "03_train-dapt.json").read_text()))
-    rows = departures("p", ["dapt", "dapt-n"], seeds=2).set_index("point")
+    rows = deviations("p", ["dapt", "dapt-n"], seeds=2).set_index("point")
     assert rows["this run"]["epochs of the schedule"] == "dapt: 11; dapt@2: 11; dapt-n: 20; dapt-n@2: 20"
     assert rows.comparison["epochs of the schedule"] == SAME
 
 
 def test_every_point_names_a_parameter_that_its_notebook_has():
     for point in POINTS:
-        notebook = REPOSITORY / "notebooks" / f"{point.notebook}.ipynb"
-        assert not notebook.exists() or point.parameter in parameters_of(notebook), point
+        notebook = next(REPOSITORY.glob(f"notebooks/**/{point.stage}.ipynb"))
+        assert point.parameter in parameters_of(notebook), point

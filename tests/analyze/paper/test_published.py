@@ -7,18 +7,17 @@ from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
 from lib.analyze.export import export_table
-from lib.analyze.figures.style import draw_beside
 from lib.analyze.paper.published import (
     PAPER,
     QUERIES,
     RUN,
-    beside,
-    beside_table3,
+    with_paper,
+    table3_with_paper,
     paper_rows,
     paper_table1,
     paper_table4,
-    reading,
-    reading_table3,
+    formatted,
+    formatted_table3,
     recovered,
 )
 from lib.analyze.retention import table3
@@ -75,8 +74,8 @@ def retained(arm: str, accuracy: float, difference: float | None) -> dict:
 
 
 def test_table3_of_the_run_stands_under_the_papers_by_the_kind_of_task():
-    table = beside_table3(pd.DataFrame([retained("base", 0.8, None), retained("dapt", 0.78, -2.0)]))
-    text = reading_table3(table).set_index(["source", "model"])
+    table = table3_with_paper(pd.DataFrame([retained("base", 0.8, None), retained("dapt", 0.78, -2.0)]))
+    text = formatted_table3(table).set_index(["source", "model"])
     assert list(text.columns) == ["multiple choice", "continuation", "last word"]
     assert text.loc[PAPER, "base"].tolist() == ["63.35 ± 0.38", "60.06 ± 0.49", "75.51 ± 0.60"]
     assert text.loc[PAPER, "dapt-n"].tolist() == ["62.41 (-0.94)", "59.95 (-0.11)", "73.26 (-2.25)"]
@@ -85,8 +84,8 @@ def test_table3_of_the_run_stands_under_the_papers_by_the_kind_of_task():
 
 
 def test_table3_is_the_papers_alone_where_nothing_was_measured():
-    table = beside_table3(table3([]))
-    assert len(table) == 9 and reading_table3(table).source.unique().tolist() == [PAPER]
+    table = table3_with_paper(table3([]))
+    assert len(table) == 9 and formatted_table3(table).source.unique().tolist() == [PAPER]
 
 
 def test_table4_comes_out_of_its_counts():
@@ -125,52 +124,42 @@ def ours() -> pd.DataFrame:
 
 
 def test_the_run_stands_under_the_paper_in_the_same_layout():
-    table = beside(table2(ours()))
+    table = with_paper(table2(ours()))
     assert list(table.columns[:3]) == ["source", "arm", "structure"] and len(table) == 4 * 3 + 4 * 2
-    text = reading(table)
+    text = formatted(table)
     assert list(text.columns) == ["structure", "source", "base", "dapt", "dapt@2", "dapt-n"]
     assert text[["structure", "source"]].values.tolist() == [
         [structure, source] for structure in (*STRUCTURES, ALL) for source in (PAPER, RUN)]
     assert text.dapt.tolist()[:2] == ["17/65 = 26.15% [17.0, 38.0]", "65/65 = 100.00% [94.4, 100.0]"]
     assert text["dapt@2"].tolist()[:2] == ["–", "65/65 = 100.00% [94.4, 100.0]"]
-    kinds = reading(beside(table5(ours())))
+    kinds = formatted(with_paper(table5(ours())))
     assert list(kinds.columns[:3]) == ["structure", "kind", "source"] and len(kinds) == 4 * 2 * 2
 
 
 def test_table1_of_the_run_stands_under_the_papers():
-    text = reading(beside(paper_table1().assign(queries=[1, 2, 3, 6])))
+    text = formatted(with_paper(paper_table1().assign(queries=[1, 2, 3, 6])))
     assert text.source.tolist() == [PAPER, RUN] * 4 and text.queries.tolist() == [
         "65", "1", "85", "2", "41", "3", "191", "6"]
 
 
 def test_table4_of_a_run_that_asked_no_pairs_is_the_papers_alone():
-    text = reading(beside(table4([], [])))
+    text = formatted(with_paper(table4([], [])))
     assert len(text) == 8 and text.source.unique().tolist() == [PAPER]
     cell = text[(text.pair == "base (A) vs dapt (B)") & (text.structure == ALL)]["correctness: A"].item()
     assert cell == "21/191 = 10.99% [7.3, 16.2]"
-    both = reading(beside(paper_table4()[lambda rows: rows.second_arm == "dapt-n"]))
+    both = formatted(with_paper(paper_table4()[lambda rows: rows.second_arm == "dapt-n"]))
     assert both.source.tolist() == [PAPER] * 4 + [PAPER, RUN] * 4
 
 
 def test_a_run_without_queries_still_has_the_paper_beside_it():
-    assert (reading(beside(table2(paper_rows().iloc[:0]))).source == PAPER).all()
-    assert len(reading(beside(table5(paper_rows().iloc[:0])))) == 8
+    assert (formatted(with_paper(table2(paper_rows().iloc[:0]))).source == PAPER).all()
+    assert len(formatted(with_paper(table5(paper_rows().iloc[:0])))) == 8
 
 
 def test_it_is_written_in_three_forms_with_the_numbers_as_csv(tmp_path, monkeypatch):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    table = beside(table2(ours()))
-    path = export_table("mine", "paper_table2", table, reading(table))
+    table = with_paper(table2(ours()))
+    path = export_table("mine", "paper_table2", table, formatted(table))
     assert pd.read_csv(path).accuracy.iloc[0] == pytest.approx(4 / 65)
     assert "| natural | paper | 4/65 = 6.15% " in path.with_suffix(".md").read_text()
     assert "this run" in path.with_suffix(".tex").read_text()
-
-
-def test_the_figure_has_a_panel_for_each_on_one_axis():
-    figure, plotted = draw_beside({PAPER: table2(paper_rows()), RUN: table2(ours())})
-    left, right = figure.axes
-    assert [axes.texts[-1].get_text() for axes in (left, right)] == [PAPER, RUN]
-    assert left.get_ylim() == right.get_ylim() and left.get_ylim()[1] >= 100
-    assert [label.get_text() for label in left.get_xticklabels()] == [
-        f"{structure}\n(n = {n})" for structure, n in QUERIES.items()]
-    assert len(plotted) == 12 + 8 and set(plotted.source) == {PAPER, RUN}
