@@ -77,7 +77,7 @@ def test_a_record_without_a_rewrite_stops_the_arm():
 
     with pytest.raises(NotRewritten, match="6 of 6 records have no rewrite, .*no marker"):
         texts("normalized-llm", rewrite=dropping)
-    assert texts("normalized", rewrite=dropping) == texts("normalized")  # by rules whatever is given
+    assert texts("normalized", rewrite=dropping) == texts("normalized")  # always by rules
 
 
 def test_the_base_reads_every_writing_and_every_structure_equally_often():
