@@ -125,7 +125,8 @@ def test_another_name_changes_nothing_else(structure):
         assert NAME not in bare and named.replace(NAME, "this unit").lower() == bare.lower()
 
 
-@given(structure=st.sampled_from(list(STRUCTURES)), seed=st.integers(0, 999), which=st.integers(0, 8))
+@given(structure=st.sampled_from(list(STRUCTURES)), seed=st.integers(0, 999),
+       which=st.integers(0, 8))
 def test_a_span_has_its_label_and_value_and_only_its_own(structure, seed, which):
     facts = _SECTIONS[which]
     body, spans = STRUCTURES[structure](facts[0].product, facts, random.Random(seed))
