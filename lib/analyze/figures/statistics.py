@@ -139,7 +139,8 @@ def _seeds_of_arm(axes: Axes, cells: pd.DataFrame, x: list[float], arm: str, ind
             axes.plot([place + 0.07] * len(each), np.multiply(100, each), "x", color="black",
                       markersize=3.5)
     forest(axes, x, mean, 100 * cells.low_queries, 100 * cells.high_queries, upright=True,
-           label=f"{arm}, {seeds} seeds" if seeds > 1 else arm, markersize=4.5, **look)
+           label=f"{arm}, {seeds} seeds" if seeds > 1 else arm, markersize=4.5,
+           clip_on=False, **look)
 
 
 def _present(table: pd.DataFrame) -> list[str]:

@@ -166,25 +166,3 @@ def heat(axes: Axes, values: pd.DataFrame, texts: pd.DataFrame, *, top: float,
                       fontsize=8, linespacing=0.95)
     axes.tick_params(length=0, rotation=0)
     return axes.collections[0]
-
-# Moved to lib.analyze.figures.accuracy; here until their callers have moved.
-def __getattr__(name: str):
-    from lib.analyze.figures import accuracy
-    return getattr(accuracy, name)
-
-
-def draw_training(epochs: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Training and validation loss (left) and gradient norm (right) against epoch; the figure and what it plots."""
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(WIDTH, 2.3), layout="constrained")
-        left, right = figure.subplots(1, 2)
-        lines = (("loss", "training", "-o"), ("validation_loss", "validation", "--s"))
-        for index, (column, label, style) in enumerate(lines):
-            if column in epochs:
-                left.plot(epochs.epoch, epochs[column], style, color=COLORS[index], label=label, markersize=2.5)
-        right.plot(epochs.epoch, epochs.gradient_norm, "-o", color=COLORS[2], markersize=2.5)
-        left.set_yscale("log")
-        left.set(xlabel="Epoch", ylabel="Loss (nats a token)")
-        right.set(xlabel="Epoch", ylabel="Gradient norm", ylim=(0, None))
-        legend(figure, left)
-    return figure, epochs

@@ -1,82 +1,84 @@
-"""The figures: what they plot is what they save, for any arms and structures, with intervals and fixed looks."""
+"""The shared parts of figures: intervals, bars, forests, heat maps, and files that repeat."""
 
 import matplotlib as mpl
+import numpy as np
 import pandas as pd
-import pytest
 from matplotlib.collections import LineCollection
-from matplotlib.colors import to_hex
 
-from lib.analyze.figures.style import draw_accuracy, draw_lengths, draw_numeric, save
-from lib.analyze.tables import joined, table2, table5
-from lib.core.records import Answer, Query, Verdict
+from lib.analyze.figures.style import (
+    bars,
+    forest,
+    heat,
+    legend,
+    marker,
+    name_rows,
+    panels,
+    right_of,
+    save,
+    styled,
+)
 
-
-def study(arms: list[str], structures: list[str], states=("correct", "incorrect", "incorrect")):
-    queries = [Query(query_id=f"{structure}{n}", document_id="d", question="What is the port of it?",
-                     answer="8443" if n % 2 else "Oslo", structure=structure, source_reference="", start=0, end=0,
-                     block_type="", entity_count=1 if structure == "entity-list" else None)
-               for structure in structures for n in range(len(states))]
-    answers = [Answer(query_id=query.query_id, arm=arm, answer="a b " * (index + 1), n_tokens=1, truncated=False)
-               for arm in arms for index, query in enumerate(queries)]
-    rows = joined(queries, [Verdict(query_id=query.query_id, arm=arm, judge="rules", verdict=states[n % len(states)],
-                                    reason="so") for arm in arms for n, query in enumerate(queries)])
-    return queries, answers, rows
+NAN = float("nan")
 
 
-def test_bars_and_intervals_are_the_numbers_of_the_table():
-    _, _, rows = study(["base", "dapt"], ["natural", "tabular"])
-    figure, plotted = draw_accuracy(table2(rows))
-    axes = figure.axes[0]
-    cells = plotted[plotted.n > 0]
-    heights = [bar.get_height() for bar in axes.patches]
-    assert heights == pytest.approx(list(100 * cells.accuracy))
-    lines = [segment for drawn in axes.collections if isinstance(drawn, LineCollection)
-             for segment in drawn.get_segments()]
-    ends = sorted(round(value, 6) for segment in lines for value in segment[:, 1])
-    assert ends == sorted(round(100 * value, 6) for column in ("low", "high") for value in cells[column])
-    labels = [label.get_text() for label in axes.get_xticklabels()]
-    assert labels == ["natural\n(n = 3)", "tabular\n(n = 3)", "all\n(n = 6)"]
-    assert axes.get_ylim()[0] == 0 and axes.get_ylim()[1] > 100 * cells.high.max()
-    assert not axes.get_title()
+def interval_ends(axes, *, upright: bool = False) -> list[float]:
+    """Return both ends of all intervals drawn, sorted."""
+    return sorted(round(float(value), 6) for drawn in axes.collections
+                  if isinstance(drawn, LineCollection)
+                  for segment in drawn.get_segments()
+                  for value in np.reshape(segment, (-1, 2))[:, int(upright)])
 
 
-def test_an_arm_of_the_whole_set_has_its_own_colour_and_hatch():
-    _, _, rows = study(["base", "dapt", "dapt-n"], ["natural"])
-    bars = draw_accuracy(table2(rows))[0].axes[0].patches
-    looks = {(to_hex(bar.get_facecolor()), bar.get_hatch()) for bar in bars}
-    assert len(looks) == 3
+def texts(axes) -> list[str]:
+    return [text.get_text() for text in axes.texts]
 
 
-@pytest.mark.parametrize("states", [("unscored",), ("incorrect", "unscored")])
-@pytest.mark.parametrize("arms", [["base"], ["dapt-n", "base"], ["a", "b", "c", "d"]])
-def test_every_figure_is_drawn_for_any_arms_and_cells(arms, states, tmp_path, monkeypatch):
-    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    queries, answers, rows = study(arms, ["entity-list"], states)
-    save("s", "accuracy", *draw_accuracy(table2(rows)))
-    save("s", "numeric", *draw_numeric(table5(rows)))
-    save("s", "lengths", *draw_lengths(queries, answers))
-    names = {path.name for path in (tmp_path / "figures/s").iterdir()}
-    assert names == {f"{name}.{ending}" for name in ("accuracy", "numeric", "lengths")
-                     for ending in ("pdf", "png", "csv")}
+@styled
+def test_an_unknown_interval_or_estimate_is_not_drawn():
+    figure, (axes,) = panels(1, 2)
+    forest(axes, [0, 1, 2], [5, 6, NAN], [4, NAN, NAN], [7, NAN, NAN], filled=[True, False, True],
+           label="dapt", **marker(1))
+    name_rows(axes, ["a", "b", "c"], zero=True)
+    right_of(axes, [0, 1], ["n = 1", "n = 2"], "n")
+    legend(figure, axes)
+    assert interval_ends(axes) == [4, 7] and texts(axes) == ["n", "n = 1", "n = 2"]
+    hollow = [line for line in axes.lines if line.get_markerfacecolor() == "white"]
+    assert [list(line.get_ydata()) for line in hollow] == [[1]]
+    assert axes.get_ylim() == (2.5, -0.5)  # from top to bottom
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["dapt"]
 
 
-def test_lengths_count_words_of_questions_references_and_answers():
-    queries, answers, _ = study(["base"], ["natural"])
-    figure, lengths = draw_lengths(queries, answers)
-    assert dict(zip(lengths.part, lengths["mean"], strict=True)) == {"question": 6, "reference": 1, "base": 4}
-    base = lengths.set_index("part").loc["base"]
-    assert (base.n, base.low25, base["median"], base.high75) == (3, 3, 4, 5)
-    assert len(figure.axes) == 2
+@styled
+def test_a_bar_of_unknown_height_is_a_dash_and_rounding_never_reverses_an_interval():
+    figure, (axes,) = panels(1, 2)
+    known = pd.Series([0.0, NAN])
+    bars(axes, [0, 1], known, known + 1e-17, known + 20, width=0.5, label="x", index=0)
+    assert interval_ends(axes, upright=True) == [0, 20] and texts(axes) == ["–"]
+
+
+@styled
+def test_a_heat_map_has_a_text_in_every_cell():
+    _, (axes,) = panels(1, 2)
+    values = pd.DataFrame([[10, NAN], [90, 50]], columns=["u", "v"])
+    image = heat(axes, values, pd.DataFrame([["10", "none"], ["90", "50"]]), top=100)
+    assert set(texts(axes)) == {"10", "none", "90", "50"} and image.get_clim() == (0, 100)
+
+
+def test_nothing_gives_one_empty_panel_without_a_legend():
+    figure, drawn = panels(0, 2, in_column=True)
+    legend(figure, drawn[0])
+    assert len(drawn) == 1 and not figure.legends
 
 
 def test_saved_files_embed_fonts_and_repeat_byte_for_byte(tmp_path, monkeypatch):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    _, _, rows = study(["base", "dapt"], ["natural", "tabular"])
-    before = mpl.rcParams["pdf.fonttype"]
-    path = save("s", "accuracy", *draw_accuracy(table2(rows)))
+    plotted, before = pd.DataFrame({"x": [0.5, 1]}), mpl.rcParams["pdf.fonttype"]
+    figures = [styled(panels)(2, 2, names=("a", "b"))[0] for _ in range(2)]
+    path = save("s", "f", figures[0], plotted)
     first = {ending: path.with_suffix(ending).read_bytes() for ending in (".pdf", ".png", ".csv")}
-    save("s", "accuracy", *draw_accuracy(table2(rows)))
+    assert save("s", "f", figures[1], plotted).suffix == ".png"
     assert first == {ending: path.with_suffix(ending).read_bytes() for ending in first}
-    assert b"/FontFile2" in first[".pdf"] and b"/Type3" not in first[".pdf"]  # TrueType: fonttype 42
+    assert b"/FontFile2" in first[".pdf"] and b"/Type3" not in first[".pdf"]  # TrueType
+    assert first[".csv"] == b"x\n0.5\n1.0\n"
     assert mpl.rcParams["pdf.fonttype"] == before  # the style stays with the figures
-    pd.testing.assert_frame_equal(pd.read_csv(path.with_suffix(".csv")), table2(rows), check_dtype=False)
+    assert np.isclose(figures[0].get_figwidth(), 6.3)

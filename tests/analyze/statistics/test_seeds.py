@@ -1,4 +1,4 @@
-"""Seeds beside queries: hand-worked spreads, coverage over both sources, and plain words where there is one seed."""
+"""Seeds and queries: hand-worked cases, coverage over both sources, and one seed alone."""
 
 import numpy as np
 import pandas as pd
@@ -10,24 +10,24 @@ from lib.analyze.statistics.seeds import (
     QUERIES_ONLY,
     WILSON,
     both_sources,
+    formatted_spread,
+    formatted_spread_pairs,
     spread,
-    spread_for_reading,
     spread_pairs,
-    spread_pairs_for_reading,
     standard_error,
-    told,
+    summary,
 )
 from tests.analyze.statistics.test_paired import rows_of
 
 SEEDS = {"dapt": "1100000000", "daptAt2": "1110000000", "daptAt3": "1111000000"}
 
 
-def cell(table: pd.DataFrame, arm: str, structure: str = "natural") -> pd.Series:
+def cell(table: pd.DataFrame, arm: str = "dapt", structure: str = "natural") -> pd.Series:
     return table.set_index(["arm", "structure"]).loc[(arm, structure)]
 
 
 def test_three_seeds_by_hand():
-    row = cell(spread(rows_of(**SEEDS)), "dapt")
+    row = cell(spread(rows_of(**SEEDS)))
     assert (row.n, row.clusters, row.seeds, row.interval) == (10, 10, 3, BOTH)
     assert row["mean"] == pytest.approx(0.3) and row.each == pytest.approx([0.2, 0.3, 0.4])
     assert row.sd_seeds == pytest.approx(0.1)
@@ -37,109 +37,116 @@ def test_three_seeds_by_hand():
     assert row.low <= row.low_queries < 0.3 < row.high_queries <= row.high
 
 
-def test_one_seed_has_no_spread_and_says_so():
+def test_one_seed_has_no_variance_and_says_so():
     rows = rows_of(base="0001000000", dapt=SEEDS["dapt"])
     table = spread(rows)
-    row = cell(table, "dapt")
+    row = cell(table)
     assert np.isnan(row.sd_seeds) and row.interval == QUERIES_ONLY and row.low == row.low_queries
-    reading = spread_for_reading(table).set_index(["arm (seeds)", "structure"])
-    assert reading["SD across seeds"]["dapt (1)", "natural"] == "unknown"
-    assert reading["SD across seeds"]["base", "natural"] == "–"  # it is not trained
-    text = told(table, spread_pairs(rows, [("base", "dapt")]))
-    assert text.startswith("dapt was trained with one seed: how much another seed would change is unknown")
+    texts = formatted_spread(table).set_index(["arm (seeds)", "structure"])["SD across seeds"]
+    assert texts["dapt (1)", "natural"] == "unknown"
+    assert texts["base", "natural"] == "–"  # it is not trained
+    text = summary(table, spread_pairs(rows, [("base", "dapt")]))
+    assert text.startswith("dapt was trained with one seed")
 
 
 def test_a_cell_without_any_correct_answer_has_an_upper_limit():
-    row = cell(spread(rows_of(dapt="0" * 85, daptAt2="0" * 85)), "dapt")
+    row = cell(spread(rows_of(dapt="0" * 85, daptAt2="0" * 85)))
     assert row.interval == WILSON and row.low == 0 and row.high == pytest.approx(0.0432, abs=1e-4)
 
 
 def test_the_standard_error_counts_clusters():
-    values = pd.Series([0, 0, 1, 1] * 5)
-    together = pd.Series(np.arange(20) // 2)
+    values, together = pd.Series([0, 0, 1, 1] * 5), pd.Series(np.arange(20) // 2)
     sums = np.array([-1, 1] * 5)  # residuals of a cluster
-    assert standard_error(values, together) == pytest.approx((10 / 9 * (sums**2).sum()) ** 0.5 / 20)
+    expected = (10 / 9 * (sums**2).sum()) ** 0.5 / 20
+    assert standard_error(values, together) == pytest.approx(expected)
     assert np.isnan(standard_error(values, pd.Series(["a"] * 20)))
 
 
 def test_queries_that_are_answered_alike_in_twos_are_worth_half():
-    row = cell(spread(rows_of(per_cluster=2, dapt="1100" * 20)), "dapt")
+    row = cell(spread(rows_of(per_cluster=2, dapt="1100" * 20)))
     assert row.design_effect == pytest.approx(2, rel=0.02)
 
 
 def test_both_sources_by_hand():
     low, high = both_sources(0.5, 0.03, 60, [(0.1, 4)])
     variance = 0.03**2 + 0.1**2 / 4
-    freedom = variance**2 / (0.03**4 / 59 + (0.1**2 / 4) ** 2 / 3)
-    assert freedom == pytest.approx(5.51, abs=0.01)
+    assert variance**2 / (0.03**4 / 59 + (0.1**2 / 4) ** 2 / 3) == pytest.approx(5.51, abs=0.01)
     assert high - 0.5 == pytest.approx(0.5 - low)
-    assert 2.447 < (high - 0.5) / variance**0.5 < 2.571  # t quantiles of 6 and of 5 degrees of freedom
+    assert 2.447 < (high - 0.5) / variance**0.5 < 2.571  # t quantiles, 6 and 5 degrees of freedom
 
 
 def test_the_interval_for_both_sources_covers_where_that_for_queries_does_not():
     rng, hits = np.random.default_rng(8), {"queries": 0, "both": 0}
     for _ in range(80):
-        facility = rng.normal(0, 1, 120)
-        seeds = rng.normal(0, 0.5, 4)
-        right = {f"daptAt{k + 1}" if k else "dapt": facility + seeds[k] + rng.normal(0, 1, 120) > 0 for k in range(4)}
-        rows = rows_of(**{arm: "".join("01"[int(value)] for value in values) for arm, values in right.items()})
-        row = cell(spread(rows), "dapt")
+        facility, seeds = rng.normal(0, 1, 120), rng.normal(0, 0.5, 4)
+        right = [facility + seed + rng.normal(0, 1, 120) > 0 for seed in seeds]
+        rows = rows_of(**{f"daptAt{number}" if number > 1 else "dapt":
+                          "".join("01"[int(value)] for value in values)
+                          for number, values in enumerate(right, 1)})
+        row = cell(spread(rows))
         hits["queries"] += row.low_queries <= 0.5 <= row.high_queries
         hits["both"] += row.low <= 0.5 <= row.high
     assert hits["both"] >= 72 > hits["queries"] + 5
 
 
 def test_unscored_answers_of_one_seed_are_left_out_of_it_alone():
-    row = cell(spread(rows_of(dapt="1-00", daptAt2="1100")), "dapt")
-    assert row.n == 4 and row.each == pytest.approx([1 / 3, 0.5]) and row["mean"] == pytest.approx(0.5)
-    empty = cell(spread(rows_of(dapt="----")), "dapt")
+    row = cell(spread(rows_of(dapt="1-00", daptAt2="1100")))
+    assert row.n == 4 and row.each == pytest.approx([1 / 3, 0.5])
+    assert row["mean"] == pytest.approx(0.5)
+    empty = cell(spread(rows_of(dapt="----")))
     assert empty.n == 0 and empty.interval == "nothing scored"
 
 
 def test_differences_are_averaged_over_seeds():
     rows = rows_of(base="0001000000", **SEEDS, dapt_n="1111110000", dapt_nAt2="1111111100")
-    table = spread_pairs(rows, [("base", "dapt"), ("dapt", "dapt-n")]).set_index(["second", "structure"])
-    row = table.loc[("dapt-n", "natural")]
+    table = spread_pairs(rows, [("base", "dapt"), ("dapt", "dapt-n")])
+    by_pair = table.set_index(["second", "structure"])
+    row = by_pair.loc[("dapt-n", "natural")]
     assert row.difference_points == pytest.approx(70 - 30)
     assert (row.seeds_first, row.seeds_second, row.interval) == (3, 2, BOTH)
-    assert row.sd_first_points == pytest.approx(10) and row.sd_second_points == pytest.approx(200**0.5)
-    assert table.loc[("dapt", "natural")].interval == BOTH  # the base has no seeds to vary
-    text = spread_pairs_for_reading(table.reset_index()).to_string()
+    assert row.sd_first_points == pytest.approx(10)
+    assert row.sd_second_points == pytest.approx(200**0.5)
+    assert by_pair.interval["dapt", "natural"] == BOTH  # the base has no seeds to vary
+    text = formatted_spread_pairs(table).to_string()
     assert "dapt (3) → dapt-n (2)" in text and "+40.0 [" in text
 
 
-def test_a_difference_with_one_seed_holds_queries_only():
-    row = spread_pairs(rows_of(dapt="0001000000", dapt_n="0111100000"), [("dapt", "dapt-n")]).iloc[0]
+def test_a_difference_with_one_seed_covers_queries_only():
+    rows = rows_of(dapt="0001000000", dapt_n="0111100000")
+    row = spread_pairs(rows, [("dapt", "dapt-n")]).iloc[0]
     assert row.interval == QUERIES_ONLY and row.difference_points == pytest.approx(30)
 
 
-def test_the_gain_of_a_structure_beyond_prose_over_seeds_agrees_with_the_model_of_one_seed():
-    rng = np.random.default_rng(4)
-    draws = {structure: {arm: "".join(map(str, rng.integers(0, 2, 80))) for arm in ("dapt", "dapt_n", "dapt_nAt2")}
+def test_the_gain_beyond_prose_agrees_with_the_model_of_one_seed():
+    rng, arms = np.random.default_rng(4), ("dapt", "dapt_n", "dapt_nAt2")
+    draws = {structure: {arm: rng.integers(0, 2, 80) for arm in arms}
              for structure in ("natural", "tabular")}
-    rows = pd.concat([rows_of(structure, 2, **arms) for structure, arms in draws.items()])
+    rows = pd.concat([rows_of(structure, 2, **{arm: "".join(map(str, states))
+                                               for arm, states in cells.items()})
+                      for structure, cells in draws.items()])
     one = rows[rows.arm != "dapt-n@2"]
     model = interaction(one).iloc[0]
-    row = cell(spread_pairs(one, [("dapt", "dapt-n")]).rename(columns={"second": "arm"}), "dapt-n", "tabular – natural")
-    assert row.difference_points == pytest.approx(model.estimate) and row.interval == QUERIES_ONLY
+    table = spread_pairs(one, [("dapt", "dapt-n")]).set_index("structure")
+    row = table.loc["tabular – natural"]
+    assert row.difference_points == pytest.approx(model.estimate)
+    assert row.interval == QUERIES_ONLY
     assert row.high_points - row.low_points == pytest.approx(model.high - model.low, rel=0.03)
     both = spread_pairs(rows, [("dapt-n", "dapt")]).set_index("structure").loc["tabular – natural"]
-    gaps = [np.mean([int(d) for d in draws["tabular"][arm]]) - np.mean([int(d) for d in draws["natural"][arm]])
-            for arm in ("dapt_n", "dapt_nAt2")]
+    gaps = [draws["tabular"][arm].mean() - draws["natural"][arm].mean() for arm in arms[1:]]
     assert both.sd_first_points == pytest.approx(100 * np.std(gaps, ddof=1)) and both.n == 160
 
 
-def test_words_name_both_spreads():
+def test_the_summary_names_both_sources():
     rows = rows_of(dapt_n="0" * 9 + "1", dapt_nAt2="0" * 10, **SEEDS)
-    text = told(spread(rows), spread_pairs(rows, [("dapt-n", "dapt")]))
-    assert "Over seeds and queries, dapt against dapt-n is, in points, on natural +25.0 [" in text
-    assert "dapt 30.0% over 3 seeds (SD across seeds 10.0 points, standard error across 10 clusters of 10" in text
+    text = summary(spread(rows), spread_pairs(rows, [("dapt-n", "dapt")]))
+    assert "dapt compared with dapt-n is, in points, on natural +25.0 [" in text
+    assert "dapt 30.0% over 3 seeds (SD across seeds 10.0 points, standard error across 10" in text
 
 
-def test_clusters_that_all_say_the_same_have_no_interval_and_no_nan_in_words():
+def test_clusters_that_all_answer_alike_have_no_interval_and_no_nan_in_the_summary():
     rows = rows_of(dapt="1010", daptAt2="1010").assign(cluster=["one", "one", "two", "two"] * 2)
-    row = cell(spread(rows), "dapt")
+    row = cell(spread(rows))
     assert row["mean"] == 0.5 and np.isnan(row.se_queries) and np.isnan(row.low_queries)
     rows = rows_of(dapt="0000", daptAt2="0000")
-    text = told(spread(rows), spread_pairs(rows, [("dapt", "dapt")]))
+    text = summary(spread(rows), spread_pairs(rows, [("dapt", "dapt")]))
     assert "nan" not in text and "– –" not in text

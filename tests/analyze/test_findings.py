@@ -1,0 +1,42 @@
+"""The findings say what the tables say, and texts of documents stay texts."""
+
+import itables
+import pytest
+
+from lib.analyze.findings import browsable, findings
+from lib.analyze.tables import joined, table2, table5
+from lib.core.records import Answer
+from tests.analyze.test_tables import paper, query, verdicts  # noqa: F401
+
+
+def test_findings_of_the_paper_name_the_intervals_that_do_not_overlap(paper):  # noqa: F811
+    text = findings(table2(paper), table5(paper))
+    assert text.startswith("Of 191 queries (65 natural, 85 entity-list and 41 tabular), base "
+                           "answers 2.6% (5/191)")
+    base_to_dapt, dapt_to_n = (text.split(start)[1].split(". ")[0]
+                               for start in ("From base to dapt,", "From dapt to dapt-n,"))
+    assert "+0.0 for natural" in dapt_to_n and "+15.3 for entity-list" in dapt_to_n
+    assert "for natural, entity-list and all and overlap for tabular" in base_to_dapt
+    assert "dapt-n 25.6% (10/39) compared with 24.3% (37/152)" in text
+    assert "Every answer was scored." in text
+
+
+@pytest.mark.parametrize("states", [["unscored"], ["incorrect"], ["correct", "unscored"], []])
+@pytest.mark.parametrize("arms", [["base"], ["dapt", "other"]])
+def test_unscored_is_counted_and_small_cells_have_sentences(states, arms):
+    named = {f"q{number}": state for number, state in enumerate(states)}
+    rows = joined([query(name, "tabular") for name in named],
+                  [row for arm in arms for row in verdicts(arm, named)])
+    text = findings(table2(rows), table5(rows))
+    assert "nan" not in text and ("no verdicts" in text) == (not states)
+    assert (f"1 of {len(states)} for {arms[0]}" in text) == ("unscored" in states)
+
+
+def test_untrusted_text_stays_text_in_the_browsable_table():
+    nasty = "</script><script>alert(1)</script>"
+    answers = [Answer(query_id="a", arm="base", answer=f"{nasty}\nx", n_tokens=1, truncated=False)]
+    rows = browsable([query("a", answer=nasty)], answers, verdicts("base", {"a": "incorrect"}))
+    assert rows.answer[0] == nasty + " ↵ x"
+    page = itables.to_html_datatable(rows, connected=False, allow_html=False, maxBytes=0)
+    assert "&lt;script&gt;alert" in page
+    assert all("<script>alert" not in html for html in (page, rows._repr_html_()))

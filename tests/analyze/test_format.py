@@ -1,0 +1,43 @@
+"""Numbers as text: estimates, percentages and p values, and dashes for what is unknown."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lib.analyze.format import (
+    estimate,
+    fraction,
+    in_points,
+    number,
+    one_line,
+    p_value,
+    percent,
+    with_error,
+)
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    (estimate(31.46, 26, 37), "31.5 [26.0, 37.0]"), (estimate(1, digits=2), "1.00"),
+    (estimate(NAN, 1, 2), "–"), (estimate(1, NAN, NAN), "1.0 [–]"),
+    (in_points(-7.2, -12, 2.4), "-7.2 [-12.0, +2.4]"), (in_points(0, NAN, NAN), "+0.0 [–]"),
+    (percent(0.262), "26.2%"), (percent(0.262, 0.17, 0.38), "26.2 [17.0, 38.0]"),
+    (percent(NAN), "–"), (percent(NAN, 0, 1), "–"),
+    (fraction(17, 65, 0.17, 0.38), "17/65 = 26.15% [17.0, 38.0]"), (fraction(0, 0), "–"),
+    (fraction(1, 2, digits=1), "1/2 = 50.0%"), (fraction(1, 2, NAN, NAN), "1/2 = 50.00%"),
+    (with_error(63.35, 0.38), "63.35 ± 0.38"), (with_error(-1, NAN, sign="+"), "-1.00"),
+    (with_error(NAN, 1), "–"), (p_value(NAN), "–"), (p_value(1e-9), "<0.0001"),
+    (p_value(0.00123), "0.0012"), (p_value(0.123), "0.12"), (p_value(1), "1.00"),
+    (number(0.126), "0.13"), (number(None), "–"), (number(3), "3"), (number(3.0, ".0f"), "3"),
+    (one_line("a\nb\r\nc"), "a ↵ b ↵ c"), (one_line(""), "")])
+def test_it_reads_as(text, expected):
+    assert text == expected
+
+
+@given(st.floats(-1e6, 1e6), st.floats(0, 1e6), st.floats(0, 1e6))
+def test_an_estimate_can_be_read_back(value, below, above):
+    text = in_points(value, value - below, value + above)
+    numbers = [float(part) for part in text.replace("[", "").replace("]", "").replace(
+        ",", "").split()]
+    assert numbers == pytest.approx([value, value - below, value + above], abs=0.0501)
