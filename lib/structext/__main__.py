@@ -1,15 +1,17 @@
 """StrucText-Eval on the command line.
 
-    python -m lib.structext generate --mode corrected --depth 2 --width 1 --per-task 10 --seed 42 > samples.jsonl
+    python -m lib.structext generate --depth 2 --per-task 10 --seed 42 > samples.jsonl
     python -m lib.structext generate --suite test-hard --output samples.jsonl
-    python -m lib.structext solve samples.jsonl      {id, language, question, reference} -> {id, answer, error}
-    python -m lib.structext score responses.jsonl    {answer, response} -> scores
-    python -m lib.structext load FILE_OR_FOLDER      official files -> samples
-    python -m lib.structext rewrite samples.jsonl --model M    abstract names -> those of a scenario, by a model
+    python -m lib.structext solve samples.jsonl    {id, language, question, reference}
+                                                   -> {id, answer, error}
+    python -m lib.structext score responses.jsonl  {answer, response} -> scores
+    python -m lib.structext load FILE_OR_FOLDER    official files -> samples
+    python -m lib.structext rewrite samples.jsonl --model M
+                                                   abstract names -> those of a scenario, by a model
 
-Each writes JSON lines to standard output, or whole or not at all to --output. A source of - is standard input.
-`rewrite` asks the endpoint that the environment names (OPENAI_BASE_URL, OPENAI_API_KEY); what it could not rewrite
-goes to --rejected, or a line each to standard error.
+Each writes JSON lines to standard output, or completely or not at all to --output. A source of - is
+standard input. `rewrite` uses the endpoint that the environment names (OPENAI_BASE_URL,
+OPENAI_API_KEY); what it could not rewrite goes to --rejected, or line by line to standard error.
 """
 
 import argparse
@@ -20,13 +22,15 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from lib.core.files import write_records
+from lib.core.paths import data_path
 from lib.structext.records import MODES
 
-_DIALS = ("depth", "width", "size", "per_task", "tasks", "real")  # that a suite has of its own
+_DIALS = ("depth", "width", "size", "per_task", "tasks", "real")  # that a suite defines itself
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one sub-command; 0, or 1 with one line on what is wrong."""
+    """Run one sub-command; return 0, or 1 after one line on what is wrong."""
     options = _parser().parse_args(arguments)
     try:
         options.run(options)
@@ -44,52 +48,48 @@ def _parser() -> argparse.ArgumentParser:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     make = commands.add_parser("generate", help="make samples")
-    make.add_argument("--suite", help="a suite by name (test, real-test, test-hard, v1-simple, v1-hard), "
-                      "with its own depth, width and number")
+    make.add_argument("--suite", help="test, real-test, test-hard, v1-simple or v1-hard, with its "
+                      "own depth, width and number")
     make.add_argument("--mode", choices=MODES, default="corrected")
     make.add_argument("--depth", type=int, default=1, help="levels below the root")
-    make.add_argument("--width", type=int, default=1, help="an inner node has depth × width children")
-    make.add_argument("--size", type=int, default=6, help="of a node: attributes or words, times depth")
+    make.add_argument("--width", type=int, default=1, help="a node has depth × width children")
+    make.add_argument("--size", type=int, default=6, help="attributes or words per node and depth")
     make.add_argument("--per-task", type=int, default=1, help="samples of each task")
     make.add_argument("--seed", type=int, default=42)
-    make.add_argument("--tasks", nargs="+", help="tasks (json.3) or languages (json, toml); default: the 29")
-    make.add_argument("--real", action="store_true", help="the words of a scenario in place of letters")
-    make.set_defaults(run=_generate, defaults={name: make.get_default(name) for name in _DIALS})
-    for name, run, help_ in (("solve", _solve, "answer questions with real parsers"),
-                             ("score", _score, "score responses"), ("load", _load, "read official files")):
-        command = commands.add_parser(name, help=help_)
-        command.add_argument("source", type=Path, help="a file, - for standard input"
-                             + (", or a folder" if name == "load" else ""))
+    make.add_argument("--tasks", nargs="+", help="tasks (json.3) or languages (json, toml); "
+                      "default: the 29")
+    make.add_argument("--real", action="store_true", help="words of a scenario, not letters")
+    make.set_defaults(run=_generate, dials={name: make.get_default(name) for name in _DIALS})
+    for name, run, summary in (("solve", _solve, "answer questions with real parsers"),
+                               ("score", _score, "score responses"),
+                               ("load", _load, "read official files, or a folder of them"),
+                               ("rewrite", _rewrite, "name samples after a scenario, by a model")):
+        command = commands.add_parser(name, help=summary)
+        command.add_argument("source", type=Path, help="a file, - for standard input")
         command.set_defaults(run=run)
-    _add_rewrite(commands)
+    command.add_argument("--model", required=True, help="its name at the endpoint")
+    command.add_argument("--scenario-seed", type=int, default=42, help="assigns the scenarios")
+    command.add_argument("--max-cost-usd", type=float, help="dollars that may be spent")
+    command.add_argument("--cache", type=Path, help="paid replies: data/structext/llm.sqlite")
+    command.add_argument("--rejected", type=Path, help="a file for what could not be rewritten")
     for command in commands.choices.values():
         command.add_argument("--output", type=Path, help="a file; default: standard output")
     return parser
 
 
-def _add_rewrite(commands: argparse._SubParsersAction) -> None:
-    ask = commands.add_parser("rewrite", help="give samples the names of a scenario, by a model")
-    ask.add_argument("source", type=Path, help="samples of `generate`, - for standard input")
-    ask.add_argument("--model", required=True, help="its name at the endpoint")
-    ask.add_argument("--scenario-seed", type=int, default=42, help="decides which text has which scenario")
-    ask.add_argument("--max-cost-usd", type=float, help="dollars that may be spent; default: no limit")
-    ask.add_argument("--cache", type=Path, help="replies that were paid; default: data/structext/llm.sqlite")
-    ask.add_argument("--rejected", type=Path, help="a file for what could not be rewritten, with its reason")
-    ask.set_defaults(run=_rewrite)
-
-
+# Each command imports its module itself: pandas, sacrebleu and the LLM client take seconds.
 def _generate(options: argparse.Namespace) -> None:
-    from lib.core.files import write_records
     from lib.structext.generate.samples import generate, suite
 
     if options.suite:
-        if given := [name for name in _DIALS if getattr(options, name) != options.defaults[name]]:
+        if given := [name for name in _DIALS if getattr(options, name) != options.dials[name]]:
+            flags = ", ".join("--" + name.replace("_", "-") for name in given)
             raise ValueError(f"--suite {options.suite} has its own {', '.join(given)}: leave out "
-                             + ", ".join("--" + name.replace("_", "-") for name in given))
+                             f"{flags}")
         samples = iter(suite(options.suite, options.seed, options.mode))
     else:
-        samples = generate(options.mode, options.tasks, options.depth, options.width, options.per_task, options.seed,
-                           options.size, options.real)
+        samples = generate(options.mode, options.tasks, options.depth, options.width,
+                           options.per_task, options.seed, options.size, options.real)
     if options.output:
         write_records(options.output, samples)
     else:
@@ -116,31 +116,30 @@ def _load(options: argparse.Namespace) -> None:
 
 
 def _rewrite(options: argparse.Namespace) -> None:
-    _between(options, lambda source, target: _rewrite_file(options, source, target),
-             "{0[0]} samples rewritten, {0[1]} left out")
-
-
-def _rewrite_file(options: argparse.Namespace, source: Path, target: Path) -> tuple[int, int]:
-    from lib.core.files import write_records
-    from lib.core.paths import data_path
     from lib.llm.calls import Calls
     from lib.structext.ask.real_test import GivenSample, rewrite
     from lib.structext.json_lines import read_given
 
-    calls = Calls(options.cache or data_path("structext", "llm.sqlite"), max_cost_usd=options.max_cost_usd)
-    samples = read_given(source, GivenSample)
-    with contextlib.redirect_stdout(sys.stderr):  # the plan and the progress of the calls
-        made, rejected = rewrite(samples, options.scenario_seed, options.model, calls)
-    write_records(target, made)
-    if options.rejected:
-        write_records(options.rejected, rejected)
-    else:
-        print("".join(f"left out: {row.document_id}: {row.reason}\n" for row in rejected), file=sys.stderr, end="")
-    return len(made), len(rejected)
+    def run(source: Path, target: Path) -> tuple[int, int]:
+        cache = options.cache or data_path("structext", "llm.sqlite")
+        calls = Calls(cache, max_cost_usd=options.max_cost_usd)
+        samples = read_given(source, GivenSample)
+        with contextlib.redirect_stdout(sys.stderr):  # the plan and the progress of the calls
+            made, rejected = rewrite(samples, options.scenario_seed, options.model, calls)
+        write_records(target, made)
+        if options.rejected:
+            write_records(options.rejected, rejected)
+        else:
+            for row in rejected:
+                print(f"left out: {row.document_id}: {row.reason}", file=sys.stderr)
+        return len(made), len(rejected)
+
+    _between(options, run, "{0[0]} samples rewritten, {0[1]} left out")
 
 
-def _between(options: argparse.Namespace, run: Callable[[Path, Path], object], summary: str) -> None:
-    """`run` from a source to a target, where either may be a standard stream; its `summary` goes to standard error."""
+def _between(options: argparse.Namespace, run: Callable[[Path, Path], object],
+             summary: str) -> None:
+    """`run` from source to target, either may be a standard stream; report to standard error."""
     with tempfile.TemporaryDirectory() as folder:
         source, target = options.source, options.output or Path(folder) / "output.jsonl"
         if str(source) == "-":

@@ -1,4 +1,4 @@
-"""JSON lines that a user gives to the command line: read whole, or refused with the line that is at fault."""
+"""JSON lines from a user of the command line: read completely, or refused at the faulty line."""
 
 from pathlib import Path
 from typing import TypeVar
@@ -10,7 +10,7 @@ from lib.core.records import Record
 
 
 class Given(Record):
-    """A row from outside: fields that are not asked for are not read."""
+    """A row from outside: fields that it does not declare are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -19,25 +19,28 @@ G = TypeVar("G", bound=Given)
 
 
 def read_given(path: Path, kind: type[G]) -> list[G]:
-    """The rows of `path` in order, without its empty lines.
+    """Return the rows of `path` in order, without empty lines.
 
-    Raises MissingInput where there is no such file, ValueError naming file, line and field where a row does not fit.
+    Raises MissingInput if there is no such file, ValueError naming file, line and field if a row
+    does not fit.
     """
-    needed = " and ".join(name for name, field in kind.model_fields.items() if field.is_required())
+    required = [name for name, field in kind.model_fields.items() if field.is_required()]
+    needed = " and ".join(required)
     if not Path(path).is_file():
-        raise MissingInput(f"{shown(path)} is missing or no file: give JSON lines with {needed}")
+        raise MissingInput(f"{shown(path)} is missing or not a file: give JSON lines with {needed}")
     try:
-        lines = Path(path).read_text(encoding="utf-8-sig").split("\n")  # Windows puts a mark before the first
+        text = Path(path).read_text(encoding="utf-8-sig")  # Windows writes a mark at the start
     except UnicodeDecodeError as error:
-        raise ValueError(f"{shown(path)} is no text in UTF-8 ({error}): give JSON lines with {needed}") from error
+        raise ValueError(f"{shown(path)} is not text in UTF-8 ({error}): give JSON lines with "
+                         f"{needed}") from error
     rows = []
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(text.split("\n"), 1):
         try:
             if line.strip():
                 rows.append(kind.model_validate_json(line))
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"])) or "the line"
-            raise ValueError(f"{shown(path)}, line {number}: {where}: {first['msg']}; each line is a JSON object "
-                             f"with {needed}; nothing was written") from error
+            raise ValueError(f"{shown(path)}, line {number}: {where}: {first['msg']}; each line is "
+                             f"a JSON object with {needed}; nothing was written") from error
     return rows

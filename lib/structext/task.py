@@ -8,7 +8,7 @@ from lib.infer.answers import Decoding
 from lib.reading.context_window import Tokenizer, lengths_of
 from lib.reading.task import Shown
 from lib.structext.analyze.verdicts import judged_by_structure
-from lib.structext.ask.prompts import REASONING, Asked
+from lib.structext.ask.prompts import REASONING, Prompted
 from lib.structext.ask.replies import Final, finals
 from lib.structext.solve.solver import solve
 from lib.structext.solve.unsolvable import Unsolvable
@@ -49,7 +49,7 @@ class StrucText:
         A reply has the form that its prompt asks for, and is empty where the solver fails.
         """
         replies = {}
-        for one in load(study, "asked", Asked):
+        for one in load(study, "asked", Prompted):
             sample = one.sample
             text = _solution(sample.language, sample.question, sample.reference)
             is_tagged = text and one.setting in REASONING
@@ -60,9 +60,9 @@ class StrucText:
 TASK = StrucText()
 
 
-def _asked(study: str, queries: list[Query]) -> list[Asked]:
+def _asked(study: str, queries: list[Query]) -> list[Prompted]:
     kept = {query.query_id for query in queries}
-    return [one for one in load(study, "asked", Asked) if one.query_id in kept]
+    return [one for one in load(study, "asked", Prompted) if one.query_id in kept]
 
 
 @cache  # a sample is solved once for all prompt settings

@@ -1,208 +1,205 @@
-"""Figures of a run on StrucText-Eval: scores by group, heat maps over depth and width, shots, Real-Test beside Test.
+"""Figures of a run on StrucText-Eval: scores by group, depth and width, shots, Real-Test and Test.
 
-Every interval is the table's 95% one; what has none is a hollow marker. Arms keep their colour and marker throughout.
+Every interval is the table's 95% one; an estimate without one is a hollow marker. Arms keep their
+colour and marker throughout.
 """
 
 from collections.abc import Sequence
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
-from lib.analyze.figures.style import COLORS, HATCHES, INTERVAL, STYLE, WIDTH
+from lib.analyze.figures.style import (
+    HATCHES,
+    THIN,
+    WIDTH,
+    forest,
+    heat,
+    legend,
+    marker,
+    name_panel,
+    name_rows,
+    offset,
+    panels,
+    styled,
+)
+from lib.analyze.format import estimate
 from lib.core.arms import ALL
 from lib.structext.analyze.tables import JUDGE
 from lib.structext.records import EXTRA_TASKS, TASKS
 
 SCORE = "ROUGE-L, 0 below 0.75 (%)"
 MEASURES = {"rouge_score": (SCORE, "rouge_score", "low", "high"),  # its label, value and interval
-            JUDGE: ("Right by the judge (%)", JUDGE, "judge_low", "judge_high")}
-_ASKED, _ALL = "of those that fit base_model's window", "of all, with 0 for what is longer than base_model's window"
-_BESIDE = {  # what is drawn -> its cross, the number of questions of the cross, and in words
-    "rouge_score": ("rouge_asked", "asked", _ASKED), "difference_points": ("whole_points", "whole", _ALL),
-    "common_score": ("rouge_score", "n", _ALL)}
-_MARKERS = "osD^v<>P"
+            JUDGE: ("Correct according to the judge (%)", JUDGE, "judge_low", "judge_high")}
+# Crosses: what is drawn -> the column of the cross, its number of questions, theirs.
+_CROSSES = {"rouge_score": ("rouge_asked", "asked", "n"),
+            "difference_points": ("whole_points", "whole", "n"),
+            "common_score": ("rouge_score", "n", "common")}
+_FITTING = "those that fit base_model's context window"
+_ALL_QUESTIONS = "all, with 0 for what exceeds base_model's context window"
 _LINES = {"few-shot": "-", "simple-few-shot": "--"}
 
 
-def look(arms: list[str], arm: str) -> dict:
-    """Colour and marker of an arm by its place in the study."""
-    place = arms.index(arm)
-    return {"color": COLORS[place % len(COLORS)], "marker": _MARKERS[place % len(_MARKERS)], "markersize": 4.5,
-            "markeredgecolor": "black", "markeredgewidth": 0.6}
+@styled
+def draw_groups(table: pd.DataFrame, by: str,
+                measure: str = "rouge_score") -> tuple[Figure, pd.DataFrame]:
+    """Draw a key of MEASURES by group of `by` and arm, one panel per suite, and return both.
 
-
-def draw_groups(table: pd.DataFrame, by: str, measure: str = "rouge_score") -> tuple[Figure, pd.DataFrame]:
-    """A key of MEASURES for each group of `by` and arm, a panel a suite; what it plots is `analysis.summary`."""
+    `table` is `summary` by suite, `by` and arm. Crosses are of the questions that fit the window.
+    """
     label, *columns = MEASURES[measure]
-    groups = [name for name in table[by].cat.categories if (table[by] == name).any()]
-    suites = _there(table.suite)
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(WIDTH, 0.8 + len(groups) * (0.1 + 0.07 * len(_there(table.arm)))),
-                        layout="constrained")
-        panels = figure.subplots(1, max(1, len(suites)), sharex=True, sharey=True, squeeze=False)[0]
-        for axes, suite in zip(panels, suites, strict=False):
-            _dots(axes, table[table.suite == suite], by, groups, columns, 100)
-            axes.annotate(suite, (0, 1), (0, 3), xycoords="axes fraction", textcoords="offset points", fontsize=9)
-            axes.set(xlim=(-4, 104))
-            if ALL in groups:
-                axes.axhline(groups.index(ALL) - 0.5, color="0.7", linewidth=0.6)
-        figure.supxlabel(label, fontsize=9)
-        kinds = TASKS | EXTRA_TASKS
-        panels[0].set_yticks(range(len(groups)), [f"{kinds[name]} {name}" if by == "task" else name for name in groups])
-        panels[0].set_ylim(len(groups) - 0.45, -0.55)
-        _legend(figure, panels[0])
+    groups, suites = _present(table[by]), _present(table.suite)
+    figure, drawn = panels(len(suites), _height(table, groups), names=suites, sharex=True,
+                           sharey=True)
+    for axes, suite in zip(drawn, suites, strict=False):
+        _dots(axes, table[table.suite == suite], by, groups, columns, 100)
+        axes.set(xlim=(-4, 104))
+        if ALL in groups:
+            axes.axhline(groups.index(ALL) - 0.5, color="0.7", linewidth=0.6)
+    figure.supxlabel(label, fontsize=9)
+    kinds = TASKS | EXTRA_TASKS
+    name_rows(drawn[0], [f"{kinds[name]} {name}" if by == "task" else name for name in groups])
+    _legend(figure, drawn[0], _FITTING)
+    return figure, table
+
+
+@styled
+def draw_heat(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Draw mean score and its standard deviations over depth and width, one row per arm.
+
+    Of several suites, the one with the most cells (of two, the later); returns the figure and the
+    plotted rows of `heat`. Below a mean are its interval and the number left out; a cell of which
+    nothing was asked is hatched.
+    """
+    cells = table.groupby("suite", observed=True).apply(
+        lambda suite: len(suite[["depth", "width"]].drop_duplicates()))
+    plotted = table[table.suite == cells[::-1].idxmax()]
+    arms = _present(plotted.arm)
+    top = max(10, np.nanmax([0, *plotted.sd_tasks, *plotted.sd_languages]) * 100)
+    kinds = (("rouge_score", "mean", 100, "cividis"), ("sd_tasks", "SD across tasks", top, "magma"),
+             ("sd_languages", "SD across languages", top, "magma"))
+    figure = Figure(figsize=(WIDTH, 0.8 + len(arms) * (0.25 + 0.44 * plotted.depth.nunique())),
+                    layout="constrained")
+    drawn = figure.subplots(len(arms), len(kinds), squeeze=False, sharex=True, sharey=True)
+    for line, arm in zip(drawn, arms, strict=True):
+        for place, (column, name, most, colors) in enumerate(kinds):
+            image = _map(line[place], plotted[plotted.arm == arm], column, most, colors)
+            name_panel(line[place], f"{arm}: {name}", 8)
+            line[place].set(xlabel="Width" if arm == arms[-1] else "",
+                            ylabel="" if place else "Depth")
+            if arm == arms[-1]:
+                figure.colorbar(image, ax=drawn[:, place], shrink=0.9, location="bottom", aspect=14,
+                                label="points" if place else "%")
+    return figure, plotted
+
+
+def _map(axes: Axes, cells: pd.DataFrame, column: str, top: float, colors: str):
+    is_asked = cells.left_out < cells.n
+    texts = [estimate(value) for value in 100 * cells[column]]
+    if column == "rouge_score":
+        texts = [_cell_text(text, cell)
+                 for text, cell in zip(texts, cells.itertuples(), strict=True)]
+    shown = cells.assign(value=(100 * cells[column]).where(is_asked), text=texts)
+    values, labels = (shown.pivot(index="depth", columns="width", values=name)
+                      for name in ("value", "text"))
+    image = heat(axes, values.astype(float), labels.fillna("–"), top=top, colors=colors)
+    for cell in cells[~is_asked].itertuples():
+        corner = (values.columns.get_loc(cell.width), values.index.get_loc(cell.depth))
+        axes.add_patch(Rectangle(corner, 1, 1, hatch=HATCHES[1], facecolor="0.85", edgecolor="0.6",
+                                 linewidth=0))
+    return image
+
+
+def _cell_text(mean: str, cell: tuple) -> str:
+    known = [] if np.isnan(cell.low) else [f"[{100 * cell.low:.0f}, {100 * cell.high:.0f}]"]
+    left_out = [f"{cell.left_out}/{cell.n} out"] if cell.left_out else []
+    return "\n".join([mean, *known, *left_out])
+
+
+@styled
+def draw_shots(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Draw score against the number of demonstrations, one panel per suite, and return both.
+
+    `table` is `pairs.shots`; the shortest demonstrations have hollow markers. Of the samples that
+    were asked with every number, so that no curve falls only because of the context window.
+    """
+    suites = _present(table.suite)
+    names = [f"{suite} (n = {table.common[table.suite == suite].max()})" for suite in suites]
+    figure, drawn = panels(len(suites), 2.9, names=names, sharey=True)
+    curves = [(arm, setting) for arm in _present(table.arm) for setting in _LINES
+              if (table.setting == setting).any()]
+    for axes, suite in zip(drawn, suites, strict=False):
+        for index, (arm, setting) in enumerate(curves):
+            is_own = (table.suite == suite) & (table.arm == arm) & (table.setting == setting)
+            line, look = table[is_own], _look(table, arm)
+            x = line.n_shots + offset(index, len(curves), 0.5)
+            value, low, high = (100 * line[f"common_{name}"] for name in ("score", "low", "high"))
+            forest(axes, x, value, low, high, filled=setting == "few-shot", upright=True,
+                   label=f"{arm}, {setting}", line=THIN, linestyle=_LINES[setting], **look)
+            _crosses(axes, line, "common_score", x, look["color"], 100, upright=True)
+        axes.set(xlabel="Demonstrations", ylim=(-4, 104), xticks=sorted(table.n_shots.unique()))
+    drawn[0].set_ylabel(SCORE)
+    _legend(figure, drawn[0], _ALL_QUESTIONS, columns=2)
+    return figure, table
+
+
+@styled
+def draw_differences(table: pd.DataFrame, by: str, label: str) -> tuple[Figure, pd.DataFrame]:
+    """Draw `pairs.differences` in points by group of `by` and arm, and return both.
+
+    Of the pairs asked both ways, n; crosses are of all pairs.
+    """
+    groups = _present(table[by])
+    figure, (axes,) = panels(1, _height(table, groups))
+    pairs = table.groupby(by, observed=True).n.max()
+    name_rows(axes, [f"{name} (n = {pairs[name]})" for name in groups], zero=True)
+    _dots(axes, table, by, groups, ("difference_points", "low_points", "high_points"), 1)
+    axes.set_xlabel(label)
+    _legend(figure, axes, _ALL_QUESTIONS)
     return figure, table
 
 
 def _dots(axes: Axes, cells: pd.DataFrame, by: str, groups: list[str], columns: Sequence[str],
           scale: float) -> None:
-    """A marker an arm and group with its interval; `columns` are value, low and high, times `scale`."""
-    arms = _there(cells.arm)
+    """Draw a marker per arm and group; `columns` are value, low and high, times `scale`."""
+    arms = _present(cells.arm)
     for index, arm in enumerate(arms):
-        own = cells[cells.arm == arm]
-        y = [groups.index(name) + (index - (len(arms) - 1) / 2) * 0.72 / len(arms) for name in own[by]]
+        own, look = cells[cells.arm == arm], _look(cells, arm)
+        y = pd.Series([groups.index(name) + offset(index, len(arms), 0.72) for name in own[by]],
+                      own.index)
         value, low, high = (scale * own[column] for column in columns)
-        style = look([*cells.arm.cat.categories], arm)
-        known = low.notna().to_numpy()
-        axes.errorbar(value[known], np.array(y)[known], xerr=_reach(value, low, high)[:, known],
-                      **INTERVAL | {"elinewidth": 0.7, "capsize": 1.5})
-        axes.plot(value, y, **style | {"linestyle": "none"}, label=arm)
-        axes.plot(value[~known], np.array(y)[~known], **style | {"linestyle": "none", "markerfacecolor": "white"})
-        if columns[0] in _BESIDE:
-            _crosses(axes, own, columns[0], pd.Series(y, own.index), style["color"], scale)
+        forest(axes, y, value, low, high, filled=low.notna(), label=arm, line=THIN, **look)
+        if columns[0] in _CROSSES:
+            _crosses(axes, own, columns[0], y, look["color"], scale)
 
 
-def _crosses(axes: Axes, cells: pd.DataFrame, column: str, places: pd.Series, color: tuple, scale: float,
-             is_upright: bool = False) -> None:
-    """Crosses at what `column` is of those that fit the window, or of all, where some did not: it may fall by that."""
-    of_others, n, words = _BESIDE[column]
-    shown = cells[cells[n] != cells["common" if column == "common_score" else "n"]]
-    at = places[shown.index], scale * shown[of_others]
-    axes.plot(*(at if is_upright else at[::-1]), "x", color=color, markersize=4.5, label=f"_{words}")
+def _crosses(axes: Axes, cells: pd.DataFrame, column: str, places: pd.Series, color: tuple,
+             scale: float, *, upright: bool = False) -> None:
+    """Draw crosses where fewer or more questions give another value of `column`."""
+    other, n, own_n = _CROSSES[column]
+    shown = cells[cells[n] != cells[own_n]]
+    at = (places[shown.index], scale * shown[other])
+    axes.plot(*(at if upright else at[::-1]), "x", color=color, markersize=4.5)
 
 
-def draw_heat(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Mean score and its standard deviations across tasks and languages over depth and width, a row an arm.
-
-    Of several suites, the one with the most cells (of two, the later): the plotted rows of `analysis.heat`. Below a
-    mean stand its interval and what was left out; a cell of which nothing was asked is hatched.
-    """
-    cells = table.groupby("suite", observed=True).apply(lambda suite: len(suite[["depth", "width"]].drop_duplicates()))
-    plotted = table[table.suite == cells[::-1].idxmax()]
-    arms, top = _there(plotted.arm), max(10, np.nanmax([0, *plotted.sd_tasks, *plotted.sd_languages]) * 100)
-    kinds = (("rouge_score", "mean", 100, "cividis"), ("sd_tasks", "SD across tasks", top, "magma"),
-             ("sd_languages", "SD across languages", top, "magma"))
-    with mpl.rc_context(STYLE):
-        height = 0.8 + len(arms) * (0.25 + 0.44 * plotted.depth.nunique())
-        figure = Figure(figsize=(WIDTH, height), layout="constrained")
-        panels = figure.subplots(len(arms), len(kinds), squeeze=False, sharex=True, sharey=True)
-        for arm, line in zip(arms, panels, strict=True):
-            for axes, (column, name, most, colors) in zip(line, kinds, strict=True):
-                image = _map(axes, plotted[plotted.arm == arm], column, most, colors)
-                axes.annotate(f"{arm}: {name}", (0, 1), (0, 3), xycoords="axes fraction", textcoords="offset points",
-                              fontsize=8)
-                if arm == arms[-1]:
-                    axes.set_xlabel("Width")
-                    figure.colorbar(image, ax=panels[:, kinds.index((column, name, most, colors))], shrink=0.9,
-                                    location="bottom", label="%" if column == "rouge_score" else "points", aspect=14)
-            line[0].set_ylabel("Depth")
-    return figure, plotted
+def _legend(figure: Figure, axes: Axes, crosses: str, columns: int = 5) -> None:
+    if any(line.get_marker() == "x" and len(line.get_xdata())
+           for part in figure.axes for line in part.lines):
+        axes.plot([], [], "x", color="0.3", markersize=4.5, label=crosses)
+    legend(figure, axes, columns)
 
 
-def _map(axes: Axes, cells: pd.DataFrame, column: str, most: float, colors: str):
-    depths, widths = sorted(cells.depth.unique()), sorted(cells.width.unique())
-    grid = np.full((len(depths), len(widths)), np.nan)
-    for cell in cells.itertuples():
-        value, at = 100 * getattr(cell, column), (depths.index(cell.depth), widths.index(cell.width))
-        grid[at] = value
-        lines = ["–" if np.isnan(value) else f"{value:.1f}"]
-        if column == "rouge_score":
-            lines += [f"[{100 * cell.low:.0f}, {100 * cell.high:.0f}]"] * (not np.isnan(cell.low))
-            lines += [f"{cell.left_out}/{cell.n} out"] * (cell.left_out > 0)
-        if cell.left_out == cell.n:
-            axes.add_patch(Rectangle((at[1] - 0.5, at[0] - 0.5), 1, 1, hatch=HATCHES[1], facecolor="0.85",
-                                     edgecolor="0.6", linewidth=0))
-        is_dark = value < 0.6 * most and cell.left_out < cell.n
-        axes.annotate("\n".join(lines), at[::-1], ha="center", va="center", fontsize=8, linespacing=0.95,
-                      color="white" if is_dark else "black")
-    image = axes.imshow(grid, aspect="auto", cmap=colors, vmin=0, vmax=most)
-    axes.set_yticks(range(len(depths)), depths)
-    axes.set_xticks(range(len(widths)), widths)
-    axes.spines[:].set_visible(False)
-    axes.tick_params(length=0)
-    return image
+def _look(table: pd.DataFrame, arm: str) -> dict:
+    return marker(list(table.arm.cat.categories).index(arm)) | {"markersize": 4.5}
 
 
-def draw_shots(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Score against the number of demonstrations, drawn and shortest ones, a panel a suite (`analysis_pairs.shots`).
-
-    Of the samples that were asked with every number, so that no curve falls by the window alone.
-    """
-    suites, arms = _there(table.suite), _there(table.arm)
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(WIDTH, 2.9), layout="constrained")
-        panels = figure.subplots(1, max(1, len(suites)), sharey=True, squeeze=False)[0]
-        curves = [(arm, setting) for arm in arms for setting in _LINES if (table.setting == setting).any()]
-        for axes, suite in zip(panels, suites, strict=False):
-            for index, (arm, setting) in enumerate(curves):
-                line = table[(table.suite == suite) & (table.arm == arm) & (table.setting == setting)]
-                x = line.n_shots + (index - (len(curves) - 1) / 2) * 0.5 / len(curves)
-                value, low, high = (100 * line[column] for column in ("common_score", "common_low", "common_high"))
-                style = look([*table.arm.cat.categories], arm) | {"linestyle": _LINES[setting]}
-                if setting != "few-shot":
-                    style["markerfacecolor"] = "white"
-                axes.errorbar(x, value, yerr=_reach(value, low, high), **INTERVAL | {"elinewidth": 0.7, "capsize": 1.5})
-                axes.plot(x, value, **style, label=f"{arm}, {setting}")
-                _crosses(axes, line, "common_score", x, style["color"], 100, is_upright=True)
-            common = table.common[table.suite == suite].max()
-            axes.annotate(f"{suite} (n = {common})", (0, 1), (0, 3), xycoords="axes fraction",
-                          textcoords="offset points", fontsize=9)
-            axes.set(xlabel="Demonstrations", ylim=(-4, 104), xticks=sorted(table.n_shots.unique()))
-        panels[0].set_ylabel(SCORE)
-        _legend(figure, panels[0], columns=2)
-    return figure, table
-
-
-def draw_differences(table: pd.DataFrame, by: str, label: str) -> tuple[Figure, pd.DataFrame]:
-    """Differences in points by group of `by` and arm, with their intervals (`analysis_pairs.differences`).
-
-    Of the pairs asked both ways, n; crosses are of all pairs.
-    """
-    groups = [name for name in table[by].cat.categories if (table[by] == name).any()]
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(WIDTH, 0.8 + len(groups) * (0.1 + 0.07 * len(_there(table.arm)))),
-                        layout="constrained")
-        axes = figure.subplots()
-        axes.axvline(0, color="0.5", linewidth=0.8)
-        _dots(axes, table, by, groups, ("difference_points", "low_points", "high_points"), 1)
-        pairs = table.groupby(by, observed=True).n.max()
-        axes.set_yticks(range(len(groups)), [f"{name} (n = {pairs[name]})" for name in groups])
-        axes.set(ylim=(len(groups) - 0.45, -0.55), xlabel=label)
-        _legend(figure, axes)
-    return figure, table
-
-
-def _there(column: pd.Series) -> list[str]:
-    """The categories that a column has, in their order."""
+def _present(column: pd.Series) -> list[str]:
+    """Return the categories that occur in a column, in their order."""
     return [name for name in column.cat.categories if (column == name).any()]
 
 
-def _reach(middle: pd.Series, low: pd.Series, high: pd.Series) -> np.ndarray:
-    """Lengths below and above, shape (2, n); 0 where an end is not known, and rounding never makes one negative."""
-    return np.nan_to_num(np.clip([middle - low, high - middle], 0, None))
-
-
-def _legend(figure: Figure, axes: Axes, columns: int = 5) -> None:
-    handles, labels = axes.get_legend_handles_labels()
-    drawn = {line.get_label() for part in figure.axes for line in part.lines if len(line.get_xdata())}
-    for words in (_ASKED, _ALL):
-        if f"_{words}" in drawn:
-            handles.append(Line2D([], [], marker="x", color="0.3", linestyle="none", markersize=4.5))
-            labels.append(words)
-    if handles:
-        figure.legend(handles, labels, loc="outside upper center", ncols=min(columns, len(handles)))
+def _height(table: pd.DataFrame, groups: list[str]) -> float:
+    return 0.8 + len(groups) * (0.1 + 0.07 * len(_present(table.arm)))

@@ -1,163 +1,167 @@
-"""The tables of a run on StrucText-Eval as they are read, its failures word for word, and what was found in words."""
+"""The tables of a run on StrucText-Eval as text, and its failures verbatim."""
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
 import pandas as pd
 
-from lib.analyze.format import in_points
+from lib.analyze.format import DASH, estimate, in_points, number, one_line, percent
 from lib.analyze.statistics.paired import FEW_CLUSTERS
 from lib.core.records import Answer
 from lib.structext.analyze.tables import ANSWERED, LEFT_OUT
-from lib.structext.ask.prompts import Asked
+from lib.structext.ask.prompts import Prompted
 from lib.structext.ask.replies import final_answer
 from lib.structext.records import EXTRA_TASKS, TASKS
 
-UNKNOWN = "–"
+SCORE = "ROUGE-L ≥ 0.75"
 _LONGEST = 240  # characters of a text that a table shows
 
 
-def summary_for_reading(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """`analysis.summary` as text, a row a group; the score is the paper's, in % of all questions."""
-    kinds = TASKS | EXTRA_TASKS
+def summary_formatted(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """Format `summary`, one row per group; the score is the paper's, in % of all questions."""
     return pd.DataFrame([{
-        **{_head(name): f"{getattr(row, name)} {kinds[row.task]}" if name == "task" else str(getattr(row, name))
-           for name in by},
-        "n (texts)": f"{row.n} ({row.texts})", "left out": f"{row.left_out}/{row.n}", "failed": f"{row.failed}/{row.n}",
-        "no answer": f"{row.no_answer}/{row.n}", "truncated": f"{row.truncated}/{row.n}",
-        "ROUGE-L ≥ 0.75, % [95%]": percent(row.rouge_score, row.low, row.high) + _few(row.texts),
-        "of those asked, %": percent(row.rouge_asked), "BLEU, %": percent(row.bleu), "exact, %": percent(row.exact),
-        "structural, %": percent(row.structural),
+        **_group(row, by), "n (texts)": f"{row.n} ({row.texts})",
+        **{name.replace("_", " "): f"{getattr(row, name)}/{row.n}"
+           for name in ("left_out", "failed", "no_answer", "truncated")},
+        f"{SCORE}, % [95%]": percent(row.rouge_score, row.low, row.high) + _few(row.texts),
+        "of those asked": percent(row.rouge_asked), "BLEU": percent(row.bleu),
+        "exact": percent(row.exact), "structural": percent(row.structural),
         "judge, correct/scored = % [95%]": f"{row.correct}/{row.judged} = "
-        f"{percent(row.judge, row.judge_low, row.judge_high)}{_few(row.texts)}"} for row in table.itertuples()])
-
-
-def counts_for_reading(table: pd.DataFrame) -> pd.DataFrame:
-    """`analysis.states` as text: each count with its denominator."""
-    keys = table.columns[:list(table.columns).index("n")]
-    return pd.DataFrame([{**{_head(name): str(row[name]) for name in keys}, "n": str(row["n"])}
-                         | {name.replace("<answer>", "answer tag"): f"{row[name]}/{row['n']}"  # no tag in Markdown
-                            for name in table.columns[len(keys) + 1:]}
-                         for _, row in table.iterrows()])
-
-
-def heat_for_reading(table: pd.DataFrame) -> pd.DataFrame:
-    """`analysis.heat` as text, a row a cell."""
-    return pd.DataFrame([{
-        "suite": str(row.suite), "model": str(row.arm), "depth": str(row.depth), "width": str(row.width),
-        "n (texts)": f"{row.n} ({row.texts})", "left out": f"{row.left_out}/{row.n}",
-        "ROUGE-L ≥ 0.75, % [95%]": percent(row.rouge_score, row.low, row.high) + _few(row.texts),
-        f"SD across {table.n_tasks.max()} tasks, points": percent(row.sd_tasks),
-        "SD across languages, points": percent(row.sd_languages)} for row in table.itertuples()])
-
-
-def differences_for_reading(table: pd.DataFrame, first: str, second: str, by: Sequence[str]) -> pd.DataFrame:
-    """`analysis_pairs.differences` as text, second - first; of the pairs asked both ways but for the last column."""
-    return pd.DataFrame([{
-        **{_head(name): str(getattr(row, name)) for name in by},
-        "pairs asked both ways (texts)": f"{row.n} of {row.whole} ({row.texts})"
-        + (f", {row.unpaired} without a partner" if row.unpaired else ""),
-        f"{first}, %": percent(row.first), f"{second}, %": percent(row.second),
-        "ROUGE-L ≥ 0.75, points [95%]": in_points(row.difference_points, row.low_points, row.high_points)
-        + _few(row.texts),
-        "judge, points [95%]": in_points(row.judge_points, row.judge_low_points, row.judge_high_points)
-        + f" (n = {row.judged})",
-        "ROUGE-L ≥ 0.75 of all pairs, left out as 0": in_points(row.whole_points, row.whole_low_points,
-                                                                row.whole_high_points) + f" (n = {row.whole})"}
+        f"{percent(row.judge, row.judge_low, row.judge_high)}{_few(row.texts)}"}
         for row in table.itertuples()])
 
 
-def shots_for_reading(table: pd.DataFrame) -> pd.DataFrame:
-    """`analysis_pairs.shots` as text, a row a number of demonstrations."""
+def states_formatted(table: pd.DataFrame) -> pd.DataFrame:
+    """Format `states`: each count with its denominator."""
+    keys = table.columns[:list(table.columns).index("n")]
     return pd.DataFrame([{
-        "suite": str(row.suite), "model": str(row.arm), "demonstrations": row.setting, "shots": str(row.n_shots),
+        **{_head(name): str(row[name]) for name in keys}, "n": str(row["n"]),
+        **{name.replace("<answer>", "answer tag"): f"{row[name]}/{row['n']}"  # no tag in Markdown
+           for name in table.columns[len(keys) + 1:]}} for _, row in table.iterrows()])
+
+
+def heat_formatted(table: pd.DataFrame) -> pd.DataFrame:
+    """Format `heat`, one row per cell."""
+    return pd.DataFrame([{
+        **_group(row, ["suite", "arm", "depth", "width"]), "n (texts)": f"{row.n} ({row.texts})",
+        "left out": f"{row.left_out}/{row.n}",
+        f"{SCORE}, % [95%]": percent(row.rouge_score, row.low, row.high) + _few(row.texts),
+        f"SD across {table.n_tasks.max()} tasks, points": estimate(100 * row.sd_tasks),
+        "SD across languages, points": estimate(100 * row.sd_languages)}
+        for row in table.itertuples()])
+
+
+def differences_formatted(table: pd.DataFrame, first: str, second: str,
+                          by: Sequence[str]) -> pd.DataFrame:
+    """Format `differences`, second - first, of pairs asked both ways except in the last column."""
+    return pd.DataFrame([{
+        **_group(row, by), "pairs asked both ways (texts)":
+        f"{row.n} of {row.whole} ({row.texts})"
+        + (f", {row.unpaired} without a partner" if row.unpaired else ""),
+        first: percent(row.first), second: percent(row.second),
+        f"{SCORE}, points [95%]": _points(row) + _few(row.texts),
+        "judge, points [95%]": f"{_points(row, 'judge_')} (n = {row.judged})",
+        f"{SCORE} of all pairs, left out as 0": f"{_points(row, 'whole_')} (n = {row.whole})"}
+        for row in table.itertuples()])
+
+
+def shots_formatted(table: pd.DataFrame) -> pd.DataFrame:
+    """Format `shots`, one row per number of demonstrations."""
+    return pd.DataFrame([{
+        **_group(row, ["suite", "arm"]), "demonstrations": row.setting, "shots": str(row.n_shots),
         "n (texts)": f"{row.n} ({row.texts})", "left out": f"{row.left_out}/{row.n}",
-        "ROUGE-L ≥ 0.75, % [95%]": percent(row.rouge_score, row.low, row.high) + _few(row.texts),
+        f"{SCORE}, % [95%]": percent(row.rouge_score, row.low, row.high) + _few(row.texts),
         "of those asked with every number, % [95%]":
         f"{percent(row.common_score, row.common_low, row.common_high)} (n = {row.common})",
-        "over the base prompt, of pairs asked both ways, points [95%]": UNKNOWN if row.n_shots == 0 else in_points(
-            row.gain_difference_points, row.gain_low_points, row.gain_high_points) + f" (n = {row.gain_n:.0f})",
-        "of all pairs, left out as 0": UNKNOWN if row.n_shots == 0 else in_points(
-            row.gain_whole_points, row.gain_whole_low_points, row.gain_whole_high_points)
-        + f" (n = {row.gain_whole:.0f})"}
+        "over the base prompt, of pairs asked both ways, points [95%]":
+        f"{_points(row, 'gain_')} (n = {row.gain_n:.0f})" if row.n_shots else DASH,
+        "of all pairs, left out as 0":
+        f"{_points(row, 'gain_whole_')} (n = {row.gain_whole:.0f})" if row.n_shots else DASH}
         for row in table.itertuples()])
 
 
-def agreement_for_reading(table: pd.DataFrame) -> pd.DataFrame:
-    """`analysis_pairs.agreement` as text; a dash where a metric does not vary."""
+def agreement_formatted(table: pd.DataFrame) -> pd.DataFrame:
+    """Format `agreement`; a dash where a metric does not vary."""
     return pd.DataFrame([{
         "model": row.arm, "metrics": f"{row.first} – {row.second}", "n": str(row.n),
-        "Pearson": _coefficient(row.pearson), "agree, %": percent(row.agreement),
-        "Cohen's kappa": _coefficient(row.kappa)} for row in table.itertuples()])
+        "Pearson": number(row.pearson, ".3f"), "agree": percent(row.agreement),
+        "Cohen's kappa": number(row.kappa, ".3f")} for row in table.itertuples()])
 
 
-def published_for_reading(table: pd.DataFrame) -> pd.DataFrame:
-    """`published.beside` as text, a row a model and a column a prompt, each cell with its n where it is ours."""
+def published_formatted(table: pd.DataFrame) -> pd.DataFrame:
+    """Format `published.beside`, one row per model, its prompts in one cell."""
     rows = []
-    for (suite, source, model, where), cell in table.groupby(["suite", "source", "model", "where"], sort=False):
-        scores = {row.prompt or "–": percent(row.rouge_score, row.low, row.high) if row.low == row.low else
-                  percent(row.rouge_score) for row in cell.itertuples()}
+    for (suite, source, model, where), cell in table.groupby(
+            ["suite", "source", "model", "where"], sort=False):
+        scores = []
+        for row in cell.itertuples():
+            ends = () if pd.isna(row.low) else (100 * row.low, 100 * row.high)
+            scores.append(f"{row.prompt or DASH} {estimate(100 * row.rouge_score, *ends)}")
         rows.append({"suite": suite, "source": source, "model": model, "n": f"{cell.n.max()}",
-                     "ROUGE-L ≥ 0.75, %, by prompt": "; ".join(f"{name} {score}" for name, score in scores.items()),
-                     "where": where})
+                     f"{SCORE}, %, by prompt": "; ".join(scores), "where": where})
     return pd.DataFrame(rows)
 
 
-def agreement_beside_for_reading(table: pd.DataFrame) -> pd.DataFrame:
-    """`published.agreement_beside` as text."""
-    return pd.DataFrame([{"metric": row.metric, "source": row.source, "Pearson with": row.against,
-                          "n": UNKNOWN if pd.isna(row.n) else str(row.n), "Pearson": _coefficient(row.pearson)}
-                         for row in table.rename(columns={"with": "against"}).itertuples()])
+def agreement_beside_formatted(table: pd.DataFrame) -> pd.DataFrame:
+    """Format `published.agreement_beside`."""
+    return pd.DataFrame({
+        "metric": table.metric, "source": table.source, "Pearson with": table["with"],
+        "n": [number(n) for n in table.n], "Pearson": [number(p, ".3f") for p in table.pearson]})
 
 
-def or_note(reading: pd.DataFrame, note: str) -> pd.DataFrame:
-    """`reading`, or where it has no rows the reason for that as its only one."""
-    return reading if len(reading) else pd.DataFrame({"note": [note]})
+def or_note(formatted: pd.DataFrame, note: str) -> pd.DataFrame:
+    """Return `formatted`, or if it has no rows, one with the reason."""
+    return formatted if len(formatted) else pd.DataFrame({"note": [note]})
 
 
-def failures(rows: pd.DataFrame, asked: Sequence[Asked], answers: Mapping[str, Sequence[Answer]],
-             each: int = 1) -> pd.DataFrame:
-    """The first `each` wrong replies of every arm, language and state, word for word but for their middle.
+def failures(rows: pd.DataFrame, asked: Sequence[Prompted],
+             answers: Mapping[str, Sequence[Answer]], each: int = 1) -> pd.DataFrame:
+    """Return the first `each` incorrect replies of every arm, language and state, abridged.
 
-    Texts of models: show them only where HTML is escaped (pandas does by default). What was not asked is not there.
+    They are texts of models: show them only where HTML is escaped (as pandas does by default).
+    Questions left out are not included.
     """
-    questions = {one.query_id: one for one in asked}
-    said = {(arm, row.query_id): row.answer for arm, replies in answers.items() for row in replies}
+    questions = {one.query_id: one.sample for one in asked}
+    replies = {(arm, row.query_id): row.answer for arm, given in answers.items() for row in given}
     wrong = rows[(rows.rouge_score == 0) & (rows.state != LEFT_OUT)]
-    wrong = wrong.groupby(["arm", "language", "state"], observed=True).head(each).sort_values(["arm", "language"])
-    return pd.DataFrame([{
-        "model": row.arm, "prompt": row.prompt, "task": row.task, 
-        "question": shortened(questions[row.query_id].sample.question),
-        "reference answer": shortened(questions[row.query_id].sample.answer),
-        "reply": shortened(said.get((row.arm, row.query_id), "")),
-        "what was scored": shortened(final_answer(said.get((row.arm, row.query_id)), row.setting).text),
-        "why 0": ("below 0.75" if row.state == ANSWERED else row.state) + ", cut off" * row.truncated}
-        for row in wrong.itertuples()])
+    groups = wrong.groupby(["arm", "language", "state"], observed=True)
+    table = []
+    for row in groups.head(each).sort_values(["arm", "language"]).itertuples():
+        sample, reply = questions[row.query_id], replies.get((row.arm, row.query_id))
+        reason = "below 0.75" if row.state == ANSWERED else row.state
+        table.append({
+            "model": row.arm, "prompt": row.prompt, "task": row.task,
+            "question": shortened(sample.question), "reference answer": shortened(sample.answer),
+            "reply": shortened(reply or ""),
+            "what was scored": shortened(final_answer(reply, row.setting).text),
+            "why 0": reason + ", truncated" * row.truncated})
+    return pd.DataFrame(table)
 
 
 def shortened(text: str) -> str:
-    """`text` on one line, ↵ for a line's end; of a long one the middle is left out, and how much of it."""
-    line = " ↵ ".join(text.splitlines())
+    """Return `text` on one line, ↵ for line breaks; the middle of a long one is left out."""
+    line = one_line(text)
     if len(line) <= _LONGEST:
         return line
-    return f"{line[:_LONGEST // 2]} […{len(line) - _LONGEST} characters…] {line[-_LONGEST // 2:]}"
+    omitted = len(line) - _LONGEST
+    return f"{line[:_LONGEST // 2]} […{omitted} characters…] {line[-_LONGEST // 2:]}"
 
 
-def percent(value: float, *ends: float) -> str:
-    """A fraction of 1 in %, with its interval where `ends` are given; what is not known as a dash."""
-    if np.isnan(value):
-        return UNKNOWN
-    known = "" if not ends else " [–]" if np.isnan(ends[0]) else f" [{100 * ends[0]:.1f}, {100 * ends[1]:.1f}]"
-    return f"{100 * value:.1f}{known}"
+def _points(row: tuple, prefix: str = "") -> str:
+    """Format a difference of the table of differences, with its interval."""
+    name = "points" if prefix.endswith(("judge_", "whole_")) else "difference_points"
+    columns = (name, "low_points", "high_points")
+    return in_points(*(getattr(row, prefix + column) for column in columns))
 
 
 def _few(texts: int) -> str:
-    """A mark where the texts are so few that a bootstrap over them is known to be too narrow."""
+    """Mark texts so few that a bootstrap over them is known to be too narrow."""
     return " †" if texts < FEW_CLUSTERS else ""
 
 
-def _coefficient(value: float) -> str:
-    return UNKNOWN if np.isnan(value) else f"{value:.3f}"
+def _group(row: tuple, by: Sequence[str]) -> dict[str, str]:
+    kinds = TASKS | EXTRA_TASKS
+    return {_head(name): f"{getattr(row, name)} {kinds[row.task]}" if name == "task"
+            else str(getattr(row, name)) for name in by}
 
 
 def _head(column: str) -> str:

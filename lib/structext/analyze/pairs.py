@@ -1,4 +1,4 @@
-"""The same questions asked twice: of two arms, with demonstrations, in Real-Test's words; and how far metrics agree."""
+"""The same questions twice: two arms, with demonstrations, in Real-Test; agreement of metrics."""
 
 from collections.abc import Sequence
 
@@ -8,98 +8,121 @@ import pandas as pd
 from lib.analyze.stats import cluster_interval
 from lib.core.arms import ALL
 from lib.structext.analyze.scores import METRICS, metric_agreement
-from lib.structext.analyze.tables import ANSWERED, JUDGE, LEFT_OUT, RESAMPLES, clusters, ordered, summary, with_all
+from lib.structext.analyze.tables import (
+    ANSWERED,
+    JUDGE,
+    LEFT_OUT,
+    RESAMPLES,
+    clusters,
+    ordered,
+    summary,
+    with_all,
+)
 from lib.structext.ask.prompts import FEW_SHOT
 
 TEST, REAL = "test", "real-test"
 BASE_PROMPT = "base"
-DIFFERENCE = ["n", "texts", "unpaired", "first", "second", "difference_points", "low_points", "high_points", "whole",
-              "whole_points", "whole_low_points", "whole_high_points", "judged", "judge_points", "judge_low_points",
-              "judge_high_points"]
+DIFFERENCE = ["n", "texts", "unpaired", "first", "second", "difference_points", "low_points",
+              "high_points", "whole", "whole_points", "whole_low_points", "whole_high_points",
+              "judged", "judge_points", "judge_low_points", "judge_high_points"]
 COMMON = ["common", "common_score", "common_low", "common_high"]
 
 
 def differences(first: pd.DataFrame, second: pd.DataFrame, on: Sequence[str], by: Sequence[str],
                 resamples: int = RESAMPLES) -> pd.DataFrame:
-    """second - first, rows matched by `on`, in each group of `by`; columns `by` and DIFFERENCE.
+    """Return second - first in each group of `by`, rows matched by `on`: `by` and DIFFERENCE.
 
-    `by` are of `on`, or columns of `second`. n counts the pairs that were asked both ways: where one was left out, a
-    longer prompt loses by base_model's window, not by what it says. Of them are first and second, means of the paper's
-    score, fractions of 1; the differences, points with 95% intervals over texts, NaN where no pair differs; and judged,
-    those with two verdicts. whole counts all pairs, and what was left out has 0 in whole_points. unpaired counts the
-    rows of `second` without a partner.
+    `by` are of `on`, or columns of `second`. n counts the pairs asked both ways: if one was left
+    out, a longer prompt loses because of the context window, not because of its content. For them,
+    first and second are means of the paper's score, fractions of 1; the differences are points
+    with 95% intervals over texts, NaN if no pair differs; judged counts those with two verdicts.
+    whole counts all pairs, and a question left out has 0 in whole_points. unpaired counts the rows
+    of `second` without a partner.
     """
     own = [name for name in by if name not in on]
     values = ["text", "state", "rouge_score", JUDGE]
-    both = first[[*on, *values]].merge(second[[*on, *own, *values]], on=[*on], how="right", suffixes=("_first", ""),
-                                       validate="one_to_many")
+    both = first[[*on, *values]].merge(second[[*on, *own, *values]], on=[*on], how="right",
+                                       suffixes=("_first", ""), validate="one_to_many")
     table = []
     for key, cell in both.groupby([*by], observed=True):
         whole = cell[cell.text_first.notna()]
         texts = clusters(whole.text, whole.text_first)
         pairs = whole[(whole.state != LEFT_OUT) & (whole.state_first != LEFT_OUT)]
         judged = (pairs[JUDGE] - pairs[f"{JUDGE}_first"]).dropna()
-        table.append((*key, len(pairs), texts[pairs.index].nunique(), len(cell) - len(whole),
-                      pairs.rouge_score_first.mean(), pairs.rouge_score.mean(),
-                      *_points(pairs.rouge_score - pairs.rouge_score_first, texts, resamples),
-                      len(whole), *_points(whole.rouge_score - whole.rouge_score_first, texts, resamples),
-                      len(judged), *_points(judged, texts, resamples)))
+        table.append((
+            *key, len(pairs), texts[pairs.index].nunique(), len(cell) - len(whole),
+            pairs.rouge_score_first.mean(), pairs.rouge_score.mean(),
+            *_points(pairs.rouge_score - pairs.rouge_score_first, texts, resamples), len(whole),
+            *_points(whole.rouge_score - whole.rouge_score_first, texts, resamples), len(judged),
+            *_points(judged, texts, resamples)))
     return ordered(pd.DataFrame(table, columns=[*by, *DIFFERENCE]), second, by)
 
 
 def _points(values: pd.Series, texts: pd.Series, resamples: int) -> np.ndarray:
-    """Mean, low and high of differences of fractions, in points; NaN where there are none. `texts` are by index."""
-    ends = cluster_interval(values, texts[values.index], resamples=resamples) if len(values) else (np.nan, np.nan)
+    """Return mean, low and high of differences of fractions, in points; `texts` are by index."""
+    ends = (np.nan, np.nan)
+    if len(values):
+        ends = cluster_interval(values, texts[values.index], resamples=resamples)
     return 100 * np.array([values.mean(), *ends])
 
 
 def against_first(rows: pd.DataFrame, resamples: int = RESAMPLES) -> pd.DataFrame:
-    """`differences` of every other arm to the first one, by suite, prompt and arm; no rows where there is one arm."""
+    """Return `differences` of every other arm to the first, by suite, prompt and arm.
+
+    No rows if there is only one arm.
+    """
+    by = ["suite", "prompt", "arm"]
     is_first = rows.arm == rows.arm.cat.categories[0]
-    others = rows[~is_first]
-    tables = [differences(rows[is_first], cell, ["query_id"], ["suite", "prompt", "arm"], resamples)
-              for _, cell in others.groupby("arm", observed=True)]
-    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(
-        columns=["suite", "prompt", "arm", *DIFFERENCE])
+    tables = [differences(rows[is_first], cell, ["query_id"], by, resamples)
+              for _, cell in rows[~is_first].groupby("arm", observed=True)]
+    if not tables:
+        return pd.DataFrame(columns=[*by, *DIFFERENCE])
+    return pd.concat(tables, ignore_index=True)
 
 
 def shots(rows: pd.DataFrame, resamples: int = RESAMPLES) -> pd.DataFrame:
-    """`summary` by suite, arm, setting (FEW_SHOT) and number of demonstrations, with the gain over the base prompt.
+    """Return `summary` by suite, arm, setting (FEW_SHOT) and number of demonstrations, with gains.
 
-    The base prompt stands in each setting that its suite was asked in, with n_shots 0. The further columns are those
-    of `differences`, with gain_ before their names, and COMMON: how many samples of the suite were asked at every point
-    of its curves, and their mean score with its interval. No rows where no suite was asked with demonstrations.
+    The base prompt is in each setting of its suite, with n_shots 0. The other columns are those of
+    `differences` to the base prompt, with the prefix gain_, and COMMON: how many samples of the
+    suite were asked at every point of its curves, and their mean score with its interval. No rows
+    if no suite was asked with demonstrations.
     """
     shown = rows[rows.setting.isin(FEW_SHOT)]
     base = rows[rows.prompt == BASE_PROMPT]
-    curve = pd.concat([shown, *(base[base.suite.isin(shown.suite[shown.setting == setting])].assign(setting=setting)
-                                for setting in FEW_SHOT)])
+    curve = pd.concat([shown, *(
+        base[base.suite.isin(shown.suite[shown.setting == setting])].assign(setting=setting)
+        for setting in FEW_SHOT)])
     keys = ["suite", "arm", "setting", "n_shots"]
-    gains = differences(base, shown, ["arm", "suite", "sample"], keys, resamples) if len(shown) else pd.DataFrame(
-        columns=[*keys, *DIFFERENCE])
+    gains = pd.DataFrame(columns=[*keys, *DIFFERENCE])
+    if len(shown):
+        gains = differences(base, shown, ["arm", "suite", "sample"], keys, resamples)
     gains = gains.rename(columns={name: f"gain_{name}" for name in DIFFERENCE})
-    fits = (curve.state != LEFT_OUT).groupby([curve.suite, curve["sample"]], observed=True).transform("all")
+    samples = [curve.suite, curve["sample"]]
+    fits = (curve.state != LEFT_OUT).groupby(samples, observed=True).transform("all")
     common = summary(curve[fits], keys, resamples)[[*keys, "n", "rouge_score", "low", "high"]]
-    table = summary(curve, keys, resamples).merge(common.set_axis([*keys, *COMMON], axis=1), how="left", on=keys)
+    common = common.set_axis([*keys, *COMMON], axis=1)
+    table = summary(curve, keys, resamples).merge(common, how="left", on=keys)
     return table.fillna({"common": 0}).astype({"common": int}).merge(gains, how="left", on=keys)
 
 
 def real_and_test(rows: pd.DataFrame, resamples: int = RESAMPLES) -> pd.DataFrame:
-    """`differences` Real-Test - Test of the samples that share their structure, by arm and language, then ALL.
+    """Return `differences` Real-Test - Test of samples that share their structure.
 
-    `rows` are of one prompt. No rows where one of the two suites was not asked.
+    By arm and language, then ALL. `rows` are of one prompt. No rows unless both suites were asked.
     """
     both = with_all(rows)
-    return differences(both[both.suite == TEST], both[both.suite == REAL], ["arm", "language", "twin"],
-                       ["arm", "language"], resamples)
+    return differences(both[both.suite == TEST], both[both.suite == REAL],
+                       ["arm", "language", "twin"], ["arm", "language"], resamples)
 
 
 def agreement(rows: pd.DataFrame) -> pd.DataFrame:
-    """`metric_agreement` of the paper's metrics and the judge, by arm and then over ALL; a column arm before it.
+    """Return `metric_agreement` of the paper's metrics and the judge, by arm and then over ALL.
 
-    Over the replies with an answer alone: where there is none every metric says 0, and nothing was compared. ALL leaves
-    out the arms whose every answer is the reference word for word, and has no coefficient where no arm has one of its
-    own: a good arm beside a bad one would be correlated by what they are, whatever the metrics say of an answer.
+    Only over replies with an answer: without one, every metric is 0, and nothing was compared. ALL
+    excludes the arms whose every answer is the reference verbatim, and has no coefficient if no arm
+    has one of its own: a good arm pooled with a bad one would be correlated by what they are,
+    whatever the metrics say of an answer.
     """
     answered = rows[rows.state == ANSWERED]
     own = [_agreement(cell, str(arm)) for arm, cell in answered.groupby("arm", observed=True)]
@@ -108,7 +131,8 @@ def agreement(rows: pd.DataFrame) -> pd.DataFrame:
     copies = answered.exact.groupby(answered.arm, observed=True).transform("min") == 1
     pooled = _agreement(answered[~copies], ALL)
     for name in ("pearson", "kappa"):
-        pooled[name] = pooled[name].where(np.any([table[name].notna() for table in own], axis=0))
+        is_known = np.any([table[name].notna() for table in own], axis=0)
+        pooled[name] = pooled[name].where(is_known)
     return pd.concat([*own, pooled], ignore_index=True)
 
 

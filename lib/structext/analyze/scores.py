@@ -1,8 +1,8 @@
-"""Scores of a response beside its answer, and how far they agree: ROUGE-L, BLEU, exact and structural match (v2).
+"""Scores of responses: ROUGE-L, BLEU, exact and structural match; how far they agree (v2).
 
-The paper's main metric is ROUGE-L F, set to 0 below 0.75. Its code loses rows: an empty response raises ValueError and
-a long text RecursionError, and both leave the denominator. Here a row that cannot be scored has 0 and its reason, and a
-long text has its true score, with a mark.
+The paper's main metric is ROUGE-L F, set to 0 below 0.75. Its code loses rows: an empty response
+raises ValueError and a long text RecursionError, and both leave the denominator. Here a row that
+cannot be scored has 0 and its reason, and a long text has its true score, with a mark.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,24 +29,24 @@ FRAMES = 12  # about so many are on its stack before the recursion begins
 
 
 class Scored(Record):
-    """What a response is worth, each metric 0 to 1. The text of neither is kept."""
+    """The scores of a response, each metric 0 to 1."""
 
     id: str
-    rouge_l: float  # F, as `rouge` 1.0.1 has it
+    rouge_l: float  # F, as in `rouge` 1.0.1
     rouge_score: float  # the paper's: rouge_l, or 0 below LEAST_ROUGE
     bleu: float
-    exact: bool  # but for blanks at both ends
+    exact: bool  # except for whitespace at both ends
     structural: bool
-    error: str  # why the row has 0; "" where it was scored
-    official_fails: bool  # the official scorer would raise and lose the row: empty, or too long for its recursion
+    error: str  # why the row has 0; "" if it was scored
+    official_fails: bool  # the official scorer would lose the row: empty, or too long to recurse
 
 
 class Response(Given):
     """A line of the input of `python -m lib.structext score`."""
 
-    id: str = ""  # where it has none: its number
+    id: str = ""  # if it has none: its number
     answer: str
-    response: str | None = None  # None for what is no text, too: it is scored 0, not lost
+    response: str | None = None  # None also for what is not text: it is scored 0, not lost
 
     @field_validator("response", mode="before")
     @classmethod
@@ -56,26 +56,26 @@ class Response(Given):
 
 def score(answer: str, response: str | None, id: str = "") -> Scored:
     """Score one response; what cannot be scored has 0 everywhere and its reason."""
-    answer, response = (text and text.encode("utf-8", "replace").decode() for text in (answer, response))
-    error = NO_RESPONSE if response is None or not response.strip() else ""
-    rouge, steps = 0.0, 0
+    answer, response = (text.encode("utf-8", "replace").decode()  # unpaired surrogates become "?"
+                        for text in (answer, response or ""))
+    error, rouge, steps = "" if response.strip() else NO_RESPONSE, 0.0, 0
     if not error:
         try:
             rouge, steps = rouge_l_with_steps(answer, response)
         except EmptyText as empty:
             error = str(empty)
-    said = response or ""
-    exact = exact_match(answer, said)
-    return Scored(id=id, rouge_l=rouge, rouge_score=rouge if rouge >= LEAST_ROUGE else 0.0,
-                  bleu=0.0 if error else bleu(answer, said),
-                  exact=exact, structural=exact or (not error and is_structural_match(answer, said)),
-                  error=error, official_fails=bool(error) or steps + FRAMES >= RECURSION_LIMIT)
+    exact = exact_match(answer, response)
+    return Scored(
+        id=id, rouge_l=rouge, rouge_score=rouge if rouge >= LEAST_ROUGE else 0.0,
+        bleu=0.0 if error else bleu(answer, response), exact=exact,
+        structural=exact or (not error and is_structural_match(answer, response)), error=error,
+        official_fails=bool(error) or steps + FRAMES >= RECURSION_LIMIT)
 
 
 def score_file(source: Path, target: Path) -> list[Scored]:
-    """Score the JSON lines of `source` ({answer, response}, perhaps id) into `target`, one row a line, in order.
+    """Score the JSON lines of `source` ({answer, response}, optional id) into `target`, in order.
 
-    Raises what `read_given` raises.
+    Raises as `read_given` does.
     """
     rows = [score(row.answer, row.response, row.id or str(number))
             for number, row in enumerate(read_given(source, Response), 1)]
@@ -84,40 +84,29 @@ def score_file(source: Path, target: Path) -> list[Scored]:
 
 
 def frame(rows: Iterable[Scored]) -> pd.DataFrame:
-    """One row a response, with the columns of Scored; metrics are numbers 0 to 1."""
-    return pd.DataFrame([row.model_dump() for row in rows], columns=list(Scored.model_fields)).astype(
-        {"exact": float, "structural": float})
-
-
-def means(rows: pd.DataFrame, by: Sequence[str] = (), metrics: Sequence[str] = METRICS) -> pd.DataFrame:
-    """The mean of each metric over all responses of a group, with n (every row counts), errors and official_fails.
-
-    `rows` has the columns of `frame`, and those of `by`. Of no group: one row.
-    """
-    groups = rows.groupby(list(by), sort=False) if by else [((), rows)]
-    table = []
-    for key, cell in groups:
-        table.append({**dict(zip(by, key, strict=True)), "n": len(cell), "errors": int((cell.error != "").sum()),
-                      "official_fails": int(cell.official_fails.sum()), **cell[list(metrics)].astype(float).mean()})
-    return pd.DataFrame(table, columns=[*by, "n", "errors", "official_fails", *metrics])
+    """Return one row per response, with the columns of Scored; metrics are numbers 0 to 1."""
+    table = pd.DataFrame([row.model_dump() for row in rows], columns=list(Scored.model_fields))
+    return table.astype({"exact": float, "structural": float})
 
 
 def metric_agreement(rows: pd.DataFrame, metrics: Sequence[str] = METRICS) -> pd.DataFrame:
-    """How far any two metrics agree over the rows that have both: columns first, second, n, pearson, agreement, kappa.
+    """Return how far any two metrics agree over the rows that have both.
 
-    `rows` may have further metrics, a judge's verdict as 0 or 1 among them; a missing one is NaN and is left out of its
-    pairs. Pearson is of the values; agreement and Cohen's kappa are of right or wrong, which is a value of at least
-    LEAST_ROUGE. A coefficient is NaN where a metric does not vary.
+    Columns first, second, n, pearson, agreement, kappa. `rows` may have other metrics, such as a
+    judge's verdict as 0 or 1; a missing one is NaN and leaves out its pairs. Pearson is of the
+    values; agreement and Cohen's kappa are of correct or not, that is a value of at least
+    LEAST_ROUGE. A coefficient is NaN if a metric does not vary.
     """
     table = []
     for first, second in combinations(metrics, 2):
         pair = rows[[first, second]].astype(float).dropna()
-        right = pair >= LEAST_ROUGE
+        correct = pair >= LEAST_ROUGE
         varies = len(pair) > 1 and (pair.nunique() > 1).all()
-        both = np.bincount(2 * right[first] + right[second], minlength=4).reshape(2, 2)
-        table.append({"first": first, "second": second, "n": len(pair),
-                      "pearson": stats.pearsonr(pair[first], pair[second]).statistic if varies else float("nan"),
-                      "agreement": (right[first] == right[second]).mean() if len(pair) else float("nan"),
-                      "kappa": cohens_kappa(both, return_results=False) if (right.nunique() > 1).all()
-                      else float("nan")})
+        counts = np.bincount(2 * correct[first] + correct[second], minlength=4).reshape(2, 2)
+        table.append({
+            "first": first, "second": second, "n": len(pair),
+            "pearson": stats.pearsonr(pair[first], pair[second]).statistic if varies else np.nan,
+            "agreement": (correct[first] == correct[second]).mean() if len(pair) else np.nan,
+            "kappa": (cohens_kappa(counts, return_results=False)
+                      if (correct.nunique() > 1).all() else np.nan)})
     return pd.DataFrame(table, columns=["first", "second", "n", "pearson", "agreement", "kappa"])

@@ -1,39 +1,44 @@
-"""The verdicts of 05_judge where the judge is "rules": by structure, because that is what StrucText-Eval asks for."""
+"""Verdicts by rules: by structure, because that is what StrucText-Eval asks about."""
 
 import re
 from collections.abc import Sequence
 from itertools import zip_longest
 
+from lib.core.files import made_by
 from lib.core.records import Answer, Verdict
 from lib.judge.verdicts import answers_of_one_arm
 from lib.structext.analyze.structural import bare, is_structural_match
-from lib.structext.ask.prompts import Asked, as_queries
+from lib.structext.ask.prompts import Prompted, as_queries
 
-_ORDERED = re.compile(r"\bin the order of\b|\bcopy\b", re.IGNORECASE)  # the loose questions ask for neither
+# the loose questions ask for neither order nor a copy
+_ORDERED = re.compile(r"\bin the order of\b|\bcopy\b", re.IGNORECASE)
 _LONGEST = 60  # characters of a line that a reason shows
 
 
-def judged_by_structure(asked: Sequence[Asked], answers: Sequence[Answer]) -> list[Verdict]:
-    """One verdict a question, in the order of `asked`, on the final `answers` of one arm.
+def judged_by_structure(prompted: Sequence[Prompted], answers: Sequence[Answer]) -> list[Verdict]:
+    """Return one verdict per question, in order, on the final `answers` of one arm.
 
-    Right is the reference but for blanks, or what `is_structural_match` reads as the same; where the question wants a
-    copy or a list in the order of the file, order counts too. A question without an answer row is unscored; an empty
-    answer is incorrect. Raises ValueError as `lib.judge.verdicts.judge` does.
+    Correct is the reference except for whitespace, or what `is_structural_match` reads as the same;
+    if the question asks for a copy or for the order of the file, order counts too. A question
+    without an answer row is unscored; an empty answer is incorrect. Raises ValueError as
+    `lib.judge.verdicts.answers_of_one_arm` does.
     """
-    arm, given = answers_of_one_arm(as_queries(asked), list(answers))
+    arm, given = answers_of_one_arm(as_queries(prompted), list(answers))
     verdicts = []
-    for one in asked:
+    for one in prompted:
         if one.query_id not in given:
-            verdict, reason = "unscored", "no answer row: run 04_infer.ipynb for this query"
+            verdict = "unscored"
+            reason = f"no answer row: run {made_by('answers')} for this query"
         else:
             reason = what_differs(one.sample.question, one.sample.answer, given[one.query_id])
-            verdict, reason = "incorrect" if reason else "correct", reason or "the reference, whatever its layout"
-        verdicts.append(Verdict(query_id=one.query_id, arm=arm, judge="rules", verdict=verdict, reason=reason))
+            verdict = "incorrect" if reason else "correct"
+        verdicts.append(Verdict(query_id=one.query_id, arm=arm, judge="rules", verdict=verdict,
+                                reason=reason or "the reference, whatever its layout"))
     return verdicts
 
 
 def what_differs(question: str, reference: str, answer: str) -> str:
-    """What `answer` has otherwise than `reference`, in a few words; "" where it is right."""
+    """Say in a few words how `answer` differs from `reference`; "" if it is correct."""
     if not answer.strip():
         return "empty answer"
     is_ordered = _ORDERED.search(question) is not None
@@ -45,8 +50,9 @@ def what_differs(question: str, reference: str, answer: str) -> str:
 
 
 def _first_difference(reference: str, answer: str) -> str:
-    """Where two texts first part, line by line, blanks aside."""
-    wanted, given = ([line for line in map(str.strip, text.splitlines()) if line] for text in (reference, answer))
+    """Say where two texts first differ, line by line, ignoring whitespace."""
+    wanted, given = ([line for line in map(str.strip, text.splitlines()) if line]
+                     for text in (reference, answer))
     for number, (one, other) in enumerate(zip_longest(wanted, given), 1):
         if one is None:
             return f"further lines after the {len(wanted)} of the reference, first {_short(other)}"
@@ -55,7 +61,7 @@ def _first_difference(reference: str, answer: str) -> str:
         if one.split() != other.split():
             case = ": upper and lower case differ" * (one.casefold() == other.casefold())
             return f"line {number} is {_short(other)}, not {_short(one)}{case}"
-    return "its lines are set otherwise, so that the structure is another"
+    return "its lines are arranged differently, so the structure differs"
 
 
 def _short(line: str) -> str:

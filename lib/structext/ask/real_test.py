@@ -1,8 +1,9 @@
-"""Real-Test by a model: it names what stands in a sample after one scenario, and the sample is made again with that.
+"""Real-Test by a model: it renames what is in a sample after one scenario; the sample is rebuilt.
 
-The model sees no text and no question, only lists of names by kind. Its names are checked, the text is written anew
-with them, and the solver has to find the answer that the generator finds, so that nesting, order, counts and relations
-are kept by construction. That a value fits the type of its field is asked for; only its form is checked.
+The model sees no text and no question, only lists of names by kind. Its names are checked, the text
+is rebuilt with them, and the solver must find the answer that the generator finds; nesting, order,
+counts and relations are kept by construction. The model is told that a value fits the type of its
+field; only its form is checked.
 """
 
 import json
@@ -28,33 +29,42 @@ from lib.structext.solve.solver import solve
 from lib.structext.solve.unsolvable import Unsolvable
 
 MARKER = "rewritten-"  # in the ids of such samples
-MOST_NAMES = 500  # that one reply shall hold; a text of Real-Test has 200 at most
-_MOST_CELLS = 20_000  # nodes × what one may hold: a bigger text is not even made
-_MOST_FAULTS = 12  # told to the model
+MOST_NAMES = 500  # in one reply; a text of Real-Test has at most 200
+_MOST_CELLS = 20_000  # nodes × names per node: a larger text is not even made
+_MOST_FAULTS = 12  # reported to the model
 
 
 class GivenSample(Sample, Given):
     """A line of the input of `python -m lib.structext rewrite`."""
 
 
-class _Told:
-    """Letters that keep what they said: call -> names, in order. Any other names answer the same calls with `new`."""
+class _Recorded:
+    """Letters that record their names in `called`: call -> names."""
 
-    def __init__(self, letters: Letters | None, told: dict[str, list[str]], new: Names | None = None) -> None:
-        self._letters, self._told, self._new = letters, told, new
+    def __init__(self, letters: Letters, called: dict[str, list[str]]) -> None:
+        self._letters, self._called = letters, called
 
     def __getattr__(self, call: str) -> object:
-        if self._new is not None:
-            new = [self._new[KIND_OF.get(call, call)][old] for old in self._told[call]]
-            return new if call in ("companies", "places", "services") else lambda *_, **__: new
         found = getattr(self._letters, call)
         if not callable(found):
-            return self._told.setdefault(call, list(found))
+            return self._called.setdefault(call, list(found))
 
-        def kept(*arguments: object) -> list[str]:
-            self._told[call] = found(*arguments)
-            return self._told[call]
-        return kept
+        def recorded(*arguments: object) -> list[str]:
+            self._called[call] = found(*arguments)
+            return self._called[call]
+        return recorded
+
+
+class _Renamed:
+    """Names that answer the same calls with the new names for the recorded ones."""
+
+    def __init__(self, called: dict[str, list[str]], new: Names) -> None:
+        self._called, self._new = called, new
+
+    def __getattr__(self, call: str) -> object:
+        new = [self._new[KIND_OF.get(call, call)][old] for old in self._called[call]]
+        is_list = call in ("companies", "places", "services")
+        return new if is_list else lambda *_, **__: new
 
 
 class Unusable(ValueError):
@@ -63,90 +73,101 @@ class Unusable(ValueError):
 
 @dataclass
 class Draft:
-    """One text that is to be rewritten, with all questions on it that were given."""
+    """One text to be rewritten, with all questions about it that were given."""
 
     text: Text
-    asked: list[Sample]
+    samples: list[Sample]
     scenario_seed: int
     made: dict[str, Sample] = field(default_factory=dict)  # old id -> new sample
     faults: dict[str, str] = field(default_factory=dict)  # old id -> why there is none
 
     @cached_property
-    def told(self) -> dict[str, list[str]]:
-        """Every name that the text and the questions of its language call for. Raises Unusable."""
-        text, told = self.text, {}
+    def called(self) -> dict[str, list[str]]:
+        """Every name that the text and all questions of its language use. Raises Unusable."""
+        text, called = self.text, {}
         try:
             n_cells = layout(text.depth, text.width).n_nodes * text.size * text.depth
             if n_cells > _MOST_CELLS:
-                raise Unusable(f"the text is too big to be rewritten: {n_cells:,} places for names")
-            old = list(samples_of(text, range(len(PLUG_INS[text.language].finders)),
-                                  lambda seed, _: _Told(Letters(seed), told), ""))
+                raise Unusable(f"the text is too large to be rewritten: {n_cells:,} places for "
+                               "names")
+            indices = range(len(PLUG_INS[text.language].finders))
+            old = list(samples_of(text, indices,
+                                  lambda seed, _: _Recorded(Letters(seed), called), ""))
+        except Unusable:
+            raise
         except (KeyError, ValueError, IndexError) as error:
-            raise error if isinstance(error, Unusable) else Unusable(f"its id names no text: {error}") from error
+            raise Unusable(f"its id names no text: {error}") from error
         known = {sample.id: (sample.question, sample.reference, sample.answer) for sample in old}
-        for sample in self.asked:
+        for sample in self.samples:
             if known.get(sample.id) != (sample.question, sample.reference, sample.answer):
-                raise Unusable(f"{sample.id} is not what its id says: make the samples again")
-        n_names = sum(map(len, by_kind(told).values()))
+                raise Unusable(f"{sample.id} differs from what its id says: make the samples again")
+        n_names = sum(map(len, by_kind(called).values()))
         if n_names > MOST_NAMES:
-            raise Unusable(f"the text has {n_names} names, and a reply is to hold {MOST_NAMES} at most")
-        return told
+            raise Unusable(f"the text has {n_names} names; a reply can have at most {MOST_NAMES}")
+        return called
 
     @property
     def request(self) -> Request:
-        """The names by kind with the scenario of the text. Scenarios take turns; the seed decides who begins."""
-        kind = f"{self.text.language} {self.text.depth} {self.text.width} {self.text.size} {self.text.seed}"
+        """The names by kind and the text's scenario; scenarios alternate, the seed orders them."""
+        text, names = self.text, by_kind(self.called)
+        kind = f"{text.language} {text.depth} {text.width} {text.size} {text.seed}"
         order = Random(self.scenario_seed).sample(SCENARIOS, len(SCENARIOS))
-        scenario, names = order[(crc32(kind.encode()) + self.text.number) % len(order)], by_kind(self.told)
-        prompt = prompt_template("structext/real").render(scenario=scenario, kinds={kind: KINDS[kind] for kind in names},
-                          names=json.dumps(names, ensure_ascii=False))
+        prompt = prompt_template("structext/real").render(
+            scenario=order[(crc32(kind.encode()) + text.number) % len(order)],
+            kinds={kind: KINDS[kind] for kind in names},
+            names=json.dumps(names, ensure_ascii=False))
         return Request.ask(prompt, max_tokens=1000 + 30 * sum(map(len, names.values())))
 
     def read(self, reply: Reply) -> list[str]:
-        """Make the samples with the names of `reply`; what is wrong with it, as far as the model can mend it."""
+        """Make the samples with the names of `reply`; return the faults that the model can mend."""
         if reply.reason:
-            self.faults = {sample.id: f"no whole reply, {reply.reason}" for sample in self.asked}
+            self.faults = {sample.id: f"no complete reply, {reply.reason}"
+                           for sample in self.samples}
             return []
-        names, wrong = read_names(reply.text, by_kind(self.told))
-        if wrong:  # what an earlier reply was good for stays
-            self.faults = {sample.id: "; ".join(wrong) for sample in self.asked}
-            return wrong
+        names, faults = read_names(reply.text, by_kind(self.called))
+        if faults:  # samples made from an earlier reply are kept
+            self.faults = {sample.id: "; ".join(faults) for sample in self.samples}
+            return faults
         self.made, self.faults = {}, {}
-        indices = {int(sample.task.split(".")[1]): sample for sample in self.asked}
-        for new in samples_of(self.text, indices, lambda *_: _Told(None, self.told, names), MARKER):
-            old = indices[int(new.task.split(".")[1])]
-            if _is_solved(new) or not _is_solved(old):  # a faithful answer may be at fault before and after
+        olds = {int(sample.task.split(".")[1]): sample for sample in self.samples}
+        for new in samples_of(self.text, olds, lambda *_: _Renamed(self.called, names), MARKER):
+            old = olds[int(new.task.split(".")[1])]
+            if _is_solved(new) or not _is_solved(old):  # a faithful answer may be faulty in both
                 self.made[old.id] = new
             else:
-                self.faults[old.id] = f"with these names the answer to {new.question!r} is no longer found in the text"
+                self.faults[old.id] = (f"with these names the answer to {new.question!r} is no "
+                                       "longer found in the text")
         return list(self.faults.values())
 
 
 def rewrite(samples: Sequence[Sample], scenario_seed: int, model: str,
             calls: Calls) -> tuple[list[Sample], list[Rejected]]:
-    """`samples` of abstract names with those of one scenario a text, and what could not be rewritten; both in order.
+    """Return `samples` with the names of one scenario per text, and those not rewritten, in order.
 
-    All samples on a text share one request. A reply with wrong names, or with names that change an answer, is sent back
-    once. Only samples of `generate` with abstract names can be rewritten; others are rejected. A Rejected has the
-    sample's id as document_id and its question as item. Raises CallsStopped as `lib.llm.complete` does.
+    All samples on a text share one request. A reply with faulty names, or with names that change an
+    answer, is sent back once. Only samples of `generate` with abstract names can be rewritten;
+    others are rejected. A Rejected has the sample's id as document_id and its question as item.
+    Raises CallsStopped as `lib.llm.complete` does.
     """
     drafts: dict[Text, Draft] = {}
     reasons: dict[str, str] = {}
     for sample in samples:
         text = Text.of_sample(sample)
         if text is None:
-            reasons[sample.id] = "it is no sample of abstract names that `generate` made"
+            reasons[sample.id] = "it is not a sample with abstract names made by `generate`"
         else:
-            drafts.setdefault(text, Draft(text, [], scenario_seed)).asked.append(sample)
+            drafts.setdefault(text, Draft(text, [], scenario_seed)).samples.append(sample)
     usable = []
     for draft in drafts.values():
         try:
             usable.append((draft, draft.request))
         except Unusable as error:
-            reasons |= {sample.id: str(error) for sample in draft.asked}
+            reasons |= {sample.id: str(error) for sample in draft.samples}
     _ask(usable, model, calls)
-    made = {old: new for draft, _ in usable for old, new in draft.made.items()}
-    reasons |= {old: reason for draft, _ in usable for old, reason in draft.faults.items()}
+    made: dict[str, Sample] = {}
+    for draft, _ in usable:
+        made |= draft.made
+        reasons |= draft.faults
     return [made[sample.id] for sample in samples if sample.id in made], [
         Rejected(document_id=sample.id, item=sample.question, reason=reasons[sample.id])
         for sample in samples if sample.id not in made]
@@ -154,22 +175,24 @@ def rewrite(samples: Sequence[Sample], scenario_seed: int, model: str,
 
 def real_test(model: str, calls: Calls, seed: int = 42, mode: str = "corrected",
               per_task: int = 0) -> tuple[list[Sample], list[Rejected]]:
-    """The suite real-test with the names of `model`: the first samples of Test, rewritten; `seed` deals the scenarios.
+    """Return the suite real-test with the names of `model`: the first samples of Test, rewritten.
 
-    `per_task` is the most samples of a task in a depth and width; 0: all 928. Returns and raises as `rewrite`.
+    `seed` also assigns the scenarios. `per_task` limits the samples per task, depth and width; 0:
+    all 928. Returns and raises as `rewrite` does.
     """
-    samples = [sample for depth, width, count in SUITES["real-test"]
-               for sample in generate(mode, None, depth, width, min(per_task or count, count), seed)]
+    samples = [sample for depth, width, count in SUITES["real-test"] for sample in generate(
+        mode, None, depth, width, min(per_task or count, count), seed)]
     return rewrite(samples, seed, model, calls)
 
 
 def _ask(drafts: list[tuple[Draft, Request]], model: str, calls: Calls) -> None:
-    """Every draft once, and once more those whose reply had faults."""
+    """Send every draft once, and those whose reply had faults once more."""
     again = []
     replies = complete([request for _, request in drafts], model, calls) if drafts else []
     for (draft, request), reply in zip(drafts, replies, strict=True):
         if faults := draft.read(reply):
-            prompt = prompt_template("structext/real_repair").render(faults=faults[:_MOST_FAULTS], n_more=len(faults) - _MOST_FAULTS)
+            prompt = prompt_template("structext/real_repair").render(
+                faults=faults[:_MOST_FAULTS], n_more=len(faults) - _MOST_FAULTS)
             again.append((draft, request.then(reply.text, prompt)))
     replies = complete([request for _, request in again], model, calls) if again else []
     for (draft, _), reply in zip(again, replies, strict=True):

@@ -1,71 +1,80 @@
-"""How many tokens a prompt has, and which prompts a model's window cannot hold: counted, never cut in silence."""
+"""Which prompts a model's context window can hold: the others are counted, never truncated."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
-from lib.core.records import Rejected
 from lib.reading.context_window import Tokenizer, lengths_of, token_counts
-from lib.structext.ask.prompts import Asked
-from lib.structext.records import EXTRA_LANGUAGES, LANGUAGES
+from lib.structext.ask.prompts import Prompted
+from lib.structext.records import EXTRA_LANGUAGES, LANGUAGES, Sample
 
-COLUMNS = ["language", "depth", "width", "n", "fits", "left_out", "longest_prompt", "longest_answer",
+_KEYS = ["suite", "setting", "n_shots", "language", "depth", "width"]
+COLUMNS = [*_KEYS, "n", "fits", "left_out", "longest_prompt", "longest_answer",
            "answers_over_budget"]
 
 
 @dataclass(frozen=True)
 class Fit:
-    """What a model can be asked, what not and why, and a table of both."""
+    """The prompts that a model can be sent, the others, and a table of both."""
 
-    asked: list[Asked]  # those that fit, in order
-    left_out: list[Rejected]  # the others: not asked, so lib.structext.ask.replies.scored gives them 0
-    table: pd.DataFrame  # COLUMNS, one row a language, depth and width; lengths in tokens
+    fitting: list[Prompted]  # in order
+    left_out: list[Prompted]  # with an empty prompt: not sent, so that they score 0
+    samples: list[Sample]  # of both, once each
+    table: pd.DataFrame  # COLUMNS, one row per group of prompts; lengths in tokens
 
 
-def fits(prompts: Sequence[Asked], tokenizer: Tokenizer, window: int, answer_budget: int, style: str = "auto",
-         known: dict[str, int] | None = None) -> Fit:
-    """Which of `prompts` stand, with room for `answer_budget` tokens of a reply, in a window of `window` tokens.
+def fit_prompts(lists: Iterable[Sequence[Prompted]], tokenizer: Tokenizer, window: int,
+                answer_budget: int) -> Fit:
+    """Separate the prompts that fit in `window` tokens with `answer_budget` tokens for the reply.
 
-    The lengths are of what is asked: with BOS, and with the chat template in the `style` of lib.infer.prompts. Where
-    the structured text alone does not fit, its own length stands for the prompt's: a suite's longest prompts together
-    have hundreds of megabytes; `known` keeps the texts' lengths from one call to the next. The table also counts
-    reference answers that are longer than the budget, which no reply can give whole.
+    The lengths are of what is sent: with BOS, and with the model's chat template. If the structured
+    text alone does not fit, its own length is taken for the prompt's: a suite's longest prompts
+    together have hundreds of megabytes. The table also counts the reference answers that exceed the
+    budget, which no reply can give in full.
     Raises ValueError for a window or budget below 1, and as `lib.infer.prompts.is_chat` does.
     """
     if window < 1 or answer_budget < 1:
-        raise ValueError(f"window {window}, answer_budget {answer_budget}: both are tokens, at least 1")
-    lengths = _lengths(prompts, tokenizer, window - answer_budget, style, {} if known is None else known)
-    answers = token_counts([one.sample.answer for one in prompts], tokenizer)
-    is_fitting = [length + answer_budget <= window for length in lengths]
-    left_out = [Rejected(document_id=one.sample.id, item=one.query_id,
-                         reason=f"{length:,} tokens and {answer_budget:,} for the reply do not fit in {window:,}")
-                for one, length, fit in zip(prompts, lengths, is_fitting, strict=True) if not fit]
-    rows = pd.DataFrame([(one.sample.language, one.sample.depth, one.sample.width) for one in prompts],
-                        columns=COLUMNS[:3]).assign(prompt=lengths, answer=answers, fit=is_fitting)
-    return Fit([one for one, fit in zip(prompts, is_fitting, strict=True) if fit], left_out,
-               _table(rows, answer_budget))
+        raise ValueError(f"window {window}, answer_budget {answer_budget}: both are tokens, "
+                         "at least 1")
+    fitting, left_out, samples, rows = [], [], {}, []
+    known: dict[str, int] = {}  # tokens of each structured text
+    for prompts in lists:
+        answers = token_counts([one.sample.answer for one in prompts], tokenizer)
+        lengths = _lengths(prompts, tokenizer, window - answer_budget, known)
+        for one, length, answer in zip(prompts, lengths, answers, strict=True):
+            sample, fits = one.sample, length + answer_budget <= window
+            samples[sample.id] = sample
+            rows.append((one.suite, one.setting, one.n_shots, sample.language, sample.depth,
+                         sample.width, length, answer, fits))
+            if fits:
+                fitting.append(one)
+            else:
+                left_out.append(one.model_copy(update={"prompt": ""}))
+    table = pd.DataFrame(rows, columns=[*_KEYS, "prompt", "answer", "fits"])
+    return Fit(fitting, left_out, list(samples.values()), _table(table, answer_budget))
 
 
-def _lengths(prompts: Sequence[Asked], tokenizer: Tokenizer, room: int, style: str,
-             alone: dict[str, int]) -> list[int]:
-    """Tokens of each prompt, or of its structured text where that is longer than `room` already."""
-    texts = [text for text in {one.sample.reference: None for one in prompts} if text not in alone]
-    alone.update(zip(texts, token_counts(texts, tokenizer), strict=True))
-    lengths = [alone[one.sample.reference] for one in prompts]
+def _lengths(prompts: Sequence[Prompted], tokenizer: Tokenizer, room: int,
+             known: dict[str, int]) -> list[int]:
+    """Return each prompt's tokens, or its structured text's if those exceed `room` already."""
+    texts = [text for text in {one.sample.reference: None for one in prompts} if text not in known]
+    known.update(zip(texts, token_counts(texts, tokenizer), strict=True))
+    lengths = [known[one.sample.reference] for one in prompts]
     places = [place for place, length in enumerate(lengths) if length <= room]
-    for place, length in zip(places, lengths_of([prompts[place].prompt for place in places], tokenizer, style),
-                             strict=True):
+    counted = lengths_of([prompts[place].prompt for place in places], tokenizer)
+    for place, length in zip(places, counted, strict=True):
         lengths[place] = length
     return lengths
 
 
 def _table(rows: pd.DataFrame, answer_budget: int) -> pd.DataFrame:
-    """`rows` has a row a prompt; languages in the benchmark's order."""
-    order = [*LANGUAGES, *EXTRA_LANGUAGES]
-    table = rows.groupby(COLUMNS[:3], as_index=False).agg(
-        n=("fit", "size"), fits=("fit", "sum"), left_out=("fit", lambda fit: int((~fit.astype(bool)).sum())),
-        longest_prompt=("prompt", "max"), longest_answer=("answer", "max"),
-        answers_over_budget=("answer", lambda tokens: int((tokens > answer_budget).sum())))
-    return table.sort_values(COLUMNS[:3], key=lambda column: column.map(order.index) if column.name == "language"
-                             else column, ignore_index=True)[COLUMNS]
+    """Count `rows`, one per prompt: suites and settings as they come, languages in fixed order."""
+    languages = pd.CategoricalDtype([*LANGUAGES, *EXTRA_LANGUAGES], ordered=True)
+    groups = rows.astype({"fits": int, "language": languages}).assign(
+        over=rows.answer > answer_budget).groupby(_KEYS, sort=False, observed=True)
+    table = groups.agg(n=("fits", "size"), fits=("fits", "sum"), longest_prompt=("prompt", "max"),
+                       longest_answer=("answer", "max"), answers_over_budget=("over", "sum"))
+    table = table.reset_index().assign(left_out=lambda table: table.n - table.fits)[COLUMNS]
+    order = table.groupby(_KEYS[:3], sort=False).ngroup().rename("order")
+    return table.join(order).sort_values(["order", *_KEYS[3:]], ignore_index=True)[COLUMNS]
