@@ -38,8 +38,8 @@ def read_reply(reply: str | None) -> Final:
     """Return the last object with a filled "answer": in prose, a code fence, with a comma too many.
 
     Thoughts up to </think> are ignored, as is what follows a tag of the prompt. Where no object can
-    be read, the field alone is searched for; it counts in double quotes only. A number or list counts as it is written, one item per
-    line.
+    be read, the field alone is searched for; it counts in double quotes only. A number or list
+    counts as it is written, one item per line.
     """
     text = _NEXT.sub("", _THOUGHTS.sub("", (reply or "")[:_LONGEST])).strip()
     if not text:

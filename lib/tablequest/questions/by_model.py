@@ -1,6 +1,7 @@
-"""A model as annotator: three rounds in one chat over a passage, each fed the pair before, every pair checked.
+"""A model as annotator: three rounds in one chat over a passage, every pair checked.
 
-Chains are asked side by side, one round after the other, so that a round is one batch.
+Each round is given the pair before. Chains are asked side by side, one round after the other, so
+that a round is one batch.
 """
 
 import random
@@ -10,27 +11,33 @@ from dataclasses import dataclass
 
 from lib.core.prompts import prompt_template
 from lib.core.records import Rejected
-from lib.core.untrusted import defused
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request
+from lib.tablequest.ask.prompts import defused_slots
 from lib.tablequest.ask.serialize import as_markdown
-from lib.tablequest.questions.check import by_id
-from lib.tablequest.questions.filter import duplicate_of, screened_by_rules
-from lib.tablequest.questions.model_replies import Cells, Ground, Unusable, read_pair, tables_of_passage
+from lib.tablequest.questions.filter import (
+    Screening,
+    Synthesis,
+    duplicate_of,
+    screened,
+    screened_by_rules,
+)
+from lib.tablequest.questions.filter_by_model import kept, screened_by_model
+from lib.tablequest.questions.model_replies import Cells, Ground, Unusable, read_pair
 from lib.tablequest.questions.places import places, source_of
-from lib.tablequest.records import LEVELS, Filing, Grid, Level, Passage, TableQuestion
+from lib.tablequest.records import LEVELS, Filing, Grid, Level, Passage, TableQuestion, by_id
 
 TAGS = "passage|pair|question|answer|steps|faults"
 MAX_TOKENS = 1500  # of a reply
-BARREN = 20  # chains in a row that give no question: more of them would cost and give none either
+BARREN = 20  # chains in a row without a question: more of them would cost and give none either
 Filter = Callable[[Sequence[TableQuestion]], tuple[list[TableQuestion], list[Rejected]]]
-_LAST_CHARACTERS = 3000  # of a reply that cannot be used, shown to the model again
+_LAST_CHARACTERS = 3000  # of an unusable reply, shown to the model again
 
 
 @dataclass(eq=False)
 class _Chain:
-    """One chat: what it stands on, its messages so far, and its last question."""
+    """One chat: its ground, its messages so far, and its last question."""
 
     ground: Ground
     filing: Filing
@@ -40,134 +47,177 @@ class _Chain:
     last: TableQuestion | None = None
     fault: str = ""  # why the last reply gave no question; with one the chain ends
 
+    def left_out(self, level: Level, reason: str, text: str = "") -> Rejected:
+        item = text or f"{self.ground.chain_id}-{level}"
+        return Rejected(document_id=self.filing.filing_id, reason=reason, item=item)
 
-def questions_by_model(filings: Sequence[Filing], grids: Sequence[Grid], passages: Sequence[Passage], model: str,
-                       calls: Calls | None, per_level: int = 80, seed: int = 42,
-                       keep: Filter | None = None) -> tuple[list[TableQuestion], list[Rejected]]:
-    """At most `per_level` questions a level of `model`, and what was left out: an unusable reply, why, and its rounds.
 
-    A pair that fails a check is sent back once with the reason. Where chains fail or `keep` drops questions, further
-    chains are asked until each level is full, no row is left, or BARREN chains in a row gave nothing.
-    Raises ValueError without `calls` or where per_level is below 1, CallsStopped as `lib.llm.complete` does.
+def synthesis_by_model(filings: Sequence[Filing], grids: Sequence[Grid],
+                       passages: Sequence[Passage], model: str, calls: Calls, per_level: int = 80,
+                       seed: int = 42, examples: Sequence[str] = ()) -> Synthesis:
+    """Return the questions that `model` writes, then filters, with `examples` of faults.
+
+    Raises ValueError and CallsStopped as `questions_by_model` does.
     """
-    if calls is None:
-        raise ValueError(f"the annotator {model!r} is a model: give `calls`, a lib.llm.Calls with the cache of the "
-                         "study and what may be spent")
+    screenings: list[Screening] = []
+    tables = by_id(grids)
+
+    def keep(new: Sequence[TableQuestion]) -> tuple[list[TableQuestion], list[Rejected]]:
+        by_model = screened_by_model(new, filings, passages, tables, model, calls, examples)
+        screenings.extend([*screened(new, filings, passages, tables), *by_model])
+        return kept(new, by_model)
+
+    questions, rejected = questions_by_model(filings, grids, passages, model, calls, per_level,
+                                             seed, keep)
+    return Synthesis(questions, rejected, screenings)
+
+
+def questions_by_model(filings: Sequence[Filing], grids: Sequence[Grid],
+                       passages: Sequence[Passage], model: str, calls: Calls, per_level: int = 80,
+                       seed: int = 42, keep: Filter | None = None,
+                       ) -> tuple[list[TableQuestion], list[Rejected]]:
+    """Return at most `per_level` questions per level, and what was left out and why.
+
+    A pair that fails a check is sent back once with the reason. Where chains fail or `keep` drops
+    questions, further chains are asked until each level is full, no row is left, or BARREN chains
+    in a row gave nothing. Raises ValueError where per_level is below 1, CallsStopped as `complete`
+    does.
+    """
     if per_level < 1:
-        raise ValueError(f"per_level is {per_level}: ask for at least 1 question a level")
+        raise ValueError(f"per_level is {per_level}: ask for at least 1 question per level")
     waiting = _chains(filings, grids, passages, seed)
     order = {chain.ground.chain_id: number for number, chain in enumerate(waiting)}
     written: list[TableQuestion] = []
-    kept: list[TableQuestion] = []
+    found: list[TableQuestion] = []
     rejected, barren, tables = [], 0, by_id(grids)
-    while waiting and barren < BARREN and (missing := per_level - min(_counts(kept))) > 0:
-        wave, waiting = waiting[:missing], waiting[missing:]
+    while waiting and barren < BARREN:
+        n_found = min(sum(one.level == level for one in found) for level in LEVELS)
+        if n_found >= per_level:
+            break
+        wave = waiting[:per_level - n_found]
+        waiting = waiting[len(wave):]
         new, left_out = _wave(wave, model, calls, tables, written)
         written += new
         new, dropped = keep(new) if keep else (new, [])
-        kept += new
+        found += new
         rejected += [*left_out, *dropped]
         barren = 0 if new else barren + len(wave)
     if waiting and barren >= BARREN:
-        rejected.append(_left_out(waiting[0], LEVELS[0], f"not asked, as {len(waiting) - 1} more: the {barren} chains "
-                                                         "before gave no question"))
-    whole = {chain_id for chain_id, n in Counter(one.chain_id for one in kept).items() if n == len(LEVELS)}
-    ranked = sorted(kept, key=lambda one: (one.chain_id not in whole, order[one.chain_id]))
-    chosen = [one for level in LEVELS for one in [one for one in ranked if one.level == level][:per_level]]
-    rejected += [Rejected(document_id=one.filing_id, item=one.question,
-                          reason=f"fits, but each level already has its {per_level} questions")
-                 for one in kept if one not in chosen]
-    return sorted(chosen, key=lambda one: (order[one.chain_id], LEVELS.index(one.level))), rejected
+        rejected.append(waiting[0].left_out(
+            LEVELS[0], f"not asked, as {len(waiting) - 1} more: the {barren} chains before gave no "
+                       "question"))
+    chosen, dropped = _chosen(found, order, per_level)
+    return chosen, rejected + dropped
 
 
-def _counts(questions: Sequence[TableQuestion]) -> list[int]:
-    return [sum(question.level == level for question in questions) for level in LEVELS]
+def _chosen(found: list[TableQuestion], order: Mapping[str, int],
+            per_level: int) -> tuple[list[TableQuestion], list[Rejected]]:
+    """Take `per_level` questions of each level, of complete chains first."""
+    n_of_chain = Counter(one.chain_id for one in found)
+    ranked = sorted(found, key=lambda one: (n_of_chain[one.chain_id] < len(LEVELS),
+                                            order[one.chain_id]))
+    chosen = []
+    for level in LEVELS:
+        chosen += [one for one in ranked if one.level == level][:per_level]
+    dropped = [Rejected(document_id=one.filing_id, item=one.question,
+                        reason=f"fits, but each level already has its {per_level} questions")
+               for one in found if one not in chosen]
+    return sorted(chosen, key=lambda one: (order[one.chain_id], LEVELS.index(one.level))), dropped
 
 
 def _wave(chains: Sequence[_Chain], model: str, calls: Calls, tables: Mapping[str, Grid],
           before: Sequence[TableQuestion]) -> tuple[list[TableQuestion], list[Rejected]]:
-    """The questions of `chains`, asked side by side, none of them nearly one of `before`; and what was left out."""
+    """Ask `chains` side by side; return their questions, none nearly one of `before`, and why not.
+    """
     questions, rejected = list(before), []
     for level in LEVELS:
-        rejected += [_left_out(chain, level, f"not asked, because the round before gave no question: {chain.fault}")
-                     for chain in chains if chain.fault]
+        rejected += [chain.left_out(level, "not asked, because the round before gave no question: "
+                                           f"{chain.fault}") for chain in chains if chain.fault]
         asked = {chain: _task(chain, level) for chain in chains if not chain.fault}
         unread = _round(asked, level, model, calls, tables, questions)
-        again = {chain: asked[chain].then(reply.text[-_LAST_CHARACTERS:], prompt_template("tablequest/repair").render(reason=defused(chain.fault, TAGS)))
-            for chain, reply in unread.items() if not reply.reason}  # what was cut or refused would be so again
+        again = {chain: asked[chain].then(
+            reply.text[-_LAST_CHARACTERS:],
+            prompt_template("tablequest/repair").render(
+                **defused_slots(TAGS, reason=chain.fault)))
+            for chain, reply in unread.items() if not reply.reason}  # else it would fail again
         unread |= _round(again, level, model, calls, tables, questions)
-        rejected += [_left_out(chain, level, chain.fault, reply.text) for chain, reply in unread.items() if chain.fault]
+        rejected += [chain.left_out(level, chain.fault, reply.text)
+                     for chain, reply in unread.items() if chain.fault]
     return questions[len(before):], rejected
 
 
-def _round(asked: Mapping[_Chain, Request], level: Level, model: str, calls: Calls, tables: Mapping[str, Grid],
-           questions: list[TableQuestion]) -> dict[_Chain, Reply]:
-    """Ask one round: what can be used goes to `questions`; of the rest each reply comes back, its chain at fault."""
+def _round(asked: Mapping[_Chain, Request], level: Level, model: str, calls: Calls,
+           tables: Mapping[str, Grid], questions: list[TableQuestion]) -> dict[_Chain, Reply]:
+    """Ask one round: add usable questions to `questions`, return the other replies."""
     unread = {}
     replies = complete(list(asked.values()), model, calls) if asked else []
     for (chain, request), reply in zip(asked.items(), replies, strict=True):
         try:
-            question = _checked(read_pair(reply, level, chain.ground), chain, tables, questions)
+            question = read_pair(reply, level, chain.ground)
+            _check(question, chain, tables, questions)
         except Unusable as error:
             chain.fault, unread[chain] = str(error), reply
             continue
         questions.append(question)
-        kept = request.messages[:-2] if request.attempt else request.messages  # the repair is no part of the chat
-        chain.fault, chain.last, chain.messages = "", question, (*kept, ("assistant", reply.text))
+        # a repair is not part of the chat
+        before = request.messages[:-2] if request.attempt else request.messages
+        chain.messages = (*before, ("assistant", reply.text))
+        chain.fault, chain.last = "", question
     return unread
 
 
-def _checked(question: TableQuestion, chain: _Chain, tables: Mapping[str, Grid],
-             questions: Sequence[TableQuestion]) -> TableQuestion:
-    """`question`, where the rules' filter passes it and none of `questions` is nearly the same; else Unusable."""
+def _check(question: TableQuestion, chain: _Chain, tables: Mapping[str, Grid],
+           questions: Sequence[TableQuestion]) -> None:
     if fault := screened_by_rules(question, chain.filing, chain.passage, tables).fault:
         raise Unusable(fault)
     if other := duplicate_of(question, questions, tables):
         raise Unusable(f"nearly the same is asked already: {other.question}")
-    return question
 
 
 def _task(chain: _Chain, level: Level) -> Request:
-    """The next round's request: the chat so far and the task, with the pair before."""
+    """Return the next round's request: the chat so far and the task, with the pair before."""
     if level == "easy":
         table, row = chain.focus
-        prompt = prompt_template("tablequest/easy").render(source=defused(source_of(chain.filing) or chain.filing.company, TAGS),
-                          table=table, row=defused(row, TAGS),
-                          passage=defused(_shown(chain.passage, chain.ground.tables), TAGS))
-        return Request.ask(prompt, max_tokens=MAX_TOKENS)
-    before = chain.last
-    template = prompt_template("tablequest/medium") if level == "medium" else prompt_template("tablequest/hard")
-    text = template.render(question=defused(before.question, TAGS),
-                      answer=defused(before.answer, TAGS))
-    return Request((*chain.messages, ("user", text)), MAX_TOKENS)
+        slots = defused_slots(TAGS, source=source_of(chain.filing) or chain.filing.company, row=row,
+                              passage=_shown(chain.passage, chain.ground.tables))
+        return Request.ask(prompt_template("tablequest/easy").render(table=table, **slots),
+                           max_tokens=MAX_TOKENS)
+    template = (prompt_template("tablequest/medium") if level == "medium" else
+                prompt_template("tablequest/hard"))
+    task = template.render(**defused_slots(TAGS, question=chain.last.question,
+                                           answer=chain.last.answer))
+    return Request((*chain.messages, ("user", task)), MAX_TOKENS)
 
 
 def _shown(passage: Passage, tables: Mapping[str, Grid]) -> str:
-    """The passage with its tables as Markdown, each under its name."""
+    """Return the passage with its tables as Markdown, each under its name."""
     names = {grid.grid_id: name for name, grid in tables.items()}
     parts = []
     for block in passage.blocks:
-        if block.grid_id in names:
-            grid = tables[names[block.grid_id]]
-            note = f" {grid.unit_note}" if grid.unit_note else ""
-            parts.append(f"Table {names[block.grid_id]}{note}:\n\n{as_markdown(grid)}")
+        if name := names.get(block.grid_id):
+            note = f" {tables[name].unit_note}" if tables[name].unit_note else ""
+            parts.append(f"Table {name}{note}:\n\n{as_markdown(tables[name])}")
         else:
             parts.append(block.text)
     return "\n\n".join(parts)
 
 
-def _chains(filings: Sequence[Filing], grids: Sequence[Grid], passages: Sequence[Passage], seed: int) -> list[_Chain]:
-    """All chains: of filings and passages in turn, each begun at another row of a table, in an order by `seed`."""
+def _chains(filings: Sequence[Filing], grids: Sequence[Grid], passages: Sequence[Passage],
+            seed: int) -> list[_Chain]:
+    """Return chains of filings and passages in turn, each from another row, in an order by `seed`.
+    """
     chance, tables = random.Random(seed), by_id(grids)
-    waiting: dict[str, list[list[_Chain]]] = {}
+    waiting: list[list[list[_Chain]]] = []
     for filing in filings:
-        cells = Cells.of(places(filing, [grid for grid in grids if grid.filing_id == filing.filing_id]))
-        own = [passage for passage in passages if passage.filing_id == filing.filing_id]
-        waiting[filing.filing_id] = [_of_passage(filing, passage, tables, cells, chance) for passage in own]
-        chance.shuffle(waiting[filing.filing_id])
+        own = [grid for grid in grids if grid.filing_id == filing.filing_id]
+        cells = Cells.of(places(filing, own))
+        of_filing = [_of_passage(filing, passage, tables, cells, chance)
+                     for passage in passages if passage.filing_id == filing.filing_id]
+        chance.shuffle(of_filing)
+        waiting.append(of_filing)
     chains: list[_Chain] = []
-    while any(any(of_filing) for of_filing in waiting.values()):
-        for of_filing in waiting.values():  # one chain a filing in turn, of the passage that waited longest
+    while any(map(any, waiting)):
+        for of_filing in waiting:  # one chain per filing, of the passage that waited longest
             if here := next((one for one in of_filing if one), None):
                 chains.append(here.pop())
                 of_filing.append(of_filing.pop(of_filing.index(here)))
@@ -176,14 +226,13 @@ def _chains(filings: Sequence[Filing], grids: Sequence[Grid], passages: Sequence
 
 def _of_passage(filing: Filing, passage: Passage, tables: Mapping[str, Grid], cells: Cells,
                 chance: random.Random) -> list[_Chain]:
-    """A chain for each row with a number, of the passage's tables, shuffled."""
-    named = tables_of_passage([block.grid_id for block in passage.blocks if block.grid_id in tables], tables)
-    focuses = [(name, row) for name, grid in named.items() for number, row in enumerate(grid.rows)
-               if row.strip() and any(cell.value is not None for cell in grid.cells[number])]
+    """Return a chain for each row with a number, shuffled."""
+    used = [tables[grid_id] for grid_id in passage.grid_ids if grid_id in tables]
+    named = {f"T{number}": grid for number, grid in enumerate(used, 1)}
+    focuses = [(name, row) for name, grid in named.items()
+               for row, values in zip(grid.rows, grid.cells, strict=True)
+               if row.strip() and any(cell.value is not None for cell in values)]
     chance.shuffle(focuses)
-    return [_Chain(Ground(f"{passage.passage_id}-m{number}", filing.filing_id, passage.passage_id, named, cells),
-                   filing, passage, focus) for number, focus in enumerate(focuses, 1)]
-
-
-def _left_out(chain: _Chain, level: Level, reason: str, text: str = "") -> Rejected:
-    return Rejected(document_id=chain.filing.filing_id, reason=reason, item=text or f"{chain.ground.chain_id}-{level}")
+    return [_Chain(Ground(f"{passage.passage_id}-m{number}", filing.filing_id, passage.passage_id,
+                          named, cells), filing, passage, focus)
+            for number, focus in enumerate(focuses, 1)]

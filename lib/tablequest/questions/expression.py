@@ -1,7 +1,7 @@
-"""The arithmetic of a medium answer: an expression over named cells, evaluated by our own small calculator.
+"""The arithmetic of a medium answer: an expression over named cells, with its own calculator.
 
-A model may write the expression, so nothing of it is executed: its syntax tree is walked, and whatever is not plain
-arithmetic is an error.
+A model may write the expression, so nothing of it is executed: its syntax tree is walked, and
+whatever is not plain arithmetic is an error.
 """
 
 import ast
@@ -19,14 +19,15 @@ _FUNCTIONS: dict[str, Callable[[list[float]], float]] = {
 
 
 class ExpressionError(ValueError):
-    """An expression that is no arithmetic over the names that are known, or has no finite value."""
+    """An expression that is not arithmetic over the known names, or has no finite value."""
 
 
 def evaluate(expression: str, values: Mapping[str, float]) -> float:
-    """The value of `expression` over `values`: numbers, names, + - * /, brackets, min, max, abs, sum and mean.
+    """Return the value of `expression` over `values`.
 
-    The functions take their numbers one by one: mean(a, b, c). Raises ExpressionError saying what is wrong with the
-    expression: another construct, an unknown name, a division by zero, a result that is not finite.
+    Allowed are numbers, names, + - * /, brackets, and min, max, abs, sum and mean, which take their
+    numbers one by one: mean(a, b, c). Raises ExpressionError saying what is wrong: another
+    construct, an unknown name, a division by zero, or a result that is not finite.
     """
     try:
         result = _value(_tree(expression), values, 0)
@@ -40,20 +41,23 @@ def evaluate(expression: str, values: Mapping[str, float]) -> float:
 
 
 def names_in(expression: str) -> tuple[str, ...]:
-    """The names of values that stand in `expression`, each once, in their order. Raises ExpressionError."""
+    """Return the names of values in `expression`, each once, in order. Raises ExpressionError."""
     tree = _tree(expression)
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    found = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in called]
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Name)
+             and id(node) not in called]
     return tuple(dict.fromkeys(node.id for node in sorted(found, key=lambda node: node.col_offset)))
 
 
 def _tree(expression: str) -> ast.expr:
     if len(expression) > _MOST_CHARACTERS:
-        raise ExpressionError(f"the expression has {len(expression)} characters, at most {_MOST_CHARACTERS} are read")
+        raise ExpressionError(f"the expression has {len(expression)} characters, at most "
+                              f"{_MOST_CHARACTERS} are read")
     try:
         return ast.parse(expression.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise ExpressionError(f"{expression!r} is no expression: write such as (a - b) / b * 100") from None
+        raise ExpressionError(f"{expression!r} is not an expression: write such as "
+                              "(a - b) / b * 100") from None
 
 
 def _value(node: ast.expr, values: Mapping[str, float], depth: int) -> float:
@@ -64,19 +68,22 @@ def _value(node: ast.expr, values: Mapping[str, float], depth: int) -> float:
             return float(number)
         case ast.Name(id=name):
             if name not in values:
-                raise ExpressionError(f"the name {name!r} is unknown: known are {', '.join(values) or 'none'}")
+                raise ExpressionError(f"the name {name!r} is unknown: known are "
+                                      f"{', '.join(values) or 'none'}")
             return float(values[name])
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return -_value(operand, values, depth + 1)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
-            return _BINARY[type(op)](_value(left, values, depth + 1), _value(right, values, depth + 1))
-        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTIONS:
-            return _called(name, [_value(argument, values, depth + 1) for argument in arguments])
-    raise ExpressionError(f"{ast.unparse(node)!r} is not allowed: only numbers, names, + - * /, brackets and "
-                          f"{', '.join(_FUNCTIONS)}")
+            return _BINARY[type(op)](_value(left, values, depth + 1),
+                                     _value(right, values, depth + 1))
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in _FUNCTIONS:
+            return _called(name, [_value(argument, values, depth + 1) for argument in args])
+    raise ExpressionError(f"{ast.unparse(node)!r} is not allowed: only numbers, names, + - * /, "
+                          f"brackets and {', '.join(_FUNCTIONS)}")
 
 
 def _called(name: str, arguments: list[float]) -> float:
     if not arguments or (name == "abs" and len(arguments) != 1):
-        raise ExpressionError(f"{name}() has {len(arguments)} values: give it {'1' if name == 'abs' else '1 or more'}")
+        raise ExpressionError(f"{name}() has {len(arguments)} values: give it "
+                              f"{'1' if name == 'abs' else '1 or more'}")
     return _FUNCTIONS[name](arguments)

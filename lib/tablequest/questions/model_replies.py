@@ -1,9 +1,8 @@
-"""A model's pair read and checked: its cells found by their labels, its answer computed again from them."""
+"""A model's pair read and checked: its cells found by their labels, its answer recomputed."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -15,7 +14,7 @@ from lib.tablequest.questions.amounts import POINTS
 from lib.tablequest.questions.check import is_rounding
 from lib.tablequest.questions.expression import ExpressionError, evaluate
 from lib.tablequest.questions.places import Place, caption_of, folded, heading_of
-from lib.tablequest.records import CellRef, Grid, Level, TableQuestion
+from lib.tablequest.records import CellRef, Grid, Level, TableQuestion, in_whole_units
 
 KINDS: dict[Level, tuple[str, ...]] = {
     "easy": ("extraction",), "hard": ("trend", "contrast"),
@@ -23,13 +22,17 @@ KINDS: dict[Level, tuple[str, ...]] = {
 
 
 class Unusable(ValueError):
-    """Why a reply gives no question; said to the model, which may try once more."""
+    """Why a reply gives no question; told to the model, which may try once more."""
 
 
-class _Named(BaseModel):
-    """A cell as a model names it."""
+class _Lenient(BaseModel):
+    """A part of a reply; fields that are not asked for are ignored."""
 
     model_config = ConfigDict(str_strip_whitespace=True, coerce_numbers_to_str=True)
+
+
+class _Named(_Lenient):
+    """A cell as a model names it."""
 
     name: str
     table: str
@@ -37,10 +40,8 @@ class _Named(BaseModel):
     column: str
 
 
-class _Pair(BaseModel):
-    """One reply; fields that are not asked for are ignored."""
-
-    model_config = ConfigDict(str_strip_whitespace=True, coerce_numbers_to_str=True)
+class _Pair(_Lenient):
+    """One reply."""
 
     question: str
     answer: str
@@ -51,36 +52,36 @@ class _Pair(BaseModel):
 
 
 @dataclass(frozen=True)
-class Ground:
-    """What a chain of questions stands on: its passage's tables by the names that the prompt gives them."""
-
-    chain_id: str
-    filing_id: str
-    passage_id: str
-    tables: Mapping[str, Grid]  # "T1" -> grid
-    cells: "Cells"
-
-
-@dataclass(frozen=True)
 class Cells:
-    """Every cell with a number of a filing, by where it stands and by its row's label."""
+    """Every cell with a number of a filing, by its position and by its row's label."""
 
     at: Mapping[CellRef, Place]
     of_row: Mapping[str, Sequence[Place]]
 
     @classmethod
     def of(cls, places: Iterable[Place]) -> "Cells":
-        """The cells of one filing, as lib.tablequest.questions.places.places gives them."""
-        places, of_row = list(places), defaultdict(list)
-        for place in places:
+        """Index the cells of one filing, as lib.tablequest.questions.places.places gives them."""
+        at, of_row = {place.ref: place for place in places}, defaultdict(list)
+        for place in at.values():
             of_row[folded(place.row)].append(place)
-        return cls({place.ref: place for place in places}, dict(of_row))
+        return cls(at, dict(of_row))
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What a chain of questions is about: its passage's tables by their names in the prompt."""
+
+    chain_id: str
+    filing_id: str
+    passage_id: str
+    tables: Mapping[str, Grid]  # "T1" -> grid
+    cells: Cells
 
 
 def read_pair(reply: Reply, level: Level, ground: Ground) -> TableQuestion:
-    """The question that `reply` holds, with the cells that it names. Raises Unusable saying why there is none."""
+    """Return the question in `reply`, with the cells that it names. Raises Unusable."""
     if reply.reason:
-        raise Unusable(f"the reply is no whole answer: {reply.reason}")
+        raise Unusable(f"the reply is not a complete answer: {reply.reason}")
     pair = _pair(reply.text)
     if len({cell.name for cell in pair.cells}) < len(pair.cells):
         raise Unusable("two cells have the same name")
@@ -91,84 +92,93 @@ def read_pair(reply: Reply, level: Level, ground: Ground) -> TableQuestion:
     for place in places.values():
         _check_named(place, pair.question, ground)
     value, unit, scale = (None, "", 1.0) if level == "hard" else _computed(pair, places)
+    only = pair.cells[0].name if level == "easy" else ""
     return TableQuestion(
-        question_id=f"{ground.chain_id}-{level}", chain_id=ground.chain_id, filing_id=ground.filing_id,
-        passage_id=ground.passage_id, level=level, kind=kind,
-        question=" ".join(pair.question.split()), answer=" ".join(pair.answer.split()), steps=tuple(pair.steps),
-        cells={name: place.ref for name, place in places.items()}, value=value, unit=unit, scale=scale,
-        expression="" if level == "hard" else pair.expression or (pair.cells[0].name if level == "easy" else ""))
+        question_id=f"{ground.chain_id}-{level}", chain_id=ground.chain_id,
+        filing_id=ground.filing_id, passage_id=ground.passage_id, level=level, kind=kind,
+        question=" ".join(pair.question.split()), answer=" ".join(pair.answer.split()),
+        steps=tuple(pair.steps), cells={name: place.ref for name, place in places.items()},
+        expression="" if level == "hard" else pair.expression or only, value=value, unit=unit,
+        scale=scale)
 
 
 def _pair(text: str) -> _Pair:
-    found = [one for one in objects(text.rpartition("</think>")[2].replace(SPLIT, "")) if "question" in one]
+    found = [one for one in objects(text.rpartition("</think>")[2].replace(SPLIT, ""))
+             if "question" in one]
     if not found:
         raise Unusable("it holds no JSON object with the field \"question\"")
     try:
         pair = _Pair.model_validate(found[-1])
     except ValidationError as error:
         first = error.errors()[0]
-        raise Unusable(f"the field {'.'.join(map(str, first['loc']))!r} is wrong: {first['msg']}") from None
+        name = ".".join(map(str, first["loc"]))
+        raise Unusable(f"the field {name!r} is wrong: {first['msg']}") from None
     if not (pair.question and pair.answer and pair.cells):
         raise Unusable("question, answer or cells are empty")
     return pair
 
 
 def _found(named: _Named, ground: Ground) -> Place:
-    """The one cell that `named` leads to."""
+    """Return the one cell that `named` leads to."""
     tables = {name.casefold(): grid for name, grid in ground.tables.items()}
     grid = tables.get(named.table.casefold()) or tables.get(f"t{named.table}".casefold())
     if grid is None:
-        raise Unusable(f"there is no table {named.table!r}: the tables are {', '.join(ground.tables)}")
+        raise Unusable(f"there is no table {named.table!r}: the tables are "
+                       f"{', '.join(ground.tables)}")
     spots = []
-    for what, labels, label in (("row", grid.rows, named.row), ("column", grid.columns, named.column)):
+    for what, labels, label in (("row", grid.rows, named.row),
+                                ("column", grid.columns, named.column)):
         at = [number for number, other in enumerate(labels) if folded(other) == folded(label)]
         if len(at) != 1:
-            raise Unusable(f"the {what} {label!r} stands {len(at)} times in table {named.table}")
+            raise Unusable(f"the {what} {label!r} occurs {len(at)} times in table {named.table}")
         spots.append(at[0])
     place = ground.cells.at.get(CellRef(grid_id=grid.grid_id, row=spots[0], column=spots[1]))
     if place is None:
-        raise Unusable(f"the cell {named.row!r}, {named.column!r} of table {named.table} holds no number")
+        raise Unusable(f"the cell {named.row!r}, {named.column!r} of table {named.table} is not a "
+                       "number")
     return place
 
 
 def _check_named(place: Place, question: str, ground: Ground) -> None:
-    """Raise Unusable where the question may mean another cell of the filing, of another value: no name of a section or
-    table in it tells the two apart."""
-    said = set(folded(question).split())
+    """Raise Unusable where the question may mean another cell with another value.
+
+    It may where it does not name the section or table that distinguishes the two.
+    """
+    words = set(folded(question).split())
     own = next(grid for grid in ground.tables.values() if grid.grid_id == place.ref.grid_id)
-    names = [name for name in map(folded, (heading_of(own), caption_of(own)))
-             if name and len(set(name.split()) & said) >= 0.6 * len(set(name.split()))]
+    names = [name for name in (heading_of(own), caption_of(own)) if folded(name)]
+    said = [name for name in map(folded, names)
+            if len(set(name.split()) & words) >= 0.6 * len(set(name.split()))]
     for other in ground.cells.of_row[folded(place.row)]:
-        is_rival = (other.value, other.kind) != (place.value, place.kind) and place.labels.may_mean(other.labels)
-        is_told = other.ref.grid_id != own.grid_id and any(name not in folded(other.source) for name in names)
-        if is_rival and not is_told:
-            tellers = [name for name in (heading_of(own), caption_of(own)) if folded(name) not in folded(other.source)]
-            raise Unusable(f"the question may mean {other.row!r}, {other.column!r} of another table too: name the "
-                           f"section or table, such as {(tellers or [heading_of(own)])[0]!r}")
+        is_same = (other.value, other.kind) == (place.value, place.kind)
+        if is_same or not place.labels.may_mean(other.labels):
+            continue
+        source = folded(other.source)
+        if other.ref.grid_id == own.grid_id or all(name in source for name in said):
+            tell = [name for name in names if folded(name) not in source] or [heading_of(own)]
+            raise Unusable(f"the question may mean {other.row!r}, {other.column!r} of another "
+                           f"table too: name the section or table, such as {tell[0]!r}")
 
 
 def _computed(pair: _Pair, places: Mapping[str, Place]) -> tuple[float, str, float]:
-    """What the expression gives, and in which unit and scale the answer says so."""
+    """Return the expression's value, and the unit and scale in which the answer gives it."""
     expression = pair.expression or (pair.cells[0].name if len(pair.cells) == 1 else "")
     try:
         value = evaluate(expression, {name: place.value for name, place in places.items()})
     except ExpressionError as error:
         raise Unusable(f"the expression cannot be computed: {error}") from None
-    cell = next(iter(places.values())).cell
-    is_share = pair.kind.lower() in ("percent change", "share")
-    own = ("%", 1.0) if is_share else ("", 1.0) if pair.kind.lower() == "ratio" else (cell.unit, cell.scale)
-    if pair.kind.lower() == "comparison":
-        return value, *own
-    if not (said := amounts(pair.answer)):
+    kind, cell = pair.kind.lower(), next(iter(places.values())).cell
+    units = {"percent change": ("%", 1.0), "share": ("%", 1.0), "ratio": ("", 1.0)}
+    unit, scale = units.get(kind, (cell.unit, cell.scale))
+    if kind == "comparison":
+        return value, unit, scale
+    if not (found := amounts(pair.answer)):
         raise Unusable("the answer has no figure")
-    if said[0].unit == "%" and own[0] in ("%", ""):
-        own = (POINTS if "point" in pair.answer and cell.unit == "%" else "%", 1.0)
-    if not is_rounding(said[0], Fraction(str(value)) * Fraction(str(own[1]))):
-        raise Unusable(f"the answer says {said[0].text}, but {expression} gives {value:,.6g}"
-                       + (f", in {own[0]} × {own[1]:,.0f}" if own[1] != 1 else ""))
-    return value, *own
-
-
-def tables_of_passage(grid_ids: Sequence[str], grids: Mapping[str, Grid]) -> dict[str, Grid]:
-    """"T1", "T2", … in the order of the passage."""
-    return {f"T{number}": grids[grid_id] for number, grid_id in enumerate(dict.fromkeys(grid_ids), 1)}
+    if found[0].unit == "%" and unit in ("%", ""):
+        is_points = "point" in pair.answer and cell.unit == "%"
+        unit, scale = (POINTS if is_points else "%"), 1.0
+    if not is_rounding(found[0], in_whole_units(value, scale)):
+        in_unit = f", in {unit} × {scale:,.0f}" if scale != 1 else ""
+        raise Unusable(f"the answer says {found[0].text}, but {expression} gives {value:,.6g}"
+                       + in_unit)
+    return value, unit, scale

@@ -1,6 +1,7 @@
-"""Where a value stands, as a question says it: row, period or column, section; and which cells can be asked for.
+"""The position of a value in a question's words: row, period or column, section.
 
-A question names a cell by its labels, so it is asked only where they lead to no other cell of the filing.
+A question names a cell by its labels, so it is asked only if they lead to no other cell of the
+filing.
 """
 
 import re
@@ -9,21 +10,55 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from lib.tablequest.questions.amounts import unit_words
+from lib.tablequest.questions.amounts import amount, decimals_of, unit_words
 from lib.tablequest.questions.periods import Period, label_of, period_of
-from lib.tablequest.records import Cell, CellRef, Filing, Grid
+from lib.tablequest.records import Cell, CellRef, Filing, Grid, own_label
 
 _CHANGES = re.compile(r"change|increase|decrease|growth|variance|vs\.?\b|versus|difference", re.I)
 _PARTS = re.compile(r"percentage of|percent of|% of|per (?:common )?share", re.I)
-_COUNTS = re.compile(r"\b(?:numbers? of|counts?|stores|employees|associates|locations|customers|countries)\b", re.I)
+_COUNTS = re.compile(r"\b(?:numbers? of|counts?|stores|employees|associates|locations|customers"
+                     r"|countries)\b", re.I)
+# "The following table shows net sales", "As shown below, net sales"; what remains is "net sales"
 _INTRODUCES = re.compile(
-    r"^(?:as\s+(?:shown|presented|detailed)\b.*?\b(?:table|follows),?\s*)?(?:the\s+)?(?:following\s+)?(?:tables?|chart)?"
-    r"(?:\s*below|\s*above)?\s*(?:shows?|presents?|sets?\s+forth|summari[sz]es?|provides?|details?|reflects?|lists?)?"
+    r"^(?:as\s+(?:shown|presented|detailed)\b.*?\b(?:table|follows),?\s*)?(?:the\s+)?"
+    r"(?:following\s+)?(?:tables?|chart)?(?:\s*below|\s*above)?\s*"
+    r"(?:shows?|presents?|sets?\s+forth|summari[sz]es?|provides?|details?|reflects?|lists?)?"
     r"\s*(?:the\s+)?", re.I)
 _PAPER = "the paper "
 _MONEY = ("USD", "EUR", "GBP", "JPY")
 _MOST_UNSCALED = 1e6  # larger amounts are written out
 _LONGEST_LABEL, _LONGEST_CAPTION = 130, 130  # characters
+
+
+class Labels(NamedTuple):
+    """A cell's labels within its section, in the form in which they are compared."""
+
+    grid_id: str
+    row: str
+    column: str
+    period: Period | None
+
+    @classmethod
+    def of(cls, grid_id: str, row: str, column: str) -> "Labels":
+        """Return the labels of a cell from those of its row and column."""
+        return cls(grid_id, folded(row), re.sub(r"\bfiscal ", "", folded(column)),
+                   period_of(column))
+
+    def may_mean(self, other: "Labels") -> bool:
+        """Tell whether a question by these labels may mean the cell `other`.
+
+        It does by the same labels, and in another table by the same row and time: who asks for "Net
+        sales" in fiscal 2024 does not exclude those "under Consolidated".
+        """
+        if self.row != other.row:
+            return False
+        if self.column == other.column:
+            return True
+        is_elsewhere = self.grid_id != other.grid_id and self.period and other.period
+        if not is_elsewhere or self.period.measure:
+            return False
+        (year, *rest), (other_year, *other_rest) = self.period.order, other.period.order
+        return year == other_year and (rest == other_rest or not (rest[0] and other_rest[0]))
 
 
 @dataclass(frozen=True)
@@ -32,7 +67,7 @@ class Place:
 
     ref: CellRef
     cell: Cell
-    row: str  # as the table has it, without footnote marks
+    row: str  # as in the table, without footnote marks
     column: str
     period: Period | None
     source: str  # 'Apple Inc.'s annual report (10-K) for the fiscal year ended …, section "…"'
@@ -40,30 +75,50 @@ class Place:
 
     @property
     def value(self) -> float:
-        """As printed, in units of the cell's scale. Only for cells with a number."""
-        assert self.cell.value is not None
+        """As printed, in units of the cell's scale."""
+        assert self.cell.value is not None  # `places` skips the others
         return self.cell.value
 
     @property
-    def at(self) -> str:
-        """Where in the row: 'in 2024', 'under "Net Sales" in fiscal 2024', 'under "Total"'."""
-        return self.under + (" " if self.under and self.period else "") + (self.period.phrase if self.period else "")
+    def kind(self) -> tuple[str, float]:
+        """Unit and scale: a calculation combines only cells of one kind."""
+        return self.cell.unit, self.cell.scale
 
     @property
-    def labels(self) -> "Labels":
+    def printed(self) -> str:
+        """The amount as an answer gives it."""
+        return amount(self.value, *self.kind, decimals_of(self.cell))
+
+    @property
+    def labels(self) -> Labels:
         """What a question can say of it within its section."""
         return Labels.of(self.ref.grid_id, self.row, self.column)
 
     @property
     def under(self) -> str:
-        """What the column measures, beside a time."""
+        """What the column measures, in addition to a time: 'under "Net Sales"'."""
         measure = self.period.measure if self.period else self.column
         return f'under "{measure}"' if measure else ""
 
     @property
-    def kind(self) -> tuple[str, float]:
-        """Unit and scale: only cells of one kind are put into one calculation."""
-        return self.cell.unit, self.cell.scale
+    def at(self) -> str:
+        """The column in the row: 'in 2024', 'under "Net Sales" in fiscal 2024'."""
+        return " ".join(filter(None, (self.under, self.period.phrase if self.period else "")))
+
+    @property
+    def item(self) -> str:
+        """The item over all periods: '"Mac" under "Net Sales"'."""
+        return f'"{self.row}" {self.under}'.strip()
+
+    @property
+    def name(self) -> str:
+        """The item and its position in the row: '"Mac" in 2024'."""
+        return f'"{self.row}" {self.at}'.strip()
+
+    @property
+    def own(self) -> str:
+        """The row's own label, without the ones above it."""
+        return own_label(self.row)
 
     @property
     def group(self) -> str:
@@ -78,158 +133,144 @@ class Place:
     @property
     def is_part(self) -> bool:
         """Whether the value is a share of, or per, something: such values do not add up."""
-        return self.cell.unit == "%" or "/" in self.cell.unit or bool(_PARTS.search(f"{self.row} {self.column}"))
+        is_ratio = self.cell.unit == "%" or "/" in self.cell.unit
+        return is_ratio or bool(_PARTS.search(f"{self.row} {self.column}"))
 
     @property
     def is_paper(self) -> bool:
-        """Whether it stands in a paper, whose figures need no unit."""
+        """Whether it is in a paper, whose figures need no unit."""
         return self.source.startswith(_PAPER)
 
     @property
     def is_total(self) -> bool:
-        """Whether the row says that it sums up others."""
+        """Whether its row claims to sum others."""
         return bool(re.search(r"\b(?:sub)?totals?\b", self.row, re.I))
 
 
 def folded(text: str) -> str:
-    """Labels as they are compared: letters and digits in lower case."""
+    """Return the form in which labels are compared: letters and digits in lower case."""
     return " ".join(re.findall(r"[^\W_]+|%", text.lower()))
 
 
 def source_of(filing: Filing) -> str:
-    """What every question on `filing` begins with, so that it stands alone; "" where its year is not known."""
+    """Return the opening of every question on `filing`; "" where its year is not known.
+
+    It lets the question be understood on its own.
+    """
     if filing.form == "paper":
         return f'{_PAPER}"{filing.company}"'
-    year = f"the fiscal year ended {filing.period}" if filing.period else f"fiscal {filing.fiscal_year}"
+    if not (filing.period or filing.fiscal_year):
+        return ""
+    year = (f"the fiscal year ended {filing.period}" if filing.period
+            else f"fiscal {filing.fiscal_year}")
     report = f"annual report ({filing.form})" if filing.form else "annual report"
     owner = filing.company + ("'" if filing.company.endswith("s") else "'s")
-    return f"{owner} {report} for {year}" if filing.period or filing.fiscal_year else ""
+    return f"{owner} {report} for {year}"
 
 
 def heading_of(grid: Grid) -> str:
-    """The last heading above a table, by which a question names its place."""
+    """Return the last heading above a table, by which a question names its section."""
     return label_of(grid.section.split(" > ")[-1])
 
 
 def caption_of(grid: Grid) -> str:
-    """What the text before a table says that it shows, cut to the thing itself; "" where that is not short."""
-    said = re.split(r"(?<=[a-z)])[.:](?:\s|$)", re.sub(r"\((?:dollars |amounts )?in [^)]*\)", "", grid.caption))[0]
-    said = label_of(_INTRODUCES.sub("", " ".join(said.split()), count=1))
-    return said if len(said) <= _LONGEST_CAPTION and folded(said) != folded(heading_of(grid)) else ""
-
-
-class Labels(NamedTuple):
-    """What a question can say of a cell within its section, as it is compared."""
-
-    grid_id: str
-    row: str
-    column: str
-    period: Period | None
-
-    @classmethod
-    def of(cls, grid_id: str, row: str, column: str) -> "Labels":
-        """Labels of a cell from those of its row and column."""
-        return cls(grid_id, folded(row), re.sub(r"\bfiscal ", "", folded(column)), period_of(column))
-
-    def may_mean(self, other: "Labels") -> bool:
-        """Whether a question by these labels may mean the cell `other`.
-
-        It does by the same labels, and in another table by the same row and time: who asks for "Net sales" in fiscal
-        2024 does not say that it is not those "under Consolidated".
-        """
-        if self.row != other.row:
-            return False
-        if self.column == other.column:
-            return True
-        if self.grid_id == other.grid_id or not self.period or not other.period or self.period.measure:
-            return False
-        (year, *rest), (other_year, *other_rest) = self.period.order, other.period.order
-        return year == other_year and (rest == other_rest or not (rest[0] and other_rest[0]))
+    """Return what the text before a table says it shows; "" where that is too long."""
+    text = re.sub(r"\((?:dollars |amounts )?in [^)]*\)", "", grid.caption)
+    text = re.split(r"(?<=[a-z)])[.:](?:\s|$)", text)[0]
+    text = label_of(_INTRODUCES.sub("", " ".join(text.split()), count=1))
+    is_useful = len(text) <= _LONGEST_CAPTION and folded(text) != folded(heading_of(grid))
+    return text if is_useful else ""
 
 
 def places(filing: Filing, grids: Sequence[Grid]) -> list[Place]:
-    """Every cell with a number of the filing's `grids` (all of them: labels are compared over the whole filing).
+    """Return every cell with a number of the filing's `grids`.
 
-    A table is named by its section, and by its caption too where a cell of it may be taken for one of another table;
-    by one name for all of its cells, since a calculation is over several.
+    Give all of them: labels are compared over the complete filing. A table is named by its section,
+    and also by its caption where one of its cells may be taken for a cell of another table. All of
+    its cells share that name, because a calculation uses several.
     """
-    source, usual, words = source_of(filing), _usual_scale(grids), {grid.grid_id: _words(grid) for grid in grids}
-    spots = {(grid.grid_id, row, column): Labels.of(grid.grid_id, _row(grid, row), label_of(grid.columns[column]))
-             for grid in grids for row in range(len(grid.rows)) for column in range(len(grid.columns))
-             if grid.cells[row][column].text.strip() or grid.cells[row][column].value is not None}
+    source, usual = source_of(filing), _usual_scale(grids)
+    words = {grid.grid_id: _words(grid) for grid in grids}
+    spots = {(grid.grid_id, row, column): Labels.of(
+        grid.grid_id, _row(grid, row), label_of(grid.columns[column]))
+        for grid, row, column, cell in _cells(grids)
+        if cell.text.strip() or cell.value is not None}
     alike: defaultdict[tuple[str, str], list[Labels]] = defaultdict(list)
     for spot in spots.values():
-        for words_of_level in dict.fromkeys(words[spot.grid_id]):
-            alike[words_of_level, spot.row].append(spot)
+        for named in dict.fromkeys(words[spot.grid_id]):
+            alike[named, spot.row].append(spot)
 
     def rivals(spot: Labels, level: int) -> list[Labels]:
         return [other for other in alike[words[spot.grid_id][level], spot.row]
                 if other is not spot and spot.may_mean(other)]
 
-    level = {grid.grid_id: 0 for grid in grids} | {
-        spot.grid_id: 1 for spot in spots.values() if any(one.grid_id != spot.grid_id for one in rivals(spot, 0))}
-    return [_place(grid, row, column, source + words[grid.grid_id][level[grid.grid_id]],
-                   _fault(grid, row, column, source) or _unscaled(grid, grid.cells[row][column], usual)
-                   or _ambiguous(rivals(spots[grid.grid_id, row, column], level[grid.grid_id])))
-            for grid in grids for row in range(len(grid.rows)) for column in range(len(grid.columns))
-            if grid.cells[row][column].value is not None]
+    level = dict.fromkeys(words, 0) | {
+        spot.grid_id: 1 for spot in spots.values()
+        if any(one.grid_id != spot.grid_id for one in rivals(spot, 0))}
+    found = []
+    for grid, row, column, cell in _cells(grids):
+        if cell.value is None:
+            continue
+        label, used = label_of(grid.columns[column]), level[grid.grid_id]
+        fault = (_fault(cell, _row(grid, row), label, source) or _unscaled(grid, cell, usual)
+                 or rivals(spots[grid.grid_id, row, column], used)
+                 and "another cell of the filing has the same labels")
+        found.append(Place(CellRef(grid_id=grid.grid_id, row=row, column=column), cell,
+                           _row(grid, row), label, period_of(label),
+                           source + words[grid.grid_id][used], fault or ""))
+    return found
+
+
+def _cells(grids: Sequence[Grid]) -> Iterator[tuple[Grid, int, int, Cell]]:
+    for grid in grids:
+        for row, cells in enumerate(grid.cells):
+            yield from ((grid, row, column, cell) for column, cell in enumerate(cells))
 
 
 def _usual_scale(grids: Sequence[Grid]) -> float:
-    """The scale in which most amounts of money of a filing are printed."""
-    scales = Counter(cell.scale for grid in grids for row in grid.cells for cell in row if cell.unit in _MONEY)
+    """Return the scale in which most amounts of money of a filing are printed."""
+    scales = Counter(cell.scale for *_, cell in _cells(grids) if cell.unit in _MONEY)
     return scales.most_common(1)[0][0] if scales else 1.0
 
 
 def _unscaled(grid: Grid, cell: Cell, usual: float) -> str:
-    """Whether a round amount may be in the filing's usual scale, though its table does not say so."""
+    """A round amount may be in the filing's usual scale although its table does not say so."""
     is_round = cell.scale == 1 < usual and cell.unit in _MONEY and "." not in cell.text
-    return "the table may be in millions or thousands and does not say so" if (
-        is_round and not grid.unit_note and abs(cell.value or 0) < _MOST_UNSCALED) else ""
+    is_doubtful = is_round and not grid.unit_note and abs(cell.value or 0) < _MOST_UNSCALED
+    return "the table may be in millions or thousands and does not say so" if is_doubtful else ""
 
 
 def _words(grid: Grid) -> tuple[str, str]:
-    """The words for a table's place: with its section, and with its caption too."""
+    """Return the words for a table's place: with its section, and with its caption too."""
     heading, caption = heading_of(grid), caption_of(grid)
     section = f', section "{heading}"' if heading else ""
     return section, section + (f', table of {caption[0].lower() + caption[1:]}' if caption else "")
 
 
-def _ambiguous(rivals: Sequence[Labels]) -> str:
-    return "another cell of the filing has the same labels" if rivals else ""
-
-
-def _place(grid: Grid, row: int, column: int, source: str, fault: str) -> Place:
-    label = label_of(grid.columns[column])
-    return Place(CellRef(grid_id=grid.grid_id, row=row, column=column), grid.cells[row][column],
-                 _row(grid, row), label, period_of(label), source, fault)
-
-
 def _row(grid: Grid, row: int) -> str:
-    """A row's own label behind the one above it; behind all that are, where two rows would be called the same."""
+    """Return a row's own label behind the one above it; behind all where two would be equal."""
     short = [": ".join(label.split(": ")[-2:]) for label in grid.rows]
     return label_of(short[row] if short.count(short[row]) == 1 else grid.rows[row])
 
 
-def _fault(grid: Grid, row: int, column: int, source: str) -> str:
-    """What of a cell's labels keeps it from being asked for."""
-    labels, cell = (_row(grid, row), label_of(grid.columns[column])), grid.cells[row][column]
+def _fault(cell: Cell, row: str, column: str, source: str) -> str:
+    """Return what about a cell or its labels keeps it from being asked for."""
     if not source:
         return "the filing does not say its fiscal year"
-    if not re.search(r"[^\W\d_]{2}", labels[0]):
+    if not re.search(r"[^\W\d_]{2}", row):
         return "the row has no label in words"
-    if not labels[1]:
+    if not column:
         return "the column has no label"
-    if max(map(len, labels)) > _LONGEST_LABEL:
+    if max(len(row), len(column)) > _LONGEST_LABEL:
         return f"a label is longer than {_LONGEST_LABEL} characters"
     is_bare = not unit_words(cell.unit, cell.scale) and not source.startswith(_PAPER)
-    if is_bare and not _COUNTS.search(" ".join(labels)):
+    if is_bare and not _COUNTS.search(f"{row} {column}"):
         return "the filing does not say the unit"
     return "the cell holds a dash for nil" if not re.search(r"\d", cell.text) else ""
 
 
 def rows_of(found: Iterable[Place]) -> Iterator[list[Place]]:
-    """The places of one row and measure whose columns are periods, in the order of time; each period once."""
+    """Yield the places of one row and measure over periods, in order of time, each once."""
     rows: dict[tuple, dict[tuple[int, int, int], Place]] = {}
     for place in found:
         if place.period and not place.fault:

@@ -1,10 +1,18 @@
-"""Questions by rules on tables without periods, such as a paper's results: rows set against each other in a column."""
+"""Questions on tables without periods, such as a paper's results: the rows of a column compared."""
 
 from collections.abc import Sequence
 
-from lib.tablequest.questions.amounts import POINTS, decimals_of, unit_words
-from lib.tablequest.questions.hard import Working, printed
-from lib.tablequest.questions.medium import Draft, draft_of, named, own, together
+from lib.tablequest.questions.amounts import POINTS, decimals_of
+from lib.tablequest.questions.hard import Working
+from lib.tablequest.questions.medium import (
+    Draft,
+    answer_in,
+    difference_unit,
+    draft_of,
+    lettered,
+    signed_in,
+    together,
+)
 from lib.tablequest.questions.places import Place
 from lib.tablequest.questions.tables import Table
 
@@ -12,26 +20,27 @@ _MOST_RANKED, _LEAST_RANKED = 12, 3  # rows
 
 
 def ranked_mediums_of(place: Place, table: Table) -> list[Draft]:
-    """The best row of the column, the gap to the row after, and the column's average; [] where rows do not compare."""
+    """Ask for the column's best row, average and a gap; [] where rows cannot be compared."""
     rows = _ranked(place, table)
     if not rows:
         return []
-    decimals, letters = decimals_of(*(row.cell for row in rows)), ", ".join(named(rows))
+    decimals, letters = decimals_of(*(row.cell for row in rows)), ", ".join(lettered(rows))
     other = rows[(rows.index(place) + 1) % len(rows)]
-    unit = (POINTS, 1.0) if place.cell.unit == "%" else place.kind
+    unit = difference_unit(place)
     digits, words = (1, "one decimal") if decimals < 2 else (2, "two decimals")
-    ending = ", in ".join(filter(None, ("State the difference with its sign", unit_words(*unit))))
     return [
-        draft_of("comparison", f"which of {together(rows, 'or')} has the highest value? Answer with its name.", rows,
-                 f"max({letters})", place.kind, decimals, own(max(rows, key=lambda row: row.value))),
-        draft_of("average", f"what is the average of {together(rows)}? {_answer_in(place)}rounded to {words}.",
-                 rows, f"mean({letters})", place.kind, digits),
-        draft_of("difference", f"what is the difference of {together((place, other))}, the second taken from the "
-                 f"first? {ending}.", [place, other], "a - b", unit, decimals)]
+        draft_of("comparison", f"which of {together(rows, 'or')} has the highest value? Answer "
+                 "with its name.", rows, f"max({letters})", place.kind, decimals,
+                 max(rows, key=lambda row: row.value).own),
+        draft_of("average", f"what is the average of {together(rows)}? {answer_in(place)}, rounded "
+                 f"to {words}.", rows, f"mean({letters})", place.kind, digits),
+        draft_of("difference", f"what is the difference of {together((place, other))}, the second "
+                 f"taken from the first? {signed_in('difference', unit)}", [place, other], "a - b",
+                 unit, decimals)]
 
 
 def rankings_of(place: Place, table: Table) -> list[Draft]:
-    """What a column's rows say side by side: which is highest, which lowest, how far they are apart."""
+    """Ask which of a column's rows is highest, which lowest, and how far they are apart."""
     rows = _ranked(place, table)
     if not rows:
         return []
@@ -41,27 +50,23 @@ def rankings_of(place: Place, table: Table) -> list[Draft]:
         return []
     working, unit = Working([best, second, last]), POINTS if place.cell.unit == "%" else ""
     decimals = decimals_of(*(row.cell for row in working.items))
-    lead, gap = (working.figure(pair, unit, 1.0, decimals)[1] for pair in ("a - b", "a - c"))
-    asked = (f"contrast {together(rows)}: which has the highest and which the lowest value, how far is the highest "
-             "ahead of the second, and how far are the two ends apart?")
-    values = [printed(row) for row in working.items]
-    answer = (f'"{own(best)}" is highest with {values[0]}, ahead of "{own(second)}" ({values[1]}) by {lead}. '
-              f'"{own(last)}" is lowest with {values[2]}, so that the two ends are {gap} apart.')
+    lead, gap = (working.figure(pair, unit, 1.0, decimals).text for pair in ("a - b", "a - c"))
+    asked = (f"contrast {together(rows)}: which has the highest and which the lowest value, how "
+             "far is the highest ahead of the second, and how far are the two ends apart?")
+    answer = (f'"{best.own}" is highest with {best.printed}, ahead of "{second.own}" '
+              f'({second.printed}) by {lead}. "{last.own}" is lowest with {last.printed}, so that '
+              f"the two ends are {gap} apart.")
     return [working.draft("contrast", asked, answer)]
 
 
 def _ranked(place: Place, table: Table) -> Sequence[Place]:
-    """The rows of a paper's column that compare with `place`, from the top; () where there are too few or too many."""
+    """Return the rows of a paper's column that compare with `place`, from the top, or ()."""
     if not place.is_paper or place.period:
         return ()
-    rows = [row for row in table.columns[place.ref.column] if not row.fault and row.kind == place.kind
-            and row.group == place.group and not row.is_total]
-    names = {own(row) for row in rows}
+    rows = [row for row in table.columns[place.ref.column] if not row.fault
+            and row.kind == place.kind and row.group == place.group and not row.is_total]
     values = sorted((row.value for row in rows), reverse=True)
-    is_clear = len(rows) == len(names) and place in rows and len(values) > 1 and values[0] > values[1]
-    return rows if is_clear and _LEAST_RANKED <= len(rows) <= _MOST_RANKED else ()
-
-
-def _answer_in(place: Place) -> str:
-    words = unit_words(*place.kind)
-    return f"Answer in {words}, " if words else "Answer with the number, "
+    has_best = len(values) > 1 and values[0] > values[1]
+    has_names = len(rows) == len({row.own for row in rows}) and place in rows
+    is_clear = has_best and has_names and _LEAST_RANKED <= len(rows) <= _MOST_RANKED
+    return rows if is_clear else ()

@@ -1,4 +1,4 @@
-"""What the cells of one table have to do with each other: totals that are sums, items side by side, time series."""
+"""How the cells of one table relate: totals that are sums, neighbouring items, time series."""
 
 import re
 from collections import defaultdict
@@ -10,8 +10,9 @@ from lib.tablequest.questions.amounts import decimals_of
 from lib.tablequest.questions.periods import period_of
 from lib.tablequest.questions.places import Place, rows_of
 
-_BALANCE = re.compile(r"\b(?:beginning|ending|opening|closing|balances?|end of (?:the )?(?:year|period))\b|"
-                      r"^(?:less|add|plus)\b", re.I)
+_BALANCE = re.compile(r"\b(?:beginning|ending|opening|closing|balances?"
+                      r"|end of (?:the )?(?:year|period))\b|^(?:less|add|plus)\b", re.I)
+# "2026 and 2027", "Thereafter"; not "Taxes 2026"
 _TIMES = re.compile(r"(?:\b(?:19|20)\d\d\b|fiscal|years?|and|to|through|thereafter|[\W_])+", re.I)
 
 
@@ -35,14 +36,13 @@ class Table:
         return dict(found)
 
     @cached_property
-    def series(self) -> dict[tuple[int, int], list[Place]]:
-        """(row, column) of a place -> its row over the periods, in the order of time, at least 2."""
-        return {(place.ref.row, place.ref.column): row for row in rows_of(self.places) if len(row) > 1
-                for place in row}
+    def _series(self) -> dict[tuple[int, int], list[Place]]:
+        return {(place.ref.row, place.ref.column): row for row in rows_of(self.places)
+                if len(row) > 1 for place in row}
 
     @cached_property
     def totals(self) -> dict[int, tuple[int, ...]]:
-        """The row of each total -> the rows above it that sum to it, in every column that can be added up."""
+        """The row of each total -> the rows above it that sum to it in every column that can."""
         rows = sorted({place.ref.row for place in self.places})
         found = {}
         for number, total in enumerate(rows):
@@ -54,56 +54,63 @@ class Table:
     def _is_sum(self, total: int, parts: tuple[int, ...]) -> bool:
         lines = [(self.at.get((total, column)), [self.at.get((row, column)) for row in parts])
                  for column in self.columns]
-        lines = [(whole, items) for whole, items in lines if whole and whole.is_total and not whole.is_part]
+        lines = [(whole, items) for whole, items in lines
+                 if whole and whole.is_total and not whole.is_part]
         return bool(lines) and all(
             all(item and item.kind == whole.kind for item in items)
-            and abs(sum(item.value for item in items) - whole.value) <= _slack(whole, items) for whole, items in lines)
+            and abs(sum(item.value for item in items) - whole.value) <= _slack(whole, items)
+            for whole, items in lines)
+
+    def series(self, place: Place) -> list[Place]:
+        """Return the place's row over the periods, in order of time; [] where there is only one."""
+        return self._series.get((place.ref.row, place.ref.column), [])
 
     def total_of(self, place: Place) -> Place | None:
-        """The smallest total that `place` is a part of, in its column, where all of its parts are above 0."""
+        """Return the smallest total that `place` is a part of, if all of its parts are above 0."""
         for row, parts in self.totals.items() if not place.is_part else ():
             whole = self.at.get((row, place.ref.column))
-            if place.ref.row in parts and whole and whole.kind == place.kind and not whole.fault:
+            is_whole = whole and whole.kind == place.kind and not whole.fault
+            if place.ref.row in parts and is_whole:
                 return whole if all(part.value > 0 for part in self.parts_of(whole)) else None
         return None
 
-    def parts_of(self, whole: Place) -> list[Place]:
-        """What sums to `whole`, a total of `totals`, in its column and the table's order."""
-        return [self.at[row, whole.ref.column] for row in self.totals.get(whole.ref.row, ())
-                if (row, whole.ref.column) in self.at]
+    def parts_of(self, whole: Place | None) -> list[Place]:
+        """Return what sums to `whole`, a total of `totals`, in the table's order."""
+        rows = self.totals.get(whole.ref.row, ()) if whole else ()
+        parts = (self.at.get((row, whole.ref.column)) for row in rows)
+        return [part for part in parts if part]
 
-    def beside(self, place: Place) -> list[Place]:
-        """Other items of the same kind in the column: the parts of one total, else what stands under one label."""
+    def neighbours(self, place: Place) -> list[Place]:
+        """Return other items of the column and kind: parts of one total, or under one label."""
         whole = self.total_of(place)
-        items = self.parts_of(whole) if whole else [
-            other for other in self.columns[place.ref.column] if place.group and other.group == place.group]
-        return [item for item in items if item.kind == place.kind and item.ref != place.ref and not item.fault
-                and item.group == place.group and not is_odd(item) and item.row != place.row]
+        items = self.parts_of(whole) if whole else self.columns[place.ref.column]
+        return [item for item in items if item.kind == place.kind and item.ref != place.ref
+                and not item.fault and item.group == place.group and (whole or place.group)
+                and not is_odd(item) and item.row != place.row]
 
     def before(self, place: Place) -> Place | None:
-        """The same item one period earlier; None where the table has none or skips."""
-        row = self.series.get((place.ref.row, place.ref.column), [place])
-        number = row.index(place)
+        """Return the same item one period earlier; None if the table has none or skips one."""
+        row = self.series(place)
+        number = row.index(place) if row else 0
         earlier = row[number - 1] if number else None
         is_next = earlier and place.period.order[0] - earlier.period.order[0] == 1
         return earlier if is_next else None
 
 
 def is_opening(place: Place) -> bool:
-    """Whether a balance is the one before, carried over: its own year says nothing of it."""
+    """Tell whether a balance is carried over: its own year says nothing about it."""
     return bool(re.search(r"\b(?:beginning|opening)\b", place.row, re.I))
 
 
 def is_odd(place: Place) -> bool:
-    """Whether a row is no item that others are set against: a balance, a deduction, a change, a total or a time."""
-    own = place.row.rpartition(": ")[2]
-    period = period_of(own)
-    is_time = bool(_TIMES.fullmatch(own)) or bool(period and not period.measure)  # "Fiscal 2026", "Thereafter"
-    return is_time or bool(_BALANCE.search(own)) or place.is_change or place.is_total
+    """Tell whether a row cannot be compared: a balance, deduction, change, total or time."""
+    period = period_of(place.own)
+    is_time = _TIMES.fullmatch(place.own) or period and not period.measure  # "Fiscal 2026"
+    return bool(is_time or _BALANCE.search(place.own)) or place.is_change or place.is_total
 
 
 def tables_of(found: Iterable[Place]) -> dict[str, Table]:
-    """Places by grid_id, as tables."""
+    """Return places by grid_id, as tables."""
     by_grid: dict[str, list[Place]] = defaultdict(list)
     for place in found:
         by_grid[place.ref.grid_id].append(place)
@@ -111,6 +118,9 @@ def tables_of(found: Iterable[Place]) -> dict[str, Table]:
 
 
 def _slack(whole: Place, items: list[Place]) -> float:
-    """How far a sum of rounded numbers may be from its printed total: a unit of the last digit, if little."""
+    """Return how far a sum of rounded numbers may be from its printed total.
+
+    A unit of the last digit, if that is little.
+    """
     unit = 10.0 ** -decimals_of(whole.cell, *(item.cell for item in items))
     return unit * 1.001 if abs(whole.value) > 1000 * unit else unit / 1000
