@@ -1,53 +1,96 @@
-"""What an arm is trained on: replies to prompts as they will be asked; what no block holds is left out and counted."""
+"""What an arm is trained on: both arms hold out the same segments, and replies follow prompts."""
 
 import pytest
 
-from lib.core.files import write_records
-from lib.core.paths import data_path
-from lib.core.records import Query
+from lib.core.files import artifact_path, write_records
+from lib.core.records import Normalized, Query, Segment
 from lib.infer.prompts import encoded
 from lib.lab.base_model import train_tokenizer
 from lib.train.packing import IGNORED
-from lib.train.texts import END, texts_for
+from lib.train.texts import END, make_corpus, texts_for
 
 TOKENIZER = train_tokenizer(["What is the port? 8443 <answer>\n</answer>", "a b c d"] * 4, 300)
 
 
+def segments_of(texts: dict[str, list[str]]) -> tuple[list[Segment], list[Normalized]]:
+    """Cut documents as given; the normalizer writes capitals and drops every second segment."""
+    segments, rewritten = [], []
+    for document_id, pieces in texts.items():
+        start = 0
+        for number, text in enumerate(pieces):
+            key = {"segment_id": f"{document_id}/{number}", "document_id": document_id}
+            end = start + len(text)
+            segments.append(Segment(**key, start=start, end=end, text=text, n_tokens=1))
+            rewritten.append(Normalized(**key, rating=5, remark="",
+                                        text=text.upper() if number != 1 else "",
+                                        dropped="" if number != 1 else "blank"))
+            start = end
+    return segments, rewritten
+
+
+def test_both_arms_hold_out_the_same_segments_and_lose_no_other():
+    segments, rewritten = segments_of({name: [f"{name}{n} " for n in range(5)] for name in "abcd"})
+    raw, prose = (make_corpus(segments, rewritten, arm, 0.2, 42) for arm in ("dapt", "dapt-n"))
+    assert raw.held_out == prose.held_out and len(raw.held_out) == 4
+    kept = [row for row in segments if row.segment_id not in raw.held_out]
+    assert sorted(" ".join(raw.training).split()) == sorted(row.text.strip() for row in kept)
+    assert sorted(" ".join(prose.training).split()) == sorted(
+        row.text.strip() for row in rewritten if row.segment_id not in raw.held_out and row.text)
+    ids = [row.segment_id for row in kept]
+    assert prose.dropped == [name for name in ids if name.endswith("/1")]
+
+
+def test_raw_text_is_trained_on_exactly():
+    segments, rewritten = segments_of({"a": ["# A\n\n| x |\n", "| --- |\n| 1 |\n"]})
+    corpus = make_corpus(segments, rewritten, "dapt", 0.0, 42)
+    assert corpus.training == ["# A\n\n| x |\n| --- |\n| 1 |"]
+
+
+def test_a_segment_without_a_rewrite_is_an_error():
+    segments, rewritten = segments_of({"a": ["one", "two"]})
+    with pytest.raises(ValueError, match="a/1.*02_normalize"):
+        make_corpus(segments, rewritten[:1], "dapt-n", 0.1, 42)
+
+
 def query(number: int, context: str, answer: str) -> Query:
-    return Query(query_id=f"q{number}", document_id=f"d{number // 2}", question="?", answer=answer, structure="natural",
-                 source_reference="", start=0, end=0, entity_count=None, block_type="json", context=context)
+    return Query(query_id=f"q{number}", document_id=f"d{number // 2}", question="?", answer=answer,
+                 structure="natural", source_reference="", start=0, end=0, entity_count=None,
+                 block_type="json", context=context)
 
 
 @pytest.fixture
 def study(tmp_path, monkeypatch) -> list[Query]:
-    """Eight prompts on four texts, and one that is too long."""
+    """Return eight prompts on four texts; the file has another one that is too long."""
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    queries = [query(number, f"Port {number}?\n<answer>\n", str(8000 + number)) for number in range(8)]
-    write_records(data_path("s", "training", "tuned.jsonl"), [*queries, query(8, "long " * 99, "1")])
+    queries = [query(number, f"Port {number}?\n<answer>\n", str(8000 + number))
+               for number in range(8)]
+    path = artifact_path("s", "training", arm="tuned")
+    write_records(path, [*queries, query(8, "long " * 99, "1")])
     return queries
 
 
 def texts(**more):
-    return texts_for("s", "tuned@2", TOKENIZER, **{"block_size": 64, "packing": "document", "validation_share": 0.25,
-                                                   "split_seed": 1, **more})
+    return texts_for("s", "tuned@2", TOKENIZER, **{
+        "block_size": 64, "packing": "document", "validation_share": 0.25, "split_seed": 1, **more})
 
 
-def test_a_reply_is_learned_behind_its_prompt_as_it_will_be_asked(study):
+def test_a_reply_is_learned_after_its_prompt_as_04_infer_sends_it(study):
     made = texts()
-    assert "1 are longer than a block of 64" in made.told and "6 to train on, 2 to validate with" in made.told
+    assert "1 are longer than a block of 64" in made.summary
+    assert "6 to train on, 2 to validate with" in made.summary
     assert made.facts["left_out"] == 1 and len(made.facts["held_out"]) == 1
-    learned = {TOKENIZER.decode([label for label in row if label != IGNORED]) for row in made.training.labels}
     kept = [one for one in study if one.document_id not in made.facts["held_out"]]
-    spoken = "".join(sorted("".join(learned)))
-    assert spoken == "".join(sorted("".join(f"{one.answer}{END}{TOKENIZER.eos_token}" for one in kept)))
-    prompts = encoded(TOKENIZER, kept, is_ready=True)
-    streams = [row for row in made.training.input_ids]
-    assert all(any(prompt == row[start:start + len(prompt)] for row in streams for start in range(len(row)))
-               for prompt in prompts)
+    learned = {TOKENIZER.decode([label for label in row if label != IGNORED])
+               for row in made.training.labels}
+    expected = "".join(f"{one.answer}{END}{TOKENIZER.eos_token}" for one in kept)
+    assert sorted("".join(learned)) == sorted(expected)
+    for prompt in encoded(TOKENIZER, kept, is_ready=True):
+        assert any(prompt == row[start:start + len(prompt)]
+                   for row in made.training.input_ids for start in range(len(row)))
     assert made.example.endswith(END) and made.raw is made.training
 
 
-def test_without_room_for_any_pair_it_is_said(study):
+def test_blocks_too_small_for_any_pair_are_an_error(study):
     with pytest.raises(ValueError, match="no prompt with its answer fits a block of 4 tokens"):
         texts(block_size=4)
     assert texts(validation_share=0.0).validation is None

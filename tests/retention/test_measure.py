@@ -1,0 +1,276 @@
+"""Measuring retention: items about what a base has read, one BOS, likelihoods by hand, cache."""
+
+import json
+import re
+from dataclasses import replace
+
+import datasets
+import pytest
+import torch
+from lm_eval.api.metrics import mean_stderr
+
+from lib.core.files import write_records
+from lib.core.paths import MissingInput
+from lib.core.text import listed
+from lib.infer.answers import load
+from lib.lab.base_model import new_llama, train_tokenizer
+from lib.lab.documents import make_records
+from lib.lab.products import ATTRIBUTES, make_products
+from lib.retention.lab_tasks import (
+    CHOICE,
+    CONTINUATION,
+    LAST_WORD,
+    N_CHOICES,
+    lab_items,
+    laboratory_of,
+    write_lab_tasks,
+)
+from lib.retention.lm_eval import OneBos, evaluated
+from lib.retention.measure import RetentionTasks, Setting, fingerprint_of, measure
+from lib.retention.records import HUB_LABELS, LAB_LABELS
+
+N_PRODUCTS = 12
+
+
+@pytest.fixture(scope="module")
+def laboratory(tmp_path_factory):
+    """Return a laboratory's folder: public records and facts, and an untrained base."""
+    folder = tmp_path_factory.mktemp("root") / "data" / "tiny"
+    made = [make_records(make_products(N_PRODUCTS, 3), 3, public=True, rendering=number)
+            for number in range(2)]
+    write_records(folder / "documents_public.jsonl", [one for rows, _ in made for one in rows])
+    write_records(folder / "facts.jsonl", [fact for _, facts in made for fact in facts])
+    texts = [document.text for document in made[0][0]] + ["Question: What is it?\nAnswer:"]
+    tokenizer = train_tokenizer(texts, 400)
+    model = new_llama(tokenizer, hidden_size=64, layers=2, heads=2, context=512, seed=1)
+    model.save_pretrained(folder / "models" / "base")
+    tokenizer.save_pretrained(folder / "models" / "base")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def source(laboratory):
+    return str(laboratory / "models" / "base")
+
+
+@pytest.fixture
+def base(source):
+    return load(source, precision="fp32", device="cpu")
+
+
+@pytest.fixture(scope="module")
+def tasks(source, tmp_path_factory):
+    return RetentionTasks(Setting(), source, "", tmp_path_factory.mktemp("tasks"))
+
+
+def test_the_right_choice_is_what_the_records_say_and_no_other(laboratory):
+    labels = [attribute.label for attribute in ATTRIBUTES]
+    products = {product.name: dict(zip(labels, product.values, strict=True))
+                for product in make_products(N_PRODUCTS, 3)}
+    lines = (laboratory / "documents_public.jsonl").read_text().splitlines()
+    texts = {row["title"]: row["text"] for row in map(json.loads, reversed(lines))}
+    items = lab_items(laboratory)
+    assert all(items.values()) and list(items) == [CHOICE, CONTINUATION, LAST_WORD]
+    for item in items[CHOICE]:
+        own = {listed(value) for value in products[item["product"]].values()}
+        is_own = [choice in own for choice in item["choices"]]
+        assert is_own == [n == item["gold"] for n in range(N_CHOICES)]
+        assert item["before"].endswith("Answer:") and item["product"] in item["before"]
+    for item in items[CONTINUATION]:
+        tail = item["before"].split("\n", 1)[-1]  # the section below the heading
+        is_stated = [tail + choice in texts[item["product"]] for choice in item["choices"]]
+        assert is_stated == [n == item["gold"] for n in range(N_CHOICES)]
+    for item in items[LAST_WORD]:
+        tail = item["before"].split("\n", 1)[-1]
+        assert re.search(re.escape(f"{tail} {item['word']}") + r"\.", texts[item["product"]])
+        assert item["word"] not in ("MB", "hours")
+
+
+def test_every_product_has_one_item_before_any_has_two(laboratory):
+    for items in lab_items(laboratory).values():
+        order = [item["product"] for item in items]
+        n = len(set(order))
+        assert n > N_CHOICES and len(set(order[:n])) == n < len(items)
+
+
+def test_the_same_records_give_the_same_files_and_unchanged_ones_are_kept(laboratory, tmp_path):
+    def files():
+        return {path.name: (path.read_text(), path.stat().st_mtime_ns)
+                for path in tmp_path.glob("*.*")}
+
+    write_lab_tasks(laboratory, tmp_path)
+    before = files()
+    assert write_lab_tasks(laboratory, tmp_path) == list(LAB_LABELS)
+    assert before == files()
+
+
+def test_the_public_records_are_next_to_the_base_or_where_lab_says(laboratory, monkeypatch):
+    monkeypatch.setenv("STUDY_ROOT", str(laboratory.parent.parent))
+    assert laboratory_of("data/tiny/models/base") == laboratory
+    assert laboratory_of("meta-llama/Llama-3.1-8B", "tiny") == laboratory
+    with pytest.raises(ValueError, match="00_retention to 'hub'"):
+        laboratory_of("meta-llama/Llama-3.1-8B")
+    with pytest.raises(MissingInput, match="00_lab"):
+        laboratory_of("data/tiny/models/base", "other")
+
+
+def likelihood(base, before: str, after: str) -> tuple[float, bool]:
+    """Return the log-likelihood of `after` and whether each of its tokens is the argmax."""
+    model, tokenizer = base
+    n_before = len(tokenizer(before)["input_ids"])
+    tokens = torch.tensor([tokenizer(before + after)["input_ids"]])
+    with torch.no_grad():
+        logs = model(tokens).logits[0].log_softmax(-1)
+    places = range(n_before - 1, tokens.shape[1] - 1)
+    return (sum(float(logs[place, tokens[0, place + 1]]) for place in places),
+            all(int(logs[place].argmax()) == int(tokens[0, place + 1]) for place in places))
+
+
+@pytest.mark.parametrize("name, gap", [(CHOICE, " "), (CONTINUATION, "")])
+def test_a_choice_is_right_if_its_likelihood_by_hand_is_highest(
+        base, laboratory, tasks, monkeypatch, name, gap):
+    monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("uses the network"))
+    items = lab_items(laboratory)[name][:6]
+    summary, rows = evaluated(*base, name, tasks.folder, limit=6, batch_size=4)
+    logs = [[likelihood(base, item["before"], gap + choice)[0] for choice in item["choices"]]
+            for item in items]
+    right = [row[item["gold"]] for row, item in zip(logs, items, strict=True)]
+    assert [row["is_correct"] for row in rows] == [
+        own == max(all_four) for own, all_four in zip(right, logs, strict=True)]
+    assert [row["loglik"] for row in rows] == pytest.approx(right, abs=1e-3)
+    assert summary["chance"] == 1 / N_CHOICES and summary["n"] == 6
+    missed = [(gap + item["choices"][item["gold"]],
+               gap + item["choices"][all_four.index(max(all_four))])
+              for item, all_four, row in zip(items, logs, rows, strict=True)
+              if not row["is_correct"]]
+    assert [(one["right"], one["chosen"]) for one in summary["missed"]] == missed[:2]
+
+
+def test_a_last_word_is_right_if_each_of_its_tokens_is_the_argmax(base, laboratory, tasks):
+    summary, rows = evaluated(*base, LAST_WORD, tasks.folder, limit=6, batch_size=4)
+    by_hand = [likelihood(base, item["before"], " " + item["word"])
+               for item in lab_items(laboratory)[LAST_WORD][:6]]
+    assert [(row["loglik"], row["is_correct"]) for row in rows] == [
+        (pytest.approx(loglik, abs=1e-3), is_argmax) for loglik, is_argmax in by_hand]
+    assert summary["chance"] is None
+
+
+def test_a_prompt_has_exactly_one_bos_and_keeps_it_when_truncated(base):
+    model, tokenizer = base
+    wrapped, bos = OneBos(model, tokenizer, 2), tokenizer.bos_token_id
+    word = tokenizer("x", add_special_tokens=False)["input_ids"][0]
+
+    def scored(context):
+        return wrapped._loglikelihood_tokens([(("x", "x"), context, [word])], disable_tqdm=True)
+
+    for context in ([word, word], [bos, word, bos], [word, bos]):
+        with pytest.raises(ValueError, match="exactly one BOS"):
+            scored(context)
+    truncated = scored([bos] + [word] * 3 * wrapped.max_length)
+    assert wrapped.n_cut == 1
+    assert truncated == scored([bos] + [word] * (wrapped.max_length - 1)) and wrapped.n_cut == 1
+
+
+def test_a_control_token_in_an_item_is_encoded_as_letters(base):
+    model, tokenizer = base
+    wrapped, special = OneBos(model, tokenizer, 2), {tokenizer.bos_token_id, tokenizer.eos_token_id}
+    context, continuation = wrapped._encode_pair("<s>say <s> or </s>", " <s>")
+    assert context[0] == tokenizer.bos_token_id
+    assert not special & {*context[1:], *continuation}
+    assert tokenizer.decode(context[1:] + continuation) == "<s>say <s> or </s> <s>"
+    plain = wrapped._encode_pair("Answer:", " it")
+    assert plain[0] + plain[1] == tokenizer("Answer: it")["input_ids"]
+
+
+def test_a_tokenizer_without_bos_needs_none(base):
+    bare = train_tokenizer(["a b c"], 300)
+    bare.backend_tokenizer.post_processor = None
+    wrapped = OneBos(base[0], bare, 2)
+    assert wrapped.begin == []
+    request = (("a", " b"), [70, 71], [72])
+    assert len(wrapped._loglikelihood_tokens([request], disable_tqdm=True)) == 1
+
+
+def test_no_model_is_measured_twice_and_a_retrained_arm_again(
+        base, tasks, tmp_path, monkeypatch, capsys):
+    model, tokenizer = base
+    arm, setting = tmp_path / "arm", Setting(limit=3, batch_size=4)
+    model.save_pretrained(arm)
+    tokenizer.save_pretrained(arm)
+    first = measure(str(arm), setting, tasks, tmp_path / "cache")
+    with monkeypatch.context() as patched:
+        patched.setattr("lib.retention.measure._evaluated", lambda *_: pytest.fail("computed"))
+        (arm / "training.json").write_text('{"seconds": 3}')  # not a weight
+        assert measure(str(arm), setting, tasks, tmp_path / "cache") == first
+        assert "measured before" in capsys.readouterr().out
+        with pytest.raises(pytest.fail.Exception, match="computed"):
+            measure(str(arm), replace(setting, batch_size=5), tasks, tmp_path / "cache")
+        with torch.no_grad():
+            next(model.parameters()).add_(0.5)
+        model.save_pretrained(arm)  # the same name
+        with pytest.raises(pytest.fail.Exception, match="computed"):
+            measure(str(arm), setting, tasks, tmp_path / "cache")
+    again = measure(str(arm), setting, tasks, tmp_path / "cache")
+    assert [row["loglik"] for row in again.items] != [row["loglik"] for row in first.items]
+    assert {row["item"] for row in again.items} == {row["item"] for row in first.items}
+    one, two = first.fingerprint, again.fingerprint
+    assert [name for name in one if one[name] != two[name]] == ["checkpoint"]
+
+
+def test_the_fingerprint_names_what_decides_a_measurement(source, tasks, monkeypatch):
+    with monkeypatch.context() as patched, pytest.raises(ValueError, match="download the model"):
+        patched.setattr("lib.retention.measure.weights_hash", lambda _: str(None))
+        fingerprint_of("org/name", Setting(), tasks)
+    fields = fingerprint_of(source, Setting(limit=7), tasks)
+    assert fields["limit"] == 7 and fields["precision"] in ("fp32", "bf16")
+    assert fields["content"] and fields["code"] and fields["versions.lm_eval"]
+    assert fields["names"] == [CHOICE, CONTINUATION, LAST_WORD]
+
+
+@pytest.mark.parametrize(("wrong", "message"), [
+    ({"tasks": "mmlu"}, "lab, hub, none"), ({"limit": 1}, "at least 2"),
+    ({"batch_size": 0}, "at least 1"), ({"precision": "8bit"}, "auto")])
+def test_a_setting_that_cannot_be_is_refused(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        Setting(**wrong)
+
+
+@pytest.fixture
+def hub(monkeypatch):
+    """Serve a few rows of the hub's datasets in the form that lm-eval's own task files expect."""
+    mmlu = {"choices": list("wxyz"), "subject": ""}
+    hellaswag = {"activity_label": "Run", "ctx_a": "He runs",
+                 "endings": ["home.", "away.", "up.", "down."]}
+    rows = {"cais/mmlu": [{**mmlu, "question": f"{n}?", "answer": n % 4} for n in range(5)],
+            "Rowan/hellaswag": [{**hellaswag, "ctx_b": f"fast {n}", "label": str(n % 4)}
+                                for n in range(5)],
+            "EleutherAI/lambada_openai": [{"text": f"He runs from a dog {n}"} for n in range(5)]}
+    splits = {"cais/mmlu": ("test", "dev"), "Rowan/hellaswag": ("train", "validation")}
+    monkeypatch.setattr(datasets, "load_dataset", lambda path, **_: datasets.DatasetDict({
+        split: datasets.Dataset.from_list(rows[path]) for split in splits.get(path, ("test",))}))
+
+
+def test_the_hub_tasks_are_those_of_the_paper_zero_shot(base, hub):
+    for name in HUB_LABELS:
+        summary, items = evaluated(*base, name, None, limit=4, batch_size=64)
+        n = 2 * 57 if name == "mmlu" else 4  # at least two of each subject
+        assert summary["n"] == len(items) == len({row["item"] for row in items}) == n
+        assert summary["accuracy"] == pytest.approx(sum(row["is_correct"] for row in items) / n)
+        assert summary["chance"] == (None if name == "lambada_openai" else 0.25)
+        assert summary["stderr"] >= 0
+
+
+def test_a_hub_that_cannot_be_reached_is_an_error_that_says_what_to_do(base, monkeypatch):
+    def unreachable(*_, **__):
+        raise ConnectionError("Couldn't reach the Hub")
+
+    monkeypatch.setattr(datasets, "load_dataset", unreachable)
+    with pytest.raises(RuntimeError, match=r"(?s)lambada_openai could not be .*network.*'none'"):
+        evaluated(*base, "lambada_openai", None, limit=2, batch_size=2)
+
+
+@pytest.mark.parametrize(("correct", "n", "printed"), [
+    (6031, 10042, (60.06, 0.49)), (3891, 5153, (75.51, 0.60))])
+def test_the_papers_errors_are_those_of_lm_eval_for_its_counts(correct, n, printed):
+    outcomes = [1] * correct + [0] * (n - correct)  # HellaSwag and LAMBADA of the base, Table 3
+    assert (round(100 * correct / n, 2), round(100 * mean_stderr(outcomes), 2)) == printed

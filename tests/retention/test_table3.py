@@ -1,0 +1,124 @@
+"""Table 3: paired differences by hand, the noise floor, its formats, files and figure."""
+
+import math
+from dataclasses import replace
+
+import pytest
+from lm_eval.api.metrics import mean_stderr
+
+from lib.analyze.figures.retention import draw_retention
+from lib.analyze.retention import check_alike, formatted, noise_floor, summary, table3
+from lib.core.paths import MissingInput
+from lib.retention.measure import RetentionTasks, Setting, measure
+from lib.retention.records import (
+    Measurement,
+    Retention,
+    RetentionItem,
+    read_retention,
+    write_retention,
+)
+
+
+def retention(arm: str, right: str, **more: object) -> Retention:
+    """Return an arm with one task, its items right (1) or wrong (0) as in `right`."""
+    items = [RetentionItem(task="mmlu", item=str(n), arm=arm, repeat=0, is_correct=letter == "1",
+                           loglik=-1.0) for n, letter in enumerate(right)]
+    outcomes = [int(letter) for letter in right]
+    task = {"task": "mmlu", "n": len(right), "accuracy": sum(outcomes) / len(outcomes),
+            "stderr": mean_stderr(outcomes), "chance": 0.25, "n_cut": 0, "missed": [], "asked": ""}
+    return Retention(arm, {"checkpoint": arm, "batch_size": 8, **more}, [task], items)
+
+
+def test_differences_are_paired_by_item():
+    table = table3([retention("dapt", "11000000"), retention("base", "01111111")])
+    assert list(table.arm) == ["base", "dapt"] and table.p.isna()[0]
+    row = table.iloc[1]
+    assert (row.only_base, row.only_arm, row.correct, row.n) == (6, 1, 2, 8)
+    changes = [1, 0, -1, -1, -1, -1, -1, -1]
+    mean = sum(changes) / 8
+    error = math.sqrt(sum((change - mean) ** 2 for change in changes) / 7 / 8)
+    assert row.difference_points == pytest.approx(100 * mean)
+    assert row.se_points == pytest.approx(100 * error)
+    t7 = 2.364624  # 97.5% of Student's t with 7 degrees of freedom
+    assert (row.low_points, row.high_points) == pytest.approx(
+        (100 * (mean - t7 * error), 100 * (mean + t7 * error)), abs=1e-3)
+    assert row.p == pytest.approx(2 * (1 + 7) / 2**7) and row.p_holm == pytest.approx(row.p)
+
+
+def test_where_no_item_differs_there_is_no_interval():
+    row = table3([retention("base", "1100"), retention("dapt", "1100")]).iloc[1]
+    assert row.difference_points == 0 and row.p == 1
+    assert math.isnan(row.low_points) and math.isnan(row.se_points)
+
+
+def test_arms_that_were_not_measured_alike_are_not_compared():
+    base, other = retention("base", "10"), retention("dapt", "10")
+    changed = replace(other, tasks=[{**other.tasks[0], "asked": "new data"}])
+    with pytest.raises(ValueError, match=r"base and dapt were .* batch_size \(8 and 4\)"):
+        check_alike([base, retention("dapt", "10", batch_size=4)])
+    for other in (retention("dapt", "100"), changed):
+        with pytest.raises(ValueError, match="different items"):
+            check_alike([base, other])
+
+
+def test_the_noise_floor_counts_items_that_change_either_way():
+    once = retention("base", "1100")
+    again = [row.model_copy(update={"repeat": 1, "is_correct": row.item in "12", "loglik": -1.5})
+             for row in once.items]
+    noise = noise_floor([replace(once, items=once.items + again, again={"batch_size": 3})])
+    assert noise.iloc[0].to_dict() == {
+        "task": "mmlu", "n": 4, "batch_size": 8, "other_batch_size": 3, "changed": 2,
+        "difference_points": 0.0, "largest_loglik_change": 0.5}
+    assert noise_floor([once]).empty
+
+
+def test_table_3_is_formatted_as_in_the_paper_with_its_denominators():
+    arms = [retention("base", "1111"), retention("dapt", "1001")]
+    table = formatted(table3(arms), noise_floor(arms))
+    cells = table.set_index("arm, % ± SE or [95%]")["MMLU (n = 4)"]
+    assert cells["chance"] == "25.00"
+    assert cells["base"] == "100.00 [51.01, 100.00]"  # Wilson, where SE is 0
+    assert cells["dapt"] == "50.00 ± 28.87"
+    assert cells["dapt – base, points [95%]"] == "-50.00 [-141.87, +41.87]"
+    assert cells["only base / only dapt; McNemar p (Holm of 1)"] == "2 / 0; 0.50 (0.50)"
+
+
+def test_what_was_measured_is_read_back_from_its_files(tmp_path, monkeypatch):
+    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
+    row = {"task": "mmlu", "item": "a/0", "is_correct": True, "loglik": -0.25}
+    measured = Measurement({"checkpoint": "x", "batch_size": 8},
+                           [retention("base", "11").tasks[0]], [row])
+    again = replace(measured, fingerprint={"checkpoint": "x", "batch_size": 3})
+    kept = write_retention("tiny", "base", measured, again)
+    assert read_retention("tiny", ["base"]) == [kept]
+    assert [row.repeat for row in kept.items] == [0, 1]
+    with pytest.raises(ValueError, match="other_batch_size is 8, as batch_size"):
+        write_retention("tiny", "base", measured, measured)
+    with pytest.raises(MissingInput, match=r"00_retention.ipynb with arm dapt"):
+        read_retention("tiny", ["base", "dapt"])
+
+
+def test_no_tasks_measure_nothing_and_leave_empty_files(tmp_path, monkeypatch):
+    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
+    (tmp_path / "base").mkdir()  # no model is loaded
+    setting = Setting(tasks="none")
+    tasks = RetentionTasks(setting, "", "", tmp_path)
+    write_retention("tiny", "base", measure(str(tmp_path / "base"), setting, tasks, tmp_path))
+    (kept,) = read_retention("tiny", ["base"])
+    assert kept.items == [] and table3([kept]).empty and noise_floor([kept]).empty
+    assert summary(table3([kept]), noise_floor([kept])) == "No arm is compared with the base yet."
+
+
+def test_the_figure_plots_each_difference_and_the_floor():
+    base = retention("base", "1111")
+    again = [row.model_copy(update={"repeat": 1, "is_correct": row.item != "0"})
+             for row in base.items]
+    base = replace(base, items=base.items + again, again={"batch_size": 3})
+    arms = [base, retention("dapt", "1001"), retention("dapt@2", "1101")]
+    figure, plotted = draw_retention(table3(arms), noise_floor(arms))
+    assert list(plotted.arm) == ["dapt", "dapt@2", "base, other batch size"]
+    assert list(plotted.difference_points) == [-50, -25, -25]
+    axes = figure.axes[0]
+    (floor,) = axes.patches
+    assert (floor.get_x(), floor.get_width()) == (-25, 50)
+    assert axes.get_xlim()[1] > 0
