@@ -1,185 +1,283 @@
-"""What to do first, in words made from the numbers of lib.analyze.advice.gains; nothing here knows which structure is worst."""
+"""The advice as text and formatted tables, all computed from the numbers of gains and costs."""
 
 import numpy as np
 import pandas as pd
 
-from lib.analyze.advice.gains import HARMFUL, HERE, LABORATORY, LIKELY, ONCE, SURE
-from lib.analyze.advice.tables import dollars, what
-from lib.analyze.format import in_points
+from lib.analyze.advice.gains import HARMFUL, HERE, LABORATORY, LIKELY, ONCE, SURE, WHAT
+from lib.analyze.format import DASH, in_points, number, p_value, percent
 from lib.analyze.statistics.paired import ROUNDING
-from lib.core.arms import ALL
+from lib.core.arms import ALL, BASE
 from lib.core.records import STRUCTURES
 from lib.core.text import listed
 
 
+def formatted_shares(table: pd.DataFrame) -> pd.DataFrame:
+    """Format `lib.analyze.advice.costs.shares`, each share with its denominator."""
+    tokens, statements, queries = table.tokens.sum(), table.statements.sum(), table.queries.sum()
+    not_asked = {"other": "raw HTML, whitespace"}
+    return pd.DataFrame([{
+        "blocks": f"{row.kind} ({row.structure or not_asked.get(row.kind, 'not asked about')})",
+        "number": f"{row.blocks:,}",
+        f"of {tokens:,} tokens": f"{row.tokens:,} = {row.text_share:.1%}",
+        f"of {statements:,} sentences, items and rows":
+            f"{row.statements:,} = {row.statement_share:.1%}" if row.structure else DASH,
+        f"of {queries:,} queries":
+            f"{row.queries:,} = {row.query_share:.1%}" if row.structure else DASH}
+        for row in table.itertuples()])
+
+
+def formatted_gains(table: pd.DataFrame) -> pd.DataFrame:
+    """Format gains by structure (columns GAINS), one row per intervention and evidence."""
+    rows = []
+    for (intervention, evidence), cells in table.groupby(["intervention", "evidence"], sort=False):
+        points = {f"{row.structure}, points [95%]": f"{_points(row)} (n = {row.n})"
+                  for row in cells.itertuples()}
+        rows.append({"change": what(intervention), "evidence": evidence,
+                     "seeds": f"{cells.seeds.min():.0f}", **points})
+    return pd.DataFrame(rows, columns=None if rows else ["change"]).fillna(DASH)
+
+
+def formatted_ranked(table: pd.DataFrame) -> pd.DataFrame:
+    """Format `lib.analyze.advice.gains.ranked`, best first."""
+    return pd.DataFrame([{
+        "change": what(row.intervention), "evidence": row.evidence,
+        "gain on my mix, points [95%]": _points(row), "p (Holm)": p_value(row.p_holm),
+        "verdict": row.verdict, "share of my queries measured": f"{row.known_share:.0%}",
+        "training tokens": _added(row.tokens_added_percent),
+        "points per 1% more tokens": number(row.points_per_percent, "+.2f")}
+        for row in table.itertuples()], columns=None if len(table) else ["change"])
+
+
+def formatted_training(table: pd.DataFrame) -> pd.DataFrame:
+    """Format `lib.analyze.advice.costs.training_costs`."""
+    return pd.DataFrame([{
+        "change": what(row.intervention),
+        "these documents, tokens": f"{row.tokens_before:,} → {row.tokens_after:,}",
+        "added": _added(row.tokens_added_percent),
+        "my corpus, tokens per epoch": f"{row.corpus_before:,} → {row.corpus_after:,}"}
+        for row in table.itertuples()])
+
+
+def formatted_model(table: pd.DataFrame) -> pd.DataFrame:
+    """Format `lib.analyze.advice.costs.model_costs`."""
+    return pd.DataFrame([{
+        "sent to the model": row.sent, "calls": f"{row.segments:,}",
+        "tokens in": f"{row.tokens_in:,}",
+        "of them instructions": f"{row.segments * row.overhead_tokens:,}",
+        "tokens out": f"{row.tokens_out:,}", "dollars": dollars(row.usd),
+        "as a batch": dollars(row.usd_batch)} for row in table.itertuples()])
+
+
+def what(intervention: str) -> str:
+    """Describe an intervention; its name where there is no description."""
+    return WHAT.get(intervention, intervention)
+
+
+def dollars(amount: float) -> str:
+    """Format "$0.0042", "$12.30"; "price unknown", never $0, where it is unknown."""
+    if np.isnan(amount):
+        return "price unknown"
+    return f"${amount:,.2f}" if amount >= 0.1 else f"${amount:.2g}"
+
+
 def made_of(shares: pd.DataFrame) -> str:
-    """Share of text, statements and queries by kind of block, from lib.analyze.advice.costs.shares."""
-    stated = [f"{row.statement_share:.1%} {row.kind}" for row in shares.itertuples() if row.structure]
+    """Summarize `lib.analyze.advice.costs.shares`."""
+    asked = shares[shares.structure != ""]
     text = [f"{row.text_share:.1%} {row.kind}" for row in shares.itertuples() if row.tokens]
-    asked = [f"{row.query_share:.1%} about {row.structure} ({row.queries})" for row in shares.itertuples()
-             if row.structure]
-    return (f"The documents hold {shares.tokens.sum():,} tokens: {listed(text)}. Of {shares.statements.sum():,} "
-            f"sentences, list items and table rows {listed(stated)}. Of {shares.queries.sum():,} queries, which stand "
-            f"for the facts, {listed(asked)}.")
+    stated = [f"{row.statement_share:.1%} {row.kind}" for row in asked.itertuples()]
+    queries = [f"{row.query_share:.1%} about {row.structure} ({row.queries})"
+               for row in asked.itertuples()]
+    return (f"The documents have {shares.tokens.sum():,} tokens: {listed(text)}. Of "
+            f"{shares.statements.sum():,} sentences, list items and table rows, {listed(stated)}. "
+            f"Of {shares.queries.sum():,} queries, which represent the facts, {listed(queries)}.")
 
 
 def learned(seeds: pd.DataFrame, differences: pd.DataFrame, before: str = "dapt") -> str:
-    """What is known before and after training on raw text, from lib.analyze.statistics.seeds.spread and its spread_pairs of `base`
-    and `before`, which may have no row."""
+    """Say what is known before and after training on raw text.
+
+    `seeds` and `differences` are lib.analyze.statistics.seeds.spread and spread_pairs of the base
+    and `before`, which may have no row.
+    """
     cells = {(row.arm, row.structure): row for row in seeds.itertuples() if not np.isnan(row.mean)}
-    said = []
-    if base := cells.get(("base", ALL)):
-        none = ": whatever an arm has right it has from training" if base.mean == 0 else ""
-        said.append(f"The base model is right in {_accuracy(base)}{none}.")
-    if any((before, structure) in cells for structure in STRUCTURES):
-        each = [f"{structure} {_accuracy(cells[before, structure])}" for structure in STRUCTURES
-                if (before, structure) in cells]
-        number = next(row.seeds for key, row in cells.items() if key[0] == before)
-        said.append(f"After training on the raw text ({before}, {number} seed{'s' * (number > 1)}): {listed(each)}.")
+    accuracies = {key: f"{percent(row.mean)} [{number(100 * row.low, '.1f')}, "
+                       f"{number(100 * row.high, '.1f')}] of {row.n}" for key, row in cells.items()}
+    texts = []
+    if (BASE, ALL) in cells:
+        none = cells[BASE, ALL].mean == 0
+        texts.append(f"The base model answers {accuracies[BASE, ALL]} correctly"
+                     + (": whatever an arm knows comes from training." if none else "."))
+    each = [f"{name} {accuracies[before, name]}" for name in STRUCTURES if (before, name) in cells]
+    if each:
+        n_seeds = next(row.seeds for (arm, _), row in cells.items() if arm == before)
+        texts.append(f"After training on the raw text ({before}, {n_seeds} "
+                     f"seed{'s' * (n_seeds > 1)}): {listed(each)}.")
     for row in differences[differences.structure.str.contains(" – ", regex=False)].itertuples():
         if not np.isnan(row.difference_points):
             structure, reference = row.structure.split(" – ")
             is_apart = row.low_points > 0 or row.high_points < 0
-            moved = in_points(row.difference_points, row.low_points, row.high_points)
-            said.append(f"What training adds on {structure} facts, less what it adds on {reference} ones, is {moved} "
-                        f"points{'' if is_apart else ', so that no difference is shown'}.")
-    return " ".join(said) or "No answers were judged, so that nothing is known of what is learned."
+            difference = in_points(row.difference_points, row.low_points, row.high_points)
+            texts.append(f"What training adds on {structure} facts, less what it adds on "
+                         f"{reference} ones, is {difference} points"
+                         + ("." if is_apart else ", so no difference is shown."))
+    return " ".join(texts) or "No answers were judged, so nothing is known of what is learned."
 
 
 def first(ranked: pd.DataFrame, differences: pd.DataFrame, models: pd.DataFrame,
           normalizer: str = "rules") -> list[str]:
-    """What to do first: paragraphs from lib.analyze.advice.gains.ranked, spread_pairs of base and the raw arm, and model_costs."""
-    told = (_is_anything_learned(differences, ranked), _decided(ranked, models, normalizer), _cheaper(ranked),
-            _elsewhere(ranked), _unknown(ranked), _harmful(ranked))
-    return [paragraph for paragraph in told if paragraph]
+    """Say what to do first, in paragraphs.
+
+    From lib.analyze.advice.gains.ranked, spread_pairs of the base and the raw arm, and model_costs.
+    """
+    is_helped = ranked.verdict[ranked.evidence == HERE].isin([SURE, ONCE]).any()
+    paragraphs = (_is_anything_learned(differences, is_helped),
+                  _decided(ranked, models.iloc[0], normalizer), _cheaper(ranked),
+                  _elsewhere(ranked, is_helped), _unknown(ranked), _harmful(ranked))
+    return [paragraph for paragraph in paragraphs if paragraph]
 
 
-def _is_anything_learned(differences: pd.DataFrame, ranked: pd.DataFrame) -> str:
-    """A warning where training on raw text is not shown to add anything; "" where it is, or was not compared."""
-    whole = differences[differences.structure == ALL]
-    if whole.empty or whole.low_points.iloc[0] > 0 or np.isnan(whole.difference_points.iloc[0]):
+def _is_anything_learned(differences: pd.DataFrame, is_helped: bool) -> str:
+    """Warn where training on raw text was compared and is not shown to add anything."""
+    row = next(differences[differences.structure == ALL].itertuples(), None)
+    if row is None or row.low_points > 0 or np.isnan(row.difference_points):
         return ""
-    row = whole.iloc[0]
-    added = (f"{in_points(row.difference_points, row.low_points, row.high_points)} points over the base on {row.n} "
-              "queries")
-    if ranked.verdict[ranked.evidence == HERE].isin([SURE, ONCE]).any():
-        return (f"Training on the raw text is not shown to add anything ({added}); rewritten text gains over it, as "
-                "follows.")
-    said = (f"see whether training works.** That training on the raw text adds anything is not known: {added}"
-            if np.isnan(row.low_points) else
-            f"make training work.** Training on the raw text is not shown to add anything: {added}")
-    return (f"**First of all, {said}. While nothing is learned, no way of writing the documents can be judged. Take a "
-            "model that can learn from them, train for more epochs, and look at its loss.")
+    difference = in_points(row.difference_points, row.low_points, row.high_points)
+    added = f"{difference} points over the base on {row.n} queries"
+    fault = f"Training on the raw text is not shown to add anything: {added}"
+    if is_helped:
+        return f"{fault}. Rewritten text gains over it, as follows."
+    goal = "make training work"
+    if np.isnan(row.low_points):
+        goal = "see whether training works"
+        fault = f"What training on the raw text adds is not known: {added}"
+    return (f"**First of all, {goal}.** {fault}. Until the model learns something, no rewriting "
+            "can be evaluated. Take a model that can learn from the documents, train for more "
+            "epochs, and look at its loss.")
 
 
-def _decided(ranked: pd.DataFrame, models: pd.DataFrame, normalizer: str) -> str:
-    """What was measured in this study, and what follows."""
-    here = ranked[ranked.evidence == HERE]
-    if here.empty:
-        return "This study has not trained both ways of writing (dapt and dapt-n), so that it has no gain of its own."
-    row = here.iloc[0]
+def _decided(ranked: pd.DataFrame, bill, normalizer: str) -> str:
+    """Say what was measured in this study, and what follows."""
+    row = next(ranked[ranked.evidence == HERE].itertuples(), None)
+    if row is None:
+        return ("This study has not trained both ways of writing (dapt and dapt-n), so it has no "
+                "gain of its own.")
     if np.isnan(row.gain_points):
-        return "No query was scored in both ways of writing (dapt, dapt-n), so that this study has no gain of its own."
-    said = f"{_points(row)} points on all queries of your mix, measured here"
-    once = ("" if row.seeds > 1 else " With one seed this tells two trainings apart, not yet two ways of writing: "
-            "train it again with `seeds: 3` before you rely on it.")
+        return ("No query was scored in both ways of writing (dapt, dapt-n), so this study has no "
+                "gain of its own.")
+    change = what(row.intervention)
+    sentence = f"{change[:1].upper()}{change[1:]} gains {_points(row)} points on all your queries"
+    once = "" if row.seeds > 1 else (
+        " With one seed this compares two trainings, not yet two ways of writing: train again "
+        "with `seeds: 3` before you rely on it.")
     if row.verdict in (SURE, ONCE):
-        bill = models.iloc[0]
-        price = "at an unknown price" if np.isnan(bill.usd) else f"for {dollars(bill.usd)}"
-        by = (f"The rules that wrote it cost no money; {bill.model} would take {bill.segments:,} calls {price}, and "
-              "what it would gain was not measured." if normalizer == "rules" else f"It was written by {normalizer}.")
-        return (f"**First: {what(row.intervention)}.** It gains {said}, and an epoch has {_tokens(row)}. "
-                f"That holds for this base model. {by}{once}")
+        by = f"It was written by {normalizer}."
+        if normalizer == "rules":
+            price = "at an unknown price" if np.isnan(bill.usd) else f"for {dollars(bill.usd)}"
+            by = (f"The rules that wrote it cost no money; {bill.model} would take "
+                  f"{bill.segments:,} calls {price}, and its gain was not measured.")
+        return (f"**First: {change}.** It gains {_points(row)} points on all your queries, "
+                f"measured here, for {_tokens(row)}. That holds for this base model. {by}{once}")
     if row.verdict == HARMFUL:
-        return f"**Leave the documents as they are.** {_capital(what(row.intervention))} loses: {said}.{once}"
-    why = "nothing varies, so that there is no interval" if np.isnan(row.low_points) else "the interval holds 0"
-    return (f"**Nothing measured here helps for sure.** {_capital(what(row.intervention))} gains {said}: {why}. "
-            "`python -m lib.analyze.statistics.power` says how many queries would show a smaller gain.")
+        return f"**Leave the documents as they are.** {sentence}, measured here.{once}"
+    why = "the interval includes 0"
+    if np.isnan(row.low_points):
+        why = "nothing varies, so there is no interval"
+    return (f"**Nothing measured here is certain to help.** {sentence}: {why}. "
+            "`python -m lib.analyze.statistics.power` says how many queries would show a smaller "
+            "gain.")
 
 
 def _cheaper(ranked: pd.DataFrame) -> str:
-    """What part of this study's gain would come from fewer rewrites, where they help by its numbers."""
-    options = [f"{what(row.intervention)} {_points(row)} points for {_tokens(row)}"
-               for row in ranked[ranked.verdict == LIKELY].itertuples()]
+    """Say which of this study's gains would need fewer rewrites, if they help by its numbers."""
+    options = _gains(ranked[ranked.verdict == LIKELY])
     return "" if not options else (
-        f"**A smaller step, not trained:** by this study's gains in each structure alone, {listed(options)}. That "
-        "takes for granted that a structure gains as much when the others stay as they are.")
+        f"**A smaller step, not trained:** by this study's gains in each structure alone, "
+        f"{listed(options)}. This assumes that a structure gains as much when the others stay as "
+        "they are.")
 
 
-def _elsewhere(ranked: pd.DataFrame) -> str:
-    """What the laboratory's controlled experiment says about my mix."""
+def _elsewhere(ranked: pd.DataFrame, is_helped: bool) -> str:
+    """Say what the laboratory's controlled experiment shows for my mix."""
     rows = ranked[ranked.evidence == LABORATORY]
     if rows.empty:
-        return ("The laboratory's controlled experiment has not been run here (`make study STUDY=controlled`), so that "
-                "the cheap changes have a cost below but no gain.")
+        return ("The laboratory's controlled experiment has not been run here (`make study "
+                "STUDY=controlled`), so the cheap changes have a cost below but no gain.")
     helping = rows[rows.verdict.isin([SURE, ONCE])]
     if helping.empty:
-        return (f"In the laboratory's controlled experiment none of {len(rows)} changes helps for sure on your mix: "
-                "for none is the interval above 0, with all your structures measured and Holm's p at most 5%.")
-    options = [f"{what(row.intervention)} {_points(row)} points for {_tokens(row)}"
-               + (" (one seed)" if row.verdict == ONCE else "") for row in helping.itertuples()]
-    largest = f"the first of {len(rows)} is the largest estimate, and such a one is too large on average"
-    caution = "" if len(rows) == 1 else (
-        f" What helps passed Holm's correction there; {largest}." if helping.p_holm.notna().all() else
-        f" None of the {len(rows)} intervals is corrected for there being {len(rows)}; {largest}.")
-    lone = "" if ranked[ranked.evidence == HERE].verdict.isin([SURE, ONCE]).any() else (
-        " This is the laboratory's evidence alone, of generated records and a small model: try the first of them on "
-        "your documents before you rewrite a corpus.")
-    return (f"**In the laboratory**, with your mix of structures, {len(helping)} of {len(rows)} changes help: "
-            f"{listed(options)}.{caution}{lone}")
+        return (f"In the laboratory's controlled experiment none of {len(rows)} changes is certain "
+                "to help on your mix: for none is the interval above 0, with all your structures "
+                "measured and Holm's p at most 5%.")
+    text = (f"**In the laboratory**, with your mix of structures, {len(helping)} of {len(rows)} "
+            f"changes help: {listed(_gains(helping))}.")
+    if len(rows) > 1:
+        corrected = f"None of the {len(rows)} intervals is corrected for their number"
+        if helping.p_holm.notna().all():
+            corrected = "What helps passed Holm's correction there"
+        text += (f" {corrected}; the first of {len(rows)} is the largest estimate, and the largest "
+                 "is too large on average.")
+    if not is_helped:
+        text += (" This is the laboratory's evidence alone, from generated records and a small "
+                 "model: try the first of them on your documents before you rewrite a corpus.")
+    return text
 
 
 def _unknown(ranked: pd.DataFrame) -> str:
-    """What says nothing of some of my queries, as their structure was not measured."""
+    """Name the changes that were not measured on all of my structures."""
     rows = ranked[(ranked.known_share < 1 - ROUNDING) & ranked.gain_points.notna()]
-    options = [f"{what(row.intervention)} ({row.evidence}: {1 - row.known_share:.0%} of your queries)"
-               for row in rows.itertuples()]
+    options = [f"{what(row.intervention)} ({row.evidence}: {1 - row.known_share:.0%} of your "
+               "queries)" for row in rows.itertuples()]
     return "" if not options else (
-        f"**Not known for all of your queries,** as their structure was not measured: {listed(options)}.")
-
-
-def _tokens(row) -> str:
-    """Training tokens that a change adds, in words."""
-    added = row.tokens_added_percent
-    return "tokens that were not counted" if np.isnan(added) else f"{added:+.1f}% tokens"
+        "**Not known for all of your queries,** because their structure was not measured: "
+        f"{listed(options)}.")
 
 
 def _harmful(ranked: pd.DataFrame) -> str:
     rows = ranked[(ranked.verdict == HARMFUL) & (ranked.evidence != HERE)]
-    options = [f"{what(row.intervention)} {_points(row)} ({row.evidence})" for row in rows.itertuples()]
+    options = [f"{what(row.intervention)} {_points(row)} ({row.evidence})"
+               for row in rows.itertuples()]
     return f"**Not this:** in points, {listed(options)}." if options else ""
 
 
 def cannot_tell(ranked: pd.DataFrame, normalizer: str) -> str:
-    """What the page does not know."""
-    said = ["A gain is of this base model and these settings; no interval holds what another base would change.",
-            "Queries stand for the facts: what the annotator does not ask counts for nothing, a long document is asked "
-            "no more than a short one, and users may ask for other things. Where the shares of statements and of "
-            "queries differ, so would the gain on all that the documents say.",
-            "A text with more tokens makes more updates an epoch, which may be part of its gain (`match: updates` in "
-            "03_train makes them equal).",
-            "A sum over structures adds the ends of their intervals, which errs to the wide side.",
-            "Dollars take the replies to be as long as this study's rewrites "
-            f"({'by rules; a model may write more' if normalizer == 'rules' else f'by {normalizer}'})."]
-    if (ranked.evidence == LABORATORY).any():
-        said.append("The laboratory's gains are of generated records and a model of some million parameters; its "
-                    "shares are replaced by yours, nothing else is. What one training differs from the next by chance "
-                    "is in its intervals, and not in its p.")
-    if ((ranked.evidence == LABORATORY) & (ranked.intervention == "repeat-header")).any():
-        said.append("Its tables have two columns, such as Property and Value, so that repeating the header repeats no "
-                    "attribute's name: for tables whose header names the attributes, the structures wide-table and "
-                    "wide-table-repeated of `studies/controlled-full.yaml` would tell.")
-    return " ".join(said)
+    """Name the limits of the page."""
+    replies = "by rules; a model may write more" if normalizer == "rules" else f"by {normalizer}"
+    texts = [
+        "A gain holds for this base model and these settings; no interval covers variation between "
+        "base models.",
+        "Queries represent the facts: what the annotator does not ask about does not count, and "
+        "users may ask about other things. Where the shares of statements and of queries differ, "
+        "the gain on all that the documents say would differ too.",
+        "A text with more tokens makes more updates per epoch, which may be part of its gain "
+        "(`match: updates` in training makes them equal).",
+        "A sum over structures adds the ends of their intervals, which is conservative.",
+        f"Dollars assume replies as long as this study's rewrites ({replies})."]
+    laboratory = ranked[ranked.evidence == LABORATORY]
+    if len(laboratory):
+        texts.append(
+            "The laboratory's gains are for generated records and a model of a few million "
+            "parameters; only its shares are replaced by yours. Random variation between trainings "
+            "is in its intervals, but not in its p.")
+    if (laboratory.intervention == "repeat-header").any():
+        texts.append(
+            "Its tables have two columns, such as Property and Value, so repeating the header "
+            "repeats no attribute's name. For tables whose header names the attributes, see "
+            "wide-table and wide-table-repeated in `studies/controlled-full.yaml`.")
+    return " ".join(texts)
 
 
-def _accuracy(row) -> str:
-    ends = "[–]" if np.isnan(row.low) else f"[{100 * row.low:.1f}, {100 * row.high:.1f}]"
-    return f"{100 * row.mean:.1f}% {ends} of {row.n}"
+def _gains(rows: pd.DataFrame) -> list[str]:
+    return [f"{what(row.intervention)} {_points(row)} points for {_tokens(row)}"
+            + (" (one seed)" if row.verdict == ONCE else "") for row in rows.itertuples()]
 
 
 def _points(row) -> str:
     return in_points(row.gain_points, row.low_points, row.high_points)
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def _added(percent_added: float) -> str:
+    return number(percent_added, "+.1f") + ("" if np.isnan(percent_added) else "%")
+
+
+def _tokens(row) -> str:
+    if np.isnan(row.tokens_added_percent):
+        return "tokens that were not counted"
+    return f"{_added(row.tokens_added_percent)} tokens"
