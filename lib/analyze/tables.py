@@ -112,17 +112,22 @@ def formatted_table(table: pd.DataFrame) -> pd.DataFrame:
     if not {"arm", "accuracy"} <= set(table):
         return pd.DataFrame({column: [number(value) for value in table[column]]
                              for column in table})
+    texts = [fraction(row.correct, row.n - row.unscored, row.low, row.high)
+             + (f" ({row.unscored} unscored)" if row.unscored else "")
+             for row in table.itertuples()]
     keys = [key for key in ("structure", "kind") if key in table]
-    texts = table.assign(text=[_cell_text(row) for row in table.itertuples()])
-    wide = texts.pivot(index=keys, columns="arm", values="text")
-    wide = wide.reindex(columns=sorted_arms(table.arm)).reset_index()
+    return widened(table, keys, "arm", texts)[[*keys, *sorted_arms(table.arm)]]
+
+
+def widened(table: pd.DataFrame, keys: list[str], column: str, texts: list[str]) -> pd.DataFrame:
+    """Return one row per `keys` and one column per value of `column`, in the order of `table`.
+
+    The cells are `texts`, one for each row of `table`; a cell without a row is empty.
+    """
+    wide = table.assign(text=texts).pivot(index=keys, columns=column, values="text")
+    wide = wide.reindex(columns=table[column].unique()).fillna("").reset_index()
     wide.columns.name = None
-    return texts[keys].drop_duplicates().merge(wide, on=keys)
-
-
-def _cell_text(row) -> str:
-    note = f" ({row.unscored} unscored)" if row.unscored else ""
-    return fraction(row.correct, row.n - row.unscored, row.low, row.high) + note
+    return table[keys].drop_duplicates().merge(wide, on=keys)
 
 
 # Old names, until their callers have moved.

@@ -10,17 +10,12 @@ from lib.core.arms import ALL, ARMS, sorted_arms
 from lib.core.records import STRUCTURES, Answer, Query
 
 
-@styled
 def draw_accuracy(table2: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Draw accuracy in percent by structure, one bar per arm, with Wilson 95% intervals.
 
     Returns the figure and what it plots, as all functions of this module do.
     """
-    figure, (axes,) = panels(1, 2.7)
-    _bars(axes, table2, "arm", sorted_arms(table2.arm))
-    _name_structures(axes, table2)
-    _finish(figure, [axes], table2)
-    return figure, table2
+    return draw_beside({"": table2})[0], table2
 
 
 @styled
@@ -30,8 +25,9 @@ def draw_beside(tables: dict[str, pd.DataFrame]) -> tuple[Figure, pd.DataFrame]:
                         ignore_index=True)
     figure, drawn = panels(len(tables), 2.8, names=tables, sharey=True)
     for axes, table in zip(drawn, tables.values(), strict=True):
-        _bars(axes, table, "arm", sorted_arms(plotted.arm))
-        _name_structures(axes, table)
+        n, present = table.groupby("structure").n.max(), _present(table)
+        _bars(axes, table, "arm", sorted_arms(plotted.arm), present)
+        axes.set_xticks(range(len(present)), [f"{name}\n(n = {n[name]})" for name in present])
     _finish(figure, drawn, plotted)
     return figure, plotted
 
@@ -56,19 +52,13 @@ def _present(table: pd.DataFrame) -> list[str]:
 
 
 def _bars(axes: Axes, table: pd.DataFrame, within: str, groups: list[str],
-          present: list[str] | None = None, first: int = 0) -> None:
+          present: list[str], first: int = 0) -> None:
     """Draw one bar per group at each structure; a group's look depends on its place alone."""
-    present = present or _present(table)
     for index, group in enumerate(groups):
         cells = table[table[within] == group].set_index("structure").reindex(present)
         x = [place + offset(index, len(groups)) for place in range(len(present))]
         bars(axes, x, 100 * cells.accuracy, 100 * cells.low, 100 * cells.high,
              width=0.92 * 0.8 / len(groups), label=group, index=index + first)
-
-
-def _name_structures(axes: Axes, table: pd.DataFrame) -> None:
-    n, present = table.groupby("structure").n.max(), _present(table)
-    axes.set_xticks(range(len(present)), [f"{name}\n(n = {n[name]})" for name in present])
 
 
 def _finish(figure: Figure, drawn: list[Axes], plotted: pd.DataFrame) -> None:

@@ -55,14 +55,9 @@ def panels(n: int, height: float, *, names: Iterable[str] = (), in_column: bool 
     shape = (max(1, n), 1) if in_column else (1, max(1, n))
     drawn = list(figure.subplots(*shape, squeeze=False, **options).ravel())
     for axes, name in zip(drawn, names, strict=False):
-        name_panel(axes, name)
+        axes.annotate(name, (0, 1), (0, 3), xycoords="axes fraction", textcoords="offset points",
+                      fontsize=9)
     return figure, drawn
-
-
-def name_panel(axes: Axes, name: str, fontsize: float = 9) -> None:
-    """Write a panel's name above its upper left corner."""
-    axes.annotate(name, (0, 1), (0, 3), xycoords="axes fraction", textcoords="offset points",
-                  fontsize=fontsize)
 
 
 def legend(figure: Figure, axes: Axes, columns: int = 5,

@@ -11,7 +11,7 @@ import pandas as pd
 
 from lib.analyze.format import DASH, in_points, p_value
 from lib.analyze.stats import ALPHA, cluster_interval, exact_p, holm, smallest_p
-from lib.analyze.tables import cells
+from lib.analyze.tables import cells, widened
 from lib.core.arms import ALL, sorted_arms, split_arm
 from lib.core.files import made_by
 from lib.core.records import STRUCTURES, Fact, Query
@@ -188,9 +188,7 @@ def formatted_unscored(table: pd.DataFrame) -> pd.DataFrame:
     texts = [f"{row.unscored} of {row.n} unscored: {row.worst:.1%}"
              + (f" to {row.best:.1%}" if row.unscored else "") if row.n else DASH
              for row in table.itertuples()]
-    return pd.DataFrame([{"structure": structure, **dict(zip(cell.arm, cell.text, strict=True))}
-                         for structure, cell in table.assign(text=texts).groupby("structure",
-                                                                                 sort=False)])
+    return widened(table, ["structure"], "arm", texts)
 
 
 def formatted_bounds(table: pd.DataFrame) -> pd.DataFrame:

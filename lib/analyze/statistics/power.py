@@ -5,7 +5,7 @@ Queries are taken as independent. Those of one document are not, so more of them
 """
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
@@ -13,9 +13,10 @@ from scipy.optimize import brentq
 from scipy.stats import binom
 from statsmodels.stats.proportion import power_proportions_2indep
 
-from lib.analyze.format import DASH
+from lib.analyze.format import number
 from lib.analyze.paper.published import QUERIES
 from lib.analyze.stats import ALPHA
+from lib.analyze.tables import widened
 from lib.core.arms import ALL
 from lib.core.files import load
 from lib.core.records import STRUCTURES, Query
@@ -173,27 +174,21 @@ def formatted_power(table: pd.DataFrame) -> pd.DataFrame:
     """Format `power_table`, one column per assumption."""
     queries = [f"{row.n}" if row.compares == ARMS_COMPARED else f"{row.n} and {row.n_other}"
                for row in table.itertuples()]
-    return _wide(table.assign(queries=queries), ["study", "compares", "structure", "queries"],
-                 "assumed", "smallest_points",
-                 lambda points: "impossible" if np.isnan(points) else f"{points:.1f}")
+    texts = ["impossible" if np.isnan(points) else f"{points:.1f}"
+             for points in table.smallest_points]
+    return widened(table.assign(queries=queries, assumed=_assumptions(table)),
+                   ["study", "compares", "structure", "queries"], "assumed", texts)
 
 
 def formatted_needed(table: pd.DataFrame) -> pd.DataFrame:
     """Format `needed_table`, one column per difference."""
     points = [f"{value:.0f} points" for value in table.difference_points]
-    return _wide(table.assign(difference_points=points), ["compares", "assumed"],
-                 "difference_points", "queries", lambda n: DASH if pd.isna(n) else str(n))
+    return widened(table.assign(difference_points=points, assumed=_assumptions(table)),
+                   ["compares", "assumed"], "difference_points", [*map(number, table.queries)])
 
 
-def _wide(table: pd.DataFrame, keys: list[str], column: str, value: str,
-          text_of: Callable[[float], str]) -> pd.DataFrame:
-    table = table.assign(assumed=[assumption(row.compares, row.assumed)
-                                  for row in table.itertuples()],
-                         text=[text_of(number) for number in table[value]])
-    wide = table.pivot(index=keys, columns=column, values="text")
-    wide = wide.reindex(columns=table[column].unique()).fillna("").reset_index()
-    wide.columns.name = None
-    return table[keys].drop_duplicates().merge(wide, on=keys)
+def _assumptions(table: pd.DataFrame) -> list[str]:
+    return [assumption(row.compares, row.assumed) for row in table.itertuples()]
 
 
 def assumption(compares: str, assumed: float | None) -> str:
