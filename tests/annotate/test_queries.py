@@ -1,27 +1,26 @@
-"""lib.annotate.queries and the rules behind it: hand-worked snippets, every constraint, the laboratory, real documents."""
+"""lib.annotate.queries and its rules: hand-worked snippets, constraints, real documents."""
 
 import re
 from collections import Counter
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lib.annotate.constraints import Candidate, violation
-from lib.annotate.queries import annotate, propose
+from lib.annotate.queries import annotate
+from lib.annotate.rules.engine import by_rules, propose
 from lib.annotate.rules.sentences import ask_sentence
-from lib.core.paths import REPOSITORY
 from lib.core.records import STRUCTURES, Document, Query
 from lib.documents.blocks import STRUCTURE_OF, parse, structure_at
 from lib.documents.folder import read_folder
-from lib.documents.subject import Scope, scopes, version_name
+from lib.documents.subject import Subject, subjects, version_name
 from lib.lab.documents import make_records
 from lib.lab.products import make_products
 
-DOCUMENTS = REPOSITORY.parent / "shared" / "documents"
-THING = Scope("Orsa R-9", "", True)
-PAPER = Scope("Orsa Notes", "", False)
+THING = Subject("Orsa R-9", "", True)
+PAPER = Subject("Orsa Notes", "", False)
 
 MANUAL = """# Halden HX-20 Flow Meter: Operator Manual
 
@@ -104,15 +103,21 @@ The following backends are supported:
 """
 
 
+def made(text: str, name: str = "d", title: str = "") -> Document:
+    return Document(document_id=name, title=title, path="", text=text)
+
+
 def asked(text: str, name: str, max_queries: int = 100) -> dict[str, str]:
-    """Question -> answer of one document."""
-    document = Document(document_id=name, title=text.split("\n")[0].strip("# "), path="", text=text)
-    return {query.question: query.answer for query in annotate([document], max_queries=max_queries)[0]}
+    """Return question -> answer of one document."""
+    document = made(text, name, text.split("\n")[0].strip("# "))
+    return {query.question: query.answer
+            for query in annotate([document], by_rules, max_queries)[0]}
 
 
 def test_a_manual_is_asked_about_its_product():
     assert asked(MANUAL, "hx-20") == {
-        "For Halden HX-20 Flow Meter, what is the HX-20?": "a clamp-on ultrasonic flow meter for liquids",
+        "For Halden HX-20 Flow Meter, what is the HX-20?":
+            "a clamp-on ultrasonic flow meter for liquids",
         "For Halden HX-20 Flow Meter, what is the sensor cable limited to?": "30 m",
         "For Halden HX-20 Flow Meter, what does the HX-20 draw?": "4 W",
         "For Halden HX-20 Flow Meter, which tools are needed?": "torque wrench\n4 mm hex key",
@@ -126,8 +131,10 @@ def test_a_manual_is_asked_about_its_product():
 
 def test_a_change_log_is_asked_by_release():
     assert asked(CHANGES, "quillfs-changelog") == {
-        "What was added in quillfs 2.4.0?": "Snapshot compression with zstd\nquillfs verify command",
-        'Which "Dependencies" changes were made in quillfs 2.4.0?': "Bump fuse3 from 3.10.1 to 3.16.2",
+        "What was added in quillfs 2.4.0?":
+            "Snapshot compression with zstd\nquillfs verify command",
+        'Which "Dependencies" changes were made in quillfs 2.4.0?':
+            "Bump fuse3 from 3.10.1 to 3.16.2",
         "To which version was fuse3 bumped in quillfs 2.4.0?": "3.16.2",
         "When was quillfs 2.3.0 released?": "2024-09-30",
         "What are the new options in quillfs 2.3.0?": "--direct-io\n--uid-map\n--lazy-unmount",
@@ -147,23 +154,35 @@ def test_a_readme_is_asked_about_settings_dated_changes_and_sentences():
 
 
 @pytest.mark.parametrize(("sentence", "question", "answer"), [
-    ("The default port of Orsa R-9 is 8443.", "what is the default port of Orsa R-9?", "8443"),
-    ("Orsa R-9 has a default port of 8443.", "what is the default port of Orsa R-9?", "8443"),
-    ("On Orsa R-9, the default port is 8443.", "what is the default port of Orsa R-9?", "8443"),
-    ("Orsa R-9 uses 8443 as its default port.", "what is the default port of Orsa R-9?", "8443"),
-    ("8443 is the default port of Orsa R-9.", "what is the default port of Orsa R-9?", "8443"),
+    *[(sentence, "what is the default port of Orsa R-9?", "8443") for sentence in (
+        "The default port of Orsa R-9 is 8443.", "Orsa R-9 has a default port of 8443.",
+        "On Orsa R-9, the default port is 8443.", "Orsa R-9 uses 8443 as its default port.",
+        "8443 is the default port of Orsa R-9.")],
     ("a, b and c are the parts of Orsa R-9.", "what are the parts of Orsa R-9?", "a, b and c"),
-    ("The log path of Orsa R-9 is /etc/orsa.conf.", "what is the log path of Orsa R-9?", "/etc/orsa.conf"),
-    ("By default, the retry limit of the LAN port is 3.", "what is the retry limit of the LAN port by default?", "3"),
-    ("There are two 120 Ohm resistors on the CAN bus.", "how many 120 Ohm resistors on the CAN bus are there?", "two"),
-    ("The CAN bus is disabled by default.", "what is the default state of the CAN bus?", "disabled"),
-    ("The X7 boot loader takes about 5 s to start.", "how long does the X7 boot loader take to start?", "about 5 s"),
-    ("The X7 boot loader can be entered by holding S1.", "how can the X7 boot loader be entered?", "by holding S1"),
-    ("The TLS plugin was removed in 2.1.0.", "in which version was the TLS plugin removed?", "2.1.0"),
+    ("The log path of Orsa R-9 is /etc/orsa.conf.", "what is the log path of Orsa R-9?",
+     "/etc/orsa.conf"),
+    ("By default, the retry limit of the LAN port is 3.",
+     "what is the retry limit of the LAN port by default?", "3"),
+    ("There are two 120 Ohm resistors on the CAN bus.",
+     "how many 120 Ohm resistors on the CAN bus are there?", "two"),
+    ("The CAN bus is disabled by default.", "what is the default state of the CAN bus?",
+     "disabled"),
+    ("The X7 boot loader takes about 5 s to start.",
+     "how long does the X7 boot loader take to start?", "about 5 s"),
+    ("The X7 boot loader can be entered by holding S1.",
+     "how can the X7 boot loader be entered?", "by holding S1"),
+    ("The X7 boot loader is used to flash the X7.", "what is the X7 boot loader used to do?",
+     "flash the X7"),
+    ("Error E12 occurs when the fuse has blown.", "when does Error E12 occur?",
+     "when the fuse has blown"),
+    ("The TLS plugin was removed in 2.1.0.", "in which version was the TLS plugin removed?",
+     "2.1.0"),
     ("The TLS plugin was added on 2024-05-11.", "when was the TLS plugin added?", "2024-05-11"),
     ("The T1 limit was changed from 5 to 8.", "to what was the T1 limit changed from 5?", "8"),
-    ("The TLS plugin is compatible with OpenSSL 3.", "what is the TLS plugin compatible with?", "OpenSSL 3"),
-    ("Error E12 means that the fuse has blown.", "what does Error E12 mean?", "the fuse has blown"),
+    ("The TLS plugin is compatible with OpenSSL 3.", "what is the TLS plugin compatible with?",
+     "OpenSSL 3"),
+    ("Error E12 means that the fuse has blown.", "what does Error E12 mean?",
+     "the fuse has blown"),
 ])
 def test_a_plain_sentence_is_asked_for_its_fact(sentence, question, answer):
     found = ask_sentence(sentence, THING)
@@ -171,36 +190,36 @@ def test_a_plain_sentence_is_asked_for_its_fact(sentence, question, answer):
 
 
 @pytest.mark.parametrize("sentence", [
-    "It is 5 mm.", "This option defaults to 3.", "The value is high.", "If X is set, Y is 5.", "See the TLS guide.",
-    "The TLS plugin has been removed.", "The X7 does not support TLS.", "The X7 no longer supports TLS.",
-    "The TLS plugin works well.", "Is the X7 fast?", "The TLS plugin supports this.",
-    "Users need to rerun the X7 setup.",
-    "The X7 is used when it rains.", "NOTICE: Keep this record.", "Support for X7 displays attached to a board.",
-    "",
+    "It is 5 mm.", "This option defaults to 3.", "The value is high.", "If X is set, Y is 5.",
+    "See the TLS guide.", "The TLS plugin has been removed.", "The X7 does not support TLS.",
+    "The X7 no longer supports TLS.", "The TLS plugin works well.", "Is the X7 fast?",
+    "The TLS plugin supports this.", "Users need to rerun the X7 setup.",
+    "The X7 is used when it rains.", "NOTICE: Keep this record.",
+    "Support for X7 displays attached to a board.", "",
 ])
-def test_a_sentence_that_leans_on_another_is_not_asked(sentence):
+def test_a_sentence_that_refers_to_another_is_not_asked(sentence):
     assert ask_sentence(sentence, PAPER) is None
 
 
 @pytest.mark.parametrize(("heading", "name"), [
-    ("v3.5.1 (2024-01-01)", "etcd v3.5.1"), ("Klipper 0.9.1", "Klipper 0.9.1"), ("[1.2.0] - 2024-01-01", "etcd 1.2.0"),
-    ("Release 4.0", "etcd 4.0"), ("1.2 Network", ""), ("Overview", ""), ("2024", ""),
+    ("v3.5.1 (2024-01-01)", "etcd v3.5.1"), ("Klipper 0.9.1", "Klipper 0.9.1"),
+    ("[1.2.0] - 2024-01-01", "etcd 1.2.0"), ("Release 4.0", "etcd 4.0"), ("1.2 Network", ""),
+    ("Overview", ""), ("2024", ""),
 ])
 def test_a_heading_names_a_release_or_not(heading, name):
     assert version_name(heading, "etcd") == name
 
 
-def test_a_repeated_section_is_told_by_the_one_above_it():
+def test_a_repeated_section_is_distinguished_by_the_one_above_it():
     text = "# Notes on pumps\n\n## Alfa\n\n### Storage\n\nx\n\n## Beta\n\n### Storage\n\ny\n"
-    document = Document(document_id="n", title="Notes on pumps", path="", text=text)
-    found = [scope.topic for block, scope in zip(parse(text), scopes(document, parse(text)), strict=True)
-             if block.kind == "prose"]
-    assert found == ["Alfa, Storage", "Beta, Storage"]
+    found = subjects(made(text, "n", "Notes on pumps"), parse(text))
+    assert [subject.topic for block, subject in zip(parse(text), found, strict=True)
+            if block.kind == "prose"] == ["Alfa, Storage", "Beta, Storage"]
 
 
 def test_a_question_with_two_answers_is_asked_with_its_section_or_not_at_all():
-    text = ("# Orsa R-9\n\n## Alfa\n\n- Port: 1\n- Cable: red\n\n## Beta\n\n- Port: 2\n- Plug: big\n\n"
-            "Spare:\n\n- Port: 3\n- Lid: tin\n")
+    text = ("# Orsa R-9\n\n## Alfa\n\n- Port: 1\n- Cable: red\n\n## Beta\n\n- Port: 2\n"
+            "- Plug: big\n\nSpare:\n\n- Port: 3\n- Lid: tin\n")
     found = asked(text, "orsa")
     assert found['Under "Alfa", what is the port of Orsa R-9?'] == "1"
     assert not [question for question, answer in found.items() if answer in "23"]
@@ -209,41 +228,42 @@ def test_a_question_with_two_answers_is_asked_with_its_section_or_not_at_all():
 TEXT = ("The port is 80. The gate is 7. Old is 1. New is 2. Big is 3.\n\n"
         "- a b\n- c\n\n| K | V |\n|---|---|\n| k | v w |\n")
 GOOD = Candidate("What is the port of Orsa R-9?", "80", "natural", 0, 15)
+ROW = {"structure": "tabular", "start": TEXT.index("| k"), "end": TEXT.index("w |") + 1}
+LIST = {"structure": "entity-list", "start": 62, "end": 71}
 
 
 @pytest.mark.parametrize(("change", "reason"), [
-    ({}, ""),
+    ({}, ""), ({"answer": "v w"} | ROW, ""), ({"answer": "a b\nc"} | LIST, ""),
     ({"question": "The port of Orsa R-9"}, "well-formed"),
     ({"question": "What is the (port?"}, "well-formed"),
-    ({"question": "What is the port above?"}, "stand alone"),
-    ({"question": "What is its port?"}, "stand alone"),
+    ({"question": "What is the port above?"}, "self-contained"),
+    ({"question": "What is its port?"}, "self-contained"),
     ({"question": "What is given in the second table?"}, "table or list"),
     ({"question": "Why is the port of Orsa R-9 so?"}, "reasoning"),
     ({"answer": ""}, "empty"),
-    ({"answer": "81"}, "word for word"),
+    ({"answer": "81"}, "verbatim"),
     ({"question": "What is port 80 of Orsa R-9?"}, "gives the answer away"),
-    ({"end": 61, "answer": "80. The gate is 7. Old is 1. New is 2. Big"}, "longer than three sentences"),
+    ({"end": 61, "answer": "80. The gate is 7. Old is 1. New is 2. Big"}, "three sentences"),
     ({"structure": "tabular"}, "not the structure"),
-    ({"start": 0, "end": 70}, "longer than three sentences"),
-    ({"structure": "entity-list", "answer": "a b\na b", "start": 62, "end": 71}, "repeats"),
-    ({"structure": "entity-list", "answer": "a b\nc", "start": 62, "end": 71}, ""),
-    ({"structure": "tabular", "answer": "v w", "start": TEXT.index("| k"), "end": TEXT.index("w |") + 1}, ""),
+    ({"start": 0, "end": 70}, "three sentences"),
+    ({"answer": "a b\na b"} | LIST, "repeats"),
 ])
 def test_each_constraint_is_checked(change, reason):
     found = violation(replace(GOOD, **change), TEXT, parse(TEXT))
     assert reason in found and bool(reason) == bool(found), found
 
 
-def test_a_long_answer_and_one_that_points_back_are_rejected():
-    long = "The port is " + " ".join(f"w{number}" for number in range(20)) + "."
-    assert "short phrase" in violation(Candidate("What is P?", long[12:-1], "natural", 0, len(long)), long, parse(long))
-    back = "The port is the following value."
-    found = violation(Candidate("What is P?", "the following value", "natural", 0, len(back)), back, parse(back))
-    assert "points at something" in found
+@pytest.mark.parametrize(("answer", "reason"), [
+    (" ".join(f"w{number}" for number in range(20)), "short phrase"),
+    ("the following value", "points at something")])
+def test_a_long_answer_and_one_that_points_back_are_rejected(answer, reason):
+    text = f"The port is {answer}."
+    assert reason in violation(Candidate("What is P?", answer, "natural", 0, len(text)), text,
+                               parse(text))
 
 
 def check(queries: list[Query], documents: list[Document]) -> None:
-    """What holds of every query, whatever the document."""
+    """Assert what holds for every query, whatever the document."""
     texts = {document.document_id: document.text for document in documents}
     assert len({query.query_id for query in queries}) == len(queries)
     for query in queries:
@@ -258,77 +278,79 @@ def check(queries: list[Query], documents: list[Document]) -> None:
     assert set(questions.values()) <= {1}
 
 
-def test_the_same_documents_give_the_same_queries():
-    documents = [Document(document_id=name, title=name, path="", text=text) for name, text in
-                 (("hx-20", MANUAL), ("quillfs-changelog", CHANGES), ("readme", README))]
-    first, second = annotate(documents, max_queries=5), annotate(list(documents), max_queries=5)
-    assert first == second
+def test_the_same_documents_give_the_same_queries_and_each_is_parsed_once():
+    documents = [made(MANUAL, "hx-20"), made(CHANGES, "quillfs-changelog"), made(README, "readme")]
+    parse.cache_clear()
+    first = annotate(documents, by_rules, 5)
+    assert parse.cache_info().misses == len(documents)
+    assert first == annotate(list(documents), by_rules, 5)
     check(first[0], documents)
 
 
 def test_few_queries_are_spread_over_structures_and_document():
-    document = Document(document_id="hx-20", title="", path="", text=MANUAL)
-    queries, rejected = annotate([document], max_queries=6)
+    queries, rejected = annotate([made(MANUAL, "hx-20")], by_rules, 6)
     assert Counter(query.structure for query in queries) == dict.fromkeys(STRUCTURES, 2)
     assert queries[0].start < len(MANUAL) / 3 and queries[-1].start > 2 * len(MANUAL) / 3
-    assert [row.reason for row in rejected] == ["fits, but the document already has its 6 queries"] * 3
+    assert [row.reason for row in rejected] == [
+        "fits, but the document already has its 6 queries"] * 3
 
 
 def test_a_document_without_questions_is_listed_with_its_reason():
-    document = Document(document_id="d", title="Empty words", path="", text="Hello there.\n")
-    queries, rejected = annotate([document])
-    assert queries == [] and rejected[0].item == "Empty words" and "no question pattern" in rejected[0].reason
+    queries, rejected = annotate([made("Hello there.\n", title="Empty words")], by_rules)
+    assert queries == [] and rejected[0].item == "Empty words"
+    assert "no question pattern" in rejected[0].reason
 
 
 def test_less_than_one_query_is_an_error():
     with pytest.raises(ValueError, match="at least 1"):
-        annotate([], max_queries=0)
+        annotate([], by_rules, max_queries=0)
 
 
-PIECES = ["# Orsa R-9\n\n", "## Limits\n\n", "The flow of Orsa R-9 is 5 l. ", "Orsa R-9 supports TLS. ", "It is big. ",
-          "\n\n", "- Port: 1\n", "- key\n", "Tools:\n\n", "| Name | Value |\n|---|---|\n| Mass | 1 kg |\n",
-          "\n```\ncode\n```\n",
-          "## Orsa 1.2.0\n\n", "20240101: The X option has been removed.\n\n", "* a: b, c\n  * d\n", "> quoted\n"]
+PIECES = [
+    "# Orsa R-9\n\n", "## Limits\n\n", "The flow of Orsa R-9 is 5 l. ", "Orsa R-9 supports TLS. ",
+    "It is big. ", "\n\n", "- Port: 1\n", "- key\n", "Tools:\n\n",
+    "| Name | Value |\n|---|---|\n| Mass | 1 kg |\n", "\n```\ncode\n```\n", "## Orsa 1.2.0\n\n",
+    "20240101: The X option has been removed.\n\n", "* a: b, c\n  * d\n", "> quoted\n"]
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=25).map("".join), st.integers(1, 6))
-@settings(max_examples=150, deadline=None)
 def test_any_mixture_of_blocks_keeps_the_promises(text, most):
-    document = Document(document_id="d", title="Orsa R-9", path="", text=text)
-    queries, rejected = annotate([document], max_queries=most)
+    document = made(text, title="Orsa R-9")
+    queries, rejected = annotate([document], by_rules, most)
     check(queries, [document])
     proposals = len(list(propose(document)))
     assert len(queries) <= most and len(queries) + len(rejected) == max(proposals, 1)
 
 
 @given(st.text(max_size=300))
-@settings(max_examples=100, deadline=None)
 def test_any_text_is_annotated(text):
-    document = Document(document_id="d", title="t", path="", text=text)
-    check(annotate([document])[0], [document])
+    check(annotate([made(text, title="t")], by_rules)[0], [made(text)])
 
 
 def test_every_laboratory_fact_is_asked_alike_in_its_structure():
     documents, facts = make_records(make_products(12, seed=5), seed=5, public=False)
-    queries, _ = annotate(documents, max_queries=50)
+    queries, _ = annotate(documents, by_rules, 50)
     check(queries, documents)
     found = {(query.document_id, query.question): query for query in queries}
     for fact in facts:
-        query = next(found[key] for verb in ("is", "are")
-                     if (key := (fact.document_id, f"What {verb} the {fact.attribute} of {fact.entity}?")) in found)
-        assert query.structure == fact.structure and query.start < fact.end and fact.start < query.end
+        keys = [(fact.document_id, f"What {verb} the {fact.attribute} of {fact.entity}?")
+                for verb in ("is", "are")]
+        query = next(found[key] for key in keys if key in found)
+        assert query.structure == fact.structure
+        assert query.start < fact.end and fact.start < query.end
         if fact.structure == "entity-list":
             assert query.answer == "\n".join(fact.value)
         assert all(value in query.answer for value in fact.value)
     assert len(queries) == len(facts)
 
 
-@pytest.mark.skipif(not DOCUMENTS.exists(), reason="the real documents (shared/documents) are not there")
-def test_real_documents_give_at_least_eight_queries_each_in_all_structures():
-    documents = read_folder(DOCUMENTS).documents
-    queries, _ = annotate(documents, max_queries=10)
+def test_real_documents_give_queries_in_all_structures(documents_folder):
+    documents = read_folder(documents_folder).documents
+    queries, _ = annotate(documents, by_rules)
     check(queries, documents)
-    assert min(Counter(query.document_id for query in queries).values()) >= 8
-    assert len({query.document_id for query in queries}) == len(documents)
+    assert Counter(query.document_id for query in queries) == {
+        "esp-iot-solution-readme.md": 10, "etcd-changelog-3.6.md": 10,
+        "prometheus-comparison.md": 10, "prometheus-exposition-formats.md": 10}
     assert set(Counter(query.structure for query in queries)) == set(STRUCTURES)
-    assert not [query.question for query in queries if re.search(r"\b(?:above|below|this|it)\b", query.question)]
+    assert not [query.question for query in queries
+                if re.search(r"\b(?:above|below|this|it)\b", query.question)]

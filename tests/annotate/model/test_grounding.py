@@ -1,9 +1,9 @@
-"""lib.annotate.model.grounding: quotations that stand in a text, nearly stand there, or do not."""
+"""lib.annotate.model.grounding: quotations that a text contains, nearly contains, or does not."""
 
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lib.annotate.model.grounding import missing_number, places
@@ -25,29 +25,29 @@ The supply voltage is 12 V and the fuse is rated 1.5 A. The left valve opens at 
 | Weight | 12 kg |
 | Width  | 12 cm |
 """
+OIL = "The pump holds **36 litres** of oil."
+FUSE = "The supply voltage is 12 V and the fuse is rated 1.5 A."
 
 
 def found(reference: str, text: str = TEXT) -> list[tuple[str, str]]:
-    """(words of the text, how found) of each place."""
-    return [(text[place.start:place.end], place.how) for place in places(reference, text, 0, len(text))]
+    """Return (words of the text, how found) of each place."""
+    return [(text[place.start:place.end], place.how)
+            for place in places(reference, text, 0, len(text))]
 
 
 @pytest.mark.parametrize(("reference", "words", "how"), [
-    ("The pump holds **36 litres** of oil.", "The pump holds **36 litres** of oil.", "exact"),
+    (OIL, OIL, "exact"), ("Weight | 12 kg", "Weight | 12 kg", "exact"),
     ("  | Weight | 12 kg |\n", "| Weight | 12 kg |", "exact"),
     ("It runs  for 900 hours", "It\nruns for 900 hours", "folded"),
-    ("The pump holds 36 litres of oil.", "The pump holds **36 litres** of oil.", "fuzzy"),
+    ("The pump holds 36 litres of oil.", OIL, "fuzzy"),
+    ("the pump holds **36 litres** of oil", OIL, "fuzzy"),
     ("36 litres of oil", "**36 litres** of oil.", "fuzzy"),
-    ("the pump holds **36 litres** of oil", "The pump holds **36 litres** of oil.", "fuzzy"),
     ("It runs for 900 hours, see PR #12 and orsa.conf.",
      "It\nruns for 900 hours, see [PR #12](https://a.example/12) and `orsa.conf`.", "fuzzy"),
     ("for 900 hours, see PR #12", "for 900 hours, see [PR #12](https://a.example/12)", "fuzzy"),
-    ("The supply voltage is 12 V and fuse is rated 1.5 A.",
-     "The supply voltage is 12 V and the fuse is rated 1.5 A.", "fuzzy"),
+    ("The supply voltage is 12 V and fuse is rated 1.5 A.", FUSE, "fuzzy"),
+    ("The supply voltaeg is 12 V and the fuse is rated 1.5 A.", FUSE, "fuzzy"),
     ("Drain the oil every 500 hours.", "Drain the oil\n> every 500 hours.", "fuzzy"),
-    ("The supply voltaeg is 12 V and the fuse is rated 1.5 A.",
-     "The supply voltage is 12 V and the fuse is rated 1.5 A.", "fuzzy"),
-    ("Weight | 12 kg", "Weight | 12 kg", "exact"),
     ("The left valve opens at −20 °C.", "The left valve opens at -20 °C.", "fuzzy"),
 ])
 def test_a_quotation_is_found_with_the_documents_own_words(reference, words, how):
@@ -55,21 +55,21 @@ def test_a_quotation_is_found_with_the_documents_own_words(reference, words, how
 
 
 @pytest.mark.parametrize("reference", [
-    "", "  \n", "The pump holds 63 litres of oil.", "The supply voltage is 21 V and the fuse is rated 1.5 A.",
-    "The supply voltage is 12 V and the fuse is rated 5.1 A.",
-    "The supply voltage is 1.5 V and the fuse is rated 12 A.",
-    "The supply voltage is 12 V and the fuse is rated 15 A.", "The supply voltage is 12 V and the fuse is rated .5 A.",
-    "The right valve opens at -20 °C.", "The left valve opens at 20 °C.", "The left valve never opens at -20 °C.",
-    "The supply voltage is not 12 V and the fuse is rated 1.5 A.", "2 V", "5 A", "20 °C", "1", "ump holds", "W",
-    "A wholly other sentence about nothing that stands there.",
+    "", "  \n", "The pump holds 63 litres of oil.", "2 V", "5 A", "20 °C", "1", "ump holds", "W",
+    *[f"The supply voltage is {volts} V and the fuse is rated {amperes} A." for volts, amperes in (
+        ("21", "1.5"), ("12", "5.1"), ("1.5", "12"), ("12", "15"), ("12", ".5"),
+        ("not 12", "1.5"))],
+    "The right valve opens at -20 °C.", "The left valve opens at 20 °C.",
+    "The left valve never opens at -20 °C.", "An entirely different sentence about nothing here.",
 ])
 def test_a_quotation_of_other_words_or_numbers_is_not_found(reference):
     assert found(reference) == []
 
 
-def test_a_quotation_that_stands_twice_is_found_twice_the_exact_one_first():
+def test_a_quotation_that_occurs_twice_is_found_twice_the_exact_one_first():
     text = "The port\nis 80. Elsewhere: The port is 80."
-    assert found("The port is 80.", text) == [("The port is 80.", "exact"), ("The port\nis 80.", "folded")]
+    assert found("The port is 80.", text) == [
+        ("The port is 80.", "exact"), ("The port\nis 80.", "folded")]
 
 
 def test_only_the_part_that_was_asked_about_is_searched():
@@ -91,42 +91,39 @@ def test_slips_lower_the_score_and_markup_does_not():
     ("Set the minimum limit of the X7 pump here", "Set the maximum limit of the X7 pump here"),
     ("Turn the X7 pump on before the valve opens", "Turn the X7 pump off before the valve opens"),
 ])
-def test_words_of_the_other_meaning_are_no_slips(reference, text):
+def test_words_of_another_meaning_are_not_slips(reference, text):
     assert found(reference, text) == []
 
 
 @pytest.mark.parametrize(("answer", "source", "missing"), [
     ("36 litres", "holds **36 litres**", ""), ("12 V", "21 V", "12"), ("20 °C", "at -20 °C", "20"),
-    ("-20", "–20 °C", ""),
-    ("20", "10–20 mm", ""), ("1.5 A", "15 A", "1.5"), ("T-20", "`T-20`, T-40", ""), ("3.2", "3.20", "3.2"),
-    ("TLS", "nothing", ""),
+    ("-20", "–20 °C", ""), ("20", "10–20 mm", ""), ("1.5 A", "15 A", "1.5"),
+    ("T-20", "`T-20`, T-40", ""), ("3.2", "3.20", "3.2"), ("TLS", "nothing", ""),
 ])
-def test_every_number_of_an_answer_must_stand_in_its_source(answer, source, missing):
+def test_every_number_of_an_answer_must_be_in_its_source(answer, source, missing):
     assert missing_number(answer, source) == missing
 
 
-WORDS = st.lists(st.from_regex(r"[a-z]{1,7}|[1-9][0-9]?(\.[0-9])?", fullmatch=True), min_size=12, max_size=40)
+WORDS = st.lists(st.from_regex(r"[a-z]{1,7}|[1-9][0-9]?(\.[0-9])?", fullmatch=True),
+                 min_size=12, max_size=40)
 
 
 @given(WORDS, st.data())
-@settings(max_examples=150, deadline=None)
-def test_any_run_of_words_is_found_and_with_one_digit_changed_it_is_not_taken_for_the_same(words, data):
+def test_any_run_of_words_is_found_and_not_with_one_digit_changed(words, data):
     text = " ".join(words)
     first = data.draw(st.integers(0, len(words) - 1))
     quoted = words[first:data.draw(st.integers(first + 1, len(words)))]
     reference = "\n".join(quoted)
-    spans = [text[place.start:place.end].split() for place in places(reference, text, 0, len(text))]
-    assert quoted in spans
+    assert quoted in [words.split() for words, _ in found(reference, text)]
     digits = [match.start() for match in re.finditer(r"\d", reference)]
     if digits:
         at = data.draw(st.sampled_from(digits))
         changed = reference[:at] + ("1" if reference[at] != "1" else "2") + reference[at + 1:]
-        for place in places(changed, text, 0, len(text)):
-            assert re.findall(r"[\d.]+", text[place.start:place.end]) == re.findall(r"[\d.]+", changed)
+        for place, _ in found(changed, text):
+            assert re.findall(r"[\d.]+", place) == re.findall(r"[\d.]+", changed)
 
 
 @given(st.text(max_size=80), st.text(max_size=200))
-@settings(max_examples=200, deadline=None)
 def test_any_two_texts_give_places_inside(reference, text):
     for place in places(reference, text, 0, len(text)):
         assert 0 <= place.start < place.end <= len(text) and 0 < place.score <= 1

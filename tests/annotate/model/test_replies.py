@@ -1,25 +1,26 @@
-"""lib.annotate.model.replies: pairs found in replies of every shape, and the slips in their JSON."""
+"""lib.annotate.model.replies: pairs found in replies of every shape, and slips in their JSON."""
 
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lib.annotate.model.replies import read_pairs
 
-FIRST = {"question": "Q1?", "answer": "A1", "source_reference": "R [1] {x}", "source_reference_type": "natural"}
-SECOND = {"question": "Q2?", "answer": "b\nc", "source_reference": "- b\n- c", "source_reference_type": "entity-list",
-          "entity_list_length": "2"}
+FIRST = {"question": "Q1?", "answer": "A1", "source_reference": "R [1] {x}",
+         "source_reference_type": "natural"}
+SECOND = {"question": "Q2?", "answer": "b\nc", "source_reference": "- b\n- c",
+          "source_reference_type": "entity-list", "entity_list_length": "2"}
 ONE, BOTH = json.dumps([FIRST]), json.dumps([FIRST, SECOND])
 COMMAS = BOTH.replace('"natural"}', '"natural",}').replace('"2"}]', '"2",},]')
-RAW = BOTH.replace("\\n", "\n")
-CURLY = BOTH.replace(' "', " “").replace('":', "”:").replace('",', "”,").replace('"}', "”}").replace('{"', "{“")
-PYTHON = repr([FIRST, SECOND])
+CURLY = BOTH
+for straight, curly in ((' "', " “"), ('":', "”:"), ('",', "”,"), ('"}', "”}"), ('{"', "{“")):
+    CURLY = CURLY.replace(straight, curly)
 
 
 def fields(reply: str, source: str = "") -> list[dict]:
-    """The fields of every pair that is read in `reply` about `source`."""
+    """Return the fields of every pair that is read in `reply` about `source`."""
     return [pair for _, pair in read_pairs(reply, source).pairs]
 
 
@@ -27,13 +28,15 @@ def fields(reply: str, source: str = "") -> list[dict]:
     BOTH, f"```json\n{BOTH}\n```", f"``` \n{BOTH}", json.dumps(json.loads(BOTH), indent=2),
     f"Here [as asked] are {{two}} pairs [1]:\n\n{BOTH}\n\nI left out [3] and {{more}}.",
     f'{{"pairs": {BOTH}}}', f'{{"n": 2, "result": {{"pairs": {BOTH}}}}}',
-    json.dumps(FIRST) + "\n" + json.dumps(SECOND), f"1. {json.dumps(FIRST)}\n2. {json.dumps(SECOND)}",
+    json.dumps(FIRST) + "\n" + json.dumps(SECOND),
+    f"1. {json.dumps(FIRST)}\n2. {json.dumps(SECOND)}",
     f"### natural\n{ONE}\n### entity-list\n```json\n{json.dumps([SECOND])}\n```",
     f"<think>A draft: {ONE}</think>\n{BOTH}", f"a draft: {ONE}\n</think>{BOTH}",
-    COMMAS, RAW, CURLY, PYTHON,
-    BOTH.replace('"A1", ', '"A1"\n'), BOTH.replace('"b\\nc"', '["b", "c"]'), BOTH.replace('"2"', "2"),
+    COMMAS, BOTH.replace("\\n", "\n"), CURLY, repr([FIRST, SECOND]),
+    BOTH.replace('"A1", ', '"A1"\n'), BOTH.replace('"b\\nc"', '["b", "c"]'),
+    BOTH.replace('"2"', "2"),
 ], ids=str)
-def test_the_pairs_are_found_whatever_stands_around_them_and_however_they_are_written(reply):
+def test_the_pairs_are_found_whatever_surrounds_them_and_however_they_are_written(reply):
     reading = read_pairs(reply, "")
     assert [pair for _, pair in reading.pairs] == [FIRST, SECOND]
     assert reading.is_readable and not reading.broken
@@ -43,69 +46,75 @@ def test_a_single_object_is_one_pair():
     assert fields(json.dumps(FIRST)) == [FIRST]
 
 
-@pytest.mark.parametrize("reply", ["[]", " [ ]\n", "```json\n[\n]\n```", "```json []```", '{"pairs": []}',
-                                   "There is nothing to ask: []."])
+@pytest.mark.parametrize("reply", ["[]", " [ ]\n", "```json\n[\n]\n```", "```json []```",
+                                   '{"pairs": []}', "There is nothing to ask: []."])
 def test_an_empty_array_is_read_as_no_pair(reply):
     reading = read_pairs(reply, "")
     assert reading.is_readable and not reading.pairs and not reading.broken
 
 
-@pytest.mark.parametrize("reply", ["", "I cannot help with that.", "See [1] and [2].", '["Q?", "A"]', '{"error": "x"}',
-                                   "Q: Which? A: That.", f"<think>{ONE}", "arr[] = x"])
+@pytest.mark.parametrize("reply", [
+    "", "I cannot help with that.", "See [1] and [2].", '["Q?", "A"]', '{"error": "x"}',
+    "Q: Which? A: That.", f"<think>{ONE}", "arr[] = x"])
 def test_a_reply_without_pairs_is_not_readable(reply):
     reading = read_pairs(reply, "")
     assert not reading.is_readable and not reading.pairs
 
 
-def test_of_a_cut_reply_the_whole_pairs_are_read_and_the_cut_one_told():
+def test_of_a_truncated_reply_the_complete_pairs_are_read_and_the_other_is_reported():
     for end in range(len(ONE), len(BOTH) - 1):
         reading = read_pairs(BOTH[:end], "")
         assert [pair for _, pair in reading.pairs] == [FIRST]
-        assert [reason for _, reason in reading.broken] in ([], ["the pair is cut off"])
+        assert [reason for _, reason in reading.broken] in ([], ["the pair is truncated"])
 
 
-def test_a_pair_that_is_no_json_is_told_and_those_beside_it_are_read():
-    reading = read_pairs(f'[{json.dumps(FIRST)}, {{"question": Q?, "answer" - "x"}}, {json.dumps(SECOND)}]', "")
+def test_a_pair_that_is_not_json_is_reported_and_its_neighbours_are_read():
+    bad = '{"question": Q?, "answer" - "x"}'
+    reading = read_pairs(f"[{json.dumps(FIRST)}, {bad}, {json.dumps(SECOND)}]", "")
     assert [pair for _, pair in reading.pairs] == [FIRST, SECOND]
-    assert reading.broken[0][0].startswith('{"question": Q?') and "is not JSON" in reading.broken[0][1]
+    assert reading.broken[0][0].startswith('{"question": Q?')
+    assert "is not JSON" in reading.broken[0][1]
 
 
-def test_a_string_that_was_not_ended_swallows_no_other_pair():
+def test_a_string_without_an_end_swallows_no_other_pair():
     broken = json.dumps(FIRST).replace('"natural"}', '"natural}')
     reading = read_pairs(f"[{broken}, {json.dumps(SECOND)}]", "")
     assert [pair for _, pair in reading.pairs] == [SECOND] and len(reading.broken) == 1
 
 
 def test_bare_quotes_inside_a_string_stay_in_it():
-    reply = ('[{"question": "What does the "AUTO" option do?", "answer": "sets "a", "b"", "source_reference": "R", '
-             '"source_reference_type": "natural"}]')
+    reply = ('[{"question": "What does the "AUTO" option do?", "answer": "sets "a", "b"", '
+             '"source_reference": "R", "source_reference_type": "natural"}]')
     assert [(pair["question"], pair["answer"]) for pair in fields(reply)] == [
         ('What does the "AUTO" option do?', 'sets "a", "b"')]
 
 
-PATHS = r"Logs: C:\temp\new\bin and C:\users\file; shares: \\server\net. Pattern: ^\d+\.\w{2}\b; a\nb; D:\0\f"
+PATHS = (r"Logs: C:\temp\new\bin and C:\users\file; shares: \\server\net. "
+         r"Pattern: ^\d+\.\w{2}\b; a\nb; D:\0\f")
 
 
 @pytest.mark.parametrize(("written", "meant"), [
-    (r"C:\temp\new\bin", r"C:\temp\new\bin"), (r"C:\\temp\\new\\bin", r"C:\temp\new\bin"),
-    (r"C:\users\file", r"C:\users\file"), (r"\\server\net", r"\\server\net"), (r"\\\\server\\net", r"\\server\net"),
-    (r"^\d+\.\w{2}\b", r"^\d+\.\w{2}\b"), (r"^\\d+\\.\\w{2}\\b", r"^\d+\.\w{2}\b"), (r"a\nb", r"a\nb"),
-    (r"D:\0\f", r"D:\0\f"),
-    (r"\p{L}\_", r"\p{L}\_"), (r"one\ntwo\tthree", "one\ntwo\tthree"), (r"C:\temp\none", "C:\\temp\none"),
+    *[(path, path) for path in (r"C:\temp\new\bin", r"C:\users\file", r"\\server\net",
+                                r"^\d+\.\w{2}\b", r"a\nb", r"D:\0\f", r"\p{L}\_")],
+    *[(path.replace("\\", r"\\"), path) for path in (r"C:\temp\new\bin", r"\\server\net",
+                                                     r"^\d+\.\w{2}\b")],
+    (r"one\ntwo\tthree", "one\ntwo\tthree"), (r"C:\temp\none", "C:\\temp\none"),
     (r"it\'s \/ \u00e9\ud83d\ude00", "it's / é😀"),
 ])
 def test_a_backslash_is_read_as_the_source_has_it(written, meant):
-    assert [pair["answer"] for pair in fields(f'[{{"question": "Q?", "answer": "{written}"}}]', PATHS)] == [meant]
+    reply = f'[{{"question": "Q?", "answer": "{written}"}}]'
+    assert [pair["answer"] for pair in fields(reply, PATHS)] == [meant]
 
 
 def test_a_path_that_ends_in_a_backslash_ends_its_string():
     reply = r'[{"question": "Q?", "answer": "C:\dir\", "source_reference": "in C:\dir\ or \"x\""}]'
-    assert fields(reply, r"in C:\dir\ or") == [{"question": "Q?", "answer": "C:\\dir\\",
-                                                "source_reference": 'in C:\\dir\\ or "x"'}]
+    assert fields(reply, r"in C:\dir\ or") == [
+        {"question": "Q?", "answer": "C:\\dir\\", "source_reference": 'in C:\\dir\\ or "x"'}]
 
 
-@pytest.mark.parametrize("text", ['{"question": "' + " " * 50_000, '{"question": "' + '"' * 50_000, "[" * 50_000,
-                                  '{"question": "' + "\\" * 50_000, '{"question": "a" ' * 4_000, "\n[" * 20_000])
+@pytest.mark.parametrize("text", [
+    '{"question": "' + " " * 50_000, '{"question": "' + '"' * 50_000, "[" * 50_000,
+    '{"question": "' + "\\" * 50_000, '{"question": "a" ' * 4_000, "\n[" * 20_000])
 def test_a_hostile_reply_is_read_without_an_error(text):
     assert not read_pairs(text, "x").is_readable
 
@@ -115,32 +124,30 @@ PAIRS = st.lists(st.fixed_dictionaries({"question": TEXT, "answer": TEXT}, optio
     "source_reference": TEXT, "source_reference_type": TEXT, "note": TEXT}), min_size=1, max_size=4)
 
 
-@given(PAIRS, st.sampled_from(["{}", "```json\n{}\n```", "So [2]:\n{}\nEnd {{}}.", '{{"pairs": {}}}']),
-       st.sampled_from([None, 2]), st.booleans())
-@settings(max_examples=300, deadline=None)
+@given(PAIRS, st.sampled_from(["{}", "```json\n{}\n```", "So [2]:\n{}\nEnd {{}}.",
+                               '{{"pairs": {}}}']), st.sampled_from([None, 2]), st.booleans())
 def test_every_proper_array_is_read_as_json_reads_it(pairs, around, indent, ascii_only):
-    assert fields(around.format(json.dumps(pairs, indent=indent, ensure_ascii=ascii_only))) == pairs
+    reply = json.dumps(pairs, indent=indent, ensure_ascii=ascii_only)
+    assert fields(around.format(reply)) == pairs
 
 
 @given(PAIRS, st.data())
-@settings(max_examples=200, deadline=None)
-def test_a_reply_cut_anywhere_gives_its_first_pairs_only(pairs, data):
+def test_a_reply_truncated_anywhere_gives_its_first_pairs_only(pairs, data):
     reply = json.dumps(pairs)
     reading = read_pairs(reply[:data.draw(st.integers(0, len(reply)))], "")
-    assert [pair for _, pair in reading.pairs] == pairs[:len(reading.pairs)] and len(reading.broken) <= 1
+    assert [pair for _, pair in reading.pairs] == pairs[:len(reading.pairs)]
+    assert len(reading.broken) <= 1
 
 
 @given(st.lists(st.from_regex(r"[A-Za-z0-9]{1,9}", fullmatch=True), min_size=1, max_size=6))
-@settings(max_examples=300, deadline=None)
-def test_any_windows_path_of_the_source_is_read_as_it_stands_there(folders):
+def test_any_windows_path_of_the_source_is_read_verbatim(folders):
     path = "C:\\" + "\\".join(folders)
     reply = f'[{{"question": "Q?", "answer": "{path}", "source_reference": "in {path} it is"}}]'
-    assert [(pair["answer"], pair["source_reference"]) for pair in fields(reply, f"It is in {path} it is.")] == [
-        (path, f"in {path} it is")]
+    assert fields(reply, f"It is in {path} it is.") == [
+        {"question": "Q?", "answer": path, "source_reference": f"in {path} it is"}]
 
 
 @given(st.text(st.sampled_from('{}[]",:\\ \n“”\'aqn'), max_size=80), st.text(max_size=20))
-@settings(max_examples=300, deadline=None)
 def test_any_text_is_read(text, source):
     reading = read_pairs('[{"question": ' + text, source)
     assert len(reading.pairs) + len(reading.broken) >= 1
