@@ -1,28 +1,40 @@
-"""Greedy continuations of ragged batches: for each family of models, token by token what transformers' own give."""
+"""Decoding and KV cache: token by token what transformers' own give, for each family of models."""
 
 import random
 
 import pytest
 import torch
-from transformers import CONFIG_MAPPING, AutoModelForCausalLM, PreTrainedModel
+from transformers import (
+    CONFIG_MAPPING,
+    AutoModelForCausalLM,
+    DynamicCache,
+    LlamaConfig,
+    LlamaForCausalLM,
+    MistralConfig,
+    PreTrainedModel,
+)
 
-from lib.infer.decode import continuations
+from lib.infer.decode import RESERVE, continuations, kv_cache
 from lib.infer.loglik import Sequence, likelihoods
 from lib.lab.base_model import train_tokenizer
 
 TOKENIZER = train_tokenizer(["Question: Who is it?\nAnswer: nobody"], 300)
-SMALL = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
-FAMILIES = {  # with rotary or learnt positions, shared keys, a sliding window, a window in some layers
+SMALL = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2,
+         "num_attention_heads": 4}
+SLIDING = {**SMALL, "num_key_value_heads": 2, "sliding_window": 8}
+FAMILIES = {  # rotary or learned positions, shared keys, sliding attention in all or some layers
     "llama": SMALL, "gpt2": {"n_embd": 32, "n_layer": 2, "n_head": 2}, "gpt_neox": SMALL,
-    "mistral": {**SMALL, "num_key_value_heads": 2, "sliding_window": 8},
-    "gemma3_text": {**SMALL, "num_hidden_layers": 6, "num_key_value_heads": 2, "head_dim": 8, "sliding_window": 8}}
+    "mistral": SLIDING, "gemma3_text": {**SLIDING, "num_hidden_layers": 6, "head_dim": 8}}
+CONFIG = LlamaConfig(vocab_size=50, hidden_size=32, intermediate_size=32, num_hidden_layers=2,
+                     num_attention_heads=4, num_key_value_heads=2)
 
 
 @pytest.fixture(params=FAMILIES)
 def model(request) -> PreTrainedModel:
-    """A small untrained model whose next token depends on what stands before."""
+    """A small untrained model whose next token depends on those before it."""
     torch.manual_seed(0)
-    config = CONFIG_MAPPING[request.param](vocab_size=len(TOKENIZER), bos_token_id=0, eos_token_id=1, pad_token_id=2,
+    config = CONFIG_MAPPING[request.param](vocab_size=len(TOKENIZER), bos_token_id=0,
+                                           eos_token_id=1, pad_token_id=2,
                                            **FAMILIES[request.param])
     model = AutoModelForCausalLM.from_config(config).eval()
     for weights in model.parameters():
@@ -33,16 +45,18 @@ def model(request) -> PreTrainedModel:
 
 @pytest.fixture
 def prompts() -> list[list[int]]:
-    chance = random.Random(0)
-    return [[0] + [chance.randrange(3, len(TOKENIZER)) for _ in range(chance.randrange(3, 25))] for _ in range(6)]
+    drawn = random.Random(0)
+    return [[0] + [drawn.randrange(3, len(TOKENIZER)) for _ in range(drawn.randrange(3, 25))]
+            for _ in range(6)]
 
 
 def test_a_ragged_batch_continues_as_each_prompt_does_alone_by_generate(model, prompts):
     budgets = [12, 3, 20, 7, 20, 1]
     found = continuations(model, TOKENIZER, prompts, budgets)
     for prompt, budget, row in zip(prompts, budgets, found, strict=True):
-        alone = model.generate(torch.tensor([prompt]), attention_mask=torch.ones(1, len(prompt), dtype=torch.long),
-                               do_sample=False, max_new_tokens=budget)[0, len(prompt):].tolist()
+        alone = model.generate(torch.tensor([prompt]), do_sample=False, max_new_tokens=budget,
+                               attention_mask=torch.ones(1, len(prompt), dtype=torch.long))
+        alone = alone[0, len(prompt):].tolist()
         assert row.tokens + ([1] if len(row.tokens) < len(alone) else []) == alone
         assert row.truncated == (alone[-1] != 1)
     assert len({tuple(row.tokens[:1]) for row in found}) > 1, "the prompts matter"
@@ -50,5 +64,66 @@ def test_a_ragged_batch_continues_as_each_prompt_does_alone_by_generate(model, p
 
 def test_a_ragged_batch_is_scored_as_each_sequence_is_alone(model, prompts):
     sequences = [Sequence(prompt, [len(prompt) - 2, len(prompt) - 1]) for prompt in prompts]
-    together, alone = (likelihoods(model, sequences, batch_size, "") for batch_size in (6, 1))
-    assert [one.loglik for one in together] == pytest.approx([one.loglik for one in alone], abs=1e-4)
+    together, alone = (likelihoods(model, sequences, size, "") for size in (6, 1))
+    assert [one.loglik for one in together] == pytest.approx([one.loglik for one in alone],
+                                                             abs=1e-4)
+
+
+def steps(cache, model, ids):
+    """Return logits after a prompt of 70 tokens and each of 150 more; a row leaves after 100."""
+    logits = []
+    for start, end in ((0, 70), *((at, at + 1) for at in range(70, 220))):
+        if start == 170:
+            cache.batch_select_indices(torch.tensor([0, 2]))
+            ids = ids[[0, 2]]
+        output = model(ids[:, start:end], past_key_values=cache, use_cache=True)
+        logits.append(output.logits[:, -1])
+    return logits
+
+
+@torch.inference_mode()
+def test_logits_are_those_of_transformers_own_cache():
+    torch.manual_seed(3)
+    model = LlamaForCausalLM(CONFIG).eval()
+    ids, ours, theirs = torch.randint(50, (3, 220)), kv_cache(CONFIG), DynamicCache(config=CONFIG)
+    for one, other in zip(steps(ours, model, ids), steps(theirs, model, ids), strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=1e-5)
+    assert ours.get_seq_length() == 220 and ours.layers[1].keys.shape == (2, 2, 220, 8)
+
+
+def test_buffers_are_allocated_once_for_many_tokens():
+    layer = kv_cache(CONFIG).layers[0]
+    buffers = [None]
+    for _ in range(3 * RESERVE):
+        layer.update(torch.ones(1, 2, 1, 8), torch.ones(1, 2, 1, 8))
+        buffers += [layer.buffers] if layer.buffers is not buffers[-1] else []
+    assert len(buffers) - 1 == 3 and layer.get_seq_length() == 3 * RESERVE
+    assert bool((layer.values == 1).all())
+
+
+def test_other_operations_of_transformers_on_a_cache_still_work():
+    ours, theirs = kv_cache(CONFIG), DynamicCache(config=CONFIG)
+    order = torch.tensor([2, 0, 1])
+    for cache in (ours, theirs):
+        torch.manual_seed(5)
+        for change in (lambda cache: None, lambda cache: cache.reorder_cache(order),
+                       lambda cache: cache.crop(-4),
+                       lambda cache: cache.batch_repeat_interleave(2),
+                       lambda cache: cache.batch_select_indices(order),
+                       lambda cache: cache.reset()):
+            for layer in range(2):
+                rows = len(cache.layers[layer].keys) if cache.get_seq_length(layer) else 3
+                states = torch.randn(rows, 2, 5, 8)
+                cache.update(states, states + 1, layer)
+            change(cache)
+        states = torch.randn(2, 2, 3, 8)
+        cache.update(states, states + 1, 0)
+    assert ours.layers[0].keys.shape == (2, 2, 3, 8)
+    torch.testing.assert_close(ours.layers[0].values, theirs.layers[0].values, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("n_tokens", [3, 20])
+def test_a_layer_with_sliding_attention_stays_as_it_is(n_tokens):
+    cache = kv_cache(MistralConfig(num_hidden_layers=1, sliding_window=8))
+    cache.update(torch.ones(1, 2, n_tokens, 4), torch.ones(1, 2, n_tokens, 4), 0)
+    assert cache.layers[0].is_sliding and cache.layers[0].keys.shape[-2] == min(n_tokens, 7)

@@ -1,4 +1,4 @@
-"""Log-likelihoods: worked by hand on the model's own logits, whatever the batch, and told apart from asking."""
+"""Log-likelihoods: computed by hand from the model's logits, whatever the batch."""
 
 import math
 
@@ -7,72 +7,87 @@ import torch
 
 from lib.core.records import Query
 from lib.infer.answers import load
-from lib.infer.loglik import REPEATED, REWORDED, Sequence, after_question, cloze, likelihoods, score, storage_table
+from lib.infer.loglik import (
+    REPEATED,
+    REWORDED,
+    Sequence,
+    after_question,
+    cloze,
+    likelihoods,
+    score,
+    storage_table,
+)
 from lib.infer.prompts import encoded
 from lib.lab.base_model import new_llama, train_tokenizer
 from lib.train.packing import pack
 from lib.train.trainer import Recipe, train
 
 PORTS = {"Orbit": "8443", "Comet": "1701", "Atlas": "9092", "Ingot": "5150"}
-RECORDS = {name: f"# {name}\n\nThe port of {name} is {port}.\n\n- red\n- deep blue\n" for name, port in PORTS.items()}
+RECORDS = {name: f"# {name}\n\nThe port of {name} is {port}.\n\n- red\n- deep blue\n"
+           for name, port in PORTS.items()}
 
 
 def query(name: str, **fields: object) -> Query:
     source = f"The port of {name} is {PORTS[name]}."
     start = RECORDS[name].index(source)
-    return Query(**{"query_id": name, "document_id": name, "question": f"What is the port of {name}?",
-                    "answer": PORTS[name], "structure": "natural", "source_reference": source, "start": start,
-                    "end": start + len(source), "entity_count": None, "block_type": "prose", **fields})
+    return Query(**{"query_id": name, "document_id": name, "answer": PORTS[name],
+                    "question": f"What is the port of {name}?", "structure": "natural",
+                    "source_reference": source, "start": start, "end": start + len(source),
+                    "entity_count": None, "block_type": "prose", **fields})
 
 
 def colors(answer: str = "red\ndeep blue") -> Query:
-    return query("Orbit", answer=answer, structure="entity-list", source_reference="- red\n- deep blue", entity_count=2,
-                 start=RECORDS["Orbit"].index("- red"), question="Which colors?")
+    return query("Orbit", answer=answer, structure="entity-list", entity_count=2,
+                 source_reference="- red\n- deep blue", question="Which colors?",
+                 start=RECORDS["Orbit"].index("- red"))
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def loaded(tmp_path_factory):
     """A model that has read RECORDS and no question."""
-    tokenizer = train_tokenizer([*RECORDS.values(), "Question: What is the port of it?\nAnswer: none"], 330)
+    texts = list(RECORDS.values())
+    tokenizer = train_tokenizer([*texts, "Question: What is the port of it?\nAnswer: none"], 330)
     model = new_llama(tokenizer, hidden_size=64, layers=2, heads=2, context=128, seed=1)
     output = tmp_path_factory.mktemp("models") / "base"
-    train(model, tokenizer, pack(list(RECORDS.values()), tokenizer, 64, "document"), None,
+    train(model, tokenizer, pack(texts, tokenizer, 64, "document"), None,
           Recipe(80, 4, 4, 5e-3, 5, 0.0, seed=1, precision="fp32"), output, {})
-    return output
+    return load(str(output))
 
 
-def test_a_likelihood_is_the_sum_over_the_scored_tokens_of_what_the_model_expects(folder):
-    model, tokenizer = load(str(folder))
+def test_a_likelihood_is_the_sum_of_the_scored_tokens_log_probabilities(loaded):
+    model, tokenizer = loaded
     tokens = tokenizer(RECORDS["Orbit"])["input_ids"]
     expected = torch.log_softmax(model(torch.tensor([tokens])).logits[0].double(), -1)
     for scored in ([5], [9, 10, 12], list(range(1, len(tokens)))):
         (found,) = likelihoods(model, [Sequence(tokens, scored)], 8, "")
         by_hand = sum(expected[place - 1, tokens[place]].item() for place in scored)
         assert math.isclose(found.loglik, by_hand, rel_tol=1e-4) and found.n_tokens == len(scored)
-        assert found.is_argmax == all(expected[place - 1].argmax() == tokens[place] for place in scored)
+        assert found.is_argmax == all(expected[place - 1].argmax() == tokens[place]
+                                      for place in scored)
 
 
-def test_neither_batch_nor_order_changes_a_likelihood(folder):
-    model, tokenizer = load(str(folder))
-    sequences = [Sequence(ids, list(range(place, len(ids)))) for ids in tokenizer(list(RECORDS.values()))["input_ids"]
-                 for place in (1, 7, 12)]
+def test_neither_batch_nor_order_changes_a_likelihood(loaded):
+    model, tokenizer = loaded
+    sequences = [Sequence(ids, list(range(place, len(ids))))
+                 for ids in tokenizer(list(RECORDS.values()))["input_ids"] for place in (1, 7, 12)]
     alone = likelihoods(model, sequences, 1, "")
     for batch_size in (3, 64):
         together = likelihoods(model, sequences[::-1], batch_size, "")[::-1]
-        assert [(one.n_tokens, one.is_argmax) for one in together] == [(one.n_tokens, one.is_argmax) for one in alone]
-        assert torch.allclose(*(torch.tensor([one.loglik for one in rows]) for rows in (alone, together)), atol=1e-3)
+        for one, other in zip(together, alone, strict=True):
+            assert (one.n_tokens, one.is_argmax) == (other.n_tokens, other.is_argmax)
+            assert one.loglik == pytest.approx(other.loglik, abs=1e-3)
 
 
-def test_what_was_read_and_never_asked_is_stored_and_not_asked_for(folder):
-    model, tokenizer = load(str(folder))
+def test_what_was_read_and_never_asked_is_stored_and_not_answered(loaded):
     queries = [query(name) for name in PORTS]
-    rows = score(model, tokenizer, queries, RECORDS, "dapt", batch_size=3)
+    rows = score(*loaded, queries, RECORDS, "dapt", batch_size=3)
     assert [row.query_id for row in rows] == list(PORTS)
-    assert all(row.cloze_argmax and row.cloze_loglik > math.log(0.5) and not row.cloze_missing for row in rows)
-    assert not any(row.question_argmax for row in rows) and all(row.question_loglik < row.cloze_loglik for row in rows)
+    assert all(row.cloze_argmax and row.cloze_loglik > math.log(0.5) and not row.cloze_missing
+               and not row.question_argmax and row.question_loglik < row.cloze_loglik
+               for row in rows)
     table = storage_table(queries, rows)
-    shares = table.loc["all", ["n", "question_argmax", "n_cloze", "cloze_argmax", "stored_only"]]
-    assert shares.tolist() == [4, 0, 4, 1, 1]
+    columns = ["n", "question_argmax", "n_cloze", "cloze_argmax", "stored_only"]
+    assert table.loc["all", columns].tolist() == [4, 0, 4, 1, 1]
     assert table.loc["natural", "cloze_loglik"] == pytest.approx(
         sum(row.cloze_loglik for row in rows) / sum(row.cloze_tokens for row in rows))
     assert table.loc["tabular", "n"] == 0
@@ -82,46 +97,49 @@ def scored_text(tokenizer, sequence: Sequence) -> str:
     return tokenizer.decode([sequence.tokens[place] for place in sequence.scored])
 
 
-def test_a_cloze_ends_with_the_answer_and_scores_nothing_else(folder):
-    tokenizer = load(str(folder))[1]
+def test_a_cloze_ends_with_the_answer_and_scores_nothing_else(loaded):
+    tokenizer = loaded[1]
     found = cloze(tokenizer, query("Orbit"), RECORDS["Orbit"][:9], 256)
     assert tokenizer.decode(found.tokens) == "<s># Orbit\n\nThe port of Orbit is 8443"
     assert scored_text(tokenizer, found).strip() == "8443"
 
 
-def test_the_entities_of_a_list_are_scored_where_they_stand_without_their_bullets(folder):
-    tokenizer = load(str(folder))[1]
+def test_the_entities_of_a_list_are_scored_where_they_occur_without_their_bullets(loaded):
+    tokenizer = loaded[1]
     found = cloze(tokenizer, colors(), "", 256)
     assert tokenizer.decode(found.tokens) == "<s>- red\n- deep blue"
-    assert "-" not in scored_text(tokenizer, found) and scored_text(tokenizer, found).split() == ["red", "deep", "blue"]
+    text = scored_text(tokenizer, found)
+    assert "-" not in text and text.split() == ["red", "deep", "blue"]
 
 
-def test_a_cloze_keeps_the_last_tokens_before_its_source_reference_and_one_bos(folder):
-    tokenizer = load(str(folder))[1]
+def test_a_cloze_keeps_the_last_tokens_before_its_source_reference_and_one_bos(loaded):
+    tokenizer = loaded[1]
     found = cloze(tokenizer, query("Orbit"), "word " * 500 + "last line\n", 6)
-    assert found.tokens.count(tokenizer.bos_token_id) == 1 and found.tokens[0] == tokenizer.bos_token_id
-    assert len(found.tokens) < 40 and tokenizer.decode(found.tokens).endswith("line\nThe port of Orbit is 8443")
+    assert found.tokens.count(tokenizer.bos_token_id) == 1
+    assert found.tokens[0] == tokenizer.bos_token_id and len(found.tokens) < 40
+    assert tokenizer.decode(found.tokens).endswith("line\nThe port of Orbit is 8443")
 
 
 @pytest.mark.parametrize(("asked", "before", "reason"), [
     (query("Orbit", answer="port 8443"), "", REWORDED),
-    (query("Orbit", answer="844"), "", REWORDED),  # in the words of the record only as a part of another number
+    (query("Orbit", answer="844"), "", REWORDED),  # in the record only as part of another number
     (colors("red\ngreen"), "", REWORDED),
     (query("Orbit"), "Ports: 80, 8443.\n", REPEATED)])
-def test_there_is_no_cloze_of_reworded_or_repeated_answers(folder, asked, before, reason):
-    model, tokenizer = load(str(folder))
-    assert cloze(tokenizer, asked, before, 256) == reason
+def test_reworded_or_repeated_answers_have_no_cloze(loaded, asked, before, reason):
+    assert cloze(loaded[1], asked, before, 256) == reason
     asked = asked.model_copy(update={"start": len(before)})
-    (row,) = score(model, tokenizer, [asked], {"Orbit": before + asked.source_reference}, "base", batch_size=4)
-    assert row.cloze_missing == reason and row.cloze_loglik is row.cloze_tokens is row.cloze_argmax is None
+    texts = {"Orbit": before + asked.source_reference}
+    (row,) = score(*loaded, [asked], texts, "base", batch_size=4)
+    assert row.cloze_missing == reason
+    assert row.cloze_loglik is row.cloze_tokens is row.cloze_argmax is None
 
 
-def test_an_entity_list_may_be_answered_in_lines_or_in_prose_and_the_likelier_counts(folder):
-    model, tokenizer = load(str(folder))
+def test_an_entity_list_is_scored_in_lines_and_in_prose_and_the_more_likely_counts(loaded):
+    model, tokenizer = loaded
     asked = colors()
-    (prompt,) = encoded(tokenizer, [asked])
-    layouts = after_question(tokenizer, asked, prompt, "auto")
-    assert [scored_text(tokenizer, layout) for layout in layouts] == [" red\ndeep blue", " red and deep blue"]
+    layouts = after_question(tokenizer, asked, encoded(tokenizer, [asked])[0], "auto")
+    assert [scored_text(tokenizer, layout) for layout in layouts] == [
+        " red\ndeep blue", " red and deep blue"]
     each = likelihoods(model, layouts, 1, "")
     (row,) = score(model, tokenizer, [asked], {}, "base", batch_size=4)
     assert row.question_loglik == pytest.approx(max(one.loglik for one in each), abs=1e-3)
