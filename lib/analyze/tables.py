@@ -7,7 +7,7 @@ import sys
 
 import pandas as pd
 
-from lib.analyze.format import fraction, number
+from lib.analyze.format import aligned, fraction, number
 from lib.analyze.stats import wilson
 from lib.core.arms import ALL, sorted_arms
 from lib.core.files import made_by
@@ -149,10 +149,10 @@ def summary(study: str) -> str:
         raise MissingInput(f"{shown(folder / 'table2.csv')} is missing: run "
                            f"`make study STUDY={study}` first")
     table = formatted_table(pd.read_csv(folder / "table2.csv"))
-    text = table.to_string(index=False, justify="left")
     pages = sorted((output_root() / "data" / study / "notebooks").glob("*.html"))
     paths = [*sorted(path for path in folder.iterdir() if not path.name.startswith(".")), *pages]
-    return "\n".join([f"Accuracy, study {study}: correct/scored = % [Wilson 95%]", text, "",
+    return "\n".join([f"Accuracy, study {study}: correct/scored = % [Wilson 95%]",
+                      aligned(table), "",
                       *map(shown, paths)])
 
 

@@ -1,10 +1,12 @@
 """Numbers as text: estimates, percentages and p values, and dashes for what is unknown."""
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lib.analyze.format import (
+    aligned,
     estimate,
     fraction,
     in_points,
@@ -30,7 +32,8 @@ NAN = float("nan")
     (with_error(NAN, 1), "–"), (p_value(NAN), "–"), (p_value(1e-9), "<0.0001"),
     (p_value(0.00123), "0.0012"), (p_value(0.123), "0.12"), (p_value(1), "1.00"),
     (number(0.126), "0.13"), (number(None), "–"), (number(3), "3"), (number(3.0, ".0f"), "3"),
-    (one_line("a\nb\r\nc"), "a ↵ b ↵ c"), (one_line(""), "")])
+    (one_line("a\nb\r\nc"), "a ↵ b ↵ c"), (one_line(""), ""),
+    (aligned(pd.DataFrame({"a": ["long", 1]})), "| a    |\n| ---- |\n| long |\n| 1    |")])
 def test_it_reads_as(text, expected):
     assert text == expected
 

@@ -111,12 +111,6 @@ def test_differences_are_averaged_over_seeds():
     assert "dapt (3) → dapt-n (2)" in text and "+40.0 [" in text
 
 
-def test_a_difference_with_one_seed_covers_queries_only():
-    rows = rows_of(dapt="0001000000", dapt_n="0111100000")
-    row = spread_pairs(rows, [("dapt", "dapt-n")]).iloc[0]
-    assert row.interval == QUERIES_ONLY and row.difference_points == pytest.approx(30)
-
-
 def test_the_gain_beyond_prose_agrees_with_the_model_of_one_seed():
     rng, arms = np.random.default_rng(4), ("dapt", "dapt_n", "dapt_nAt2")
     draws = {structure: {arm: rng.integers(0, 2, 80) for arm in arms}
