@@ -20,7 +20,6 @@ from lib.analyze.figures.style import (
     heat,
     legend,
     marker,
-    name_panel,
     name_rows,
     offset,
     panels,
@@ -87,7 +86,8 @@ def draw_heat(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     for line, arm in zip(drawn, arms, strict=True):
         for place, (column, name, most, colors) in enumerate(kinds):
             image = _map(line[place], plotted[plotted.arm == arm], column, most, colors)
-            name_panel(line[place], f"{arm}: {name}", 8)
+            line[place].annotate(f"{arm}: {name}", (0, 1), (0, 3), xycoords="axes fraction",
+                                 textcoords="offset points", fontsize=8)
             line[place].set(xlabel="Width" if arm == arms[-1] else "",
                             ylabel="" if place else "Depth")
             if arm == arms[-1]:

@@ -1,4 +1,4 @@
-"""What a study asks of StrucText-Eval, and what is learned before: counted, paired, and never the same text twice."""
+"""lib.structext.ask.plan: prompts counted and paired, and no text both learned and tested."""
 
 import pytest
 
@@ -20,13 +20,15 @@ def test_each_suite_is_asked_in_each_setting_and_real_test_has_the_structures_of
 
 
 def test_a_suite_of_one_s_own_has_its_languages_and_dials():
-    (rows, shots) = asked_in(["own"], ["base", "few-shot"], [1], per_task=3, own=Own(["toml", "log"], 2, 2, 3))
-    assert {one.sample.language for one in rows} == {"toml", "log"} and len(rows) == 3 * 8 == len(shots)
-    assert {(one.sample.depth, one.sample.width) for one in rows} == {(2, 2)}
+    rows, shots = asked_in(["own"], ["base", "few-shot"], [1], per_task=3,
+                           own=Own(["toml", "log"], 2, 2, 3))
+    assert {one.sample.language for one in rows} == {"toml", "log"}
+    assert len(rows) == 3 * 8 == len(shots)
+    assert {one.sample.cell[1:] for one in rows} == {(2, 2)}
     assert all("-n3-" in one.sample.id and "-n3-" in one.demonstrations[0] for one in shots)
 
 
-def test_what_a_model_named_stands_for_real_test_and_nothing_is_asked_in_its_place():
+def test_what_a_model_named_replaces_real_test_and_nothing_is_asked_instead():
     named = some_of(suite("real-test"), 1)[:4]
     (rows,) = asked_in(["real-test"], ["base"], [], rewritten=named)
     assert [one.sample for one in rows] == named
@@ -34,19 +36,21 @@ def test_what_a_model_named_stands_for_real_test_and_nothing_is_asked_in_its_pla
         list(asked_in(["real-test"], ["base"], [], rewritten=[]))
 
 
-@pytest.mark.parametrize("suites, settings, wrong", [
+@pytest.mark.parametrize(("suites", "settings", "wrong"), [
     (["tset"], ["base"], "'tset'"), (["test"], ["cot"], "'cot'"), ([], ["base"], "'nothing'")])
 def test_an_unknown_suite_or_setting_is_refused(suites, settings, wrong):
     with pytest.raises(ValueError, match=f"{wrong} cannot be asked: give suites of test, "):
         list(asked_in(suites, settings, [1]))
 
 
-def test_no_text_that_is_asked_about_is_learned():
-    asked = some_of(suite("test"), 8)
-    learned, n_left_out = training_queries("tuned-few-shot", asked, per_task=4)
-    texts = {f"\n{sample.reference}\n</text>" for sample in asked}
+def test_no_text_that_is_tested_is_learned():
+    tested = some_of(suite("test"), 8)
+    learned, n_left_out = training_queries("tuned-few-shot", tested, per_task=4)
+    texts = {f"\n{sample.reference}\n</text>" for sample in tested}
     assert n_left_out > 0 and len(learned) + n_left_out == 4 * 4 * 29
-    assert not [query for query in learned if any(query.context.split("<text>")[-1].startswith(text) for text in texts)]
-    assert all(query.context.count("<answer>") == 3 for query in learned), "two demonstrations and the place to answer"
+    last = [query.context.split("<text>")[-1] for query in learned]
+    assert not [text for text in last if text.startswith(tuple(texts))]
+    # two demonstrations and the place to answer
+    assert all(query.context.count("<answer>") == 3 for query in learned)
     with pytest.raises(ValueError, match="'dapt' is not trained on StrucText-Eval"):
         training_queries("dapt", [])
