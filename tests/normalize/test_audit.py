@@ -8,51 +8,59 @@ from lib.lab.products import make_products
 from lib.normalize.audit import KINDS, audit, kind_of, kinds_table, segments_table, sentence
 from lib.normalize.audit_page import side_by_side, write_page
 from lib.normalize.rewrite import normalize
+from lib.normalize.rules.engine import by_rules
 
-SOURCE = ("# Corvane P-417\n\nSee /etc/harbor.conf for v2.10.3 and 36 seconds.\n\n- seal kit\n- hex key\n\n"
-          "| Item | Entry |\n|--|--|\n| port | 8443 |\n")
+SOURCE = ("# Corvane P-417\n\nSee /etc/harbor.conf for v2.10.3 and 36 seconds.\n\n- seal kit\n"
+          "- hex key\n\n| Item | Entry |\n|--|--|\n| port | 8443 |\n")
+CUT = SOURCE.index("- seal")
+
+
+def segment(document_id: str, start: int, end: int, text: str) -> Segment:
+    return Segment(segment_id=f"{document_id}{start}", document_id=document_id, start=start,
+                   end=end, text=text[start:end], n_tokens=1)
 
 
 def audited(rewrites: list[str], cut: int | None = None, source: str = SOURCE):
-    """The audit of `source`, whole or cut at `cut`, with these rewrites; segments and rewrites beside it."""
-    document = Document(document_id="d", title="Corvane P-417", path="", text=source)
+    """Return the audit of `source`, intact or cut, with these rewrites; segments and rewrites."""
+    document = Document(document_id="s", title="Corvane P-417", path="", text=source)
     bounds = [0, *([cut] if cut else []), len(source)]
-    segments = [Segment(segment_id=f"s{start}", document_id="d", start=start, end=end, text=source[start:end],
-                        n_tokens=1) for start, end in zip(bounds, bounds[1:], strict=False)]
-    rows = [Normalized(segment_id=segment.segment_id, document_id="d", rating=None, remark="", text=text,
-                       dropped="" if text else "no rewrite in the reply")
-            for segment, text in zip(segments, rewrites, strict=True)]
+    segments = [segment("s", start, end, source)
+                for start, end in zip(bounds, bounds[1:], strict=False)]
+    rows = [Normalized(segment_id=one.segment_id, document_id="s", rating=None, remark="",
+                       text=text, dropped="" if text else "no rewrite in the reply")
+            for one, text in zip(segments, rewrites, strict=True)]
     return audit(segments, [document], rows), segments, rows
 
 
-@pytest.mark.parametrize(("word", "kind"), [
-    ("8443", "number"), ("10,000", "number"), ("20%", "number"), ("-20", "number"), ("2024-05-07", "number"),
-    ("36s", "number"), ("/etc/x.conf", "path"), ("net/port.md", "path"), ("main.py", "path"), ("v2", "version"),
-    ("2.10.3", "version"), ("v1.0-rc.1", "version"), ("P-417", "name"), ("VxWorks", "name"), ("max_rate", "name"),
-    ("gasket", "name")])
-def test_the_kind_of_a_word(word, kind):
-    assert kind_of(word) == kind
+@pytest.mark.parametrize(("words", "kind"), [
+    ("8443 10,000 20% -20 2024-05-07 36s", "number"), ("/etc/x.conf net/port.md main.py", "path"),
+    ("v2 2.10.3 v1.0-rc.1", "version"), ("P-417 VxWorks max_rate gasket", "name")])
+def test_the_kind_of_a_word(words, kind):
+    assert {kind_of(word) for word in words.split()} == {kind}
 
 
 def test_a_faithful_rewrite_loses_nothing():
-    rewrite = ("See /etc/harbor.conf for v2.10.3 of Corvane P-417 and 36 s. It has a seal kit, a hex key and the "
-               "port 8443.")
-    [row], _, _ = audited([rewrite])
-    assert (row.number("lost", "moved", "invented", "carried")) == 0
+    [row], _, _ = audited(["See /etc/harbor.conf for v2.10.3 of Corvane P-417 and 36 s. It has a "
+                           "seal kit, a hex key and the port 8443."])
+    assert not row.number("lost", "moved", "invented", "carried") and not row.is_changed
     assert row.said == {"number": 1, "unit": 1, "path": 1, "version": 1, "name": 6, "item": 4}
 
 
 def test_each_kind_is_found_lost_or_invented():
-    [row], _, _ = audited(["See /etc/hidden.conf for v2.10.4 of Corvane P-417 and 36 hours. It has a seal and a key, "
-                           "and the port 8444 of QNX."])
-    assert row.lost == {"number": ["8443"], "unit": ["36 seconds"], "path": ["/etc/harbor.conf"],
-                        "version": ["v2.10.3"], "name": ["kit", "hex"], "item": ["seal kit", "hex key", "8443"]}
-    assert row.invented == {"number": ["8444"], "unit": ["36 hours"], "path": ["/etc/hidden.conf"],
-                            "version": ["v2.10.4"], "name": ["QNX"], "item": []}
+    [row], _, _ = audited(["See /etc/hidden.conf for v2.10.4 of Corvane P-417 and 36 hours. It has "
+                           "a seal and a key, and the port 8444 of QNX."])
+    assert row.lost == {
+        "number": ["8443"], "unit": ["36 seconds"], "path": ["/etc/harbor.conf"],
+        "version": ["v2.10.3"], "name": ["kit", "hex"], "item": ["seal kit", "hex key", "8443"]}
+    assert row.invented == {
+        "number": ["8444"], "unit": ["36 hours"], "path": ["/etc/hidden.conf"],
+        "version": ["v2.10.4"], "name": ["QNX"], "item": []}
     table = kinds_table([row]).set_index("kind")
-    assert (table.loc["unit", "said"], table.loc["unit", "lost"], table.loc["unit", "lost_percent"]) == (1, 1, 100.0)
-    assert (table.loc["all", "lost"], table.loc["all", "invented"]) == (row.number("lost"), 5)
-    assert "1/1 units" in sentence([row]) and "5 stand nowhere" in sentence([row])
+    assert list(table.columns) == ["said", "lost", "lost_percent", "moved", "written", "invented",
+                                   "invented_percent", "carried"]
+    assert list(table.loc["unit", ["said", "lost", "lost_percent"]]) == [1, 1, 100.0]
+    assert list(table.loc["all", ["lost", "invented"]]) == [row.number("lost"), 5]
+    assert "1/1 units" in sentence([row]) and "5 are nowhere" in sentence([row])
 
 
 def test_an_amount_written_in_another_unit_is_kept():
@@ -60,34 +68,39 @@ def test_an_amount_written_in_another_unit_is_kept():
     assert row.number("lost", "invented") == 0 and row.said["unit"] == 1
 
 
-def test_what_stands_in_the_rewrite_beside_it_has_moved_and_what_comes_from_elsewhere_is_carried():
-    cut = SOURCE.index("- seal")
-    rows, _, _ = audited(["Corvane P-417 has /etc/harbor.conf, v2.10.3, 36 seconds and a seal kit.",
-                          "Corvane P-417 has a hex key and the port 8443."], cut)
+def test_what_is_in_the_next_rewrite_has_moved_and_what_comes_from_elsewhere_is_carried():
+    rows, _, _ = audited(
+        ["Corvane P-417 has /etc/harbor.conf, v2.10.3, 36 seconds and a seal kit.",
+         "Corvane P-417 has a hex key and the port 8443."], CUT)
     by_id = {row.segment_id: row for row in rows}
-    assert by_id[f"s{cut}"].moved["name"] == ["seal", "kit"] and by_id[f"s{cut}"].number("lost") == 0
-    assert by_id[f"s{cut}"].carried["name"] == ["P-417"]  # under the title all the same
+    second = by_id[f"s{CUT}"]
+    assert second.moved["name"] == ["seal", "kit"] and second.number("lost") == 0
+    assert second.carried["name"] == ["P-417"]  # from the title
     assert by_id["s0"].number("lost", "invented", "moved") == 0
 
 
 def test_the_worst_comes_first_and_a_dropped_segment_has_lost_all():
-    cut = SOURCE.index("- seal")
-    rows, segments, _ = audited(["See /etc/harbor.conf for v2.10.3 and 36 seconds, Corvane P-417.", ""], cut)
-    assert [row.segment_id for row in rows] == [f"s{cut}", "s0"]
+    rows, _, _ = audited(["See /etc/harbor.conf for v2.10.3 and 36 seconds, Corvane P-417.", ""],
+                         CUT)
+    assert [row.segment_id for row in rows] == [f"s{CUT}", "s0"]
     assert rows[0].lost == {
-        "number": ["8443"], "unit": [], "path": [], "version": [], "name": ["seal", "kit", "hex", "key", "port"],
+        "number": ["8443"], "unit": [], "path": [], "version": [],
+        "name": ["seal", "kit", "hex", "key", "port"],
         "item": ["seal kit", "hex key", "port", "8443"]}
     table = segments_table(rows)
-    assert list(table.segment) == [f"s{cut}"] and table.dropped[0] and "8443" in table["words lost"][0]
+    assert list(table.segment) == [f"s{CUT}"]
+    assert table.dropped[0] and "8443" in table["words lost"][0]
     assert table.lost[0] == table.said[0] == rows[0].number("lost")
 
 
 def test_the_rules_lose_and_invent_nothing_of_a_laboratory():
     documents, _ = make_records(make_products(6, seed=2), 2, public=False)
-    segments = [Segment(segment_id=f"{document.document_id}-{start}", document_id=document.document_id, start=start,
-                        end=end, text=document.text[start:end], n_tokens=1) for document in documents
-                for cut in [document.text.index("\n## ")] for start, end in ((0, cut), (cut, len(document.text)))]
-    rows = audit(segments, documents, normalize(segments, documents))
+    segments = []
+    for document in documents:
+        cut, text = document.text.index("\n## "), document.text
+        segments += [segment(document.document_id, start, end, text)
+                     for start, end in ((0, cut), (cut, len(text)))]
+    rows = audit(segments, documents, normalize(segments, documents, by_rules))
     assert sum(sum(row.said.values()) for row in rows) > 100
     assert sum(row.number("lost", "invented") for row in rows) == 0
     assert sum(row.said[kind] for row in rows for kind in KINDS) == kinds_table(rows).said.iloc[-1]
@@ -96,9 +109,23 @@ def test_the_rules_lose_and_invent_nothing_of_a_laboratory():
 def test_the_page_marks_what_is_lost_and_escapes_the_rest(tmp_path, monkeypatch):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
     source = "Port 8443 & <script>alert('x')</script> 8443"
-    rows, segments, rewrites = audited(["Nothing but <img src=x onerror=alert(1)> 17."], source=source)
+    rewrite = "Nothing but <img src=x onerror=alert(1)> 17."
+    rows, segments, rewrites = audited([rewrite], source=source)
     page = write_page("lab", rows, segments, rewrites).read_text(encoding="utf-8")
     assert "<script" not in page and "<img" not in page and "&lt;script&gt;" in page
-    assert page.count("<mark class='lost'>8443</mark>") == 2 and "<mark class='invented'>17</mark>" in page
-    assert "1 of 1 segments that changed something" in side_by_side(rows, segments, rewrites, 3)
+    assert page.count('<mark class="lost">8443</mark>') == 2
+    assert '<mark class="invented">17</mark>' in page and page.startswith("<!DOCTYPE html>")
+    part = side_by_side(rows, segments, rewrites, 3)
+    assert "1 of 1 changed segments" in part and "<html" not in part
     assert sentence([]).startswith("There is nothing to audit")
+
+
+def test_the_page_keeps_the_texts_verbatim_between_the_marks(tmp_path):
+    source = "Port 8443,\n  then  9000.\n"
+    rows, segments, rewrites = audited(["Port 8443,\nthen\n 9000."], source=source)
+    part = side_by_side(rows, segments, rewrites)
+    assert "<td>" not in part  # nothing changed
+    rows, segments, rewrites = audited(["Port 8443,\nthen\n 900."], source=source)
+    part = side_by_side(rows, segments, rewrites)
+    assert '<td>Port 8443,\n  then  <mark class="lost">9000</mark>.\n</td>' in part
+    assert '<td>Port 8443,\nthen\n <mark class="invented">900</mark>.</td>' in part
