@@ -192,13 +192,13 @@ def _complaint(rest: list[Token], kind: str, allowed: frozenset[str]) -> str:
         after = rest[rest.index(following[0]) + 1:][:1]
         is_no = word == "no" and any(not token.is_solid for token in after)
         return f"takes it back: {shown}" if is_no or word in _RETRACTIONS else ""
-    if word in _HEDGES:  # against: "8443, or 9000" "8443 to 9000"; surplus: "8443 and it can be …"
+    if word in _HEDGES:  # against: "8443, or 9000" "8443 and 9000"; surplus: "8443 and it can …"
         continues = word == "and" and len(following) > 1 and following[1].value in _PRONOUNS
         return "" if continues else f"offers another value: {shown}"
-    if not first.is_solid:  # against: "8443, 9000" "8443 - 9000"; surplus: "8443 (TCP)" "8443, TCP"
+    if not first.is_solid:  # against: "8443, 9000" "8443; 9000"; surplus: "8443 (TCP)" "8443, TCP"
         is_second = first.text in (",", ";", "-") and following[0].kind == kind != "word"
         return f"offers another value: {shown}" if is_second else ""
-    # surplus: "8443 for TLS", "8443 is the default port"; against: "8443 MB", "8443 is wrong"
+    # surplus: "8443 for TLS", "8443 is the default port"; against: "8443 9000", "8443 is wrong"
     clause = takewhile(lambda token: token.is_solid, rest)
     is_clause = kind != "word" and first.value in _CLAUSES
     is_restated = first.value in allowed and all(_is_allowed(token, allowed) for token in clause)
