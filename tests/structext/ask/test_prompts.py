@@ -1,4 +1,4 @@
-"""lib.structext.ask.prompts, demonstrations, replies and window: prompts, final answers, what fits."""
+"""lib.structext.ask: prompts with demonstrations, final answers of replies, and what fits."""
 
 import re
 
@@ -230,14 +230,14 @@ def test_what_does_not_fit_is_counted_by_language_depth_and_width():
                      reference="x" * length, answer=answer)
                for number, (language, depth, length, answer) in enumerate([
                    ("org", 1, 100, "a"), ("csv", 2, 100, "a"), ("csv", 1, 100, "a"),
-                   ("csv", 1, 500, "a" * 51)])]
+                   ("csv", 1, 400, "a" * 51)])]
     longest = len(prompts[0].prompt) + MARGIN
     fit = fit_prompts([prompts], len, longest + 50, 50)
     assert fit.fitting == prompts[:3]  # the context window is filled to its last token
     assert fit.left_out == [prompts[3].model_copy(update={"prompt": ""})]
     assert fit.samples == [one.sample for one in prompts]
     assert fit.table.values.tolist() == [["", "base", 0, *row] for row in (
-        ["csv", 1, 1, 2, 1, 1, longest + 400, 51, 1], ["csv", 2, 1, 1, 1, 0, longest, 1, 0],
+        ["csv", 1, 1, 2, 1, 1, longest + 300, 51, 1], ["csv", 2, 1, 1, 1, 0, longest, 1, 0],
         ["org", 1, 1, 1, 1, 0, longest, 1, 0])]
     assert len(fit_prompts([prompts], len, longest + 49, 50).left_out) == 4
     assert len(fit_prompts([prompts, prompts], len, longest + 50, 50).samples) == 4
