@@ -46,7 +46,7 @@ def compare_segmentations(documents: list[Document], queries: list[Query],
 
 def compare_sizes(documents: list[Document], queries: list[Query], trained: Trained,
                   sizes: list[int]) -> pd.DataFrame:
-    """Return `compare_segmentations` at several sizes, with the tokenizer and blocks of `trained`."""
+    """Return `compare_segmentations` at several sizes, with `trained`'s tokenizer and blocks."""
     block_size = len(trained.blocks.input_ids[0])
     tables = [compare_segmentations(documents, queries, trained.tokenizer, size, block_size)
               .set_index("count").add_suffix(f", {size} tokens") for size in sizes]

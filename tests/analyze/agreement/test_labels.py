@@ -110,7 +110,7 @@ def test_what_cannot_be_tested_says_why(items):
 
 
 def test_a_partly_labelled_sheet_represents_only_the_strata_of_its_labels(items):
-    """Of 40 answers per structure the rules call 10 correct; 3 of these and 1 other are labelled."""
+    """Of 40 answers per structure the rules call 10 correct; labelled: 3 of these, 1 other."""
     strata = {("natural", "correct"): 3, ("tabular", "incorrect"): 1}
     labels = {item.item: item.verdict for stratum, n in strata.items()
               for item in [one for one in items if (one.structure, one.verdict) == stratum][:n]}
