@@ -15,7 +15,7 @@ _BLEU = BLEU(effective_order=True)  # as sacrebleu advises for a single sentence
 
 
 class EmptyText(ValueError):
-    """A text without a word between its full stops; the official scorer raises and drops the row."""
+    """A text without a word between its full stops; the official scorer drops the row."""
 
 
 def exact_match(answer: str, response: str) -> bool:
