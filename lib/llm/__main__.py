@@ -1,7 +1,7 @@
-"""`python -m lib.llm export STUDY FILE` and `import STUDY FILE`: the cache of a study as JSON lines.
+"""Export or import a study's cache: `python -m lib.llm export STUDY FILE`, `import STUDY FILE`.
 
-With an imported cache a reader re-runs every stage of the study without a key. The file holds prompts and replies,
-neither key nor address of the endpoint.
+With an imported cache, every stage of the study runs again without a key. The file, JSON lines, has
+prompts and replies, but neither the key nor the address of the endpoint.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from lib.llm.response import Unreadable, read_response
 
 
 class _Line(Record):
-    """One reply in an exported file: an Entry without the keys, which are made again from the request."""
+    """One exported reply: an Entry without the keys, which follow from the request."""
 
     model: str
     request: str
@@ -35,7 +35,7 @@ class _Line(Record):
 
 
 def export_to(cache: Cache, file: Path) -> int:
-    """Write every reply as a JSON line, whole file or none; the number of lines."""
+    """Write every reply as a JSON line, the complete file or none; return the number of lines."""
     rows = [{name: value for name, value in vars(entry).items() if name in _Line.model_fields}
             for entry in cache.entries()]
     write_text(file, "".join(json.dumps(row, ensure_ascii=True) + "\n" for row in rows))
@@ -43,9 +43,9 @@ def export_to(cache: Cache, file: Path) -> int:
 
 
 def import_from(cache: Cache, file: Path) -> int:
-    """Add the replies of a file, all or none; they answer for any endpoint. The number that were not there before.
+    """Add the replies of a file, all or none; return how many are new. They serve any endpoint.
 
-    Raises ValueError naming the line that is no reply.
+    Raises ValueError naming the line that is not a reply.
     """
     entries = []
     with open(file, encoding="utf-8") as lines:
@@ -55,14 +55,15 @@ def import_from(cache: Cache, file: Path) -> int:
                 key = Request.of_body(row.request).key(row.model)
                 read_response(row.raw)
             except (ValidationError, ValueError, TypeError, KeyError, Unreadable) as error:
-                raise ValueError(f"{shown(file)}, line {number}, is no exported reply ({type(error).__name__}): "
-                                 "export it again; nothing was imported") from error
+                raise ValueError(f"{shown(file)}, line {number}, is not an exported reply "
+                                 f"({type(error).__name__}): export it again; nothing was "
+                                 "imported") from error
             entries.append(Entry(key=key, request_key=key, via="import", **row.model_dump()))
     return cache.put_all(entries)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """0 where the file was written or read."""
+    """Run the command; return 0 where the file was written or read, else 2."""
     parser = argparse.ArgumentParser(prog="python -m lib.llm", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("action", choices=["export", "import"])
@@ -72,7 +73,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         path = data_path(options.study, "llm.sqlite")
         if options.action == "export":
-            required(path, "a stage that asks a model")
+            required(path, "a stage that calls a model")
         with closing(Cache(path)) as cache:
             if options.action == "export":
                 print(f"{shown(options.file)}: {export_to(cache, options.file)} replies")

@@ -1,4 +1,4 @@
-"""Every reply that was paid for, in one SQLite file a study; several processes may share it."""
+"""Replies that were paid for, in one SQLite file per study that processes may share."""
 
 import os
 import sqlite3
@@ -11,14 +11,17 @@ from lib.core.paths import shown
 
 _VERSION = 1
 _SCHEMA = """
-create table if not exists replies (key text primary key, request_key text, model text, request text, raw text,
-    prompt_tokens integer, completion_tokens integer, finish_reason text, seconds real, asked_at text, request_id text,
+create table if not exists replies (key text primary key, request_key text, model text, \
+request text, raw text,
+    prompt_tokens integer, completion_tokens integer, finish_reason text, seconds real, \
+asked_at text, request_id text,
     via text);
 create index if not exists by_request on replies (request_key);
 create table if not exists claims (key text primary key, pid integer, until real);
-create table if not exists batches (digest text primary key, batch_id text, keys text, created real);
+create table if not exists batches (digest text primary key, batch_id text, keys text, \
+created real);
 """
-# One statement, and so one commit: this is done before every call.
+# One statement and therefore one commit, because it runs before every call.
 _CLAIM = """
 insert or replace into claims select ?, ?, ? where not exists (select 1 from replies where key = ?)
     and not exists (select 1 from claims where key = ? and pid <> ? and until > ?)
@@ -31,19 +34,19 @@ class CacheFailed(RuntimeError):
 
 @dataclass(frozen=True)
 class Entry:
-    """One reply as it came. `raw` is the body; tokens are the endpoint's count, or None where it sent none."""
+    """One reply. `raw` is its body; tokens are the endpoint's count, None where it sent none."""
 
     key: str  # Request.key of model and endpoint
-    request_key: str  # Request.key with no endpoint: the same wherever it was asked
+    request_key: str  # Request.key without endpoint: the same for all endpoints
     model: str
-    request: str  # Request.body: what was asked
+    request: str  # Request.body
     raw: str
     prompt_tokens: int | None
     completion_tokens: int | None
     finish_reason: str
-    seconds: float  # from sending to the whole reply
+    seconds: float  # from sending to the complete reply
     asked_at: str  # ISO 8601, UTC
-    request_id: str  # the endpoint's name for the call, "" where it has none
+    request_id: str  # the endpoint's id of the call; "" without
     via: str  # direct, batch or import
 
 
@@ -51,97 +54,108 @@ _COLUMNS = ", ".join(field.name for field in fields(Entry))
 
 
 class Cache:
-    """The replies in `path`. A reply is committed before its call counts as done, so kill -9 loses none of them.
+    """The replies in `path`. A reply is committed before its call counts: kill -9 loses none.
 
-    Raises CacheFailed, naming the file, where it cannot be opened or is no cache of ours.
+    Raises CacheFailed, naming the file, where it cannot be opened or is not a cache of ours.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = Path(path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            self.database = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
-            # WAL: readers never wait for a writer. NORMAL: safe against a killed process; a power cut may take the
-            # last replies, never the file.
+            self.database = sqlite3.connect(self.path, timeout=60, isolation_level=None,
+                                            check_same_thread=False)
+            # WAL: readers never wait for a writer. NORMAL: safe against a killed process; a power
+            # cut may lose the last replies, never the file.
             self.database.executescript("pragma journal_mode = wal; pragma synchronous = normal;")
             version = self.database.execute("pragma user_version").fetchone()[0]
             if version not in (0, _VERSION):
-                raise CacheFailed(f"{shown(self.path)} was written by another version of this study ({version}, here "
-                                  f"{_VERSION}): export it there and import it here, or move it away")
+                raise CacheFailed(f"{shown(self.path)} was written by another version of this "
+                                  f"study ({version}, here {_VERSION}): export it there and "
+                                  "import it here, or move it away")
             if version == 0:
-                self.database.executescript(f"begin immediate; {_SCHEMA} pragma user_version = {_VERSION}; commit;")
+                self.database.executescript(f"begin immediate; {_SCHEMA} "
+                                            f"pragma user_version = {_VERSION}; commit;")
         except sqlite3.Error as error:
-            raise CacheFailed(f"{shown(self.path)} cannot be opened as a cache: {error}; move it away") from error
+            raise CacheFailed(f"{shown(self.path)} cannot be opened as a cache: {error}; "
+                              "move it away") from error
 
     def get(self, request_keys: Sequence[str]) -> dict[str, list[Entry]]:
-        """The entries that are there, by request key: one for each endpoint that was asked, in the order of time."""
+        """Return the stored entries by request key: one per endpoint, in the order of time."""
         found: dict[str, list[Entry]] = {}
         for start in range(0, len(request_keys), 500):  # SQLite limits the number of slots
             some = list(request_keys[start:start + 500])
+            slots = ",".join("?" * len(some))
             for row in self.database.execute(f"select {_COLUMNS} from replies where request_key in "
-                                             f"({','.join('?' * len(some))}) order by asked_at, key", some):
+                                             f"({slots}) order by asked_at, key", some):
                 found.setdefault(row[1], []).append(Entry(*row))
         return found
 
     def has(self, key: str) -> bool:
-        """Whether there is a reply with this key."""
-        return self.database.execute("select 1 from replies where key = ?", (key,)).fetchone() is not None
+        """Tell whether there is a reply with this key."""
+        found = self.database.execute("select 1 from replies where key = ?", (key,))
+        return found.fetchone() is not None
 
     def put(self, entry: Entry) -> None:
-        """Keep a reply and give up its claim. Raises CacheFailed where the disk does not take it."""
+        """Store a reply and release its claim. Raises CacheFailed where the disk refuses it."""
         self.put_all([entry])
 
     def put_all(self, entries: Sequence[Entry]) -> int:
-        """Keep replies and give up their claims, all or none; how many were not there before.
+        """Store replies and release their claims, all or none; return how many are new.
 
-        Raises CacheFailed where the disk does not take them.
+        Raises CacheFailed where the disk refuses them.
         """
         slots, before = ",".join("?" * len(fields(Entry))), self.database.total_changes
         try:
             self.database.execute("begin immediate")
             try:
-                self.database.executemany(f"insert or ignore into replies ({_COLUMNS}) values ({slots})",
-                                          [tuple(vars(entry).values()) for entry in entries])
+                self.database.executemany(
+                    f"insert or ignore into replies ({_COLUMNS}) values ({slots})",
+                    [tuple(vars(entry).values()) for entry in entries])
                 n_new = self.database.total_changes - before
-                self.database.executemany("delete from claims where key = ?", [(entry.key,) for entry in entries])
+                self.database.executemany("delete from claims where key = ?",
+                                          [(entry.key,) for entry in entries])
                 self.database.execute("commit")
                 return n_new
             finally:
                 if self.database.in_transaction:
                     self.database.execute("rollback")
         except sqlite3.Error as error:
-            raise CacheFailed(f"{shown(self.path)} does not take a reply: {error}. Free some space and run the same "
-                              "command again: what is stored is kept") from error
+            raise CacheFailed(f"{shown(self.path)} refuses a reply: {error}. Free some space and "
+                              "run the same command again: what is stored is kept") from error
 
     def claim(self, key: str, seconds: float) -> bool:
-        """Whether this process may ask `key`: no reply is there, and no living process asks it now.
+        """Claim `key` for this process; False if it has a reply or another process requests it.
 
         A claim ends with its reply, with its process, or after `seconds`.
         """
         now, mine = time.time(), os.getpid()
-        while not self.database.execute(_CLAIM, (key, mine, now + seconds, key, key, mine, now)).rowcount:
-            holder = self.database.execute("select pid from claims where key = ?", (key,)).fetchone()
-            if self.has(key) or holder and _is_alive(holder[0]):
+        values = (key, mine, now + seconds, key, key, mine, now)
+        while not self.database.execute(_CLAIM, values).rowcount:
+            found = self.database.execute("select pid from claims where key = ?", (key,))
+            (holder,) = found.fetchone() or (0,)
+            if self.has(key) or holder and _is_alive(holder):
                 return False
-            self.database.execute("delete from claims where key = ? and pid = ?", (key, holder[0] if holder else 0))
+            self.database.execute("delete from claims where key = ? and pid = ?", (key, holder))
         return True
 
     def release(self, key: str) -> None:
-        """Give up a claim without a reply."""
+        """Release a claim without a reply."""
         self.database.execute("delete from claims where key = ?", (key,))
 
     def entries(self) -> Iterator[Entry]:
-        """Every entry, in an order that no endpoint and no import changes: two exports are the same bytes."""
-        for row in self.database.execute(f"select {_COLUMNS} from replies order by request_key, asked_at, key"):
+        """Yield every entry in an order that no endpoint or import changes: exports are equal."""
+        for row in self.database.execute(f"select {_COLUMNS} from replies "
+                                         "order by request_key, asked_at, key"):
             yield Entry(*row)
 
     def close(self) -> None:
-        """Close the file; SQLite then folds the log into it where no other process has it open."""
+        """Close the file; SQLite merges its log into it if no other process has it open."""
         self.database.close()
 
 
 def _is_alive(pid: int) -> bool:
-    """Whether a process runs; one that was killed and that its parent has not yet taken note of does not."""
+    """Tell whether a process runs; a killed one that its parent has not yet reaped does not."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -150,5 +164,5 @@ def _is_alive(pid: int) -> bool:
         return True
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (OSError, IndexError):  # no Linux, or it ended just now
+    except (OSError, IndexError):  # not Linux, or it has just ended
         return True

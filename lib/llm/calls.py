@@ -1,4 +1,4 @@
-"""How a stage may call a model, and what its calls came to: settings, tally and the money that is still free."""
+"""The settings of a stage's calls to a model, their tally, and the money that is left."""
 
 import asyncio
 import math
@@ -12,7 +12,7 @@ MODES = ("direct", "batch")
 
 
 class CallsStopped(RuntimeError):
-    """A stage's calls were stopped before all were made; what was paid is in the cache."""
+    """A stage's calls were stopped before all were made; replies that were paid for are cached."""
 
 
 @dataclass
@@ -22,9 +22,9 @@ class Tally:
     cached: int = 0
     new: int = 0
     failed: int = 0
-    marked: int = 0  # of cached and new: replies cut at the length limit or refused, no answers
-    repairs: int = 0  # of cached and new: asked because a first reply could not be read
-    lost: int = 0  # replies that may have been paid and never arrived
+    marked: int = 0  # of cached and new: truncated or refused replies, which are not answers
+    repairs: int = 0  # of cached and new: sent because a first reply was unreadable
+    lost: int = 0  # replies that never arrived and may have been charged
     prompt_tokens: int = 0
     completion_tokens: int = 0
     estimated: int = 0  # of new: replies without a usage, whose tokens are estimates
@@ -33,19 +33,19 @@ class Tally:
 
 @dataclass
 class Calls:
-    """The settings for all calls of one stage; pass the same one to every `complete` of it.
+    """The settings of a stage's calls; pass the same object to every `complete` of the stage.
 
-    Raises ValueError naming the setting that cannot be used.
+    Raises ValueError naming a setting that cannot be used.
     """
 
-    cache: Path  # SQLite file, one a study
+    cache: Path  # SQLite file, one per study
     max_cost_usd: float | None = None  # dollars that the stage may spend; None: no limit
     mode: str = "direct"  # or "batch": half the price, done within a day
-    concurrency: int | None = None  # calls at once; None: found out while running
-    requests_per_minute: int | None = None  # a cap; None: what the endpoint's headers say
-    tokens_per_minute: int | None = None  # a cap; None: what the endpoint's headers say
-    max_failed_share: float = 0.1  # stop when more of the calls than this have failed
-    timeout_seconds: float = 600.0  # of one call, from sending to the whole reply
+    concurrency: int | None = None  # simultaneous calls; None: adapted to the endpoint
+    requests_per_minute: int | None = None  # a cap; None: the endpoint's headers decide
+    tokens_per_minute: int | None = None  # a cap; None: the endpoint's headers decide
+    max_failed_share: float = 0.1  # stop when a larger share of the calls has failed
+    timeout_seconds: float = 600.0  # of one call, from sending to the complete reply
     poll_seconds: float = 30.0  # between two looks at a batch
     tally: Tally = field(default_factory=Tally, init=False)
 
@@ -57,22 +57,33 @@ class Calls:
             if value is not None and not value > 0:
                 raise ValueError(f"{name} is {value}: give a number above 0, or None")
         if not 0 <= self.max_failed_share <= 1:
-            raise ValueError(f"max_failed_share is {self.max_failed_share}: give a share from 0 to 1")
+            raise ValueError(f"max_failed_share is {self.max_failed_share}: "
+                             "give a share from 0 to 1")
 
     def __str__(self) -> str:
         tally = self.tally
         parts = [f"cached {tally.cached} / new {tally.new} / failed {tally.failed}"]
-        parts += [f"{n} {what}" for n, what in ((tally.marked, "cut or refused"), (tally.repairs, "repair requests"),
-                                                (tally.lost, "lost on the way and perhaps paid twice")) if n]
+        for n, name in ((tally.marked, "cut or refused"), (tally.repairs, "repair requests"),
+                        (tally.lost, "lost in transit and perhaps paid twice")):
+            parts += [f"{n} {name}"] * (n > 0)
         if tally.new:
-            parts.append(f"{tally.prompt_tokens:,} tokens in, {tally.completion_tokens:,} out"
-                         + (f" (estimated for {tally.estimated} of {tally.new})" if tally.estimated else ""))
-            parts.append(dollars(tally.usd) + (f" of {dollars(self.max_cost_usd)}" if self.max_cost_usd else ""))
+            estimated = f" (estimated for {tally.estimated} of {tally.new})"
+            limit = f" of {dollars(self.max_cost_usd)}" if self.max_cost_usd else ""
+            parts += [f"{tally.prompt_tokens:,} tokens in, {tally.completion_tokens:,} out"
+                      + (estimated if tally.estimated else ""), dollars(tally.usd) + limit]
         return "; ".join(parts)
 
 
+def calls_for(study: str, **settings: object) -> Calls:
+    """Return the Calls of a stage of `study`, with the cache data/<study>/llm.sqlite.
+
+    `settings` are fields of Calls. Raises ValueError as Calls does.
+    """
+    return Calls(data_path(study, "llm.sqlite"), **settings)
+
+
 def dollars(amount: float | None) -> str:
-    """An amount as a person reads it, two digits of it at least; "price unknown" for None."""
+    """Format dollars with at least two significant digits; "price unknown" for None."""
     if amount is None:
         return "price unknown"
     places = 2 if amount >= 1 or amount <= 0 else max(4, 1 - math.floor(math.log10(amount)))
@@ -80,7 +91,7 @@ def dollars(amount: float | None) -> str:
 
 
 class Budget:
-    """The money of a stage: a call starts only where its worst case still fits beside all others in flight."""
+    """The money of a stage: a call starts only if its worst case fits next to those in flight."""
 
     def __init__(self, calls: Calls, price: Price | None) -> None:
         self.calls, self.price = calls, price
@@ -88,16 +99,17 @@ class Budget:
         self._freed = asyncio.Event()
 
     def worst(self, prompt_tokens: int, max_tokens: int, batch: bool = False) -> float:
-        """Dollars that one call can cost at most; 0 without a price."""
+        """Return the most dollars that one call can cost; 0 without a price."""
         return cost_usd(self.price, prompt_tokens, max_tokens, batch) if self.price else 0.0
 
     def room(self) -> float:
-        """Dollars that are neither spent nor set aside; infinite without a limit."""
+        """Return dollars that are neither spent nor reserved; infinite without a limit."""
         limit = self.calls.max_cost_usd
-        return math.inf if limit is None else limit - (self.calls.tally.usd or 0.0) - self.reserved
+        spent = self.calls.tally.usd or 0.0
+        return math.inf if limit is None else limit - spent - self.reserved
 
     async def reserve(self, worst: float) -> bool:
-        """Set `worst` dollars aside, waiting for calls in flight; False where they would pass the limit even so."""
+        """Reserve `worst` dollars, waiting for calls in flight; False if they exceed the limit."""
         while worst > self.room():
             if not self.reserved:
                 return False
@@ -107,16 +119,9 @@ class Budget:
         return True
 
     def settle(self, worst: float, cost: float | None) -> None:
-        """Give back what was set aside, and count what the call did cost, in dollars; None: nobody knows."""
-        self.reserved = self.reserved - worst if self.reserved > worst + 1e-12 else 0.0  # no dust that blocks reserve
+        """Release a reservation and count the call's dollars; None: the cost is unknown."""
+        left = self.reserved - worst  # clamp float residue so that reserve() cannot block
+        self.reserved = left if self.reserved > worst + 1e-12 else 0.0
         spent = self.calls.tally.usd
         self.calls.tally.usd = None if cost is None or spent is None else spent + cost
         self._freed.set()
-
-
-def calls_for(study: str, **settings: object) -> Calls:
-    """Return the Calls of one stage of `study`, whose replies are cached in data/<study>/llm.sqlite.
-
-    `settings` are fields of Calls. Raises ValueError as Calls does.
-    """
-    return Calls(data_path(study, "llm.sqlite"), **settings)

@@ -1,4 +1,4 @@
-"""Requests in, replies out, in order: from the cache where they were ever paid, else asked (`complete`)."""
+"""Send requests to a model and return its replies in order, from the cache where possible."""
 
 import asyncio
 import contextvars
@@ -21,36 +21,41 @@ _SECONDS_FOR_THE_LAST = 30.0  # that an interrupted run waits for calls in fligh
 
 
 def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Reply]:
-    """The replies of `model`, one a request, in the requests' order; identical requests are asked once.
+    """Return one reply of `model` per request, in order; identical requests are sent once.
 
-    What was paid before comes from `calls.cache`; the rest is planned, priced and asked, and each reply is stored
-    before it counts. A call that fails for good keeps its place with its reason. `calls.tally` counts.
-    Raises CallsStopped where a wrong key or model, the limit of money or too many failures stop the calls, where no
-    key is set and a reply is missing; CacheFailed and RuntimeError as Cache and endpoint() do.
+    Replies that were paid for come from `calls.cache`. The others are planned, priced and
+    requested; each reply is stored before it counts. A call that fails for good keeps its place
+    with its reason. `calls.tally` counts. Raises CallsStopped where a wrong key or model, the cost
+    limit or too many failures stop the calls, and where a reply is missing and no key is set;
+    CacheFailed and RuntimeError as Cache and endpoint() do.
     """
     at = endpoint()
     with closing(Cache(calls.cache)) as cache:
         keys = [request.key(model, at.url if at else "") for request in requests]
         stored = _stored(cache, requests, keys, model, at)
-        waiting = {key: request for key, request in zip(keys, requests, strict=True) if key not in stored}
+        waiting = {key: request for key, request in zip(keys, requests, strict=True)
+                   if key not in stored}
         calls.tally.cached += len(requests) - len(waiting)
         failed: dict[str, str] = {}
         if waiting:
-            failed = _asked(waiting, len(requests), model, calls, cache, at)
+            failed = _requested(waiting, len(requests), model, calls, cache, at)
             stored = _stored(cache, requests, keys, model, at)
-        replies = [_reply(stored[key], key not in waiting) if key in stored else Reply("", failed[key]) for key in keys]
-    calls.tally.marked += sum(bool(reply.reason) and key in stored for key, reply in zip(keys, replies, strict=True))
+        replies = [_reply(stored[key], key not in waiting) if key in stored
+                   else Reply("", failed[key]) for key in keys]
+    calls.tally.marked += sum(bool(reply.reason) and key in stored
+                              for key, reply in zip(keys, replies, strict=True))
     calls.tally.repairs += sum(request.attempt > 0 for request in requests)
     return replies
 
 
 def _stored(cache: Cache, requests: Sequence[Request], keys: Sequence[str], model: str,
             at: Endpoint | None) -> dict[str, Entry]:
-    """By key, the replies that are there: from this endpoint or imported; without a key, from any endpoint."""
+    """Return stored replies by key: of this endpoint or imported; without a key, of any."""
     request_keys = [request.key(model) for request in requests]
     found, stored = cache.get(list(dict.fromkeys(request_keys))), {}
     for key, request_key in zip(keys, request_keys, strict=True):
-        usable = [entry for entry in found.get(request_key, []) if at is None or entry.key in (key, request_key)]
+        usable = [entry for entry in found.get(request_key, [])
+                  if at is None or entry.key in (key, request_key)]
         if usable:
             stored[key] = next((entry for entry in usable if entry.key == key), usable[0])
     return stored
@@ -61,45 +66,48 @@ def _reply(entry: Entry, is_cached: bool) -> Reply:
     return Reply(response.text, response.reason, is_cached)
 
 
-def _asked(waiting: dict[str, Request], n_requests: int, model: str, calls: Calls, cache: Cache,
-           at: Endpoint | None) -> dict[str, str]:
-    """Ask what is waiting; the reasons of those that failed, by key."""
+def _requested(waiting: dict[str, Request], n_requests: int, model: str, calls: Calls,
+               cache: Cache, at: Endpoint | None) -> dict[str, str]:
+    """Send what is waiting; return the reasons of those that failed, by key."""
     where = shown(calls.cache)
     if at is None:
-        raise CallsStopped(f"{len(waiting)} of {n_requests} replies of {model!r} are not in {where}, and no key is "
-                           "set: set OPENAI_API_KEY in the environment or in .env (any text for a local server, with "
-                           'OPENAI_BASE_URL), import them with python -m lib.llm, or use "rules"')
+        raise CallsStopped(f"{len(waiting)} of {n_requests} replies of {model!r} are not in "
+                           f"{where}, and no key is set: set OPENAI_API_KEY in the environment or "
+                           "in .env (any text for a local server, with OPENAI_BASE_URL), import "
+                           'the replies with python -m lib.llm, or use "rules"')
     price = price_of(model)
     print(plan(waiting, n_requests, model, calls, price), flush=True)
     direct = Direct(at, model, calls, cache, Budget(calls, price))
     _in_a_thread(lambda: Batches(direct).ask(waiting), direct)
     n_there = n_requests - len(waiting) + sum(cache.has(key) for key in waiting)
-    if not direct.stopped and len(direct.failed) > calls.max_failed_share * n_requests:
-        direct.stopped = (f"{len(direct.failed)} of {n_requests} calls failed, the last with: "
+    n_failed = len(direct.failed)
+    if not direct.stopped and n_failed > calls.max_failed_share * n_requests:
+        direct.stopped = (f"{n_failed} of {n_requests} calls failed, the last with: "
                           f"{list(direct.failed.values())[-1]}")
     if direct.stopped:
-        raise CallsStopped(f"{model}: {direct.stopped}. {n_there} of {n_requests} replies are kept in {where}; the "
-                           "same command asks only for the rest")
+        raise CallsStopped(f"{model}: {direct.stopped}. {n_there} of {n_requests} replies are kept "
+                           f"in {where}; the same command requests only the rest")
     return direct.failed
 
 
 def _in_a_thread(run: Callable[[], Coroutine], direct: Direct) -> None:
-    """Run a coroutine to its end in a thread with a loop of its own, because a notebook's loop is already running.
+    """Run a coroutine in a thread with its own loop, because a notebook's loop is already running.
 
-    An interrupt stops new calls and waits a little for those in flight, which are paid.
+    An interrupt stops new calls and waits a little for those in flight, which are paid for.
     """
     raised: list[BaseException] = []
-    ended = threading.Event()  # python 3.11 takes a thread whose join was interrupted for ended
+    ended = threading.Event()  # Python 3.11 takes a thread whose join was interrupted for ended
 
     def body() -> None:
         try:
             asyncio.run(run(), debug=False)  # asyncio's own debug lines show the address
-        except BaseException as error:  # raised again where the caller is
+        except BaseException as error:  # raised again in the caller's thread
             raised.append(error)
         finally:
             ended.set()
 
-    threading.Thread(target=contextvars.copy_context().run, args=(body,), daemon=True).start()
+    context = contextvars.copy_context()
+    threading.Thread(target=context.run, args=(body,), daemon=True).start()
     try:
         ended.wait()
     except KeyboardInterrupt:

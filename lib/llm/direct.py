@@ -1,4 +1,4 @@
-"""Requests asked one by one over HTTP, many at once: admitted, repeated where that helps, and stored as they come."""
+"""Requests sent one by one over HTTP, many at once, repeated where that helps, and stored."""
 
 import asyncio
 import time
@@ -30,23 +30,25 @@ from lib.llm.tokens import estimate, most_tokens
 if TYPE_CHECKING:
     import openai
 
-_ENOUGH_TO_TELL = 20  # calls decided before a share of failures stops the stage early
+_ENOUGH = 20  # decided calls before a share of failures stops the stage early
 
 
 class Direct:
-    """One run over requests that are not in the cache. `stopped` says why it ended early, "" where it did not."""
+    """One run over requests that are not cached. `stopped` is why it ended early, else ""."""
 
-    def __init__(self, endpoint: Endpoint, model: str, calls: Calls, cache: Cache, budget: Budget) -> None:
-        self.endpoint, self.model, self.calls, self.cache, self.budget = endpoint, model, calls, cache, budget
+    def __init__(self, endpoint: Endpoint, model: str, calls: Calls, cache: Cache,
+                 budget: Budget) -> None:
+        self.endpoint, self.model, self.calls = endpoint, model, calls
+        self.cache, self.budget = cache, budget
         self.pace = Pace(calls.concurrency, calls.requests_per_minute, calls.tokens_per_minute)
         self.dropped: set[str] = set()  # parameters that the endpoint refuses
         self.failed: dict[str, str] = {}  # by key, the reason
         self.n_replied, self.reply_tokens = 0, 0
-        self.counts_most = False  # whether the endpoint counts the limit of a reply instead of its length
+        self.counts_most = False  # whether the endpoint counts max_tokens, not a reply's length
         self.stopped = ""
 
     async def ask(self, waiting: dict[str, Request], progress: Progress) -> None:
-        """Ask every request, by key; each ends in the cache or in `failed`, unless the run is stopped."""
+        """Send every request; each ends in the cache or in `failed`, unless the run is stopped."""
         tasks: set[asyncio.Task] = set()
         client = self.endpoint.client()
         try:
@@ -55,27 +57,29 @@ class Direct:
                 if self.stopped:
                     self.pace.free()
                     break
-                tasks.add(task := asyncio.create_task(self._decide(client, key, request, progress)))
+                task = asyncio.create_task(self._decide(client, key, request, progress))
+                tasks.add(task)
                 task.add_done_callback(tasks.discard)
-            while tasks:  # also after a stop: what is in flight is paid
+            while tasks:  # also after a stop: calls in flight are paid for
                 await asyncio.wait(tasks)
         finally:
             await client.close()
 
-    async def _decide(self, client: "openai.AsyncOpenAI", key: str, request: Request, progress: Progress) -> None:
-        """Ask one request until its fate is decided; called with a slot, and leaves without one."""
+    async def _decide(self, client: "openai.AsyncOpenAI", key: str, request: Request,
+                      progress: Progress) -> None:
+        """Repeat one request until its result is final; called with a slot, which it frees."""
         try:
             while not self.stopped and not self.cache.claim(key, 2 * self.calls.timeout_seconds):
-                if self.cache.has(key):  # another process has asked it since
+                if self.cache.has(key):  # another process has sent it since
                     self.calls.tally.cached += 1
                     return
                 await asyncio.sleep(0.25)
             await self._persist(client, key, request)
         except CacheFailed as error:
             self.stopped = self.stopped or str(error)
-        except Exception as error:  # a fault of ours: told, and no reason to lose what the siblings bring
-            self.stopped = self.stopped or f"a call ended with {type(error).__name__}: " + self.endpoint.scrubbed(
-                str(error))
+        except Exception as error:  # an error of ours: reported; the other calls' replies are kept
+            self.stopped = self.stopped or (f"a call ended with {type(error).__name__}: "
+                                            f"{self.endpoint.scrubbed(str(error))}")
         finally:
             self.pace.free()
             progress.step(int(self.pace.limit))
@@ -93,7 +97,7 @@ class Direct:
                 fault = replace(fault, stops=NO_SERVER)
             if fault.stops:
                 self.stopped = self.stopped or fault.stops
-            elif fault.unsupported:  # asked again at once without it, and so is every later call
+            elif fault.unsupported:  # repeated at once without it, as all later calls
                 self.dropped.add(fault.unsupported)
                 continue
             elif (not fault.is_worth_repeating or n_tries - n_throttled >= MOST_TRIES
@@ -106,19 +110,21 @@ class Direct:
         self.cache.release(key)
 
     async def _try(self, client: "openai.AsyncOpenAI", key: str, request: Request) -> Fault | None:
-        """One call, paid at most once: its reply stored (None), or what went wrong."""
+        """Make one call, paid for at most once; return None if its reply is stored, or a fault."""
         worst = self.budget.worst(most_tokens(request), request.max_tokens)
         if not await self.budget.reserve(worst):
             return Fault("the money is spent", stops=out_of_money(self.calls))
         cost: float | None = 0.0
         try:
-            sent, asked_at = time.monotonic(), datetime.now(UTC).isoformat(timespec="milliseconds")
+            sent = time.monotonic()
+            asked_at = datetime.now(UTC).isoformat(timespec="milliseconds")
             got = await self._send(client, request)
             if isinstance(got, Fault):
                 if got.is_throttled:
                     self.pace.throttled(sent, got.wait)
-                    # Refused though more was left than replies so far had: OpenAI counts max_tokens before it replies.
-                    self.counts_most |= self._expected_tokens(request) <= self.pace.tokens.left < request.max_tokens
+                    # Refused although enough was left: OpenAI counts max_tokens before it replies.
+                    left = self.pace.tokens.left
+                    self.counts_most |= self._expected_tokens(request) <= left < request.max_tokens
                 if got.is_maybe_paid:
                     self.calls.tally.lost += 1
                     cost = worst if self.budget.price else None
@@ -128,28 +134,33 @@ class Direct:
             self.pace.replied(seconds)
             prompt_tokens, completion_tokens = self.count(request, response)
             self.reply_tokens += completion_tokens
-            cost = cost_usd(self.budget.price, prompt_tokens, completion_tokens) if self.budget.price else None
+            price = self.budget.price
+            cost = cost_usd(price, prompt_tokens, completion_tokens) if price else None
             self.cache.put(Entry(
-                key, request.key(self.model), self.model, request.body, self.endpoint.without_key(raw),
-                response.prompt_tokens, response.completion_tokens, response.finish_reason, round(seconds, 3), asked_at,
+                key, request.key(self.model), self.model, request.body,
+                self.endpoint.without_key(raw), response.prompt_tokens, response.completion_tokens,
+                response.finish_reason, round(seconds, 3), asked_at,
                 self.endpoint.scrubbed(request_id), "direct"))
             return None
         finally:
             self.budget.settle(worst, cost)
 
-    async def _send(self, client: "openai.AsyncOpenAI", request: Request) -> tuple[str, Response, str] | Fault:
-        """(body, what it says, request id) of one HTTP call, or why there is none."""
+    async def _send(self, client: "openai.AsyncOpenAI",
+                    request: Request) -> tuple[str, Response, str] | Fault:
+        """Make one HTTP call; return (body, response, request id), or a fault."""
         import aiohttp
         import httpx2
         import openai
         parameters = self.parameters(request)
         body = {"model": self.model, **parameters,
-                "messages": [{"role": role, "content": content} for role, content in request.messages]}
+                "messages": [{"role": role, "content": content}
+                             for role, content in request.messages]}
         try:
-            async with asyncio.timeout(self.calls.timeout_seconds):  # the client's own is for one read only
-                # `post` spares chat.completions.create's walk through types, a quarter of a call's CPU time.
+            async with asyncio.timeout(self.calls.timeout_seconds):  # the client's is for one read
+                # `post` avoids the type checks of chat.completions.create: 25% of a call's CPU time
                 got = await client.post("/chat/completions", cast_to=httpx2.Response, body=body)
-        except (openai.OpenAIError, aiohttp.ClientError, OSError, ValueError) as error:  # the second: no HTTP at all
+        except (openai.OpenAIError, aiohttp.ClientError, OSError, ValueError) as error:
+            # ClientError: the server does not speak HTTP
             if isinstance(error, openai.APIStatusError):
                 self.pace.heed(error.response.headers)
             return self.fault(error, parameters)
@@ -161,43 +172,48 @@ class Direct:
             return Fault(str(error), is_worth_repeating=True, is_maybe_paid=True)
 
     def fault(self, error: Exception, sent: Mapping[str, object]) -> Fault:
-        """What an error of the client means; `sent` are the optional parameters of the call."""
+        """Return what an error of the client means; `sent` are the call's optional parameters."""
         import openai
         if isinstance(error, openai.APIStatusError):
-            fault = fault_of_status(error.status_code, error.body, error.response.headers, self.model, self.endpoint,
-                                    sent)
-            # A 403 among replies is about one prompt: some gateways answer so to a text that their filter refuses.
-            return replace(fault, stops="") if error.status_code == 403 and self.n_replied else fault
+            fault = fault_of_status(error.status_code, error.body, error.response.headers,
+                                    self.model, self.endpoint, sent)
+            # A 403 among replies is about one prompt: some gateways' filters answer with it.
+            is_about_prompt = error.status_code == 403 and self.n_replied
+            return replace(fault, stops="") if is_about_prompt else fault
         if isinstance(error, TimeoutError):
-            return Fault(f"no whole reply within {self.calls.timeout_seconds:g} s", is_worth_repeating=True,
-                         is_maybe_paid=True)
+            return Fault(f"no complete reply within {self.calls.timeout_seconds:g} s",
+                         is_worth_repeating=True, is_maybe_paid=True)
         return self._disconnected(error)
 
     def _disconnected(self, error: BaseException) -> Fault:
-        """A connection that failed. Names the kinds of errors only: their messages hold the address."""
+        """Return a failed connection, with the error's type only: its message has the address."""
         chain = [error]
         while (inner := chain[-1].__cause__ or chain[-1].__context__) and inner not in chain:
             chain.append(inner)
         names = [type(one).__name__ for one in chain]
-        # ConnectTimeout says nothing: openai's transport calls a connection so that was dropped when the call was sent.
-        is_unreached = any(word in name for name in names for word in ("Connector", "ConnectionTimeout", "gaierror"))
-        return Fault(f"{'no connection to the endpoint' if is_unreached else 'the connection broke'} ({names[-1]})",
-                     is_worth_repeating=True, is_maybe_paid=not is_unreached, is_unreached=is_unreached)
+        # Not ConnectTimeout: openai's transport raises it for connections dropped while sending.
+        is_unreached = any(word in name for name in names
+                           for word in ("Connector", "ConnectionTimeout", "gaierror"))
+        reason = "no connection to the endpoint" if is_unreached else "the connection broke"
+        return Fault(f"{reason} ({names[-1]})", is_worth_repeating=True,
+                     is_maybe_paid=not is_unreached, is_unreached=is_unreached)
 
     def parameters(self, request: Request) -> dict[str, object]:
-        """The optional parameters of a call. Servers other than OpenAI's know the limit by its old name or its new."""
-        wanted: dict[str, object] = {"temperature": request.temperature, "max_completion_tokens": request.max_tokens}
+        """Return a call's optional parameters; servers other than OpenAI get both names of one."""
+        wanted: dict[str, object] = {"temperature": request.temperature,
+                                     "max_completion_tokens": request.max_tokens}
         if not self.endpoint.is_openai:
             wanted["max_tokens"] = request.max_tokens
         return {name: value for name, value in wanted.items() if name not in self.dropped}
 
     def count(self, request: Request, response: Response) -> tuple[int, int]:
-        """Tokens in and out of a reply, the endpoint's count or an estimate, added to the tally."""
+        """Add a reply's tokens in and out to the tally and return them; estimated if not sent."""
         tally = self.calls.tally
         prompt_tokens, completion_tokens = response.prompt_tokens, response.completion_tokens
         if prompt_tokens is None or completion_tokens is None:
             tally.estimated += 1
-            prompt_tokens, completion_tokens = estimate(request), len(response.text) // 4 + 1
+            prompt_tokens = estimate(request)
+            completion_tokens = len(response.text) // 4 + 1
         tally.new += 1
         tally.prompt_tokens += prompt_tokens
         tally.completion_tokens += completion_tokens
@@ -205,7 +221,7 @@ class Direct:
         return prompt_tokens, completion_tokens
 
     def _expected_tokens(self, request: Request) -> int:
-        """What a call is likely to count against a limit of tokens a minute: replies so far tell the length."""
+        """Estimate what a call counts against a limit of tokens per minute, from replies so far."""
         if self.counts_most:
             return max(estimate(request), request.max_tokens)
         mean = self.reply_tokens / self.n_replied if self.n_replied else request.max_tokens / 4
@@ -216,12 +232,13 @@ class Direct:
         self.failed[key] = reason
         self.calls.tally.failed += 1
         decided = self.n_replied + len(self.failed)
-        if decided >= _ENOUGH_TO_TELL and len(self.failed) > self.calls.max_failed_share * decided:
-            self.stopped = self.stopped or (f"{len(self.failed)} of the first {decided} calls failed, the last with: "
-                                            f"{reason}")
+        n_failed = len(self.failed)
+        if decided >= _ENOUGH and n_failed > self.calls.max_failed_share * decided:
+            self.stopped = self.stopped or (f"{n_failed} of the first {decided} calls failed, the "
+                                            f"last with: {reason}")
 
 
 def out_of_money(calls: Calls) -> str:
-    """Why no further call is made where the limit of money is reached."""
-    return (f"the next call could pass max_cost_usd = {dollars(calls.max_cost_usd)} ({dollars(calls.tally.usd)} are "
-            "spent): raise it to go on")
+    """Return the reason for stopping where the cost limit is reached."""
+    return (f"the next call could exceed max_cost_usd = {dollars(calls.max_cost_usd)} "
+            f"({dollars(calls.tally.usd)} are spent): raise it to continue")

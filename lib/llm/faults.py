@@ -1,4 +1,4 @@
-"""Why a call gave no reply, and what to do about it: ask again, keep the reason, or stop the run."""
+"""Why a call has no reply, and what follows: repeat it, keep the reason, or stop the run."""
 
 import email.utils
 import random
@@ -11,23 +11,27 @@ from lib.llm.endpoint import Endpoint
 from lib.llm.pace import seconds_of
 
 MOST_TRIES = 8  # of one call that fails for other reasons than too many requests
-MOST_THROTTLED = 60  # of one call that was refused for coming too fast
-TRIES_TO_REACH = 4  # of one call while nothing has ever replied: a server that is not there, or not yet
-NO_SERVER = "there is no connection to the endpoint: start the server, or check OPENAI_BASE_URL and the network"
-LONGEST_WAIT = 900.0  # seconds; an endpoint that wants more peace than this is asked another day
-_NO_MODEL = re.compile(r"model_not_found|invalid_model|(?:unknown|invalid|no such) model|"
-                       r"model\b.{0,80}?\b(?:not found|does not exist|not exist|is not available|unknown)|"
-                       r"server is pinned to", re.I)  # the last: `transformers serve` with one model
+MOST_THROTTLED = 60  # of one call that is refused because of too many requests
+TRIES_TO_REACH = 4  # of one call while nothing has replied: the server is not there, or not yet
+LONGEST_WAIT = 900.0  # seconds; if an endpoint asks for more, the run stops
+NO_SERVER = ("there is no connection to the endpoint: start the server, or check OPENAI_BASE_URL "
+             "and the network")
+_NO_MODEL = re.compile(
+    r"model_not_found|invalid_model|(?:unknown|invalid|no such) model|"
+    r"model\b.{0,80}?\b(?:not found|does not exist|not exist|is not available|unknown)|"
+    r"server is pinned to", re.I)  # the last: `transformers serve` with one model
 _AGAIN = {408, 409, 425, 429, *range(500, 600)}
 _STOP = {
-    401: "the endpoint refuses the key: set OPENAI_API_KEY (and OPENAI_BASE_URL, if the key is for another endpoint)",
+    401: "the endpoint refuses the key: set OPENAI_API_KEY (and OPENAI_BASE_URL, if the key is for "
+         "another endpoint)",
     403: "the endpoint forbids this key to use the model {model!r}: choose another model or key",
-    404: "the endpoint knows no model {model!r}: check its name, and OPENAI_BASE_URL (most end in /v1)"}
+    404: "the endpoint knows no model {model!r}: check its name, and OPENAI_BASE_URL (most end in "
+         "/v1)"}
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A call without a reply. `stops`: every other call would fail as well, and why."""
+    """A call without a reply. `stops` is the reason why every other call would fail as well."""
 
     reason: str
     is_worth_repeating: bool = False
@@ -35,58 +39,65 @@ class Fault:
     stops: str = ""
     wait: float = 0.0  # seconds that the endpoint asks for
     is_unreached: bool = False  # no connection was made
-    is_maybe_paid: bool = False  # the endpoint may have answered, and the reply was lost on the way
+    is_maybe_paid: bool = False  # the endpoint may have answered, and the reply was lost
     unsupported: str = ""  # a parameter that the endpoint refuses
 
 
-def fault_of_status(status: int, body: object, headers: Mapping[str, str], model: str, endpoint: Endpoint,
-                    sent: Mapping[str, object]) -> Fault:
-    """What a reply with an error status means; `sent` are the parameters of the call."""
+def fault_of_status(status: int, body: object, headers: Mapping[str, str], model: str,
+                    endpoint: Endpoint, sent: Mapping[str, object]) -> Fault:
+    """Return what an error status means; `sent` are the parameters of the call."""
     error = body.get("error", body) if isinstance(body, dict) else {}
     error = error if isinstance(error, dict) else {"message": str(error)}
-    said = str(error.get("message") or error.get("detail") or "")  # judged as it is: a short key may be a word of it
-    message, said = endpoint.scrubbed(said)[:300].rstrip(". "), said[:300]
+    message = str(error.get("message") or error.get("detail") or "")
     code = str(error.get("code") or error.get("type") or "")
-    reason = f"status {status}" + (f": {message}" if message and status != 401 else "")
+    shown = endpoint.scrubbed(message)[:300].rstrip(". ")
+    message = message[:300]  # not scrubbed: a short key may be one of its words
+    reason = f"status {status}" + (f": {shown}" if shown and status != 401 else "")
     if status == 429 and "insufficient_quota" in (code, error.get("type")):
         return Fault(reason, stops="the account has no money left (insufficient_quota): add credit")
     if 300 <= status < 400:
-        return Fault(reason, stops=f"the endpoint points to another address (status {status}): set OPENAI_BASE_URL to "
-                                   "that one")
+        return Fault(reason, stops=f"the endpoint points to another address (status {status}): "
+                                   "set OPENAI_BASE_URL to that one")
     if status in _STOP:
         return Fault(reason, stops=_STOP[status].format(model=model))
-    if status in (400, 422) and _NO_MODEL.search(f"{code} {said}"):
+    if status in (400, 422) and _NO_MODEL.search(f"{code} {message}"):
         return Fault(reason, stops=_STOP[404].format(model=model))
     if status in (400, 422):
-        return Fault(reason, unsupported=_refused_parameter(error, said, sent))
+        return Fault(reason, unsupported=_refused_parameter(error, message, sent))
     if status not in _AGAIN:
         return Fault(reason)
     wait = _retry_after(headers)
     if wait > LONGEST_WAIT:
-        return Fault(reason, stops=f"the endpoint asks to wait for {wait / 3600:.1f} hours (status {status}): run the "
-                                   "same command then")
+        return Fault(reason, stops=f"the endpoint asks to wait for {wait / 3600:.1f} hours "
+                                   f"(status {status}): run the same command then")
     return Fault(reason, is_worth_repeating=True, wait=wait, is_throttled=status == 429,
                  is_maybe_paid=status in (408, 504))
 
 
 def pause(n_tries: int, fault: Fault) -> float:
-    """Seconds before try `n_tries` + 1: exponential back-off with full jitter, never less than the endpoint asks."""
-    # A throttled call waits its turn in Pace as well; jitter keeps those who waited together from returning together.
-    return fault.wait * random.uniform(1.0, 1.2) + random.uniform(0, min(30.0, 0.25 * 2 ** min(n_tries, 7)))
+    """Return seconds before try `n_tries` + 1: exponential back-off with full jitter.
+
+    It is never less than the endpoint asks for.
+    """
+    # Pace delays throttled calls too; jitter keeps calls that waited together from returning so.
+    longest = min(30.0, 0.25 * 2 ** min(n_tries, 7))
+    return fault.wait * random.uniform(1.0, 1.2) + random.uniform(0, longest)
 
 
 def _refused_parameter(error: dict, message: str, sent: Mapping[str, object]) -> str:
-    """The optional parameter of the call that a 400 names, "" where it names none."""
-    optional = [name for name in ("max_completion_tokens", "max_tokens", "temperature") if name in sent]
+    """Return the optional parameter that a 400 names, "" where it names none."""
+    optional = [name for name in ("max_completion_tokens", "max_tokens", "temperature")
+                if name in sent]
     if error.get("param") in optional:
         return str(error["param"])
-    complaint = any(word in message.lower() for word in ("unsupported", "not support", "unknown", "unrecogni",
-                                                         "extra", "not permitted", "unexpected", "not allowed"))
-    return next((name for name in optional if complaint and name in message), "")
+    is_complaint = any(word in message.lower() for word in (
+        "unsupported", "not support", "unknown", "unrecogni", "extra", "not permitted",
+        "unexpected", "not allowed"))
+    return next((name for name in optional if is_complaint and name in message), "")
 
 
 def _retry_after(headers: Mapping[str, str]) -> float:
-    """Seconds of retry-after-ms or retry-after (seconds or an HTTP date); 0 where there is none."""
+    """Return seconds of retry-after-ms or retry-after (a number or an HTTP date); 0 without."""
     if headers.get("retry-after-ms"):
         return seconds_of(headers["retry-after-ms"]) / 1000
     after = headers.get("retry-after", "")

@@ -1,19 +1,23 @@
-"""How many calls at once and how fast: found out from replies, 429s and the x-ratelimit headers."""
+"""How many calls at once and how fast, adapted to replies, 429s and x-ratelimit headers."""
 
 import asyncio
 import re
 import time
 from collections.abc import Mapping
 
-START, MOST = 8, 256  # calls at once where the user names no number: the first guess, and the ceiling
-_SHARE = 0.99  # of a limit that the endpoint states: two clocks never agree quite
+START, MOST = 8, 256  # calls at once where the user gives no number: first guess and ceiling
+_SHARE = 0.99  # of a limit that the endpoint states: two clocks never agree exactly
 _LOWEST_SHARE = 0.8
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|us|µs|ns|h|m|s|d)")
-_SECONDS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+_SECONDS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6,
+            "ns": 1e-9}
 
 
 class Bucket:
-    """Requests or tokens, let through evenly at `rate` a second (generic cell rate algorithm); 0: no limit known."""
+    """Requests or tokens, passed evenly at `rate` a second (generic cell rate algorithm).
+
+    A rate of 0 means that no limit is known.
+    """
 
     def __init__(self, per_minute: float | None, slack: float = 0.1) -> None:
         self.cap = (per_minute or 0) / 60
@@ -21,19 +25,19 @@ class Bucket:
         self.slack = slack  # seconds that a late caller may catch up
         self.share = _SHARE
         self.next = 0.0  # when the next one may pass, on the monotonic clock
-        self.left = 0.0  # as the endpoint's last reply says; 0 where it says nothing
+        self.left = 0.0  # according to the endpoint's last reply; 0 where it has none
 
     def learn(self, per_minute: float) -> None:
-        """The endpoint's own limit; the lower of it and the user's cap holds."""
+        """Adopt the endpoint's limit; the lower of it and the user's cap applies."""
         rate = self.share * per_minute / 60
         self.rate = min(rate, self.cap) if self.cap else rate
 
     def back_off(self) -> None:
-        """The endpoint counts over a shorter time than thought: keep further below its limit, and catch nothing up."""
+        """Keep further below the limit and catch nothing up: the endpoint's window is shorter."""
         self.share, self.slack = max(_LOWEST_SHARE, 0.97 * self.share), 0.0
 
     def wait(self, now: float) -> float:
-        """Seconds until the next one may pass."""
+        """Return seconds until the next one may pass."""
         return max(0.0, self.next - now)
 
     def take(self, amount: float, now: float) -> None:
@@ -42,35 +46,37 @@ class Bucket:
             self.next = max(self.next, now - self.slack) + amount / self.rate
 
     def hold(self, until: float) -> None:
-        """Let nothing through before `until`."""
+        """Let nothing pass before `until`."""
         self.next = max(self.next, until)
 
 
 class Pace:
     """Admission to an endpoint: a slot, then a turn.
 
-    `concurrency` calls at once from the start and never more; None: START, growing with the replies to at most MOST
-    until the endpoint throttles or slows down. A 429 halves what is allowed, once for all calls that were then out.
+    `concurrency` is the fixed number of simultaneous calls; None: START, growing with the replies
+    to at most MOST until the endpoint throttles or slows down. A 429 halves the number, once for
+    all calls that were then in flight.
     """
 
-    def __init__(self, concurrency: int | None, requests_per_minute: int | None, tokens_per_minute: int | None) -> None:
-        self.limit, self.most = (concurrency, concurrency) if concurrency else (START, MOST)
-        self.limit = float(self.limit)
-        self.requests, self.tokens = Bucket(requests_per_minute), Bucket(tokens_per_minute, slack=1.0)
+    def __init__(self, concurrency: int | None, requests_per_minute: int | None,
+                 tokens_per_minute: int | None) -> None:
+        self.limit, self.most = float(concurrency or START), concurrency or MOST
+        self.requests, self.tokens = Bucket(requests_per_minute), Bucket(tokens_per_minute, 1.0)
         self.in_flight = 0
         self.n_throttled = 0
         self._is_starting = True
         self._cut_at = 0.0
-        self._latency = self._best = 0.0  # seconds: running mean of the replies', and the lowest that it was
+        self._latency = self._best = 0.0  # seconds: running mean of the replies', and its minimum
         self._gate, self._freed = asyncio.Lock(), asyncio.Event()
 
     async def admit(self, tokens: int) -> None:
-        """Wait for a slot and a turn for a call of about `tokens` tokens; first come, first served."""
+        """Wait for a slot and a turn for a call of about `tokens`; first come, first served."""
         async with self._gate:
             while self.in_flight >= int(self.limit):
                 self._freed.clear()
                 await self._freed.wait()
-            while (wait := max(bucket.wait(time.monotonic()) for bucket in (self.requests, self.tokens))) > 0:
+            both = (self.requests, self.tokens)
+            while (wait := max(bucket.wait(time.monotonic()) for bucket in both)) > 0:
                 await asyncio.sleep(wait)
             now = time.monotonic()
             self.requests.take(1, now)
@@ -83,16 +89,17 @@ class Pace:
         self._freed.set()
 
     def replied(self, seconds: float) -> None:
-        """A reply came after `seconds`: grow, by one a reply at first, later by one a round."""
+        """Grow after a reply: at first by one per reply, later by one per round."""
         self._latency = 0.9 * self._latency + 0.1 * seconds if self._latency else seconds
         self._best = min(self._best or self._latency, self._latency)
-        if self._latency > 2 * self._best:  # more calls only wait longer, as in a server with few slots
+        if self._latency > 2 * self._best:  # more calls only wait longer: a server with few slots
             self._is_starting = False
         elif self.limit < self.most:
-            self.limit = min(self.most, self.limit + (1.0 if self._is_starting else 1 / self.limit))
+            growth = 1.0 if self._is_starting else 1 / self.limit
+            self.limit = min(self.most, self.limit + growth)
 
     def throttled(self, sent: float, wait: float) -> None:
-        """The endpoint refused a call sent at `sent` for coming too fast, and wants `wait` seconds of peace."""
+        """Slow down after a 429 to a call sent at `sent`, and pause for `wait` seconds."""
         now = time.monotonic()
         self.n_throttled += 1
         self._is_starting = False
@@ -103,21 +110,24 @@ class Pace:
         self.requests.hold(now + wait)
 
     def heed(self, headers: Mapping[str, str]) -> None:
-        """Take the limits a minute, and what is left of them, from a reply's x-ratelimit headers."""
-        for bucket, what in ((self.requests, "requests"), (self.tokens, "tokens")):
-            limit, left = (_number(headers.get(f"x-ratelimit-{kind}-{what}")) for kind in ("limit", "remaining"))
+        """Adopt the limits per minute, and what is left of them, from x-ratelimit headers."""
+        for bucket, name in ((self.requests, "requests"), (self.tokens, "tokens")):
+            limit, left = (_number(headers.get(f"x-ratelimit-{kind}-{name}"))
+                           for kind in ("limit", "remaining"))
             if limit:
                 bucket.learn(limit)
             bucket.left = left or 0.0
-            if left == 0:
-                reset = seconds_of(headers.get(f"x-ratelimit-reset-{what}", ""))
-                bucket.hold(time.monotonic() + min(reset / (limit or 1), 60.0))  # reset: until all of it is back
+            if left == 0:  # reset: until all of it is back
+                reset = seconds_of(headers.get(f"x-ratelimit-reset-{name}", ""))
+                bucket.hold(time.monotonic() + min(reset / (limit or 1), 60.0))
 
 
 def seconds_of(duration: str) -> float:
-    """Seconds of a Go duration ("1m0.5s", "50ms") or a plain number; 0 where it is neither."""
+    """Return seconds of a Go duration ("1m0.5s", "50ms") or a plain number; 0 for neither."""
     parts = _DURATION.findall(duration)
-    return sum(float(number) * _SECONDS[unit] for number, unit in parts) if parts else _number(duration) or 0.0
+    if not parts:
+        return _number(duration) or 0.0
+    return sum(float(number) * _SECONDS[unit] for number, unit in parts)
 
 
 def _number(text: str | None) -> float | None:

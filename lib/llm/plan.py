@@ -1,4 +1,4 @@
-"""What the calls of a stage will come to, said before any money is spent."""
+"""The plan of a stage's calls, printed before any money is spent."""
 
 from collections.abc import Mapping
 
@@ -8,27 +8,32 @@ from lib.llm.request import Request
 from lib.llm.tokens import counter
 
 
-def plan(waiting: Mapping[str, Request], n_requests: int, model: str, calls: Calls, price: Price | None) -> str:
-    """One paragraph: calls, cached share, tokens and how they were counted, dollars.
+def plan(waiting: Mapping[str, Request], n_requests: int, model: str, calls: Calls,
+         price: Price | None) -> str:
+    """Return one paragraph: calls, share in the cache, tokens and how they are counted, dollars.
 
-    Raises CallsStopped where `max_cost_usd` is set and the model has no price, or the prompts alone would pass it.
+    Raises CallsStopped where `max_cost_usd` is set and the model has no price, or the prompts alone
+    would exceed it.
     """
-    is_batch = calls.mode == "batch"
-    if calls.max_cost_usd is not None and price is None:
-        raise CallsStopped(f"max_cost_usd is set, but no price of {model!r} is known: add it to lib/llm/prices.csv "
-                           "(0 for a model that you serve yourself), or set max_cost_usd to None")
+    is_batch, limit = calls.mode == "batch", calls.max_cost_usd
+    if limit is not None and price is None:
+        raise CallsStopped(f"max_cost_usd is set, but no price of {model!r} is known: add it to "
+                           "lib/llm/prices.csv (0 for a model that you serve yourself), or set "
+                           "max_cost_usd to None")
     count, how = counter(model)
-    n_in = sum(count(content) + 4 for request in waiting.values() for _, content in request.messages)
+    n_in = sum(count(content) + 4 for request in waiting.values()
+               for _, content in request.messages)
     n_out = sum(request.max_tokens for request in waiting.values())
     cached = n_requests - len(waiting)
-    said = (f"{model}: {n_requests:,} calls, {cached:,} cached ({cached / n_requests:.0%}), {len(waiting):,} to ask"
-            f"{' as a batch' if is_batch else ''}: about {n_in:,} tokens in ({how}), at most {n_out:,} out; ")
+    text = (f"{model}: {n_requests:,} calls, {cached:,} cached ({cached / n_requests:.0%}), "
+            f"{len(waiting):,} to ask{' as a batch' if is_batch else ''}: about {n_in:,} tokens in "
+            f"({how}), at most {n_out:,} out; ")
     if price is None:
-        return said + "price unknown (add the model to lib/llm/prices.csv)"
+        return text + "price unknown (add the model to lib/llm/prices.csv)"
     prompts, most = (cost_usd(price, n_in, tokens, batch=is_batch) for tokens in (0, n_out))
-    if calls.max_cost_usd is not None and (calls.tally.usd or 0.0) + prompts > calls.max_cost_usd:
-        raise CallsStopped(f"{said}the prompts alone cost {dollars(prompts)}, max_cost_usd is "
-                           f"{dollars(calls.max_cost_usd)}: raise it, or ask less. Nothing was spent")
-    limit = f"; stops before {dollars(calls.max_cost_usd)}" if calls.max_cost_usd is not None else ""
-    return said + (f"{dollars(prompts)} for the prompts, at most {dollars(most)} with replies of full length (prices "
-                   f"of {price.as_of}){limit}")
+    if limit is not None and (calls.tally.usd or 0.0) + prompts > limit:
+        raise CallsStopped(f"{text}the prompts alone cost {dollars(prompts)}, max_cost_usd is "
+                           f"{dollars(limit)}: raise it, or ask less. Nothing was spent")
+    stop = f"; stops before {dollars(limit)}" if limit is not None else ""
+    return (f"{text}{dollars(prompts)} for the prompts, at most {dollars(most)} with replies of "
+            f"full length (prices of {price.as_of}){stop}")

@@ -1,4 +1,4 @@
-"""What a model costs: the rows of prices.csv, and dollars from tokens. A model without a row has no price, never $0."""
+"""Prices of models, from prices.csv. A model without a row has no price, never a price of $0."""
 
 import csv
 from datetime import date
@@ -13,14 +13,14 @@ TABLE = package_file("llm/prices.csv")
 
 
 class Price(BaseModel):
-    """A row of prices.csv. Amounts are decimals, because a token of gpt-4o-mini costs $0.00000015."""
+    """A row of prices.csv. Amounts are decimals: a token of gpt-4o-mini costs $0.00000015."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     model: str = Field(min_length=1)
     input_usd_per_million: Decimal = Field(ge=0)
     cache_write_usd_per_million: Decimal = Field(Decimal(0), ge=0)
     output_usd_per_million: Decimal = Field(ge=0)
-    batch_factor: Decimal = Field(Decimal(1), gt=0, le=1)  # the Batch API's price as a share of the direct one
+    batch_factor: Decimal = Field(Decimal(1), gt=0, le=1)  # batch price / direct price
     context_tokens: int | None = Field(None, gt=0)  # of the longest prompt at this price
     max_output_tokens: int | None = Field(None, gt=0)
     tokenizer: str = ""  # a tiktoken encoding
@@ -29,41 +29,38 @@ class Price(BaseModel):
 
 
 def price_of(model: str, table: Path = TABLE) -> Price | None:
-    """The row whose id is exactly `model`: a dated snapshot or a fine-tuned model needs a row of its own.
+    """Return the row whose id is exactly `model`, None where the price is unknown.
 
-    None: the price is unknown. Raises ValueError naming the line of a row in `table` that cannot be read.
+    A dated snapshot or a fine-tuned model needs its own row. Raises ValueError as `prices` does.
     """
     return prices(table).get(model)
 
 
-def context_tokens(model: str) -> int | None:
-    """Tokens of the longest prompt that `model` takes at its price; None where that is unknown."""
-    price = price_of(model)
-    return price.context_tokens if price else None
-
-
-def cost_usd(price: Price, prompt_tokens: int, completion_tokens: int, batch: bool = False) -> float:
-    """Dollars for so many tokens, never below the bill: each prompt token counts as one written to the prompt cache."""
-    millionths = (prompt_tokens * max(price.input_usd_per_million, price.cache_write_usd_per_million)
-                  + completion_tokens * price.output_usd_per_million)
+def cost_usd(price: Price, prompt_tokens: int, completion_tokens: int,
+             batch: bool = False) -> float:
+    """Return dollars, never below the bill: each prompt token counts as a cache write."""
+    per_million = max(price.input_usd_per_million, price.cache_write_usd_per_million)
+    millionths = prompt_tokens * per_million + completion_tokens * price.output_usd_per_million
     return float(millionths * (price.batch_factor if batch else 1) / 1_000_000)
 
 
 def prices(table: Path = TABLE) -> dict[str, Price]:
-    """Every row of `table` by model id; lines that start with # are comments.
+    """Return every row of `table` by model id; lines that start with # are comments.
 
-    Raises ValueError naming the line of a row that is incomplete, no price, or there twice.
+    Raises ValueError naming the line of a row that is incomplete, invalid or repeated.
     """
     with table.open(encoding="utf-8-sig", newline="") as file:
         lines = csv.reader(file)
-        numbered = [(lines.line_num, cells) for cells in lines if any(cells) and not cells[0].startswith("#")]
-    (_, columns), *rows = numbered
+        (_, columns), *rows = [(lines.line_num, cells) for cells in lines
+                               if any(cells) and not cells[0].startswith("#")]
     found: dict[str, Price] = {}
     for number, cells in rows:
         where = f"{shown(table)}, line {number}"
         if len(cells) != len(columns):
-            raise ValueError(f"{where}: {len(cells)} cells where the head has {len(columns)}: {', '.join(columns)}")
-        given = {column.strip(): cell.strip() for column, cell in zip(columns, cells, strict=True) if cell.strip()}
+            raise ValueError(f"{where}: {len(cells)} cells, but the header has {len(columns)}: "
+                             f"{', '.join(columns)}")
+        given = {column.strip(): cell.strip()
+                 for column, cell in zip(columns, cells, strict=True) if cell.strip()}
         try:
             price = Price(**given)
         except ValidationError as error:

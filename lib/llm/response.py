@@ -1,19 +1,20 @@
-"""The body of a chat completion read: a whole text, a text that is no answer and why, or no completion at all."""
+"""Read the body of a chat completion: a complete text, a text that is not an answer, or neither."""
 
 import json
 from dataclasses import dataclass
 
-_WHOLE = ("stop", "eos", "eos_token", "end_turn", "stop_sequence")
-_MARKED = {"length": "cut at the length limit", "content_filter": "stopped by the endpoint's content filter"}
+_COMPLETE = ("stop", "eos", "eos_token", "end_turn", "stop_sequence")
+_INCOMPLETE = {"length": "cut at the length limit",
+               "content_filter": "stopped by the endpoint's content filter"}
 
 
 class Unreadable(ValueError):
-    """A body that is no chat completion: worth asking again."""
+    """A body that is not a chat completion: the request is worth repeating."""
 
 
 @dataclass(frozen=True)
 class Response:
-    """What a chat completion says. `reason` is "" where `text` is whole; tokens are None where none were sent."""
+    """A chat completion. `reason` is "" where `text` is complete; tokens are None if not sent."""
 
     text: str
     reason: str
@@ -29,46 +30,50 @@ def read_response(raw: str | dict) -> Response:
     """
     body = _parsed(raw) if isinstance(raw, str) else raw
     if not isinstance(body, dict):
-        raise Unreadable("the reply is JSON, but no chat completion")
+        raise Unreadable("the reply is JSON, but not a chat completion")
     choices = body.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        raise Unreadable("the reply holds an error" if body.get("error") else "the reply has no choices")
+        has_error = body.get("error")
+        raise Unreadable("the reply is an error" if has_error else "the reply has no choices")
     message = choices[0].get("message")
     if not isinstance(message, dict):
         raise Unreadable("the reply has no message")
     finish = str(choices[0].get("finish_reason") or "")
     text, refusal = _text(message.get("content")), _text(message.get("refusal"))
     usage = body.get("usage") if isinstance(body.get("usage"), dict) else {}
-    return Response(text or refusal, _reason(text, refusal, finish), finish, _count(usage.get("prompt_tokens")),
-                    _count(usage.get("completion_tokens")))
+    return Response(text or refusal, _reason(text, refusal, finish), finish,
+                    _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens")))
 
 
 def _parsed(raw: str) -> object:
     try:
         return json.loads(raw)
     except (ValueError, RecursionError):
-        what = "a web page" if raw.lstrip()[:1] == "<" else "broken JSON" if raw.strip() else "nothing"
-        raise Unreadable(f"the reply is {what}") from None
+        is_page = raw.lstrip()[:1] == "<"
+        kind = "a web page" if is_page else "broken JSON" if raw.strip() else "empty"
+        raise Unreadable(f"the reply is {kind}") from None
 
 
 def _text(content: object) -> str:
-    """A string, or the text parts of a list of parts, half characters replaced, because they cannot be stored."""
+    """Return a string, or the text parts of a list; lone surrogates (SQLite refuses them) are ?."""
     if isinstance(content, list):
-        content = "".join(part.get("text") or "" for part in content if isinstance(part, dict)
-                          and isinstance(part.get("text"), str))
+        texts = [part.get("text") for part in content if isinstance(part, dict)]
+        content = "".join(text for text in texts if isinstance(text, str))
     return content.encode("utf-8", "replace").decode() if isinstance(content, str) else ""
 
 
 def _reason(text: str, refusal: str, finish: str) -> str:
-    """Why the text is no whole answer; "" where it is."""
+    """Return why the text is not a complete answer; "" where it is."""
     if refusal:
         return "refused by the model"
-    if finish in _MARKED:
-        return _MARKED[finish]
-    if finish not in _WHOLE:
-        return f"ended for another reason: {finish[:40]}" if finish else "no finish reason: it may be cut"
+    if finish in _INCOMPLETE:
+        return _INCOMPLETE[finish]
+    if finish not in _COMPLETE:
+        return (f"ended for another reason: {finish[:40]}" if finish else
+                "no finish reason: it may be cut")
     return "" if text.strip() else "an empty reply"
 
 
 def _count(tokens: object) -> int | None:
-    return tokens if isinstance(tokens, int) and not isinstance(tokens, bool) and tokens >= 0 else None
+    is_count = isinstance(tokens, int) and not isinstance(tokens, bool) and tokens >= 0
+    return tokens if is_count else None

@@ -1,4 +1,4 @@
-"""How many tokens a text has: by the model's own tokenizer where there is one here, otherwise a stated estimate."""
+"""Count tokens by the model's own tokenizer where it is available, else by a stated estimate."""
 
 import logging
 import threading
@@ -13,16 +13,17 @@ from lib.llm.request import Request
 if TYPE_CHECKING:
     import tiktoken
 
-SECONDS_FOR_A_TOKENIZER = 5.0  # tiktoken downloads its file on first use; without a network that must not hold a stage
+# tiktoken downloads its file on first use; without a network that must not block a stage
+SECONDS_FOR_A_TOKENIZER = 5.0
 ESTIMATE = "an estimate: 4 bytes a token"
 _SLICE = 100_000  # characters; each slice may add a token
 
 
 def counter(model: str) -> tuple[Callable[[str], int], str]:
-    """A function that counts the tokens of a text as `model` does, and how it counts, for the printed plan.
+    """Return a function that counts tokens of a text as `model` does, and how it counts.
 
-    tiktoken where prices.csv names an encoding, else tokenizer.json where `model` is a folder or a cached hub id, else
-    an estimate.
+    It uses tiktoken where prices.csv names an encoding, else tokenizer.json where `model` is a
+    folder or a cached hub id, else an estimate.
     """
     price = price_of(model)
     if price and price.tokenizer and (encoding := _tiktoken(price.tokenizer)):
@@ -32,46 +33,46 @@ def counter(model: str) -> tuple[Callable[[str], int], str]:
         tokenizer = tokenizers.Tokenizer.from_file(str(path))
         tokenizer.no_truncation()
         tokenizer.no_padding()
-        return (lambda text: len(tokenizer.encode(_storable(text), add_special_tokens=False))), \
-            "counted by the model's tokenizer"
+
+        def count(text: str) -> int:
+            storable = text.encode("utf-8", "replace").decode()  # it refuses lone surrogates
+            return len(tokenizer.encode(storable, add_special_tokens=False))
+
+        return count, "counted by the model's tokenizer"
     return (lambda text: -(-upper_bound(text) // 4)), ESTIMATE
 
 
 def upper_bound(text: str) -> int:
-    """Tokens that a byte-level tokenizer can make of `text` at most: its UTF-8 bytes."""
+    """Return the most tokens that a byte-level tokenizer can make of `text`: its UTF-8 bytes."""
     return len(text.encode("utf-8", "surrogatepass"))
 
 
 def most_tokens(request: Request) -> int:
-    """Tokens that an endpoint can count for the prompt of `request` at most, with a chat template's own."""
+    """Return the most tokens that an endpoint can count for a prompt, with its chat template's."""
     return sum(upper_bound(content) + 8 for _, content in request.messages) + 8
 
 
 def estimate(request: Request) -> int:
-    """About the tokens of the prompt of `request`, at once and without a tokenizer."""
+    """Return roughly the tokens of a prompt, quickly and without a tokenizer."""
     return sum(len(content) // 4 + 4 for _, content in request.messages)
 
 
 def _count(encoding: "tiktoken.Encoding", text: str) -> int:
-    """Tokens of `text`, in slices, because a million blanks in one piece overflow tiktoken's stack and end the run."""
-    return sum(len(encoding.encode_ordinary(text[start:start + _SLICE])) for start in range(0, len(text), _SLICE))
-
-
-def _storable(text: str) -> str:
-    """`text` with half characters replaced, which a tokenizer cannot take."""
-    return text.encode("utf-8", "replace").decode()
+    """Count in slices: a million spaces in one piece overflow tiktoken's stack and end the run."""
+    return sum(len(encoding.encode_ordinary(text[start:start + _SLICE]))
+               for start in range(0, len(text), _SLICE))
 
 
 @cache
 def _tiktoken(name: str) -> "tiktoken.Encoding | None":
-    """A tiktoken encoding, None where it does not come in time; a late one is on disk for the next run."""
+    """Return an encoding, or None where it is late; it is then on disk for the next run."""
     loaded = []
 
     def load() -> None:
         try:
             import tiktoken
             loaded.append(tiktoken.get_encoding(name))
-        except Exception as error:  # no tiktoken, no network, no such encoding: the plan says "an estimate"
+        except Exception as error:  # no tiktoken, network or encoding: the plan has an estimate
             logging.getLogger(__name__).debug("tiktoken's %s: %s", name, type(error).__name__)
 
     thread = threading.Thread(target=load, daemon=True)
@@ -81,14 +82,14 @@ def _tiktoken(name: str) -> "tiktoken.Encoding | None":
 
 
 def _tokenizer_file(model: str) -> Path | None:
-    """tokenizer.json of a model that is a folder here or a hub id in the local cache."""
+    """Return tokenizer.json of a model that is a folder or a hub id in the local cache."""
     if (file := Path(model) / "tokenizer.json").is_file():
         return file
-    if model.count("/") != 1:  # no hub id
+    if model.count("/") != 1:  # not a hub id
         return None
     from huggingface_hub import try_to_load_from_cache
     try:
         found = try_to_load_from_cache(model, "tokenizer.json")
-    except ValueError:  # a name that no hub id can have
+    except ValueError:  # not a legal hub id
         return None
     return Path(found) if isinstance(found, str) else None

@@ -163,7 +163,7 @@ def test_a_reply_lost_on_the_way_is_counted_because_it_may_be_paid(ask):
     lost = ["drop", "drop-inside", "drop-in-chunks", "reset", "garbage", "html", "broken", "never"]
     with Server() as server:
         _, calls = ask(server, mixed(lost, " once", n=1), timeout_seconds=1.0)
-        assert calls.tally.lost == len(lost) and "lost on the way" in str(calls)
+        assert calls.tally.lost == len(lost) and "lost in transit" in str(calls)
 
 
 @pytest.mark.parametrize(("fault", "seconds"), [("429", 1.0), ("429-ms", 0.15)])

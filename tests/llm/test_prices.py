@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lib.llm import tokens
-from lib.llm.prices import TABLE, Price, context_tokens, cost_usd, price_of, prices
+from lib.llm.prices import TABLE, Price, cost_usd, price_of, prices
 from lib.llm.tokens import ESTIMATE, counter, upper_bound
 
 HEAD = ("model,input_usd_per_million,cache_write_usd_per_million,output_usd_per_million,batch_factor,context_tokens,"
@@ -37,7 +37,7 @@ def test_dollars_are_exact_to_the_token(model: str, n_in: int, n_out: int, is_ba
 @pytest.mark.parametrize("model", ["gpt-4o-", "gpt-4o-mini-2099-01-01", "gpt-4o-audio-preview", "gpt", "", "GPT-4O",
                                    "ft:gpt-4o-mini-2024-07-18:mine::1", "my-own-llama"])
 def test_a_model_without_a_row_has_no_price(model: str) -> None:
-    assert price_of(model) is None and context_tokens(model) is None
+    assert price_of(model) is None
 
 
 def test_every_row_of_the_table_is_dated_and_its_reply_is_dearer_than_its_prompt() -> None:
@@ -67,7 +67,7 @@ def test_a_user_adds_a_model_served_at_home_for_nothing(tmp_path: Path) -> None:
     ("a,nan,,2,,,,,2026-11-21,s", r"line 2: input_usd_per_million is 'nan'"),
     ("a,1,,2,50,,,,2026-11-21,s", r"line 2: batch_factor is '50'"),
     ("a,1,,2,,,,,yesterday,s", r"line 2: as_of is 'yesterday'"),
-    ("a,1,2,,,,2026-11-21,s", r"line 2: 8 cells where the head has 10"),
+    ("a,1,2,,,,2026-11-21,s", r"line 2: 8 cells, but the header has 10"),
     ("a,1,,2,,,,,2026-11-21,s\na,1,,2,,,,,2026-11-21,s", r"line 3: 'a' has a row already"),
 ])
 def test_a_bad_row_is_an_error_that_names_its_line(tmp_path: Path, rows: str, complaint: str) -> None:

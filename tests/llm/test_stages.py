@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from lib.annotate.queries import annotate
+from lib.annotate.rules.engine import by_rules
 from lib.core.files import read_records, write_records
 from lib.core.paths import REPOSITORY
 from lib.core.records import Answer, Document, Normalized, Query, Verdict
@@ -31,7 +32,7 @@ def play(body: dict) -> str:
         pairs = [{"question": query.question, "answer": query.answer, "source_reference": query.source_reference,
                   "source_reference_type": query.structure} | (
                       {"entity_list_length": query.entity_count} if query.entity_count else {})
-                 for query in annotate([document])[0]]
+                 for query in annotate([document], by_rules)[0]]
         return f"Here are the pairs:\n```json\n{json.dumps(pairs, indent=1)}\n```"
     if answer := re.search(r"<reference>\n(.*?)\n</reference>\n+<answer>\n(.*?)\n</answer>", prompt, re.S):
         return f"They {'agree' if answer[1] == answer[2] else 'differ'}.\n[[{answer[1] == answer[2]}]]"

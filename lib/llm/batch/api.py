@@ -1,4 +1,4 @@
-"""An endpoint's files and batches: each call repeated where that helps, and none that creates a batch twice."""
+"""An endpoint's files and batches; calls are repeated where that helps, no batch created twice."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -13,33 +13,33 @@ if TYPE_CHECKING:
     import openai
     from openai.types import Batch
 
-_A_DAY = 86_400  # seconds; the clocks of two machines may differ by less
+_A_DAY = 86_400  # seconds; the clocks of two machines differ by less
 _Got = TypeVar("_Got")
 
 
 class BatchStopped(Exception):
-    """Why no batch can go on, said to the analyst."""
+    """Why no batch can continue, in words for the analyst."""
 
 
 class NotThere(Exception):
-    """The endpoint does not know what it was asked for."""
+    """The endpoint does not know what was requested."""
 
 
 class BatchApi:
-    """`client` for batches. Raises BatchStopped where it refuses for good, NotThere for a 404 and the like."""
+    """`client` for batches. Raises BatchStopped where it refuses for good, NotThere for a 404."""
 
     def __init__(self, client: "openai.AsyncOpenAI", direct: Direct) -> None:
         self.client, self.direct = client, direct
 
     async def upload(self, content: bytes) -> str:
-        """The id of a new input file. One that no batch uses costs nothing."""
+        """Upload an input file; return its id. An unused file costs nothing."""
         from openai.types import FileObject
-        file = await self._call(FileObject, lambda: self.client.files.create(file=("requests.jsonl", content),
-                                                                             purpose="batch"))
+        file = await self._call(FileObject, lambda: self.client.files.create(
+            file=("requests.jsonl", content), purpose="batch"))
         return file.id
 
     async def create(self, file_id: str, batch: Sent) -> str:
-        """The id of a batch over a file. A try whose reply was lost is looked for before the next one."""
+        """Create a batch over a file; return its id. After a lost reply it is looked for first."""
         async def new() -> str:
             return (await self.client.batches.create(
                 input_file_id=file_id, endpoint="/v1/chat/completions", completion_window="24h",
@@ -47,7 +47,7 @@ class BatchApi:
         return await self._call(str, new, before_again=lambda: self.find(batch))
 
     async def find(self, batch: Sent) -> str:
-        """The id of the batch that has our digest, "" where none has or the endpoint has no list."""
+        """Return the id of the batch with our digest; "" where there is none, or no list."""
         async def search() -> str:
             async for one in self.client.batches.list(limit=100):
                 if (one.metadata or {}).get("digest") == batch.digest:
@@ -61,29 +61,31 @@ class BatchApi:
             return ""
 
     async def look(self, batch: Sent) -> "Batch":
-        """The state of a batch."""
+        """Return the state of a batch."""
         from openai.types import Batch
         return await self._call(Batch, lambda: self.client.batches.retrieve(batch.id))
 
     async def read(self, file_id: str) -> bytes:
-        """A whole file; empty where it was deleted or is out of date."""
+        """Return a file; empty where it was deleted or has expired."""
         from openai import HttpxBinaryResponseContent
         try:
-            return (await self._call(HttpxBinaryResponseContent, lambda: self.client.files.content(file_id))).content
+            file = await self._call(HttpxBinaryResponseContent,
+                                    lambda: self.client.files.content(file_id))
         except NotThere:
             return b""
+        return file.content
 
     async def _call(self, kind: type[_Got], make: Callable[[], Awaitable[_Got]],
                     before_again: Callable[[], Awaitable[_Got]] | None = None) -> _Got:
-        """What `make` gives, a `kind`; repeated where that helps, unless `before_again` finds it already there."""
+        """Return what `make` gives, a `kind`; repeat it unless `before_again` finds the result."""
         for n_tries in count(1):
             if n_tries > 1 and before_again and (found := await before_again()):
                 return found
             if not isinstance(got := await self._tried(kind, make), Fault):
                 return got
             if got.stops or not got.is_worth_repeating or n_tries >= MOST_TRIES:
-                raise BatchStopped(got.stops or f"no batch can go on ({got.reason}): run the same command again, or "
-                                   'set mode to "direct"')
+                raise BatchStopped(got.stops or f"no batch can continue ({got.reason}): run the "
+                                   'same command again, or set mode to "direct"')
             await asyncio.sleep(pause(n_tries, got))
         raise AssertionError  # count() does not end
 
@@ -97,6 +99,8 @@ class BatchApi:
             if error.status_code in (404, 405, 501):
                 raise NotThere from None
             return self.direct.fault(error, {})
-        except (openai.OpenAIError, aiohttp.ClientError, OSError, ValueError, TypeError, AttributeError) as error:
-            return self.direct.fault(error, {})  # the last two: a web page where a batch should be
-        return got if isinstance(got, kind) else Fault("the reply is no JSON", is_worth_repeating=True)
+        except (openai.OpenAIError, aiohttp.ClientError, OSError, ValueError, TypeError,
+                AttributeError) as error:  # the last two: a web page in place of a batch
+            return self.direct.fault(error, {})
+        return got if isinstance(got, kind) else Fault("the reply is not JSON",
+                                                       is_worth_repeating=True)

@@ -1,4 +1,4 @@
-"""The files of a batch: requests within the provider's limits, one a line, and what the lines that come back say."""
+"""The lines of batch files: requests within the provider's limits, and the replies."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -11,7 +11,7 @@ MOST_REQUESTS, MOST_BYTES = 50_000, 200_000_000  # of one file; OpenAI's limits
 
 @dataclass
 class Room:
-    """What one more batch may hold. `usd` counts worst cases, and `tokens` those of prompts."""
+    """What one more batch may contain: `usd` of worst cases, `tokens` of prompts."""
 
     requests: int = MOST_REQUESTS
     bytes: int = MOST_BYTES
@@ -21,7 +21,7 @@ class Room:
 
 @dataclass(frozen=True)
 class Line:
-    """A request ready to be sent, and what it weighs."""
+    """A request ready to be sent, and its size."""
 
     key: str
     body: bytes
@@ -29,8 +29,9 @@ class Line:
     usd: float
 
 
-def request_line(key: str, model: str, request: Request, parameters: Mapping[str, object]) -> bytes:
-    """The line of a request in an input file, its key as the custom_id; `parameters` as in a direct call."""
+def request_line(key: str, model: str, request: Request,
+                 parameters: Mapping[str, object]) -> bytes:
+    """Return an input file's line; its key is the custom_id, `parameters` as in a direct call."""
     messages = [{"role": role, "content": content} for role, content in request.messages]
     row = {"custom_id": key, "method": "POST", "url": "/v1/chat/completions",
            "body": {"model": model, "messages": messages, **parameters}}
@@ -38,12 +39,14 @@ def request_line(key: str, model: str, request: Request, parameters: Mapping[str
 
 
 def that_fit(lines: Iterator[Line], room: Room) -> list[Line]:
-    """The first of `lines` that have room together."""
+    """Return the first of `lines` that fit together."""
     fitting: list[Line] = []
     n_bytes, tokens, usd = 0, 0, 0.0
     for line in lines:
-        n_bytes, tokens, usd = n_bytes + len(line.body), tokens + line.tokens, usd + line.usd
-        if len(fitting) == room.requests or n_bytes > room.bytes or tokens > room.tokens or usd > room.usd:
+        n_bytes, tokens = n_bytes + len(line.body), tokens + line.tokens
+        usd += line.usd
+        if (len(fitting) == room.requests or n_bytes > room.bytes or tokens > room.tokens
+                or usd > room.usd):
             break
         fitting.append(line)
     return fitting
@@ -51,7 +54,7 @@ def that_fit(lines: Iterator[Line], room: Room) -> list[Line]:
 
 @dataclass(frozen=True)
 class Answer:
-    """A line that came back. `raw` is the body of the reply, or of an error; "" where the line holds none."""
+    """A line of an output file. `raw` is the body of the reply or of an error; "" without."""
 
     key: str
     raw: str
@@ -59,15 +62,16 @@ class Answer:
 
 
 def answers(file: bytes) -> Iterator[Answer]:
-    """The lines of an output or error file. Lines that are no JSON or name no request are left out."""
-    for line in file.split(b"\n"):  # not splitlines: U+2028 may stand in a text
+    """Yield the lines of an output or error file that are JSON and name a request."""
+    for line in file.split(b"\n"):  # not splitlines: U+2028 may be in a text
         try:
             row = json.loads(line)
         except (ValueError, RecursionError):
             continue
         if isinstance(row, dict) and isinstance(row.get("custom_id"), str):
-            response = row.get("response") if isinstance(row.get("response"), dict) else {}  # errors may have none
+            response = row.get("response")
+            response = response if isinstance(response, dict) else {}  # errors may have none
             body = response.get("body") or ""
-            raw = body if isinstance(body, str) else json.dumps(body)  # llama-stack: a string that holds JSON
-            yield Answer(row["custom_id"], raw.encode("utf-8", "replace").decode(),  # half characters cannot be stored
+            raw = body if isinstance(body, str) else json.dumps(body)  # llama-stack: JSON as string
+            yield Answer(row["custom_id"], raw.encode("utf-8", "replace").decode(),  # no surrogates
                          str(response.get("request_id") or ""))

@@ -1,4 +1,4 @@
-"""The batches that were sent and not yet collected, in the study's cache: what a run after kill -9 goes on from."""
+"""Batches that were sent and not yet collected, in the study's cache, to resume after kill -9."""
 
 import hashlib
 import json
@@ -15,40 +15,41 @@ from lib.llm.request import Request
 
 @dataclass
 class Sent:
-    """A batch. Without an `id` it is an intention: it was about to be created when its process ended."""
+    """A batch. Without an `id` it is an intention: its process ended while creating it."""
 
     keys: list[str]  # of all its requests
     requests: Mapping[str, Request]  # of those that are wanted now
     created: float  # seconds since 1970
     id: str = ""  # the provider's
-    digest: str = ""  # ours, in the provider's metadata; no two batches have the same
+    digest: str = ""  # ours, in the provider's metadata; unique
     tokens: int = 0  # of the prompts
-    usd: float = 0.0  # set aside for it
+    usd: float = 0.0  # reserved for it
     n_done: int = 0  # when last looked at: requests with a reply or an error
     n_replied: int = 0
 
     def __post_init__(self) -> None:
-        self.digest = self.digest or hashlib.sha256("\n".join([repr(self.created), *self.keys]).encode()).hexdigest()
+        text = "\n".join([repr(self.created), *self.keys])
+        self.digest = self.digest or hashlib.sha256(text.encode()).hexdigest()
 
 
 class Rows:
-    """The table of batches. Raises CacheFailed where the disk does not take a row."""
+    """The table of batches. Raises CacheFailed where the disk refuses a row."""
 
     def __init__(self, cache: Cache) -> None:
         self.cache = cache
 
     def of(self, waiting: Mapping[str, Request]) -> list[Sent]:
-        """The batches that hold any of `waiting`, oldest first."""
-        rows = self._do("select digest, batch_id, keys, created from batches order by created").fetchall()
+        """Return the batches that contain any of `waiting`, oldest first."""
         found = []
-        for digest, batch_id, keys, created in rows:
+        for digest, batch_id, keys, created in self._do(
+                "select digest, batch_id, keys, created from batches order by created").fetchall():
             keys = json.loads(keys)
             if requests := {key: waiting[key] for key in keys if key in waiting}:
                 found.append(Sent(keys, requests, created, batch_id, digest))
         return found
 
     def keep(self, batch: Sent) -> None:
-        """Store a batch, on the disk when this returns."""
+        """Store a batch; it is on disk when this returns."""
         self._do("insert or replace into batches values (?, ?, ?, ?)",
                  (batch.digest, batch.id, json.dumps(batch.keys), batch.created))
 
@@ -64,5 +65,6 @@ class Rows:
         try:
             return self.cache.database.execute(statement, values)
         except sqlite3.Error as error:
-            raise CacheFailed(f"{shown(self.cache.path)} does not keep track of a batch: {error}. Free some space and "
-                              "run the same command again: what was sent is not sent twice") from error
+            raise CacheFailed(f"{shown(self.cache.path)} does not record a batch: {error}. Free "
+                              "some space and run the same command again: nothing is sent twice"
+                              ) from error

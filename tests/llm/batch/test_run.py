@@ -191,7 +191,7 @@ def test_two_processes_with_the_same_requests_send_one_batch(tmp_path, at):
         with started(tmp_path) as one:
             assert server.reached.wait(60)
             with started(tmp_path) as two:
-                wait_for("waited for by another process", two)
+                wait_for("awaited by another process", two)
                 server.odd.clear()
                 said = [child.communicate(timeout=60)[0].splitlines()[-1] for child in (one, two)]
         assert all(line.endswith(" 0") for line in said) and "cached 12 / new 0" in said[1]
@@ -204,7 +204,7 @@ def test_a_process_that_waits_for_anothers_batch_takes_it_over_when_that_is_kill
         with started(tmp_path) as one:
             assert server.reached.wait(60)
             with started(tmp_path) as two:
-                wait_for("waited for by another process", two)
+                wait_for("awaited by another process", two)
                 server.odd.clear()
                 one.kill()
                 one.wait()  # a dead process that nobody waits for looks alive
@@ -269,7 +269,7 @@ def test_a_batch_that_the_endpoint_forgot_is_asked_directly_and_told(tmp_path, a
         server.odd["GET", "/v1/batches/N"] = server.batches.batches.clear
         calls = batched(tmp_path)
         complete(prompts(), MODEL, calls)
-        assert "11 lost on the way" in str(calls) and set(n_paid(server).values()) == {1}
+        assert "11 lost in transit" in str(calls) and set(n_paid(server).values()) == {1}
 
 
 def test_a_full_queue_at_the_provider_makes_batches_smaller(tmp_path, at):
@@ -299,7 +299,7 @@ def test_the_limit_of_money_holds_before_anything_is_sent(tmp_path, at, capfd):
         steps = ["collected" if call.path.endswith("/content") else "sent" for call in server.log
                  if call.path.endswith("/content") or (call.method, call.path) == ("POST", "/v1/batches")]
         assert steps == ["sent", "collected"] * len(sizes)  # never two whose worst cases pass the limit together
-        assert "set aside for the worst case" in capfd.readouterr().out
+        assert "reserved for the worst case" in capfd.readouterr().out
 
 
 def test_no_batch_is_sent_where_not_even_one_request_may_be_paid(tmp_path, at):
