@@ -1,4 +1,4 @@
-"""Divide a document into parts: sentences, list items, rows; a segment writes each whole (3.2)."""
+"""Divide a document into parts: sentences, items, rows; a segment keeps each intact (3.2)."""
 
 import re
 from bisect import bisect
