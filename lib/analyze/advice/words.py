@@ -13,17 +13,16 @@ from lib.core.text import listed
 
 def formatted_shares(table: pd.DataFrame) -> pd.DataFrame:
     """Format `lib.analyze.advice.costs.shares`, each share with its denominator."""
-    tokens, statements, queries = table.tokens.sum(), table.statements.sum(), table.queries.sum()
     not_asked = {"other": "raw HTML, whitespace"}
+    columns = (("tokens", "text_share", "tokens"),
+               ("statements", "statement_share", "sentences, items and rows"),
+               ("queries", "query_share", "queries"))
     return pd.DataFrame([{
         "blocks": f"{row.kind} ({row.structure or not_asked.get(row.kind, 'not asked about')})",
         "number": f"{row.blocks:,}",
-        f"of {tokens:,} tokens": f"{row.tokens:,} = {row.text_share:.1%}",
-        f"of {statements:,} sentences, items and rows":
-            f"{row.statements:,} = {row.statement_share:.1%}" if row.structure else DASH,
-        f"of {queries:,} queries":
-            f"{row.queries:,} = {row.query_share:.1%}" if row.structure else DASH}
-        for row in table.itertuples()])
+        **{f"of {table[count].sum():,} {name}": f"{row[count]:,} = {row[share]:.1%}"
+           if row.structure or count == "tokens" else DASH for count, share, name in columns}}
+        for _, row in table.iterrows()])
 
 
 def formatted_gains(table: pd.DataFrame) -> pd.DataFrame:
@@ -99,13 +98,11 @@ def learned(seeds: pd.DataFrame, differences: pd.DataFrame, before: str = "dapt"
     and `before`, which may have no row.
     """
     cells = {(row.arm, row.structure): row for row in seeds.itertuples() if not np.isnan(row.mean)}
-    accuracies = {key: f"{percent(row.mean)} [{number(100 * row.low, '.1f')}, "
-                       f"{number(100 * row.high, '.1f')}] of {row.n}" for key, row in cells.items()}
+    accuracies = {key: f"{percent(row.mean, row.low, row.high)}% of {row.n}"
+                  for key, row in cells.items()}
     texts = []
     if (BASE, ALL) in cells:
-        none = cells[BASE, ALL].mean == 0
-        texts.append(f"The base model answers {accuracies[BASE, ALL]} correctly"
-                     + (": whatever an arm knows comes from training." if none else "."))
+        texts.append(f"The base model answers {accuracies[BASE, ALL]} correctly.")
     each = [f"{name} {accuracies[before, name]}" for name in STRUCTURES if (before, name) in cells]
     if each:
         n_seeds = next(row.seeds for (arm, _), row in cells.items() if arm == before)
@@ -129,9 +126,21 @@ def first(ranked: pd.DataFrame, differences: pd.DataFrame, models: pd.DataFrame,
     From lib.analyze.advice.gains.ranked, spread_pairs of the base and the raw arm, and model_costs.
     """
     is_helped = ranked.verdict[ranked.evidence == HERE].isin([SURE, ONCE]).any()
-    paragraphs = (_is_anything_learned(differences, is_helped),
-                  _decided(ranked, models.iloc[0], normalizer), _cheaper(ranked),
-                  _elsewhere(ranked, is_helped), _unknown(ranked), _harmful(ranked))
+    smaller = _gains(ranked[ranked.verdict == LIKELY])
+    unknown = [f"{what(row.intervention)} ({row.evidence}: {1 - row.known_share:.0%} of your "
+               "queries)" for row in ranked[ranked.gain_points.notna()].itertuples()
+               if row.known_share < 1 - ROUNDING]
+    harmful = [f"{what(row.intervention)} {_points(row)} ({row.evidence})"
+               for row in ranked[ranked.verdict == HARMFUL].itertuples() if row.evidence != HERE]
+    paragraphs = (
+        _is_anything_learned(differences, is_helped), _decided(ranked, models.iloc[0], normalizer),
+        smaller and f"**A smaller step, not trained:** by this study's gains in each structure "
+        f"alone, {listed(smaller)}. This assumes that a structure gains as much when the others "
+        "stay as they are.",
+        _elsewhere(ranked, is_helped),
+        unknown and "**Not known for all of your queries,** because their structure was not "
+        f"measured: {listed(unknown)}.",
+        harmful and f"**Not this:** in points, {listed(harmful)}.")
     return [paragraph for paragraph in paragraphs if paragraph]
 
 
@@ -186,15 +195,6 @@ def _decided(ranked: pd.DataFrame, bill, normalizer: str) -> str:
             "gain.")
 
 
-def _cheaper(ranked: pd.DataFrame) -> str:
-    """Say which of this study's gains would need fewer rewrites, if they help by its numbers."""
-    options = _gains(ranked[ranked.verdict == LIKELY])
-    return "" if not options else (
-        f"**A smaller step, not trained:** by this study's gains in each structure alone, "
-        f"{listed(options)}. This assumes that a structure gains as much when the others stay as "
-        "they are.")
-
-
 def _elsewhere(ranked: pd.DataFrame, is_helped: bool) -> str:
     """Say what the laboratory's controlled experiment shows for my mix."""
     rows = ranked[ranked.evidence == LABORATORY]
@@ -218,23 +218,6 @@ def _elsewhere(ranked: pd.DataFrame, is_helped: bool) -> str:
         text += (" This is the laboratory's evidence alone, from generated records and a small "
                  "model: try the first of them on your documents before you rewrite a corpus.")
     return text
-
-
-def _unknown(ranked: pd.DataFrame) -> str:
-    """Name the changes that were not measured on all of my structures."""
-    rows = ranked[(ranked.known_share < 1 - ROUNDING) & ranked.gain_points.notna()]
-    options = [f"{what(row.intervention)} ({row.evidence}: {1 - row.known_share:.0%} of your "
-               "queries)" for row in rows.itertuples()]
-    return "" if not options else (
-        "**Not known for all of your queries,** because their structure was not measured: "
-        f"{listed(options)}.")
-
-
-def _harmful(ranked: pd.DataFrame) -> str:
-    rows = ranked[(ranked.verdict == HARMFUL) & (ranked.evidence != HERE)]
-    options = [f"{what(row.intervention)} {_points(row)} ({row.evidence})"
-               for row in rows.itertuples()]
-    return f"**Not this:** in points, {listed(options)}." if options else ""
 
 
 def cannot_tell(ranked: pd.DataFrame, normalizer: str) -> str:

@@ -110,7 +110,8 @@ def leniency(table: np.ndarray) -> dict[str, float]:
         return dict.fromkeys(names, float("nan"))
     more, less, padded = lenient + 0.5, strict + 0.5, n + 2
     middle = (more - less) / padded
-    reach = stats.norm.ppf(0.975) * np.sqrt(more + less - (more - less) ** 2 / padded) / padded
+    error = np.sqrt(more + less - (more - less) ** 2 / padded) / padded
+    reach = stats.norm.ppf(0.975) * error
     values = ((lenient - strict) / n, max(-1.0, middle - reach), min(1.0, middle + reach))
     return dict(zip(names, map(float, values), strict=True))
 
