@@ -227,8 +227,8 @@ def processes_table(source: str, queries: list[Query]) -> list[str]:
             seconds[n] = time.perf_counter() - started
     return [
         f"Complete runs of {len(queries)} queries with start-up, once each: one process "
-        f"{seconds[1]:.1f} s, two {seconds[2]:.1f} s. A process takes seconds to import, so a second "
-        "one pays for large models and many queries, not for the laboratory."
+        f"{seconds[1]:.1f} s, two {seconds[2]:.1f} s. A process takes seconds to import, so a "
+        "second one pays for large models and many queries, not for the laboratory."
     ]
 
 

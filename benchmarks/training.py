@@ -1,9 +1,10 @@
-"""How fast the laboratory trains: beside Trainer as usually written, bare loops and nanoGPT's loop (`make bench`).
+"""How fast the laboratory trains, compared with a plain Trainer, bare loops and nanoGPT's loop.
 
     python -m benchmarks training
 
-Every way makes a few updates of the laboratory's model in turn, ROUNDS times over, so that whatever else the machine
-does meets all of them; the numbers are medians. Tokens are those that carry loss: padding is not counted.
+Every way makes a few updates of the laboratory's model in turn, ROUNDS times over, so that other
+load on the machine affects all of them; the numbers are medians. Tokens are those with loss:
+padding is not counted.
 """
 
 import contextlib
@@ -18,7 +19,9 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from unittest import mock
 
-os.environ.setdefault("GOMP_SPINCOUNT", "20000")  # as the notebook runner does; before torch is imported
+os.environ.setdefault(
+    "GOMP_SPINCOUNT", "20000"
+)  # as the notebook runner does; before torch is imported
 
 import torch
 from transformers import (
@@ -45,13 +48,16 @@ from lib.train.recipe import computes_bf16
 ROUNDS, UPDATES, MORE = 5, 6, 16
 BLOCK, BATCH, RATE = 320, 8, 2e-3  # those of 00_lab.ipynb
 SHAPE = {"hidden_size": 256, "layers": 4, "heads": 4}
-TARGETS = {"ours over Trainer, padded to the longest": 5.0, "ours over nanoGPT's loop": 1.0,
-           "ours over the best bare loop": 0.9}
+TARGETS = {
+    "ours over Trainer, padded to the longest": 5.0,
+    "ours over nanoGPT's loop": 1.0,
+    "ours over the best bare loop": 0.9,
+}
 
 
 @dataclass(frozen=True)
 class Speed:
-    """Of one way: tokens with loss a second of the wall's clock and of processor time, and what is no update."""
+    """Tokens with loss per second of wall clock and of processor time, and seconds outside updates."""
 
     wall: float
     processor: float
@@ -77,13 +83,15 @@ class Laboratory:
 
 
 def laboratory() -> Laboratory:
-    """Public records and three times as many questions on them, the shares that 00_lab.ipynb has."""
+    """Return public records and three times as many questions, the shares of 00_lab."""
     products, texts = make_products(200, 12), []
     for rendering in range(3):
         documents, facts = make_records(products, 11, public=True, rendering=rendering)
         texts += [document.text for document in documents]
-    texts += [f"Question: What is the {fact.attribute} of {fact.entity}?\nAnswer: {listed(fact.value)}"
-              for fact in facts]
+    texts += [
+        f"Question: What is the {fact.attribute} of {fact.entity}?\nAnswer: {listed(fact.value)}"
+        for fact in facts
+    ]
     order = torch.randperm(len(texts), generator=torch.Generator().manual_seed(1)).tolist()
     tokenizer = train_tokenizer(texts, 1536)
     texts = [texts[index] for index in order]
@@ -92,7 +100,7 @@ def laboratory() -> Laboratory:
 
 
 class Stopwatch:
-    """Marks the end of each update, with the tokens that it trained on; the first is not counted, it warms up."""
+    """Mark the end of each update and its tokens; the first one warms up and is not counted."""
 
     def __init__(self) -> None:
         self.start = time.perf_counter()
@@ -106,14 +114,22 @@ class Stopwatch:
         """Of the updates after the first; what lies apart ends with this call."""
         seconds = time.perf_counter() - self.start
         tokens = sum(tokens for *_, tokens in self.marks[1:])
-        wall, processor, _ = (last - first for first, last in zip(self.marks[0], self.marks[-1], strict=True))
-        return Speed(tokens / wall, tokens / processor, seconds - wall * len(self.marks) / (len(self.marks) - 1))
+        wall, processor, _ = (
+            last - first for first, last in zip(self.marks[0], self.marks[-1], strict=True)
+        )
+        return Speed(
+            tokens / wall,
+            tokens / processor,
+            seconds - wall * len(self.marks) / (len(self.marks) - 1),
+        )
 
 
 def ours(lab: Laboratory, watch: Stopwatch) -> None:
     """lib.train.trainer.train; its checkpoint comes after the last update."""
     chosen = slice(UPDATES * BATCH)
-    part = [rows[chosen] for rows in (lab.blocks.input_ids, lab.blocks.labels, lab.blocks.position_ids)]
+    part = [
+        rows[chosen] for rows in (lab.blocks.input_ids, lab.blocks.labels, lab.blocks.position_ids)
+    ]
     tokens = sum(label >= 0 for labels in part[1] for label in labels)
 
     class Timed(training._Progress):
@@ -123,15 +139,28 @@ def ours(lab: Laboratory, watch: Stopwatch) -> None:
 
     recipe = training.Recipe(1, BATCH, BATCH, RATE, 1, 0.1, 1, lab.precision)
     with tempfile.TemporaryDirectory() as folder, mock.patch.object(training, "_Progress", Timed):
-        training.train(lab.model(), lab.tokenizer, PackedBlocks(*part, tokens, tokens), None, recipe, Path(folder) / "m", {})
+        training.train(
+            lab.model(),
+            lab.tokenizer,
+            PackedBlocks(*part, tokens, tokens),
+            None,
+            recipe,
+            Path(folder) / "m",
+            {},
+        )
 
 
 def casual(padding: str) -> Callable[[Laboratory, Stopwatch], None]:
-    """Trainer as its tutorials have it: a text a row, float32, everything else left at its default."""
+    """Trainer as in its tutorials: one text per row, float32, defaults for the rest."""
+
     def run(lab: Laboratory, watch: Stopwatch) -> None:
-        tokenized = lab.tokenizer(lab.texts[:UPDATES * BATCH], truncation=True, max_length=BLOCK, padding=padding)
-        rows = [{"input_ids": ids, "attention_mask": mask} for ids, mask in
-                zip(tokenized["input_ids"], tokenized["attention_mask"], strict=True)]
+        tokenized = lab.tokenizer(
+            lab.texts[: UPDATES * BATCH], truncation=True, max_length=BLOCK, padding=padding
+        )
+        rows = [
+            {"input_ids": ids, "attention_mask": mask}
+            for ids, mask in zip(tokenized["input_ids"], tokenized["attention_mask"], strict=True)
+        ]
         collate = DataCollatorForLanguageModeling(lab.tokenizer, mlm=False)
         counts: list[int] = []
 
@@ -145,31 +174,46 @@ def casual(padding: str) -> Callable[[Laboratory, Stopwatch], None]:
                 watch.mark(counts[state.global_step - 1])
 
         with tempfile.TemporaryDirectory() as folder:
-            arguments = TrainingArguments(folder, max_steps=UPDATES, per_device_train_batch_size=BATCH, use_cpu=True,
-                                          learning_rate=RATE, save_strategy="no", report_to=[], disable_tqdm=True)
+            arguments = TrainingArguments(
+                folder,
+                max_steps=UPDATES,
+                per_device_train_batch_size=BATCH,
+                use_cpu=True,
+                learning_rate=RATE,
+                save_strategy="no",
+                report_to=[],
+                disable_tqdm=True,
+            )
             trainer = Trainer(lab.model(), arguments, counting, rows, callbacks=[Timed()])
             trainer.remove_callback(PrinterCallback)
             trainer.train()
+
     return run
 
 
 def bare(attention: str) -> Callable[[Laboratory, Stopwatch], None]:
-    """The shortest loop that trains the same model on the same blocks, the gradient clipped as Trainer does."""
+    """The shortest loop for the same model and blocks, the gradient clipped as Trainer does."""
+
     def run(lab: Laboratory, watch: Stopwatch) -> None:
         model = lab.model().train()
         model.set_attn_implementation("eager" if attention == "eager" else "sdpa")
         optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.1, fused=True)
-        columns = [torch.tensor(rows[:UPDATES * BATCH]).split(BATCH) for rows in
-                   (lab.blocks.input_ids, lab.blocks.labels, lab.blocks.position_ids)]
+        columns = [
+            torch.tensor(rows[: UPDATES * BATCH]).split(BATCH)
+            for rows in (lab.blocks.input_ids, lab.blocks.labels, lab.blocks.position_ids)
+        ]
         with fastest_attention(model, BLOCK) if attention == "ours" else contextlib.nullcontext():
             for ids, labels, positions in zip(*columns, strict=True):
                 with lab.autocast():
-                    loss = model(input_ids=ids, labels=labels, position_ids=positions, use_cache=False).loss
+                    loss = model(
+                        input_ids=ids, labels=labels, position_ids=positions, use_cache=False
+                    ).loss
                 loss.backward()
                 torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
                 optimizer.step()
                 optimizer.zero_grad()
                 watch.mark(int((labels >= 0).sum()))
+
     return run
 
 
@@ -184,10 +228,19 @@ def nanogpt(lab: Laboratory, watch: Stopwatch) -> None:
 
 
 WAYS: dict[str, Callable[[Laboratory, Stopwatch], None]] = {
-    "Trainer, padded to the maximum": casual("max_length"), "Trainer, padded to the longest": casual("longest"),
-    "nanoGPT's loop": nanogpt, "bare loop, SDPA": bare("sdpa"), "bare loop, eager attention": bare("eager"),
-    "bare loop, attention by batched products": bare("ours"), "**ours** (`lib.train.trainer.train`)": ours}
-OURS, LONGEST, NANO = "**ours** (`lib.train.trainer.train`)", "Trainer, padded to the longest", "nanoGPT's loop"
+    "Trainer, padded to the maximum": casual("max_length"),
+    "Trainer, padded to the longest": casual("longest"),
+    "nanoGPT's loop": nanogpt,
+    "bare loop, SDPA": bare("sdpa"),
+    "bare loop, eager attention": bare("eager"),
+    "bare loop, attention by batched products": bare("ours"),
+    "**ours** (`lib.train.trainer.train`)": ours,
+}
+OURS, LONGEST, NANO = (
+    "**ours** (`lib.train.trainer.train`)",
+    "Trainer, padded to the longest",
+    "nanoGPT's loop",
+)
 
 
 def measured(lab: Laboratory) -> dict[str, Speed]:
@@ -196,19 +249,26 @@ def measured(lab: Laboratory) -> dict[str, Speed]:
     for _ in range(ROUNDS):
         for name, way in WAYS.items():
             watch = Stopwatch()
-            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            with (
+                contextlib.redirect_stdout(io.StringIO()),
+                contextlib.redirect_stderr(io.StringIO()),
+            ):
                 way(lab, watch)
             runs[name].append(watch.speed())
-    return {name: Speed(*map(statistics.median, zip(*map(astuple, speeds), strict=True)))
-            for name, speeds in runs.items()}
+    return {
+        name: Speed(*map(statistics.median, zip(*map(astuple, speeds), strict=True)))
+        for name, speeds in runs.items()
+    }
 
 
 def ceiling(precision: str) -> float:
     """Most FLOP/s of a square matrix product in `precision`, over three sizes."""
     best = 0.0
     for size in (512, 1024, 2048):
-        left, right = (torch.randn(size, size).to(torch.bfloat16 if precision == "bf16" else torch.float32)
-                       for _ in range(2))
+        left, right = (
+            torch.randn(size, size).to(torch.bfloat16 if precision == "bf16" else torch.float32)
+            for _ in range(2)
+        )
         for _ in range(10):
             start = time.perf_counter()
             left @ right
@@ -217,24 +277,47 @@ def ceiling(precision: str) -> float:
 
 
 def by_processes(lab: Laboratory) -> str:
-    """One process beside two with DeepSpeed on the same cores and blocks, start-up apart, in a sentence."""
-    part = PackedBlocks(*(rows[:MORE * BATCH] for rows in (lab.blocks.input_ids, lab.blocks.labels, lab.blocks.position_ids)),
-                  lab.blocks.n_tokens, lab.blocks.n_targets)
+    """Compare one process with two under DeepSpeed on the same cores, start-up excluded."""
+    part = PackedBlocks(
+        *(
+            rows[: MORE * BATCH]
+            for rows in (lab.blocks.input_ids, lab.blocks.labels, lab.blocks.position_ids)
+        ),
+        lab.blocks.n_tokens,
+        lab.blocks.n_targets,
+    )
     said = []
-    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()), \
-            contextlib.redirect_stderr(io.StringIO()):
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()),
+    ):
         source = Path(folder) / "source"
         lab.model().save_pretrained(source)
         lab.tokenizer.save_pretrained(source)
         for processes in (1, 2):
             recipe = training.Recipe(1, BATCH, BATCH // 2, RATE, 1, 0.1, 1, lab.precision)
             start = time.perf_counter()
-            history = train_arm(str(source), lab.tokenizer, part, None, recipe, Path(folder) / str(processes), {},
-                                processes=processes)
+            history = train_arm(
+                str(source),
+                lab.tokenizer,
+                part,
+                None,
+                recipe,
+                Path(folder) / str(processes),
+                {},
+                processes=processes,
+            )
             whole = time.perf_counter() - start
-            said.append(f"{processes}: {history.seconds:.1f} s of updates, {whole - history.seconds:.1f} s beside them")
-    return (f"{MORE} updates by one process and by two with DeepSpeed ZeRO-1, once each ({'; '.join(said)}). Two share "
-            "the cores that one has to itself, so they can show that it works, not that it is faster.")
+            said.append(
+                f"{processes}: {history.seconds:.1f} s of updates, "
+                f"{whole - history.seconds:.1f} s of other work"
+            )
+    return (
+        f"{MORE} updates by one process and by two with DeepSpeed ZeRO-1, once each "
+        f"({'; '.join(said)}). Two share "
+        "the cores that one has to itself, so they can show that it works, not that it is faster."
+    )
 
 
 def main() -> str:
@@ -244,21 +327,39 @@ def main() -> str:
     bares = [name for name in speeds if name.startswith("bare")]
     n, size = lab.model().num_parameters(), BLOCK * SHAPE["layers"] * SHAPE["hidden_size"]
     flops = 6 * n + 12 * size  # a token: Chowdhery et al. 2022 (PaLM), appendix B
-    lines = ["## Training", "", f"`python -m benchmarks training` on {platform.processor() or platform.machine()}, "
-             f"{torch.get_num_threads()} threads, {torch.backends.cpu.get_cpu_capability()}, {lab.precision}; {n:,} "
-             f"parameters, {BATCH} blocks of {BLOCK} an update, medians of {ROUNDS} rounds in turn. Tokens a second, "
-             "padding not counted.", "",
-             "| way | tokens/s | tokens/processor second | MFU | set-up and saving, s |", "|---|---:|---:|---:|---:|"]
-    lines += [f"| {name} | {speed.wall:,.0f} | {speed.processor:,.0f} | {speed.wall * flops / most:.0%} | "
-              f"{max(0.0, speed.apart):.1f} |"
-              for name, speed in speeds.items()]
-    lines += ["", f"MFU is against {most / 1e9:,.0f} GFLOP/s, the fastest matrix product measured.", "",
-              "| ratio | measured | by processor time | wanted |", "|---|---:|---:|---:|"]
+    lines = [
+        "## Training",
+        "",
+        f"`python -m benchmarks training` on {platform.processor() or platform.machine()}, "
+        f"{torch.get_num_threads()} threads, {torch.backends.cpu.get_cpu_capability()}, "
+        f"{lab.precision}; {n:,} "
+        f"parameters, {BATCH} blocks of {BLOCK} per update, medians of {ROUNDS} rounds in turn. "
+        "Tokens per second, "
+        "padding not counted.",
+        "",
+        "| way | tokens/s | tokens/processor second | MFU | set-up and saving, s |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    lines += [
+        f"| {name} | {speed.wall:,.0f} | {speed.processor:,.0f} | "
+        f"{speed.wall * flops / most:.0%} | "
+        f"{max(0.0, speed.apart):.1f} |"
+        for name, speed in speeds.items()
+    ]
+    lines += [
+        "",
+        f"MFU is against {most / 1e9:,.0f} GFLOP/s, the fastest matrix product measured.",
+        "",
+        "| ratio | measured | by processor time | wanted |",
+        "|---|---:|---:|---:|",
+    ]
     others = (LONGEST, NANO, max(bares, key=lambda name: speeds[name].wall))
     for (name, wanted), other in zip(TARGETS.items(), others, strict=True):
         best = max(bares, key=lambda name: speeds[name].processor) if other in bares else other
-        lines.append(f"| {name} | {speeds[OURS].wall / speeds[other].wall:.2f} | "
-                     f"{speeds[OURS].processor / speeds[best].processor:.2f} | {wanted:.1f} |")
+        lines.append(
+            f"| {name} | {speeds[OURS].wall / speeds[other].wall:.2f} | "
+            f"{speeds[OURS].processor / speeds[best].processor:.2f} | {wanted:.1f} |"
+        )
     lines += ["", by_processes(lab)]
     return "\n".join(lines) + "\n"
 
