@@ -1,4 +1,4 @@
-"""Prompts about small samples, and rows of arms that reply to them, for the tests of the analysis."""
+"""Small samples with prompts, and rows of arms that reply to them, for the analysis tests."""
 
 import pandas as pd
 

@@ -165,8 +165,9 @@ def test_heat_by_hand():
     one, two = table.itertuples()
     assert (one.depth, one.width, one.n, one.n_tasks) == (1, 1, 6, 3)
     assert one.rouge_score == pytest.approx(1 / 3)
-    assert one.sd_tasks == pytest.approx((1 / 3) ** 0.5)  # of 1, 0, 0
-    assert two.sd_tasks == pytest.approx((1 / 3) ** 0.5) and np.isnan(two.sd_languages)  # of 0, 1, 1
+    # of 1, 0, 0 and of 0, 1, 1
+    assert [one.sd_tasks, two.sd_tasks] == pytest.approx([(1 / 3) ** 0.5] * 2)
+    assert np.isnan(two.sd_languages)
     assert heat_formatted(table)["SD across languages, points"].tolist() == ["57.7", "–"]
 
 

@@ -1,4 +1,4 @@
-"""The hints of lib.structext.generate.wording lead to the answer: each is followed here, step by step, as its words say."""
+"""Each hint of lib.structext.generate.wording, followed step by step, leads to the answer."""
 
 import re
 
@@ -10,14 +10,15 @@ from lib.structext.records import EXTRA_TASKS, TASKS, Sample
 
 
 def asked(sample: Sample, *patterns: str) -> list[str]:
-    """What stands in the question at each pattern's group."""
+    """The part of the question that each pattern's group matches."""
     return [re.search(pattern, sample.question)[1] for pattern in patterns]
 
 
 def cells(sample: Sample) -> list[list[list[str]]]:
     """The two tables' rows, the first with the columns."""
-    row = {"csv": r"([^,]+)", "html-table": r"<t[dh]>(.*?)</t[dh]>", "markdown-table": r"\| ([^|]+) (?=\|)"}
-    tables = [[re.findall(row[sample.language], line) for line in table.split("\n") if "---" not in line]
+    row = {"csv": r"([^,]+)", "html-table": r"<t[dh]>(.*?)</t[dh]>",
+           "markdown-table": r"\| ([^|]+) (?=\|)"}[sample.language]
+    tables = [[re.findall(row, line) for line in table.split("\n") if "---" not in line]
               for table in sample.reference.split("\n\n")]
     return [[line for line in table if len(line) > 1] for table in tables]
 
@@ -37,17 +38,20 @@ def cell(sample: Sample) -> str:
 
 
 def paid_more(sample: Sample) -> str:
-    return str(sum(int(pay) > int(asked(sample, r"above (\d+)")[0]) for pay in table_with(sample, "salary").values()))
+    limit = int(asked(sample, r"above (\d+)")[0])
+    return str(sum(int(pay) > limit for pay in table_with(sample, "salary").values()))
 
 
 def of_gender(sample: Sample) -> str:
-    return str(list(table_with(sample, "gender").values()).count(asked(sample, r"are (\w+)\?")[0]))
+    genders = list(table_with(sample, "gender").values())
+    return str(genders.count(asked(sample, r"are (\w+)\?")[0]))
 
 
 def join(sample: Sample) -> str:
     place, limit = asked(sample, r"location is (\w+)", r"taller than (\d+)")
-    keys = [key for key, location in table_with(sample, "location").items() if location == place]
-    return str(sum(int(table_with(sample, "height")[key]) > int(limit) for key in keys))
+    heights, locations = table_with(sample, "height"), table_with(sample, "location")
+    return str(sum(int(heights[key]) > int(limit)
+                   for key, location in locations.items() if location == place))
 
 
 def edges(sample: Sample) -> dict[str, str]:
@@ -87,7 +91,8 @@ def json_object(sample: Sample) -> str:
 
 
 def first_of_subs(sample: Sample) -> str:
-    return re.search(r'id"?\s*[:=]\s*"(\S+)"', sample.reference[sample.reference.index("subs"):])[1]
+    below = sample.reference[sample.reference.index("subs"):]
+    return re.search(r'id"?\s*[:=]\s*"(\S+)"', below)[1]
 
 
 def json_is_broken(sample: Sample) -> str:
@@ -113,15 +118,16 @@ def tag_is_broken(sample: Sample) -> str:
 def path(sample: Sample) -> str:
     """Outwards by indentation: each enclosing object, and how many stand before it in its list."""
     lines, value = sample.reference.split("\n"), asked(sample, 'value "(.*?)"')[0]
-    at = next(place for place, line in enumerate(lines) if re.search(rf'": ?"{re.escape(value)}"', line))
-    steps = [f'["{re.search(chr(34) + "(.*?)" + chr(34), lines[at])[1]}"]']
-    opener = "{" if sample.language == "json" else "-"
-    depth = len(lines[at]) - len(lines[at].lstrip())
-    depth = depth if sample.language == "json" else depth - 2
-    for margin in range(depth, -1 if sample.language == "yaml" else 0, -2 if sample.language == "yaml" else -1):
-        before = lines[:at + 1]
-        list_begins = max(place for place, line in enumerate(before) if re.match(
-            rf" {{{margin - 1 if sample.language == 'json' else margin}}}\"?subs", line))
+    at = next(place for place, line in enumerate(lines)
+              if re.search(rf'": ?"{re.escape(value)}"', line))
+    steps = ['["' + re.search('"(.*?)"', lines[at])[1] + '"]']
+    indent = len(lines[at]) - len(lines[at].lstrip())
+    is_json = sample.language == "json"
+    opener = "{" if is_json else "-"
+    for margin in range(indent, 0, -1) if is_json else range(indent - 2, -1, -2):
+        before, of_list = lines[:at + 1], margin - 1 if is_json else margin
+        list_begins = max(place for place, line in enumerate(before)
+                          if re.match(rf' {{{of_list}}}"?subs', line))
         count = sum(line.startswith(" " * margin + opener) for line in before[list_begins:])
         steps.insert(0, f'["subs"][{count - 1}]')
         at = list_begins
@@ -129,8 +135,9 @@ def path(sample: Sample) -> str:
 
 
 def json_leaves(sample: Sample) -> str:
-    begins = [sample.reference.rindex("{", 0, found.start()) for found in re.finditer(r'"subs":\[\]', sample.reference)]
-    return "\n\n".join(sample.reference[begin:][:braces(sample.reference[begin:])] for begin in begins)
+    text = sample.reference
+    begins = [text.rindex("{", 0, found.start()) for found in re.finditer(r'"subs":\[\]', text)]
+    return "\n\n".join(text[begin:][:braces(text[begin:])] for begin in begins)
 
 
 def content(sample: Sample) -> str:
@@ -139,8 +146,8 @@ def content(sample: Sample) -> str:
 
 
 def tag_with(sample: Sample) -> str:
-    line = next(line for line in sample.reference.split("\n") if f'"{asked(sample, "value .(.*?).[?]")[0]}"' in line
-                and not line.startswith("<?"))
+    value = asked(sample, "value .(.*?).[?]")[0]
+    line = next(line for line in sample.reference.split("\n")[1:] if f'"{value}"' in line)
     return re.search(r"<(\w+)", line)[1]
 
 
@@ -152,16 +159,18 @@ def listed(pattern: str):
 
 
 def part(sample: Sample) -> str:
-    """Count headings level by level; a part ends before the next heading of its own or a higher level."""
+    """Count headings level by level; a part ends before the next of its own or a higher level."""
     commands = ["\\section", "\\subsection", "\\subsubsection"]
-    levels = [next((level for level, command in enumerate(commands, 1) if line.startswith(command + "{")), 0)
-              or len((re.match(r"([*#]+) ", line) or ["", ""])[1]) for line in sample.reference.split("\n")]
+    lines = sample.reference.split("\n")
+    levels = [next((level for level, command in enumerate(commands, 1)
+                    if line.startswith(command + "{")), 0)
+              or len((re.match(r"([*#]+) ", line) or ["", ""])[1]) for line in lines]
     begin, end = 0, len(levels)
     for level, rank in enumerate(reversed(re.findall(r"number (\d+)", sample.question)), 1):
         found = [place for place in range(begin, end) if levels[place] == level]
         begin = found[int(rank) - 1]
         end = next((place for place in range(begin + 1, end) if 0 < levels[place] <= level), end)
-    return "\n".join(sample.reference.split("\n")[begin:end])
+    return "\n".join(lines[begin:end])
 
 
 def toml_value(sample: Sample) -> str:
@@ -185,7 +194,8 @@ def log_level(sample: Sample) -> str:
 
 def log_slow(sample: Sample) -> str:
     service, limit = asked(sample, r"service (\w+)", r"above (\d+)")
-    return str(sum(row["service"] == service and int(row["duration_ms"]) > int(limit) for row in log_rows(sample)))
+    return str(sum(row["service"] == service and int(row["duration_ms"]) > int(limit)
+                   for row in log_rows(sample)))
 
 
 def log_route(sample: Sample) -> str:
@@ -198,18 +208,22 @@ FOLLOWED = {
        for index, follow in enumerate((cell, paid_more, of_gender, join))},
     "tree.0": tree_height, "tree.1": lambda sample: str(len(way_up(sample)) - 1),
     "tree.2": lambda sample: "->".join(way_up(sample)),
-    "json.0": json_object, "json.1": first_of_subs, "json.2": json_is_broken, "json.3": path, "json.4": json_leaves,
+    "json.0": json_object, "json.1": first_of_subs, "json.2": json_is_broken, "json.3": path,
+    "json.4": json_leaves,
     "yaml.1": first_of_subs, "yaml.3": path,
     "yaml.2": lambda sample: str(bool(re.search(r"^\s*:", sample.reference, re.M))),
     "xml.0": content, "xml.1": tag_with, "xml.2": tag_is_broken,
-    "latex.0": listed(r"\\textbf\{(.*?)\}"), "latex.1": part, "latex.2": listed(r"\\includegraphics\[.*?\]\{(.*?)\}"),
-    "markdown.0": listed(r"\*\*(.*?)\*\*"), "markdown.1": part, "markdown.2": listed(r"!\[.*?\]\((.*?) "),
+    "latex.0": listed(r"\\textbf\{(.*?)\}"), "latex.1": part,
+    "latex.2": listed(r"\\includegraphics\[.*?\]\{(.*?)\}"),
+    "markdown.0": listed(r"\*\*(.*?)\*\*"), "markdown.1": part,
+    "markdown.2": listed(r"!\[.*?\]\((.*?) "),
     "org.0": listed(r"\*([^\s*][^*\n]*)\*"), "org.1": part, "org.2": listed(r"\[\[(.*?)\]\]"),
     "toml.0": toml_value, "toml.1": first_of_subs,
-    "toml.2": lambda sample: str(any(line.count('"') % 2 for line in sample.reference.split("\n"))),
+    "toml.2": lambda sample: str(any(line.count('"') % 2
+                                     for line in sample.reference.split("\n"))),
     "log.0": log_field, "log.1": log_level, "log.2": log_slow, "log.3": log_route,
 }
-BY_READING_ON = {"yaml.0", "yaml.4", "toml.3"}  # these hints need a reader of blocks: the solver is one
+BY_READING_ON = {"yaml.0", "yaml.4", "toml.3"}  # these hints need a reader of blocks: the solver
 
 
 def test_every_task_has_a_hint_and_every_hint_but_three_is_followed():

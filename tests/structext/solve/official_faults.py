@@ -1,11 +1,6 @@
-"""Where the official answers differ from a literal reading, and by which documented fault (spec, Known faults).
-
-A disagreement is put down to a fault only where that fault, applied to the text, gives the official answer exactly.
-"""
+"""Where official answers differ from a literal reading, and by which documented fault."""
 
 from collections.abc import Iterator
-
-import pandas as pd
 
 from lib.structext.records import Sample
 from lib.structext.solve.documents import HEADINGS, Headings, ordinals, section
@@ -13,61 +8,40 @@ from lib.structext.solve.solver import solve
 from lib.structext.solve.unsolvable import Unsolvable
 
 FAULTS = {  # number in the specification: what is wrong; the others change no answer
-    "1": "LaTeX headings are printed a level too high: the question counts in the tree, not in the file",
-    "2": "bold texts and images come in the order of a set",
-    "3": "a heading below the third level is asked for by the names of the three above it",
+    "1": "LaTeX headings are one level too high: the question counts in the tree, not in the file",
+    "2": "bold texts and images are in the order of a set",
+    "3": "a heading below the third level is named only by the three above it",
     "1+3": "both: LaTeX headings too high, and a heading below the third level",
-    "4": "an excerpt is indented anew as if it stood at the outermost level",
+    "4": "an excerpt is re-indented as if it were at the outermost level",
 }
 UNEXPLAINED = "none"
 
 
-def disagreements(samples: list[Sample]) -> pd.DataFrame:
-    """One row a sample whose answer is not the solver's but for blanks around it.
-
-    Columns id, task, depth, fault (a key of FAULTS, or UNEXPLAINED), official, ours (or why there is none).
-    """
-    rows = []
-    for sample in samples:
-        try:
-            ours = solve(sample.language, sample.question, sample.reference)
-        except Unsolvable as error:
-            ours = f"unsolvable: {error}"
-        if ours.strip() != sample.answer.strip():
-            rows.append((sample.id, sample.task, sample.depth, fault_of(sample, ours), sample.answer, ours))
-    return pd.DataFrame(rows, columns=["id", "task", "depth", "fault", "official", "ours"])
-
-
-def by_fault(samples: list[Sample]) -> pd.DataFrame:
-    """Disagreements counted: columns task, fault, what, n, out_of (samples of the task); a last row for agreement.
-
-    Rows that no fault explains stand under UNEXPLAINED, whose number should be 0.
-    """
-    found = disagreements(samples)
-    totals = pd.Series([sample.task for sample in samples]).value_counts()
-    rows = [(task, fault, FAULTS.get(fault, "no documented fault gives this answer"), n, int(totals[task]))
-            for (task, fault), n in found.groupby(["task", "fault"]).size().items()]
-    rows.append(("all", "", "the solver agrees", len(samples) - len(found), len(samples)))
-    return pd.DataFrame(rows, columns=["task", "fault", "what", "n", "out_of"])
-
-
-def fault_of(sample: Sample, ours: str) -> str:
-    """The fault that turns the solver's answer `ours` into the official one, or UNEXPLAINED."""
+def fault_of(sample: Sample) -> str:
+    """The fault that gives exactly the official answer, "" if the solver agrees, or UNEXPLAINED."""
     language, index = sample.task.split(".")
     official = sample.answer.strip()
+    try:
+        ours = solve(language, sample.question, sample.reference).strip()
+    except Unsolvable:
+        ours = None
+    if ours == official:
+        return ""
     if index == "1" and language in HEADINGS:
-        return next((fault for fault, excerpts in _meant(sample) if official in excerpts), UNEXPLAINED)
+        return next((fault for fault, excerpts in _meant(sample) if official in excerpts),
+                    UNEXPLAINED)
+    if ours is None:
+        return UNEXPLAINED
     if language in HEADINGS and sorted(set(ours.split("\n"))) == sorted(official.split("\n")):
         return "2"
-    if index in "04" and language in ("json", "yaml", "xml") and _outermost(ours) == _outermost(official):
-        return "4"
-    return UNEXPLAINED
+    is_excerpt = index in "04" and language in ("json", "yaml", "xml")
+    return "4" if is_excerpt and _outermost(ours) == _outermost(official) else UNEXPLAINED
 
 
 def _outermost(excerpt: str) -> list[list[str]]:
-    """Each part of an excerpt without the indentation of all its lines; the first one may have lost its own."""
+    """Each part without the common indentation; its first line may have lost its own."""
     parts = []
-    for part in excerpt.strip().split("\n\n"):
+    for part in excerpt.split("\n\n"):
         lines = part.split("\n")
         common = min((len(line) - len(line.lstrip()) for line in lines[1:]), default=0)
         parts.append([lines[0].strip(), *(line[common:] for line in lines[1:])])
@@ -75,16 +49,18 @@ def _outermost(excerpt: str) -> list[list[str]]:
 
 
 def _meant(sample: Sample) -> Iterator[tuple[str, set[str]]]:
-    """The excerpts that faults 1 and 3 would give: of the named heading in the tree, or of any heading below it."""
+    """The excerpts by faults 1 and 3: of the named heading in the tree, or of any below it."""
     lines = sample.reference.split("\n")
     written = HEADINGS[sample.language](sample.reference)
-    headings = _tree_levels(written, sample.depth, sample.width) if sample.language == "latex" else written
+    is_latex = sample.language == "latex"
+    headings = _tree_levels(written, sample.depth, sample.width) if is_latex else written
     try:
         start, end = section(headings, len(lines), ordinals(sample.question))
     except Unsolvable:
         return
     own = [place for place, (_, line) in enumerate(headings) if start <= line < end]
-    excerpts = ["\n".join(lines[slice(*_span(headings, place, len(lines)))]).strip() for place in own]
+    excerpts = ["\n".join(lines[slice(*_span(headings, place, len(lines)))]).strip()
+                for place in own]
     moved = headings != written
     if moved:
         yield "1", set(excerpts[:1])
@@ -94,17 +70,16 @@ def _meant(sample: Sample) -> Iterator[tuple[str, set[str]]]:
 
 def _span(headings: Headings, place: int, n_lines: int) -> tuple[int, int]:
     level, start = headings[place]
-    return start, next((line for deep, line in headings[place + 1:] if deep <= level), n_lines)
+    after = [line for deep, line in headings[place + 1:] if deep <= level]
+    return start, after[0] if after else n_lines
 
 
 def _tree_levels(written: Headings, depth: int, width: int) -> Headings:
-    """The headings with their levels in the complete tree: int(depth · width) below each (spec, Dials)."""
+    """The headings with their levels in the complete tree: int(depth · width) below each."""
     levels: list[int] = []
 
     def below(level: int) -> None:
-        if level > depth:
-            return
-        for _ in range(int(depth * width)):
+        for _ in range(int(depth * width) if level <= depth else 0):
             levels.append(level)
             below(level + 1)
 
