@@ -130,15 +130,6 @@ def widened(table: pd.DataFrame, keys: list[str], column: str, texts: list[str])
     return table[keys].drop_duplicates().merge(wide, on=keys)
 
 
-# Old names, until their callers have moved.
-for_reading = formatted_table
-
-
-def write_table(study: str, name: str, table: pd.DataFrame):
-    from lib.analyze.export import show
-    show(study, name, table)
-
-
 def summary(study: str) -> str:
     """Return Table 2 of a finished study as aligned text, and the paths of all its results.
 
