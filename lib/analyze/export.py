@@ -72,9 +72,3 @@ def source(study: str, arms: Iterable[str], judge: str) -> str:
     texts = [stage + (f" of {', '.join(of_arms)}" if of_arms[0] else "") + f": {values}"
              for (stage, values), of_arms in settings.items() if values]
     return f"Commit {', '.join(sorted(commits))}. {'; '.join(texts)}."
-
-
-def export_table(study: str, name: str, numbers: pd.DataFrame, reading: pd.DataFrame) -> Path:
-    """The old name of `show`, until its callers have moved."""
-    show(study, name, numbers, reading)
-    return figures_path(study, f"{name}.csv")
