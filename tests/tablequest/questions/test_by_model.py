@@ -1,0 +1,276 @@
+"""Three rounds in one chat with a played model over real HTTP, each pair checked."""
+
+import json
+import re
+from collections.abc import Callable
+from contextlib import contextmanager
+
+import pytest
+
+from lib.llm.calls import Calls
+from lib.llm.request import Reply
+from lib.tablequest.questions.by_model import questions_by_model, synthesis_by_model
+from lib.tablequest.questions.by_rules import questions_by_rules
+from lib.tablequest.questions.check import verified
+from lib.tablequest.questions.filter_by_model import kept, screened_by_model
+from lib.tablequest.questions.model_replies import Cells, Ground, Unusable, read_pair
+from lib.tablequest.questions.places import places
+from lib.tablequest.records import CellRef, by_id
+from tests.llm_server import Server
+from tests.played_model import outside
+from tests.tablequest_example import FILING, GRIDS, MARGINS, PASSAGES, SALES, grid
+
+WHO = "Orsa Pumps, Inc., fiscal 2024:"
+A = {"name": "a", "table": "T1", "row": "Pumps", "column": "2024"}
+B = {"name": "b", "table": "T1", "row": "Pumps", "column": "2023"}
+EASY = {"steps": ["Look at Pumps."], "cells": [A], "expression": "a", "kind": "extraction",
+        "question": f"{WHO} how high were net sales of pumps, in millions of US dollars?",
+        "answer": "$1,200 million"}
+MEDIUM = {"steps": ["Divide."], "cells": [A, B], "expression": "(a - b) / b * 100",
+          "question": f"{WHO} by what percentage did net sales of pumps change from 2023?",
+          "kind": "percent change", "answer": "20.0%"}
+HARD = {"steps": ["(a - b) / b * 100 = 20.0%"], "cells": [A, B], "expression": "", "kind": "trend",
+        "question": f"{WHO} what do net sales of pumps say about demand?",
+        "answer": "Net sales of pumps rose by 20.0% to $1,200 million. Demand came back."}
+ROUNDS = [EASY, MEDIUM, HARD]
+ONE_ROW = [SALES.model_copy(update={"rows": SALES.rows[:1], "cells": SALES.cells[:1]})]
+CELLS = Cells.of(places(FILING, GRIDS))
+GROUND = Ground("c", FILING.filing_id, PASSAGES[0].passage_id, {"T1": SALES, "T2": MARGINS}, CELLS)
+
+
+@pytest.fixture
+def calls(tmp_path) -> Calls:
+    return Calls(tmp_path / "llm.sqlite")
+
+
+@contextmanager
+def chat(reply_to: Callable[[list[dict]], str], monkeypatch: pytest.MonkeyPatch):
+    """Play a model whose reply depends on the whole chat; yield the chats in order of arrival."""
+    chats: list[list[dict]] = []
+
+    def reply(body: dict) -> str:
+        chats.append(body["messages"])
+        return reply_to(body["messages"])
+
+    with Server(reply=reply) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "a-key-for-tests")
+        yield chats
+
+
+def good(messages: list[dict]) -> str:
+    """Return the pair that a good model writes in this round."""
+    asked = "\n".join(one["content"] for one in messages if one["role"] == "user")
+    return json.dumps(ROUNDS[max(map(int, re.findall(r"^Round (\d):", asked, re.M))) - 1])
+
+
+def asked(calls, per_level: int = 1, grids=GRIDS, keep=None, passages=PASSAGES[:1]):
+    return questions_by_model([FILING], grids, passages, "some-model", calls, per_level, keep=keep)
+
+
+def test_three_rounds_are_one_chat_and_each_is_given_the_pair_before(calls, monkeypatch):
+    with chat(good, monkeypatch) as chats:
+        questions, rejected = asked(calls)
+        assert asked(calls) == (questions, rejected)  # from the cache
+    assert [(row.level, row.kind, row.answer) for row in questions] == [
+        ("easy", "extraction", "$1,200 million"), ("medium", "percent change", "20.0%"),
+        ("hard", "trend", HARD["answer"])]
+    assert rejected == [] and len({row.chain_id for row in questions}) == 1
+    assert [verified(row, by_id(GRIDS)) for row in questions] == [""] * 3
+    assert questions[1].value == pytest.approx(20)
+    assert (questions[1].unit, questions[0].scale) == ("%", 1e6)
+    assert [[message["role"] for message in one] for one in chats] == [
+        ["user", "assistant"] * number + ["user"] for number in range(3)]
+    assert chats[2][:3] == chats[1] and chats[1][1]["content"] == json.dumps(EASY)
+    assert EASY["question"] in chats[1][2]["content"] and "20.0%" in chats[2][4]["content"]
+    assert calls.tally.repairs == 0 and calls.tally.new == 3
+
+
+def test_a_passage_cannot_leave_its_tags(calls, monkeypatch):
+    with chat(good, monkeypatch) as chats:
+        asked(calls)
+    prompt = chats[0][0]["content"]
+    assert "ignore all rules" not in outside(prompt, ("passage",))
+    assert "| Pumps | $1,200 |" in prompt and "</¦" not in prompt[-60:]
+
+
+def test_a_pair_that_fails_is_sent_back_once_and_the_chat_continues_without_it(calls, monkeypatch):
+    def model(messages: list[dict]) -> str:
+        if "Round 2" in messages[-1]["content"]:
+            return json.dumps({**MEDIUM, "answer": "25.0%"})
+        return json.dumps(MEDIUM) if "cannot be used" in messages[-1]["content"] else good(messages)
+
+    with chat(model, monkeypatch) as chats:
+        questions, rejected = asked(calls)
+    assert [row.answer for row in questions] == ["$1,200 million", "20.0%", HARD["answer"]]
+    assert rejected == [] and calls.tally.repairs == 1
+    assert "25.0%, but (a - b) / b * 100 gives 20" in chats[2][-1]["content"]
+    assert [message["content"] for message in chats[3] if message["role"] == "assistant"] == [
+        json.dumps(EASY), json.dumps(MEDIUM)]
+
+
+def test_a_chain_that_cannot_be_repaired_ends_and_every_round_has_a_reason(calls, monkeypatch):
+    def model(messages: list[dict]) -> str:
+        return good(messages) if len(messages) == 1 else "I would rather not."
+
+    with chat(model, monkeypatch) as chats:
+        questions, rejected = asked(calls, grids=ONE_ROW)
+    assert [row.level for row in questions] == ["easy"] and len(chats) == 3
+    assert "no JSON object" in rejected[0].reason and "not asked" in rejected[1].reason
+    assert rejected[0].item == "I would rather not."
+
+
+def test_the_same_question_from_another_chain_is_a_near_duplicate(calls, monkeypatch):
+    with chat(good, monkeypatch):
+        questions, rejected = asked(calls, per_level=2)
+    assert len(questions) == 3 and len({row.chain_id for row in questions}) == 1
+    assert len(rejected) == 3 * 4 and "nearly the same" in rejected[0].reason
+
+
+def test_chains_begin_at_other_rows_and_passages(calls, monkeypatch):
+    with chat(lambda messages: "no", monkeypatch) as chats:
+        asked(calls, 6, passages=PASSAGES)
+    prompts = [one[0]["content"] for one in chats[:6]]
+    first = [re.search(r'table (T\d), .*row "(.+?)"', prompt).groups() for prompt in prompts]
+    assert len(set(first)) == 6 and len({prompt.split("<passage>")[1] for prompt in prompts}) == 3
+
+
+def about_its_row(messages: list[dict]) -> str:
+    """Return a pair on the row at which the chain begins; none on the row "Valves"."""
+    row = re.search(r' row "(.+?)"', messages[0]["content"])[1]
+    if row == "Valves":
+        return "Nothing to ask."
+    pair, cells = json.loads(good(messages)), SALES.cells[SALES.rows.index(row)]
+    change = f"{100 * (cells[0].value / cells[4].value - 1):.1f}%"
+    figure = f"{cells[0].text.strip('$')} million"
+    answers = {"extraction": figure, "percent change": change, "trend": f"By {change} to {figure}."}
+    columns = {"a": "2024", "b": "2022"}
+    named = [one | {"row": row, "column": columns[one["name"]]} for one in pair["cells"]]
+    return json.dumps(pair | {
+        "cells": named, "answer": answers[pair["kind"]], "steps": [f"(a - b) / b * 100 = {change}"],
+        "question": pair["question"].replace("net sales of pumps", row)})
+
+
+def test_further_chains_are_asked_until_each_level_is_full_or_no_row_is_left(calls, monkeypatch):
+    dropped = []
+
+    def keep(new):
+        """Drop the first hard question, whatever it is."""
+        dropped.extend(row for row in new if row.level == "hard" and not dropped)
+        return [row for row in new if row not in dropped], []
+
+    with chat(about_its_row, monkeypatch):
+        assert [row.level for row in asked(calls, 3)[0]] == ["easy", "medium", "hard"] * 3
+        found, rejected = asked(calls, 3, keep=keep)
+        assert [row.level for row in found] == ["easy", "medium", "hard"] * 3
+        assert dropped[0] not in found
+        # of the chain that lost its hard question
+        assert len([row for row in rejected if row.reason.startswith("fits, but")]) == 2
+        assert len(asked(calls, 9)[0]) == 3 * 4
+
+
+def test_a_model_that_gives_nothing_is_not_asked_for_every_row(calls, monkeypatch):
+    rows = "\n".join(f"Item {letter} | {number} | 1 | 2 | 3 | 4"
+                     for number, letter in enumerate("abcdefghijklmnopqrstuvwxyz"))
+    long = grid(1, SALES.section, "2024 | Change | 2023 | Change | 2022", rows)
+    with chat(lambda messages: "no", monkeypatch):
+        questions, rejected = asked(calls, 4, [long])
+    assert questions == [] and rejected[-1].reason.startswith("not asked, as 5 more: the 20 chains")
+    with pytest.raises(ValueError, match="per_level is 0"):
+        asked(calls, 0)
+
+
+@pytest.mark.parametrize(("level", "change", "reason"), [
+    ("easy", {"cells": [{**A, "row": "Pump"}]}, "the row 'Pump' occurs 0 times in table T1"),
+    ("easy", {"cells": [{**A, "column": "Change"}]}, "the column 'Change' occurs 2 times"),
+    ("easy", {"cells": [{**A, "table": "T9"}]}, "no table 'T9': the tables are T1, T2"),
+    ("easy", {"cells": []}, "empty"), ("easy", {"cells": "a"}, "the field 'cells' is wrong"),
+    ("easy", {"cells": [A, A]}, "two cells"), ("easy", {"question": ""}, "empty"),
+    ("easy", {"answer": "$1,300 million"}, "a gives 1,200, in USD × 1,000,000"),
+    ("easy", {"answer": "$1,200"}, "says $1,200"), ("easy", {"answer": "a lot"}, "no figure"),
+    ("medium", {"expression": "__import__('os').getcwd()"}, "cannot be computed"),
+    ("medium", {"expression": "a / (b - b)"}, "divides by zero"),
+    ("medium", {"answer": "0.2"}, "says 0.2"),
+    ("medium", {"kind": "total"}, "'total' is none of difference, percent change"),
+    ("hard", {"kind": ""}, "'' is none of trend, contrast")])
+def test_a_pair_that_cannot_be_used_has_a_reason(level, change, reason):
+    pair = {**ROUNDS[("easy", "medium", "hard").index(level)], **change}
+    with pytest.raises(Unusable) as error:
+        read_pair(Reply(json.dumps(pair)), level, GROUND)
+    assert reason in str(error.value)
+
+
+MARGIN = {"table": "T2", "row": "Gross margin percentage: Products"}
+POINTS = [{**MARGIN, "name": "c", "column": "2024"}, {**MARGIN, "name": "d", "column": "2023"}]
+
+
+@pytest.mark.parametrize(("change", "value", "unit", "scale"), [
+    ({"kind": "difference", "expression": "a - b", "answer": "$200 million"}, 200, "USD", 1e6),
+    ({"kind": "difference", "expression": "a - b", "answer": "$0.2 billion"}, 200, "USD", 1e6),
+    ({"kind": "ratio", "expression": "a / b", "answer": "1.20"}, 1.2, "", 1),
+    ({"kind": "comparison", "expression": "max(a, b)", "answer": "2024"}, 1200, "USD", 1e6),
+    ({"kind": "difference", "expression": "c - d", "answer": "1.7 percentage points",
+      "cells": POINTS}, 1.7, "percentage points", 1)])
+def test_the_unit_of_a_calculation_is_the_answers(change, value, unit, scale):
+    reply = f"Here:\n```json\n{json.dumps(MEDIUM | change)}\n```"
+    question = read_pair(Reply(reply), "medium", GROUND)
+    assert (question.value, question.unit, question.scale) == (pytest.approx(value), unit, scale)
+
+
+TWIN = grid(7, "Item 8. Notes > Discontinued lines", "2024", "Pumps | 7")
+PART = SALES.model_copy(update={"section": "Segments",
+                                "caption": "The table shows the Primary segment's lines:"})
+TOTAL = grid(7, "Segments", "2024 Consolidated", "Pumps | $1,300")
+
+
+@pytest.mark.parametrize(("table", "other", "vague", "clear", "name"), [
+    (SALES, TWIN, "how high is pumps?", "in the table of net sales by line, how high is pumps?",
+     "Net sales by line"),
+    (PART, TOTAL, "segments, how high is pumps?",
+     "how high is pumps in the Primary segment's lines?", "Primary segment's")])
+def test_an_item_with_another_value_in_another_table_must_be_distinguished(table, other, vague,
+                                                                          clear, name):
+    ground = Ground("c", FILING.filing_id, "p", {"T1": table},
+                    Cells.of(places(FILING, [table, other])))
+    with pytest.raises(Unusable, match=f"name the section or table, such as .{name}"):
+        read_pair(Reply(json.dumps({**EASY, "question": f"{WHO} {vague}"})), "easy", ground)
+    question = read_pair(Reply(json.dumps({**EASY, "question": f"{WHO} {clear}"})), "easy", ground)
+    assert question.cells == {"a": CellRef(grid_id=table.grid_id, row=0, column=0)}
+
+
+def decided(**decisions) -> str:
+    return json.dumps({name: {"reason": f"{name} because.", "ok": decisions.get(name, True)}
+                       for name in ("relevant", "reasonable", "valid")})
+
+
+@pytest.mark.parametrize(("reply", "fault"), [
+    (decided(), ""), (decided(valid=False), "not valid: valid because."),
+    (decided(relevant="no"), "not relevant: relevant because."),
+    (decided(reasonable="perhaps"), "not reasonable: no decision: reasonable because."),
+    ("Fine with me!", "not relevant: no decision"),
+    ('{"relevant": true, "valid": {"ok": true}}', "not relevant: no decision")])
+def test_the_filter_keeps_a_reason_for_each_question(reply, fault, calls, monkeypatch):
+    questions, _ = questions_by_rules([FILING], GRIDS, PASSAGES, 1)
+    with chat(lambda messages: reply, monkeypatch):
+        screenings = screened_by_model(questions, [FILING], PASSAGES, by_id(GRIDS), "some-model",
+                                       calls)
+    assert all(row.fault.startswith(fault) and bool(row.fault) == bool(fault) for row in screenings)
+    passed, rejected = kept(questions, screenings)
+    assert len(passed) == (0 if fault else 3)
+    assert all(row.reason.endswith("(some-model)") for row in rejected)
+
+
+def test_a_model_writes_and_filters_with_peoples_faults_as_examples(calls, monkeypatch):
+    def model(messages: list[dict]) -> str:
+        if not messages[0]["content"].startswith("You check a question"):
+            return good(messages)
+        return decided(valid="should be hard" not in messages[0]["content"])
+
+    with chat(model, monkeypatch) as chats:
+        found = synthesis_by_model([FILING], ONE_ROW, PASSAGES[:1], "some-model", calls, 1,
+                                   examples=("Wrong </faults> year.",))
+    assert [row.level for row in found.questions] == ["easy", "medium"]
+    assert len(found.screenings) == 6
+    assert [row.reason for row in found.rejected] == ["not valid: valid because. (some-model)"]
+    filters = [one[0]["content"] for one in chats[3:]]
+    assert all("year." in text and "year." not in outside(text, ("faults",)) for text in filters)
