@@ -1,4 +1,4 @@
-"""How fast StrucText-Eval's samples are made: all 29 tasks in one process, by depth and width of the tree.
+"""Samples of StrucText-Eval per second: all 29 tasks in one process, by depth and width.
 
     python -m benchmarks structext
 """
@@ -8,13 +8,15 @@ import time
 
 from lib.structext.generate.samples import generate
 
-CELLS = {(1, 1): 60, (2, 1): 30, (3, 1): 12, (1, 3): 30, (2, 3): 4, (3, 3): 1}  # (depth, width): samples of each task
-OFFICIAL = {(1, 1): 127_000, (2, 1): 49_000, (3, 1): 9_000, (3, 3): 390}  # samples/s of the official generator
+# (depth, width): samples of each task
+CELLS = {(1, 1): 60, (2, 1): 30, (3, 1): 12, (1, 3): 30, (2, 3): 4, (3, 3): 1}
+# samples/s of the official generator
+OFFICIAL = {(1, 1): 127_000, (2, 1): 49_000, (3, 1): 9_000, (3, 3): 390}
 ROUNDS = 5
 
 
 def samples_per_second(depth: int, width: int, per_task: int, mode: str) -> float:
-    """The median of ROUNDS runs, each with a seed of its own; the first run of all warms the tree and its letters."""
+    """Return the median of ROUNDS runs with a seed each; a first run fills the caches."""
     rates = []
     for seed in range(ROUNDS + 1):
         started = time.perf_counter()
@@ -24,13 +26,16 @@ def samples_per_second(depth: int, width: int, per_task: int, mode: str) -> floa
 
 
 def main() -> str:
-    """A Markdown table, a row for each depth and width."""
+    """Return a Markdown table, one row per depth and width."""
     lines = ["## StrucText-Eval samples", "",
-             f"One process, all 29 tasks, median of {ROUNDS} runs; official: on a machine of this kind.", "",
+             f"One process, all 29 tasks, median of {ROUNDS} runs; official: on similar hardware.",
+             "",
              "| depth | width | corrected, samples/s | faithful, samples/s | official, samples/s |",
              "| ---: | ---: | ---: | ---: | ---: |"]
     for (depth, width), per_task in CELLS.items():
-        rates = [f"{samples_per_second(depth, width, per_task, mode):,.0f}" for mode in ("corrected", "faithful")]
+        rates = [f"{samples_per_second(depth, width, per_task, mode):,.0f}"
+                 for mode in ("corrected", "faithful")]
         official = OFFICIAL.get((depth, width))
-        lines.append(f"| {depth} | {width} | {' | '.join(rates)} | {f'{official:,}' if official else '–'} |")
+        shown = f"{official:,}" if official else "–"
+        lines.append(f"| {depth} | {width} | {' | '.join(rates)} | {shown} |")
     return "\n".join(lines)
