@@ -1,1 +1,0 @@
-"""The mechanisms of the study; the notebooks in notebooks/ are its argument and call them."""
