@@ -31,8 +31,7 @@ def written(cell) -> str:
 
 
 def expected(shape: Shape) -> list[tuple[str, ...]]:
-    lines = [[part.strip() for part in line.strip().split("|")] for line in shape.rows.strip().splitlines()]
-    return [(label, *(_plain(part) for part in parts)) for label, *parts in lines]
+    return [(label, *map(_plain, parts)) for label, *parts in shape.rows]
 
 
 def _plain(part: str) -> str:
