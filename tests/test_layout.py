@@ -36,7 +36,7 @@ def test_lib_and_tests_stay_small():
     assert n_lines([REPOSITORY / "README.md"]) <= 200
 
 
-@pytest.mark.parametrize("words", ["the house", "pypi", "/work/", "anthropic"])
+@pytest.mark.parametrize("words", ["the house", "pypi.org", "/work/", "anthropic"])
 def test_the_project_names_nothing_of_the_machine_that_it_was_written_on(words):
     folders = ("lib", "notebooks", "prompts", "studies", "benchmarks")
     for path in (path for folder in folders for path in (REPOSITORY / folder).rglob("*")):
