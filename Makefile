@@ -5,7 +5,7 @@ FILINGS ?=
 JOBS ?= all
 PYTHON3 ?= python3
 
-# An active conda environment that has what a study needs is used as it is; else .venv is made.
+# An active conda environment that has what a study needs is used unchanged; else .venv is created.
 ifdef CONDA_PREFIX
 CONDA_PYTHON := $(shell "$(CONDA_PREFIX)/bin/python" -m lib.run.environment 2>/dev/null)
 endif
@@ -28,7 +28,7 @@ help:  ## this menu
 	@echo "  FILINGS=path    a folder of 10-K filings (.html) and papers (.md), with STUDY=tablequest"
 	@echo "  JOBS=n          processor cores to use; now $(JOBS)"
 
-study: $(READY)  ## run what is not done of STUDY, print its Table 2 and where everything is
+study: $(READY)  ## run the unfinished stages of STUDY, print its Table 2 and all locations
 	@$(RUN_STUDY)
 
 figures: $(READY)  ## redraw the tables and figures of STUDY, and nothing else
@@ -37,18 +37,18 @@ figures: $(READY)  ## redraw the tables and figures of STUDY, and nothing else
 lab: $(READY)  ## open the notebooks in JupyterLab
 	@"$(PYTHON)" -m jupyterlab notebooks
 
-test: $(READY)  ## check style and layers, run the tests, a small study end to end among them
+test: $(READY)  ## check style and layers, run the tests, including a small end-to-end study
 	@"$(PYTHON)" -m ruff check lib tests benchmarks
 	@$(PYTEST) -m "not slow"
 
-test-all: $(READY)  ## the same with the slow tests and many examples for each property
+test-all: $(READY)  ## the same, with the slow tests and more examples per property
 	@"$(PYTHON)" -m ruff check lib tests benchmarks
 	@HYPOTHESIS_PROFILE=thorough $(PYTEST)
 
-bench: $(READY)  ## measure what benchmarks/README.md states, and write it there
+bench: $(READY)  ## measure what benchmarks/README.md reports, and update it
 	@"$(PYTHON)" -m benchmarks
 
-clean:  ## remove what STUDY has written: data/STUDY, except a person's labels, and figures/STUDY
+clean:  ## remove the output of STUDY: figures/STUDY, and data/STUDY except your labels
 	@case "$(STUDY)" in */*|.*|"") false;; *) test -e "studies/$(STUDY).yaml";; esac \
 		|| { echo "make clean: no study is called '$(STUDY)'"; exit 2; }
 	@root="$${STUDY_ROOT:-.}"; if test -d "$$root/data/$(STUDY)"; then \

@@ -1,6 +1,6 @@
 # Which notebook reads what and writes what. `make study` runs it; by hand:
-# `snakemake --cores 2 --config study=lab`. A stage runs again where its parameters, its inputs'
-# content, or what its notebook computes (lib.core.digest) has changed. Executed copies are not
+# `snakemake --cores 2 --config study=lab`. A stage is re-run if its parameters, the content of its
+# inputs or the code that its notebook runs (lib.core.digest) have changed. Executed copies are not
 # outputs: removing one re-runs nothing.
 import json
 import logging
@@ -22,7 +22,7 @@ from lib.run.parameters import notebook_path, parameters_of
 
 
 def is_for_the_user(record):
-    """Keep "n of m steps" and errors, except those that a notebook's own run explains."""
+    """Keep "n of m steps" and errors, except those that the notebook runner explains."""
     is_explained = "returned non-zero exit status 1." in record.getMessage()
     is_progress = getattr(record, "event", "") == LogEvent.PROGRESS
     return is_progress or record.levelno > logging.INFO and not is_explained
@@ -48,9 +48,9 @@ RUN = ("exec python -m lib.run.notebook {params.notebook} --name {params.name} "
 
 
 def stage(notebook, name="", of=study, wildcard="arm", content="", **more):
-    """Return the params of a rule that runs `notebook`: what it computes, and what it is given.
+    """Return the params of a rule that runs `notebook`: its code digest and its parameters.
 
-    `name` is that of the executed copy; `content` changes where something else that it reads does.
+    `name` names the executed copy; `content` is a digest of anything else that the notebook reads.
     """
     def given(wildcards):
         values = of.given(notebook, getattr(wildcards, wildcard, "")) | more
@@ -61,7 +61,7 @@ def stage(notebook, name="", of=study, wildcard="arm", content="", **more):
 
 
 def records(notebook, arms=("",)):
-    """Return the stage records of `notebook`, one per arm where it has one."""
+    """Return the stage records of `notebook`, one per arm if it runs per arm."""
     return [f"{data}/stages/{notebook}{arm and '-' + arm}.json" for arm in arms]
 
 
@@ -71,8 +71,8 @@ def rows(*names, **keys):
             for name in names]
 
 
-# A graph sets `done`, the records of all stages, and `wanted`, files that are rebuilt where one was
-# removed although nothing after them would miss it.
+# A graph sets `done`, the records of all stages, and `wanted`, files that are rebuilt if one is
+# removed, even if no later stage needs it.
 include: "notebooks/" + {"lab": "", "documents": ""}.get(study.source, f"{study.source}/") + "graph.smk"
 
 

@@ -1,18 +1,18 @@
-# What every study with arms does: the laboratory's base model, rewritten text, then each arm's
-# training, answers and verdicts. Set before by a graph: `learned`, the files that an arm's training
-# reads; `prompted`, what answering and judging read besides the queries; `INFER` and `JUDGE`, the
-# notebooks that answer and judge.
+# Rules of every study with arms: the laboratory's base model, rewritten text, then each arm's
+# training, answers and verdicts. The including graph sets `learned`, the files that an arm's
+# training reads; `prompted`, what answering and judging read in addition to the queries; `INFER`
+# and `JUDGE`, the notebooks that answer and judge.
 
 wildcard_constraints: arm=r"[^/@]+(@\d+)?"
 
 
 def model(wildcards):
-    """Return what an arm's answers wait for: its training, or a laboratory's base model."""
+    """Return the files that an arm's answers wait for: its own model's, or the base model's."""
     return f"{data}/models/{wildcards.arm}/training.json" if is_trained(wildcards.arm) else base
 
 
 def acquires(wildcards):
-    """Tell whether an arm's training asks the queries between its epochs."""
+    """Return whether an arm's training asks the queries between its epochs."""
     return study.given("03_train", wildcards.arm).get("acquisition_every", 0) > 0
 
 
@@ -21,7 +21,7 @@ def verdicts_of(judge):
 
 
 def share_of_cores(wildcards):
-    """Return the cores of one training; a GPU, or several processes, serve one training at a time."""
+    """Return the cores of a training run; one on a GPU or in several processes runs alone."""
     processes = study.given("03_train", wildcards.arm).get("processes", 1)
     is_alone = Path("/dev/nvidia0").exists() or processes > 1
     return workflow.cores if is_alone else max(1, workflow.cores // study.seeds)
@@ -56,7 +56,7 @@ rule train:
         lambda wildcards: rows("queries") * acquires(wildcards)
     output: f"{data}/models/{{arm}}/training.json", records("03_train", ["{arm}"])
     params: **stage("03_train", "03_train-{arm}")
-    threads: share_of_cores  # on a CPU the seeds of a study in parallel, else one training at a time
+    threads: share_of_cores  # on a CPU the seeds of a study in parallel, else one run at a time
     shell: RUN
 
 

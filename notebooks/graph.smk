@@ -14,7 +14,7 @@ include: "arms.smk"
 
 
 def labels():
-    """Return what changes where a person's labels do."""
+    """Return a digest of the human labels."""
     default = parameters_of(notebook_path("04_agreement"))["sheet"].default
     return labels_digest(output_root() / data / study.given("04_agreement").get("sheet", default))
 
@@ -76,7 +76,7 @@ for other in study.other_judges:
 
 
 rule retention:
-    input: model, known,  # the base is measured first: other arms are shown next to it
+    input: model, known,  # the base is measured first: other arms are compared with it
         lambda wildcards: [] if wildcards.arm == BASE or BASE not in study.arms else
             f"{data}/retention/{BASE}.json"
     output: rows("retention", arm="{arm}"), f"{data}/retention/{{arm}}.json",
@@ -110,7 +110,7 @@ rule ledger:
     shell: RUN
 
 
-rule agreement:  # a person's sheet is no input and no output: Snakemake would rebuild or remove it
+rule agreement:  # the sheet is neither input nor output: Snakemake would rebuild or remove it
     input: rows("queries"), expand(rows("answers", arm="{arm}"), arm=study.arms),
         [expand(verdicts_of(judge), arm=study.arms) for judge in (study.judge, *study.other_judges)]
     output: records("04_agreement")

@@ -1,5 +1,5 @@
 # The controlled experiment: facts and texts, one base per seed, one run per arm, rotation and seed,
-# one analysis. A run waits for its own base only, so bases and runs go in parallel, each on one core.
+# one analysis. A run waits only for its own base; bases and runs are parallel, one core each.
 
 wildcard_constraints: run=r"[a-z0-9-]+-\d+-\d+", seed=r"\d+"
 

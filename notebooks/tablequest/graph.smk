@@ -1,5 +1,5 @@
 # TableQuest: filings, questions on their tables, training on their text, answers with and without
-# them, verdicts, tables.
+# the passages, verdicts, tables.
 from lib.tablequest.questions.review import faults_digest
 
 filed = rows("filings", "grids", "passages")
@@ -12,7 +12,7 @@ def learned(arm):
 
 
 def faults():
-    """Return what changes where people write faults into the sheet; rules take no examples."""
+    """Return a digest of the faults that people wrote into the sheet; rules take no examples."""
     if study.annotator == "rules":
         return ""
     default = parameters_of(notebook_path("01_questions"))["sheet"].default
