@@ -1,8 +1,8 @@
-"""A model behind the OpenAI protocol over real HTTP on loopback: latency, limits, faults, batches, a log.
+"""A model behind the OpenAI protocol over HTTP on loopback: latency, limits, faults, batches.
 
-In a test: `with Server(latency=0.1) as server:`. For a measurement, in a process of its own: `Server.process(...)`, or
-`python -m tests.llm_server --port 0`, which prints its base URL. A prompt may ask for a fault itself: "fault:html" is
-one every time, "fault:html once" only the first time that this prompt comes.
+In a test: `with Server(latency=0.1) as server:`. For a measurement, in a separate process:
+`Server.process(...)`, or `python -m tests.llm_server --port 0`, which prints its base URL. A prompt
+can request a fault itself: "fault:html" every time, "fault:html once" only the first time.
 """
 
 import argparse
@@ -29,12 +29,12 @@ from tests.llm_server_limits import SAYS, Limits
 
 _MARKER = re.compile(r"fault:([\w-]+)( once)?")
 _ROOT = Path(__file__).resolve().parents[1]
-Faults = Callable[[int, dict], str | None]  # from the number of a call, 1 the first, and its body to a name in FAULTS
+Faults = Callable[[int, dict], str | None]  # number of a call (from 1), body -> name in FAULTS
 
 
 @dataclass
 class Call:
-    """A line of the log: one request, written down as it comes. A reply that is not sent whole leaves `status` 0."""
+    """A line of the log: one request. A reply that is not sent completely leaves `status` 0."""
 
     time: float  # seconds since 1970
     method: str
@@ -60,10 +60,13 @@ def at_random(names: Sequence[str], share: float, seed: int = 1) -> Faults:
 
 
 def completion(body: dict, text: str) -> dict:
-    """A whole chat completion; four bytes make a token."""
-    tokens_in, tokens_out = (len(part.encode()) // 4 + 1 for part in (json.dumps(body["messages"]), text))
-    return {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": body.get("model"),
-            "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}],
+    """A complete chat completion; four bytes make a token."""
+    tokens_in, tokens_out = (len(part.encode()) // 4 + 1
+                             for part in (json.dumps(body["messages"]), text))
+    message = {"role": "assistant", "content": text}
+    return {"id": "chatcmpl-1", "object": "chat.completion", "created": 1,
+            "model": body.get("model"),
+            "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
             "usage": {"prompt_tokens": tokens_in, "completion_tokens": tokens_out,
                       "total_tokens": tokens_in + tokens_out}}
 
@@ -74,23 +77,27 @@ def digest_of(body: dict) -> str:
 
 
 class Server:
-    """The server, in a thread with a loop of its own while the context is open.
+    """The server, in a thread with its own loop while the context is open.
 
-    `reply` gives a text, or fields of the completion that replace the ordinary ones. `key`, `models`: the only ones
-    taken; "" and (): any. A bucket of requests or tokens holds `burst_seconds` worth of its rate.
+    `reply` gives a text, or fields of the completion that replace the ordinary ones. `key` and
+    `models` are the only ones accepted; "" and (): any. A bucket of requests or tokens has
+    `burst_seconds` worth of its rate.
     """
 
     def __init__(self, *, latency: float = 0.0, requests_per_minute: float | None = None,
-                 tokens_per_minute: float | None = None, burst_seconds: float = 1.0, says: Sequence[str] = SAYS,
-                 reply: Callable[[dict], str | dict] = digest_of, faults: Faults | None = None, key: str = "",
-                 models: Sequence[str] = (), batch: BatchRules | None = None) -> None:
-        self.latency, self.reply, self.faults, self.key, self.models = latency, reply, faults, key, models
+                 tokens_per_minute: float | None = None, burst_seconds: float = 1.0,
+                 says: Sequence[str] = SAYS, reply: Callable[[dict], str | dict] = digest_of,
+                 faults: Faults | None = None, key: str = "", models: Sequence[str] = (),
+                 batch: BatchRules | None = None) -> None:
+        self.latency, self.reply, self.faults = latency, reply, faults
+        self.key, self.models = key, models
         self.limits = Limits(requests_per_minute, tokens_per_minute, burst_seconds, says)
         self.batches = Batches(batch or BatchRules(), self._batch_line)
         self.log: list[Call] = []
         self.url = ""
         self._n_calls, self._seen = 0, Counter()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self.serve(0, self._up.set)), daemon=True)
+        self._thread = threading.Thread(
+            target=lambda: asyncio.run(self.serve(0, self._up.set)), daemon=True)
         self._up = threading.Event()
 
     def __enter__(self) -> "Server":
@@ -104,7 +111,7 @@ class Server:
         self._thread.join()
 
     async def serve(self, port: int, up: Callable[[], None]) -> None:
-        """Serve until the context ends; `up` is called when the address stands in `url`."""
+        """Serve until the context ends; call `up` when `url` is set."""
         self._loop, self._ended = asyncio.get_running_loop(), asyncio.Event()
         listening = await asyncio.start_server(self._connection, "127.0.0.1", port, backlog=4096)
         self.url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1"
@@ -115,7 +122,7 @@ class Server:
     @staticmethod
     @contextmanager
     def process(*arguments: str) -> Iterator["RemoteServer"]:
-        """The server in a process of its own; `arguments` as on the command line."""
+        """Start the server in a separate process; `arguments` as on the command line."""
         command = [sys.executable, "-m", "tests.llm_server", *arguments]
         running = subprocess.Popen(command, cwd=_ROOT, stdout=subprocess.PIPE, text=True)
         try:
@@ -125,8 +132,9 @@ class Server:
             running.wait()
             running.stdout.close()
 
-    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Requests of one connection, one after the other, until one ends it."""
+    async def _connection(self, reader: asyncio.StreamReader,
+                          writer: asyncio.StreamWriter) -> None:
+        """Serve the requests of one connection, one after the other, until one ends it."""
         try:
             while await self._exchange(reader, writer):
                 pass
@@ -135,24 +143,28 @@ class Server:
         finally:
             writer.close()
 
-    async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        """One request and its reply; whether the connection stays open."""
+    async def _exchange(self, reader: asyncio.StreamReader,
+                        writer: asyncio.StreamWriter) -> bool:
+        """Serve one request; tell whether the connection stays open."""
         line, *rest = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         method, target, _ = line.split(" ")
-        headers = {name.lower(): value.strip() for name, _, value in (one.partition(":") for one in rest)}
+        headers = {name.lower(): value.strip()
+                   for name, _, value in (one.partition(":") for one in rest)}
         body = await _body(reader, headers)
-        call = Call(time.time(), method, urlsplit(target).path, key_hash=_hash(headers.get("authorization", "")))
+        call = Call(time.time(), method, urlsplit(target).path,
+                    key_hash=_hash(headers.get("authorization", "")))
         if not call.path.startswith("/_"):
             self.log.append(call)
         answer = await self._answer(call, urlsplit(target).query, headers, body)
         if answer.send and not await answer.send(writer, answer.head(), answer.body):
             return False
-        call.status = answer.status  # before the last byte, so that a client that has it finds it in the log
+        call.status = answer.status  # before the last byte: a client that has it finds it here
         if not answer.send:
             writer.write(answer.head() + answer.body)
         return headers.get("connection", "").lower() != "close"
 
-    async def _answer(self, call: Call, query: str, headers: Mapping[str, str], body: bytes) -> Answer:
+    async def _answer(self, call: Call, query: str, headers: Mapping[str, str],
+                      body: bytes) -> Answer:
         key = headers.get("authorization", "").removeprefix("Bearer ")
         if call.path == "/_log":
             return Answer(json.dumps([asdict(one) for one in self.log]).encode())
@@ -161,10 +173,13 @@ class Server:
         if (call.method, call.path) == ("POST", "/v1/chat/completions"):
             return await self._chat(call, Asked(json.loads(body), key, headers.get("host", "")))
         if (call.method, call.path) == ("GET", "/v1/models"):
-            rows = [{"id": name, "object": "model", "created": 1, "owned_by": "tests"} for name in self.models or "m"]
+            rows = [{"id": name, "object": "model", "created": 1, "owned_by": "tests"}
+                    for name in self.models or "m"]
             return Answer(json.dumps({"object": "list", "data": rows}).encode())
-        return (self.batches.route(call.method, call.path, query, headers.get("content-type", ""), body)
-                or error(404, f"Unknown request URL: {call.method} {call.path}", kind="invalid_request_error"))
+        kind = headers.get("content-type", "")
+        return (self.batches.route(call.method, call.path, query, kind, body)
+                or error(404, f"Unknown request URL: {call.method} {call.path}",
+                         kind="invalid_request_error"))
 
     async def _chat(self, call: Call, asked: Asked) -> Answer:
         call.prompt, call.model = asked.prompt, asked.body.get("model", "")
@@ -178,7 +193,7 @@ class Server:
         return answer
 
     def _reply(self, call: Call, asked: Asked) -> Answer:
-        """The reply, or the fault that the prompt or the script asks for."""
+        """Return the reply, or the fault that the prompt or the script requests."""
         self._n_calls += 1
         self._seen[call.prompt] += 1
         if self.models and asked.body.get("model") not in self.models:
@@ -188,12 +203,14 @@ class Server:
             call.fault = marker[1]
         elif self.faults:
             call.fault = self.faults(self._n_calls, asked.body) or ""
-        said = self.reply(asked.body)
-        reply = completion(asked.body, said) if isinstance(said, str) else completion(asked.body, "") | said
+        own = self.reply(asked.body)
+        reply = (completion(asked.body, own) if isinstance(own, str) else
+                 completion(asked.body, "") | own)
         return FAULTS[call.fault](asked, reply) if call.fault else whole(reply)
 
     def _batch_line(self, asked: Asked) -> Answer:
-        self.log.append(call := Call(time.time(), "POST", "batch", asked.prompt, asked.body.get("model", "")))
+        model = asked.body.get("model", "")
+        self.log.append(call := Call(time.time(), "POST", "batch", asked.prompt, model))
         answer = self._reply(call, asked)
         call.status = answer.status
         return answer
@@ -201,13 +218,13 @@ class Server:
 
 @dataclass(frozen=True)
 class RemoteServer:
-    """A server in a process of its own."""
+    """A server in a separate process."""
 
     url: str
 
     @property
     def log(self) -> list[Call]:
-        """Its log until now."""
+        """Its log so far."""
         with urllib.request.urlopen(f"{self.url.removesuffix('/v1')}/_log") as reply:
             return [Call(**one) for one in json.loads(reply.read())]
 
@@ -236,8 +253,10 @@ def main() -> None:
     parser.add_argument("--requests-per-minute", type=float)
     parser.add_argument("--tokens-per-minute", type=float)
     parser.add_argument("--burst-seconds", type=float, default=1.0)
-    parser.add_argument("--says", nargs="*", default=SAYS, choices=SAYS, help="what is told of the limits")
-    parser.add_argument("--faults", nargs="*", default=[], choices=FAULTS, help="with --fault-share")
+    parser.add_argument("--says", nargs="*", default=SAYS, choices=SAYS,
+                        help="headers that state the limits")
+    parser.add_argument("--faults", nargs="*", default=[], choices=FAULTS,
+                        help="with --fault-share")
     parser.add_argument("--fault-share", type=float, default=0.0)
     parser.add_argument("--seed", type=int, default=1)
     options = vars(parser.parse_args())

@@ -1,4 +1,4 @@
-"""Files and batches of tests/llm_server.py, as OpenAI has them or, where told to, as llama-stack has them."""
+"""Files and batches of tests/llm_server.py, in the forms of OpenAI and of llama-stack."""
 
 import json
 import re
@@ -13,12 +13,12 @@ from tests.llm_server_limits import tokens_asked
 
 @dataclass(frozen=True)
 class BatchRules:
-    """How batches go: done at the `polls`-th look at them, and how they end."""
+    """How batches proceed: done at the `polls`-th look at them, and how they end."""
 
     polls: int = 2
     ends: str = "completed"  # or failed: no line is answered; expired: the first half is
-    queue_tokens: int | None = None  # a batch that makes more tokens wait than this fails at once
-    is_llama_stack: bool = False  # `response.body` is a string that holds JSON, and error lines have no response
+    queue_tokens: int | None = None  # a batch that queues more tokens than this fails at once
+    is_llama_stack: bool = False  # `response.body` is JSON as a string; errors have no response
 
 
 @dataclass
@@ -31,8 +31,9 @@ class Batches:
     batches: dict[str, dict] = field(default_factory=dict)
     looks: dict[str, int] = field(default_factory=dict)
 
-    def route(self, method: str, path: str, query: str, content_type: str, body: bytes) -> Answer | None:
-        """The reply to a request below /v1/files or /v1/batches, None for any other."""
+    def route(self, method: str, path: str, query: str, content_type: str,
+              body: bytes) -> Answer | None:
+        """Return the reply to a request below /v1/files or /v1/batches, None for any other."""
         parts = path.removeprefix("/v1/").split("/")
         match method, *parts:
             case "POST", "files":
@@ -58,15 +59,17 @@ class Batches:
         return file_id
 
     def _upload(self, content: bytes) -> Answer:
-        return _json({"id": self._store(content), "object": "file", "bytes": len(content), "purpose": "batch",
-                      "created_at": int(time.time()), "filename": "requests.jsonl", "status": "processed"})
+        return _json({"id": self._store(content), "object": "file", "bytes": len(content),
+                      "purpose": "batch", "created_at": int(time.time()),
+                      "filename": "requests.jsonl", "status": "processed"})
 
     def _create(self, asked: dict) -> Answer:
         lines = self.files.get(asked["input_file_id"])
         if lines is None:
             return error(400, f"No such file: {asked['input_file_id']}", param="input_file_id")
-        batch = {"id": f"batch_{len(self.batches) + 1}", "object": "batch", "endpoint": asked["endpoint"],
-                 "errors": None, "input_file_id": asked["input_file_id"], "status": "validating",
+        batch = {"id": f"batch_{len(self.batches) + 1}", "object": "batch",
+                 "endpoint": asked["endpoint"], "errors": None, 
+                 "input_file_id": asked["input_file_id"], "status": "validating",
                  "completion_window": asked["completion_window"], "created_at": int(time.time()),
                  "output_file_id": None, "error_file_id": None, "metadata": asked.get("metadata"),
                  "request_counts": {"total": len(_rows(lines)), "completed": 0, "failed": 0}}
@@ -80,43 +83,50 @@ class Batches:
         limit = int(query.get("limit", ["20"])[0])
         page = newest[:limit]
         return _json({"object": "list", "data": page, "has_more": len(newest) > limit,
-                      "first_id": page[0]["id"] if page else None, "last_id": page[-1]["id"] if page else None})
+                      "first_id": page[0]["id"] if page else None,
+                      "last_id": page[-1]["id"] if page else None})
 
     def _look(self, batch_id: str) -> dict:
         batch = self.batches[batch_id]
         if batch["status"] in ("validating", "in_progress"):
             self.looks[batch_id] += 1
             batch["status"] = "in_progress"
+            limit = self.rules.queue_tokens
             waiting = sum(tokens_asked(row["body"]) for other in self.batches.values()
-                          if other["status"] == "in_progress" for row in _rows(self.files[other["input_file_id"]]))
-            if self.rules.queue_tokens is not None and waiting > self.rules.queue_tokens:
-                self._fail(batch, "token_limit_exceeded", "Enqueued token limit reached for this model. Limit: "
-                           f"{self.rules.queue_tokens:,} enqueued tokens.")
+                          if other["status"] == "in_progress"
+                          for row in _rows(self.files[other["input_file_id"]]))
+            if limit is not None and waiting > limit:
+                self._fail(batch, "token_limit_exceeded", "Enqueued token limit reached for this "
+                           f"model. Limit: {limit:,} enqueued tokens.")
             elif self.looks[batch_id] >= self.rules.polls:
                 self._end(batch)
         return batch
 
     def _end(self, batch: dict) -> None:
         if self.rules.ends == "failed":
-            return self._fail(batch, "invalid_json_line", "This line is not parseable as valid JSON.")
+            return self._fail(batch, "invalid_json_line",
+                              "This line is not parseable as valid JSON.")
         rows = _rows(self.files[batch["input_file_id"]])
         n_done = len(rows) // 2 if self.rules.ends == "expired" else len(rows)
-        lines = [self._line(row) for row in rows[:n_done]] + [
-            ("error", _line(row, None, {"code": "batch_expired", "message": "This request could not be executed "
-                                        "before the completion window expired."})) for row in rows[n_done:]]
+        expired = {"code": "batch_expired", "message": "This request could not be executed before "
+                                                       "the completion window expired."}
+        lines = [self._line(row) for row in rows[:n_done]]
+        lines += [("error", _line(row, None, expired)) for row in rows[n_done:]]
         for kind in ("output", "error"):
             if chosen := [json.dumps(line) for where, line in lines if where == kind]:
                 batch[f"{kind}_file_id"] = self._store("\n".join(chosen).encode() + b"\n")
         n_failed = sum(where == "error" for where, _ in lines)
-        batch |= {"status": self.rules.ends, f"{self.rules.ends}_at": int(time.time()), "request_counts": {
-            "total": len(rows), "completed": len(rows) - n_failed, "failed": n_failed}}
+        counts = {"total": len(rows), "completed": len(rows) - n_failed, "failed": n_failed}
+        batch |= {"status": self.rules.ends, f"{self.rules.ends}_at": int(time.time()),
+                  "request_counts": counts}
 
     def _fail(self, batch: dict, code: str, message: str) -> None:
-        batch |= {"status": "failed", "failed_at": int(time.time()), "errors": {"object": "list", "data": [
-            {"code": code, "message": message, "param": None, "line": None}]}}
+        failed = {"code": code, "message": message, "param": None, "line": None}
+        batch |= {"status": "failed", "failed_at": int(time.time()),
+                  "errors": {"object": "list", "data": [failed]}}
 
     def _line(self, row: dict) -> tuple[str, dict]:
-        """A line answered: in which file it goes, and what it says."""
+        """Answer a line; return the file that it belongs to, and the line."""
         answer = self.answer(Asked(row["body"]))
         text = answer.body.decode()
         if answer.status != 200:
@@ -124,7 +134,8 @@ class Batches:
                 failed = {"code": str(answer.status), "message": text}
                 return "error", {"id": "batch_req", "custom_id": row["custom_id"], "error": failed}
             return "error", _line(row, _response(answer.status, _parsed(text)), None)
-        return "output", _line(row, _response(200, text if self.rules.is_llama_stack else _parsed(text)), None)
+        body = text if self.rules.is_llama_stack else _parsed(text)
+        return "output", _line(row, _response(200, body), None)
 
 
 def _line(row: dict, response: dict | None, failed: dict | None) -> dict:

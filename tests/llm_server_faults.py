@@ -1,4 +1,4 @@
-"""What tests/llm_server.py does wrong when told to: FAULTS, by name, each from what was asked to what is sent."""
+"""The faults of tests/llm_server.py by name: each makes of a request what is sent."""
 
 import asyncio
 import email.utils
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Asked:
-    """One request for a chat completion; `key` and `host` are what its headers said."""
+    """One request for a chat completion; `key` and `host` are from its headers."""
 
     body: dict
     key: str = ""
@@ -26,21 +26,27 @@ class Asked:
         return content if isinstance(content, str) else json.dumps(content)
 
 
+# Writes head and body in an odd way; returns whether all of it was sent.
+Send = Callable[[asyncio.StreamWriter, bytes, bytes], Awaitable[bool]]
+
+
 @dataclass
 class Answer:
-    """One HTTP reply. `send` replaces the ordinary way to write it; it returns whether all of it was sent."""
+    """One HTTP reply. `send` replaces the ordinary way to write it."""
 
     body: bytes
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     content_type: str = "application/json"
-    send: Callable[[asyncio.StreamWriter, bytes, bytes], Awaitable[bool]] | None = None  # of head and body
+    send: Send | None = None
 
     def head(self) -> bytes:
-        """Status line and headers with the blank line."""
+        """Return status line and headers with the empty line."""
         more = "".join(f"{name}: {value}\r\n" for name, value in self.headers.items())
-        length = "" if "transfer-encoding" in self.headers else f"content-length: {len(self.body)}\r\n"
-        return (f"HTTP/1.1 {self.status} .\r\ncontent-type: {self.content_type}\r\n{more}{length}\r\n").encode()
+        if "transfer-encoding" not in self.headers:
+            more += f"content-length: {len(self.body)}\r\n"
+        return (f"HTTP/1.1 {self.status} .\r\ncontent-type: {self.content_type}\r\n{more}\r\n"
+                ).encode()
 
 
 Make = Callable[[Asked, dict], Answer]  # from what was asked and the completion that would be sent
@@ -49,8 +55,9 @@ Make = Callable[[Asked, dict], Answer]  # from what was asked and the completion
 def error(status: int, message: str, code: str | None = None, param: str | None = None,
           kind: str = "invalid_request_error", **headers: str) -> Answer:
     """An error as OpenAI words it; header names are given with _ for -."""
-    body = json.dumps({"error": {"message": message, "type": kind, "param": param, "code": code}}).encode()
-    return Answer(body, status, {name.replace("_", "-"): value for name, value in headers.items()})
+    fields = {"message": message, "type": kind, "param": param, "code": code}
+    return Answer(json.dumps({"error": fields}).encode(), status,
+                  {name.replace("_", "-"): value for name, value in headers.items()})
 
 
 def wrong_key(key: str) -> Answer:
@@ -62,15 +69,17 @@ def wrong_key(key: str) -> Answer:
 
 def no_model(model: object) -> Answer:
     """OpenAI's 404."""
-    return error(404, f"The model `{model}` does not exist or you do not have access to it.", "model_not_found")
+    return error(404, f"The model `{model}` does not exist or you do not have access to it.",
+                 "model_not_found")
 
 
-def _fails(status: int, message: str, *, kind: str = "server_error", code: str | None = None, **headers: str) -> Make:
+def _fails(status: int, message: str, *, kind: str = "server_error", code: str | None = None,
+           **headers: str) -> Make:
     return lambda asked, completion: error(status, message, code, kind=kind, **headers)
 
 
 def _refuses(parameter: str) -> Make:
-    """400 while the parameter is sent, whole otherwise."""
+    """400 while the parameter is sent, else a complete reply."""
     def make(asked: Asked, completion: dict) -> Answer:
         if parameter not in asked.body:
             return whole(completion)
@@ -80,11 +89,13 @@ def _refuses(parameter: str) -> Make:
 
 
 def _echoes(status: int, content_type: str = "application/json") -> Make:
-    """Key and address in the body, as a proxy that dumps its request would."""
+    """Key and address in the body, as from a proxy that dumps its request."""
     def make(asked: Asked, completion: dict) -> Answer:
-        message = f"upstream http://{asked.host}/v1/chat/completions refused Authorization: Bearer {asked.key}"
+        message = (f"upstream http://{asked.host}/v1/chat/completions refused Authorization: "
+                   f"Bearer {asked.key}")
         if content_type != "application/json":
-            return Answer(f"<html><body>{message}</body></html>".encode(), status, content_type=content_type)
+            return Answer(f"<html><body>{message}</body></html>".encode(), status,
+                          content_type=content_type)
         return error(status, message, kind="server_error")
     return make
 
@@ -120,22 +131,24 @@ def _choice(finish: object = "stop", **message: object) -> Make:
 
 def _half(asked: Asked, completion: dict) -> Answer:
     text = completion["choices"][0]["message"]["content"]
-    return _choice(content=f"{text}\ud83d")(asked, completion)  # json.dumps writes the half as an escape
+    return _choice(content=f"{text}\ud83d")(asked, completion)  # json.dumps writes an escape
 
 
 def _parts(asked: Asked, completion: dict) -> Answer:
     text = completion["choices"][0]["message"]["content"]
-    return _choice(content=[{"type": "text", "text": part} for part in (text[:3], text[3:])])(asked, completion)
+    parts = [{"type": "text", "text": part} for part in (text[:3], text[3:])]
+    return _choice(content=parts)(asked, completion)
 
 
 def _gzip(asked: Asked, completion: dict) -> Answer:
-    return Answer(gzip.compress(json.dumps(completion).encode()), headers={"content-encoding": "gzip"})
+    return Answer(gzip.compress(json.dumps(completion).encode()),
+                  headers={"content-encoding": "gzip"})
 
 
-def _wire(send: Callable[[asyncio.StreamWriter, bytes, bytes], Awaitable[bool]], **headers: str) -> Make:
-    """A whole completion, written in an odd way."""
-    return lambda asked, completion: whole(
-        completion, headers={name.replace("_", "-"): value for name, value in headers.items()}, send=send)
+def _wire(send: Send, **headers: str) -> Make:
+    """A complete completion, written in an odd way."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return lambda asked, completion: whole(completion, headers=dict(named), send=send)
 
 
 async def _drop(writer: asyncio.StreamWriter, head: bytes, body: bytes) -> bool:
@@ -149,19 +162,20 @@ async def _drop_inside(writer: asyncio.StreamWriter, head: bytes, body: bytes) -
 
 
 async def _drop_in_chunks(writer: asyncio.StreamWriter, head: bytes, body: bytes) -> bool:
-    writer.write(head + b"%x\r\n" % len(body) + body + b"\r\n")  # all of it, but no chunk that says so
+    writer.write(head + b"%x\r\n" % len(body) + body + b"\r\n")  # all but the final chunk
     await writer.drain()
     return False
 
 
 async def _reset(writer: asyncio.StreamWriter, head: bytes, body: bytes) -> bool:
-    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                                               struct.pack("ii", 1, 0))
     writer.transport.abort()  # RST instead of FIN
     return False
 
 
 async def _double(writer: asyncio.StreamWriter, head: bytes, body: bytes) -> bool:
-    """The reply, and behind it one that nobody asked for: a client that keeps the connection takes it for its next."""
+    """The reply and a second one: a client that keeps the connection takes it for its next."""
     other = body.replace(b'"content": "', b'"content": "a reply to nobody ')
     length = b"content-length: %d"
     writer.write(head + body + head.replace(length % len(body), length % len(other)) + other)
@@ -235,12 +249,15 @@ FAULTS: dict[str, Make] = {
     "429-ms": _fails(429, "Rate limit reached", retry_after_ms="150", **_THROTTLED),
     "429-date": _date,
     "429-bare": _fails(429, "Rate limit reached", **_THROTTLED),
-    "429-quota": _fails(429, "You exceeded your current quota, please check your plan and billing details.",
-                        kind="insufficient_quota", code="insufficient_quota", retry_after="1"),
+    "429-quota": _fails(429, "You exceeded your current quota, please check your plan and billing "
+                             "details.", kind="insufficient_quota", code="insufficient_quota",
+                        retry_after="1"),
     "500": _fails(500, "The server had an error while processing your request"),
-    "502": lambda asked, completion: Answer(b"<html><h1>502 Bad Gateway</h1></html>", 502, content_type="text/html"),
+    "502": lambda asked, completion: Answer(b"<html><h1>502 Bad Gateway</h1></html>", 502,
+                                            content_type="text/html"),
     "503": _fails(503, "The engine is currently overloaded"),
-    "504": lambda asked, completion: Answer(b"upstream request timeout", 504, content_type="text/plain"),
+    "504": lambda asked, completion: Answer(b"upstream request timeout", 504,
+                                            content_type="text/plain"),
     "500-echo": _echoes(500),
     "html": _says("text/html", _PAGE),
     "html-as-json": _says("application/json", _PAGE),
@@ -277,11 +294,13 @@ FAULTS: dict[str, Make] = {
 }
 
 # What a client can make of them.
-HARMLESS = ("chunked", "slow-header", "gzip", "until-close", "double", "parts", "no-usage", "null-usage")
-PASSING = ("408", "409", "425", "429", "429-ms", "429-date", "429-bare", "500", "502", "503", "504", "500-echo", "html",
-           "html-as-json", "html-echo", "broken", "empty", "error-200", "no-choices", "null-choices", "no-message",
-           "drop", "drop-inside", "drop-in-chunks", "reset", "garbage", "short-length", "trickle", "never")
-NO_ANSWER = ("length", "content-filter", "refusal", "null-content", "tool-calls", "no-finish")  # paid all the same
+HARMLESS = ("chunked", "slow-header", "gzip", "until-close", "double", "parts", "no-usage",
+            "null-usage")
+PASSING = ("408", "409", "425", "429", "429-ms", "429-date", "429-bare", "500", "502", "503", "504",
+           "500-echo", "html", "html-as-json", "html-echo", "broken", "empty", "error-200",
+           "no-choices", "null-choices", "no-message", "drop", "drop-inside", "drop-in-chunks",
+           "reset", "garbage", "short-length", "trickle", "never")
+NO_ANSWER = ("length", "content-filter", "refusal", "null-content", "tool-calls", "no-finish")
 FINAL = ("400", "400-echo")  # for one prompt
 STOPPING = ("401", "403", "404", "429-quota")  # for all
 PARAMETERS = ("400-max_completion_tokens", "400-max_tokens", "400-temperature")

@@ -1,4 +1,4 @@
-"""Limits a minute of tests/llm_server.py: token buckets, and the headers in which OpenAI states them."""
+"""Rate limits of tests/llm_server.py: token buckets, and OpenAI's headers for them."""
 
 import json
 import math
@@ -19,7 +19,7 @@ class Bucket:
         self.level, self.at = self.capacity, time.monotonic()
 
     def wait(self, amount: float) -> float:
-        """Seconds until `amount` can be taken; one that is over the capacity needs the whole bucket."""
+        """Seconds until `amount` can be taken; more than the capacity needs a full bucket."""
         now = time.monotonic()
         self.level, self.at = min(self.capacity, self.level + (now - self.at) * self.rate), now
         return max(0.0, (min(amount, self.capacity) - self.level) / self.rate)
@@ -32,10 +32,10 @@ class Bucket:
 
 
 class Limits:
-    """Requests and tokens a minute; None: as many as come. A refused request takes nothing."""
+    """Requests and tokens per minute; None: no limit. A refused request takes nothing."""
 
-    def __init__(self, requests_per_minute: float | None, tokens_per_minute: float | None, burst_seconds: float,
-                 says: Sequence[str]) -> None:
+    def __init__(self, requests_per_minute: float | None, tokens_per_minute: float | None,
+                 burst_seconds: float, says: Sequence[str]) -> None:
         self.buckets = {what: Bucket(per_minute, burst_seconds) for what, per_minute in (
             ("requests", requests_per_minute), ("tokens", tokens_per_minute)) if per_minute}
         self.says = says
@@ -49,8 +49,8 @@ class Limits:
             for name, bucket in self.buckets.items():
                 bucket.level -= amounts[name]
             return None
-        answer = error(429, f"Rate limit reached for {what} per min. Please try again in {go_duration(waits[what])}.",
-                       "rate_limit_exceeded", kind=what)
+        answer = error(429, f"Rate limit reached for {what} per min. Please try again in "
+                            f"{go_duration(waits[what])}.", "rate_limit_exceeded", kind=what)
         if "retry-after" in self.says:
             answer.headers["retry-after"] = str(math.ceil(waits[what]))
         if "retry-after-ms" in self.says:
@@ -58,14 +58,15 @@ class Limits:
         return answer
 
     def headers(self) -> dict[str, str]:
-        """What every reply says of the limits."""
+        """Return the headers of every reply."""
         if "x-ratelimit" not in self.says:
             return {}
-        return {name: value for what, bucket in self.buckets.items() for name, value in bucket.headers(what).items()}
+        return {name: value for what, bucket in self.buckets.items()
+                for name, value in bucket.headers(what).items()}
 
 
 def tokens_asked(body: dict) -> int:
-    """Tokens that OpenAI counts before a reply is there: those of the prompt, or the limit of the reply if higher."""
+    """Tokens that OpenAI counts before a reply: the prompt's, or the reply's limit if higher."""
     prompt = len(json.dumps(body["messages"])) // 4
     return max(prompt, body.get("max_completion_tokens") or body.get("max_tokens") or 0)
 

@@ -1,4 +1,4 @@
-"""A model played over real HTTP on loopback, its reply a function of the prompt; and what a gullible model sees."""
+"""A model played over HTTP on loopback, and what a gullible model sees in a prompt."""
 
 import html
 import re
@@ -15,7 +15,7 @@ INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
 
 @contextmanager
 def played(reply_to: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """The environment names an endpoint that replies reply_to(prompt). Yields the prompts in order of arrival."""
+    """Start an endpoint that replies reply_to(prompt); yield the prompts in order of arrival."""
     prompts: list[str] = []
 
     def reply(body: dict) -> str:
@@ -29,18 +29,19 @@ def played(reply_to: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> I
 
 
 def leniently(prompt: str) -> str:
-    """`prompt` as a gullible model reads it: escapes undone, letters and brackets made plain, invisible ones gone."""
-    return INVISIBLE.sub("", unicodedata.normalize("NFKC", html.unescape(html.unescape(prompt)))).lower()
+    """Return `prompt` with escapes undone, letters and brackets plain, invisible ones removed."""
+    plain = unicodedata.normalize("NFKC", html.unescape(html.unescape(prompt)))
+    return INVISIBLE.sub("", plain).lower()
 
 
 def within(prompt: str, tag: str) -> str:
-    """What a gullible model takes for the content of `tag`: up to the first thing that looks like its end."""
+    """Return the content of `tag`, up to the first text that looks like its end."""
     found = re.search(rf"<\s*{tag}\b[^<>]*>(.*?)<\s*/\s*{tag}\b", leniently(prompt), re.S)
     return found[1].strip() if found else ""
 
 
 def outside(prompt: str, tags: tuple[str, ...]) -> str:
-    """What a gullible model takes for its instructions: all that stands in no tag."""
+    """Return what a gullible model takes for its instructions: all text outside of tags."""
     text = leniently(prompt)
     for tag in tags:
         text = re.sub(rf"<\s*{tag}\b[^<>]*>.*?<\s*/\s*{tag}\b[^<>]*>", "", text, flags=re.S)

@@ -1,4 +1,4 @@
-"""lib.llm: requests to replies over real HTTP, the cache and its export, the plan and the limit of money."""
+"""Requests and replies over real HTTP, the cache and its export, the plan and the cost limit."""
 
 import asyncio
 import json
@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -17,14 +18,14 @@ from lib.llm.cache import Cache, CacheFailed
 from lib.llm.calls import Calls, CallsStopped, dollars
 from lib.llm.complete import complete
 from lib.llm.endpoint import endpoint
-from lib.llm.request import Request
+from lib.llm.request import Reply, Request
 from tests.llm_server import Server
 
 KEY = "sk-a-key-of-this-test"
 ASK_FIFTY = """
 import signal, sys
 from pathlib import Path
-signal.signal(signal.SIGINT, signal.default_int_handler)  # which a background job inherits as ignored
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Request
@@ -48,6 +49,10 @@ def prompts(n: int) -> list[Request]:
     return [Request.ask(f"question {number}") for number in range(n)]
 
 
+def texts(replies: list[Reply]) -> list[str]:
+    return [reply.text for reply in replies]
+
+
 def echo(body: dict) -> str:
     return "reply to " + body["messages"][-1]["content"]
 
@@ -57,10 +62,10 @@ def test_replies_come_in_order_and_are_never_paid_twice(tmp_path, at):
         at(server)
         calls = Calls(tmp_path / "llm.sqlite")
         replies = complete(prompts(30), "m", calls)
-        assert [reply.text for reply in replies] == [f"reply to question {number}" for number in range(30)]
+        assert texts(replies) == [f"reply to question {number}" for number in range(30)]
         assert str(calls).startswith("cached 0 / new 30 / failed 0")
         again = Calls(tmp_path / "llm.sqlite")
-        assert [reply.text for reply in complete(prompts(40), "m", again)][:30] == [reply.text for reply in replies]
+        assert texts(complete(prompts(40), "m", again))[:30] == texts(replies)
         assert str(again).startswith("cached 30 / new 10 / failed 0") and len(server.log) == 40
 
 
@@ -69,10 +74,11 @@ def test_what_changed_is_asked_again_and_nothing_else(tmp_path, at):
         at(server)
         calls = Calls(tmp_path / "llm.sqlite")
         one = Request.ask("one")
-        for request, model in ((one, "m"), (one, "m"), (one, "other"), (Request.ask("two"), "m"),
-                               (Request.ask("one", max_tokens=9), "m"), (Request.ask("one", temperature=1.0), "m"),
-                               (Request.ask("one", attempt=1), "m"), (one.then("reply to one", "again"), "m")):
-            complete([request], model, calls)
+        complete([one], "other", calls)
+        for request in (one, one, Request.ask("two"), Request.ask("one", max_tokens=9),
+                        Request.ask("one", temperature=1.0), Request.ask("one", attempt=1),
+                        one.then("reply to one", "again")):
+            complete([request], "m", calls)
         assert len(server.log) == 7 and calls.tally.cached == 1 and calls.tally.repairs == 2
 
 
@@ -80,14 +86,15 @@ def test_identical_requests_of_one_call_are_asked_once(tmp_path, at):
     with Server(reply=echo) as server:
         at(server)
         replies = complete([Request.ask("same")] * 9, "m", Calls(tmp_path / "llm.sqlite"))
-        assert [reply.text for reply in replies] == ["reply to same"] * 9 and len(server.log) == 1
+        assert texts(replies) == ["reply to same"] * 9 and len(server.log) == 1
 
 
 def test_another_endpoint_is_asked_again(tmp_path, at):
     for answer in ("first", "second"):
         with Server(reply=lambda body, answer=answer: answer) as server:
             at(server)
-            assert complete([Request.ask("x")], "m", Calls(tmp_path / "llm.sqlite"))[0].text == answer
+            replies = complete([Request.ask("x")], "m", Calls(tmp_path / "llm.sqlite"))
+            assert texts(replies) == [answer]
 
 
 def test_it_works_where_a_loop_is_running_as_in_a_notebook(tmp_path, at):
@@ -112,7 +119,7 @@ def test_exported_cache_answers_a_reader_without_a_key_the_same(tmp_path, at, mo
     monkeypatch.delenv("OPENAI_BASE_URL")
     assert main(["import", "reader", str(tmp_path / "replies.jsonl")]) == 0
     calls = Calls(tmp_path / "data" / "reader" / "llm.sqlite")
-    assert [reply.text for reply in complete(prompts(5), "m", calls)] == [reply.text for reply in replies]
+    assert texts(complete(prompts(5), "m", calls)) == texts(replies)
     assert str(calls) == "cached 5 / new 0 / failed 0"
     assert main(["export", "reader", str(tmp_path / "again.jsonl")]) == 0
     assert (tmp_path / "again.jsonl").read_text() == written
@@ -123,7 +130,8 @@ def test_exported_cache_answers_a_reader_without_a_key_the_same(tmp_path, at, mo
 def test_import_of_a_bad_line_names_it_and_imports_nothing(tmp_path, at, monkeypatch, capsys):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
     with Server(reply=echo) as server:
-        complete(prompts(2), "m", Calls(tmp_path / "data" / "s" / "llm.sqlite")) if at(server) else None
+        at(server)
+        complete(prompts(2), "m", Calls(tmp_path / "data" / "s" / "llm.sqlite"))
     main(["export", "s", str(tmp_path / "x.jsonl")])
     good = (tmp_path / "x.jsonl").read_text().splitlines()
     for bad in ("{", "{}", "[]", good[0].replace("question", "other", 1)[:-3],
@@ -132,49 +140,53 @@ def test_import_of_a_bad_line_names_it_and_imports_nothing(tmp_path, at, monkeyp
         (tmp_path / "x.jsonl").write_text("\n".join([good[0], bad]) + "\n")
         assert main(["import", "t", str(tmp_path / "x.jsonl")]) == 2
         assert "line 2" in capsys.readouterr().err
-    assert main(["export", "t", str(tmp_path / "y.jsonl")]) == 0 and (tmp_path / "y.jsonl").read_text() == ""
+    assert main(["export", "t", str(tmp_path / "y.jsonl")]) == 0
+    assert (tmp_path / "y.jsonl").read_text() == ""
     assert main(["export", "never-run", str(tmp_path / "z.jsonl")]) == 2
 
 
-def whole_replies(server: Server) -> dict[str, int]:
-    """How many replies each prompt was given, and so how often it was paid."""
-    paid: dict[str, int] = {}
-    for entry in list(server.log):
-        if entry.status == 200:
-            paid[entry.prompt] = paid.get(entry.prompt, 0) + 1
-    return paid
+def n_paid(server: Server) -> Counter:
+    """How many replies each prompt was given, and so how often it was paid for."""
+    return Counter(entry.prompt for entry in list(server.log) if entry.status == 200)
+
+
+def fifty(path: Path, n: int = 50) -> list[str]:
+    """A command that sends n prompts, whose replies are cached in `path`."""
+    return [sys.executable, "-c", ASK_FIFTY, str(path / "llm.sqlite"), str(n)]
 
 
 def test_after_kill_9_only_what_was_in_flight_is_asked_again(tmp_path, at):
     with Server(reply=echo, latency=0.05) as server:
         at(server)
-        command = [sys.executable, "-c", ASK_FIFTY, str(tmp_path / "llm.sqlite"), "50"]
-        killed = subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        killed = subprocess.Popen(fifty(tmp_path), cwd=REPOSITORY, stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 60
         while len(server.log) < 23 and time.monotonic() < deadline:
             time.sleep(0.005)
         os.kill(killed.pid, signal.SIGKILL)
         killed.wait()
         time.sleep(0.2)
-        ended = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=120, check=True)
+        ended = subprocess.run(fifty(tmp_path), cwd=REPOSITORY, capture_output=True, text=True,
+                               timeout=120, check=True)
         assert "done 50" in ended.stdout
-        assert 50 <= len(server.log) <= 55 and len(whole_replies(server)) == 50
+        assert 50 <= len(server.log) <= 55 and len(n_paid(server)) == 50
 
 
 def test_two_processes_with_one_cache_share_the_work_and_pay_nothing_twice(tmp_path, at):
     with Server(reply=echo, latency=0.05) as server:
         at(server)
-        command = [sys.executable, "-c", ASK_FIFTY, str(tmp_path / "llm.sqlite"), "40"]
-        both = [subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True,
-                                 stderr=subprocess.DEVNULL) for _ in range(2)]
+        both = [subprocess.Popen(fifty(tmp_path, 40), cwd=REPOSITORY, stdout=subprocess.PIPE,
+                                 text=True, stderr=subprocess.DEVNULL) for _ in range(2)]
         assert all("done 40" in process.communicate(timeout=120)[0] for process in both)
-        assert sorted(whole_replies(server).values()) == [1] * 40
+        assert list(n_paid(server).values()) == [1] * 40
 
 
 def test_cut_and_refused_replies_are_kept_marked_and_not_paid_again(tmp_path, at):
     def reply(body: dict) -> dict:
-        finish = {"question 0": "length", "question 1": "content_filter"}.get(body["messages"][0]["content"], "stop")
-        return {"choices": [{"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": "half"}}]}
+        reasons = {"question 0": "length", "question 1": "content_filter"}
+        finish = reasons.get(body["messages"][0]["content"], "stop")
+        message = {"role": "assistant", "content": "half"}
+        return {"choices": [{"index": 0, "finish_reason": finish, "message": message}]}
 
     with Server(reply=reply) as server:
         at(server)
@@ -186,19 +198,20 @@ def test_cut_and_refused_replies_are_kept_marked_and_not_paid_again(tmp_path, at
         assert len(server.log) == 3
 
 
-def test_plan_names_calls_cached_share_tokens_and_dollars_before_they_are_spent(tmp_path, at, capsys):
+def test_the_plan_has_calls_cached_share_tokens_and_dollars(tmp_path, at, capsys):
     with Server(reply=echo) as server:
         at(server)
         complete(prompts(3), "gpt-4o-mini", Calls(tmp_path / "llm.sqlite"))
         capsys.readouterr()
         calls = Calls(tmp_path / "llm.sqlite", max_cost_usd=5)
         complete(prompts(4), "gpt-4o-mini", calls)
-        said = capsys.readouterr().out
-        assert "4 calls, 3 cached (75%), 1 to ask" in said and "$" in said and "prices of 20" in said
+        plan = capsys.readouterr().out
+        for part in ("4 calls, 3 cached (75%), 1 to ask", "$", "prices of 20"):
+            assert part in plan
         assert calls.tally.usd and calls.tally.usd < 0.001
         complete([Request.ask("x")], "my-own-model", Calls(tmp_path / "llm.sqlite"))
-        said = capsys.readouterr().out
-        assert "price unknown" in said and "$0" not in said
+        plan = capsys.readouterr().out
+        assert "price unknown" in plan and "$0" not in plan
 
 
 def test_money_stops_the_stage_before_the_limit_and_what_was_paid_is_kept(tmp_path, at):
@@ -216,35 +229,40 @@ def test_money_stops_the_stage_before_the_limit_and_what_was_paid_is_kept(tmp_pa
         assert more.tally.cached == calls.tally.new and more.tally.new > 0
         asked = len(server.log)
         with pytest.raises(CallsStopped, match="Nothing was spent"):
-            complete([Request.ask("word " * 90_000)], "gpt-4o-mini", Calls(tmp_path / "llm.sqlite", max_cost_usd=0.001))
+            complete([Request.ask("word " * 90_000)], "gpt-4o-mini",
+                     Calls(tmp_path / "llm.sqlite", max_cost_usd=0.001))
         with pytest.raises(CallsStopped, match="no price"):
-            complete([Request.ask("x")], "my-own-model", Calls(tmp_path / "llm.sqlite", max_cost_usd=1))
+            complete([Request.ask("x")], "my-own-model",
+                     Calls(tmp_path / "llm.sqlite", max_cost_usd=1))
         assert len(server.log) == asked
 
 
 @pytest.mark.parametrize("setting", [
-    {"mode": "later"}, {"max_cost_usd": 0}, {"concurrency": 0}, {"requests_per_minute": -1}, {"max_failed_share": 2}])
+    {"mode": "later"}, {"max_cost_usd": 0}, {"concurrency": 0}, {"requests_per_minute": -1},
+    {"max_failed_share": 2}])
 def test_settings_that_cannot_be_used_are_named(tmp_path, setting):
     with pytest.raises(ValueError, match=next(iter(setting))):
         Calls(tmp_path / "llm.sqlite", **setting)
 
 
 def test_dollars_are_never_rounded_to_nothing():
-    assert [dollars(amount) for amount in (None, 0, 0.0123, 12.345)] == ["price unknown", "$0.00", "$0.0123", "$12.35"]
-    assert dollars(0.00000015) == "$0.00000015"
+    amounts = [dollars(amount) for amount in (None, 0, 0.0123, 12.345, 0.00000015)]
+    assert amounts == ["price unknown", "$0.00", "$0.0123", "$12.35", "$0.00000015"]
 
 
-def test_key_and_address_come_from_the_environment_or_a_file_and_bad_ones_are_not_repeated(tmp_path, monkeypatch):
+def test_key_and_address_come_from_environment_or_file_and_are_not_repeated(tmp_path, monkeypatch):
     monkeypatch.setattr("lib.llm.endpoint.REPOSITORY", tmp_path)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     assert endpoint() is None
-    (tmp_path / ".env").write_text("OPENAI_API_KEY=sk-in-file\nOPENAI_BASE_URL=http://localhost:8000/v1/\n")
+    (tmp_path / ".env").write_text("OPENAI_API_KEY=sk-in-file\n"
+                                   "OPENAI_BASE_URL=http://localhost:8000/v1/\n")
     assert (endpoint().key, endpoint().url) == ("sk-in-file", "http://localhost:8000/v1")
     assert "OPENAI_API_KEY" not in os.environ
     monkeypatch.setenv("OPENAI_API_KEY", "sk-in-environment\n")
     assert endpoint().key == "sk-in-environment"
-    for name, value in (("OPENAI_API_KEY", "sk-two words"), ("OPENAI_BASE_URL", "localhost:8000-x")):
+    for name, value in (("OPENAI_API_KEY", "sk-two words"),
+                        ("OPENAI_BASE_URL", "localhost:8000-x")):
         with monkeypatch.context() as wrong:
             wrong.setenv(name, value)
             with pytest.raises(RuntimeError, match=name) as raised:
@@ -252,7 +270,7 @@ def test_key_and_address_come_from_the_environment_or_a_file_and_bad_ones_are_no
             assert value not in str(raised.value)
 
 
-def test_a_file_that_is_no_cache_is_named(tmp_path):
+def test_a_file_that_is_not_a_cache_is_named(tmp_path):
     (tmp_path / "llm.sqlite").write_text("not a database, and long enough to be read as one" * 50)
     with pytest.raises(CacheFailed, match="llm.sqlite"):
         Cache(tmp_path / "llm.sqlite")
@@ -262,37 +280,40 @@ def test_claim_ends_with_its_process(tmp_path):
     script = "import sys; from pathlib import Path; from lib.llm.cache import Cache; " \
              "print(Cache(Path(sys.argv[1])).claim('k', 1000))"
     cache = Cache(Path(tmp_path / "llm.sqlite"))
-    ended = subprocess.run([sys.executable, "-c", script, str(tmp_path / "llm.sqlite")], cwd=REPOSITORY, text=True,
+    path = str(tmp_path / "llm.sqlite")
+    ended = subprocess.run([sys.executable, "-c", script, path], cwd=REPOSITORY, text=True,
                            capture_output=True, check=True)
     assert ended.stdout.strip() == "True" and cache.claim("k", 1000)
-    holder = subprocess.Popen([sys.executable, "-c", script + "; sys.stdout.flush(); import time; time.sleep(100)",
-                               str(tmp_path / "llm.sqlite")], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True)
+    script += "; sys.stdout.flush(); import time; time.sleep(100)"
+    holder = subprocess.Popen([sys.executable, "-c", script, path], cwd=REPOSITORY,
+                              stdout=subprocess.PIPE, text=True)
     try:
         assert holder.stdout.readline().strip() == "False"  # ours is alive
         cache.release("k")
-        cache.database.execute("insert or replace into claims values ('k', ?, ?)", (holder.pid, time.time() + 1000))
+        cache.database.execute("insert or replace into claims values ('k', ?, ?)",
+                               (holder.pid, time.time() + 1000))
         assert not cache.claim("k", 1000)
     finally:
         holder.kill()
     deadline = time.monotonic() + 10
-    while not cache.claim("k", 1000) and time.monotonic() < deadline:  # killed, and not yet waited for
+    while not cache.claim("k", 1000) and time.monotonic() < deadline:  # killed, not reaped
         time.sleep(0.01)
     assert cache.database.execute("select pid from claims").fetchone() == (os.getpid(),)
     holder.wait()
 
 
-def test_an_interrupt_stops_new_calls_and_keeps_the_replies_that_were_in_flight(tmp_path, at):
+def test_an_interrupt_stops_new_calls_and_keeps_replies_that_were_in_flight(tmp_path, at):
     with Server(reply=echo, latency=0.5) as server:
         at(server)
-        command = [sys.executable, "-c", ASK_FIFTY, str(tmp_path / "llm.sqlite"), "50"]
-        running = subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        running = subprocess.Popen(fifty(tmp_path), cwd=REPOSITORY, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE)
         deadline = time.monotonic() + 60
         while len(server.log) < 5 and time.monotonic() < deadline:
             time.sleep(0.005)
         running.send_signal(signal.SIGINT)
         assert b"KeyboardInterrupt" in running.communicate(timeout=60)[1]
         asked = len(server.log)
-    assert 5 <= asked <= 10 and sum(1 for _ in Cache(tmp_path / "llm.sqlite").entries()) == asked
+    assert 5 <= asked <= 10 and len(list(Cache(tmp_path / "llm.sqlite").entries())) == asked
 
 
 def test_a_server_that_is_not_there_stops_the_run_and_says_so(tmp_path, monkeypatch):
@@ -300,6 +321,6 @@ def test_a_server_that_is_not_there_stops_the_run_and_says_so(tmp_path, monkeypa
         url = server.url
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_BASE_URL", url)
-    with pytest.raises(CallsStopped, match="no connection to the endpoint: start the server") as raised:
+    with pytest.raises(CallsStopped, match="no connection .*: start the server") as raised:
         complete(prompts(30), "m", Calls(tmp_path / "llm.sqlite"))
     assert url.split("/")[2] not in str(raised.value)

@@ -1,4 +1,4 @@
-"""Every fault of tests/llm_server.py against `complete`: nothing lost, nothing misread, nothing told that is secret."""
+"""Every fault of tests/llm_server.py: nothing is lost or misread, and no secret is written."""
 
 import json
 import os
@@ -18,19 +18,28 @@ from lib.llm.endpoint import Endpoint
 from lib.llm.faults import fault_of_status
 from lib.llm.request import Reply, Request
 from tests.llm_server import Server, at_random, digest_of
-from tests.llm_server_faults import FAULTS, FINAL, HARMLESS, NO_ANSWER, PARAMETERS, PASSING, STOPPING
+from tests.llm_server_faults import (
+    FAULTS,
+    FINAL,
+    HARMLESS,
+    NO_ANSWER,
+    PARAMETERS,
+    PASSING,
+    STOPPING,
+)
 
 KEY = "sk-proj-Zx81QmfT0rN5vKbW"
-MARKS = {"length": "cut at the length limit", "content-filter": "content filter", "refusal": "refused by the model",
-         "null-content": "an empty reply", "tool-calls": "tool_calls", "no-finish": "no finish reason"}
+MARKS = {"length": "cut at the length limit", "content-filter": "content filter",
+         "refusal": "refused by the model", "null-content": "an empty reply",
+         "tool-calls": "tool_calls", "no-finish": "no finish reason"}
 STOPS = {"401": "OPENAI_API_KEY", "403": "choose another model or key", "404": "no model 'm'",
          "429-quota": "add credit"}
 
 
 @pytest.fixture
 def ask(monkeypatch, tmp_path):
-    """ask(server, prompts): replies and settings, one cache a test; a key of this test."""
-    def run(server: Server, prompts: list[str], **settings: object) -> tuple[list[Reply], Calls]:
+    """ask(server, prompts): replies and settings, with one cache per test."""
+    def run(server: Server, prompts: list[str], **settings) -> tuple[list[Reply], Calls]:
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         calls = Calls(tmp_path / "llm.sqlite", **settings)
@@ -44,14 +53,19 @@ def whole(prompt: str) -> Reply:
 
 
 def mixed(faults: Sequence[str], how: str = "", n: int = 2) -> list[str]:
-    """Prompts that ask for a fault, each `n` times, and as many that ask for none, in turn."""
+    """Prompts that request a fault, each `n` times, alternating with prompts without a fault."""
     return [prompt for number in range(n) for fault in faults
-            for prompt in (f"{number} fault:{fault}{how}", f"{number} beside {fault}")]
+            for prompt in (f"{number} fault:{fault}{how}", f"{number} next to {fault}")]
+
+
+def questions(n: int) -> list[str]:
+    return [f"question {number}" for number in range(n)]
 
 
 def test_every_fault_has_its_place_here():
     named = [*HARMLESS, *PASSING, *NO_ANSWER, *FINAL, *STOPPING, *PARAMETERS, "half-character"]
-    assert Counter(named) == Counter(FAULTS.keys()) and MARKS.keys() == {*NO_ANSWER} and STOPS.keys() == {*STOPPING}
+    assert Counter(named) == Counter(FAULTS.keys())
+    assert MARKS.keys() == {*NO_ANSWER} and STOPS.keys() == {*STOPPING}
 
 
 def test_what_is_only_odd_is_read_at_the_first_call(ask):
@@ -67,7 +81,8 @@ def test_half_a_character_is_replaced_and_the_rest_kept(ask, tmp_path):
     with Server() as server:
         (reply,), _ = ask(server, ["fault:half-character"])
         assert reply == Reply(whole("fault:half-character").text + "?")
-        assert ask(server, ["fault:half-character"])[0] == [Reply(reply.text, is_cached=True)] and len(server.log) == 1
+        again, _ = ask(server, ["fault:half-character"])
+        assert again == [Reply(reply.text, is_cached=True)] and len(server.log) == 1
 
 
 def test_what_passes_is_asked_again_and_every_row_has_its_own_text(ask):
@@ -78,7 +93,8 @@ def test_what_passes_is_asked_again_and_every_row_has_its_own_text(ask):
         assert (calls.tally.new, calls.tally.failed) == (len(prompts), 0)
         asked = Counter(call.prompt for call in server.log)
         assert all(asked[prompt] >= 2 for prompt in prompts if "fault:" in prompt)
-        n_paid = Counter(call.prompt for call in server.log if call.status == 200 and not call.fault)
+        n_paid = Counter(call.prompt for call in server.log
+                         if call.status == 200 and not call.fault)
         assert n_paid == Counter(prompts)  # no reply that could be read was asked for again
 
 
@@ -89,7 +105,8 @@ def test_what_does_not_pass_fails_alone_and_is_never_a_text(ask, monkeypatch):
     with Server() as server:
         replies, calls = ask(server, prompts, timeout_seconds=1.5, max_failed_share=1.0)
         for prompt, reply in zip(prompts, replies, strict=True):
-            assert reply == whole(prompt) or "fault:" in prompt and reply.text == "" and reply.reason
+            is_failed = reply.text == "" and reply.reason
+            assert reply == whole(prompt) or "fault:" in prompt and is_failed
         asked = Counter(call.prompt for call in server.log if "fault:" in call.prompt)
         assert set(asked.values()) == {2} and calls.tally.failed == len(PASSING)
         again, calls = ask(server, prompts[1::2])  # what failed is in no cache, what did not is
@@ -101,7 +118,8 @@ def test_what_cannot_pass_is_asked_once_and_its_siblings_are_whole(ask):
     with Server(latency=0.02) as server:
         replies, _ = ask(server, prompts, max_failed_share=1.0)
         for prompt, reply in zip(prompts, replies, strict=True):
-            assert reply == whole(prompt) or "fault:" in prompt and reply.text == "" and "status 400" in reply.reason
+            is_failed = reply.text == "" and "status 400" in reply.reason
+            assert reply == whole(prompt) or "fault:" in prompt and is_failed
         assert Counter(call.prompt for call in server.log) == Counter(prompts)
 
 
@@ -121,7 +139,7 @@ def test_what_is_no_whole_answer_is_kept_marked_and_paid_once(ask):
 @pytest.mark.parametrize("fault", PARAMETERS)
 def test_a_parameter_that_the_endpoint_refuses_is_left_out_of_all_later_calls(ask, fault):
     with Server(faults=lambda number, body: fault) as server:
-        prompts = [f"question {number}" for number in range(30)]
+        prompts = questions(30)
         replies, calls = ask(server, prompts, concurrency=3)
         assert replies == [whole(prompt) for prompt in prompts] and calls.tally.failed == 0
         assert sum(call.status == 400 for call in server.log) <= 3
@@ -131,21 +149,22 @@ def test_a_parameter_that_the_endpoint_refuses_is_left_out_of_all_later_calls(as
 def test_what_would_fail_every_call_stops_the_run_at_the_first_replies(ask, fault, says):
     with Server(latency=0.05, faults=lambda number, body: fault) as server:
         with pytest.raises(CallsStopped, match=says) as stopped:
-            ask(server, [f"question {number}" for number in range(100)], concurrency=4)
+            ask(server, questions(100), concurrency=4)
         assert len(server.log) <= 4 and KEY[-4:] not in str(stopped.value)
 
 
-def test_a_wrong_key_and_a_wrong_model_are_told_from_each_other(ask, monkeypatch):
-    with Server(key="sk-another-key-of-the-server") as server, pytest.raises(CallsStopped, match="refuses the key"):
-        ask(server, ["question"])
-    with Server(key=KEY, models=("gpt-x",)) as server, pytest.raises(CallsStopped, match="knows no model 'm'"):
+@pytest.mark.parametrize(("settings", "message"), [
+    ({"key": "sk-another-key-of-the-server"}, "refuses the key"),
+    ({"key": KEY, "models": ("gpt-x",)}, "knows no model 'm'")])
+def test_a_wrong_key_and_a_wrong_model_are_distinguished(ask, settings, message):
+    with Server(**settings) as server, pytest.raises(CallsStopped, match=message):
         ask(server, ["question"])
 
 
 def test_what_was_paid_before_a_stop_is_in_the_cache(ask, tmp_path):
     with Server(latency=0.05) as server:
         with pytest.raises(CallsStopped):
-            ask(server, [f"question {number}" for number in range(20)] + ["fault:401"], concurrency=4)
+            ask(server, [*questions(20), "fault:401"], concurrency=4)
         with closing(sqlite3.connect(tmp_path / "llm.sqlite")) as database:
             (stored,) = database.execute("select count(*) from replies").fetchone()
         assert stored == sum(call.status == 200 for call in server.log) > 10
@@ -156,7 +175,8 @@ def test_an_endpoint_that_is_not_there_fails_every_row_with_a_reason(ask, monkey
     with Server() as server:
         pass
     replies, calls = ask(server, ["a", "b"], max_failed_share=1.0)
-    assert all(reply.text == "" and "no connection" in reply.reason for reply in replies) and calls.tally.lost == 0
+    assert all(reply.text == "" and "no connection" in reply.reason for reply in replies)
+    assert calls.tally.lost == 0
 
 
 def test_a_reply_lost_on_the_way_is_counted_because_it_may_be_paid(ask):
@@ -169,33 +189,37 @@ def test_a_reply_lost_on_the_way_is_counted_because_it_may_be_paid(ask):
 @pytest.mark.parametrize(("fault", "seconds"), [("429", 1.0), ("429-ms", 0.15)])
 def test_no_call_comes_back_before_the_time_that_the_endpoint_names(ask, fault, seconds):
     with Server(faults=lambda number, body: fault if number == 1 else None) as server:
-        ask(server, [f"question {number}" for number in range(10)], concurrency=1)
-        assert server.log[0].status == 429 and server.log[1].time - server.log[0].time >= seconds
+        ask(server, questions(10), concurrency=1)
+        first, second, *_ = server.log
+        assert first.status == 429 and second.time - first.time >= seconds
 
 
 @pytest.mark.parametrize("says", [("x-ratelimit", "retry-after"), ("retry-after",), ()])
 def test_a_limit_and_errors_lose_no_row_and_few_calls_come_too_early(ask, says):
-    prompts = [f"question {number}" for number in range(100)]
-    with Server(requests_per_minute=1800, says=says, latency=0.05, faults=at_random(["500", "502"], 0.05)) as server:
+    prompts = questions(100)
+    with Server(requests_per_minute=1800, says=says, latency=0.05,
+                faults=at_random(["500", "502"], 0.05)) as server:
         replies, calls = ask(server, prompts)
         assert replies == [whole(prompt) for prompt in prompts] and calls.tally.failed == 0
         n_refused = sum(call.status == 429 for call in server.log)
-        assert n_refused <= 5 or "x-ratelimit" not in says  # where nothing is told, only a 429 shows the limit
+        assert n_refused <= 5 or "x-ratelimit" not in says  # without it, only a 429 shows the limit
 
 
-def test_tokens_are_counted_as_the_endpoint_counts_them_where_it_counts_the_limit_of_a_reply(ask):
-    prompts = [f"question {number}" for number in range(60)]
+def test_tokens_are_counted_as_by_an_endpoint_that_counts_the_limit_of_a_reply(ask):
+    prompts = questions(60)
     with Server(tokens_per_minute=2_400_000, says=("x-ratelimit",), latency=0.05) as server:
         replies, _ = ask(server, prompts)
         assert replies == [whole(prompt) for prompt in prompts]
-        assert 0 < sum(call.status == 429 for call in server.log) < 20  # over 100 where a reply's own length is counted
+        n_refused = sum(call.status == 429 for call in server.log)
+        assert 0 < n_refused < 20  # over 100 if a reply's own length is counted
 
 
-def test_a_short_key_of_a_server_of_ones_own_does_not_hide_what_an_error_says():
+def test_a_short_key_of_a_local_server_does_not_hide_an_errors_message():
     at, sent = Endpoint("x", "http://model:8000/v1"), {"max_completion_tokens": 5}
     refused = {"detail": "max_completion_tokens: Extra inputs are not permitted"}
     assert fault_of_status(422, refused, {}, "m", at, sent).unsupported == "max_completion_tokens"
-    assert "knows no model" in fault_of_status(400, {"message": "unknown model: m"}, {}, "m", at, sent).stops
+    unknown = {"message": "unknown model: m"}
+    assert "knows no model" in fault_of_status(400, unknown, {}, "m", at, sent).stops
 
 
 RUN = """
@@ -219,13 +243,13 @@ def ask(prompts, **settings):
 
 cache = Path(os.environ["STUDY_ROOT"]) / "data" / "s" / "llm.sqlite"
 ask(["first"])
-reader = sqlite3.connect(cache)  # a second reader keeps the -wal beside the file
+reader = sqlite3.connect(cache)  # a second reader keeps the -wal next to the file
 reader.execute("select count(*) from replies").fetchone()
 ask(json.load(sys.stdin))
 for fault in ("401", "403", "404", "429-quota"):
     ask([f"fault:{fault}"])
-ask([f"batch {n}" for n in range(3)] + [f"fault:{fault} in a batch" for fault in ("500-echo", "html-echo", "401")],
-    mode="batch")
+ask([*(f"batch {n}" for n in range(3)),
+     *(f"fault:{fault} in a batch" for fault in ("500-echo", "html-echo", "401"))], mode="batch")
 shutil.copy(f"{cache}-wal", f"{cache}-wal.copy")
 main(["export", "s", os.environ["STUDY_ROOT"] + "/replies.jsonl"])
 print(endpoint())
@@ -235,21 +259,24 @@ print("ended")
 """
 
 
-def test_neither_key_nor_address_stands_in_anything_that_a_run_writes(tmp_path):
+def test_neither_key_nor_address_is_in_anything_that_a_run_writes(tmp_path):
     prompts = mixed(sorted(FAULTS.keys() - {*STOPPING}), n=1)
     with Server() as nobody:
         pass
     with Server() as server:
-        ran = subprocess.run([sys.executable, "-X", "dev", "-c", RUN], cwd=REPOSITORY, text=True, capture_output=True,
-                             input=json.dumps(prompts), timeout=300, check=False, env={
-                                 **os.environ, "OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": server.url,
-                                 "NOBODY": nobody.url, "OPENAI_LOG": "debug", "STUDY_ROOT": str(tmp_path)})
+        environment = {**os.environ, "OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": server.url,
+                       "NOBODY": nobody.url, "OPENAI_LOG": "debug", "STUDY_ROOT": str(tmp_path)}
+        ran = subprocess.run([sys.executable, "-X", "dev", "-c", RUN], cwd=REPOSITORY, text=True,
+                             capture_output=True, input=json.dumps(prompts), timeout=300,
+                             check=False, env=environment)
         assert KEY not in str(server.log) and len(server.log) > len(prompts)
-    assert "ended" in ran.stdout and "refuses the key" in ran.stderr and "no connection" in ran.stdout, ran.stderr
+    assert "ended" in ran.stdout and "no connection" in ran.stdout, ran.stderr
+    assert "refuses the key" in ran.stderr, ran.stderr
     written = {path.name: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     assert {"llm.sqlite", "llm.sqlite-wal.copy", "replies.jsonl"} <= written.keys()
     written |= {"stdout": ran.stdout.encode(), "stderr": ran.stderr.encode()}
     hosts = [url.split("/")[2] for url in (server.url, nobody.url)]
-    for secret in (KEY, KEY[:12], KEY[-4:], *hosts, *(host.replace(":", "', ") for host in hosts)):
+    addresses = [*hosts, *(host.replace(":", "', ") for host in hosts)]
+    for secret in (KEY, KEY[:12], KEY[-4:], *addresses):
         assert [(name, content[max(0, at - 300):at + 300]) for name, content in written.items()
                 if (at := content.find(secret.encode())) >= 0] == []

@@ -20,7 +20,8 @@ def test_bucket_never_lets_more_through_than_its_rate_and_its_slack(per_minute, 
         passed.append(now)
     for first in range(len(passed)):
         for last in range(first + 1, len(passed)):
-            assert last - first <= (passed[last] - passed[first] + bucket.slack) * per_minute / 60 + 1.001
+            seconds = passed[last] - passed[first] + bucket.slack
+            assert last - first <= seconds * per_minute / 60 + 1.001
 
 
 def test_bucket_without_a_limit_holds_no_one_until_it_is_told_to():
@@ -47,13 +48,15 @@ def test_nothing_left_holds_until_one_request_is_back():
 
 
 @pytest.mark.parametrize(("text", "seconds"), [
-    ("50ms", 0.05), ("1m0.5s", 60.5), ("6m12s", 372), ("1h", 3600), ("2", 2), ("soon", 0), ("", 0), ("-4", 0)])
+    ("50ms", 0.05), ("1m0.5s", 60.5), ("6m12s", 372), ("1h", 3600), ("2", 2), ("soon", 0), ("", 0),
+    ("-4", 0)])
 def test_durations_of_the_headers(text, seconds):
     assert seconds_of(text) == pytest.approx(seconds)
 
 
-@given(st.dictionaries(st.sampled_from([f"x-ratelimit-{kind}-{what}" for kind in ("limit", "remaining", "reset")
-                                        for what in ("requests", "tokens")]), st.text(max_size=12)))
+@given(st.dictionaries(st.sampled_from([
+    f"x-ratelimit-{kind}-{name}" for kind in ("limit", "remaining", "reset")
+    for name in ("requests", "tokens")]), st.text(max_size=12)))
 def test_odd_headers_break_nothing(headers):
     Pace(4, None, None).heed(headers)
 

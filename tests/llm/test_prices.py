@@ -1,4 +1,4 @@
-"""Prices and tokens: hand-worked dollars, a table that a user can add to, and counts that never hang."""
+"""Prices and tokens: dollars by hand, rows that a user adds, and counts that never hang."""
 
 import os
 import socket
@@ -16,31 +16,32 @@ from lib.llm import tokens
 from lib.llm.prices import TABLE, Price, cost_usd, price_of, prices
 from lib.llm.tokens import ESTIMATE, counter, upper_bound
 
-HEAD = ("model,input_usd_per_million,cache_write_usd_per_million,output_usd_per_million,batch_factor,context_tokens,"
-        "max_output_tokens,tokenizer,as_of,source\n")
+HEAD = ("model,input_usd_per_million,cache_write_usd_per_million,output_usd_per_million,"
+        "batch_factor,context_tokens,max_output_tokens,tokenizer,as_of,source\n")
 
 
 @pytest.mark.parametrize(("model", "n_in", "n_out", "is_batch", "dollars"), [
-    ("gpt-4o-mini", 1, 0, False, 0.00000015),  # a price that an integer of cents or microdollars cannot hold
+    ("gpt-4o-mini", 1, 0, False, 0.00000015),  # no integer of microdollars
     ("gpt-4o-mini", 0, 1, False, 0.0000006),
     ("gpt-4o-mini", 4_000_000, 1_000_000, False, 1.2),
     ("gpt-4.1", 1_000, 500, False, 0.006),
     ("gpt-4.1", 1_000, 500, True, 0.003),
     ("gpt-4o-2024-08-06", 6_000 * 1_200, 6_000 * 300, True, 18.0),
-    ("gpt-5.6-luna", 1_000_000, 1_000_000, False, 1.45),  # 0.25 for a written prompt cache, not 0.20
+    ("gpt-5.6-luna", 1_000_000, 1_000_000, False, 1.45),  # cache write: 0.25, not 0.20
     ("mistral-large-2512", 1_000_000, 0, True, 0.5),  # no batch price is known: in full
 ])
-def test_dollars_are_exact_to_the_token(model: str, n_in: int, n_out: int, is_batch: bool, dollars: float) -> None:
+def test_dollars_are_exact_to_the_token(model, n_in, n_out, is_batch, dollars) -> None:
     assert cost_usd(price_of(model), n_in, n_out, batch=is_batch) == dollars
 
 
-@pytest.mark.parametrize("model", ["gpt-4o-", "gpt-4o-mini-2099-01-01", "gpt-4o-audio-preview", "gpt", "", "GPT-4O",
-                                   "ft:gpt-4o-mini-2024-07-18:mine::1", "my-own-llama"])
+@pytest.mark.parametrize("model", [
+    "gpt-4o-", "gpt-4o-mini-2099-01-01", "gpt-4o-audio-preview", "gpt", "", "GPT-4O",
+    "ft:gpt-4o-mini-2024-07-18:mine::1", "my-own-llama"])
 def test_a_model_without_a_row_has_no_price(model: str) -> None:
     assert price_of(model) is None
 
 
-def test_every_row_of_the_table_is_dated_and_its_reply_is_dearer_than_its_prompt() -> None:
+def test_every_row_is_dated_and_its_reply_costs_no_less_than_its_prompt() -> None:
     table = prices()
     assert len(table) > 40
     for price in table.values():
@@ -49,19 +50,22 @@ def test_every_row_of_the_table_is_dated_and_its_reply_is_dearer_than_its_prompt
 
 
 def test_a_dated_snapshot_costs_what_its_table_row_says() -> None:
-    assert price_of("gpt-4o-mini-2024-07-18").input_usd_per_million == price_of("gpt-4o-mini").input_usd_per_million
-    assert price_of("gpt-4o-mini").input_usd_per_million < price_of("gpt-4o").input_usd_per_million
+    snapshot, mini, large = (price_of(model).input_usd_per_million for model in (
+        "gpt-4o-mini-2024-07-18", "gpt-4o-mini", "gpt-4o"))
+    assert snapshot == mini < large
 
 
 def test_a_user_adds_a_model_served_at_home_for_nothing(tmp_path: Path) -> None:
     table = tmp_path / "prices.csv"
-    table.write_text(TABLE.read_text(encoding="utf-8") + "\nmy-llama, 0,, 0,,8192,,,2026-11-21,served here\n")
+    table.write_text(TABLE.read_text(encoding="utf-8")
+                     + "\nmy-llama, 0,, 0,,8192,,,2026-11-21,served here\n")
     price = price_of("my-llama", table)
-    assert price and cost_usd(price, 10**9, 10**9, batch=True) == 0.0 and price.context_tokens == 8192
+    assert cost_usd(price, 10**9, 10**9, batch=True) == 0.0 and price.context_tokens == 8192
 
 
 @pytest.mark.parametrize(("rows", "complaint"), [
-    ("a,1,,2,,,,,2026-11-21,s\n# a comment\nb,one,,2,,,,,2026-11-21,s", r"line 4: input_usd_per_million is 'one'"),
+    ("a,1,,2,,,,,2026-11-21,s\n# a comment\nb,one,,2,,,,,2026-11-21,s",
+     r"line 4: input_usd_per_million is 'one'"),
     ("a,1,,,,,,,2026-11-21,s", r"line 2: output_usd_per_million is '': Field required"),
     ("a,-1,,2,,,,,2026-11-21,s", r"line 2: input_usd_per_million is '-1'"),
     ("a,nan,,2,,,,,2026-11-21,s", r"line 2: input_usd_per_million is 'nan'"),
@@ -70,7 +74,7 @@ def test_a_user_adds_a_model_served_at_home_for_nothing(tmp_path: Path) -> None:
     ("a,1,2,,,,2026-11-21,s", r"line 2: 8 cells, but the header has 10"),
     ("a,1,,2,,,,,2026-11-21,s\na,1,,2,,,,,2026-11-21,s", r"line 3: 'a' has a row already"),
 ])
-def test_a_bad_row_is_an_error_that_names_its_line(tmp_path: Path, rows: str, complaint: str) -> None:
+def test_a_bad_row_is_an_error_that_names_its_line(tmp_path: Path, rows, complaint) -> None:
     table = tmp_path / "prices.csv"
     table.write_text(HEAD + rows + "\n")
     with pytest.raises(ValueError, match=complaint):
@@ -82,8 +86,10 @@ def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the tokenizer.json of a byte-level BPE trained here."""
     tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())
     tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.train_from_iterator(["the price of a token of a table"] * 20, tokenizers.trainers.BpeTrainer(
-        vocab_size=300, initial_alphabet=tokenizers.pre_tokenizers.ByteLevel.alphabet(), show_progress=False))
+    alphabet = tokenizers.pre_tokenizers.ByteLevel.alphabet()
+    tokenizer.train_from_iterator(
+        ["the price of a token of a table"] * 20, tokenizers.trainers.BpeTrainer(
+            vocab_size=300, initial_alphabet=alphabet, show_progress=False))
     tokenizer.enable_truncation(5)
     folder = tmp_path_factory.mktemp("model")
     tokenizer.save(str(folder / "tokenizer.json"))
@@ -100,35 +106,42 @@ def test_no_text_has_more_tokens_than_bytes(model_folder: Path, text: str) -> No
 
 def test_the_tokenizer_of_a_folder_counts_a_whole_text(model_folder: Path) -> None:
     count, _ = counter(str(model_folder))
-    assert count("the price of a token") == 5 and count("the price of a token " * 10) > 50  # truncation is off
+    assert count("the price of a token") == 5
+    assert count("the price of a token " * 10) > 50  # truncation is off
 
 
-@pytest.mark.parametrize("model", ["my-own-llama", "nobody/never-downloaded", "a/b/c", "llama3.2:1b", "org/na me", ""])
+@pytest.mark.parametrize("model", [
+    "my-own-llama", "nobody/never-downloaded", "a/b/c", "llama3.2:1b", "org/na me", ""])
 def test_a_model_without_a_tokenizer_here_gets_a_stated_estimate(model: str) -> None:
     count, how = counter(model)
-    assert how == ESTIMATE and [count(text) for text in ("", "abc", "abcd", "abcde", "€uro")] == [0, 1, 1, 2, 2]
+    counts = [count(text) for text in ("", "abc", "abcd", "abcde", "€uro")]
+    assert how == ESTIMATE and counts == [0, 1, 1, 2, 2]
 
 
-@pytest.mark.parametrize(("text", "n"), [("<|endoftext|>", 13), (" " * 1_000_000, 1_000_000), ("a\ud83d", 4)],
-                         ids=["a special token", "a million blanks", "half a character"])
-def test_whatever_a_document_holds_is_counted_as_text(monkeypatch: pytest.MonkeyPatch, text: str, n: int) -> None:
-    bytes_only = tiktoken.Encoding("bytes", pat_str=r"\s+(?!\S)|\s+|\S+", special_tokens={"<|endoftext|>": 256},
-                                   mergeable_ranks={bytes([i]): i for i in range(256)})
+@pytest.mark.parametrize(("text", "n"), [
+    ("<|endoftext|>", 13), (" " * 1_000_000, 1_000_000), ("a\ud83d", 4)],
+    ids=["a special token", "a million spaces", "half a character"])
+def test_whatever_a_document_contains_is_counted_as_text(monkeypatch, text, n) -> None:
+    bytes_only = tiktoken.Encoding(
+        "bytes", pat_str=r"\s+(?!\S)|\s+|\S+", special_tokens={"<|endoftext|>": 256},
+        mergeable_ranks={bytes([i]): i for i in range(256)})
     monkeypatch.setattr(tokens, "_tiktoken", lambda name: bytes_only)
     count, how = counter("gpt-4o")
     assert count(text) == n and how == "counted by tiktoken's o200k_base"
 
 
 def test_a_network_that_never_answers_costs_an_estimate_and_no_hang(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as silent:  # a proxy that takes the connection and says nothing
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # a proxy that never replies
         proxy = f"http://127.0.0.1:{silent.getsockname()[1]}"
         code = ("from lib.llm import tokens; tokens.SECONDS_FOR_A_TOKENIZER = 1.0; "
                 "print(*(tokens.counter('gpt-4o')[1] for _ in range(2)), sep='|')")
-        ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, env={
-            **os.environ, "TIKTOKEN_CACHE_DIR": str(tmp_path), "HTTPS_PROXY": proxy, "https_proxy": proxy})
+        ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                             timeout=60, env={**os.environ, "TIKTOKEN_CACHE_DIR": str(tmp_path),
+                                              "HTTPS_PROXY": proxy, "https_proxy": proxy})
     assert ran.stdout.strip() == f"{ESTIMATE}|{ESTIMATE}", ran.stderr
 
 
 def test_the_row_type_refuses_columns_it_does_not_know() -> None:
     with pytest.raises(ValueError, match="dollars"):
-        Price(model="a", input_usd_per_million=1, output_usd_per_million=1, as_of="2026-11-21", source="s", dollars=1)
+        Price(model="a", input_usd_per_million=1, output_usd_per_million=1, as_of="2026-11-21",
+              source="s", dollars=1)

@@ -1,4 +1,4 @@
-"""lib.llm.response and lib.llm.faults: what a reply says, and what a failed call means."""
+"""How replies are read, and what a failed call means."""
 
 import json
 
@@ -15,14 +15,16 @@ AT = Endpoint("sk-secret-key-1234", "http://models.example.internal:8000/v1")
 
 def body(content: object = "yes", finish: object = "stop", **more: object) -> str:
     message = {"role": "assistant", "content": content} | more.pop("message", {})
-    return json.dumps({"choices": [{"index": 0, "finish_reason": finish, "message": message}], **more})
+    choice = {"index": 0, "finish_reason": finish, "message": message}
+    return json.dumps({"choices": [choice], **more})
 
 
 @pytest.mark.parametrize(("raw", "text", "reason"), [
     (body(), "yes", ""),
     (body([{"type": "text", "text": "ye"}, {"type": "text", "text": "s"}]), "yes", ""),
     (body("half", "length"), "half", "cut at the length limit"),
-    (body("", "content_filter"), "", "content filter"), (body(None, "content_filter"), "", "content filter"),
+    (body("", "content_filter"), "", "content filter"),
+    (body(None, "content_filter"), "", "content filter"),
     (body(None), "", "empty"), (body(" \n"), " \n", "empty"),
     (body(None, message={"refusal": "I cannot."}), "I cannot.", "refused"),
     (body("yes", None), "yes", "no finish reason"), (body(None, "tool_calls"), "", "tool_calls"),
@@ -34,27 +36,30 @@ def test_text_is_whole_or_has_its_reason(raw, text, reason):
 
 
 @pytest.mark.parametrize("raw", [
-    "", " ", "<html><body>Bad gateway</body></html>", '{"choices": [', "null", "[]", '"yes"', "7", "{}",
-    '{"choices": []}', '{"choices": null}', '{"choices": [null]}', '{"choices": [{"finish_reason": "stop"}]}',
-    '{"error": {"message": "overloaded"}}', "[" * 100_000])
-def test_what_is_no_completion_is_never_taken_for_a_text(raw):
+    "", " ", "<html><body>Bad gateway</body></html>", "null", "[]", '"yes"', "7", "{}",
+    "[" * 100_000, '{"choices": [', '{"choices": []}', '{"choices": null}', '{"choices": [null]}',
+    '{"choices": [{"finish_reason": "stop"}]}', '{"error": {"message": "overloaded"}}'])
+def test_a_body_that_is_not_a_completion_is_never_taken_for_a_text(raw):
     with pytest.raises(Unreadable):
         read_response(raw)
 
 
 @pytest.mark.parametrize(("usage", "expected"), [
-    ({"prompt_tokens": 3, "completion_tokens": 5}, (3, 5)), ({}, (None, None)), (None, (None, None)),
-    ("3", (None, None)),
-    ({"prompt_tokens": "3", "completion_tokens": -1}, (None, None)), ({"prompt_tokens": True}, (None, None))])
+    ({"prompt_tokens": 3, "completion_tokens": 5}, (3, 5)), ({}, (None, None)),
+    (None, (None, None)), ("3", (None, None)), ({"prompt_tokens": True}, (None, None)),
+    ({"prompt_tokens": "3", "completion_tokens": -1}, (None, None))])
 def test_usage_is_the_endpoints_count_or_none(usage, expected):
     response = read_response(body(usage=usage))
     assert (response.prompt_tokens, response.completion_tokens) == expected
 
 
-@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=5), lambda inner:
-                    st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(
-                        ["choices", "message", "content", "finish_reason", "usage", "refusal", "text"]), inner,
-                        max_size=4), max_leaves=12))
+NAMES = st.sampled_from(["choices", "message", "content", "finish_reason", "usage", "refusal",
+                         "text"])
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+                    lambda inner: st.lists(inner, max_size=3)
+                    | st.dictionaries(NAMES, inner, max_size=4), max_leaves=12))
 def test_any_json_is_read_or_refused(value):
     try:
         response = read_response(json.dumps(value))
@@ -76,49 +81,55 @@ def test_passing_faults_are_worth_repeating(status):
 @pytest.mark.parametrize("status", [400, 405, 413, 422, 451])
 def test_faults_of_one_call_are_kept_with_their_reason(status):
     got = fault(status, {"message": "too long"})
-    assert not got.is_worth_repeating and not got.stops and got.reason == f"status {status}: too long"
+    assert not got.is_worth_repeating and not got.stops
+    assert got.reason == f"status {status}: too long"
 
 
-@pytest.mark.parametrize(("status", "error", "said"), [
-    (401, {"message": "Incorrect API key provided: sk-sec*****1234."}, "OPENAI_API_KEY"), (403, None, "gpt-x"),
+@pytest.mark.parametrize(("status", "error", "message"), [
+    (401, {"message": "Incorrect API key provided: sk-sec*****1234."}, "OPENAI_API_KEY"),
+    (403, None, "gpt-x"), (308, None, "OPENAI_BASE_URL"),
     (404, {"code": "model_not_found", "message": "The model `gpt-x` does not exist"}, "gpt-x"),
-    (308, None, "OPENAI_BASE_URL"),
-    (400, {"message": "model 'gpt-x' not found"}, "gpt-x"), (400, {"message": "Invalid model name"}, "gpt-x"),
+    (400, {"message": "model 'gpt-x' not found"}, "gpt-x"),
+    (400, {"message": "Invalid model name"}, "gpt-x"),
     (429, {"code": "insufficient_quota", "type": "insufficient_quota"}, "no money")])
-def test_what_would_fail_for_every_call_stops_the_run_and_says_what_to_do(status, error, said):
+def test_a_fault_of_every_call_stops_the_run_with_advice(status, error, message):
     got = fault(status, error)
-    assert said in got.stops and "sk-" not in got.stops + got.reason
+    assert message in got.stops and "sk-" not in got.stops + got.reason
 
 
 @pytest.mark.parametrize(("headers", "low", "high"), [
-    ({}, 0, 0), ({"retry-after": "2"}, 2, 2), ({"retry-after-ms": "50", "retry-after": "9"}, 0.05, 0.05),
-    ({"retry-after": "Thu, 01 Jan 1970 00:00:00 GMT"}, 0, 0), ({"retry-after": "soon"}, 0, 0),
-    ({"retry-after": "1.5"}, 1.5, 1.5)])
+    ({}, 0, 0), ({"retry-after": "2"}, 2, 2), ({"retry-after": "soon"}, 0, 0),
+    ({"retry-after-ms": "50", "retry-after": "9"}, 0.05, 0.05),
+    ({"retry-after": "Thu, 01 Jan 1970 00:00:00 GMT"}, 0, 0), ({"retry-after": "1.5"}, 1.5, 1.5)])
 def test_wait_that_the_endpoint_asks_for(headers, low, high):
     got = fault(429, headers=headers)
     assert low <= got.wait <= high and got.is_throttled
     assert pause(1, got) >= got.wait
 
 
-def test_an_endpoint_that_wants_hours_of_peace_stops_the_run():
+def test_an_endpoint_that_asks_to_wait_for_hours_stops_the_run():
     assert "1.5 hours" in fault(429, headers={"retry-after": "5400"}).stops
 
 
 @pytest.mark.parametrize(("error", "expected"), [
-    ({"message": "Unsupported parameter: 'max_tokens' is not supported with this model.", "param": "max_tokens"},
-     "max_tokens"),
-    ({"message": "Unrecognized request argument supplied: max_completion_tokens"}, "max_completion_tokens"),
+    ({"message": "Unsupported parameter: 'max_tokens' is not supported with this model.",
+      "param": "max_tokens"}, "max_tokens"),
+    ({"message": "Unrecognized request argument supplied: max_completion_tokens"},
+     "max_completion_tokens"),
     ({"message": "temperature does not support 0.0 with this model"}, "temperature"),
     ({"message": "maximum context length is 8192 tokens, reduce max_tokens"}, ""),
     ({"message": "bad request"}, "")])
 def test_parameter_that_the_endpoint_refuses_is_named(error, expected):
-    assert fault(400, error, max_tokens=1, max_completion_tokens=1, temperature=0.0).unsupported == expected
+    got = fault(400, error, max_tokens=1, max_completion_tokens=1, temperature=0.0)
+    assert got.unsupported == expected
     assert fault(400, error).unsupported == ""
 
 
 def test_neither_key_nor_address_is_repeated_from_a_server():
-    got = fault(400, {"message": f"{AT.key} at {AT.url} on models.example.internal, sk-other-key-99"})
-    assert not any(secret in got.reason for secret in (AT.key, AT.url, "example", "sk-")) and AT.key not in repr(AT)
+    message = f"{AT.key} at {AT.url} on models.example.internal, sk-other-key-99"
+    got = fault(400, {"message": message})
+    assert not any(secret in got.reason for secret in (AT.key, AT.url, "example", "sk-"))
+    assert AT.key not in repr(AT)
 
 
 @pytest.mark.parametrize("key", ["none", "EMPTY", "n", "sk-a-key-that-is-secret"])
@@ -126,4 +137,5 @@ def test_stored_reply_is_the_reply_whatever_word_the_key_is(key):
     at = Endpoint(key, "http://127.0.0.1:8000/v1")
     raw = body("a path\\none at http://127.0.0.1:2379, EMPTY")
     assert at.without_key(raw) == raw
-    assert "sk-a-key-that-is-secret" not in at.without_key(body(f"the key is {key}")) or len(key) < 16
+    stored = at.without_key(body(f"the key is {key}"))
+    assert "sk-a-key-that-is-secret" not in stored or len(key) < 16

@@ -1,4 +1,4 @@
-"""Stages 01, 02 and 05 with a model as engine: the notebooks themselves, over real HTTP, on real documents if any."""
+"""Stages 01, 02 and 05 with a model as engine: the notebooks, over real HTTP."""
 
 import json
 import os
@@ -25,17 +25,21 @@ PASSING = ("429-ms", "500", "html", "broken", "drop-inside")  # faults
 
 
 def play(body: dict) -> str:
-    """The model of all three stages: it asks what the rules would ask, rewrites word for word and judges by words."""
+    """The model of all stages: annotates as the rules do, rewrites verbatim and judges by words."""
     prompt = body["messages"][-1]["content"]
-    if record := re.search(r"The record is called: (.*)\n\n<record>\n(.*)\n</record>", prompt, re.S):
+    if record := re.search(r"The record is called: (.*)\n\n<record>\n(.*)\n</record>", prompt,
+                           re.S):
         document = Document(document_id="d", title=record[1], path="", text=record[2])
-        pairs = [{"question": query.question, "answer": query.answer, "source_reference": query.source_reference,
-                  "source_reference_type": query.structure} | (
-                      {"entity_list_length": query.entity_count} if query.entity_count else {})
+        pairs = [{"question": query.question, "answer": query.answer,
+                  "source_reference": query.source_reference,
+                  "source_reference_type": query.structure,
+                  **({"entity_list_length": query.entity_count} if query.entity_count else {})}
                  for query in annotate([document], by_rules)[0]]
         return f"Here are the pairs:\n```json\n{json.dumps(pairs, indent=1)}\n```"
-    if answer := re.search(r"<reference>\n(.*?)\n</reference>\n+<answer>\n(.*?)\n</answer>", prompt, re.S):
-        return f"They {'agree' if answer[1] == answer[2] else 'differ'}.\n[[{answer[1] == answer[2]}]]"
+    if answer := re.search(r"<reference>\n(.*?)\n</reference>\n+<answer>\n(.*?)\n</answer>",
+                           prompt, re.S):
+        is_equal = answer[1] == answer[2]
+        return f"They {'agree' if is_equal else 'differ'}.\n[[{is_equal}]]"
     part = re.search(r"<part>\n(.*)\n</part>", prompt, re.S)[1]
     return f"Rating: 7\nRemark: plain\nConversion to High-Quality Data:<<<<{{{{ {part} }}}}>>>>"
 
@@ -58,15 +62,18 @@ def root(tmp_path_factory, documents) -> Path:
 
 
 def run(root: Path, server: Server, stage: str, **given: object) -> str:
-    """Run a notebook as the graph does; what its cells printed."""
+    """Run a notebook as the graph does; return what its cells printed."""
     command = [sys.executable, "-m", "lib.run.notebook", stage, "--name", stage, "--given",
                json.dumps({"study": "s", **given})]
-    environment = os.environ | {"STUDY_ROOT": str(root), "OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": server.url}
-    ended = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, timeout=300)
+    environment = os.environ | {"STUDY_ROOT": str(root), "OPENAI_API_KEY": KEY,
+                                "OPENAI_BASE_URL": server.url}
+    ended = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True,
+                           timeout=300)
     assert ended.returncode == 0, ended.stderr[-3000:]
     (root / f"{stage}.log").write_text(ended.stdout + ended.stderr)
     cells = json.loads((root / "data" / "s" / "notebooks" / f"{stage}.ipynb").read_text())["cells"]
-    return "".join("".join(output.get("text", [])) for cell in cells for output in cell.get("outputs", []))
+    outputs = [output for cell in cells for output in cell.get("outputs", [])]
+    return "".join("".join(output.get("text", [])) for output in outputs)
 
 
 def test_the_three_stages_run_over_a_faulty_endpoint_and_lose_and_leak_nothing(root, documents):
@@ -76,23 +83,28 @@ def test_the_three_stages_run_over_a_faulty_endpoint_and_lose_and_leak_nothing(r
         n_calls = int(re.search(r"cached 0 / new (\d+) / failed 0", printed)[1])
         assert n_calls >= len(documents) and len(queries) >= 5 * len(documents)
         texts = {document.document_id: document.text for document in documents}
-        assert all(texts[query.document_id][query.start:query.end] == query.source_reference for query in queries)
+        for query in queries:
+            source = texts[query.document_id][query.start:query.end]
+            assert source == query.source_reference
 
         printed = run(root, server, "02_normalize", normalizer="m", base_model="base")
         rewritten = read_records(root / "data" / "s" / "normalized.jsonl", Normalized, "02")
         assert "failed 0" in printed and "99.4%" in printed
         assert sum(not row.dropped for row in rewritten) >= 0.95 * len(rewritten) > 0
 
-        answers = [Answer(query_id=query.query_id, arm="base", answer=query.answer if number % 2 else "another thing",
-                          n_tokens=1, truncated=False) for number, query in enumerate(queries)]
+        answers = [Answer(query_id=query.query_id, arm="base", n_tokens=1, truncated=False,
+                          answer=query.answer if number % 2 else "another thing")
+                   for number, query in enumerate(queries)]
         write_records(root / "data" / "s" / "answers" / "base.jsonl", answers)
         printed = run(root, server, "05_judge", judge="m", arm="base")
-        verdicts = read_records(root / "data" / "s" / "verdicts" / "m" / "base.jsonl", Verdict, "05")
-        assert [row.verdict for row in verdicts] == [("incorrect", "correct")[n % 2] for n in range(len(queries))]
+        path = root / "data" / "s" / "verdicts" / "m" / "base.jsonl"
+        verdicts = [row.verdict for row in read_records(path, Verdict, "05")]
+        assert verdicts == [("incorrect", "correct")[n % 2] for n in range(len(queries))]
 
         paid = sum(call.status == 200 for call in server.log)
         before = (root / "data" / "s" / "queries.jsonl").read_bytes()
-        assert f"cached {n_calls} / new 0 / failed 0" in run(root, server, "01_annotate", annotator="m")
+        printed = run(root, server, "01_annotate", annotator="m")
+        assert f"cached {n_calls} / new 0 / failed 0" in printed
         assert sum(call.status == 200 for call in server.log) == paid
         assert (root / "data" / "s" / "queries.jsonl").read_bytes() == before
         address = server.url.split("/")[2].encode()
