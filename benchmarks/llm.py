@@ -1,6 +1,6 @@
-"""What lib/llm costs and what it loses, beside the bare client.
+"""Measure what lib/llm costs and loses, compared with the bare client.
 
-Server and client each run in a process of their own. The client's clock starts when its modules are imported.
+Server and client run in separate processes. The client's clock starts after its imports.
 """
 
 import json
@@ -26,9 +26,9 @@ from tests.llm_server_faults import FINAL, HARMLESS, NO_ANSWER, PASSING
 
 N, LATENCY, RATE, BURST = 500, 0.2, 1200, 20  # calls, seconds, requests a minute, requests at once
 KILLED_AT = 270
-LIMITED = ("--requests-per-minute", str(RATE), "--faults", "500", "502", "503", "--fault-share", "0.05",
-           "--says", "x-ratelimit", "retry-after")
-CITED = {  # measured by hand on another day, on two cores as well
+LIMITED = ("--requests-per-minute", str(RATE), "--faults", "500", "502", "503",
+           "--fault-share", "0.05", "--says", "x-ratelimit", "retry-after")
+CITED = {  # measured by hand on another day, also on two cores
     "bare AsyncOpenAI": ["1.07", "1.47", "1.5", "84", "", "", "all", ""],
     "the same over aiohttp": ["1.06", "1.36", "1.0", "", "", "", "", ""],
     "litellm": ["1.27", "2.76", "4", "119", "", "", "all (18 with its disk cache)", ""],
@@ -36,15 +36,16 @@ CITED = {  # measured by hand on another day, on two cores as well
     "inspect_ai": ["1.70", "7.96", "14", "500", "1.3", "1,075 requests", "21–28", ""],
     "Data Designer": ["1.28", "2.27", "3.5", "499–500", "1.1", "", "19–269", ""],
     "a 35-line paced reference": ["", "", "", "500", "1.05", "0", "15–20", ""],
-    "**wanted, at most**": ["1.10", "1.45", "2.5", "500", "1.10", "<2%", "20 (in flight)", "0 and 0"]}
-HEAD = ["client", "k=20", "k=100", "CPU ms a call", "limited: rows", "time over ideal", "answered 429",
-        "killed: paid twice", "faults: lost and misread"]
+    "**target, at most**": ["1.10", "1.45", "2.5", "500", "1.10", "<2%", "20 (in flight)",
+                            "0 and 0"]}
+HEAD = ["client", "k=20", "k=100", "CPU ms per call", "limited: rows", "time over ideal",
+        "answered 429", "killed: paid twice", "faults: lost and misread"]
 NAMES = {"bare": "bare AsyncOpenAI", "aiohttp": "the same over aiohttp", "ours": "**ours**"}
 
 
 @dataclass
 class Run:
-    """What one client's run came to. `replies`: (text, reason) for each prompt."""
+    """The result of one client's run. `replies`: (text, reason) for each prompt."""
 
     replies: list[tuple[str, str]]
     seconds: float
@@ -57,24 +58,29 @@ class Run:
         return sum(not reason for _, reason in self.replies)
 
 
-def started(client: str, server: RemoteServer, prompts: Sequence[str], **settings: object) -> subprocess.Popen:
-    """A client at work on `prompts`."""
-    environment = {**os.environ, "OPENAI_API_KEY": "sk-of-the-benchmark", "OPENAI_BASE_URL": server.url}
-    process = subprocess.Popen([sys.executable, "-m", "benchmarks.llm_client"], cwd=REPOSITORY, env=environment,
-                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    process.stdin.write(json.dumps({"client": client, "prompts": list(prompts), "settings": settings}))
+def started(client: str, server: RemoteServer, prompts: Sequence[str],
+            **settings: object) -> subprocess.Popen:
+    """Start a client on `prompts`."""
+    environment = {**os.environ, "OPENAI_API_KEY": "sk-of-the-benchmark",
+                   "OPENAI_BASE_URL": server.url}
+    process = subprocess.Popen([sys.executable, "-m", "benchmarks.llm_client"], cwd=REPOSITORY,
+                               env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, text=True)
+    work = {"client": client, "prompts": list(prompts), "settings": settings}
+    process.stdin.write(json.dumps(work))
     process.stdin.close()
     process.stdin = None  # so that communicate() leaves it alone
     return process
 
 
 def ran(client: str, server: RemoteServer, prompts: Sequence[str], **settings: object) -> Run:
-    """A client's whole run."""
+    """Run a client to its end."""
     process = started(client, server, prompts, **settings)
     output, _ = process.communicate()
     if process.returncode:
         raise RuntimeError(f"the client {client!r} ended with status {process.returncode}")
-    return Run(**json.loads(output.splitlines()[-1]), statuses=Counter(call.status for call in server.log))
+    statuses = Counter(call.status for call in server.log)
+    return Run(**json.loads(output.splitlines()[-1]), statuses=statuses)
 
 
 def questions(n: int = N) -> list[str]:
@@ -92,14 +98,15 @@ def fast(client: str, concurrency: int, folder: Path) -> Run:
 
 
 def limited(client: str, folder: Path, burst: int = BURST) -> Run:
-    """N calls under the limit, where some fail. Ours is told neither the limit nor a number of calls at once."""
-    with Server.process("--latency", str(LATENCY), *LIMITED, "--burst-seconds", str(burst * 60 / RATE)) as server:
-        return ran(client, server, questions(), concurrency=None if client == "ours" else 20, cache=new_cache(folder),
-                   max_failed_share=1.0)
+    """N calls under the limit, where some fail. Ours is given no limit and no concurrency."""
+    with Server.process("--latency", str(LATENCY), *LIMITED,
+                        "--burst-seconds", str(burst * 60 / RATE)) as server:
+        return ran(client, server, questions(), concurrency=None if client == "ours" else 20,
+                   cache=new_cache(folder), max_failed_share=1.0)
 
 
 def over_ideal(run: Run, burst: int = BURST) -> float:
-    """Seconds over those that the limit alone takes for all requests that it let through, repeated ones too."""
+    """Time divided by what the limit alone takes for all requests that it passed."""
     n_passed = run.statuses.total() - run.statuses[429]
     return run.seconds / ((n_passed - burst) * 60 / RATE + LATENCY)
 
@@ -110,7 +117,7 @@ def share_of_429(run: Run) -> str:
 
 
 def paid_twice(client: str, folder: Path) -> int:
-    """Replies that the server gave a second time, because a run was killed and given again."""
+    """Count replies that the server gave twice, because a run was killed and run again."""
     cache = new_cache(folder)
     with Server.process("--latency", str(LATENCY)) as server:
         process = started(client, server, questions(), concurrency=20, cache=cache)
@@ -118,25 +125,27 @@ def paid_twice(client: str, folder: Path) -> int:
             time.sleep(0.02)
         process.kill()
         process.communicate()
-        time.sleep(2 * LATENCY)  # what was in flight is answered, and paid
+        time.sleep(2 * LATENCY)  # calls in flight are answered, and paid for
         again = ran(client, server, questions(), concurrency=20, cache=cache)
         if again.n_texts != N:
             raise RuntimeError(f"{client} lost rows after a kill")
-        return sum(n - 1 for n in Counter(call.prompt for call in server.log if call.status == 200).values())
+        paid = Counter(call.prompt for call in server.log if call.status == 200)
+        return sum(n - 1 for n in paid.values())
 
 
 def corpus() -> list[str]:
-    """Prompts that ask for each fault three times, each beside one that asks for none."""
-    return [f"{number} {what}" for number in range(3) for fault in (*HARMLESS, *PASSING, *NO_ANSWER, *FINAL)
-            for what in (f"fault:{fault}{' once' if fault in PASSING else ''}", f"beside {fault}")]
+    """Prompts that request each fault three times, each next to one without a fault."""
+    return [f"{number} {text}" for number in range(3)
+            for fault in (*HARMLESS, *PASSING, *NO_ANSWER, *FINAL)
+            for text in (f"fault:{fault}{' once' if fault in PASSING else ''}", f"next to {fault}")]
 
 
 def misfortunes(client: str, folder: Path) -> tuple[int, int]:
-    """(lost, misread): rows without the text that the server would have given them, rows with a text that is none."""
+    """Count rows lost (without the text that the server would give) and misread (a wrong text)."""
     prompts = corpus()
     with Server.process() as server:
-        replies = ran(client, server, prompts, concurrency=20, cache=new_cache(folder), timeout_seconds=2.0,
-                      max_failed_share=1.0).replies
+        replies = ran(client, server, prompts, concurrency=20, cache=new_cache(folder),
+                      timeout_seconds=2.0, max_failed_share=1.0).replies
     lost = misread = 0
     for prompt, (text, reason) in zip(prompts, replies, strict=True):
         fault = next(iter(re.findall(r"fault:([\w-]+)", prompt)), "")
@@ -166,15 +175,19 @@ def spread(values: Sequence[float], digits: int = 2) -> str:
 
 
 def speeds(folder: Path, rounds: int = 5) -> dict[str, list[str]]:
-    """By client, three cells: ratio at k=20 and k=100, CPU time. Clients take turns, because load comes and goes."""
+    """By client: ratio at k=20 and k=100, and CPU time. Clients take turns, because load varies."""
     runs = {(client, k): [] for client in NAMES for k in (20, 100)}
     for number in range(rounds):
         print(f"round {number + 1} of {rounds} ...", flush=True)
         for (client, k), done in runs.items():
             done.append(fast(client, k, folder))
-    return {client: [*(spread([run.seconds / (math.ceil(N / k) * LATENCY) for run in runs[client, k]])
-                       for k in (20, 100)),
-                     spread([1000 * run.cpu_seconds / N for run in runs[client, 20]])] for client in NAMES}
+    cells = {}
+    for client in NAMES:
+        ratios = {k: [run.seconds / (math.ceil(N / k) * LATENCY) for run in runs[client, k]]
+                  for k in (20, 100)}
+        cpu = [1000 * run.cpu_seconds / N for run in runs[client, 20]]
+        cells[client] = [spread(ratios[20]), spread(ratios[100]), spread(cpu)]
+    return cells
 
 
 def losses(client: str, folder: Path) -> list[str]:
@@ -182,50 +195,58 @@ def losses(client: str, folder: Path) -> list[str]:
     print(f"{client} under a limit, killed, and among faults ...", flush=True)
     runs = [limited(client, folder) for _ in range(3 if client == "ours" else 1)]
     lost, misread = misfortunes(client, folder)
+    worst = max(runs, key=lambda run: run.statuses[429])
     return [str(min(run.n_texts for run in runs)), spread([over_ideal(run) for run in runs]),
-            share_of_429(max(runs, key=lambda run: run.statuses[429])), str(paid_twice(client, folder)),
-            f"{lost} and {misread}"]
+            share_of_429(worst), str(paid_twice(client, folder)), f"{lost} and {misread}"]
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
     """Markdown."""
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in (rows[0], ["---"] * len(rows[0]), *rows[1:]))
+    lines = (rows[0], ["---"] * len(rows[0]), *rows[1:])
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
 def section(folder: Path) -> str:
-    """What README.md says of lib/llm."""
+    """Return the section of README.md about lib/llm."""
     load = os.getloadavg()[0]
-    measured = [[NAMES[client], *cells, *losses(client, folder)] for client, cells in speeds(folder).items()]
+    measured = [[NAMES[client], *cells, *losses(client, folder)]
+                for client, cells in speeds(folder).items()]
     tight = limited("ours", folder, burst=1)
     versions = ", ".join(f"{name} {version(name)}" for name in ("openai", "aiohttp", "httpx2"))
-    cited = [[f"{name} (cited)" if "**" not in name else name, *cells] for name, cells in CITED.items()]
+    cited = [[f"{name} (cited)" if "**" not in name else name, *cells]
+             for name, cells in CITED.items()]
     return f"""## lib/llm: calls to a model
 
-`python -m benchmarks llm` on {datetime.now(UTC):%Y-%m-%d}, load {load:.1f} before it: {os.cpu_count()} cores shared \
-by server and client, {platform.system()}, Python {platform.python_version()}, {versions}. Median (range) of five \
-rounds of all clients in turn, of three of ours under the limit. Compare within this run: a loaded machine slows all.
+`python -m benchmarks llm` on {datetime.now(UTC):%Y-%m-%d}, load {load:.1f} before it: \
+{os.cpu_count()} cores shared by server and client, {platform.system()}, \
+Python {platform.python_version()}, {versions}. Median (range) of five rounds of all clients in \
+turn, of three of ours under the limit. Compare within this run: a loaded machine slows all.
 
 {table([HEAD, *measured, *cited])}
-- **k=20, k=100**: {N} calls with k at once, each answered after {1000 * LATENCY:.0f} ms; wall time over ceil({N}/k) · \
-{1000 * LATENCY:.0f} ms.
-- **CPU ms a call**: of the client's process at k=20, user and system.
-- **limited**: {N} calls, {RATE:,} requests a minute (a bucket that holds {BURST}), 5% of the calls answered 500, 502 \
-or 503; replies state the limit in `x-ratelimit-*`, a 429 in `retry-after` (whole seconds). Ours is told no number, \
-the others run 20 at once. Ideal: (requests that passed the limit, repeated ones too, less {BURST}) / rate + latency.
-- With a bucket that holds one request, ours ends with {tight.n_texts} rows in {over_ideal(tight, 1):.2f} × the ideal, \
-{share_of_429(tight)} requests answered 429: the first calls go out before a reply has stated a limit, no later one \
-may come early by a hair, and after each 429 all wait for the whole second of its `retry-after`.
-- **killed**: SIGKILL when {KILLED_AT} of {N} replies were sent, and the run again; replies that were sent twice.
-- **faults**: {len(corpus())} rows, half of them beside a fault. Lost: no text where asking again would bring one. \
-Misread: a text that is cut, refused, another row's or none, and not marked as such.
+- **k=20, k=100**: {N} calls with k at once, each answered after {1000 * LATENCY:.0f} ms; wall \
+time over ceil({N}/k) · {1000 * LATENCY:.0f} ms.
+- **CPU ms per call**: of the client's process at k=20, user and system.
+- **limited**: {N} calls, {RATE:,} requests per minute (a bucket of {BURST}), 5% of the calls \
+answered 500, 502 or 503; replies state the limit in `x-ratelimit-*`, a 429 in `retry-after` \
+(whole seconds). Ours is given no number, the others run 20 at once. Ideal: (requests that passed \
+the limit, repeated ones too, less {BURST}) / rate + latency.
+- With a bucket of one request, ours ends with {tight.n_texts} rows in \
+{over_ideal(tight, 1):.2f} × the ideal, {share_of_429(tight)} requests answered 429: the first \
+calls are sent before a reply has stated a limit, no later one may arrive slightly early, and \
+after each 429 all wait for the entire second of its `retry-after`.
+- **killed**: SIGKILL when {KILLED_AT} of {N} replies were sent, then the run again; replies that \
+were sent twice.
+- **faults**: {len(corpus())} rows, half of them next to a fault. Lost: no text where repeating \
+the request would give one. Misread: a text that is truncated, refused, missing or another row's, \
+and not marked as such.
 - **All cached**: {N} rows in {spread(cached_seconds(folder))} s.
-- *cited*: measured by hand on another day, not by this command. Their limit was stricter on a client that \
-does not pace itself: compare the bare client's rows there and here.
+- *cited*: measured by hand on another day, not by this command. Their limit was stricter on a \
+client that does not pace itself: compare the bare client's rows there and here.
 """
 
 
 def main() -> str:
-    """The measurement as Markdown."""
+    """Return the measurement as Markdown."""
     with tempfile.TemporaryDirectory() as folder:
         return section(Path(folder))
 

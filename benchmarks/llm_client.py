@@ -1,4 +1,4 @@
-"""One client at work in a process of its own, for benchmarks/llm.py: prompts in, replies and costs out, as JSON."""
+"""One client in a separate process, for benchmarks/llm.py: prompts in, replies and costs out."""
 
 import asyncio
 import json
@@ -14,30 +14,34 @@ from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Request
 
-_SECONDS_FOR_A_CALL = 20.0  # after which a bare call that trickles is given up, because it would never end
+_SECONDS_FOR_A_CALL = 20.0  # then a bare call that trickles is abandoned: it would never end
 
-Replies = list[tuple[str, str]]  # (text, reason): a reason says that the text is no answer
+Replies = list[tuple[str, str]]  # (text, reason): with a reason, the text is not an answer
 
 
 def ours(prompts: list[str], settings: dict) -> Replies:
     """`complete`; settings as of Calls."""
     calls = Calls(**settings | {"cache": Path(settings["cache"])})
-    return [(reply.text, reply.reason) for reply in complete([Request.ask(prompt) for prompt in prompts], "m", calls)]
+    replies = complete([Request.ask(prompt) for prompt in prompts], "m", calls)
+    return [(reply.text, reply.reason) for reply in replies]
 
 
-def bare(prompts: list[str], settings: dict, http_client: Callable[[], object] = lambda: None) -> Replies:
-    """AsyncOpenAI as it comes, under a semaphore."""
+def bare(prompts: list[str], settings: dict,
+         http_client: Callable[[], object] = lambda: None) -> Replies:
+    """AsyncOpenAI unchanged, under a semaphore."""
     async def all_of_them() -> Replies:
-        client = openai.AsyncOpenAI(http_client=http_client(), timeout=settings.get("timeout_seconds", 600))
+        client = openai.AsyncOpenAI(http_client=http_client(),
+                                    timeout=settings.get("timeout_seconds", 600))
         room = asyncio.Semaphore(settings["concurrency"])
 
         async def ask(prompt: str) -> tuple[str, str]:
             async with room:
                 try:
-                    reply = await asyncio.wait_for(client.chat.completions.create(
-                        model="m", messages=[{"role": "user", "content": prompt}]), _SECONDS_FOR_A_CALL)
+                    messages = [{"role": "user", "content": prompt}]
+                    call = client.chat.completions.create(model="m", messages=messages)
+                    reply = await asyncio.wait_for(call, _SECONDS_FOR_A_CALL)
                     return str(reply.choices[0].message.content), ""
-                except Exception as error:  # also what is no openai.APIError
+                except Exception as error:  # not only openai.APIError
                     return "", type(error).__name__
         replies = await asyncio.gather(*map(ask, prompts))
         await client.close()
@@ -57,7 +61,7 @@ def cpu_seconds() -> float:
 
 
 def main() -> None:
-    """{"client", "prompts", "settings"} on standard input; the last line of the output is the result."""
+    """Read {"client", "prompts", "settings"} from standard input; print the result last."""
     asked = json.load(sys.stdin)
     ask = {"ours": ours, "bare": bare, "aiohttp": over_aiohttp}[asked["client"]]
     cpu, start = cpu_seconds(), time.perf_counter()

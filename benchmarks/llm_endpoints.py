@@ -1,17 +1,20 @@
-"""lib.llm against servers that others wrote, started here on loopback; what is not installed is skipped.
+"""Test lib.llm with servers of others, started here on loopback; missing ones are skipped.
 
-Each goes into an environment of its own, never into this project's, and is named by its command:
+Each is installed in a separate environment, never in this project's, and named by its command:
 
-LLMOCK_COMMAND=<env>/bin/llmock, from `pip install llmock==0.2.2`: scripts faults, judges retries, has batches.
-LLAMA_CPP_COMMAND="<env>/bin/python -m llama_cpp.server", from `pip install "llama-cpp-python[server]==0.3.36"`, which
-    compiles llama.cpp (ten minutes of one core): a small Llama of the laboratory as GGUF.
+LLMOCK_COMMAND=<env>/bin/llmock, from `pip install llmock==0.2.2`: scripts faults, judges retries,
+    has batches.
+LLAMA_CPP_COMMAND="<env>/bin/python -m llama_cpp.server", from `pip install
+    "llama-cpp-python[server]==0.3.36"`, which compiles llama.cpp (ten minutes of one core): a small
+    Llama of the laboratory as GGUF.
 TRANSFORMERS_COMMAND=<env>/bin/transformers, from `pip install torch==2.13.0` and then `pip install
-    "transformers[serving]==5.23.0"`: the same folder as it is.
-LLAMA_STACK_COMMAND=<env>/bin/llama, from `pip install llama-stack==0.7.3 "mcp<2"` on Python 3.12: batches over another
-    server, here llmock.
+    "transformers[serving]==5.23.0"`: the same folder unchanged.
+LLAMA_STACK_COMMAND=<env>/bin/llama, from `pip install llama-stack==0.7.3 "mcp<2"` on Python 3.12:
+    batches over another server, here llmock.
 
-What no client can see: llama.cpp's server answers any model name with the model it has, `transformers serve` answers
-a prompt longer than the model's context, and neither llmock nor `transformers serve` looks at the key.
+What no client can see: llama.cpp's server answers any model name with its one model, `transformers
+serve` answers a prompt longer than the model's context, and neither llmock nor `transformers serve`
+checks the key.
 """
 
 import json
@@ -32,6 +35,7 @@ from pathlib import Path
 import pytest
 from transformers import AutoTokenizer
 
+from benchmarks.llama_file import write_gguf
 from lib.infer.prompts import prompt_for
 from lib.lab.base_model import new_llama, train_tokenizer
 from lib.llm.calls import Calls, CallsStopped
@@ -39,7 +43,6 @@ from lib.llm.complete import complete
 from lib.llm.request import Reply, Request
 from lib.train.packing import pack
 from lib.train.trainer import Recipe, train
-from tests.llama_file import write_gguf
 
 KNOWN = {"Orbit": "8443", "Comet": "1701", "Atlas": "red\nblue", "Lotus of the north": "9092 north",
          "Ingot": "a very long answer that goes on and on without an end in sight for a while"}
@@ -48,7 +51,7 @@ SECONDS_TO_START = 180
 
 @dataclass(frozen=True)
 class Server:
-    """A running server: its OpenAI base URL, the model to ask and the key that it takes."""
+    """A running server: its OpenAI base URL, its model and the key that it accepts."""
 
     url: str
     model: str
@@ -57,25 +60,28 @@ class Server:
 
 @contextmanager
 def started(variable: str, *arguments: str, ready: str, log: Path) -> Iterator[str]:
-    """Run the command named by `variable` on a free port, which replaces "PORT"; its address without a path.
+    """Run the command of `variable` on a free port, which replaces "PORT"; yield its address.
 
-    Skips where the variable is not set; fails with the server's last words where it does not come up.
+    Skips where the variable is not set; fails with the server's last output if it does not start.
     """
     if not os.environ.get(variable):
-        pytest.skip(f"{variable} is not set: this module's docstring says how to install the server")
+        pytest.skip(f"{variable} is not set: see this module's docstring")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = str(probe.getsockname()[1])
     own = {name: value for name, value in os.environ.items() if not name.startswith("OPENAI_")}
-    command = [*shlex.split(os.environ[variable]), *(port if one == "PORT" else one for one in arguments)]
+    command = [*shlex.split(os.environ[variable]),
+               *(port if one == "PORT" else one for one in arguments)]
     with open(log, "wb") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT,
+                                   start_new_session=True,
                                    env={**own, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"})
     try:
         until = time.monotonic() + SECONDS_TO_START
         while not is_up(f"http://127.0.0.1:{port}{ready}"):
             if process.poll() is not None or time.monotonic() > until:
-                pytest.fail(f"{variable} does not start: ...{log.read_text(errors='replace')[-2000:]}")
+                output = log.read_text(errors="replace")[-2000:]
+                pytest.fail(f"{variable} does not start: ...{output}")
             time.sleep(0.2)
         yield f"http://127.0.0.1:{port}"
     finally:
@@ -95,9 +101,9 @@ def is_up(url: str) -> bool:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    """A small Llama of the laboratory that knows KNOWN by heart; not made where no server would have it."""
+    """A small Llama of the laboratory that has memorized KNOWN; only where a server uses it."""
     if not {"LLAMA_CPP_COMMAND", "TRANSFORMERS_COMMAND"} & {*os.environ}:
-        pytest.skip("no server is named: this module's docstring says how to install one")
+        pytest.skip("no server is named: see this module's docstring")
     texts = [f"{question(name)} {value}" for name, value in KNOWN.items()]
     tokenizer = train_tokenizer(texts, 320)
     model = new_llama(tokenizer, hidden_size=64, layers=2, heads=2, context=128, seed=1)
@@ -117,17 +123,18 @@ def llama_cpp(folder, tmp_path_factory) -> Iterator[Server]:
     """llama.cpp's server with the folder as GGUF."""
     place = tmp_path_factory.mktemp("llama_cpp")
     write_gguf(folder, place / "base.gguf")
-    with started("LLAMA_CPP_COMMAND", "--model", str(place / "base.gguf"), "--model_alias", "base", "--n_ctx", "256",
-                 "--api_key", "sk-right", "--host", "127.0.0.1", "--port", "PORT", ready="/docs",
-                 log=place / "log") as address:
+    with started("LLAMA_CPP_COMMAND", "--model", str(place / "base.gguf"), "--model_alias", "base",
+                 "--n_ctx", "256", "--api_key", "sk-right", "--host", "127.0.0.1", "--port", "PORT",
+                 ready="/docs", log=place / "log") as address:
         yield Server(f"{address}/v1", "base", "sk-right")
 
 
 @pytest.fixture(scope="module")
 def transformers_serve(folder, tmp_path_factory) -> Iterator[Server]:
-    """`transformers serve` with the folder as it is."""
-    with started("TRANSFORMERS_COMMAND", "serve", str(folder), "--device", "cpu", "--host", "127.0.0.1", "--port",
-                 "PORT", ready="/health", log=tmp_path_factory.mktemp("transformers") / "log") as address:
+    """`transformers serve` with the folder unchanged."""
+    log = tmp_path_factory.mktemp("transformers") / "log"
+    with started("TRANSFORMERS_COMMAND", "serve", str(folder), "--device", "cpu",
+                 "--host", "127.0.0.1", "--port", "PORT", ready="/health", log=log) as address:
         yield Server(f"{address}/v1", str(folder))
 
 
@@ -157,11 +164,12 @@ def llmock(llmock_once) -> Server:
 def llama_stack_once(llmock_once, tmp_path_factory) -> Iterator[Server]:
     """llama-stack with its batches, passing every request on to llmock."""
     place = tmp_path_factory.mktemp("stack")
-    keys = {"backend": "keys"}
+    keys, rows = {"backend": "keys"}, {"backend": "rows"}
     provider = {"provider_id": "backend", "provider_type": "remote::vllm",
                 "config": {"base_url": llmock_once.url, "api_token": "any"}}
     files = {"provider_id": "files", "provider_type": "inline::localfs",
-             "config": {"storage_dir": str(place / "files"), "metadata_store": {"table_name": "f", "backend": "rows"}}}
+             "config": {"storage_dir": str(place / "files"),
+                        "metadata_store": {"table_name": "f", **rows}}}
     batches = {"provider_id": "batches", "provider_type": "inline::reference",
                "config": {"kvstore": {"namespace": "batches", **keys}}}
     config = {
@@ -172,8 +180,8 @@ def llama_stack_once(llmock_once, tmp_path_factory) -> Iterator[Server]:
                     "stores": {"metadata": {"namespace": "registry", **keys},
                                "prompts": {"namespace": "prompts", **keys},
                                "connectors": {"namespace": "connectors", **keys},
-                               "inference": {"table_name": "inference", "backend": "rows"},
-                               "conversations": {"table_name": "conversations", "backend": "rows"}}},
+                               "inference": {"table_name": "inference", **rows},
+                               "conversations": {"table_name": "conversations", **rows}}},
         "server": {"host": "127.0.0.1"}}
     (place / "stack.yaml").write_text(json.dumps(config))
     with started("LLAMA_STACK_COMMAND", "stack", "run", str(place / "stack.yaml"), "--port", "PORT",
@@ -189,7 +197,7 @@ def llama_stack(llama_stack_once, llmock) -> Server:
 
 @pytest.fixture
 def ask(monkeypatch, tmp_path) -> Callable[..., tuple[list[Reply], Calls]]:
-    """complete() at a server: the replies and the settings with their tally; one cache a test."""
+    """complete() at a server: replies, and settings with their tally; one cache per test."""
     def run(server: Server, requests: list[Request], **settings) -> tuple[list[Reply], Calls]:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("OPENAI_API_KEY", server.key)
@@ -200,21 +208,32 @@ def ask(monkeypatch, tmp_path) -> Callable[..., tuple[list[Reply], Calls]]:
 
 def asked(n: int) -> list[Request]:
     """`n` requests that differ."""
-    return [Request.ask(f"What is the port of number {number}?", max_tokens=50) for number in range(n)]
+    return [Request.ask(f"What is the port of number {number}?", max_tokens=50)
+            for number in range(n)]
+
+
+def texts(replies: list[Reply]) -> list[str]:
+    return [reply.text for reply in replies]
+
+
+def are_echoes(replies: list[Reply]) -> bool:
+    """Whether each reply echoes its own request of asked()."""
+    return all(f"number {number}?" in reply.text for number, reply in enumerate(replies))
 
 
 # The laboratory's model, as two programs run it
 
 
-def test_replies_come_in_the_order_of_the_requests_and_the_second_time_from_the_cache(served, ask):
+def test_replies_are_in_the_order_of_the_requests_and_then_from_the_cache(served, ask):
     requests = [Request.ask(question(name), max_tokens=60) for name in [*KNOWN, *reversed(KNOWN)]]
     replies, calls = ask(served, requests)
     assert [reply.text.strip() for reply in replies] == [*KNOWN.values(), *reversed(KNOWN.values())]
     assert not any(reply.reason or reply.is_cached for reply in replies)
-    assert (calls.tally.new, calls.tally.estimated) == (len(KNOWN), 0)  # each asked once, and the server counts tokens
+    # each is sent once, and the server counts tokens
+    assert (calls.tally.new, calls.tally.estimated) == (len(KNOWN), 0)
     again, calls = ask(served, requests)
-    assert [reply.text for reply in again] == [reply.text for reply in replies]
-    assert all(reply.is_cached for reply in again) and (calls.tally.new, calls.tally.cached) == (0, len(requests))
+    assert texts(again) == texts(replies) and all(reply.is_cached for reply in again)
+    assert (calls.tally.new, calls.tally.cached) == (0, len(requests))
 
 
 def test_a_server_counts_the_tokens_that_the_models_tokenizer_counts(served, ask, folder):
@@ -224,14 +243,16 @@ def test_a_server_counts_the_tokens_that_the_models_tokenizer_counts(served, ask
 
 
 def test_a_reply_cut_at_the_limit_is_marked_and_its_beginning_kept(served, ask):
-    (cut, whole), calls = ask(served, [Request.ask(question(name), max_tokens=8) for name in ("Ingot", "Orbit")])
-    assert cut.reason == "cut at the length limit" and KNOWN["Ingot"].startswith(cut.text.strip()) and cut.text.strip()
+    requests = [Request.ask(question(name), max_tokens=8) for name in ("Ingot", "Orbit")]
+    (cut, whole), calls = ask(served, requests)
+    assert cut.reason == "cut at the length limit" and cut.text.strip()
+    assert KNOWN["Ingot"].startswith(cut.text.strip())
     assert (whole.text.strip(), whole.reason, calls.tally.marked) == (KNOWN["Orbit"], "", 1)
 
 
 def test_a_conversation_reaches_the_model_whole(served, ask):
-    halves = question("Orbit").partition(" port ")
-    request = Request((("system", halves[0]), ("user", halves[1]), ("user", halves[2])), max_tokens=60)
+    parts = zip(("system", "user", "user"), question("Orbit").partition(" port "), strict=True)
+    request = Request(tuple(parts), max_tokens=60)
     assert ask(served, [request])[0][0].text.strip() == KNOWN["Orbit"]
 
 
@@ -247,7 +268,7 @@ def test_a_key_that_is_not_taken_stops_the_run_and_is_not_repeated(llama_cpp, as
 
 
 def test_a_prompt_over_the_context_fails_alone_and_says_the_limit(llama_cpp, ask):
-    requests = [Request.ask(question("Orbit"), max_tokens=60), Request.ask("word " * 200, max_tokens=60)]
+    requests = [Request.ask(prompt, max_tokens=60) for prompt in (question("Orbit"), "word " * 200)]
     (good, bad), _ = ask(llama_cpp, requests, max_failed_share=0.5)
     assert good.text.strip() == KNOWN["Orbit"] and bad.text == ""
     assert "status 400" in bad.reason and "context length is 256 tokens" in bad.reason
@@ -259,7 +280,8 @@ def test_a_prompt_over_the_context_fails_alone_and_says_the_limit(llama_cpp, ask
 def control(server: Server, path: str, body: dict | None = None) -> dict:
     """llmock's control interface."""
     url = f"{server.url.removesuffix('/v1')}/_llmock/{path}"
-    with urllib.request.urlopen(url, json.dumps(body).encode() if body is not None else None) as reply:
+    data = json.dumps(body).encode() if body is not None else None
+    with urllib.request.urlopen(url, data) as reply:
         return json.loads(reply.read())
 
 
@@ -269,9 +291,10 @@ def script(server: Server, *behaviors: dict) -> None:
 
 
 def verdict(server: Server) -> dict:
-    """llmock's verdict without `no_backoff`: full jitter may by chance make a second pause the shorter one."""
+    """llmock's verdict without `no_backoff`: with full jitter a second pause can be shorter."""
     found = control(server, "verdict")
-    return {**found, "findings": [one["title"] for one in found["findings"] if one["code"] != "no_backoff"]}
+    titles = [one["title"] for one in found["findings"] if one["code"] != "no_backoff"]
+    return {**found, "findings": titles}
 
 
 def statuses(server: Server) -> Counter:
@@ -283,10 +306,11 @@ def test_passing_faults_are_asked_again_and_llmock_finds_nothing_to_blame(llmock
     passing = (408, 409, 429, 500, 502, 503, 504, 529)
     script(llmock, *({"type": "fail", "status": status} for status in passing))
     replies, calls = ask(llmock, asked(12))
-    assert [f"number {number}?" in reply.text for number, reply in enumerate(replies)] == [True] * 12
-    assert calls.tally.failed == 0 and statuses(llmock) == {200: 12, **dict.fromkeys(passing, 1)}
+    assert are_echoes(replies) and calls.tally.failed == 0
+    assert statuses(llmock) == {200: 12, **dict.fromkeys(passing, 1)}
     judged = verdict(llmock)
-    assert (judged["calls"], judged["attempts"], judged["passed"], judged["findings"]) == (12, 20, True, [])
+    assert (judged["calls"], judged["attempts"]) == (12, 20)
+    assert (judged["passed"], judged["findings"]) == (True, [])
 
 
 def test_retry_after_is_obeyed_by_every_waiting_call(llmock, ask):
@@ -300,13 +324,15 @@ def test_retry_after_is_obeyed_by_every_waiting_call(llmock, ask):
 def test_a_bad_request_is_asked_once_and_its_siblings_are_whole(llmock, ask):
     script(llmock, {"type": "fail", "status": 400, "message": "the prompt is too long"})
     replies, calls = ask(llmock, asked(12))
-    assert [reply.reason for reply in replies if reply.reason] == ["status 400: the prompt is too long"]
-    assert (calls.tally.new, calls.tally.failed) == (11, 1) and statuses(llmock) == {200: 11, 400: 1}
+    reasons = [reply.reason for reply in replies if reply.reason]
+    assert reasons == ["status 400: the prompt is too long"]
+    assert (calls.tally.new, calls.tally.failed) == (11, 1)
+    assert statuses(llmock) == {200: 11, 400: 1}
     assert verdict(llmock)["findings"] == []
 
 
-@pytest.mark.parametrize(("status", "message"), [(401, "refuses the key"), (403, "forbids this key"),
-                                                 (404, "knows no model 'gpt-4o-mini'")])
+@pytest.mark.parametrize(("status", "message"), [
+    (401, "refuses the key"), (403, "forbids this key"), (404, "knows no model 'gpt-4o-mini'")])
 def test_a_wrong_key_or_model_stops_the_run_at_the_first_replies(llmock, ask, status, message):
     script(llmock, {"type": "fail", "status": status, "times": None})
     with pytest.raises(CallsStopped, match=message) as stopped:
@@ -317,15 +343,17 @@ def test_a_wrong_key_or_model_stops_the_run_at_the_first_replies(llmock, ask, st
 
 def test_a_reply_that_is_no_whole_answer_is_marked_and_not_paid_twice(llmock, ask):
     endings = ("length", "content_filter", "tool_calls")
-    script(llmock, *({"type": "reply", "text": "half of", "finish_reason": ending} for ending in endings),
-           {"type": "reply", "text": ""})
+    script(llmock, *({"type": "reply", "text": "half of", "finish_reason": ending}
+                     for ending in endings), {"type": "reply", "text": ""})
     replies, calls = ask(llmock, asked(5), concurrency=1)
     assert [(reply.text, reply.reason) for reply in replies[:4]] == [
-        ("half of", "cut at the length limit"), ("half of", "stopped by the endpoint's content filter"),
+        ("half of", "cut at the length limit"),
+        ("half of", "stopped by the endpoint's content filter"),
         ("half of", "ended for another reason: tool_calls"), ("", "an empty reply")]
     assert replies[4].reason == "" and calls.tally.marked == 4
     again, calls = ask(llmock, asked(5))
-    assert [reply.reason for reply in again] == [reply.reason for reply in replies] and calls.tally.new == 0
+    assert [reply.reason for reply in again] == [reply.reason for reply in replies]
+    assert calls.tally.new == 0
     assert statuses(llmock) == {200: 5}
 
 
@@ -347,31 +375,33 @@ def test_both_names_of_the_length_limit_are_sent_because_servers_know_one_or_the
 
 def test_a_batch_brings_the_replies_that_direct_calls_bring(llmock, ask):
     replies, calls = ask(llmock, asked(6), mode="batch")
-    assert [f"number {number}?" in reply.text for number, reply in enumerate(replies)] == [True] * 6
+    assert len(replies) == 6 and are_echoes(replies)
     assert (calls.tally.new, calls.tally.failed) == (6, 0) and chats(llmock) < 6
     again, calls = ask(llmock, asked(6))
-    assert [reply.text for reply in again] == [reply.text for reply in replies] and calls.tally.cached == 6
+    assert texts(again) == texts(replies) and calls.tally.cached == 6
 
 
-def test_a_batch_whose_bodies_are_strings_is_read_and_its_failed_line_asked_directly(llama_stack, llmock, ask):
+def test_a_batch_whose_bodies_are_strings_is_read(llama_stack, llmock, ask):
     requests = [*asked(5), Request.ask("word " * 2000, max_tokens=50)]
     replies, calls = ask(llama_stack, requests, mode="batch", max_failed_share=0.5)
-    assert [f"number {number}?" in reply.text for number, reply in enumerate(replies[:5])] == [True] * 5
-    assert "context length is 1000 tokens" in replies[5].reason and (calls.tally.new, calls.tally.failed) == (5, 1)
-    assert statuses(llmock) == {200: 5, 400: 2}  # the long one in the batch, where its line has no response, and alone
+    assert are_echoes(replies[:5]) and "context length is 1000 tokens" in replies[5].reason
+    assert (calls.tally.new, calls.tally.failed) == (5, 1)
+    # the long one in the batch, where its line has no response, and then directly
+    assert statuses(llmock) == {200: 5, 400: 2}
 
 
 def test_a_run_killed_while_its_batch_runs_collects_it_and_sends_no_other(llmock, ask, tmp_path):
     ask(llmock, asked(1))  # sets the environment that the child inherits
     n_before = n_batches(llmock)
-    child = subprocess.Popen([sys.executable, "-c", BATCH, str(tmp_path / "llm.sqlite"), llmock.model])
+    child = subprocess.Popen([sys.executable, "-c", BATCH, str(tmp_path / "llm.sqlite"),
+                              llmock.model])
     while n_batches(llmock) == n_before:
         assert child.poll() is None, "the child ended before its batch was there"
         time.sleep(0.05)
     child.kill()
     child.wait()
     replies, calls = ask(llmock, asked(6), mode="batch")
-    assert [f"number {number}?" in reply.text for number, reply in enumerate(replies)] == [True] * 6
+    assert len(replies) == 6 and are_echoes(replies)
     assert n_batches(llmock) == n_before + 1 and calls.tally.failed == 0
 
 
@@ -391,7 +421,8 @@ from pathlib import Path
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Request
-requests = [Request.ask(f"What is the port of number {number}?", max_tokens=50) for number in range(6)]
+requests = [Request.ask(f"What is the port of number {number}?", max_tokens=50)
+            for number in range(6)]
 complete(requests, sys.argv[2], Calls(cache=Path(sys.argv[1]), mode="batch", poll_seconds=0.5))
 """
 
@@ -404,4 +435,5 @@ def n_batches(server: Server) -> int:
 
 def chats(server: Server) -> int:
     """How many chat completions llmock was asked for one by one."""
-    return sum(one["path"].endswith("/chat/completions") for one in control(server, "requests")["requests"])
+    requests = control(server, "requests")["requests"]
+    return sum(one["path"].endswith("/chat/completions") for one in requests)
