@@ -1,4 +1,4 @@
-"""Names of arms: the order of every table, which are trained, and seeds: `dapt`, then `dapt@2`."""
+"""Names of arms: their order in tables, which are trained, and their seeds (`dapt`, `dapt@2`)."""
 
 import re
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ def split_arm(name: str) -> tuple[str, int]:
 
 
 def is_trained(name: str) -> bool:
-    """Tell whether 03_train makes this arm's model, as it does for variants such as tuned-hint.
+    """Return whether 03_train trains this arm, as it does variants such as tuned-hint.
 
     Raises ValueError as `split_arm` does.
     """
@@ -31,7 +31,7 @@ def is_trained(name: str) -> bool:
 
 
 def repeated(arm: str, seeds: int) -> list[str]:
-    """Return the names of `arm` trained with that many seeds."""
+    """Return the names of `arm` trained with each of `seeds` seeds."""
     return [arm, *(f"{arm}@{number}" for number in range(2, seeds + 1))]
 
 

@@ -3,8 +3,8 @@
 A digest is a Merkle hash over syntax trees: of the code itself, of every module of lib that it
 imports anywhere (also inside a function), and of the prompts and data files that these name with
 a literal in `prompt_template("…")` or `package_file("…")`. Python's minor version is part of it,
-because `ast.dump` differs between versions. Limits: moving a file is free, splitting or merging one
-is not; circular imports have no digest and are an error; a module named in a string is not seen,
+because `ast.dump` differs between versions. Limits: moving a file keeps the digest, splitting or
+merging files does not; circular imports are an error; a module named only in a string is not seen,
 so import it and use its `__name__`.
 """
 
@@ -18,31 +18,31 @@ from pathlib import Path
 
 from lib.core.paths import REPOSITORY
 
-_FOLDERS = {"prompt_template": ("prompts", ".md"), "package_file": ("lib", "")}  # where each reads
+_FOLDERS = {"prompt_template": ("prompts", ".md"), "package_file": ("lib", "")}  # that each reads
 
 
 class NoDigest(ValueError):
-    """What the code computes cannot be told from its source."""
+    """What the code computes cannot be determined from its source."""
 
 
 def notebook_digest(notebook: Path, root: Path = REPOSITORY) -> str:
-    """Return the digest of `notebook`'s code cells and everything that they reach below `root`.
+    """Return the digest of `notebook`'s code cells and everything that they import below `root`.
 
-    Raises NoDigest for a circle of imports and for a prompt or data file named by an expression.
+    Raises NoDigest for circular imports and for a prompt or data file named by an expression.
     """
     return _digest(_code(notebook), root, (str(notebook),))
 
 
 def module_digest(name: str, root: Path = REPOSITORY) -> str:
-    """Return the digest of the module `name`, such as "lib.core.paths", and everything it reaches.
+    """Return the digest of the module `name`, such as "lib.core.paths", and all that it imports.
 
-    Raises NoDigest as `notebook_digest` does, and where there is no such module.
+    Raises NoDigest as `notebook_digest` does, and if there is no such module.
     """
     return _module(name, root, ())
 
 
 def reached(notebook: Path, root: Path = REPOSITORY) -> set[str]:
-    """Return the names of all modules of lib that `notebook` imports, directly or not."""
+    """Return the names of all modules of lib that `notebook` imports, directly or indirectly."""
     found: set[str] = set()
     waiting = [_code(notebook)]
     while waiting:
@@ -85,7 +85,7 @@ def _digest(tree: ast.Module, root: Path, above: tuple[str, ...]) -> str:
 
 @cache
 def _file(name: str, root: Path) -> Path | None:
-    """Return the file of the module `name`; None where `name` is not a module of lib."""
+    """Return the file of the module `name`, None if it is not a module of lib."""
     path = root.joinpath(*name.split("."))
     return next((file for file in (path.with_suffix(".py"), path / "__init__.py")
                  if file.exists()), None)
@@ -111,7 +111,7 @@ def _is_ours(name: str) -> bool:
 
 
 class _Bare(ast.NodeTransformer):
-    """Remove docstrings and imports of lib; replace the names of prompts by what they contain."""
+    """Remove docstrings and imports of lib; replace the names of prompts by content hashes."""
 
     def __init__(self, root: Path, name: str) -> None:
         self.root, self.name = root, name

@@ -19,20 +19,20 @@ R = TypeVar("R", bound=Record)
 def artifact_path(study: str, name: str, **keys: object) -> Path:
     """Return the path of an artifact, such as `artifact_path("lab", "answers", arm="dapt")`.
 
-    A model id's slashes become dashes, so that a judge stays one folder. Its parent folder is made.
+    Slashes in a model id become dashes, so a judge stays one folder. Creates the parent folder.
     """
     filled = {key: str(value).replace("/", "--") for key, value in keys.items()}
     return data_path(study, *ARTIFACTS[name].path.format(**filled).split("/"))
 
 
 def made_by(name: str, **keys: object) -> str:
-    """Name the notebooks that write an artifact, for a message: "04_infer.ipynb with arm dapt"."""
+    """Return the notebooks that write an artifact as text: "04_infer.ipynb with arm dapt"."""
     notebooks = " or ".join(f"{notebook}.ipynb" for notebook in ARTIFACTS[name].made_by)
     return notebooks + "".join(f" with {key} {value}" for key, value in keys.items())
 
 
 def existing(study: str, name: str, **keys: object) -> Path:
-    """Return an artifact's path where it exists. Raises MissingInput naming who writes it."""
+    """Return an artifact's path. Raises MissingInput naming its notebook if it does not exist."""
     path = artifact_path(study, name, **keys)
     if not path.exists():
         raise MissingInput(f"{shown(path)} is missing: run {made_by(name, **keys)} first "
@@ -44,8 +44,8 @@ def load(study: str, name: str, kind: type[R] | None = None, *, optional: bool =
          **keys: object) -> list:
     """Return the rows of an artifact of `study`, such as `load("lab", "answers", arm="dapt")`.
 
-    `kind` is the record type where the table of artifacts names none. With `optional`, a missing
-    file has no rows. Raises MissingInput and ValueError as `read_records` does.
+    `kind` is the record type if the table of artifacts names none. With `optional`, a missing file
+    has no rows. Raises MissingInput and ValueError as `read_records` does.
     """
     path = artifact_path(study, name, **keys)
     if optional and not path.exists():
@@ -67,7 +67,7 @@ def save(study: str, name: str, rows: Iterable[Record], **keys: object) -> Path:
 
 
 def save_if_any(study: str, name: str, rows: Sequence[Record], **keys: object) -> None:
-    """Save rows; where there are none, remove the file, so that no earlier run's rows stay."""
+    """Save rows; if there are none, remove the file, so that no earlier run's rows remain."""
     if rows:
         save(study, name, rows, **keys)
     else:
@@ -78,7 +78,7 @@ def save_if_any(study: str, name: str, rows: Sequence[Record], **keys: object) -
 def replacing(path: Path):
     """Yield a temporary path next to `path`; on success it becomes `path`, else it is removed.
 
-    A file of ours is therefore complete or absent, whatever stops the process.
+    So a file is complete or absent, whatever stops the process.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -87,8 +87,8 @@ def replacing(path: Path):
         yield temporary
         os.replace(temporary, path)
     except OSError as error:
-        raise OSError(error.errno, f"{error.strerror or error} while writing {path}; nothing was "
-                      "kept of it. Free some space (or check the folder's permissions) and run the "
+        raise OSError(error.errno, f"{error.strerror or error} while writing {path}; the file was "
+                      "not kept. Free some space (or check the folder's permissions) and run the "
                       "same command again") from error
     finally:
         temporary.unlink(missing_ok=True)
@@ -116,8 +116,8 @@ def write_json(path: Path, value: object) -> Path:
 def read_records(path: Path, kind: type[R], made_by: str) -> list[R]:
     """Read the JSON lines of `path` as `kind`.
 
-    Raises MissingInput naming the notebook `made_by` where the file is absent, and ValueError
-    naming file and line where a row does not fit `kind`.
+    Raises MissingInput naming the notebook `made_by` if the file is absent, and ValueError naming
+    file and line if a row does not fit `kind`.
     """
     if not Path(path).exists():
         raise MissingInput(f"{shown(path)} is missing: run {made_by} first (or `make study`)")

@@ -1,4 +1,4 @@
-"""Pieces of text laid end to end, with the span of each: what every renderer is made of."""
+"""Join pieces of text and return the span of each: the basis of every renderer."""
 
 from collections.abc import Sequence
 
@@ -22,5 +22,5 @@ def pipe_row(cells: Sequence[str]) -> str:
 
 
 def capitalised(words: str) -> str:
-    """Capitalise the words as at the start of a sentence, bullet or cell."""
+    """Capitalise the first letter, as at the start of a sentence, bullet or cell."""
     return words[:1].upper() + words[1:]

@@ -1,4 +1,4 @@
-"""Which queries ask for a number (Table 5). The paper's rule is not published; this one is ours."""
+"""Decide which queries ask for a number (Table 5) by our own rule; the paper's is not published."""
 
 import re
 from itertools import takewhile
@@ -11,19 +11,19 @@ _RANGE = re.compile(r"[-+±]?\d+(?:[.,]\d+)*-[-+]?\d+(?:[.,]\d+)*")
 _COMPARATORS = frozenset((
     "about around approximately approx up to at least most over under below above max min maximum "
     "minimum less more fewer no not than between exactly").split())
-# Numbers by form, but dates, addresses and codes by use: 20241203, 192.168.0.1, 0042
+# Numbers in form, but dates, addresses and codes in use: 20241203, 192.168.0.1, 0042
 _CODE = re.compile(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])|\d+(?:\.\d+){3,}|0\d+")
 
 
 def is_numeric(query: Query) -> bool:
-    """Tell whether the reference answer is a number; for an entity list, whether every entity is.
+    """Return whether the reference answer is a number; for an entity list, whether every entity is.
 
     A number is digits (or a word from zero to twelve), optionally with a sign, a comparator ("at
     least"), a currency, a percent sign, thousands separators, and a unit or one lower-case noun
     ("12 pumps"); a range of two numbers; a quantity "of" something ("16 GB of RAM"); or several
-    quantities that add up ("3 h 20 min"). Whitespace is ignored, and so is a unit's case where only
+    quantities that add up ("3 h 20 min"). Whitespace is ignored, and so is a unit's case if only
     one unit can be meant (lib.core.units). A dotted number (3.10, 3.2.1) counts: its form does not
-    distinguish a version from a decimal. Not numbers: dates (20241203 too), times of day,
+    distinguish a version from a decimal. Not numbers: dates (including 20241203), times of day,
     addresses (192.168.0.1), codes with leading zeros, and digits inside a name, path or code
     (P-417, 8443/tcp).
     """
@@ -34,7 +34,7 @@ def is_numeric(query: Query) -> bool:
 
 
 def is_number(text: str) -> bool:
-    """Tell whether `text` is one number by the rule of `is_numeric`."""
+    """Return whether `text` is one number, by the rule of `is_numeric`."""
     found = solid(tokens(text.strip().lstrip("~≈<>≤≥= ")))
     opening = list(takewhile(lambda token: token.value in _COMPARATORS, found))
     found = found[len(opening):]
@@ -57,7 +57,7 @@ def _is_one(found: list[Token]) -> bool:
 
 
 def has_number(text: str) -> bool:
-    """Tell whether any number or range is in `text`; digits inside a word are none."""
+    """Return whether `text` contains a number or range; digits inside a word do not count."""
     return any(_is_amount(token) for token in tokens(text))
 
 

@@ -1,4 +1,4 @@
-"""HTML pages from Jinja templates; whatever is put into a slot is escaped."""
+"""HTML pages from Jinja templates; everything put into a slot is escaped."""
 
 from pathlib import Path
 

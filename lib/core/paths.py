@@ -1,4 +1,4 @@
-"""Where a study's files are. Every path is anchored here: a kernel may start in any folder."""
+"""Locations of a study's files, as absolute paths: a kernel may start in any folder."""
 
 import os
 from pathlib import Path
@@ -26,7 +26,7 @@ def output_root() -> Path:
 
 
 def data_path(study: str, *parts: str) -> Path:
-    """Return data/<study>/<parts>; make its parent folder.
+    """Return data/<study>/<parts>; create its parent folder.
 
     Raises ValueError for a study name that cannot be a folder's name.
     """
@@ -38,31 +38,16 @@ def data_path(study: str, *parts: str) -> Path:
 
 
 def figures_path(study: str, *parts: str) -> Path:
-    """Return figures/<study>/<parts> and make its parent folder."""
+    """Return figures/<study>/<parts>; create its parent folder."""
     path = output_root().joinpath("figures", study, *parts)
     path.parent.mkdir(parents=True, exist_ok=True)
     return path
 
 
-def answers_path(study: str, arm: str) -> Path:
-    """data/<study>/answers/<arm>.jsonl"""
-    return data_path(study, "answers", f"{arm}.jsonl")
-
-
-def verdicts_path(study: str, judge: str, arm: str) -> Path:
-    """data/<study>/verdicts/<judge>/<arm>.jsonl; a model id's slashes become dashes to stay one folder."""
-    return data_path(study, "verdicts", judge.replace("/", "--"), f"{arm}.jsonl")
-
-
-def preferences_path(study: str, judge: str, first_arm: str, second_arm: str) -> Path:
-    """data/<study>/preferences/<judge>/<first>-<second>.jsonl"""
-    return data_path(study, "preferences", judge.replace("/", "--"), f"{first_arm}-{second_arm}.jsonl")
-
-
 def required(path: Path, made_by: str) -> Path:
-    """Return `path` where it exists.
+    """Return `path`.
 
-    Raises MissingInput naming the file and `made_by`, the notebook that writes it.
+    Raises MissingInput naming `made_by`, the notebook that writes it, if it does not exist.
     """
     if not path.exists():
         raise MissingInput(f"{shown(path)} is missing: run {made_by} first (or `make study`)")
@@ -70,7 +55,7 @@ def required(path: Path, made_by: str) -> Path:
 
 
 def shown(path: Path) -> str:
-    """Return `path` as shown to a person: relative to output_root() where it is below."""
+    """Return `path` for display: relative to output_root() if it is below."""
     path, root = Path(path), output_root()
     return str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
 
@@ -78,8 +63,8 @@ def shown(path: Path) -> str:
 def model_source(base_model: str) -> str:
     """Return what `from_pretrained` loads: a folder's path, or a hub id (`org/name`) unchanged.
 
-    A relative path is looked for below output_root(), then below the repository. Raises
-    MissingInput where the folder is not there and the name cannot be a hub id.
+    A relative path is looked up below output_root(), then below the repository. Raises
+    MissingInput if the folder does not exist and the name cannot be a hub id.
     """
     for place in (output_root(), REPOSITORY):  # joining an absolute path keeps that path
         if (place / base_model).exists():

@@ -13,8 +13,8 @@ _PR_SET_PDEATHSIG = 1
 def die_with_parent(variable: str = VARIABLE) -> None:
     """Ask the system to kill this process when its parent ends; exit now if it already has.
 
-    The parent's id is read from the environment `variable`; where it is not set (a shell started
-    this process), nothing happens. Outside Linux only the check is made, and a notebook's kernel
+    The parent's id is read from the environment `variable`; if that is not set (a shell started
+    this process), nothing happens. Outside Linux only this check is made; a notebook's kernel
     watches its parent by itself.
     """
     parent = int(os.environ.get(variable) or 0)
@@ -27,5 +27,5 @@ def die_with_parent(variable: str = VARIABLE) -> None:
 
 
 def be_parent() -> None:
-    """Bind children that call die_with_parent() to this process from here on."""
+    """Bind children that call die_with_parent() to this process from now on."""
     os.environ[VARIABLE] = str(os.getpid())

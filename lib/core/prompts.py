@@ -18,5 +18,5 @@ def prompt_template(name: str) -> jinja2.Template:
 
 @cache
 def _template(text: str) -> jinja2.Template:
-    """Compile once: compiling takes as long as a small model's answer."""
+    """Compile once, because compiling takes as long as a small model's answer."""
     return jinja2.Environment(undefined=jinja2.StrictUndefined).from_string(text)

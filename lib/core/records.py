@@ -8,7 +8,7 @@ Structure = Literal["natural", "entity-list", "tabular"]
 # How a quotation was found: exactly, ignoring whitespace, approximately.
 Grounding = Literal["exact", "folded", "fuzzy"]
 STRUCTURES: tuple[Structure, ...] = ("natural", "entity-list", "tabular")
-# The ending of a closed-book query's id, where its question is also asked with a passage.
+# The suffix of a closed-book query's id if its question is also asked with a passage.
 RECALL = "recall"
 
 
@@ -36,7 +36,7 @@ class Rejected(Record):
 
 
 class Query(Record):
-    """A question whose answer is in a document, labelled with the structure that it is in."""
+    """A question whose answer is in a document, labelled with the structure of that place."""
 
     query_id: str
     document_id: str
@@ -62,7 +62,7 @@ class Segment(Record):
     end: int
     text: str  # document.text[start:end]
     n_tokens: int
-    # Header rows of a table that was cut: the normalizer sees them before `text`; never trained on.
+    # Header rows of a table that was cut: shown to the normalizer before `text`; never trained on.
     repeated: str = ""
 
 
@@ -74,7 +74,7 @@ class Normalized(Record):
     rating: int | None  # 1-10, the segment's quality as the normalizer sees it
     remark: str
     text: str
-    dropped: str  # "" where the rewrite was kept
+    dropped: str  # "" if the rewrite was kept
 
 
 class Answer(Record):
@@ -102,7 +102,7 @@ class Score(Record):
     cloze_loglik: float | None  # None: see cloze_missing
     cloze_tokens: int | None
     cloze_argmax: bool | None
-    cloze_missing: str  # why there is no cloze; "" where there is one
+    cloze_missing: str  # why there is no cloze; "" if there is one
 
 
 class Verdict(Record):
@@ -116,7 +116,7 @@ class Verdict(Record):
 
 
 class Fact(Record):
-    """A fact of the laboratory and where it is."""
+    """A fact of the laboratory and its location."""
 
     fact_id: str
     entity: str

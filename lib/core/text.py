@@ -6,7 +6,7 @@ _SINGULAR_ENDINGS = ("ss", "us", "is", "as")  # class, bus, basis, bias
 
 
 def as_label(heading: str) -> str:
-    """Return a heading, column header or lead-in as it is inside a sentence.
+    """Return a heading, column header or lead-in as it reads inside a sentence.
 
     "Default port:" becomes "default port".
     """
@@ -17,7 +17,7 @@ def as_label(heading: str) -> str:
 
 
 def is_plural(label: str) -> bool:
-    """Tell whether the label's head noun, the last word before "of", "for", "in"…, looks plural."""
+    """Return whether the label's head noun, the last word before "of", "for", …, looks plural."""
     preposition = r"\s(?:of|for|in|on|at|by|with|to|per|from)\s"
     head = re.split(preposition, label, maxsplit=1)[0].strip().lower()
     word = head.split(" ")[-1].strip("()[].,:;") if head else ""

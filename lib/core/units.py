@@ -1,12 +1,12 @@
 """Units of measurement in their usual spellings, so that 30 s equals 0.5 min (paper, 4.4).
 
-Memory counts in steps of 1024 whether written MB or MiB, as industrial records do: 1 GB is 1024 MB.
+Memory units are multiples of 1024 in any spelling, as in industrial records: 1 GB is 1024 MB.
 """
 
 from fractions import Fraction
 
-# dimension -> (factor to its first unit, spellings). Case matters where it distinguishes units: mW
-# and MW, Mb and MB.
+# dimension -> (factor to its first unit, spellings). Case matters if it distinguishes units: mW and
+# MW, Mb and MB.
 _UNITS: dict[str, list[tuple[str, str]]] = {
     "time": [("1", "s sec secs second seconds"), ("1/1000", "ms msec millisecond milliseconds"),
              ("1/1000000", "us μs microsecond microseconds"), ("60", "min mins minute minutes"),
@@ -64,7 +64,7 @@ for _spelling, _unit in _EXACT.items():
 
 
 def unit_of(spelling: str) -> tuple[str, Fraction] | None:
-    """Return (dimension, factor) of a unit, or None; case is ignored where unambiguous."""
+    """Return (dimension, factor) of a unit, or None; case is ignored if unambiguous."""
     if spelling in _EXACT:
         return _EXACT[spelling]
     meant = _FOLDED.get(spelling.casefold(), set()) if len(spelling) > 1 else set()

@@ -1,6 +1,6 @@
-"""Defuse documents and answers: they are data, and must not pass for parts of a prompt.
+"""Defuse documents and answers: they are data, and must not be mistaken for parts of a prompt.
 
-Whatever in them could be read as a tag, a mark or a chat turn is split with a visible character.
+Anything that could be read as a tag, a mark or a chat turn is split by a visible character.
 """
 
 import html
@@ -8,9 +8,9 @@ import re
 import unicodedata
 from functools import lru_cache
 
-SPLIT = "¦"  # inserted into what is defused; visible, and part of no form that is searched
+SPLIT = "¦"  # inserted to defuse; visible, and part of none of the patterns
 
-# What a model may take for < > [ ] or a Latin letter, beyond what Unicode itself calls compatible.
+# Look-alikes of < > [ ] and of Latin letters that Unicode itself does not fold.
 _LOOKALIKES = str.maketrans({
     **dict.fromkeys("‹〈⟨《«⟪❮❰", "<"), **dict.fromkeys("›〉⟩》»⟫❯❱", ">"),
     **dict.fromkeys("【〔〖〘❲⁅「『", "["), **dict.fromkeys("】〕〗〙❳⁆」』", "]"),
@@ -33,8 +33,8 @@ _MARKS = "|".join((
 
 
 def defused(text: str, tags: str) -> str:
-    """Return `text` so that it can neither close its `tags` in a prompt nor contain a verdict, a
-    rewrite's marker or a chat turn.
+    """Return `text`, changed so that it can neither close its `tags` in a prompt nor contain a
+    verdict, a rewrite's marker or a chat turn.
 
     `tags` are names separated by |: "question|answer". One SPLIT is inserted after the first
     character of each match; everything else is unchanged, so the text stays readable and can be
@@ -48,7 +48,7 @@ def defused(text: str, tags: str) -> str:
 
 
 def folded(text: str) -> tuple[str, list[int]]:
-    """Return `text` as a lenient reader sees it, and where in it each character ends."""
+    """Return `text` as a lenient reader sees it, and where each character ends in the original."""
     if _PLAIN.fullmatch(text):
         return text.lower(), list(range(1, len(text) + 1))
     seen = [(letter, match.end()) for match in _CHARACTER.finditer(text)

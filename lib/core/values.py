@@ -20,7 +20,7 @@ _DATES = tuple(re.compile(pattern + r"(?![\w]|[-/.:]\w)", re.I) for pattern in (
     _MONTH + r" (?P<day>\d{1,2})(?:st|nd|rd|th)?,? (?P<year>\d{4})",
     _MONTH + r",? (?P<year>\d{4})",
     r"(?P<year>(?:19|20)\d\d)-(?P<m>0[1-9]|1[0-2])"))
-MOST_DIGITS = 1000  # longer is a model that repeats itself; Python reads at most 4,300 digits
+MOST_DIGITS = 1000  # more come from a model in a loop; Python reads at most 4,300 digits
 _NUMBER = re.compile(r"(?P<sign>[-+±]?)(?P<coin>[$€£¥]|(?:USD|EUR|GBP|JPY)[ ]|[vV](?=\d))?"
                      r"(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d|,\d)|\d+(?:\.\d+)*)")
 _UNIT = re.compile(r"[ -]?(%|°(?:[CF]\b)?|[A-Za-zμΩ][A-Za-z0-9μΩ·/]*)")
@@ -62,9 +62,9 @@ def folded(text: str) -> str:
 def tokens(text: str) -> list[Token]:
     """Return the tokens of `text` in order, without articles.
 
-    A number without a unit keeps its decimals as written, because 3.10 may be a version and then is
-    not 3.1; with a unit it counts as an amount. Leading zeros are kept (a code), thousands
-    separators are not.
+    A number without a unit keeps its decimals as written, because 3.10 may be a version, which is
+    not 3.1; with a unit it is an amount. Leading zeros are kept (a code), thousands separators are
+    not.
     """
     text, found, place = folded(text), [], 0
     while place < len(text):
@@ -91,7 +91,7 @@ def in_unit(token: Token, unit: str) -> Token:
 
 
 def asked_unit(question: str) -> str:
-    """Return the unit that a question wants its answer in ("in seconds", "(MB)"), or ""."""
+    """Return the unit that a question asks for ("in seconds", "(MB)"), or ""."""
     found = [match[1] for match in _ASKED_UNIT.finditer(folded(question)) if unit_of(match[1])]
     return found[-1] if found else ""
 
@@ -156,7 +156,7 @@ def _number_at(text: str, place: int) -> tuple[tuple[str, str | Fraction], int] 
 
 
 def _amount(digits: str, unit: str) -> tuple[str, str | Fraction]:
-    """Return (dimension, amount in its first unit); digits that may be a code stay as written."""
+    """Return (dimension, amount in its first unit); digits that may be a code are kept verbatim."""
     if not unit or digits.startswith("±"):
         is_plain = digits.isdigit() and (digits == "0" or not digits.startswith("0"))
         return (unit and unit_of(unit)[0], Fraction(digits) if is_plain else digits)
@@ -165,7 +165,7 @@ def _amount(digits: str, unit: str) -> tuple[str, str | Fraction]:
 
 
 def _is_article(found: list[Token], index: int) -> bool:
-    """Tell whether a token is an article before a word; "Class A" and "A 12" keep their A."""
+    """Return whether a token is an article before a word; "Class A" and "A 12" keep their A."""
     token, after = found[index], found[index + 1:index + 2]
     if token.kind != "word" or not after or not after[0].is_solid:
         return False

@@ -17,7 +17,7 @@ from lib.run.parameters import WrongParameter, checked, notebook_path, parameter
 from lib.run.stages import KINDS, STAGES, Kind
 
 # `make study` passes the folder to the graph in this variable: Snakemake reads --config as YAML
-# and quotes it for a shell with repr(), which not every folder's name survives.
+# and quotes it for a shell with repr(), which corrupts some folder names.
 FOLDER_VARIABLE = "STUDY_DOCUMENTS"
 # Parameters that the graph sets, with the key of the study's file that decides them.
 SET_BY_GRAPH = {
@@ -28,7 +28,7 @@ SET_BY_GRAPH = {
     "judges": "the keys judge and other_judges", "base_model": "the key base_model",
     "task": "the key source"}
 MODELS = ("base_model", "endpoint_model", "reader")  # what answers for an arm with its own model
-_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"  # it becomes a file's name and part of commands
+_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"  # it becomes a file name and part of commands
 
 
 class WrongStudy(ValueError):
@@ -47,7 +47,7 @@ class Study(BaseModel):
     normalizer: str = Field(default="rules", min_length=1)
     judge: str = Field(default="rules", min_length=1)
     other_judges: list[str] = []  # their verdicts are compared with those of `judge`
-    seeds: int = Field(default=1, ge=1)  # trainings per arm
+    seeds: int = Field(default=1, ge=1)  # training runs per arm
     variants: list[str] = []
     arms: dict[str, dict[str, dict]] = {}
     notebooks: dict[str, dict] = {}
@@ -61,7 +61,7 @@ class Study(BaseModel):
         if isinstance(arms, list) and all(isinstance(arm, str) for arm in arms):
             arms = dict.fromkeys(arms)
         if not isinstance(arms, dict):
-            raise ValueError(f"arms: {arms!r} is not a set of `arm: notebooks`; "
+            raise ValueError(f"arms: {arms!r} is not a mapping `arm: notebooks`; "
                              f"the arms are {', '.join(kind.arms)}")
         order = [arm for arm in dict.fromkeys((*kind.arms, *arms)) if arm in arms]
         return {"variants": list(kind.variants), "base_model": f"data/{keys['name']}/models/base",
@@ -72,7 +72,7 @@ class Study(BaseModel):
     @classmethod
     def _names(cls, names: list[str]) -> list[str]:
         if not all(names) or len(set(names)) < len(names):
-            raise ValueError("give different names")
+            raise ValueError("names must be distinct and not empty")
         return names
 
     @model_validator(mode="after")
@@ -93,10 +93,10 @@ class Study(BaseModel):
         if not kind.any_arm:
             _choose("arms", [arm], kind.arms)
         if not re.fullmatch(_NAME, arm):
-            raise ValueError(f"arms: {arm!r} can have only letters, digits, dots, dashes and "
+            raise ValueError(f"arms: {arm!r} may contain only letters, digits, dots, dashes and "
                              "underscores")
         if is_trained(arm) and arm not in kind.trained:
-            raise ValueError(f"arms: {arm!r} cannot be trained here; 03_train makes "
+            raise ValueError(f"arms: {arm!r} cannot be trained here; 03_train trains "
                              f"{', '.join(kind.trained)}")
         has_own_model = kind.any_arm and not is_trained(arm)
         fixed = {name: why for name, why in SET_BY_GRAPH.items()
@@ -105,8 +105,8 @@ class Study(BaseModel):
         _check_parameters(f"arms, {arm}", own, per_arm, fixed)
         if has_own_model and arm != BASE and not set(MODELS) & set(own.get("00_infer", {})):
             raise ValueError(f"arms: {arm!r} is neither {', '.join(kind.arms)} nor an arm with a "
-                             f"model of its own: say what answers, such as {arm}: {{00_infer: "
-                             f"{{endpoint_model: …}}}}; legal are {', '.join(MODELS)}")
+                             f"model of its own: name what answers, such as {arm}: {{00_infer: "
+                             f"{{endpoint_model: …}}}}; choose among {', '.join(MODELS)}")
 
     @property
     def kind(self) -> Kind:
@@ -120,18 +120,18 @@ class Study(BaseModel):
 
     @property
     def runs(self) -> list[str]:
-        """The arms, each trained one once per seed: base, dapt, dapt@2, dapt-n, dapt-n@2."""
+        """The arms, trained ones once per seed: base, dapt, dapt@2, dapt-n, dapt-n@2."""
         return [name for arm in self.arms
                 for name in repeated(arm, self.seeds if is_trained(arm) else 1)]
 
     @property
     def trained(self) -> list[str]:
-        """The runs whose model 03_train makes."""
+        """The runs that 03_train trains."""
         return [name for name in self.runs if is_trained(name)]
 
     @property
     def made_by(self) -> str:
-        """The laboratory that makes the base model; "" where none does."""
+        """The laboratory that makes the base model, "" if none does."""
         parts = Path(self.base_model).parts
         return parts[1] if parts[:1] == ("data",) and parts[2:] == ("models", "base") else ""
 
@@ -149,7 +149,7 @@ class Study(BaseModel):
 
     @property
     def drawing(self) -> list[str]:
-        """The rules that draw figures: the study's own, and those of variants drawn before."""
+        """The rules that draw figures: the study's own, and those of variants already drawn."""
         return [STAGES[stage].draws for stage in self.stages if STAGES[stage].draws and (
             stage in self.kind.stages or data_path(self.name, "stages", f"{stage}.json").exists())]
 
@@ -165,8 +165,8 @@ class Study(BaseModel):
                 "pair": arms[1:]}[STAGES[stage].per]
 
     def given(self, stage: str, arm: str = "") -> dict[str, object]:
-        """Return the parameters of `stage`: those that the graph sets, then the file's, then an
-        arm's own."""
+        """Return the parameters of `stage`: those that the graph sets, overridden by the file's,
+        then by the arm's own."""
         declared = parameters_of(notebook_path(stage))
         given = {name: value for name, value in self._wired(stage, arm).items() if name in declared}
         for other, names in STAGES[stage].like.items():
@@ -179,7 +179,7 @@ class Study(BaseModel):
         return given
 
     def _wired(self, stage: str, arm: str) -> dict[str, object]:
-        """Return the values that the graph knows; a notebook is given those it declares."""
+        """Return the values that the graph knows; a notebook receives those that it declares."""
         arms = list(self.arms)
         wired = {
             "study": self.name, "arm": arm, "first_arm": arms[0], "second_arm": arm,
@@ -199,17 +199,17 @@ def studies() -> list[str]:
 def load_study(name: str, folder: str = "") -> Study | ControlledStudy:
     """Read and check studies/<name>.yaml.
 
-    `folder`, else $STUDY_DOCUMENTS, holds the user's own documents. Raises WrongStudy or
+    `folder`, else $STUDY_DOCUMENTS, contains the user's own documents. Raises WrongStudy or
     WrongParameter, naming what is legal, for an unknown study, key, arm, notebook or parameter and
-    for a value of another type; NoDocuments where `folder` holds none.
+    for a value of the wrong type; NoDocuments if `folder` has none.
     """
     if name not in studies():
         raise WrongStudy(f"no study is called {name!r}: choose {', '.join(studies())}, "
                          "or write studies/<name>.yaml")
     where = f"studies/{name}.yaml"
     if not re.fullmatch(_NAME, name):
-        raise WrongStudy(f"{where}: a study's name has only letters, digits, dots, dashes and "
-                         "underscores; rename the file")
+        raise WrongStudy(f"{where}: a study's name may contain only letters, digits, dots, dashes "
+                         "and underscores; rename the file")
     try:
         keys = yaml.safe_load((REPOSITORY / where).read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -242,7 +242,7 @@ def load_study(name: str, folder: str = "") -> Study | ControlledStudy:
 
 
 def _explained(error: ValidationError, model: type[BaseModel]) -> str:
-    """Return where the first fault of a study's file is, what it is, and what is legal."""
+    """Return the place of the first error in a study's file, the error, and what is legal."""
     first = error.errors()[0]
     place = "".join(f", {part}" for part in first["loc"])
     match first["type"]:
@@ -256,7 +256,7 @@ def _explained(error: ValidationError, model: type[BaseModel]) -> str:
 
 
 def _filled(values: object) -> object:
-    """Replace `key:` without a value by an empty set."""
+    """Replace `key:` without a value by an empty mapping."""
     if values is None:
         return {}
     return ({key: {} if value is None else value for key, value in values.items()}
@@ -275,7 +275,7 @@ def _check_parameters(where: str, given: dict[str, dict], stages: list[str] | tu
     for stage, parameters in given.items():
         for name in parameters:
             if name in fixed:
-                raise ValueError(f"{where}, {stage}, {name}: is set by {fixed[name]}; "
+                raise ValueError(f"{where}, {stage}: {name} is set by {fixed[name]}; "
                                  "remove it here")
 
 
@@ -285,7 +285,7 @@ def _no_folder(name: str) -> str:
 
 
 def _folder(study: Study, folder: str) -> str:
-    """Return the absolute folder of the user's documents or filings; "" where none is wanted."""
+    """Return the absolute folder of the user's documents or filings, "" if none is read."""
     kind = study.kind
     if not kind.folder:
         if folder:
@@ -297,7 +297,7 @@ def _folder(study: Study, folder: str) -> str:
             return ""
         raise WrongStudy(f"the study {study.name} reads a folder of {' and '.join(kind.endings)} "
                          f"files: make study STUDY={study.name} {kind.folder}=path")
-    place = Path(folder).expanduser()  # not every shell expands the ~ of DOCUMENTS=~/docs
+    place = Path(folder).expanduser()  # some shells leave the ~ of DOCUMENTS=~/docs
     list_files(place, kind.endings)
     if not str(place.resolve()).isprintable():  # the name travels through YAML, JSON, a notebook
         raise WrongStudy(f"the folder's name {str(place)!r} contains control characters or is not "

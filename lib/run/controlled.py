@@ -23,7 +23,7 @@ _SET_BY_KEYS = ("study", "arm", "rotation", "runs", "structures", "arms", "norma
 
 def _different(names: list[str]) -> list[str]:
     if len(set(names)) < len(names):
-        raise ValueError(f"{names!r} is not a list of different names")
+        raise ValueError(f"{names!r} names something twice")
     return names
 
 
@@ -63,12 +63,12 @@ class ControlledStudy(BaseModel):
                              f"{', '.join(STRUCTURES)}")
         if len(self.structures) < 2 or RAW not in self.arms:
             raise ValueError(f"structures, arms: give at least two structures, and the arm {RAW}, "
-                             "which all others are compared with")
+                             "with which all others are compared")
         for arm in self.arms:
             arm_named(arm, tuple(self.structures))
         if RAW not in self.every_rotation or not set(self.every_rotation) <= set(self.arms):
-            raise ValueError(f"every_rotation: {self.every_rotation} must have {RAW}, whose facts "
-                             "are compared over the rotations, and otherwise only arms of the "
+            raise ValueError(f"every_rotation: {self.every_rotation} must include {RAW}, whose "
+                             "facts are compared across rotations, and otherwise only arms of the "
                              f"study: {', '.join(self.arms)}")
         if (NORMALIZED_BY_MODEL in self.arms) != (self.normalizer != "rules"):
             raise ValueError(f"arms: the arm {NORMALIZED_BY_MODEL} and the key `normalizer` with a "
@@ -83,10 +83,10 @@ class ControlledStudy(BaseModel):
                                  f"{', '.join(CONTROLLED)}")
             for name in given:
                 if name in _SET_BY_KEYS:
-                    raise ValueError(f"notebooks, {stage}, {name}: is set by the study's own keys; "
+                    raise ValueError(f"notebooks, {stage}: {name} is set by the study's own keys; "
                                      "remove it here")
                 if name == "seed" and stage in ("01_pretrain", "02_run"):
-                    raise ValueError(f"notebooks, {stage}, seed: is set by the key seeds; "
+                    raise ValueError(f"notebooks, {stage}: seed is set by the key seeds; "
                                      "remove it here")
         if self.notebooks.get("02_run", {}).get("curve_every", 1) < 1:
             raise ValueError("notebooks, 02_run, curve_every: give 1 epoch or more")

@@ -1,6 +1,6 @@
-"""Print this interpreter's path where it has what a study needs, and nothing where it has not.
+"""Print this interpreter's path if it has what a study needs, else nothing.
 
-make asks an active conda environment with it whether it can be used as it is.
+make runs it in an active conda environment to find out whether that can be used unchanged.
 """
 
 import sys

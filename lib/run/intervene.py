@@ -1,9 +1,9 @@
-"""Apply an intervention to a folder of one's own documents, to train on the result.
+"""Apply an intervention to a folder of your own documents, to train on the result.
 
 `python -m lib.run.intervene NAME FOLDER TARGET` writes the folder that `make study STUDY=documents
-DOCUMENTS=TARGET` reads, so that the advice from the laboratory can be tried on one's own documents
-and model. Text is written as it is read (lib.documents.folder): UTF-8 without a byte-order mark,
-with a line feed at the end of each line. A file that differs only in these counts as unchanged.
+DOCUMENTS=TARGET` reads, so that you can try the advice from the laboratory on your own documents
+and model. Text is written as lib.documents.folder reads it: UTF-8 without a byte-order mark, with
+line feeds as line ends. A file that differs only in these counts as unchanged.
 """
 
 import argparse
@@ -19,11 +19,11 @@ def intervene(name: str, folder: Path, target: Path) -> tuple[int, int, list[str
     """Write each document of `folder` with the intervention `name` to `target`, under its own path.
 
     Returns how many were written, how many of them changed, and what was left out with its reason.
-    Raises ValueError for a target inside `folder` (it would be read with it) or with files in it;
-    NoDocuments and OSError.
+    Raises ValueError if the target is inside `folder` (it would be read with it) or not empty,
+    NoDocuments, and OSError.
     """
     if target.resolve().is_relative_to(folder.resolve()):
-        raise ValueError(f"{target} is inside {folder}, whose documents it would join: "
+        raise ValueError(f"{target} is inside {folder} and would be read with it: "
                          "name another folder")
     if target.exists() and any(target.iterdir()):
         raise ValueError(f"{target} already contains files: name a new folder, or empty it")

@@ -16,11 +16,11 @@ from lib.core.paths import REPOSITORY, data_path, shown
 from lib.run.parameters import WrongParameter, checked, notebook_path, parameters_of
 from lib.run.provenance import code_state
 
-# A notebook's kernel is a process of its own: it must not write on after its runner was killed.
+# A notebook's kernel is a separate process: it must not go on writing when its runner is killed.
 KERNEL_BOND = f"import {process.__name__} as process; process.die_with_parent('JPY_PARENT_PID')"
-# Nobody looks at a widget here: tqdm.auto would draw bars with ipywidgets, frozen in the copy.
+# Nobody sees widgets here: tqdm.auto would draw bars with ipywidgets, frozen in the executed copy.
 NO_WIDGETS = "import sys; sys.modules['ipywidgets'] = None"
-SECONDS_BETWEEN_LINES = 30.0  # of progress, where the output is not a terminal
+SECONDS_BETWEEN_LINES = 30.0  # of progress, if the output is not a terminal
 
 _BAR = re.compile(r"\d+%\||\bit/s\b|\bs/it\b|\d+it \[")
 _FRAME = re.compile(r"(?:File (?P<file>[^\s\"<>]+?\.py)|Cell In\[(?P<cell>\d+)\])"
@@ -32,13 +32,13 @@ class NotebookFailed(RuntimeError):
 
 
 class Progress:
-    """Passes on the progress bars of a notebook's stderr on one line, after the stage's name."""
+    """Passes on a notebook's progress bars from stderr as one line, after the stage's name."""
 
     def __init__(self, name: str) -> None:
         self.name, self.last = name, time.monotonic()
 
     def write(self, text: str) -> None:
-        """Show the latest bar in `text`: in place on a terminal, else a line now and then."""
+        """Show the latest bar in `text`: in place on a terminal, else as an occasional line."""
         bars = [line for line in re.split(r"[\r\n]", text) if _BAR.search(line)]
         is_terminal = sys.stderr.isatty()
         pause = 0.2 if is_terminal else SECONDS_BETWEEN_LINES
@@ -56,9 +56,9 @@ def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> Path:
     """Run `notebook` with the parameters `given`; return the HTML copy.
 
     Leaves data/<study>/notebooks/<name>.ipynb and .html and, last, data/<study>/stages/<name>.json;
-    while it runs only <name>.running.ipynb, after a failure only <name>.failed.ipynb. Raises
-    WrongParameter before anything runs, NotebookFailed for an error in a cell or a dead kernel,
-    OSError where a file cannot be written.
+    while it runs, only <name>.running.ipynb; after a failure, only <name>.failed.ipynb. Raises
+    WrongParameter before anything runs, NotebookFailed for an error in a cell or a dead kernel, and
+    OSError if a file cannot be written.
     """
     given = checked(notebook, given)
     defaults = {one.name: one.default for one in parameters_of(notebook).values()}
@@ -87,8 +87,8 @@ def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> Path:
 
 
 def _executed(notebook: Path, output: Path, name: str, given: dict[str, object]):
-    """Return the executed notebook (nbformat), its state saved in `output` after each cell."""
-    import papermill  # slow to import, so only where a notebook runs
+    """Return the executed notebook (nbformat); its state is saved to `output` after each cell."""
+    import papermill  # slow to import, so only when a notebook runs
     from nbclient.exceptions import DeadKernelError
 
     # Its parser misses `float | None` and calls such parameters unknown; ours refuses those.
@@ -108,7 +108,7 @@ def _executed(notebook: Path, output: Path, name: str, given: dict[str, object])
     except papermill.PapermillExecutionError as error:
         raise NotebookFailed(_explained(error) + so_far) from error
     except DeadKernelError as error:
-        raise NotebookFailed("its Python process was killed, most often for lack of memory: use a "
+        raise NotebookFailed("its Python process was killed, most likely for lack of memory: use a "
                              f"smaller batch or model, or more memory{so_far}") from error
     except OSError as error:  # papermill's own writes after each cell
         raise OSError(error.errno, f"{error.strerror or error} while writing {output}. Free some "
@@ -117,7 +117,7 @@ def _executed(notebook: Path, output: Path, name: str, given: dict[str, object])
 
 
 def _explained(error) -> str:
-    """Say where a cell failed and why, without the traceback: that is in the saved notebook."""
+    """Return where and why a cell failed, without the traceback, which is in the saved notebook."""
     trace = "\n".join(re.sub(r"\x1b\[[\d;]*m", "", line) for line in error.traceback)
     frames = list(_FRAME.finditer(trace))
     place = ""
@@ -135,7 +135,7 @@ def _as_html(notebook) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run `python -m lib.run.notebook 04_infer --given '{"arm": "dapt"}'`; 0 where it succeeded."""
+    """Run `python -m lib.run.notebook 04_infer --given '{"arm": "dapt"}'`; return 0 on success."""
     parser = argparse.ArgumentParser(prog="python -m lib.run.notebook", description=__doc__)
     parser.add_argument("notebook", help="such as 04_infer")
     parser.add_argument("--name", help="of the executed copy; default: the notebook's")

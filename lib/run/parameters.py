@@ -14,7 +14,7 @@ _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 
 
 class WrongParameter(ValueError):
-    """A name or a value that a notebook's parameters cell does not have."""
+    """An unknown name or a wrong value for a notebook's parameters cell."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class Parameter:
 
 
 def notebook_path(stage: str) -> Path:
-    """Return the notebook called `stage`, in notebooks/ or a folder of it.
+    """Return the notebook called `stage`, in notebooks/ or a folder below.
 
-    Raises WrongParameter where there is none.
+    Raises WrongParameter if there is none.
     """
     paths = sorted((REPOSITORY / "notebooks").glob(f"**/{stage}.ipynb"))
     if not paths:
@@ -41,7 +41,7 @@ def notebook_path(stage: str) -> Path:
 def parameters_of(notebook: Path) -> dict[str, Parameter]:
     """Return the parameters that `notebook` declares, in order.
 
-    Raises WrongParameter where it has not exactly one cell tagged `parameters` of lines
+    Raises WrongParameter unless exactly one cell is tagged `parameters` and consists of lines
     `name: type = literal`.
     """
     try:
@@ -51,7 +51,7 @@ def parameters_of(notebook: Path) -> dict[str, Parameter]:
     tagged = [cell for cell in cells if "parameters" in cell["metadata"].get("tags", [])]
     if len(tagged) != 1:
         raise WrongParameter(f"{notebook.name} has {len(tagged)} cells tagged `parameters`; "
-                             "it needs one")
+                             "exactly one is needed")
     try:
         lines = ast.parse("".join(tagged[0]["source"])).body
     except SyntaxError as error:
@@ -72,7 +72,7 @@ def parameters_of(notebook: Path) -> dict[str, Parameter]:
 def checked(notebook: Path, given: dict[str, object]) -> dict[str, object]:
     """Return `given` as `notebook` will receive it: every name known, every value of its type.
 
-    Raises WrongParameter naming the legal names, or the type that is wanted.
+    Raises WrongParameter giving the legal names, or the expected type.
     """
     declared = parameters_of(notebook)
     result = {}
@@ -93,7 +93,7 @@ def _adapter(annotation: str) -> TypeAdapter:
     try:
         return TypeAdapter(eval(annotation, {"__builtins__": {}}, _TYPES), config=_STRICT)
     except (NameError, TypeError) as error:
-        raise WrongParameter(f"the annotation `{annotation}` is not understood: use "
+        raise WrongParameter(f"the annotation `{annotation}` is not supported: use "
                              f"{', '.join(_TYPES)}, list[…] or a union with None") from error
 
 

@@ -17,7 +17,7 @@ from lib.core.paths import REPOSITORY, data_path, output_root, shown
 
 
 def code_state() -> dict[str, object]:
-    """Return {"commit", "dirty"} of the repository; both None where it is not a git checkout."""
+    """Return {"commit", "dirty"} of the repository; both None if it is not a git checkout."""
     top = _git("rev-parse", "--show-toplevel")
     if top is None or Path(top).resolve() != REPOSITORY:
         return {"commit": None, "dirty": None}
@@ -41,7 +41,7 @@ def machine() -> dict[str, object]:
 
 
 def hashes(paths: list[Path]) -> dict[str, str]:
-    """Return the SHA-256 of each file that exists, by its path in the repository or the study."""
+    """Return the SHA-256 of each file that exists, keyed by its path in the repository or study."""
     named = {}
     for path in sorted(set(paths)):
         if path.is_file():
@@ -54,9 +54,7 @@ def hashes(paths: list[Path]) -> dict[str, str]:
 def write_run(study: str, stages: list[Path]) -> Path:
     """Write data/<study>/run.json from the records of its `stages`.
 
-    Each stage keeps its own commit and parameters.
-
-    Raises FileNotFoundError where a stage has no record.
+    Each stage keeps its own commit and parameters. Raises FileNotFoundError if a record is missing.
     """
     records = [json.loads(path.read_text(encoding="utf-8")) for path in stages]
     prompts = list((REPOSITORY / "prompts").rglob("*.md"))
@@ -64,7 +62,7 @@ def write_run(study: str, stages: list[Path]) -> Path:
               *(artifact_path(study, name) for name in ("documents", "queries", "normalized"))]
     named = {}
     for path, record in zip(stages, records, strict=True):
-        owner = path.parts[-3]  # another study, where its laboratory made the base model
+        owner = path.parts[-3]  # another study if its laboratory made the base model
         named[record["stage"] if owner == study else f"{owner}/{record['stage']}"] = record
     return write_json(data_path(study, "run.json"), {
         "study": study, "written": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -94,7 +92,7 @@ def _git(*arguments: str) -> str | None:
 
 
 def _output(command: list[str]) -> str | None:
-    """Return what `command` prints; None where it is missing or fails."""
+    """Return what `command` prints, None if it is missing or fails."""
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):

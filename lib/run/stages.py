@@ -1,4 +1,4 @@
-"""The notebooks of every kind of study; a new one needs an entry here and a rule in a graph."""
+"""The notebooks of each kind of study; a new notebook needs an entry here and a rule in a graph."""
 
 from dataclasses import dataclass, field
 
@@ -10,14 +10,14 @@ _SPENDING = ("max_cost_usd", "mode", "concurrency", "requests_per_minute", "toke
 
 @dataclass(frozen=True)
 class Stage:
-    """How a notebook is run.
+    """How often and with what a notebook is run.
 
-    `per` says for what: "" once, "trained" every arm and seed that 03_train makes, "run" every arm
-    and seed, "arm" every arm's first training, "pair" the first arm with each other one.
+    `per`: "" once, "trained" for every arm and seed that 03_train trains, "run" for every arm and
+    seed, "arm" for every arm's first seed, "pair" for the first arm with each other one.
     """
 
     per: str = ""
-    every_seed: bool = False  # its parameter `arms` lists the trainings of every seed
+    every_seed: bool = False  # its parameter `arms` lists the runs of every seed
     like: dict[str, tuple[str, ...]] = field(default_factory=dict)  # stage: parameters shared
     draws: str = ""  # the rule of the graph that draws its figures from finished results
 
@@ -48,7 +48,7 @@ STAGES = {
     "02_analyze": Stage(every_seed=True, draws="tablequest"),
 }
 CHAIN = ("01_annotate", "02_normalize", "03_train", "04_infer", "05_judge", "06_analyze")
-# What a study of documents can do in addition: all of it, unless its key `variants` names some.
+# Additional notebooks for a study of documents: all of them, unless its key `variants` names some.
 EVIDENCE = ("00_retention", "01_pairs", "02_statistics", "03_ledger", "04_agreement", "05_paper",
             "06_advice")
 
@@ -59,9 +59,9 @@ class Kind:
 
     stages: tuple[str, ...]  # its notebooks, in order
     variants: tuple[str, ...] = ()
-    arms: tuple[str, ...] = ARMS  # where a study names none
-    trained: tuple[str, ...] = ARMS[1:]  # those that 03_train can make
-    any_arm: bool = False  # further arms may be named, each with a model of its own
+    arms: tuple[str, ...] = ARMS  # if a study names none
+    trained: tuple[str, ...] = ARMS[1:]  # those that 03_train can train
+    any_arm: bool = False  # further arms may be named, each with its own model
     folder: str = ""  # the variable of make that names the user's own folder
     is_folder_needed: bool = False
     endings: tuple[str, ...] = ()  # of the files in it

@@ -1,4 +1,4 @@
-"""`make study`: check a study, lock it against other calls, have Snakemake run it."""
+"""`make study`: check a study, lock it against other calls, and let Snakemake run it."""
 
 import argparse
 import fcntl
@@ -19,7 +19,7 @@ from lib.run.controlled import ControlledStudy
 from lib.run.parameters import WrongParameter
 
 SECONDS_FOR_THE_LOCK = 5.0  # processes of a killed run end within this time
-SHOWN_FILES = 10  # of the user's folder, left out
+SHOWN_FILES = 10  # of those left out from the user's folder
 
 
 class Busy(RuntimeError):
@@ -27,9 +27,9 @@ class Busy(RuntimeError):
 
 
 def locked(names: list[str]) -> list[TextIO]:
-    """Lock data/<name>/.lock of each study that a run may write, until the last holder ends.
+    """Lock data/<name>/.lock of each study that a run may write, until the last holder exits.
 
-    Raises Busy where another process holds one.
+    Raises Busy if another process holds one.
     """
     files = []
     for name in sorted(names):
@@ -51,7 +51,7 @@ def locked(names: list[str]) -> list[TextIO]:
 
 
 def command(study: Study | ControlledStudy, jobs: str, only_figures: bool) -> list[str]:
-    """Return the Snakemake call for `study`; our lock replaces Snakemake's, which a kill leaves."""
+    """Return the Snakemake call for `study`, without Snakemake's lock, which survives a kill."""
     rules = [*study.drawing, "run_record"]
     figures = ["--forcerun", *study.drawing, "--allowed-rules", *rules] if only_figures else []
     return [sys.executable, "-m", "snakemake", "--snakefile", str(REPOSITORY / "Snakefile"),
@@ -60,7 +60,7 @@ def command(study: Study | ControlledStudy, jobs: str, only_figures: bool) -> li
 
 
 def last_folder(name: str) -> str:
-    """Return the folder that the study read last time, so that a second call need not name it."""
+    """Return the folder that the study last read, so that a second call need not name it."""
     for stage in ("00_documents", "00_filings"):
         try:
             record = (output_root() / "data" / name / "stages" / f"{stage}.json").read_text("utf-8")
@@ -71,10 +71,10 @@ def last_folder(name: str) -> str:
 
 
 def run_study(name: str, folder: str, jobs: str, only_figures: bool = False) -> int:
-    """Run what is not done of a study and return Snakemake's exit status.
+    """Run the unfinished stages of a study and return Snakemake's exit status.
 
-    Raises as load_study does, Busy, and WrongStudy for `jobs` that is not a number of cores and for
-    figures of a study that has not been run.
+    Raises what load_study does, Busy, and WrongStudy if `jobs` is not a number of cores or if there
+    are no results to draw figures from.
     """
     if jobs != "all" and not (jobs.isdecimal() and int(jobs) > 0):  # Snakemake waits for 0 cores
         raise WrongStudy(f"{jobs!r} is not a number of cores: give JOBS=2, or JOBS=all")
@@ -85,17 +85,17 @@ def run_study(name: str, folder: str, jobs: str, only_figures: bool = False) -> 
                          f"run make study STUDY={name} first")
     locks = locked([study.name, *(lab for lab in study.labs if lab != study.name)])
     for root in (data_path(name), figures_path(name)):
-        for lost in root.rglob(".*.partial"):  # a killed process was writing it
+        for lost in root.rglob(".*.partial"):  # left by a killed process
             lost.unlink()
     be_parent()
     os.environ[FOLDER_VARIABLE] = study.folder
     if missing and getattr(study, "minutes", 0):
-        print(f"{name}: {len(study.runs)} trainings; about {study.minutes} minutes on two cores",
+        print(f"{name}: {len(study.runs)} training runs, about {study.minutes} min on two cores",
               flush=True)
     status = subprocess.run(command(study, jobs, only_figures), check=False,
                             pass_fds=[file.fileno() for file in locks]).returncode
     if status:
-        print(f"\nThe study {name} stopped: the reason is above, unless it was killed. "
+        print(f"\nThe study {name} stopped; unless it was killed, the reason is above. "
               "The same command resumes it.", file=sys.stderr)
         return status
     print(f"\nThe study {name} is complete.\n", flush=True)
@@ -125,10 +125,10 @@ def print_left_out(study: Study | ControlledStudy) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run `python -m lib.run.study lab [--documents path] [--jobs 2] [--figures]`; 0: complete."""
+    """Run `python -m lib.run.study lab [--documents path] [--jobs 2] [--figures]`; 0 on success."""
     parser = argparse.ArgumentParser(prog="python -m lib.run.study", description=__doc__)
     parser.add_argument("study")
-    parser.add_argument("--documents", default="", help="the user's own folder, where one is read")
+    parser.add_argument("--documents", default="", help="your own folder, if the study reads one")
     parser.add_argument("--jobs", default="all", help="processor cores to use")
     parser.add_argument("--figures", action="store_true", help="only redraw tables and figures")
     options = parser.parse_args(arguments)

@@ -44,14 +44,14 @@ def study_file(tmp_path, monkeypatch):
     ("seeds: 0", "seeds: 0: Input should be greater than or equal to 1"),
     ("seeds: [1, 2]", "seeds: [1, 2]: Input should be a valid integer"),
     ("arms: [base, dpt]", "arms: 'dpt' is unknown; choose among base, dapt, dapt-n"),
-    ("arms: dapt", "arms: 'dapt' is not a set of `arm: notebooks`; the arms are base, dapt"),
-    ("arms: [[dapt]]", "arms: [['dapt']] is not a set"), ("arms: 5", "arms: 5 is not a set"),
+    ("arms: dapt", "arms: 'dapt' is not a mapping `arm: notebooks`; the arms are base, dapt"),
+    ("arms: [[dapt]]", "arms: [['dapt']] is not a mapping"), ("arms: 5", "arms: 5 is not a mapping"),
     ("arms: {dapt: {01_annotate: {}}}", "'01_annotate' is unknown; choose among 03_train"),
     ("arms: {dapt: {03_train: {epochs: many}}}", "epochs: 'many' is not int"),
     ("notebooks: {04_inver: {}}", "'04_inver' is unknown; choose among 00_lab, 01_annotate"),
     ("notebooks: {00_documents: {}}", "'00_documents' is unknown"),
     ("notebooks: {03_train: 5}", "notebooks, 03_train: 5: Input should be a valid dictionary"),
-    ("notebooks: {03_train: {arm: dapt}}", "03_train, arm: is set by the key arms; remove it"),
+    ("notebooks: {03_train: {arm: dapt}}", "03_train: arm is set by the key arms; remove it"),
     ("notebooks: {03_train: {epoch: 3}}", "parameter epoch: unknown; it has study, arm"),
     ("notebooks: {03_train: {learning_rate: 5e-6}}",
      "'5e-6' is not float but text: in YAML write 5e-06 without quotes"),
@@ -67,9 +67,9 @@ def test_a_wrong_study_file_is_refused_naming_what_is_legal(study_file, line, me
 
 
 @pytest.mark.parametrize(("lines", "message"), [
-    ("arms: {gpt: }", "say what answers, such as gpt: {00_infer: {endpoint_model"),
-    ("arms: {'a/b': {00_infer: {reader: rules}}}", "can have only letters, digits"),
-    ("arms: {dapt: }", "'dapt' cannot be trained here; 03_train makes tuned"),
+    ("arms: {gpt: }", "name what answers, such as gpt: {00_infer: {endpoint_model"),
+    ("arms: {'a/b': {00_infer: {reader: rules}}}", "only letters, digits"),
+    ("arms: {dapt: }", "'dapt' cannot be trained here; 03_train trains tuned"),
     ("variants: [03_ledger]", "variants: '03_ledger' is unknown")])
 def test_an_arm_of_a_reading_study_says_what_answers(study_file, lines, message):
     study_file(f"source: structext\nbase_model: org/model\n{lines}")
@@ -87,12 +87,12 @@ def test_an_arm_of_a_reading_study_says_what_answers(study_file, lines, message)
 @pytest.mark.parametrize(("line", "message"), [
     ("structures: [natural, prosa]", "structures: 'prosa' is unknown; choose among natural"),
     ("structures: [natural]", "give at least two structures, and the arm raw"),
-    ("arms: [raw, raw]", "['raw', 'raw'] is not a list of different names"),
+    ("arms: [raw, raw]", "['raw', 'raw'] names something twice"),
     ("arms: [raw, rwa]", "rwa"), ("seeds: 0", "seeds: 0: Input should be greater"),
-    ("every_rotation: [mixed]", "must have raw"),
+    ("every_rotation: [mixed]", "must include raw"),
     ("normalizer: gpt", "belong together; give both or neither"),
-    ("notebooks: {02_run: {seed: 3}}", "02_run, seed: is set by the key seeds"),
-    ("notebooks: {02_run: {arm: raw}}", "02_run, arm: is set by the study's own keys"),
+    ("notebooks: {02_run: {seed: 3}}", "02_run: seed is set by the key seeds"),
+    ("notebooks: {02_run: {arm: raw}}", "02_run: arm is set by the study's own keys"),
     ("notebooks: {02_run: {curve_every: 0}}", "curve_every: give 1 epoch or more"),
     ("notebooks: {02_runs: {}}", "'02_runs' is unknown; choose among 00_facts"),
     ("judge: rules", "'judge' is unknown; choose among source")])
@@ -131,7 +131,7 @@ def test_a_study_whose_name_or_file_cannot_be_read_is_refused(study_file):
     with pytest.raises(WrongStudy, match="no study is called 'tinny': choose "):
         load_study("tinny")
     study_file("source: lab\n", "a b")
-    with pytest.raises(WrongStudy, match="has only letters, digits"):
+    with pytest.raises(WrongStudy, match="only letters, digits"):
         load_study("a b")
     study_file("", "latin").write_bytes(b"source: lab # caf\xe9\n")
     with pytest.raises(WrongStudy, match="studies/latin.yaml is not YAML: 'utf-8' codec"):
