@@ -1,4 +1,7 @@
-"""Annual reports from EDGAR with the optional package edgartools: `python -m lib.tablequest.filings.edgar AAPL 2024 folder`."""
+"""Download annual reports: `python -m lib.tablequest.filings.edgar AAPL 2024 folder`.
+
+Needs the optional package edgartools.
+"""
 
 import argparse
 import os
@@ -8,7 +11,7 @@ from pathlib import Path
 
 from lib.core.files import write_text
 
-IDENTITY = re.compile(r"\S.*\s<?[^\s@]+@[^\s@]+\.[^\s@]+>?")
+IDENTITY = re.compile(r"\S.*\s<?[^\s@]+@[^\s@]+\.[^\s@]+>?")  # "Ann Smith ann@example.com"
 
 
 class CannotFetch(RuntimeError):
@@ -16,56 +19,64 @@ class CannotFetch(RuntimeError):
 
 
 def fetch(ticker: str, year: int, identity: str, folder: Path) -> Path:
-    """Fetch the 10-K of `ticker` for the fiscal year that ended in `year`; return the .html file written to `folder`.
+    """Write the 10-K for the fiscal year that ended in `year` to `folder`; return the .html file.
 
-    `identity` is "Name email", which the SEC asks of programs. Nothing is written unless the whole report came. Raises
-    CannotFetch without the package, the identity, the network, such a company or such a report.
+    `identity` is "Name email", which the SEC requires of programs. Nothing is written unless the
+    complete report arrived. Raises CannotFetch without the package, the identity, the network, such
+    a company or such a report.
     """
     if not IDENTITY.fullmatch(identity.strip()):
-        raise CannotFetch("the SEC asks programs who they are: set EDGAR_IDENTITY to a name and an email address, as "
-                          f'in EDGAR_IDENTITY="Ann Smith ann@example.com" (it is {identity!r})')
+        raise CannotFetch("the SEC requires programs to identify themselves: set EDGAR_IDENTITY to "
+                          'a name and an email address, as in EDGAR_IDENTITY="Ann Smith '
+                          f'ann@example.com" (it is {identity!r})')
     if not re.fullmatch(r"[A-Za-z0-9.\-]{1,10}", ticker):
-        raise CannotFetch(f"{ticker!r} is no ticker or CIK: give one such as AAPL")
+        raise CannotFetch(f"{ticker!r} is not a ticker or CIK: give one such as AAPL")
     try:
         import edgar  # optional: needed here only
     except ImportError as error:
-        raise CannotFetch("edgartools is not installed: pip install edgartools (it is optional; filings saved by hand "
-                          "from www.sec.gov are read as well)") from error
+        raise CannotFetch("edgartools is not installed: pip install edgartools (it is optional; "
+                          "filings saved by hand from www.sec.gov are read too)") from error
     try:
         return _fetched(edgar, ticker, year, identity.strip(), Path(folder))
     except CannotFetch:
         raise
-    except Exception as error:  # the package raises those of its HTTP client, and of its own, without a common base
-        raise CannotFetch(f"EDGAR did not answer for {ticker} {year} ({type(error).__name__}: {str(error)[:200]}): "
-                          "check the network and try again, or save the report by hand from www.sec.gov") from error
+    except Exception as error:  # the package's errors and its HTTP client's have no common base
+        raise CannotFetch(f"EDGAR did not answer for {ticker} {year} ({type(error).__name__}: "
+                          f"{str(error)[:200]}): check the network and try again, or save the "
+                          "report by hand from www.sec.gov") from error
 
 
 def _fetched(edgar, ticker: str, year: int, identity: str, folder: Path) -> Path:
     edgar.set_identity(identity)
     company = edgar.Company(ticker)
     if getattr(company, "not_found", False):
-        raise CannotFetch(f"EDGAR knows no company {ticker}: look its ticker or CIK up at www.sec.gov/search-filings")
+        raise CannotFetch(f"EDGAR knows no company {ticker}: look up its ticker or CIK at "
+                          "www.sec.gov/search-filings")
     filings = company.get_filings(form="10-K", amendments=False)
     reports = {str(filing.report_date)[:10]: filing for filing in filings}
     ends = sorted(end for end in reports if end.startswith(f"{year}-"))
     if not ends:
         known = ", ".join(sorted(reports)[-5:]) or "none"
-        raise CannotFetch(f"{ticker} has no 10-K for a fiscal year that ended in {year}; the latest ended: {known}")
+        raise CannotFetch(f"{ticker} has no 10-K for a fiscal year that ended in {year}; the "
+                          f"latest ended: {known}")
     text = reports[ends[-1]].html()
     if not text:
-        raise CannotFetch(f"the 10-K of {ticker} for {ends[-1]} has no HTML: reports before 2001 are plain text")
+        raise CannotFetch(f"the 10-K of {ticker} for {ends[-1]} has no HTML: reports before 2001 "
+                          "are plain text")
     return write_text(folder / f"{ticker.lower()}-10-k-{ends[-1]}.html", text)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Fetch one report; 1 where that failed, the reason on stderr."""
-    parser = argparse.ArgumentParser(prog="python -m lib.tablequest.filings.edgar", description=(__doc__ or "").splitlines()[0])
+    """Fetch one report; return 1 with the reason on stderr where that failed."""
+    parser = argparse.ArgumentParser(prog="python -m lib.tablequest.filings.edgar",
+                                     description="Download an annual report from EDGAR.")
     parser.add_argument("ticker", help="such as AAPL, or a CIK")
     parser.add_argument("year", type=int, help="in which the fiscal year ended")
-    parser.add_argument("folder", type=Path, help="where the .html file goes")
+    parser.add_argument("folder", type=Path, help="where the .html file is written")
     given = parser.parse_args(arguments)
+    identity = os.environ.get("EDGAR_IDENTITY", "")
     try:
-        print(fetch(given.ticker, given.year, os.environ.get("EDGAR_IDENTITY", ""), given.folder))
+        print(fetch(given.ticker, given.year, identity, given.folder))
     except CannotFetch as error:
         print(error, file=sys.stderr)
         return 1

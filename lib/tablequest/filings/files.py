@@ -1,4 +1,4 @@
-"""The files that may be filings: found, read and parsed, or refused with a reason."""
+"""Files that may be filings: found, read and parsed, or refused with a reason."""
 
 import codecs
 import re
@@ -9,7 +9,7 @@ from lxml import etree
 from lxml.html import HtmlElement, HTMLParser, document_fromstring
 
 SUFFIXES = (".html", ".htm", ".md")
-MAX_FILING_BYTES = 100_000_000  # the largest 10-K are about a third of it
+MAX_FILING_BYTES = 100_000_000  # the largest 10-K filings are about a third of it
 
 
 class NoFiling(ValueError):
@@ -17,9 +17,10 @@ class NoFiling(ValueError):
 
 
 def root_of(raw: bytes) -> HtmlElement:
-    """The parsed page; broken HTML is mended as browsers do.
+    """Parse a page; broken HTML is repaired as browsers do.
 
-    Raises NoFiling for what is no HTML, and for what breaks off: a page without its end, a part of one within a table.
+    Raises NoFiling for what is not HTML and for a truncated file: a page without its end, or a part
+    of a page that ends within a table.
     """
     raw = _without_utf16(raw)
     head = raw[:200_000].lower()
@@ -29,9 +30,10 @@ def root_of(raw: bytes) -> HtmlElement:
         raise NoFiling("not HTML: no tag in its first 200,000 bytes")
     if re.search(rb"<(?:html|body)[\s>]", head):
         if not re.search(rb"</(?:html|body)\s*>", raw, re.I):
-            raise NoFiling("it breaks off: neither </html> nor </body> stands in it; fetch the whole file again")
+            raise NoFiling("truncated: it has neither </html> nor </body>; fetch the complete file "
+                           "again")
     elif _is_within_table(raw):
-        raise NoFiling("it breaks off within a table; fetch the whole file again")
+        raise NoFiling("truncated within a table; fetch the complete file again")
     try:
         raw.decode("utf-8")
         encoding = "utf-8"
@@ -41,21 +43,22 @@ def root_of(raw: bytes) -> HtmlElement:
     try:
         root = document_fromstring(raw, parser=parser)
     except (etree.ParserError, etree.XMLSyntaxError, ValueError) as error:
-        raise NoFiling(f"broken beyond mending ({error})") from error
+        raise NoFiling(f"broken beyond repair ({error})") from error
     fatal = [error.message for error in parser.error_log if error.level_name == "FATAL"]
-    if fatal:  # the parser stopped there: what follows would be missing without a word
-        raise NoFiling(f"broken beyond mending ({fatal[0]})")
+    if fatal:  # the parser stopped there, and the rest would be lost silently
+        raise NoFiling(f"broken beyond repair ({fatal[0]})")
     return root
 
 
 def _is_within_table(raw: bytes) -> bool:
-    """Whether more tables begin than end, comments aside."""
+    """More tables begin than end, comments aside."""
     page = re.sub(rb"<!--.*?-->", b"", raw, flags=re.S)
-    return len(re.findall(rb"<table[\s>]", page, re.I)) > len(re.findall(rb"</table\s*>", page, re.I))
+    n_begun = len(re.findall(rb"<table[\s>]", page, re.I))
+    return n_begun > len(re.findall(rb"</table\s*>", page, re.I))
 
 
 def _without_utf16(raw: bytes) -> bytes:
-    """`raw` as UTF-8 where a mark at its beginning says that it is UTF-16."""
+    """Return `raw` as UTF-8 where its byte order mark says UTF-16."""
     if not raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return raw
     try:
@@ -65,13 +68,14 @@ def _without_utf16(raw: bytes) -> bytes:
 
 
 def bytes_of(path: Path) -> bytes:
-    """The content of an ordinary file of up to MAX_FILING_BYTES; raises NoFiling for any other."""
+    """Return the content of a regular file of up to MAX_FILING_BYTES. Raises NoFiling."""
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
             raise NoFiling("not an ordinary file")
         if status.st_size > MAX_FILING_BYTES:
-            raise NoFiling(f"{status.st_size / 1e6:.0f} MB, over the limit of {MAX_FILING_BYTES / 1e6:.0f}")
+            raise NoFiling(f"{status.st_size / 1e6:.0f} MB, over the limit of "
+                           f"{MAX_FILING_BYTES / 1e6:.0f}")
         if not status.st_size:
             raise NoFiling("empty")
         return path.read_bytes()
@@ -80,23 +84,27 @@ def bytes_of(path: Path) -> bytes:
 
 
 def list_filings(folder: Path) -> list[tuple[Path, str]]:
-    """The files to read, in the order of their paths, and their names: the paths below the folder.
+    """Return the files to read in the order of their paths, with their names below the folder.
 
-    A link that leads nowhere is among them, so that it is refused with a reason.
-    Raises FileNotFoundError, saying what to put there, where there is none.
+    A broken link is among them, so that it is refused with a reason. Raises FileNotFoundError,
+    saying what to put there, where there is none.
     """
     if folder.is_file():
         return [(folder, folder.name)]
     if not folder.is_dir():
-        raise FileNotFoundError(f"{folder} does not exist: name a folder with filings (.html, .htm) or papers (.md), "
-                                "or one such file")
-    files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and not path.is_dir()
-                   and not any(part.startswith(".") for part in path.relative_to(folder).parts))
+        raise FileNotFoundError(f"{folder} does not exist: name a folder with filings (.html, "
+                                ".htm) or papers (.md), or one such file")
+    names = {path: path.relative_to(folder) for path in sorted(folder.rglob("*"))}
+    files = [(path, name.as_posix()) for path, name in names.items()
+             if path.suffix.lower() in SUFFIXES and not path.is_dir()
+             and not any(part.startswith(".") for part in name.parts)]
     if not files:
-        raise FileNotFoundError(f"no .html, .htm or .md file in {folder}: put annual reports or papers there")
-    return [(path, path.relative_to(folder).as_posix()) for path in files]
+        raise FileNotFoundError(f"no .html, .htm or .md file in {folder}: put annual reports or "
+                                "papers there")
+    return files
 
 
 def identifier_of(name: str) -> str:
-    """A name for files and ids: "2024/acme.html" is "2024-acme"."""
-    return re.sub(r"[^A-Za-z0-9.]+", "-", re.sub(r"\.(?:html?|md)$", "", name, flags=re.I)).strip("-.") or "filing"
+    """Return a name usable in files and ids: "2024/acme.html" gives "2024-acme"."""
+    stem = re.sub(r"\.(?:html?|md)$", "", name, flags=re.I)
+    return re.sub(r"[^A-Za-z0-9.]+", "-", stem).strip("-.") or "filing"

@@ -1,4 +1,7 @@
-"""Papers in Markdown: for each table the text that refers to it ("Table 3"), as the validation of synthesis needs."""
+"""Papers in Markdown: each table with the text that refers to it ("Table 3").
+
+The validation of synthesis needs them.
+"""
 
 import re
 
@@ -12,47 +15,58 @@ from lib.tablequest.grids.layout import NoGrid
 from lib.tablequest.grids.values import unit_note_in
 from lib.tablequest.records import Block, Filing, NotUnderstood, Passage
 
+# "Table 3", "**Tab. A.1", "Table IV"; not "Tables"
 _CAPTION = re.compile(r"\W*(?:table|tab\.)\s+(?P<number>[A-Z]?\.?\d+|[IVX]+)\b", re.I)
 
 
 def read_paper(text: str, filing_id: str, path: str, max_words: int = MAX_WORDS,
                ) -> tuple[Filing, list[ReadGrid], list[Passage], list[NotUnderstood]]:
-    """Read one paper. A table has one passage: its heading, what refers to it by number, its neighbours and itself.
+    """Read one paper; its heading of level 1 is the title.
 
-    A dash in a paper's table is a missing value, not nil. The heading of level 1 is the title.
+    Each table has one passage: its heading, the text that refers to it by number, its neighbours
+    and itself. A dash in a paper's table is a missing value, not nil.
     """
     kinds = ("heading", "prose", "list", "table")
     blocks = [block for block in parse(text.replace("\r\n", "\n")) if block.kind in kinds]
-    title = next((block.text for block in blocks if block.kind == "heading" and block.level == 1), path)
+    title = next((block.text for block in blocks
+                  if block.kind == "heading" and block.level == 1), path)
     places = [index for index, block in enumerate(blocks) if block.kind == "table"]
-    filing = Filing(filing_id=filing_id, company=title, form="paper", period="", fiscal_year=None, path=path,
-                    n_tables=len(places))
+    filing = Filing(filing_id=filing_id, company=title, form="paper", period="", fiscal_year=None,
+                    path=path, n_tables=len(places))
     grids, passages, not_understood = [], [], []
     for number, place in enumerate(places, 1):
         table, caption = blocks[place], _caption(blocks, place)
         section = " > ".join(table.headings)
-        around = Surroundings(filing_id, number, section, caption, unit_note_in(caption), _footnotes(blocks, place))
-        rows = read_text_rows((cell.text for cell in table.header), ((cell.text for cell in row) for row in table.rows))
+        around = Surroundings(filing_id, number, section, caption, unit_note_in(caption),
+                              _footnotes(blocks, place))
+        rows = read_text_rows((cell.text for cell in table.header),
+                              ((cell.text for cell in row) for row in table.rows))
         try:
             found = read_grid(rows, around, n_header=1, dash_is_nil=False)
         except NoGrid as error:
             excerpt = " ".join(cell.text for cell in rows[0].cells)[:120]
-            not_understood.append(NotUnderstood(filing_id=filing_id, table=number, kind=error.kind, reason=str(error),
-                                                excerpt=excerpt))
+            not_understood.append(NotUnderstood(filing_id=filing_id, table=number, kind=error.kind,
+                                                reason=str(error), excerpt=excerpt))
             continue
         grids.append(found)
         body = Block(kind="table", text=as_markdown(found.grid), grid_id=found.grid.grid_id)
-        passages.append(Passage(passage_id=f"{filing_id}-p{len(passages) + 1:02d}", filing_id=filing_id,
-                                section=section, blocks=_around(blocks, place, caption, body, max_words)))
+        passages.append(Passage(
+            passage_id=f"{filing_id}-p{len(passages) + 1:02d}", filing_id=filing_id,
+            section=section, blocks=_around(blocks, place, caption, body, max_words)))
     return filing, grids, passages, not_understood
 
 
+def _neighbours(blocks: list[MarkdownBlock], place: int) -> list[int]:
+    return [index for index in (place - 1, place + 1) if 0 <= index < len(blocks)]
+
+
 def _caption(blocks: list[MarkdownBlock], place: int) -> str:
-    """The paragraph beside the table that begins with "Table 3", else the one before, else the heading."""
-    beside = [blocks[index] for index in (place - 1, place + 1) if 0 <= index < len(blocks)]
-    named = [block.text for block in beside if block.kind == "prose" and _CAPTION.match(block.text)]
-    before = blocks[place - 1].text if place and blocks[place - 1].kind in ("prose", "heading") else ""
-    return named[0] if named else before
+    """Return the neighbouring paragraph that begins with "Table 3", else the text before."""
+    for block in (blocks[index] for index in _neighbours(blocks, place)):
+        if block.kind == "prose" and _CAPTION.match(block.text):
+            return block.text
+    has_text = place and blocks[place - 1].kind in ("prose", "heading")
+    return blocks[place - 1].text if has_text else ""
 
 
 def _footnotes(blocks: list[MarkdownBlock], place: int) -> tuple[str, ...]:
@@ -64,17 +78,21 @@ def _footnotes(blocks: list[MarkdownBlock], place: int) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _around(blocks: list[MarkdownBlock], place: int, caption: str, table: Block, max_words: int) -> tuple[Block, ...]:
-    """The table's heading, the paragraphs that refer to it, those beside it, and the table, in the paper's order."""
-    number = _CAPTION.match(caption)
-    refers = re.compile(rf"\b(?:table|tab\.)\s+{re.escape(number['number'])}(?![\w.]*\d)", re.I) if number else None
-    chosen = {index for index in (place - 1, place + 1) if 0 <= index < len(blocks)
-              and blocks[index].kind in ("prose", "list") and blocks[index].headings == blocks[place].headings}
-    far = [index for index, block in enumerate(blocks)
-           if refers and block.kind in ("prose", "list") and refers.search(block.text) and index not in chosen]
-    room = max_words - len(table.text.split()) - sum(len(blocks[index].text.split()) for index in chosen)
+def _around(blocks: list[MarkdownBlock], place: int, caption: str, table: Block,
+            max_words: int) -> tuple[Block, ...]:
+    """Return the table with its neighbours and what refers to it, under headings, in order."""
+    texts = {index: block for index, block in enumerate(blocks) if block.kind in ("prose", "list")}
+    chosen = {index for index in _neighbours(blocks, place)
+              if index in texts and texts[index].headings == blocks[place].headings}
+    far = []
+    if number := _CAPTION.match(caption):
+        refers = re.compile(rf"\b(?:table|tab\.)\s+{re.escape(number['number'])}(?![\w.]*\d)", re.I)
+        far = [index for index, block in texts.items()
+               if refers.search(block.text) and index not in chosen]
+    room = max_words - len(table.text.split())
+    room -= sum(len(texts[index].text.split()) for index in chosen)
     for index in sorted(far, key=lambda index: abs(index - place)):
-        room -= len(blocks[index].text.split())
+        room -= len(texts[index].text.split())
         if room < 0:
             break
         chosen.add(index)

@@ -1,4 +1,4 @@
-"""What a question is asked on: the blocks of one section that stand around its tables, cut to a length."""
+"""Passages, on which questions are asked: a section's blocks around its tables, up to a length."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ MAX_WORDS = 2500  # a passage's, about 3,500 tokens of prose and more of tables
 
 @dataclass(frozen=True)
 class SectionBlock:
-    """A block and the headings above it, outermost first. `starts_unit`: it heads a part, an item or a note."""
+    """A block and the headings above it, outermost first."""
 
     block: Block
     path: tuple[str, ...]
-    starts_unit: bool = False
+    starts_unit: bool = False  # it heads a part, an item or a note
 
 
 @dataclass
 class _Atom:
-    """Blocks that stay together: headings with what follows, a table with the paragraph before and its notes."""
+    """Blocks that stay together: headings and what follows; a table with introduction and notes."""
 
     blocks: list[Block]
     path: tuple[str, ...]
@@ -35,11 +35,13 @@ class _Atom:
         return sum(len(block.text.replace("|", " ").split()) for block in self.blocks)
 
 
-def cut_passages(filing_id: str, blocks: Iterable[SectionBlock], max_words: int = MAX_WORDS) -> list[Passage]:
-    """The passages of a filing: each grid is in exactly one, with its heading and the text of its section.
+def cut_passages(filing_id: str, blocks: Iterable[SectionBlock],
+                 max_words: int = MAX_WORDS) -> list[Passage]:
+    """Return the passages of a filing: each grid is in exactly one, with its section's text.
 
-    Tables of one part, item or note share a passage while it stays under `max_words`; text under headings that hold no
-    table is left out. A passage is longer only where one table with its introduction is.
+    Tables of one part, item or note share a passage while it stays under `max_words`; text under
+    headings without a table is left out. A passage is longer only if one table with its
+    introduction is.
     """
     passages: list[Passage] = []
     for unit in _units(blocks):
@@ -47,31 +49,29 @@ def cut_passages(filing_id: str, blocks: Iterable[SectionBlock], max_words: int 
         paths = [atom.path for atom in atoms if atom.has_grid]
         near = [atom for atom in atoms if any(_is_near(atom.path, path) for path in paths)]
         for chunk in _packed(near, max_words):
-            if any(atom.has_grid for atom in chunk):
-                number = len(passages) + 1
+            paths = [atom.path for atom in chunk if atom.has_grid]
+            if paths:
                 passages.append(Passage(
-                    passage_id=f"{filing_id}-p{number:02d}", filing_id=filing_id,
-                    section=" > ".join(_common([atom.path for atom in chunk if atom.has_grid])),
+                    passage_id=f"{filing_id}-p{len(passages) + 1:02d}", filing_id=filing_id,
+                    section=" > ".join(_common(paths)),
                     blocks=tuple(block for atom in chunk for block in atom.blocks)))
     return passages
 
 
 def as_documents(filings: list[Filing], passages: list[Passage]) -> list[Document]:
-    """One Markdown document a filing, its passages in order with tables as Markdown: for continual pretraining."""
+    """Return one Markdown document per filing, for continual pretraining: its passages in order."""
     documents = []
     for filing in filings:
-        title = " ".join(part for part in (filing.company, filing.form, filing.period) if part)
+        title = " ".join(filter(None, (filing.company, filing.form, filing.period)))
         pieces = [f"# {title}"]
         for passage in passages:
             if passage.filing_id == filing.filing_id:
-                pieces += [f"## {passage.section}", *map(_markdown, passage.blocks)]
+                pieces.append(f"## {passage.section}")
+                pieces += [f"### {block.text}" if block.kind == "heading" else block.text
+                           for block in passage.blocks]
         documents.append(Document(document_id=filing.filing_id, title=title, path=filing.path,
                                   text="\n\n".join(pieces) + "\n"))
     return documents
-
-
-def _markdown(block: Block) -> str:
-    return f"### {block.text}" if block.kind == "heading" else block.text
 
 
 def _units(blocks: Iterable[SectionBlock]) -> list[list[SectionBlock]]:
@@ -88,8 +88,10 @@ def _atoms(unit: list[SectionBlock]) -> list[_Atom]:
     for placed in unit:
         block, last = placed.block, atoms[-1] if atoms else None
         before = last.blocks[-1].kind if last else ""
-        is_introduced = block.kind == "table" and before == "paragraph" and last.path == placed.path
-        is_note = block.kind == "paragraph" and last and last.has_grid and FOOTNOTE.match(block.text)
+        is_introduced = (block.kind == "table" and before == "paragraph"
+                         and last.path == placed.path)
+        is_note = (block.kind == "paragraph" and last and last.has_grid
+                   and FOOTNOTE.match(block.text))
         if last and (before == "heading" or is_introduced or is_note):
             last.blocks.append(block)
             last.path = placed.path
@@ -99,7 +101,7 @@ def _atoms(unit: list[SectionBlock]) -> list[_Atom]:
 
 
 def _is_near(path: tuple[str, ...], grid_path: tuple[str, ...]) -> bool:
-    """Whether text under `path` goes with a table under `grid_path`: it stands above it or in a part of its section."""
+    """Text belongs to a table if it is above it or in a part of its section."""
     n_shared = min(len(path), len(grid_path))
     return path[:n_shared] == grid_path[:n_shared]
 

@@ -1,8 +1,9 @@
-"""Annual reports (10-K, HTML with or without inline XBRL) and papers (Markdown) read into grids and passages."""
+"""Read annual reports (10-K, HTML) and papers (Markdown) into grids and passages."""
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lxml.html import HtmlElement
@@ -12,6 +13,7 @@ from lib.tablequest.filings.files import NoFiling, bytes_of, identifier_of, list
 from lib.tablequest.filings.page import PageBlock, page_blocks, under_headings
 from lib.tablequest.filings.papers import read_paper
 from lib.tablequest.filings.passages import MAX_WORDS, SectionBlock, cut_passages
+from lib.tablequest.filings.xbrl_check import Check, check_grids
 from lib.tablequest.grids.cells import PlacedRow, TooLarge, read_html_rows, visible_text
 from lib.tablequest.grids.grid import ReadGrid, Surroundings, as_markdown, read_grid
 from lib.tablequest.grids.kinds import ROOM_KINDS, kind_of
@@ -24,25 +26,25 @@ _SHOWN_KINDS = ("text", "ranges or words only", "bullets")  # no grid, but somet
 _PERIOD = re.compile(r"fiscal year ended:?\s+([A-Z][a-z]+ \d{1,2}, ?\d{4})", re.I)
 
 
-@dataclass
+@dataclass(frozen=True)
 class ReadFiling:
-    """One filing, read. `read_grids` keeps the HTML elements behind the cells, for checks against inline XBRL."""
+    """One filing, read, and its grids' check against inline XBRL."""
 
     filing: Filing
-    root: HtmlElement | None
-    read_grids: list[ReadGrid] = field(default_factory=list)
-    passages: list[Passage] = field(default_factory=list)
-    not_understood: list[NotUnderstood] = field(default_factory=list)
+    grids: list[Grid]
+    passages: list[Passage]
+    not_understood: list[NotUnderstood]
+    check: Check = Check()
 
 
-def read_filings(folder: Path, max_words: int = MAX_WORDS,
-                 ) -> tuple[list[Filing], list[Grid], list[Passage], list[NotUnderstood], list[Rejected]]:
-    """Read every .html, .htm and .md file below `folder`, or the one file that it names, in the order of their paths.
+def read_filings(folder: Path,
+                 max_words: int = MAX_WORDS) -> tuple[list[ReadFiling], list[Rejected]]:
+    """Read every .html, .htm and .md file below `folder`, or the one file that it names, by path.
 
-    A file that is no filing is among the rejected with its reason, and the others go on. Passages are at most about
-    `max_words` long. Raises FileNotFoundError where there is no such folder or no such file in it.
+    A file that is not a filing is rejected with its reason, and reading continues. Passages are at
+    most about `max_words` long. Raises FileNotFoundError as `list_filings` does.
     """
-    filings, grids, passages, not_understood, rejected, names = [], [], [], [], [], {}
+    found, rejected, names = [], [], {}
     for path, name in list_filings(Path(folder)):
         try:
             read = read_file(path, name, max_words)
@@ -52,17 +54,13 @@ def read_filings(folder: Path, max_words: int = MAX_WORDS,
         except NoFiling as error:
             rejected.append(Rejected(document_id=identifier_of(name), item=name, reason=str(error)))
             continue
-        filings.append(read.filing)
-        grids += [found.grid for found in read.read_grids]
-        passages += read.passages
-        not_understood += read.not_understood
-    return filings, grids, passages, not_understood, rejected
+        found.append(read)
+    return found, rejected
 
 
 def read_file(path: Path, name: str = "", max_words: int = MAX_WORDS) -> ReadFiling:
-    """Read one filing; `name` is what it is called by. Raises NoFiling with the reason where it is none."""
-    name = name or path.name
-    raw = bytes_of(path)
+    """Read one filing, called `name`. Raises NoFiling with the reason if it is not one."""
+    name, raw = name or path.name, bytes_of(path)
     if path.suffix.lower() == ".md":
         return _paper(raw, name, max_words)
     root = root_of(raw)
@@ -72,51 +70,60 @@ def read_file(path: Path, name: str = "", max_words: int = MAX_WORDS) -> ReadFil
         raise NoFiling("no table in it")
     blocks = page_blocks(body)
     filing = _filing(root, blocks, name, len(tables))
-    read = ReadFiling(filing, root)
-    sections = _read_tables(read, blocks, {table: number for number, table in enumerate(tables, 1)})
-    if not read.read_grids:
-        kinds = ", ".join(f"{n} {kind}" for kind, n in Counter(row.kind for row in read.not_understood).most_common(4))
-        raise NoFiling(f"none of its {len(tables)} tables holds labelled numbers ({kinds})")
-    read.passages = cut_passages(filing.filing_id, sections, max_words)
-    return read
+    grids, not_understood, sections = _read_tables(
+        filing, blocks, {table: number for number, table in enumerate(tables, 1)})
+    if not grids:
+        kinds = Counter(row.kind for row in not_understood).most_common(4)
+        raise NoFiling(f"none of its {len(tables)} tables holds labelled numbers "
+                       f"({', '.join(f'{n} {kind}' for kind, n in kinds)})")
+    return ReadFiling(filing, [found.grid for found in grids],
+                      cut_passages(filing.filing_id, sections, max_words), not_understood,
+                      check_grids(root, grids))
 
 
-def _read_tables(read: ReadFiling, blocks: list[PageBlock], numbers: dict[HtmlElement, int]) -> list[SectionBlock]:
-    """Read each table where it stands; return the filing's blocks with their headings, tables in place."""
-    filing_id, sections, before = read.filing.filing_id, [], None
+def _read_tables(filing: Filing, blocks: list[PageBlock], numbers: dict[HtmlElement, int],
+                 ) -> tuple[list[ReadGrid], list[NotUnderstood], list[SectionBlock]]:
+    """Read each table; return also the filing's blocks with their headings, tables in place."""
+    filing_id, before = filing.filing_id, None
+    grids, not_understood, sections = [], [], []
     blocks = [_with_rows(block) for block in blocks]
-    for index, (block, path) in enumerate(under_headings(blocks, read.filing.company)):
+    for index, (block, path) in enumerate(under_headings(blocks, filing.company)):
         if block.kind == "page-end":
             continue
         if block.kind != "table":
-            starts = bool(block.level) and block.level[0] < 3
-            sections.append(SectionBlock(Block(kind=block.kind, text=block.text), path, starts))
+            starts_unit = bool(block.level) and block.level[0] < 3
+            sections.append(SectionBlock(Block(kind=block.kind, text=block.text), path,
+                                         starts_unit))
             continue
-        number, kind, reason = numbers.pop(block.element), block.table_kind, "holds no data"
+        number = numbers.pop(block.element)
+        place = Surroundings(filing_id, number, " > ".join(path))
         try:
-            around = Surroundings(filing_id, number, " > ".join(path))
-            found = None if kind else read_grid(list(block.rows), _surroundings(blocks, index, before, around))
+            if block.table_kind:
+                raise NoGrid(block.table_kind, "holds no data")
+            around = _surroundings(blocks, index, before, place)
+            found = read_grid(list(block.rows), around)
         except NoGrid as error:
-            kind, reason = error.kind, str(error)
-        if kind:
-            read.not_understood.append(_left(filing_id, number, kind, reason, block.rows))
-            if kind in _SHOWN_KINDS:
-                sections.append(SectionBlock(Block(kind="paragraph", text=_as_text(block.rows)), path))
-            before = before if kind in ROOM_KINDS else None
+            words = " ".join(_texts(block.rows))
+            not_understood.append(_left_out(place, error.kind, str(error), words))
+            if error.kind in _SHOWN_KINDS:
+                lines = "\n".join(" | ".join(_texts([row])) for row in block.rows if row.cells)
+                sections.append(SectionBlock(Block(kind="paragraph", text=lines), path))
+            before = before if error.kind in ROOM_KINDS else None
             continue
         before = found.grid
-        read.read_grids.append(found)
-        read.not_understood += [NotUnderstood(filing_id=filing_id, table=number, kind="row without label",
-                                              reason="its row is left out of the grid", excerpt=text[:120])
-                                for text in found.left_out]
-        sections.append(SectionBlock(Block(kind="table", text=as_markdown(before), grid_id=before.grid_id), path))
-    read.not_understood += [_left(filing_id, number, "layout", "holds other tables, or is hidden", ())
-                            for number in numbers.values()]
-    return sections
+        grids.append(found)
+        not_understood += [_left_out(place, "row without label", "its row is left out of the grid",
+                                     text) for text in found.left_out]
+        table = Block(kind="table", text=as_markdown(before), grid_id=before.grid_id)
+        sections.append(SectionBlock(table, path))
+    not_understood += [_left_out(Surroundings(filing_id, number), "layout",
+                                 "holds other tables, or is hidden")
+                       for number in numbers.values()]
+    return grids, not_understood, sections
 
 
 def _with_rows(block: PageBlock) -> PageBlock:
-    """A table's block with its rows read and its kind told."""
+    """Read the rows of a table's block and find its kind."""
     if block.kind != "table":
         return block
     try:
@@ -126,27 +133,29 @@ def _with_rows(block: PageBlock) -> PageBlock:
         return replace(block, table_kind="too large")
 
 
-def _surroundings(blocks: list[PageBlock], index: int, before: Grid | None, place: Surroundings) -> Surroundings:
-    """What is said around the table blocks[index]; `before` is the grid of the table before it, if that was one."""
+def _surroundings(blocks: list[PageBlock], index: int, before: Grid | None,
+                  place: Surroundings) -> Surroundings:
+    """Add what is said around blocks[index]; `before` is the grid of the table before, if any."""
     notes = []
     for block in blocks[index + 1:]:
         if block.kind == "paragraph" and FOOTNOTE.match(block.text):
             notes.append(block.text)
         elif block.kind != "page-end":
             break
-    intro = _introduction(blocks[:index])
-    goes_on = before is not None and _last(blocks[:index]).kind == "table"  # nothing but a page's end in between
-    if goes_on and not intro[1]:
-        intro = (before.caption, before.unit_note)
-    caption = intro[0] or (place.section.rsplit(" > ", 1)[-1])
+    caption, note = _introduction(blocks[:index])
+    # nothing except a page's end in between
+    continues = before is not None and _last_kind(blocks[:index]) == "table"
+    if continues and not note:
+        caption, note = before.caption, before.unit_note
+    caption = caption or place.section.rsplit(" > ", 1)[-1]
     if len(caption.split()) > 60:
         caption = re.split(r"(?<=[.!?])\s+(?=[A-Z])", caption)[-1]
-    return Surroundings(place.filing_id, place.number, place.section, caption, intro[1], tuple(notes),
-                        before.columns if goes_on else ())
+    return replace(place, caption=caption, unit_note=note, footnotes=tuple(notes),
+                   columns=before.columns if continues else ())
 
 
 def _introduction(blocks: list[PageBlock]) -> tuple[str, str]:
-    """(caption, unit note) from the blocks before a table: the nearest heading or paragraph, and the nearest bracket.
+    """Return the nearest text before a table as caption, and the nearest unit note in brackets.
 
     "The following tables …" introduces all tables of its part, item or note.
     """
@@ -155,7 +164,8 @@ def _introduction(blocks: list[PageBlock]) -> tuple[str, str]:
     for block in reversed(blocks):
         if block.level and block.level[0] < 3:
             return caption or (block.text if is_near else ""), note
-        if block.kind == "page-end" or block.kind == "paragraph" and FOOTNOTE.match(block.text):
+        is_note = block.kind == "paragraph" and FOOTNOTE.match(block.text)
+        if block.kind == "page-end" or is_note:
             continue
         if block.kind == "table":
             is_near = is_near and block.table_kind in ROOM_KINDS
@@ -169,38 +179,39 @@ def _introduction(blocks: list[PageBlock]) -> tuple[str, str]:
     return caption, note
 
 
-def _last(blocks: list[PageBlock]) -> PageBlock:
-    """The last block that is no page's end or footer."""
-    for block in reversed(blocks):
-        if block.kind != "page-end" and block.table_kind not in ROOM_KINDS:
-            return block
-    return PageBlock("page-end")
+def _last_kind(blocks: list[PageBlock]) -> str:
+    """Return the kind of the last block that is neither a page's end nor a footer."""
+    return next((block.kind for block in reversed(blocks)
+                 if block.kind != "page-end" and block.table_kind not in ROOM_KINDS), "")
 
 
-def _left(filing_id: str, number: int, kind: str, reason: str, rows: tuple[PlacedRow, ...]) -> NotUnderstood:
-    words = " ".join(cell.text for row in rows for cell in row.cells)
-    return NotUnderstood(filing_id=filing_id, table=number, kind=kind, reason=reason, excerpt=words[:120])
+def _left_out(place: Surroundings, kind: str, reason: str, words: str = "") -> NotUnderstood:
+    return NotUnderstood(filing_id=place.filing_id, table=place.number, kind=kind, reason=reason,
+                         excerpt=words[:120])
 
 
-def _as_text(rows: tuple[PlacedRow, ...]) -> str:
-    return "\n".join(" | ".join(cell.text for cell in row.cells) for row in rows if row.cells)
+def _texts(rows: Iterable[PlacedRow]) -> list[str]:
+    return [cell.text for row in rows for cell in row.cells]
 
 
 def _filing(root: HtmlElement, blocks: list[PageBlock], name: str, n_tables: int) -> Filing:
-    """Who reports on which year: the cover's tagged facts where the filing has them, else its words."""
+    """Find who reports on which year: in the cover's tagged facts, else in its words."""
     tagged = {element.get("name"): visible_text(element) for element in root.iter("ix:nonnumeric")
               if (element.get("name") or "").startswith("dei:")}
     front = [block.text for block in blocks if block.text][:120]
-    form = tagged.get("dei:DocumentType") or ("10-K" if re.search(r"\b10-K\b", " ".join(front)) else "")
-    if not form and not re.search(r"\bannual report\b", " ".join(front), re.I):
-        raise NoFiling("no annual report: its first paragraphs name neither form 10-K nor an annual report")
-    place = next((index for index, text in enumerate(front) if "exact name of" in text.lower()), 0)
-    title = root.findtext(".//title") or name
-    period = tagged.get("dei:DocumentPeriodEndDate") or next(iter(_PERIOD.findall(" ".join(front))), "")
+    cover = " ".join(front)
+    form = tagged.get("dei:DocumentType") or ("10-K" if re.search(r"\b10-K\b", cover) else "")
+    if not form and not re.search(r"\bannual report\b", cover, re.I):
+        raise NoFiling("not an annual report: its first paragraphs name neither form 10-K nor an "
+                       "annual report")
+    place = next((at for at, text in enumerate(front) if "exact name of" in text.lower()), 0)
+    title = " ".join((root.findtext(".//title") or name).split())
+    period = tagged.get("dei:DocumentPeriodEndDate") or next(iter(_PERIOD.findall(cover)), "")
     year = tagged.get("dei:DocumentFiscalYearFocus") or period[-4:]
-    return Filing(filing_id=identifier_of(name), company=tagged.get("dei:EntityRegistrantName") or
-                  (front[place - 1] if place else " ".join(title.split())), form=form or "annual report",
-                  period=period, fiscal_year=int(year) if year.isdigit() else None, path=name, n_tables=n_tables)
+    company = tagged.get("dei:EntityRegistrantName") or (front[place - 1] if place else title)
+    return Filing(filing_id=identifier_of(name), company=company, form=form or "annual report",
+                  period=period, fiscal_year=int(year) if year.isdigit() else None, path=name,
+                  n_tables=n_tables)
 
 
 def _paper(raw: bytes, name: str, max_words: int) -> ReadFiling:
@@ -211,4 +222,4 @@ def _paper(raw: bytes, name: str, max_words: int) -> ReadFiling:
     filing, grids, passages, not_understood = read_paper(text, identifier_of(name), name, max_words)
     if not grids:
         raise NoFiling(f"none of its {filing.n_tables} tables holds labelled numbers")
-    return ReadFiling(filing, None, grids, passages, not_understood)
+    return ReadFiling(filing, [found.grid for found in grids], passages, not_understood)

@@ -1,117 +1,146 @@
-"""The facts that a filing tags in inline XBRL, as a check on its grids that took no part in making them."""
+"""Check grids against the facts that a filing tags in inline XBRL, which reading does not use."""
 
 import re
+from calendar import month_name
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 
+import pandas as pd
 from lxml.html import HtmlElement
 
-from lib.tablequest.filings.read import ReadFiling
 from lib.tablequest.grids.grid import ReadGrid
 from lib.tablequest.records import Cell
 
+KINDS = ("value", "unit", "sign", "period")
 _UNITS = {"usd": "USD", "usdpershare": "USD/share", "shares": "shares", "pure": "", "number": ""}
-_DATE = re.compile(r"(January|February|March|April|May|June|July|August|September|October|November|December) "
-                   r"(\d{1,2}), (\d{4})")
-_MONTHS = dict(zip(("January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
-                    "November", "December"), range(1, 13), strict=True))
+_DATE = re.compile(rf"({'|'.join(month_name[1:])}) (\d{{1,2}}), (\d{{4}})")
 _OPENING = re.compile(r"\b(?:beginning|opening)\b", re.I)
 _FISCAL = re.compile(r"\b(?:19|20)\d\d\b")
 HALF_YEAR = timedelta(days=182)
 
 
 @dataclass(frozen=True)
-class Disagreement:
-    """A cell that does not say what the fact tagged in it says."""
+class Difference:
+    """A cell that differs from the fact tagged in it."""
 
     grid_id: str
     row: str
     column: str
-    kind: str  # value, sign, unit, period
+    kind: str  # of KINDS
     cell: str
     fact: str
 
 
-def check_filing(read: ReadFiling) -> tuple[Counter, list[Disagreement]]:
-    """Compare every tagged number of the grids' cells; (counts, disagreements).
+@dataclass(frozen=True)
+class Check:
+    """Tagged cells of a filing, the comparisons of each kind and how many agree; differences."""
 
-    Counts: "tagged" cells, and of each comparison how many were "… checked" and how many agree.
-    - value: |cell × scale| against the tag's digits × 10^scale (Inline XBRL 1.1, section 10: nonFraction)
-    - sign: a tag has the sign of its concept, so that an outflow in brackets may be tagged positive; in one row, cells
-      of one concept must all be turned round or none
-    - unit: against unitRef, where that is dollars, shares or dollars a share
-    - period: the context's dates against the year or date that the column names; of an opening balance, the year before
+    n_tagged: int = 0
+    checked: Counter[str] = field(default_factory=Counter)
+    agree: Counter[str] = field(default_factory=Counter)
+    differences: tuple[Difference, ...] = ()
+
+
+def check_table(checks: Mapping[str, Check]) -> pd.DataFrame:
+    """Return tagged cells, and "agree / checked" of each kind, one row per filing that has any.
+
+    `checks` are by filing_id.
     """
-    counts: Counter = Counter()
-    found: list[Disagreement] = []
-    contexts = _contexts(read.root)
-    for grid in read.read_grids:
-        turned: dict[tuple[int, str], bool] = {}
+    rows = [(filing_id, check.n_tagged, *(f"{check.agree[kind]:,} / {check.checked[kind]:,}"
+                                          for kind in KINDS))
+            for filing_id, check in checks.items() if check.n_tagged]
+    return pd.DataFrame(rows, columns=["filing_id", "tagged cells", *KINDS])
+
+
+def check_grids(root: HtmlElement, grids: Iterable[ReadGrid]) -> Check:
+    """Compare every tagged number of the grids' cells with its tag.
+
+    - value: |cell × scale| and the tag's digits × 10^scale (Inline XBRL 1.1, section 10:
+      nonFraction)
+    - unit: unitRef, where that is dollars, shares or dollars per share
+    - sign: a tag has the sign of its concept, so an outflow in brackets may be tagged positive; in
+      one row, all cells of a concept must be inverted or none
+    - period: the context's dates and the year or date that the column names; for an opening
+      balance, the year before
+    """
+    n_tagged, checked, agree, differences = 0, Counter(), Counter(), []
+    contexts = _contexts(root)
+    for grid in grids:
+        inverted: dict[tuple[int, str], bool] = {}
         for row, column, cell, tag in _tagged(grid):
-            counts["tagged"] += 1
-            place = (grid.grid.grid_id, grid.grid.rows[row], grid.grid.columns[column])
-            comparisons = list(_comparisons(cell, tag, place, contexts))
+            n_tagged += 1
+            labels = grid.grid.rows[row], grid.grid.columns[column]
+            comparisons = list(_comparisons(cell, tag, labels, contexts))
             if cell.value:
-                is_turned = (cell.value < 0) != (tag.get("sign") == "-")
-                first = turned.setdefault((row, tag.get("name") or ""), is_turned)
-                comparisons.append(("sign", is_turned, first))
-            for kind, said, expected in comparisons:
-                counts[f"{kind} checked"] += 1
-                counts[kind] += said == expected
-                if said != expected:
-                    found.append(Disagreement(*place, kind, str(said), str(expected)))
-    return counts, found
+                is_inverted = (cell.value < 0) != (tag.get("sign") == "-")
+                first = inverted.setdefault((row, tag.get("name") or ""), is_inverted)
+                comparisons.append(("sign", is_inverted, first))
+            for kind, own, expected in comparisons:
+                checked[kind] += 1
+                agree[kind] += own == expected
+                if own != expected:
+                    differences.append(Difference(grid.grid.grid_id, *labels, kind, str(own),
+                                                  str(expected)))
+    return Check(n_tagged, checked, agree, tuple(differences))
 
 
 def _tagged(grid: ReadGrid) -> Iterator[tuple[int, int, Cell, HtmlElement]]:
     for row, line in enumerate(grid.placed):
         for column, placed in enumerate(line):
-            tags = [tag for element in (placed.elements if placed else ()) for tag in element.iter("ix:nonfraction")]
+            elements = placed.elements if placed else ()
+            tags = [tag for element in elements for tag in element.iter("ix:nonfraction")]
             if len(tags) == 1:
                 yield row, column, grid.grid.cells[row][column], tags[0]
 
 
-def _comparisons(cell: Cell, tag: HtmlElement, place: tuple[str, str, str], contexts: dict[str, tuple[date, date]],
-                 ) -> Iterator[tuple[str, object, object]]:
-    digits = "".join(tag.itertext()).replace(",", "").strip()
+def _comparisons(cell: Cell, tag: HtmlElement, labels: tuple[str, str],
+                 contexts: dict[str, tuple[date, date]]) -> Iterator[tuple[str, object, object]]:
+    """Yield (kind, what the cell says, what the tag says)."""
+    digits = re.sub(r"[^\d.]", "", "".join(tag.itertext()))
     is_nil = not re.search(r"\d", digits)
-    amount = 0.0 if is_nil else float(re.sub(r"[^\d.]", "", digits)) * 10 ** int(tag.get("scale") or 0)
-    unit = (tag.get("unitref") or "").lower()
-    is_percent = cell.unit == "%"
-    own = None if cell.value is None else abs(cell.value) * cell.scale / (100 if is_percent else 1)
-    yield "value", None if own is None else float(f"{own:.12g}"), float(f"{amount:.12g}")
+    fact = 0.0 if is_nil else float(digits) * 10 ** int(tag.get("scale") or 0)
+    unit, is_percent = (tag.get("unitref") or "").lower(), cell.unit == "%"
+    own = None
+    if cell.value is not None:
+        own = float(f"{abs(cell.value) * cell.scale / (100 if is_percent else 1):.12g}")
+    yield "value", own, float(f"{fact:.12g}")
     if unit in _UNITS and not is_percent:
         yield "unit", cell.unit, _UNITS[unit]
-    named, span = _period_of(place), contexts.get(tag.get("contextref") or "")
-    if named and span:
-        start, end = span
-        middle = start + (end - start) / 2 if start != end else end - HALF_YEAR  # a year's end stands for that year
-        is_opening = start == end and bool(_OPENING.search(place[1]))
-        if "-" in named and is_opening:
-            yield "period", 357 <= (date.fromisoformat(named) - end).days <= 378, True  # 52 or 53 weeks before
-        else:
-            yield "period", named, end.isoformat() if "-" in named else str(middle.year + is_opening)
+    named, span = _period_of(labels[1]), contexts.get(tag.get("contextref") or "")
+    if not named or not span:
+        return
+    start, end = span
+    is_opening = start == end and bool(_OPENING.search(labels[0]))
+    if "-" in named and is_opening:
+        # 52 or 53 weeks before
+        yield "period", 357 <= (date.fromisoformat(named) - end).days <= 378, True
+    elif "-" in named:
+        yield "period", named, end.isoformat()
+    else:
+        # an instant at a year's end belongs to that year
+        middle = start + (end - start) / 2 if start != end else end - HALF_YEAR
+        yield "period", named, str(middle.year + is_opening)
 
 
-def _period_of(place: tuple[str, str, str]) -> str:
-    """The one date (ISO) or year that a column names; "" where it names none or more."""
-    dates = _DATE.findall(place[2])
+def _period_of(column: str) -> str:
+    """Return the one date (ISO) or year that a column names; "" if it names none or several."""
+    dates = _DATE.findall(column)
     if len(dates) == 1:
         month, day, year = dates[0]
-        return date(int(year), _MONTHS[month], int(day)).isoformat()
-    years = set(_FISCAL.findall(place[2]))
+        return date(int(year), list(month_name).index(month), int(day)).isoformat()
+    years = set(_FISCAL.findall(column))
     return years.pop() if len(years) == 1 and not dates else ""
 
 
 def _contexts(root: HtmlElement) -> dict[str, tuple[date, date]]:
-    """Each context's first and last day; an instant is its own."""
+    """Return each context's first and last day, which are equal for an instant."""
     found = {}
     for context in root.iter("xbrli:context"):
         days = {element.tag.rpartition(":")[2]: "".join(element.itertext()).strip()[:10]
                 for element in context.iter("xbrli:startdate", "xbrli:enddate", "xbrli:instant")}
-        end = days.get("enddate") or days.get("instant")
-        if end:
-            found[context.get("id") or ""] = (date.fromisoformat(days.get("startdate") or end), date.fromisoformat(end))
+        if end := days.get("enddate") or days.get("instant"):
+            start = date.fromisoformat(days.get("startdate") or end)
+            found[context.get("id") or ""] = (start, date.fromisoformat(end))
     return found

@@ -1,4 +1,4 @@
-"""A table of HTML or Markdown as rows of placed cells; values that a filing splits over cells are joined."""
+"""A table of HTML or Markdown as rows of placed cells; a value split over cells is joined."""
 
 import re
 from collections.abc import Iterable
@@ -11,15 +11,17 @@ from lib.tablequest.grids.values import is_number, is_year
 MAX_SPAN = 1000  # what browsers allow (HTML standard, 4.9.11)
 MAX_SLOTS = 400_000  # rows × columns of one table
 BLOCK_TAGS = frozenset((
-    "address", "article", "blockquote", "br", "center", "dd", "div", "dl", "dt", "h1", "h2", "h3", "h4", "h5", "h6",
-    "hr", "li", "ol", "p", "pre", "section", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul"))
-SKIPPED_TAGS = frozenset(("head", "script", "style", "template", "noscript", "ix:header"))  # what no reader sees
+    "address", "article", "blockquote", "br", "center", "dd", "div", "dl", "dt", "h1", "h2", "h3",
+    "h4", "h5", "h6", "hr", "li", "ol", "p", "pre", "section", "table", "tbody", "td", "tfoot",
+    "th", "thead", "tr", "ul"))
+# what no reader sees
+SKIPPED_TAGS = frozenset(("head", "script", "style", "template", "noscript", "ix:header"))
 
 _LENGTH = re.compile(r"(-?\d*\.?\d+)(pt|px|em|in)?")
-_POINTS = {"pt": 1.0, "px": 0.75, "em": 10.0, "in": 72.0, None: 0.75}
-_MARK = re.compile(r"\(?(\d{1,2}|[a-z]|[*†‡]+)\)?")
-_OPENING = re.compile(r"(?:US|C|A)?[$€£¥]\s*\(?|\(\s*[$€£¥]?")
-_CLOSING = re.compile(r"\)?\s*%?\s*\)?|pts\.?|bps|[×x]")
+_POINTS = {"pt": 1.0, "px": 0.75, "em": 10.0, "in": 72.0, "": 0.75}
+_MARK = re.compile(r"\(?(\d{1,2}|[a-z]|[*†‡]+)\)?")  # "1", "(a)", "**"; not "123"
+_OPENING = re.compile(r"(?:US|C|A)?[$€£¥]\s*\(?|\(\s*[$€£¥]?")  # "$", "($"
+_CLOSING = re.compile(r"\)?\s*%?\s*\)?|pts\.?|bps|[×x]")  # ")", "%)", "bps"
 _RULE = re.compile(r"border(?:-top)?(?:-style)?:(?!\s*(?:0|none))", re.I)
 
 
@@ -29,7 +31,7 @@ class TooLarge(ValueError):
 
 @dataclass(frozen=True)
 class PlacedCell:
-    """The text of one cell (or of the cells that one value was split over) and the columns [start, end) it covers."""
+    """The text of a cell, or of the cells of one value, and its columns [start, end)."""
 
     start: int
     end: int
@@ -38,30 +40,31 @@ class PlacedCell:
     is_bold: bool = False
     has_rule: bool = False  # a line above it, as above a sum
     indent: float = 0.0  # of its first line, points
-    elements: tuple[HtmlElement, ...] = field(default=(), compare=False)  # where it was read from
+    elements: tuple[HtmlElement, ...] = field(default=(), compare=False)  # its origin
 
 
 @dataclass(frozen=True)
 class PlacedRow:
-    """The non-empty cells of one row, from left to right; none for a row that only makes room."""
+    """The non-empty cells of one row, from left to right; none for a row that is only space."""
 
     cells: tuple[PlacedCell, ...]
 
 
 def style_of(element: HtmlElement) -> dict[str, str]:
-    """The inline style of an element, property by property, lower case."""
+    """Return the inline style of an element by property, in lower case."""
     parts = (part.partition(":") for part in (element.get("style") or "").lower().split(";"))
     return {name.strip(): value.strip() for name, _, value in parts if value}
 
 
 def is_hidden(element: HtmlElement) -> bool:
-    """Whether a reader of the page does not see it."""
+    """Tell whether a reader of the page does not see it."""
+    style = (element.get("style") or "").lower().replace(" ", "")
     return (element.tag in SKIPPED_TAGS or element.get("hidden") is not None
-            or "display:none" in (element.get("style") or "").lower().replace(" ", ""))
+            or "display:none" in style)
 
 
 def visible_text(element: HtmlElement) -> str:
-    """What a reader sees of `element`, blanks folded; a raised footnote mark comes as " (1)"."""
+    """Return what a reader sees, whitespace folded; a raised footnote mark becomes " (1)"."""
     pieces: list[str] = []
     stack: list[HtmlElement | str] = [element]
     while stack:  # not recursive: a broken file nests thousands deep
@@ -72,20 +75,18 @@ def visible_text(element: HtmlElement) -> str:
         tail = (node.tail or "") if node is not element else ""
         if not isinstance(node.tag, str) or is_hidden(node):
             pieces.append(tail)
-            continue
-        mark = _raised_mark(node)
-        if mark:
+        elif mark := _raised_mark(node):
             pieces.append(f" {mark}" + tail)
-            continue
-        gap = " " if node.tag in BLOCK_TAGS else ""
-        stack.append(gap + tail)
-        stack.extend(reversed(node))
-        pieces.append(gap + (node.text or ""))
+        else:
+            gap = " " if node.tag in BLOCK_TAGS else ""
+            stack.append(gap + tail)
+            stack.extend(reversed(node))
+            pieces.append(gap + (node.text or ""))
     return " ".join("".join(pieces).replace("\u200b", "").split())
 
 
 def read_html_rows(table: HtmlElement) -> list[PlacedRow]:
-    """The rows of `table` with colspan and rowspan laid out. Raises TooLarge beyond MAX_SLOTS."""
+    """Return the rows with colspan and rowspan laid out. Raises TooLarge beyond MAX_SLOTS."""
     rows, reserved, n_slots = [], {}, 0  # reserved: column -> rows that a rowspan still covers
     for line in table.iter("tr"):
         if is_hidden(line) or len(line) and all(is_hidden(element) for element in line):
@@ -103,25 +104,26 @@ def read_html_rows(table: HtmlElement) -> list[PlacedRow]:
         n_slots += max(column, 1)
         if n_slots > MAX_SLOTS:
             raise TooLarge(f"more than {MAX_SLOTS:,} slots in {len(rows) + 1:,} rows")
-        rows.append(PlacedRow(tuple(cell for cell in cells if cell.text)))
-    return [PlacedRow(joined(row.cells)) for row in rows]
+        rows.append(PlacedRow(joined(cell for cell in cells if cell.text)))
+    return rows
 
 
 def read_text_rows(header: Iterable[str], body: Iterable[Iterable[str]]) -> list[PlacedRow]:
-    """The rows of a Markdown table: its cells as readers see them, the first row a header."""
+    """Return the rows of a Markdown table, the first one a header."""
     rows = [(header, True), *((row, False) for row in body)]
     return [PlacedRow(tuple(PlacedCell(column, column + 1, text.strip(), is_header)
-                            for column, text in enumerate(row) if text.strip())) for row, is_header in rows]
+                            for column, text in enumerate(row) if text.strip()))
+            for row, is_header in rows]
 
 
 def joined(cells: Iterable[PlacedCell]) -> tuple[PlacedCell, ...]:
-    """The cells of a row with "$", ")" and "%" of cells of their own put to the number beside them."""
+    """Join "$", ")" and "%" in cells of their own to the neighbouring number of a row."""
     done: list[PlacedCell] = []
     opening: PlacedCell | None = None
     for cell in cells:
         if opening:
-            is_value = is_number(opening.text + cell.text) or is_number(opening.text + cell.text + ")")
-            if is_value and not is_year(cell.text):
+            text = opening.text + cell.text
+            if (is_number(text) or is_number(text + ")")) and not is_year(cell.text):
                 cell = _glued(opening, cell)
             else:
                 done.append(opening)
@@ -136,13 +138,14 @@ def joined(cells: Iterable[PlacedCell]) -> tuple[PlacedCell, ...]:
 
 
 def _closes(text: str, cell: PlacedCell) -> bool:
-    """Whether `cell` ends the value `text`: "(565" and ")", "3" and "%"; a year is no value."""
+    """"(565" is closed by ")" and "3" by "%"; a year is not a value."""
     return not cell.is_header and not is_year(text) and is_number(text + cell.text)
 
 
 def _glued(left: PlacedCell, right: PlacedCell) -> PlacedCell:
-    return replace(right, start=left.start, end=right.end, text=left.text + right.text, indent=left.indent,
-                   has_rule=left.has_rule or right.has_rule, elements=left.elements + right.elements)
+    return replace(right, start=left.start, end=right.end, text=left.text + right.text,
+                   indent=left.indent, has_rule=left.has_rule or right.has_rule,
+                   elements=left.elements + right.elements)
 
 
 def _placed(element: HtmlElement, start: int, end: int) -> PlacedCell:
@@ -151,10 +154,12 @@ def _placed(element: HtmlElement, start: int, end: int) -> PlacedCell:
         return PlacedCell(start, end, "")
     inner = [element, *(node for node in element.iterdescendants() if isinstance(node.tag, str))]
     lead = (element.text or "") + "".join(node.text or "" for node in inner[1:4])
-    blanks = len(lead) - len(lead.lstrip("\u00a0 \u2003\u2002"))
-    indent = sum(_indent(style_of(node)) for node in inner if node.tag in ("td", "th", "div", "p")) + 3 * blanks
-    return PlacedCell(start, end, text, element.tag == "th", _is_bold(inner),
-                      bool(_RULE.search(element.get("style") or "")), indent, (element,))
+    n_spaces = len(lead) - len(lead.lstrip("\u00a0 \u2003\u2002"))
+    indent = 3 * n_spaces + sum(_indent(style_of(node)) for node in inner
+                                if node.tag in ("td", "th", "div", "p"))
+    return PlacedCell(start, end, text, is_header=element.tag == "th", is_bold=_is_bold(inner),
+                      has_rule=bool(_RULE.search(element.get("style") or "")), indent=indent,
+                      elements=(element,))
 
 
 def _is_bold(inner: list[HtmlElement]) -> bool:
@@ -164,23 +169,28 @@ def _is_bold(inner: list[HtmlElement]) -> bool:
 
 
 def _indent(style: dict[str, str]) -> float:
-    """Where the first line begins: the left padding and margin and the text's own indent, points."""
+    """Return where the first line begins, in points: left padding, margin and text indent."""
+    lengths = []
     padding = _LENGTH.findall(style.get("padding", ""))
-    left = padding[3 if len(padding) == 4 else 1 if len(padding) > 1 else 0] if padding else None
-    lengths = [left] if left and "padding-left" not in style else []
-    lengths += [found for name in ("padding-left", "margin-left", "text-indent")
-                for found in _LENGTH.findall(style.get(name, ""))[:1]]
-    return sum(float(number) * _POINTS[unit or None] for number, unit in lengths)
+    if padding and "padding-left" not in style:
+        lengths.append(padding[{1: 0, 4: 3}.get(len(padding), 1)])
+    for name in ("padding-left", "margin-left", "text-indent"):
+        lengths += _LENGTH.findall(style.get(name, ""))[:1]
+    return sum(float(number) * _POINTS[unit] for number, unit in lengths)
 
 
 def _raised_mark(node: HtmlElement) -> str:
-    """A footnote's mark that is set above the line, in brackets; "" for anything else."""
-    if node.tag != "sup" and style_of(node).get("vertical-align") not in ("super", "top") or node.tag in ("td", "th"):
+    """Return a footnote's mark that is set above the line, in brackets; "" for anything else."""
+    is_raised = node.tag == "sup" or style_of(node).get("vertical-align") in ("super", "top")
+    if not is_raised or node.tag in ("td", "th"):
         return ""
     match = _MARK.fullmatch("".join(node.itertext()).strip())
-    return "" if not match else match[1] if match[1][0] in "*†‡" else f"({match[1]})"
+    if not match:
+        return ""
+    return match[1] if match[1][0] in "*†‡" else f"({match[1]})"
 
 
 def _span(element: HtmlElement, name: str) -> int:
     value = (element.get(name) or "1").strip()
-    return min(max(int(value), 1), MAX_SPAN) if value.isascii() and value.isdigit() and len(value) < 9 else 1
+    is_count = value.isascii() and value.isdigit() and len(value) < 9
+    return min(max(int(value), 1), MAX_SPAN) if is_count else 1

@@ -1,4 +1,4 @@
-"""Which cells of a table are headers, row labels and values: found by where they stand and what they say."""
+"""Which cells of a table are headers, row labels and values: by their position and content."""
 
 import re
 from dataclasses import dataclass
@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from lib.tablequest.grids.cells import PlacedCell, PlacedRow
 from lib.tablequest.grids.values import is_number, is_year, read_value, unit_note_in
 
+Headers = tuple[tuple[PlacedCell, ...], ...]  # per column, from above
+
 
 class NoGrid(ValueError):
-    """Why a table is no grid: `kind` is what the counts are by."""
+    """Why a table is not a grid; tables are counted by `kind`."""
 
     def __init__(self, kind: str, reason: str) -> None:
         super().__init__(reason)
@@ -24,7 +26,7 @@ class Column:
     is_text: bool  # no cell of it is a number
 
     def overlap(self, cell: PlacedCell) -> int:
-        """How many slots `cell` shares with this column; 0 or less where none."""
+        """Return how many slots `cell` shares with this column; 0 or less if none."""
         return min(self.end, cell.end) - max(self.start, cell.start)
 
 
@@ -37,21 +39,21 @@ class BodyRow:
 
     @property
     def is_blank(self) -> bool:
-        """Whether it only makes room."""
+        """Whether it is only space."""
         return not self.label and not any(self.cells)
 
     @property
     def has_values(self) -> bool:
-        """Whether anything but a label stands in it."""
+        """Whether it has more than a label."""
         return any(self.cells)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """A table taken apart: header cells above each column, the corner, titles above all, and the rows below."""
+    """The parts of a table: headers, the corner, titles above everything, and the rows below."""
 
     columns: tuple[Column, ...]
-    headers: tuple[tuple[PlacedCell, ...], ...]  # per column, from above
+    headers: Headers
     header_rows: tuple[PlacedRow, ...]
     corner: tuple[str, ...]
     titles: tuple[str, ...]
@@ -59,9 +61,9 @@ class Layout:
 
 
 def lay_out(rows: list[PlacedRow], n_header: int = 0) -> Layout:
-    """Take a table apart; the first `n_header` rows are headers whatever they hold.
+    """Take a table apart; the first `n_header` rows are headers whatever they contain.
 
-    Raises NoGrid where no number stands beside a label, or columns cannot be told apart.
+    Raises NoGrid where no number is next to a label, or columns cannot be separated.
     """
     while rows and not rows[0].cells:
         rows = rows[1:]
@@ -74,25 +76,30 @@ def lay_out(rows: list[PlacedRow], n_header: int = 0) -> Layout:
     headers, corner, titles = _headers(rows[:first], columns, label_end)
     found = tuple(_body_row(row, columns, label_end) for row in rows[first:])
     _check_headers(found, columns, headers)
-    kept = [index for index in range(len(columns)) if headers[index] or not _is_marks(found, index)]
-    return Layout(tuple(columns[index] for index in kept), tuple(headers[index] for index in kept), tuple(rows[:first]),
-                  corner, titles, tuple(BodyRow(row.label, tuple(row.cells[index] for index in kept)) for row in found))
+    kept = [index for index in range(len(columns))
+            if headers[index] or not _is_marks(found, index)]
+    return Layout(
+        tuple(columns[index] for index in kept), tuple(headers[index] for index in kept),
+        tuple(rows[:first]), corner, titles,
+        tuple(BodyRow(row.label, tuple(row.cells[index] for index in kept)) for row in found))
 
 
-def _check_headers(rows: tuple[BodyRow, ...], columns: tuple[Column, ...], headers: tuple[tuple[PlacedCell, ...], ...],
-                   ) -> None:
-    """Raise NoGrid where a row among the values heads the columns anew; the same headers again (a page turned) may."""
+def _check_headers(rows: tuple[BodyRow, ...], columns: tuple[Column, ...],
+                   headers: Headers) -> None:
+    """Raise NoGrid where a row among the values has other headers; repeated ones are allowed."""
     for row in rows:
-        texts = [(cell.text, header) for cell, column, header in zip(row.cells, columns, headers, strict=True)
+        texts = [(cell.text, header)
+                 for cell, column, header in zip(row.cells, columns, headers, strict=True)
                  if cell and not column.is_text]
         if row.label or not texts or any(_is_value(cell) for cell in row.cells if cell):
             continue
         if any(text not in [cell.text for cell in header] for text, header in texts):
-            raise NoGrid("columns change", f"{texts[0][0]!r} heads a column anew below the first rows")
+            raise NoGrid("columns change",
+                         f"{texts[0][0]!r} heads a column anew below the first rows")
 
 
 def _is_marks(rows: tuple[BodyRow, ...], index: int) -> bool:
-    """Whether a column holds nothing but footnote marks, set apart from their numbers: "(1)"."""
+    """A column may hold nothing except footnote marks, separate from their numbers: "(1)"."""
     texts = [row.cells[index].text for row in rows if row.cells[index]]
     return bool(texts) and all(re.fullmatch(r"\([1-9]\d?\)", text) for text in texts)
 
@@ -102,8 +109,9 @@ def _first_body_row(rows: list[PlacedRow]) -> int:
     for index, row in enumerate(rows):
         if any(_is_value(cell) and cell.start != left for cell in row.cells):
             return index
-    kind = "ranges or words only" if any(re.search(r"\d", cell.text) for row in rows for cell in row.cells) else "text"
-    raise NoGrid(kind, "no cell beside a row's label is one number")
+    has_digits = any(re.search(r"\d", cell.text) for row in rows for cell in row.cells)
+    raise NoGrid("ranges or words only" if has_digits else "text",
+                 "no cell beside a row's label is one number")
 
 
 def _is_value(cell: PlacedCell) -> bool:
@@ -115,48 +123,51 @@ def _is_label_only(row: PlacedRow, label_end: int) -> bool:
 
 
 def _heads(row: PlacedRow) -> bool:
-    """Whether a row with nothing but a first cell belongs to the headers: a unit note, or a <th>."""
+    """A row with only a first cell belongs to the headers if it is a unit note or a <th>."""
     text = " ".join(cell.text for cell in row.cells)
     return bool(unit_note_in(text, anywhere=True)) or all(cell.is_header for cell in row.cells)
 
 
 def _numeric_columns(body: list[PlacedRow], left: int) -> list[Column]:
-    spans = sorted((cell.start, cell.end) for row in body for cell in row.cells
-                   if is_number(cell.text) and cell.start != left)
+    values = [[cell for cell in row.cells if is_number(cell.text) and cell.start != left]
+              for row in body]
+    spans = sorted((cell.start, cell.end) for line in values for cell in line)
     columns = [Column(start, end, False) for start, end in _merged(spans)]
-    for row in body:
-        values = [cell for cell in row.cells if is_number(cell.text) and cell.start != left]
+    for line in values:
         for column in columns:
-            inside = [cell.text for cell in values if column.overlap(cell) > 0]
+            inside = [cell.text for cell in line if column.overlap(cell) > 0]
             if len(inside) > 1:
-                raise NoGrid("columns overlap", f"{inside[0]!r} and {inside[1]!r} of one row stand in one column")
+                raise NoGrid("columns overlap", f"{inside[0]!r} and {inside[1]!r} of one row stand "
+                             "in one column")
     return columns
 
 
 def _columns(body: list[PlacedRow], numeric: list[Column]) -> tuple[int, tuple[Column, ...]]:
-    """The slot where labels end, and all columns: those of numbers, and of words beside or between them."""
+    """Return the slot where labels end, and all columns: of numbers, and of words."""
     begin = numeric[0].start
-    before = _merged(sorted((cell.start, max(min(cell.end, begin), cell.start + 1)) for row in body
-                            for cell in row.cells if cell.start < begin))
+    before = _merged(sorted((cell.start, max(min(cell.end, begin), cell.start + 1))
+                            for row in body for cell in row.cells if cell.start < begin))
     if not before:
         raise NoGrid("no row labels", "numbers begin in the first column")
     label_end = before[0][1]
     words = []
     for start, end in before[1:]:
-        beside = any(any(start <= cell.start < end for cell in row.cells)
-                     and any(cell.start < label_end for cell in row.cells) for row in body)
-        if beside or words:
+        is_next_to_label = any(any(start <= cell.start < end for cell in row.cells)
+                               and any(cell.start < label_end for cell in row.cells)
+                               for row in body)
+        if is_next_to_label or words:
             words.append((start, end))
         else:
             label_end = end  # a level of indented labels
-    after = [(cell.start, cell.end) for row in body for cell in row.cells
-             if cell.start >= begin and not any(column.overlap(cell) > 0 for column in numeric)]
-    columns = numeric + [Column(start, end, True) for start, end in [*words, *_merged(sorted(after))]]
+    after = [(cell.start, cell.end) for row in body for cell in row.cells if cell.start >= begin
+             and not any(column.overlap(cell) > 0 for column in numeric)]
+    columns = numeric + [Column(start, end, True) for start, end in (*words,
+                                                                    *_merged(sorted(after)))]
     return label_end, tuple(sorted(columns, key=lambda column: column.start))
 
 
 def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Sorted spans with those that overlap made one."""
+    """Merge overlapping spans, which are sorted."""
     done: list[tuple[int, int]] = []
     for start, end in spans:
         if done and start < done[-1][1]:
@@ -166,8 +177,8 @@ def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return done
 
 
-def _headers(rows: list[PlacedRow], columns: tuple[Column, ...], label_end: int,
-             ) -> tuple[tuple[tuple[PlacedCell, ...], ...], tuple[str, ...], tuple[str, ...]]:
+def _headers(rows: list[PlacedRow], columns: tuple[Column, ...],
+             label_end: int) -> tuple[Headers, tuple[str, ...], tuple[str, ...]]:
     above: list[list[PlacedCell]] = [[] for _ in columns]
     corner, titles = [], []
     for row in rows:
@@ -176,17 +187,15 @@ def _headers(rows: list[PlacedRow], columns: tuple[Column, ...], label_end: int,
             if cell.start < label_end:
                 (titles if len(row.cells) == 1 and over else corner).append(cell.text)
                 continue
-            if not over:
-                over = _nearest(cell, row, columns)
-            for index in over:
+            for index in over or _nearest(cell, row, columns):
                 above[index].append(cell)
     return tuple(map(tuple, above)), tuple(corner), tuple(titles)
 
 
 def _nearest(cell: PlacedCell, row: PlacedRow, columns: tuple[Column, ...]) -> list[int]:
-    """The column beside a header that stands over none, where nothing else of that row heads it."""
-    free = [index for index, column in enumerate(columns)
-            if not any(column.overlap(other) > 0 for other in row.cells) and -column.overlap(cell) <= 2]
+    """Return the column next to a header above none, if no other cell of the row heads it."""
+    free = [index for index, column in enumerate(columns) if -column.overlap(cell) <= 2
+            and not any(column.overlap(other) > 0 for other in row.cells)]
     return sorted(free, key=lambda index: -columns[index].overlap(cell))[:1]
 
 
@@ -197,7 +206,7 @@ def _body_row(row: PlacedRow, columns: tuple[Column, ...], label_end: int) -> Bo
         over = [index for index, column in enumerate(columns) if column.overlap(cell) > 0]
         free = [index for index in over if cells[index] is None]
         if not free or len(over) > 1 and read_value(cell.text) is None:
-            label += (cell,)  # a sentence across columns: a note, or a label set to the right
+            label += (cell,)  # a sentence across columns: a note, or a label at the right
             continue
         cells[max(free, key=lambda index: columns[index].overlap(cell))] = cell
     return BodyRow(label, tuple(cells))

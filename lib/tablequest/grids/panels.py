@@ -1,4 +1,4 @@
-"""Tables that are set side by side to save room: "State | Stores | State | Stores" is one table of two columns."""
+"""Tables side by side: "State | Stores | State | Stores" is one table of two columns."""
 
 from dataclasses import replace
 
@@ -8,33 +8,37 @@ from lib.tablequest.grids.layout import BodyRow, Column, Layout
 
 
 def one_panel(layout: Layout) -> Layout:
-    """`layout` with its panels below each other, or as it is where it has one.
+    """Return `layout` with its panels below each other, or unchanged if it has one.
 
-    A panel is a column of labels and the columns of numbers after it, under the same headers as the first ones. Where
-    the labels' own headers differ ("Canada", "Mexico"), each becomes a group's row.
+    A panel is a column of labels and the columns of numbers after it, under the same headers as the
+    first ones. Where the labels' own headers differ ("Canada", "Mexico"), each becomes a group's
+    row.
     """
     bounds = [index for index, column in enumerate(layout.columns) if column.is_text]
     width = bounds[0] if bounds else 0
     names = [column_label(headers) for headers in layout.headers]
-    n_panels = len(bounds) + 1
     if not width or len(names) != width + len(bounds) * (width + 1):
         return layout
     starts = [0, *(bound + 1 for bound in bounds)]
-    if any(names[start:start + width] != names[:width] for start in starts) or not any(names[:width]):
+    is_same = all(names[start:start + width] == names[:width] for start in starts)
+    if not is_same or not any(names[:width]):
         return layout
     corner = layout.corner[-1] if layout.corner else ""
     heads = [corner, *(names[bound] for bound in bounds)]
+    has_groups = len(set(heads)) > 1
     rows: list[BodyRow] = []
-    for panel in range(n_panels):
-        if len(set(heads)) > 1 and (panel == 0 or heads[panel] != heads[panel - 1]):
-            rows.append(BodyRow((PlacedCell(0, 1, heads[panel], is_bold=True),), (None,) * width))
-        cut = [row for row in (_panel_row(row, panel, width) for row in layout.rows) if not row.is_blank]
+    for panel, head in enumerate(heads):
+        if has_groups and (panel == 0 or head != heads[panel - 1]):
+            rows.append(BodyRow((PlacedCell(0, 1, head, is_bold=True),), (None,) * width))
+        cut = [_panel_row(row, panel, width) for row in layout.rows]
+        cut = [row for row in cut if not row.is_blank]
         rows += [_without_rules(cut[0]), *cut[1:]] if cut else []
     first = tuple(Column(column.start, column.end, False) for column in layout.columns[:width])
-    kept = tuple(replace(row, cells=tuple(cell for cell in row.cells if cell.start < first[-1].end))
+    end = first[-1].end
+    kept = tuple(replace(row, cells=tuple(cell for cell in row.cells if cell.start < end))
                  for row in layout.header_rows)
-    return replace(layout, columns=first, headers=layout.headers[:width], header_rows=kept, rows=tuple(rows),
-                   corner=(corner,) if len(set(heads)) == 1 else ())
+    return replace(layout, columns=first, headers=layout.headers[:width], header_rows=kept,
+                   rows=tuple(rows), corner=() if has_groups else (corner,))
 
 
 def _panel_row(row: BodyRow, panel: int, width: int) -> BodyRow:
@@ -46,5 +50,5 @@ def _panel_row(row: BodyRow, panel: int, width: int) -> BodyRow:
 
 
 def _without_rules(row: BodyRow) -> BodyRow:
-    """A panel's first row without the line of the header above it, which is no sum's."""
+    """Drop the line between the header and a panel's first row, which is not a sum's."""
     return replace(row, cells=tuple(cell and replace(cell, has_rule=False) for cell in row.cells))

@@ -1,31 +1,44 @@
-"""What a table's cell says: number, sign, unit; and what the words around it say of unit and scale."""
+"""What a table's cell says: number, sign, unit; and what the words around it say of its unit."""
 
 import re
 from dataclasses import dataclass
 
 SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 COINS = {"$": "USD", "US$": "USD", "C$": "CAD", "A$": "AUD", "€": "EUR", "£": "GBP", "¥": "JPY"}
-PER_SHARE = re.compile(r"\bper[- ](?:\w+[- ]){0,3}?(?:share|unit|rsu|adr)s?\b|\b(?:exercise|grant|strike|stock|share|"
-                       r"average) prices?\b|\bpar value\b|\bEPS\b|"
-                       r"\bweighted[- ]average grant[- ]date fair value\b", re.I)
+# "per diluted share", "exercise price"; not "share of sales"
+PER_SHARE = re.compile(
+    r"\bper[- ](?:\w+[- ]){0,3}?(?:share|unit|rsu|adr)s?\b|"
+    r"\b(?:exercise|grant|strike|stock|share|average) prices?\b|\bpar value\b|\bEPS\b|"
+    r"\bweighted[- ]average grant[- ]date fair value\b", re.I)
 
-_DASH = re.compile(r"(?P<coin>[$€£¥])?\s*[-\u2010-\u2015\u2212]+\s*(?P<unit>%)?")
+_MINUS = "-\u2010-\u2015\u2212"
+_MINUSES = frozenset("-\u2010\u2011\u2012\u2013\u2014\u2212")
+_DASH = re.compile(rf"(?P<coin>[$€£¥])?\s*[{_MINUS}]+\s*(?P<unit>%)?")  # "—", "$—", "— %"
 _DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)"
+# "$(24,690)", "(4 %)", "71.2 ± 0.3", "1,234 (1)", "5.0 years"; not "5 – 45 years", "12,34"
 _NUMBER = re.compile(
-    rf"(?P<open>\()?\s*(?P<sign>[-\u2010-\u2015\u2212+~≈<>])?\s*(?P<coin>(?:US|C|A)?[$€£¥])?\s*(?P<open2>\()?\s*"
-    rf"(?P<sign2>[-\u2212])?(?P<digits>{_DIGITS})\s*(?P<unit1>%)?\s*(?P<close>\))?\s*"
-    rf"(?P<unit>%\)?|[×x]|basis points|bps|pts\.?|percent|years?|yrs?|months?|days?|hours?|shares?|"
+    rf"(?P<open>\()?\s*(?P<sign>[{_MINUS}+~≈<>])?\s*(?P<coin>(?:US|C|A)?[$€£¥])?\s*(?P<open2>\()?"
+    rf"\s*(?P<sign2>[-\u2212])?(?P<digits>{_DIGITS})\s*(?P<unit1>%)?\s*(?P<close>\))?\s*"
+    r"(?P<unit>%\)?|[×x]|basis points|bps|pts\.?|percent|years?|yrs?|months?|days?|hours?|shares?|"
     rf"thousand|million|billion|trillion)?(?:\s*±\s*{_DIGITS}%?)?"
     r"(?P<mark>(?:\s*\((?:\d{1,2}|[a-z])\)|\s*[*†‡]+)*)", re.I)
-_IN_SCALE = re.compile(r"\b(?:in|of|\$)\s*(thousand|million|billion|trillion)s?\b|\(?\$?000['’]?s?\b", re.I)
+# "in millions", "of thousands", "$000's"; not "millions of homes"
+_IN_SCALE = re.compile(r"\b(?:in|of|\$)\s*(thousand|million|billion|trillion)s?\b|"
+                       r"\(?\$?000['’]?s?\b", re.I)
 _SHARES = re.compile(r"\bshares?\b|\bunits?\b|\bRSUs?\b|\bstock data\b", re.I)
 _AREA = re.compile(r"\bsquare (?:foot(?:age)?|feet|met(?:er|re)s)\b", re.I)
 _IN_YEARS = re.compile(r"\((?:in )?(years?|months?|days?)\)|\bin (years|months|days)\b", re.I)
+# "Number of RSUs", "Weighted-average basic shares"; not "Diluted earnings per share"
 _IS_COUNT = re.compile(
-    r"\b(?:number|amount) of (?:\w+ ){0,3}(?:shares|RSUs|units|awards|options)\b|\bshares (?:used|outstanding)\b|"
-    r"\bweighted[- ]average (?:\w+[- ]){0,5}(?:shares|number)\b|"
-    r"^(?!.*(?:earnings|income|loss|per share)).*(?:\bdilutive\b|\bdiluted (?:\w+ ){0,3}shares\b)", re.I)
+    r"\b(?:number|amount) of (?:\w+ ){0,3}(?:shares|RSUs|units|awards|options)\b|"
+    r"\bshares (?:used|outstanding)\b|\bweighted[- ]average (?:\w+[- ]){0,5}(?:shares|number)\b|"
+    r"^(?!.*(?:earnings|income|loss|per share))"
+    r".*(?:\bdilutive\b|\bdiluted (?:\w+ ){0,3}shares\b)", re.I)
 _OF_MONEY = re.compile(r"\b(?:cost|value|price|proceeds|par)\b|\$", re.I)
+_OWN_SCALE = ("%", "basis points", "percentage points", "times", "years", "months", "days",
+              "hours")  # units that the table's scale does not change
+_UNITS = {"%": "%", "percent": "%", "x": "times", "×": "times", "basis points": "basis points",
+          "bps": "basis points", "pts": "percentage points"}
 
 
 @dataclass(frozen=True)
@@ -46,13 +59,13 @@ class Note:
     shares: float | None
     area: float | None
     is_money: bool  # it says dollars
-    of_shares: bool = False  # what introduces the table speaks of shares, so that a table without "$" counts them
+    of_shares: bool = False  # the introduction mentions shares: without "$", the table counts them
 
 
 def read_value(text: str, dash_is_nil: bool = True) -> Reading | None:
-    """The number in `text`, or None where it is no single number.
+    """Return the number in `text`, or None if it is not a single number.
 
-    Brackets make it negative, a dash stands for nil where `dash_is_nil`; "71.2 ± 0.3" is 71.2.
+    Brackets make it negative, a dash means nil if `dash_is_nil`; "71.2 ± 0.3" is 71.2.
     """
     text = text.strip()
     if dash := _DASH.fullmatch(text):
@@ -61,28 +74,29 @@ def read_value(text: str, dash_is_nil: bool = True) -> Reading | None:
     match = _NUMBER.fullmatch(text)
     if not match:
         return None
-    opened, closed = (match["open"] or match["open2"]), (match["close"] or (match["unit"] or "").endswith(")"))
-    if bool(opened) != bool(closed):
+    has_open = bool(match["open"] or match["open2"])
+    has_close = bool(match["close"] or (match["unit"] or "").endswith(")"))
+    if has_open != has_close:
         return None
     word = (match["unit"] or match["unit1"] or "").lower().rstrip(")").rstrip(".")
-    is_negative = bool(opened) != ((match["sign2"] or match["sign"] or "+") in "-\u2010\u2011\u2012\u2013\u2014\u2212")
-    value = float(match["digits"].replace(",", "")) * (-1 if is_negative else 1)
+    has_minus = (match["sign2"] or match["sign"]) in _MINUSES
+    value = float(match["digits"].replace(",", "")) * (-1 if has_open != has_minus else 1)
     unit, scale = _unit_word(word)
     return Reading(value, unit or COINS.get((match["coin"] or "").upper(), ""), scale)
 
 
 def is_number(text: str) -> bool:
-    """Whether a cell holds one number or a dash."""
+    """Tell whether a cell holds one number or a dash."""
     return read_value(text) is not None
 
 
 def is_year(text: str) -> bool:
-    """Whether `text` is a calendar year, which heads a column or a row more often than it fills a cell."""
+    """Tell whether `text` is a year, which is a header more often than a value."""
     return bool(re.fullmatch(r"(?:19|20)\d\d", re.sub(r"\s*\(\w{1,2}\)$", "", text.strip())))
 
 
 def read_note(text: str) -> Note:
-    """The scales that a unit note names: "(in millions, except shares, which are in thousands, and per-share data)"."""
+    """Read a unit note: "(in millions, except shares, which are in thousands, and …)"."""
     found = {"money": None, "shares": None, "area": None}
     end = 0
     for match in _IN_SCALE.finditer(text):
@@ -90,30 +104,31 @@ def read_note(text: str) -> Note:
         what = "shares" if _SHARES.search(before) else "area" if _AREA.search(before) else "money"
         found[what] = found[what] or SCALES.get((match[1] or "thousand").lower())
         end = match.end()
-    if found["shares"] is None and re.search(r"except (?:for )?(?:number of )?shares?\b(?! price)", text, re.I):
+    excepted = r"except (?:for )?(?:number of )?shares?\b(?! price)"
+    if found["shares"] is None and re.search(excepted, text, re.I):
         found["shares"] = 1.0
     is_money = bool(re.search(r"\bdollars?\b|\$|\bU\.?S\.?D\b", text, re.I))
-    return Note(text, found["money"], found["shares"], found["area"], is_money)
+    return Note(text, **found, is_money=is_money)
 
 
 def unit_note_in(text: str, anywhere: bool = False) -> str:
-    """The part of `text` that says units: a bracket with "in millions", or the whole text where `anywhere`; or ""."""
+    """Return a bracket with "in millions", or the entire text if `anywhere`; or ""."""
     for bracket in re.findall(r"\([^()]*\)", text):
         if _IN_SCALE.search(bracket) and len(bracket) < 250:
             return bracket
     return text if anywhere and len(text) < 150 and _IN_SCALE.search(text) else ""
 
 
-def unit_and_scale(reading: Reading, row: str, column: str, marks: tuple[str, str, str], note: Note,
-                   ) -> tuple[str, float]:
-    """The unit and scale of one value, from its own marks, its labels, its neighbours and the table's note.
+def unit_and_scale(reading: Reading, row: str, column: str, marks: tuple[str, str, str],
+                   note: Note) -> tuple[str, float]:
+    """Return unit and scale from a value's own marks, labels, neighbours and the unit note.
 
-    `marks` are the units printed elsewhere in its row (in columns of several units), its column and the whole table:
-    "USD", "%", "mixed" or "". Filings print "$" in the first and last row of a column only.
+    `marks` are the units printed elsewhere in its row (in columns of several units), its column and
+    the table: "USD", "%", "mixed" or "". Filings print "$" only in a column's first and last row.
     """
     own = read_note(" ".join(unit_note_in(label) for label in (row, column)))
     unit = reading.unit or _unit_by_labels(row, column, marks, note, own)
-    if unit in ("%", "basis points", "percentage points", "times", "years", "months", "days", "hours"):
+    if unit in _OWN_SCALE:
         return unit, 1.0
     if reading.scale > 1:
         return unit, reading.scale
@@ -126,7 +141,8 @@ def unit_and_scale(reading: Reading, row: str, column: str, marks: tuple[str, st
     return unit, own.money or own.shares or note.money or 1.0
 
 
-def _unit_by_labels(row: str, column: str, marks: tuple[str, str, str], note: Note, own: Note) -> str:
+def _unit_by_labels(row: str, column: str, marks: tuple[str, str, str], note: Note,
+                    own: Note) -> str:
     in_row, in_column, in_table = marks
     coin = in_table if in_table in COINS.values() else "USD"
     if years := _IN_YEARS.search(column) or _IN_YEARS.search(row):
@@ -155,17 +171,14 @@ def _counts_shares(label: str) -> bool:
 
 
 def _only_par(row: str) -> bool:
-    """A balance sheet's line of stock names the par value of a share and gives the whole amount."""
-    return bool(re.search(r"\bpar value\b", row, re.I)) and bool(re.search(r"\b(?:issued|authorized)\b", row, re.I))
+    """A balance sheet's line of stock names a share's par value and gives the total amount."""
+    return bool(re.search(r"\bpar value\b", row, re.I)
+                and re.search(r"\b(?:issued|authorized)\b", row, re.I))
 
 
 def _unit_word(word: str) -> tuple[str, float]:
     if word in SCALES:
         return "", SCALES[word]
-    if word in ("%", "percent"):
-        return "%", 1.0
-    named = {"x": "times", "×": "times", "basis points": "basis points", "bps": "basis points",
-             "pts": "percentage points"}
-    if word in named:
-        return named[word], 1.0
+    if word in _UNITS:
+        return _UNITS[word], 1.0
     return (word.rstrip("s").replace("yr", "year") + "s" if word else ""), 0.0

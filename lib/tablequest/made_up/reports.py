@@ -1,4 +1,4 @@
-"""Made-up annual reports whose every figure is known: what the study runs on where there are no filings."""
+"""Made-up annual reports with known figures, for the study where there are no filings."""
 
 import random
 from dataclasses import dataclass
@@ -9,13 +9,12 @@ from lib.tablequest.made_up.figures import Company, made_company, made_tables
 from lib.tablequest.made_up.tables import SETTINGS, MadeTable, as_html
 
 _STATEMENTS = 3  # the first tables are the financial statements, then the notes
-_FRAME = {
-    "split": ("<div>", "</div>"), "plain": ("<P>", "</P>"), "headed": ("<p>", "</p>")}
+_TAG = {"split": "div", "plain": "P", "headed": "p"}  # of a paragraph
 
 
 @dataclass(frozen=True)
 class KnownCell:
-    """One value that stands in a report."""
+    """One value in a report."""
 
     file: str
     caption: str  # the paragraph before its table
@@ -29,9 +28,9 @@ class KnownCell:
 def write_reports(folder: Path, n_companies: int, seed: int) -> list[KnownCell]:
     """Write `n_companies` annual reports, one .html file each, and return every value in them.
 
-    The companies do not exist. Sums add up, cash flows lead to the balance sheet's cash, and changes in % follow from
-    the amounts. The reports are set in turn as three kinds of software set them (SETTINGS). Raises ValueError for a
-    number of companies below 1.
+    The companies do not exist. Sums add up, cash flows lead to the balance sheet's cash, and
+    changes in % follow from the amounts. The reports look in turn like those of three kinds of
+    software (SETTINGS). Raises ValueError for a number of companies below 1.
     """
     if n_companies < 1:
         raise ValueError(f"n_companies is {n_companies}: one report at least is needed")
@@ -59,31 +58,35 @@ def _known(name: str, table: MadeTable) -> list[KnownCell]:
 
 
 def _report(company: Company, tables: list[MadeTable], setting: str) -> str:
-    opened, closed = _FRAME[setting]
+    tag = _TAG[setting]
 
     def paragraph(text: str) -> str:
-        return f"{opened}{text}{closed}\n"
+        return f"<{tag}>{text}</{tag}>\n"
 
     def heading(text: str) -> str:
-        return paragraph(f'<span style="font-weight:700">{text}</span>' if setting == "split" else f"<b>{text}</b>")
+        bold = '<span style="font-weight:700">{}</span>' if setting == "split" else "<b>{}</b>"
+        return paragraph(bold.format(text))
+
+    def table(*rows: tuple[str, ...]) -> str:
+        cells = ("".join(f"<td>{cell}</td>" for cell in row) for row in rows)
+        return "<table>" + "".join(f"<tr>{row}</tr>" for row in cells) + "</table>\n"
 
     pieces = [
         paragraph("FORM 10-K"), paragraph("☒ ANNUAL REPORT PURSUANT TO SECTION 13 OR 15(d)"),
         paragraph(f"For the fiscal year ended {company.period}"), heading(company.name),
         paragraph("(Exact name of registrant as specified in its charter)"),
-        "<table><tr><td>Item 1.</td><td>Business</td><td>1</td></tr><tr><td>Item 7.</td><td>Discussion</td><td>12</td>"
-        "</tr><tr><td>Item 8.</td><td>Financial Statements</td><td>20</td></tr></table>\n",
+        table(("Item 1.", "Business", "1"), ("Item 7.", "Discussion", "12"),
+              ("Item 8.", "Financial Statements", "20")),
         heading("PART I"), heading("Item 1. Business"), paragraph(company.business),
-        "<table><tr><td>•</td><td>We compete on quality.</td></tr><tr><td>•</td><td>We compete on service.</td></tr>"
-        "</table>\n", heading("PART II"), heading("Item 7. Management’s Discussion and Analysis")]
-    for table in tables[_STATEMENTS:_STATEMENTS + 2]:
-        pieces += [as_html(table, setting), paragraph(company.remark(table.heading))]
+        table(("•", "We compete on quality."), ("•", "We compete on service.")),
+        heading("PART II"), heading("Item 7. Management’s Discussion and Analysis")]
+    for made in tables[_STATEMENTS:_STATEMENTS + 2]:
+        pieces += [as_html(made, setting), paragraph(company.remark(made.heading))]
     pieces.append(heading("Item 8. Financial Statements and Supplementary Data"))
-    pieces += [as_html(table, setting) for table in tables[:_STATEMENTS]]
-    for number, table in enumerate(tables[_STATEMENTS + 2:], 1):
-        pieces += [heading(f"Note {number} – {table.heading}"), paragraph(company.policy(table.heading)),
-                   as_html(table, setting)]
-    pieces.append(heading("SIGNATURES") + f"<table><tr><td>Date: {company.signed}</td><td>/s/ A. Director</td></tr>"
-                  "</table>\n")
-    return ("<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><title>" + company.name + "</title></head><body>\n"
-            + "".join(pieces) + "</body></html>\n")
+    pieces += [as_html(made, setting) for made in tables[:_STATEMENTS]]
+    for number, made in enumerate(tables[_STATEMENTS + 2:], 1):
+        pieces += [heading(f"Note {number} – {made.heading}"),
+                   paragraph(company.policy(made.heading)), as_html(made, setting)]
+    pieces += [heading("SIGNATURES"), table((f"Date: {company.signed}", "/s/ A. Director"))]
+    return ('<!DOCTYPE html>\n<html><head><meta charset="utf-8">'
+            f"<title>{company.name}</title></head><body>\n{''.join(pieces)}</body></html>\n")

@@ -33,12 +33,14 @@ def test_without_the_package_it_says_how_to_get_it(tmp_path, monkeypatch, capsys
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.skipif(importlib.util.find_spec("edgar") is None, reason="edgartools is optional and not installed")
+@pytest.mark.skipif(importlib.util.find_spec("edgar") is None, reason="edgartools is optional")
 def test_without_a_network_it_says_so_and_writes_nothing(tmp_path):
-    closed = dict.fromkeys(("HTTPS_PROXY", "HTTP_PROXY", "https_proxy", "http_proxy"), "http://127.0.0.1:9")
-    done = subprocess.run([sys.executable, "-m", "lib.tablequest.filings.edgar", "AAPL", "2024", str(tmp_path / "out")],
-                          env={**os.environ, **closed, "EDGAR_IDENTITY": ANN, "EDGAR_LOCAL_DATA_DIR": str(tmp_path)},
-                          cwd=REPOSITORY, capture_output=True, text=True, timeout=120, check=False)
+    closed = dict.fromkeys(("HTTPS_PROXY", "HTTP_PROXY", "https_proxy", "http_proxy"),
+                           "http://127.0.0.1:9")
+    env = {**os.environ, **closed, "EDGAR_IDENTITY": ANN, "EDGAR_LOCAL_DATA_DIR": str(tmp_path)}
+    command = [sys.executable, "-m", "lib.tablequest.filings.edgar", "AAPL", "2024"]
+    done = subprocess.run([*command, str(tmp_path / "out")], env=env, cwd=REPOSITORY, text=True,
+                          capture_output=True, timeout=120, check=False)
     assert done.returncode == 1
     assert "EDGAR did not answer" in done.stderr or "no company" in done.stderr
     assert not (tmp_path / "out").exists()

@@ -51,8 +51,9 @@ def paper(tmp_path):
 
 
 def test_a_paper_s_tables_become_grids(paper):
-    assert (paper.filing.company, paper.filing.form, paper.filing.n_tables) == ("Reading Tables Aloud", "paper", 3)
-    first, second = (found.grid for found in paper.read_grids)
+    filing, (first, second) = paper.filing, paper.grids
+    assert (filing.company, filing.form) == ("Reading Tables Aloud", "paper")
+    assert filing.n_tables == 3
     assert first.columns == ("Texts", "Kind") and first.rows == ("train", "test")
     assert (first.cells[0][0].value, first.cells[0][0].scale) == (12, 1e3)
     assert first.caption == "Table 1: Texts of the corpus (in thousands)."
@@ -69,7 +70,8 @@ def test_a_table_of_words_is_listed_with_its_kind(paper):
 def test_a_passage_gathers_what_refers_to_its_table(paper):
     first, second = paper.passages
     assert [block.text for block in second.blocks if block.kind == "paragraph"] == [
-        "Our scores in Table 2 beat all others.", "Table 2: Scores.", "We discuss Tab. 2 and Table 2.1 here."]
+        "Our scores in Table 2 beat all others.", "Table 2: Scores.",
+        "We discuss Tab. 2 and Table 2.1 here."]
     assert [block.text for block in second.blocks if block.kind == "heading"] == [
         "1 Introduction", "3 Results", "4 Discussion"]
     assert "As Table 1 shows, the corpus is small." in [block.text for block in first.blocks]
@@ -78,14 +80,17 @@ def test_a_passage_gathers_what_refers_to_its_table(paper):
 
 def test_a_passage_keeps_to_its_limit(tmp_path):
     path = tmp_path / "long.md"
-    path.write_text(PAPER + "".join(f"\nTable 2 again, {'word ' * 40}{number}.\n" for number in range(20)))
-    read = read_file(path, max_words=200)
-    assert max(sum(len(block.text.split()) for block in passage.blocks) for passage in read.passages) <= 230
+    more = (f"\nTable 2 again, {'word ' * 40}{number}.\n" for number in range(20))
+    path.write_text(PAPER + "".join(more))
+    n_words = [sum(len(block.text.split()) for block in passage.blocks)
+               for passage in read_file(path, max_words=200).passages]
+    assert max(n_words) <= 230
 
 
 def test_the_cleaned_table_is_html_without_markup_of_its_own(paper):
-    html = paper.read_grids[1].grid.html
-    assert "<tr><th>Ours</th><td>12.5%</td><td>71.2 ± 0.3</td></tr>" in html and "<b>" not in html
+    html = paper.grids[1].html
+    assert "<tr><th>Ours</th><td>12.5%</td><td>71.2 ± 0.3</td></tr>" in html
+    assert "<b>" not in html
 
 
 def test_a_paper_without_a_table_of_numbers_is_refused(tmp_path):

@@ -1,7 +1,7 @@
-"""Tables of filings as grids: forty shapes with their expected grids, values and notes word by word, properties."""
+"""Tables of filings as grids: forty shapes with their expected grids, values, notes, properties."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lxml.html import fragment_fromstring
 
@@ -19,23 +19,18 @@ def rows_of(html: str) -> list:
 
 
 def grid_of(html: str, intro: str = "", before: tuple[str, ...] = ()):
-    note = unit_note_in(intro)
-    return read_grid(rows_of(html), Surroundings("report", 1, "Item 8", intro, note, (), before)).grid
+    around = Surroundings("report", 1, "Item 8", intro, unit_note_in(intro), (), before)
+    return read_grid(rows_of(html), around).grid
 
 
 def written(cell) -> str:
+    """Return a cell as the shapes' files have it: value, unit and scale, or quoted words."""
     if cell.value is None:
         return f"'{cell.text}'" if cell.text else ""
-    unit = cell.unit.replace(" ", "-")
-    return f"{cell.value:g} {unit} {cell.scale:g}".replace("  ", " ")
+    return numbers(f"{cell.value!r} {cell.unit.replace(' ', '-')} {cell.scale!r}")
 
 
-def expected(shape: Shape) -> list[tuple[str, ...]]:
-    return [(label, *map(_plain, parts)) for label, *parts in shape.rows]
-
-
-def _plain(part: str) -> str:
-    """A cell as `written` writes it: 1e6 as a float's %g."""
+def numbers(part: str) -> str:
     if not part or part.startswith("'"):
         return part
     value, *unit, scale = part.split()
@@ -47,27 +42,28 @@ def test_there_are_forty_shapes_and_more():
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
-def test_a_table_becomes_the_grid_that_a_reader_makes_of_it(shape):
+def test_a_table_becomes_the_grid_that_a_reader_makes_of_it(shape: Shape):
     grid = grid_of(shape.html, shape.intro, shape.before)
     assert grid.columns == shape.columns
-    found = [(label, *map(written, cells)) for label, cells in zip(grid.rows, grid.cells, strict=True)]
-    assert found == expected(shape)
+    found = [(label, *map(written, cells))
+             for label, cells in zip(grid.rows, grid.cells, strict=True)]
+    assert found == [(label, *map(numbers, parts)) for label, *parts in shape.rows]
     assert len(set(grid.rows)) == len(grid.rows)
 
 
 @pytest.mark.parametrize(("text", "value", "unit"), [
-    ("$(24,690)", -24690, "USD"), ("(4)%", -4, "%"), ("(4 %)", -4, "%"), ("—", 0, ""), ("$—", 0, "USD"),
-    ("— %", 0, "%"), ("12.4%", 12.4, "%"), ("5.0 years", 5, "years"), ("1,234 (1)", 1234, ""), (".5", 0.5, ""),
-    ("-3.1", -3.1, ""), ("€1,200", 1200, "EUR"), ("71.2 ± 0.3", 71.2, ""), ("2.5x", 2.5, "times"),
-    ("100 basis points", 100, "basis points")])
+    ("$(24,690)", -24690, "USD"), ("(4)%", -4, "%"), ("(4 %)", -4, "%"), ("—", 0, ""),
+    ("$—", 0, "USD"), ("— %", 0, "%"), ("12.4%", 12.4, "%"), ("5.0 years", 5, "years"),
+    ("1,234 (1)", 1234, ""), (".5", 0.5, ""), ("-3.1", -3.1, ""), ("€1,200", 1200, "EUR"),
+    ("71.2 ± 0.3", 71.2, ""), ("2.5x", 2.5, "times"), ("100 basis points", 100, "basis points")])
 def test_a_value_is_read_with_sign_and_unit(text, value, unit):
     reading = read_value(text)
     assert (reading.value, reading.unit) == (value, unit)
 
 
-@pytest.mark.parametrize("text", ["5 – 45 years", "N/A", "94-2404110", "(565", "3)", "0.03% – 6.65%", "12,34", "", "$",
-                                  "1.2.3"])
-def test_what_is_no_single_number_is_none(text):
+@pytest.mark.parametrize("text", ["5 – 45 years", "N/A", "94-2404110", "(565", "3)",
+                                  "0.03% – 6.65%", "12,34", "", "$", "1.2.3"])
+def test_what_is_not_a_single_number_is_none(text):
     assert read_value(text) is None
 
 
@@ -84,35 +80,36 @@ def test_words_of_scale_are_read():
     assert unit_note_in("Sales (in millions):") == "(in millions)"
 
 
-@settings(deadline=None)
-@given(st.integers(0, 10**12), st.booleans(), st.sampled_from(["", "$"]), st.sampled_from(["", "%"]))
+@given(st.integers(0, 10**12), st.booleans(), st.sampled_from(["", "$"]),
+       st.sampled_from(["", "%"]))
 def test_a_printed_number_is_read_back(number, is_negative, coin, percent):
-    digits = f"{number:,}"
-    reading = read_value(f"{coin}({digits}){percent}" if is_negative else f"{coin}{digits}{percent}")
-    assert reading.value == (-number if is_negative else number)
+    digits = f"({number:,})" if is_negative else f"{number:,}"
+    assert read_value(f"{coin}{digits}{percent}").value == (-number if is_negative else number)
 
 
-@settings(deadline=None)
 @given(st.text(max_size=40))
 def test_no_text_breaks_the_reading_of_a_value(text):
     reading = read_value(text)
     assert reading is None or reading.value is None or reading.value == reading.value
 
 
-@settings(deadline=None)
-@given(st.lists(st.tuples(st.text("abc:$%()12,. ", min_size=1, max_size=8), st.integers(-2, 40), st.integers(-1, 9)),
-                max_size=8), st.integers(1, 6))
+_CELLS = st.tuples(st.text("abc:$%()12,. ", min_size=1, max_size=8), st.integers(-2, 40),
+                   st.integers(-1, 9))
+
+
+@given(st.lists(_CELLS, max_size=8), st.integers(1, 6))
 def test_any_raster_is_a_grid_or_says_why_not(cells, per_row):
-    parts = [f'<td colspan="{width}" rowspan="{height}">{text}</td>' for text, width, height in cells]
-    lines = ["".join(parts[start:start + per_row]) for start in range(0, len(parts), per_row)]
+    parts = [f'<td colspan="{width}" rowspan="{height}">{text}</td>'
+             for text, width, height in cells]
+    lines = ["".join(parts[at:at + per_row]) for at in range(0, len(parts), per_row)]
     html = "<table>" + "".join(f"<tr>{line}</tr>" for line in lines) + "</table>"
     try:
-        found = read_grid(rows_of(html), Surroundings("r", 1))
+        grid = grid_of(html)
     except NoGrid as error:
         assert error.kind
     else:
-        assert all(len(line) == len(found.grid.columns) for line in found.grid.cells)
-        assert len(found.grid.rows) == len(found.grid.cells) > 0
+        assert all(len(line) == len(grid.columns) for line in grid.cells)
+        assert len(grid.rows) == len(grid.cells) > 0
 
 
 def test_spans_that_would_fill_the_memory_are_refused():
@@ -121,76 +118,81 @@ def test_spans_that_would_fill_the_memory_are_refused():
         rows_of(wide)
 
 
-def test_columns_of_different_rows_that_overlap_are_not_guessed():
-    html = ("<table><tr><td>a</td><td colspan=2>1.0</td><td>2.0</td></tr>"
-            "<tr><td>b</td><td>3.0</td><td colspan=2>4.0</td></tr></table>")
+FIRST = [head("2031", "2030"), row("Sales", "$1", "$2")]
+
+
+@pytest.mark.parametrize(("html", "kind"), [
+    ("<table><tr><td>a</td><td colspan=2>1.0</td><td>2.0</td></tr>"
+     "<tr><td>b</td><td>3.0</td><td colspan=2>4.0</td></tr></table>", "columns overlap"),
+    (table(row("Sales", "$1", "$2")), "no column labels"),
+    (table(*FIRST, head("2029", "2028"), row("Rent", "$3", "$4")), "columns change")])
+def test_what_cannot_be_separated_is_not_guessed(html, kind):
     with pytest.raises(NoGrid) as caught:
-        read_grid(rows_of(html), Surroundings("r", 1))
-    assert caught.value.kind == "columns overlap"
+        grid_of(html)
+    assert caught.value.kind == kind
 
 
-def test_columns_without_headers_have_their_kind():
-    with pytest.raises(NoGrid) as caught:
-        read_grid(rows_of(table(row("Sales", "$1", "$2"))), Surroundings("r", 1))
-    assert caught.value.kind == "no column labels"
+def test_repeated_headers_are_skipped():
+    grid = grid_of(table(*FIRST, head("2031", "2030"), row("Rent", "$3", "$4")))
+    assert grid.rows == ("Sales", "Rent")
 
 
-def test_headers_that_change_below_are_not_guessed_and_the_same_ones_again_are_skipped():
-    first = [head("2031", "2030"), row("Sales", "$1", "$2")]
-    with pytest.raises(NoGrid) as caught:
-        grid_of(table(*first, head("2029", "2028"), row("Rent", "$3", "$4")))
-    assert caught.value.kind == "columns change"
-    assert grid_of(table(*first, head("2031", "2030"), row("Rent", "$3", "$4"))).rows == ("Sales", "Rent")
-
-
-def test_a_column_of_footnote_marks_is_no_column():
-    html = ("<table><tr><td></td><td>2031</td><td></td><td>2030</td></tr><tr><td>Sales</td><td>12</td><td>(1)</td>"
-            "<td>9</td></tr><tr><td>Rent</td><td>5</td><td></td><td>(4)</td></tr></table>")
-    grid = grid_of(html)
+def test_a_column_of_footnote_marks_is_not_a_column():
+    grid = grid_of("<table><tr><td></td><td>2031</td><td></td><td>2030</td></tr><tr><td>Sales</td>"
+                   "<td>12</td><td>(1)</td><td>9</td></tr><tr><td>Rent</td><td>5</td><td></td>"
+                   "<td>(4)</td></tr></table>")
     assert grid.columns == ("2031", "2030") and [cell.value for cell in grid.cells[1]] == [5, -4]
 
 
-def test_a_row_without_a_label_is_left_out_and_told():
-    found = read_grid(rows_of(table(head("2031"), row("May", "$8"), row("", "9", rule=True))), Surroundings("r", 1))
+def test_a_row_without_a_label_is_left_out_and_reported():
+    html = table(head("2031"), row("May", "$8"), row("", "9", rule=True))
+    found = read_grid(rows_of(html), Surroundings("report", 1))
     assert found.grid.rows == ("May",) and found.left_out == ("9",)
 
 
 @pytest.mark.parametrize(("html", "kind"), [
-    (table(""), "empty"), (table(row("Fiscal 2031 Form 10-K"), ), "page footer"),
+    (table(""), "empty"), (table(row("Fiscal 2031 Form 10-K")), "page footer"),
     (table("<td>•</td><td>We grow.</td>", "<td>•</td><td>We save.</td>"), "bullets"),
     (table("<td>/s/ A. Name</td><td>Director</td>"), "signatures"),
-    (table("<td>Item 1.</td><td>Business</td><td>1</td>", "<td>Item 2.</td><td>Properties</td><td>9</td>",
+    (table("<td>Item 1.</td><td>Business</td><td>1</td>",
+           "<td>Item 2.</td><td>Properties</td><td>9</td>",
            "<td>Item 3.</td><td>Legal</td><td>9</td>"), "table of contents"),
-    (table("<td>Exhibit Number</td><td>Description</td>", "<td>3.1</td><td>Articles</td>"), "exhibits"),
-    (table("<td>Delaware</td><td>95-1</td>", "<td>(State or other jurisdiction)</td><td>(No.)</td>"), "cover page"),
-    (table(head("2031"), row("Sales", "$1")), "")])
-def test_a_table_without_data_is_told_by_its_kind(html, kind):
+    (table("<td>Exhibit Number</td><td>Description</td>", "<td>3.1</td><td>Articles</td>"),
+     "exhibits"),
+    (table("<td>Delaware</td><td>95-1</td>",
+           "<td>(State or other jurisdiction)</td><td>(No.)</td>"), "cover page"), (table(head("2031"), row("Sales", "$1")), "")])
+def test_a_table_without_data_has_its_kind(html, kind):
     assert kind_of(rows_of(html)) == kind
 
 
-def test_footnote_marks_go_and_words_in_brackets_stay():
-    marked = {"Other (2)": "Other", "Level 2 (1):": "Level 2:", "Total (2)(3)": "Total", "Term (Years)": "Term (Years)",
-              "Sales*": "Sales", "(1) Note": "(1) Note"}
-    assert {text: without_marks(text) for text in marked} == marked
-    assert visible_text(fragment_fromstring("<td>Total<sup>1</sup></td>")) == "Total (1)"
+@pytest.mark.parametrize(("text", "label"), [
+    ("Other (2)", "Other"), ("Level 2 (1):", "Level 2:"), ("Total (2)(3)", "Total"),
+    ("Term (Years)", "Term (Years)"), ("Sales*", "Sales"), ("(1) Note", "(1) Note")])
+def test_footnote_marks_are_removed_and_words_in_brackets_stay(text, label):
+    assert without_marks(text) == label
 
 
 def test_what_a_filing_says_is_escaped_in_the_cleaned_table():
-    grid = grid_of(table(head("<i>2031</i>&lt;script&gt;"), row("A &amp; B &lt;img src=x onerror=alert(1)&gt;", "$1")))
+    grid = grid_of(table(head("<i>2031</i>&lt;script&gt;"),
+                         row("A &amp; B &lt;img src=x onerror=alert(1)&gt;", "$1")))
     assert "<script>" not in grid.html and "<img" not in grid.html and "A &amp; B" in grid.html
     assert grid.rows == ("A & B <img src=x onerror=alert(1)>",)
+    assert visible_text(fragment_fromstring("<td>Total<sup>1</sup></td>")) == "Total (1)"
 
 
 def test_the_cleaned_table_keeps_header_spans_and_groups():
-    html = grid_of(SHAPES[[shape.name for shape in SHAPES].index("dates over kinds of amount")].html).html
-    assert '<th colspan="2">May 31, 2031</th>' in html and '<th colspan="5">Definite-Lived:</th>' in html
-    assert "<tr><th>Customers</th><td>$88</td><td>$78</td><td>$34</td><td>$27</td></tr>" in html
-    assert "style" not in html
+    [shape] = [shape for shape in SHAPES if shape.name == "dates over kinds of amount"]
+    html = grid_of(shape.html).html
+    assert '<th colspan="2">May 31, 2031</th>' in html
+    assert '<th colspan="5">Definite-Lived:</th>' in html
+    values = "".join(f"<td>{value}</td>" for value in ("$88", "$78", "$34", "$27"))
+    assert f"<tr><th>Customers</th>{values}</tr>" in html and "style" not in html
 
 
 def test_markdown_rows_are_read_alike_and_written_back():
     rows = read_text_rows(("Model", "F1", "EM"), [("Ours", "71.2 ± 0.3", "-"), ("a|b", "12%", "3")])
     grid = read_grid(rows, Surroundings("paper", 1), n_header=1, dash_is_nil=False).grid
     assert grid.columns == ("F1", "EM") and grid.rows == ("Ours", "a|b")
-    assert grid.cells[0][0].value == 71.2 and grid.cells[0][1].value is None and grid.cells[1][0].unit == "%"
+    (first, missing), (share, _) = grid.cells
+    assert (first.value, missing.value, share.unit) == (71.2, None, "%")
     assert as_markdown(grid).splitlines()[-1] == "| a\\|b | 12% | 3 |"
