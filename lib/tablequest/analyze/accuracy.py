@@ -28,7 +28,7 @@ from lib.core.values import folded, solid, tokens
 from lib.judge.rules import compare
 from lib.reading.metrics import EmptyText, bleu, exact_match, rouge_l
 from lib.tablequest.analyze.amounts import MOST_DIGITS, Amount, amounts
-from lib.tablequest.questions.periods import label_of
+from lib.tablequest.questions.wording import label_of
 from lib.tablequest.records import Grid, TableQuestion, own_label
 
 TOLERANCE = 0.005  # of a calculation, as a share of the reference

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from lib.core.records import Answer, Query
 from lib.tablequest.ask.prompts import question_id_of
 from lib.tablequest.ask.serialize import printed
-from lib.tablequest.questions.amounts import amount, decimals_of
+from lib.tablequest.questions.wording import amount, decimals_of
 from lib.tablequest.records import Cell, Grid, Passage, TableQuestion, by_id, own_label
 
 ARM = "lexical"

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Mapping
 
 from lib.tablequest.grids.grid import as_markdown
-from lib.tablequest.questions.amounts import amount, decimals_of
+from lib.tablequest.questions.wording import amount, decimals_of
 from lib.tablequest.records import Cell, Grid, Passage
 
 _CLEARER = str.maketrans({"\n": " ", "\r": " ", "\t": " "})

@@ -12,8 +12,7 @@ from lib.core.records import Record, Rejected
 from lib.core.values import folded as plain
 from lib.tablequest.analyze.amounts import amounts
 from lib.tablequest.questions.check import MOST_SENTENCES, n_sentences, verified
-from lib.tablequest.questions.periods import label_of, period_of
-from lib.tablequest.questions.places import folded
+from lib.tablequest.questions.wording import folded, label_of, period_of
 from lib.tablequest.records import Filing, Grid, Passage, TableQuestion, by_id, own_label
 
 CRITERIA = ("relevant", "reasonable", "valid")

@@ -5,73 +5,16 @@ checked.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
 
-from lib.tablequest.questions.amounts import POINTS, amount, decimals_of
-from lib.tablequest.questions.expression import evaluate
-from lib.tablequest.questions.medium import Draft, givens, lettered, periods_told, together
+from lib.tablequest.questions.drafts import Draft, Figure, Working, periods_told, together
 from lib.tablequest.questions.places import Place
 from lib.tablequest.questions.tables import Table, is_odd
+from lib.tablequest.questions.wording import POINTS, decimals_of
 
-_FORM = "Answer in fewer than three sentences and support the statement with the figures."
 _MOST_PERCENT = 400.0
 _LEAST_PERCENT = 0.05  # a smaller change is printed as none
 _OTHER_PACE = 1.1  # how much larger a change must be than the first one to be called faster
 _MOST_TIMES = 10.0  # how many times as large as the other item one may be
-
-
-class Figure(NamedTuple):
-    """A computed value, and how it is printed."""
-
-    value: float
-    text: str
-
-    @property
-    def size(self) -> str:
-        """The text without its sign."""
-        return self.text.lstrip("-")
-
-    @property
-    def signed(self) -> str:
-        """The text with its sign, also above 0."""
-        return f"+{self.text}" if self.value > 0 and not self.text.startswith("-") else self.text
-
-
-@dataclass
-class Working:
-    """The cells of an analysis and the steps that compute its figures."""
-
-    items: Sequence[Place]
-    steps: list[str] = field(default_factory=list)
-
-    def figure(self, expression: str, unit: str, scale: float = 1.0, decimals: int = 1) -> Figure:
-        """Return the value of an expression over the letters of the cells; it becomes a step."""
-        values = {name: place.value for name, place in lettered(self.items).items()}
-        value = evaluate(expression, values)
-        figure = Figure(value, amount(value, unit, scale, decimals))
-        self.steps.append(f"{expression} = {figure.text}")
-        return figure
-
-    def change(self, new: Place, old: Place) -> Figure:
-        """Return the change of two of the items: percentages in points, others in percent."""
-        letters = {id(item): name for name, item in lettered(self.items).items()}
-        above, below = letters[id(new)], letters[id(old)]
-        if new.cell.unit == "%":
-            return self.figure(f"{above} - {below}", POINTS, 1.0, decimals_of(new.cell, old.cell))
-        return self.figure(f"({above} - {below}) / {below} * 100", "%")
-
-    def difference(self, expression: str) -> Figure:
-        """Return a difference of items in their own unit."""
-        decimals = decimals_of(*(item.cell for item in self.items))
-        return self.figure(expression, *self.items[0].kind, decimals)
-
-    def draft(self, kind: str, asked: str, answer: str) -> Draft:
-        """Return the question on `items` with the steps computed so far."""
-        cells = lettered(self.items)
-        return Draft(kind, f"According to {self.items[0].source}, {asked} {_FORM}", answer,
-                     (*givens(cells), *dict.fromkeys(self.steps)),
-                     {name: item.ref for name, item in cells.items()})
 
 
 def hards_of(place: Place, table: Table) -> list[Draft]:

@@ -6,21 +6,28 @@ name. The question says how the answer is rounded.
 """
 
 import re
-import string
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from lib.tablequest.questions.amounts import POINTS, amount, decimals_of, unit_words
-from lib.tablequest.questions.expression import evaluate
+from lib.tablequest.questions.drafts import (
+    PERCENT,
+    Draft,
+    answer_in,
+    difference_unit,
+    draft_of,
+    givens,
+    lettered,
+    listed,
+    periods_told,
+    signed_in,
+    together,
+)
 from lib.tablequest.questions.places import Place
-from lib.tablequest.questions.tables import Table, is_odd, is_opening
-from lib.tablequest.records import CellRef
+from lib.tablequest.questions.tables import Table, is_odd
+from lib.tablequest.questions.wording import decimals_of
 
 _MOST_PERCENT = 400.0  # a larger change comes from a base close to nil
 _MOST_TIMES = 20.0  # of a ratio
 _MOST_COMPARED = 5
-MOST_PERIODS = 5  # of a series that is averaged, or summarized in two sentences
-PERCENT = ("%", 1.0)
 _SALES = r"^(?:total )?(?:net )?(?:sales|revenues?)$"
 # Ratios with a name in finance: numerator, denominator, name, whether it is a percentage.
 _METRICS = (
@@ -33,21 +40,6 @@ _METRICS = (
     (r"^provision for income taxes$",
      r"^(?:income|earnings) before (?:provision for )?(?:income )?taxes$", "effective tax rate",
      True))
-
-
-@dataclass(frozen=True)
-class Draft:
-    """A question that is not yet part of a chain; fields as in TableQuestion."""
-
-    kind: str
-    question: str
-    answer: str
-    steps: tuple[str, ...]
-    cells: dict[str, CellRef]
-    expression: str = ""
-    value: float | None = None
-    unit: str = ""
-    scale: float = 1.0
 
 
 def easy_of(place: Place) -> Draft:
@@ -64,54 +56,6 @@ def mediums_of(place: Place, table: Table) -> list[Draft]:
               _ratio)
     drafts = (ask(place, table) for ask in askers)
     return [draft for draft in drafts if draft]
-
-
-def lettered(items: Sequence[Place]) -> dict[str, Place]:
-    """Return letters for the values of a calculation."""
-    return dict(zip(string.ascii_lowercase, items, strict=False))
-
-
-def givens(cells: dict[str, Place]) -> tuple[str, ...]:
-    """Return the first steps of a calculation: what each letter stands for."""
-    return tuple(f"{name} = {place.name} = {place.printed}" for name, place in cells.items())
-
-
-def draft_of(kind: str, asked: str, items: Sequence[Place], expression: str,
-             unit: tuple[str, float], decimals: int, answer: str = "") -> Draft:
-    """Return a calculation over `items`, called a, b, c … in `expression`.
-
-    `answer` is given where it is not a figure.
-    """
-    cells = lettered(items)
-    value = evaluate(expression, {name: place.value for name, place in cells.items()})
-    result = amount(value, *unit, decimals)
-    return Draft(kind, f"According to {items[0].source}, {asked}", answer or result,
-                 (*givens(cells), f"{expression} = {result}"),
-                 {name: place.ref for name, place in cells.items()}, expression, value, *unit)
-
-
-def answer_in(place: Place) -> str:
-    """Return the request for an answer in the place's unit."""
-    words = unit_words(*place.kind)
-    return f"Answer in {words}" if words else "Answer with the number"
-
-
-def signed_in(what: str, unit: tuple[str, float]) -> str:
-    """Return the request for a signed answer: "State the change with its sign, in percent."."""
-    words = unit_words(*unit)
-    return f"State the {what} with its sign" + (f", in {words}." if words else ".")
-
-
-def difference_unit(place: Place) -> tuple[str, float]:
-    """Return the unit and scale of a difference of two values like `place`."""
-    return (POINTS, 1.0) if place.cell.unit == "%" else place.kind
-
-
-def periods_told(place: Place, table: Table) -> list[Place]:
-    """Return the item over 3 to MOST_PERIODS periods, all above 0; [] where that says little."""
-    row = table.series(place)
-    is_told = 3 <= len(row) <= MOST_PERIODS and not place.is_change and not is_opening(place)
-    return row if is_told and min(item.value for item in row) > 0 else []
 
 
 def _change(place: Place, before: Place) -> str:
@@ -147,7 +91,7 @@ def _average(place: Place, table: Table) -> Draft | None:
     decimals = min(4, max(1, _decimals(row)))
     digits = ("one decimal", "two decimals", "three decimals", "four decimals")[decimals - 1]
     asked = (f"what was the average of {place.item} over "
-             f"{_listed([item.period.name for item in row])}? {answer_in(place)}, rounded to "
+             f"{listed([item.period.name for item in row])}? {answer_in(place)}, rounded to "
              f"{digits}.")
     return draft_of("average", asked, row, f"mean({', '.join(lettered(row))})", place.kind,
                     decimals)
@@ -161,7 +105,7 @@ def _peak(place: Place, table: Table) -> Draft | None:
     values = [item.value for item in row]
     if values.count(max(values)) > 1:
         return None
-    years = _listed([item.period.name for item in row], "or")
+    years = listed([item.period.name for item in row], "or")
     asked = f"in which of {years} was {place.item} highest? Answer with the year."
     best = row[values.index(max(values))]
     return draft_of("comparison", asked, row, f"max({', '.join(lettered(row))})", place.kind,
@@ -239,16 +183,6 @@ def _fastest(place: Place, table: Table) -> Draft | None:
                     items[rates.index(best)].own)
 
 
-def together(items: Sequence[Place], word: str = "and") -> str:
-    """Name items and, once, their group: '"Federal" and "State" (both under "Current")'."""
-    group = items[0].group if all(item.group == items[0].group for item in items) else ""
-    above = filter(None, (group and f'"{group}"', items[0].under.removeprefix("under ")))
-    names = _listed([f'"{item.own if group else item.row}"' for item in items], word)
-    if not (shared := ", ".join(above)):
-        return names
-    return f"{names} ({'both' if len(items) == 2 else 'all'} under {shared})"
-
-
 def _when(place: Place) -> str:
     return f" {place.period.phrase}" if place.period else ""
 
@@ -260,8 +194,3 @@ def _after(place: Place, others: list[Place]) -> list[Place]:
 
 def _decimals(items: Sequence[Place]) -> int:
     return decimals_of(*(item.cell for item in items))
-
-
-def _listed(names: Sequence[str], word: str = "and") -> str:
-    """'2022, 2023 and 2024'."""
-    return f" {word} ".join(filter(None, (", ".join(names[:-1]), names[-1])))

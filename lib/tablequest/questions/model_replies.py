@@ -10,10 +10,10 @@ from lib.core.untrusted import SPLIT
 from lib.llm.request import Reply
 from lib.tablequest.analyze.amounts import amounts
 from lib.tablequest.ask.replies import objects
-from lib.tablequest.questions.amounts import POINTS
 from lib.tablequest.questions.check import is_rounding
 from lib.tablequest.questions.expression import ExpressionError, evaluate
-from lib.tablequest.questions.places import Place, caption_of, folded, heading_of
+from lib.tablequest.questions.places import Place, caption_of, heading_of
+from lib.tablequest.questions.wording import POINTS, folded
 from lib.tablequest.records import CellRef, Grid, Level, TableQuestion, in_whole_units
 
 KINDS: dict[Level, tuple[str, ...]] = {

@@ -8,12 +8,20 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from lib.tablequest.questions.amounts import amount, decimals_of, unit_words
-from lib.tablequest.questions.periods import Period, label_of, period_of
+from lib.tablequest.questions.wording import (
+    Labels,
+    Period,
+    amount,
+    decimals_of,
+    folded,
+    label_of,
+    period_of,
+    unit_words,
+)
 from lib.tablequest.records import Cell, CellRef, Filing, Grid, own_label
 
+PAPER = "the paper "  # begins the source of a paper's cells
 _CHANGES = re.compile(r"change|increase|decrease|growth|variance|vs\.?\b|versus|difference", re.I)
 _PARTS = re.compile(r"percentage of|percent of|% of|per (?:common )?share", re.I)
 _COUNTS = re.compile(r"\b(?:numbers? of|counts?|stores|employees|associates|locations|customers"
@@ -24,41 +32,9 @@ _INTRODUCES = re.compile(
     r"(?:following\s+)?(?:tables?|chart)?(?:\s*below|\s*above)?\s*"
     r"(?:shows?|presents?|sets?\s+forth|summari[sz]es?|provides?|details?|reflects?|lists?)?"
     r"\s*(?:the\s+)?", re.I)
-_PAPER = "the paper "
 _MONEY = ("USD", "EUR", "GBP", "JPY")
 _MOST_UNSCALED = 1e6  # larger amounts are written out
 _LONGEST_LABEL, _LONGEST_CAPTION = 130, 130  # characters
-
-
-class Labels(NamedTuple):
-    """A cell's labels within its section, in the form in which they are compared."""
-
-    grid_id: str
-    row: str
-    column: str
-    period: Period | None
-
-    @classmethod
-    def of(cls, grid_id: str, row: str, column: str) -> "Labels":
-        """Return the labels of a cell from those of its row and column."""
-        return cls(grid_id, folded(row), re.sub(r"\bfiscal ", "", folded(column)),
-                   period_of(column))
-
-    def may_mean(self, other: "Labels") -> bool:
-        """Tell whether a question by these labels may mean the cell `other`.
-
-        It does by the same labels, and in another table by the same row and time: who asks for "Net
-        sales" in fiscal 2024 does not exclude those "under Consolidated".
-        """
-        if self.row != other.row:
-            return False
-        if self.column == other.column:
-            return True
-        is_elsewhere = self.grid_id != other.grid_id and self.period and other.period
-        if not is_elsewhere or self.period.measure:
-            return False
-        (year, *rest), (other_year, *other_rest) = self.period.order, other.period.order
-        return year == other_year and (rest == other_rest or not (rest[0] and other_rest[0]))
 
 
 @dataclass(frozen=True)
@@ -139,17 +115,12 @@ class Place:
     @property
     def is_paper(self) -> bool:
         """Whether it is in a paper, whose figures need no unit."""
-        return self.source.startswith(_PAPER)
+        return self.source.startswith(PAPER)
 
     @property
     def is_total(self) -> bool:
         """Whether its row claims to sum others."""
         return bool(re.search(r"\b(?:sub)?totals?\b", self.row, re.I))
-
-
-def folded(text: str) -> str:
-    """Return the form in which labels are compared: letters and digits in lower case."""
-    return " ".join(re.findall(r"[^\W_]+|%", text.lower()))
 
 
 def source_of(filing: Filing) -> str:
@@ -158,7 +129,7 @@ def source_of(filing: Filing) -> str:
     It lets the question be understood on its own.
     """
     if filing.form == "paper":
-        return f'{_PAPER}"{filing.company}"'
+        return f'{PAPER}"{filing.company}"'
     if not (filing.period or filing.fiscal_year):
         return ""
     year = (f"the fiscal year ended {filing.period}" if filing.period
@@ -263,7 +234,7 @@ def _fault(cell: Cell, row: str, column: str, source: str) -> str:
         return "the column has no label"
     if max(len(row), len(column)) > _LONGEST_LABEL:
         return f"a label is longer than {_LONGEST_LABEL} characters"
-    is_bare = not unit_words(cell.unit, cell.scale) and not source.startswith(_PAPER)
+    is_bare = not unit_words(cell.unit, cell.scale) and not source.startswith(PAPER)
     if is_bare and not _COUNTS.search(f"{row} {column}"):
         return "the filing does not say the unit"
     return "the cell holds a dash for nil" if not re.search(r"\d", cell.text) else ""

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from lib.tablequest.questions.amounts import POINTS, decimals_of
-from lib.tablequest.questions.hard import Working
-from lib.tablequest.questions.medium import (
+from lib.tablequest.questions.drafts import (
     Draft,
+    Working,
     answer_in,
     difference_unit,
     draft_of,
@@ -15,6 +14,7 @@ from lib.tablequest.questions.medium import (
 )
 from lib.tablequest.questions.places import Place
 from lib.tablequest.questions.tables import Table
+from lib.tablequest.questions.wording import POINTS, decimals_of
 
 _MOST_RANKED, _LEAST_RANKED = 12, 3  # rows
 

@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from lib.tablequest.questions.amounts import decimals_of
-from lib.tablequest.questions.periods import period_of
 from lib.tablequest.questions.places import Place, rows_of
+from lib.tablequest.questions.wording import decimals_of, period_of
 
 _BALANCE = re.compile(r"\b(?:beginning|ending|opening|closing|balances?"
                       r"|end of (?:the )?(?:year|period))\b|^(?:less|add|plus)\b", re.I)

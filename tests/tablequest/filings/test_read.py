@@ -22,8 +22,8 @@ NUMERIC_KINDS = ("no row labels", "no column labels", "columns overlap", "column
 
 def page(*blocks: str, title: str = "Acme, Inc.") -> str:
     return (f"<html><head><title>{title}</title></head><body><p>FORM 10-K</p><p>For the fiscal "
-            f"year ended May 31, 2031</p><p>{title}</p><p>(Exact name of registrant as specified in its "
-            f"charter)</p>{''.join(blocks)}</body></html>")
+            f"year ended May 31, 2031</p><p>{title}</p><p>(Exact name of registrant as specified "
+            f"in its charter)</p>{''.join(blocks)}</body></html>")
 
 
 def bold(text: str) -> str:

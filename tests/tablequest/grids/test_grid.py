@@ -160,7 +160,8 @@ def test_a_row_without_a_label_is_left_out_and_reported():
     (table("<td>Exhibit Number</td><td>Description</td>", "<td>3.1</td><td>Articles</td>"),
      "exhibits"),
     (table("<td>Delaware</td><td>95-1</td>",
-           "<td>(State or other jurisdiction)</td><td>(No.)</td>"), "cover page"), (table(head("2031"), row("Sales", "$1")), "")])
+           "<td>(State or other jurisdiction)</td><td>(No.)</td>"), "cover page"),
+    (table(head("2031"), row("Sales", "$1")), "")])
 def test_a_table_without_data_has_its_kind(html, kind):
     assert kind_of(rows_of(html)) == kind
 

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.tablequest.questions.amounts import amount, rounded, unit_words
 from lib.tablequest.questions.medium import easy_of
-from lib.tablequest.questions.periods import period_of
 from lib.tablequest.questions.places import caption_of, places, source_of
+from lib.tablequest.questions.wording import amount, period_of, rounded, unit_words
 from tests.tablequest_example import FILING, SALES, grid
 
 AMBIGUOUS = "another cell of the filing has the same labels"

@@ -1,0 +1,146 @@
+"""Amounts, periods and labels as questions and answers word them.
+
+"$383,285 million", "millions of euros"; "for the year ended September 28, 2024".
+"""
+
+import re
+from calendar import month_name
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+from typing import NamedTuple
+
+from lib.tablequest.records import Cell
+
+POINTS = "percentage points"  # the unit of a difference of two percentages
+_SCALES = {1.0: "", 1e3: "thousand", 1e6: "million", 1e9: "billion"}
+_COINS = {"USD": ("$", "US dollars"), "EUR": ("€", "euros"), "GBP": ("£", "pounds sterling"),
+          "JPY": ("¥", "yen")}
+
+_MONTHS = month_name[1:]
+# "fiscal year 2024", "September 28, 2024", "2024"; not "20245"
+_DATE = re.compile(rf"(?P<fiscal>fiscal\s+(?:year\s+)?)?"
+                   rf"(?:(?P<month>{'|'.join(_MONTHS)})\s+(?:(?P<day>\d{{1,2}}),?\s+)?)?"
+                   r"\b(?P<year>(?:19|20)\d\d)\b", re.I)
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+# "for the years ended", "three months ended"; not "ended 2024"
+_ENDED = re.compile(r"\b(?:for\s+the\s+)?"
+                    r"((?:fiscal\s+)?years?|(?:\w+|\d+)\s+(?:months?|weeks?))\s+ended\b", re.I)
+_FILLER = re.compile(r"\b(?:as\s+of|at|for|in|the|fiscal|years?)\b|[\s:,;|–—-]+", re.I)
+_NOTE_MARK = re.compile(r"(?:\s*\((?:\d{1,2}|[a-h])\))+$")  # "Sales (1)(a)"; not "Sales (net)"
+
+
+def rounded(value: float, decimals: int) -> Decimal:
+    """Round to `decimals` places, halves away from zero as accountants do; never minus zero."""
+    exact = Decimal(repr(round(value, decimals + 9)))  # 2.675, not 2.67499999
+    result = exact.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
+    return result if result else abs(result)
+
+
+def amount(value: float, unit: str, scale: float, decimals: int) -> str:
+    """Return an amount, rounded: "-$24,690 million", "12.4%", "15,408 thousand shares"."""
+    number, coin = f"{rounded(abs(value), decimals):,}", unit.split("/")[0]
+    sign = "-" if value < 0 and rounded(value, decimals) else ""
+    words = [_SCALES.get(scale) or ("" if scale == 1 else f"× {scale:g}")]
+    if unit == "%":
+        return f"{sign}{number}%"
+    if coin in _COINS:
+        number = _COINS[coin][0] + number
+        words.append(f"per {unit.split('/')[1]}" if "/" in unit else "")
+    else:
+        words.append(unit)
+    return sign + " ".join([number, *filter(None, words)])
+
+
+def unit_words(unit: str, scale: float) -> str:
+    """Return how a question names the unit of its answer: "millions of US dollars", or ""."""
+    coin, _, per = unit.partition("/")
+    named = "percent" if unit == "%" else _COINS[coin][1] if coin in _COINS else coin
+    many = "" if scale == 1 else f"units of {scale:,.0f}"
+    if _SCALES.get(scale):
+        many = f"{_SCALES[scale]}s"
+    return " of ".join(filter(None, (many, named))) + (f" per {per}" if per else "")
+
+
+def decimals_of(*cells: Cell) -> int:
+    """Return the decimal places of the most exact of `cells`, as printed."""
+    printed = [re.search(r"\d\.(\d+)", cell.text) for cell in cells]
+    return max(len(match[1]) if match else 0 for match in printed)
+
+
+@dataclass(frozen=True)
+class Period:
+    """The time that a column stands for."""
+
+    name: str  # "2024", "fiscal 2024", "February 2, 2025", "the year ended September 28, 2024"
+    order: tuple[int, int, int]  # year, month, day; 0 where not given
+    measure: str  # the rest of the column's label: "Net Sales", "" where it only gives a time
+
+    @property
+    def phrase(self) -> str:
+        """With its preposition: "in 2024", "as of February 2, 2025", "for the year ended …"."""
+        if self.name.startswith("the "):
+            return f"for {self.name}"
+        return f"as of {self.name}" if self.order[2] else f"in {self.name}"
+
+
+def period_of(column: str) -> Period | None:
+    """Return the time that a column's label names; None if it names none or several."""
+    dates = list(_DATE.finditer(column))
+    if len(dates) != 1 or len(_YEAR.findall(column)) != 1:
+        return None
+    found, ended = dates[0], _ENDED.search(column)
+    month = _MONTHS.index(found["month"].capitalize()) + 1 if found["month"] else 0
+    order = (int(found["year"]), month, int(found["day"] or 0))
+    rest = column[:found.start()] + " " + column[found.end():]
+    name = " ".join(found[0].split())
+    if found["fiscal"]:
+        name = name[0].lower() + name[1:]
+    if ended and found["month"]:
+        span = " ".join(ended[1].lower().split())
+        name = f"the {span.removesuffix('s') if 'year' in span else span} ended {name}"
+    elif not found["fiscal"] and re.search(r"\bfiscal\b", rest, re.I):
+        name = f"fiscal {name}"
+    measure = label_of(_ENDED.sub(" ", rest).strip(" :,;|–—-"))
+    is_named = re.search(r"[^\W_]", _FILLER.sub("", measure))
+    return Period(name, order, measure if is_named else "")
+
+
+def label_of(text: str) -> str:
+    """Return a label without footnote marks, line breaks and a final colon."""
+    return _NOTE_MARK.sub("", " ".join(text.split())).strip(" :;,")
+
+
+def folded(text: str) -> str:
+    """Return the form in which labels are compared: letters and digits in lower case."""
+    return " ".join(re.findall(r"[^\W_]+|%", text.lower()))
+
+
+class Labels(NamedTuple):
+    """A cell's labels within its section, in the form in which they are compared."""
+
+    grid_id: str
+    row: str
+    column: str
+    period: Period | None
+
+    @classmethod
+    def of(cls, grid_id: str, row: str, column: str) -> "Labels":
+        """Return the labels of a cell from those of its row and column."""
+        return cls(grid_id, folded(row), re.sub(r"\bfiscal ", "", folded(column)),
+                   period_of(column))
+
+    def may_mean(self, other: "Labels") -> bool:
+        """Tell whether a question by these labels may mean the cell `other`.
+
+        It does by the same labels, and in another table by the same row and time: who asks for "Net
+        sales" in fiscal 2024 does not exclude those "under Consolidated".
+        """
+        if self.row != other.row:
+            return False
+        if self.column == other.column:
+            return True
+        is_elsewhere = self.grid_id != other.grid_id and self.period and other.period
+        if not is_elsewhere or self.period.measure:
+            return False
+        (year, *rest), (other_year, *other_rest) = self.period.order, other.period.order
+        return year == other_year and (rest == other_rest or not (rest[0] and other_rest[0]))
