@@ -135,7 +135,7 @@ def _with_rows(block: PageBlock) -> PageBlock:
 
 def _surroundings(blocks: list[PageBlock], index: int, before: Grid | None,
                   place: Surroundings) -> Surroundings:
-    """Add what is said around blocks[index]; `before` is the grid of the table before, if any."""
+    """Add the text around blocks[index]; `before` is the grid of the table before it, if any."""
     notes = []
     for block in blocks[index + 1:]:
         if block.kind == "paragraph" and FOOTNOTE.match(block.text):

@@ -22,7 +22,7 @@ KINDS: dict[Level, tuple[str, ...]] = {
 
 
 class Unusable(ValueError):
-    """Why a reply gives no question; told to the model, which may try once more."""
+    """Why a reply gives no question; sent to the model, which may try once more."""
 
 
 class _Lenient(BaseModel):
@@ -147,14 +147,14 @@ def _check_named(place: Place, question: str, ground: Ground) -> None:
     words = set(folded(question).split())
     own = next(grid for grid in ground.tables.values() if grid.grid_id == place.ref.grid_id)
     names = [name for name in (heading_of(own), caption_of(own)) if folded(name)]
-    said = [name for name in map(folded, names)
+    named = [name for name in map(folded, names)
             if len(set(name.split()) & words) >= 0.6 * len(set(name.split()))]
     for other in ground.cells.of_row[folded(place.row)]:
         is_same = (other.value, other.kind) == (place.value, place.kind)
         if is_same or not place.labels.may_mean(other.labels):
             continue
         source = folded(other.source)
-        if other.ref.grid_id == own.grid_id or all(name in source for name in said):
+        if other.ref.grid_id == own.grid_id or all(name in source for name in named):
             tell = [name for name in names if folded(name) not in source] or [heading_of(own)]
             raise Unusable(f"the question may mean {other.row!r}, {other.column!r} of another "
                            f"table too: name the section or table, such as {tell[0]!r}")
