@@ -16,7 +16,7 @@ _CHAT = "{{ bos_token }}{% for message in messages %}{{ message['content'] }}{% 
 
 
 def train_tokenizer(texts: list[str], vocabulary: int) -> PreTrainedTokenizerFast:
-    """Train byte-level BPE with single digits, so that no value can be one lucky token."""
+    """Train byte-level BPE that splits digits, so that no number is a single lucky token."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([
         pre_tokenizers.Digits(individual_digits=True),
@@ -48,11 +48,11 @@ def pretraining_texts(documents: list[Document], queries: list[Query], facts: li
                       repeats: int, seed: int) -> list[str]:
     """Return public records once and their answered questions `repeats` times, shuffled together.
 
-    A question is worded as 04_infer sends it, so that the base learns what a question is. Its
-    answer is the fact that its source reference overlaps, listed as prose does ("a, b and c")
-    whatever its structure: the base cannot know which of three layouts is wanted, and arms whose
-    base answered one item per line often broke off in another layout after DAPT. What the choice
-    alone is worth has not been isolated. Raises ValueError if a query asks for none of `facts`.
+    Questions are worded as 04_infer sends them, so that the base learns their form. An answer is
+    the fact that the source reference overlaps, listed as in prose ("a, b and c") whatever its
+    structure: the base cannot know which of three layouts is wanted, and arms whose base answered
+    one item per line often broke off in another layout after DAPT. The effect of this choice alone
+    has not been isolated. Raises ValueError if a query asks for none of `facts`.
     """
     texts = [document.text for document in documents]
     for query in queries:

@@ -7,8 +7,8 @@ from lib.core.records import Document, Fact, Query, Structure
 from lib.core.text import listed
 from lib.lab.products import ATTRIBUTES, Attribute, Product, assign_structures
 
-# The product comes before the value, as it does under a heading. Sentences that begin with the
-# value would test whether a model recalls in reverse (it does not, in any structure).
+# The product precedes the value, as it does under a heading. Sentences that begin with the value
+# would test reverse recall, which a model does not have in any structure.
 SCALAR_SENTENCES = (
     "The {label} of {name} is {value}.",
     "{name} has a {label} of {value}.",
@@ -70,7 +70,7 @@ def render(product: Product, structures: list[Structure],
         text += f"\n## {rng.choice(_SECTIONS[structure])}\n\n"
         if structure == "tabular":
             text += f"{pipe_row(rng.choice(TABLE_HEADERS))}\n| --- | --- |\n"
-        if structure == "entity-list":  # a lead-in list would swallow the plain bullets after it
+        if structure == "entity-list":  # a lead-in list would absorb the plain bullets after it
             members.sort(key=lambda index: ATTRIBUTES[index].is_list)
         for index in members:
             attribute, value = ATTRIBUTES[index], product.values[index]
@@ -98,6 +98,6 @@ def _stated(name: str, attribute: Attribute, value: list[str], structure: Struct
 
 
 def facts_asked(query: Query, facts: list[Fact]) -> list[Fact]:
-    """Return the facts whose place in the document overlaps the query's source reference."""
+    """Return the facts whose span overlaps the query's source reference."""
     return [fact for fact in facts if fact.document_id == query.document_id
             and query.start < fact.end and fact.start < query.end]

@@ -1,6 +1,6 @@
 """The laboratory's products: known facts, each in exactly one structure (paper, limits and 5.2).
 
-Public products pretrain the base, private ones are for DAPT. They share no name.
+Public products are for pretraining the base, private ones for DAPT. They share no name.
 """
 
 import random
@@ -14,7 +14,7 @@ def _pool(items: str) -> tuple[str, ...]:
     return tuple(items.split(", "))
 
 
-# A name is a maker and a model. There are many makers, so that few products share a word.
+# A name is a maker and a model. Makers are many, so that few products share a word.
 _MAKERS = tuple(first + last
                 for first in _pool("Ard, Bri, Cor, Dra, Eld, Fal, Gan, Hal, Ist, Jor, Kes, Lum")
                 for last in _pool("win, mor, vane, vik, mark, cor, try, den, rel, quin"))
@@ -97,7 +97,7 @@ def assign_structures(n_products: int, seed: int) -> list[list[Structure]]:
     """Return a structure for every attribute of every product, [n_products][len(ATTRIBUTES)].
 
     In every three products each attribute appears once in each structure, and within a product the
-    counts of the structures differ by at most one: structure is not confounded with kind of fact.
+    counts of the structures differ by at most one, so structure is not confounded with attribute.
     """
     rng = random.Random(f"structures {seed}")
     n, places = len(STRUCTURES), []

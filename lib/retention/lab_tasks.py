@@ -1,8 +1,8 @@
 """Tasks like those of Table 3 for a laboratory's base, as lm-eval task files.
 
 The paper uses MMLU, HellaSwag and LAMBADA (section 5, Table 3). A small Llama that has read only
-public records is at chance in them, so no loss could be seen; its tasks have the same forms and ask
-about the public records.
+public records scores at chance on them, so no loss could show; its tasks have the same forms but
+ask about the public records.
 """
 
 import json
@@ -26,7 +26,7 @@ from lib.lab.products import ATTRIBUTES
 
 CHOICE, CONTINUATION, LAST_WORD = "lab_choice", "lab_continuation", "lab_last_word"
 N_CHOICES = 4  # as in MMLU and HellaSwag
-MIN_LAST_WORDS = 10  # fewer different last words (MB, hours) would give the answer away
+MIN_LAST_WORDS = 10  # fewer distinct last words (MB, hours) would give the answer away
 _SEED = 29
 
 _MULTIPLE_CHOICE = {"output_type": "multiple_choice", "doc_to_text": "{{before}}",
@@ -52,8 +52,8 @@ def laboratory_of(base_model: str, lab: str = "") -> Path:
     folder = Path(model_source(base_model)).parent.parent
     if not (folder / "documents_public.jsonl").exists():
         raise ValueError("tasks is 'lab', which asks about the public records that a laboratory's "
-                         f"base has read, but there are none next to {base_model}: set tasks of "
-                         "00_retention to 'hub' (MMLU, HellaSwag, LAMBADA) or 'none', or name the "
+                         f"base has read, but there are none next to {base_model}: in 00_retention "
+                         "set tasks to 'hub' (MMLU, HellaSwag, LAMBADA) or 'none', or name the "
                          "laboratory with lab")
     return folder
 
@@ -61,8 +61,8 @@ def laboratory_of(base_model: str, lab: str = "") -> Path:
 def write_lab_tasks(laboratory: Path, folder: Path) -> list[str]:
     """Write each task's file and items into `folder`; return the names of the tasks.
 
-    Items alternate between products, so the first n items are of n products. Raises ValueError if
-    the records give no item for a task.
+    Items alternate between products, so the first n items are about n products. Raises ValueError
+    if the records give no item for a task.
     """
     for name, rows in lab_items(laboratory).items():
         if not rows:
@@ -70,7 +70,7 @@ def write_lab_tasks(laboratory: Path, folder: Path) -> list[str]:
                              f"raise n_public of 00_lab to {N_CHOICES} products or more")
         items = folder / f"{name}.jsonl"
         _write(items, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
-        # absolute paths: `datasets` looks for a relative one in the folder where a kernel runs
+        # absolute paths: `datasets` resolves a relative one in the kernel's working folder
         files = {"data_files": {"test": str(items)}, "cache_dir": str(folder / ".cache")}
         _write(folder / f"{name}.yaml", yaml.safe_dump({
             "task": name, "dataset_path": "json", "test_split": "test", **_FORMS[name],
@@ -81,16 +81,16 @@ def write_lab_tasks(laboratory: Path, folder: Path) -> list[str]:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write only what has changed: `datasets` converts a newer file again."""
+    """Write only what has changed, because `datasets` converts a newer file again."""
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         write_text(path, text)
 
 
 def lab_items(laboratory: Path) -> dict[str, list[dict[str, object]]]:
-    """Return each task's items in their order; the same records give the same items.
+    """Return each task's items in order; the same records give the same items.
 
     An item has `product`, `before` (what the model reads), and `choices` with the index `gold` of
-    the right one, or `word`. Only the first record of each product is used.
+    the correct one, or `word`. Only the first record of each product is used.
     """
     documents: dict[str, Document] = {}
     for document in _public(laboratory, "documents_public", Document):
@@ -112,7 +112,7 @@ def _public(laboratory: Path, name: str, kind: type) -> list:
 
 
 def _choices(documents: list[Document], facts: list[Fact], values: Values) -> Iterator[dict]:
-    """Yield a question and four answers, as MMLU; the answers are scored, not their letters."""
+    """Yield a question and four answers, as in MMLU; the answers are scored, not their letters."""
     queries, _ = annotate(documents, by_rules, len(ATTRIBUTES))
     for query in queries:
         asked = facts_asked(query, facts)
@@ -121,7 +121,7 @@ def _choices(documents: list[Document], facts: list[Fact], values: Values) -> It
 
 
 def _continuations(texts: dict[str, str], facts: list[Fact], values: Values) -> Iterator[dict]:
-    """Yield a record up to a fact, and four versions that differ in its value, as HellaSwag."""
+    """Yield a record up to a fact, and four continuations with different values, as HellaSwag."""
     for fact in facts:
         text = texts[fact.document_id]
         read, stated = _read(text, fact.start), text[fact.start:fact.end]
@@ -151,7 +151,7 @@ def _with_choices(fact: Fact, before: str, write: Callable[[list[str]], str],
 
 
 def _last_words(texts: dict[str, str], facts: list[Fact], values: Values) -> Iterator[dict]:
-    """Yield a record up to the last word of a sentence, which is to be predicted, as LAMBADA."""
+    """Yield a record up to a sentence's last word, which is to be predicted, as in LAMBADA."""
     last = {attribute: {value[-1].split()[-1] for value in drawn}
             for attribute, drawn in values.items()}
     for fact in facts:
@@ -164,7 +164,7 @@ def _last_words(texts: dict[str, str], facts: list[Fact], values: Values) -> Ite
 
 
 def _read(text: str, end: int) -> str:
-    """Return what an item shows of a record: its heading, and the section around `end` up to it."""
+    """Return the part of a record that an item shows: its heading, and the section up to `end`."""
     section = text.rfind("\n## ", 0, end)
     return text[:text.index("\n") + 1] + text[section:end] if section > 0 else text[:end]
 

@@ -15,7 +15,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from lib.infer.prompts import beginning
 
 METRIC, ERROR = "acc,none", "acc_stderr,none"  # the paper's HellaSwag, 60.06, is not acc_norm
-RESAMPLES = 100  # lm-eval's bootstrap, only of LAMBADA's perplexity; accuracies have a formula
+RESAMPLES = 100  # lm-eval's bootstrap, only for LAMBADA's perplexity; accuracies have a formula
 MISSED, SHOWN = 2, 300  # missed items kept per task, and the characters shown of each
 
 
@@ -32,12 +32,12 @@ class OneBos(HFLM):
         self.begin, self.n_cut = beginning(tokenizer), 0
 
     def tok_encode(self, string, add_special_tokens=None, **_):
-        """Return the tokens of `string`; a control token spelled out, such as <s>, is letters."""
+        """Return the tokens of `string`; a spelled-out control token such as <s> is letters."""
         return self.tokenizer.encode(string, add_special_tokens=add_special_tokens is not False,
                                      split_special_tokens=True)
 
     def _loglikelihood_tokens(self, requests, disable_tqdm=False, **kwargs):
-        """Check every request before any runs: texts, tokens of the context and the answer."""
+        """Check every request (texts, context tokens, answer tokens) before any is run."""
         checked = []
         for texts, context, continuation in requests:
             over = len(context) + len(continuation) - self.max_length - 1
@@ -54,12 +54,12 @@ class OneBos(HFLM):
 
 def evaluated(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, name: str,
               folder: Path | None, *, limit: int, batch_size: int) -> tuple[dict, list[dict]]:
-    """Run lm-eval's task or group `name`, or that of task files in `folder`, zero-shot.
+    """Run lm-eval's task or group `name` zero-shot; with `folder`, the one in its task files.
 
-    `limit` takes its first items (0: all); a group's is spread evenly over its subtasks, at least
-    two items each, because one has no standard error. Returns a summary (task, n, accuracy and
-    lm-eval's stderr as fractions of 1, chance, n_cut, some missed items, and a hash of what was
-    asked) and a row per item (task, item, is_correct, and the natural loglik of the right answer).
+    `limit` takes the first items (0: all); for a group it is spread evenly over the subtasks, with
+    at least two items each, because one has no standard error. Returns a summary (task, n, accuracy
+    and lm-eval's stderr as fractions of 1, chance, n_cut, some missed items, and a hash of the
+    items) and one row per item (task, item, is_correct, natural loglik of the correct answer).
     """
     if folder:
         disable_progress_bars()  # of `datasets`, which reads a small local file
@@ -90,7 +90,7 @@ def evaluated(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, name: 
 
 
 def _missed(asked: list[tuple[str, str]], right: int, logs: list[float]) -> dict[str, str]:
-    """Return the end of a missed item's text, its right answer, and the argmax, verbatim."""
+    """Return the end of a missed item's text, its correct answer, and the argmax, verbatim."""
     chosen = asked[logs.index(max(logs))][1] if len(logs) > 1 else "another word"
     return {"text": asked[right][0][-SHOWN:], "right": asked[right][1], "chosen": chosen}
 
@@ -101,12 +101,12 @@ def _own_tasks() -> TaskManager:
 
 
 def _loaded(manager: TaskManager, name: str) -> dict:
-    """Return the task objects of `name` with their data. Raises RuntimeError without the hub."""
+    """Return the tasks of `name` with their data. Raises RuntimeError without the hub."""
     try:
         return manager.load([name])
     except (OSError, DatasetsError) as error:
         raise RuntimeError(
             f"the items of {name} could not be fetched from the hub ({type(error).__name__}: "
-            f"{str(error)[:200]}). Run 00_retention.ipynb once on a computer with a network and "
-            "copy its ~/.cache/huggingface here, or set its tasks to 'lab' (a laboratory's base) "
-            "or 'none'; in a study's file, notebooks: {00_retention: {tasks: none}}") from error
+            f"{str(error)[:200]}). Run 00_retention.ipynb once on a networked computer and copy "
+            "its ~/.cache/huggingface here, or set tasks to 'lab' (for a laboratory's base) or "
+            "'none'; in a study's file, notebooks: {00_retention: {tasks: none}}") from error

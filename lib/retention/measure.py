@@ -1,6 +1,6 @@
-"""General knowledge of one model by lm-evaluation-harness, zero-shot (paper, section 5, Table 3).
+"""Measure a model's general knowledge zero-shot by lm-evaluation-harness (section 5, Table 3).
 
-A measurement is cached under a hash of the checkpoint's weights and everything else that decides
+A measurement is cached under a hash of the checkpoint's weights and everything else that determines
 it, so nothing is computed twice.
 """
 
@@ -29,7 +29,7 @@ _LIBRARIES = ("lm_eval", "torch", "transformers")
 
 @dataclass(frozen=True)
 class Setting:
-    """What is asked of a model, and how."""
+    """What a model is measured on, and how."""
 
     tasks: str = "lab"  # lab, hub or none
     limit: int = 200  # items of each task of Table 3, the first ones; 0: all
@@ -85,16 +85,15 @@ def measure(source: str, setting: Setting, tasks: RetentionTasks, cache: Path) -
 
 
 def fingerprint_of(source: str, setting: Setting, tasks: RetentionTasks) -> dict[str, object]:
-    """Return everything that decides a measurement, field by field.
+    """Return everything that determines a measurement, field by field.
 
-    The checkpoint is the hash of its weights (of a hub id, the commit), because an arm that is
-    trained again has other weights under the same name. Raises ValueError for a hub id without a
-    commit.
+    The checkpoint is the hash of its weights (for a hub id, the commit), because a retrained arm
+    has other weights under the same name. Raises ValueError for a hub id without a commit.
     """
     is_bf16, checkpoint = answers_in_bf16(setting.precision), weights_hash(source)
     if checkpoint == str(None):
         raise ValueError(f"the hub does not say which commit of {source} this is, so nothing can "
-                         "be cached for it: download the model into a folder and set base_model to "
+                         "be cached for it: download the model to a folder and set base_model to "
                          "that folder")
     return {"checkpoint": checkpoint, **asdict(setting), "precision": "bf16" if is_bf16 else "fp32",
             "device": "cuda" if torch.cuda.is_available() else "cpu", "names": tasks.names,
@@ -107,7 +106,7 @@ def _evaluated(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, name:
     """Return one column of Table 3: its summary, and its items."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        from lib.retention.lm_eval import evaluated  # takes seconds, so only to measure
+        from lib.retention.lm_eval import evaluated  # slow to import, so only when measuring
 
         logging.getLogger("lm_eval").setLevel(logging.ERROR)
         try:

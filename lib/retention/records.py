@@ -1,4 +1,4 @@
-"""What was measured of an arm's general knowledge, and its files (paper, section 5, Table 3)."""
+"""Measurements of an arm's general knowledge, and their files (paper, section 5, Table 3)."""
 
 import json
 from dataclasses import dataclass, field
@@ -19,12 +19,12 @@ class RetentionItem(Record):
     arm: str
     repeat: int  # 0; 1: repeated with another batch size
     is_correct: bool
-    loglik: float  # of the right answer, natural
+    loglik: float  # of the correct answer, natural logarithm
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """The fields that decide a measurement, its summaries by task, and its rows by item."""
+    """The fields that determine a measurement, its summaries by task, and its rows by item."""
 
     fingerprint: dict[str, object]
     tasks: list[dict]
@@ -33,7 +33,7 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Retention:
-    """An arm's measurement as in its files; `again` is the fingerprint of a repeat, if any."""
+    """An arm's measurement, as stored; `again` is the fingerprint of a repeat, if any."""
 
     arm: str
     fingerprint: dict[str, object]
@@ -54,7 +54,7 @@ def write_retention(study: str, arm: str, measured: Measurement,
     Raises ValueError if `again` is the same measurement: the noise floor would be a meaningless 0.
     """
     if again and again.fingerprint == measured.fingerprint:
-        raise ValueError(f"other_batch_size is {again.fingerprint['batch_size']}, as batch_size: "
+        raise ValueError(f"other_batch_size is {again.fingerprint['batch_size']}, like batch_size: "
                          "give another one, or 0")
     rows = [RetentionItem(arm=arm, repeat=repeat, **row)
             for repeat, part in enumerate([measured, again]) if part for row in part.items]
@@ -67,7 +67,7 @@ def write_retention(study: str, arm: str, measured: Measurement,
 
 
 def read_retention(study: str, arms: list[str]) -> list[Retention]:
-    """Return what `write_retention` wrote. Raises MissingInput naming the arm not measured yet."""
+    """Return what `write_retention` wrote. Raises MissingInput naming an arm not yet measured."""
     found = []
     for arm in arms:
         path = existing(study, "retention", arm=arm).with_suffix(".json")

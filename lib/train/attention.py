@@ -1,8 +1,8 @@
 """Attention as batched matrix products: on a CPU, faster than fused kernels for a small model.
 
-Each product takes ROWS queries and only the keys up to the last of them, so that about half of what
-a causal mask hides is never computed. Anything but plain causal attention over one block goes to
-PyTorch's own kernels (SDPA).
+Each product takes ROWS queries and only the keys up to the last of them, so most of what a causal
+mask hides is never computed. Anything but plain causal attention over one block goes to PyTorch's
+own kernels (SDPA).
 """
 
 from collections.abc import Iterator
@@ -16,17 +16,17 @@ from transformers.masking_utils import sdpa_mask
 
 NAME = "batched_products"
 ROWS = 80  # queries per product; 64 to 160 are equally fast at 320 tokens
-MOST_TOKENS = 1024  # per block; beyond, the probabilities kept for the backward pass are too many
-_HIDDEN = torch.finfo(torch.bfloat16).min  # in float32, too; -inf would turn a row of padding NaN
+MOST_TOKENS = 1024  # per block; beyond, too many probabilities are kept for the backward pass
+_HIDDEN = torch.finfo(torch.bfloat16).min  # also in float32; -inf would make rows of padding NaN
 
 
 @contextmanager
 def fastest_attention(model: PreTrainedModel, block_size: int,
                       device: torch.device | None = None) -> Iterator[None]:
-    """Let `model` compute attention by batched products where these are faster: small blocks, CPU.
+    """Let `model` compute attention by batched products if these are faster: small blocks, CPU.
 
     `device` is where it will compute, if it is not there yet. Only SDPA is replaced, because only
-    of SDPA is it known that attention is softmax(QK')V.
+    SDPA is known to compute softmax(QK')V.
     """
     before = model.config._attn_implementation
     on_cpu = (device or model.device).type == "cpu"
@@ -41,10 +41,10 @@ def fastest_attention(model: PreTrainedModel, block_size: int,
 
 def causal_mask(batch_size: int, q_length: int, kv_length: int, device: torch.device | str = "cpu",
                 dtype: torch.dtype = torch.float32, **how: object) -> torch.Tensor:
-    """Return what to add to the scores, 0 or _HIDDEN, (batch, 1, T, T); not causal: SDPA's mask.
+    """Return the mask to add to the scores, 0 or _HIDDEN, (batch, 1, T, T); SDPA's if not causal.
 
-    It is built once per forward pass in the type that attention computes in, so that no layer
-    converts it.
+    It is built once per forward pass, in the type that attention computes in, so that no layer has
+    to convert it.
     """
     how["allow_is_causal_skip"] = False
     seen = sdpa_mask(batch_size=batch_size, q_length=q_length, kv_length=kv_length, device=device,
@@ -61,8 +61,8 @@ def attend(module: torch.nn.Module, query: torch.Tensor, key: torch.Tensor, valu
            **how: object) -> tuple[torch.Tensor, None]:
     """Implement transformers' attention interface.
 
-    `query` is (B, H, T, D), `key` and `value` are (B, KV, T, D), the result is (B, T, H, D). A mask
-    that is not causal_mask's, dropout, or an argument that only SDPA knows goes to SDPA.
+    `query` is (B, H, T, D), `key` and `value` are (B, KV, T, D), the result is (B, T, H, D). A call
+    with another mask than causal_mask's, dropout, or a position bias goes to SDPA.
     """
     is_plain = mask is not None and mask.is_floating_point() and not dropout
     if not is_plain or how.get("position_bias") is not None:

@@ -23,13 +23,13 @@ _LIBRARIES = ("torch", "transformers", "accelerate")
 
 
 class OtherCheckpoint(ValueError):
-    """The work folder holds checkpoints of a different training."""
+    """The work folder contains checkpoints from a different training run."""
 
 
 def fingerprint(recipe: Recipe, blocks: PackedBlocks, validation: PackedBlocks | None,
                 base_weights: str, code: str, processes: int = 1,
                 zero_stage: int = 0) -> dict[str, object]:
-    """Return everything that decides the weights: the same fields give the same weights.
+    """Return everything that determines the weights: the same fields give the same weights.
 
     `code` is the `lib.core.digest.module_digest` of the module that trains.
     """
@@ -44,7 +44,7 @@ def fingerprint(recipe: Recipe, blocks: PackedBlocks, validation: PackedBlocks |
 
 
 def weights_hash(base: PreTrainedModel | str) -> str:
-    """Hash a model's weights in memory or a folder's files of weights; of a hub id, the commit."""
+    """Hash a model's weights in memory, or a folder's weight files; for a hub id, its commit."""
     if isinstance(base, PreTrainedModel):
         return hashed(part for name, weights in base.state_dict().items() for part in (
             name.encode(), weights.detach().cpu().float().contiguous().numpy().tobytes()))
@@ -79,10 +79,10 @@ def _parts(path: Path, size: int = 1 << 24) -> Iterator[bytes]:
 
 
 def prepare(work: Path, fields: dict[str, object]) -> list[Path]:
-    """Make `work` ready for the training `fields` and return the complete checkpoints in it.
+    """Prepare `work` for a run with the fingerprint `fields`; return its complete checkpoints.
 
-    A folder without a complete checkpoint is emptied. Raises OtherCheckpoint if the checkpoints are
-    of a different training, naming each field that differs with both values.
+    A folder without a complete checkpoint is emptied. Raises OtherCheckpoint, naming each field
+    that differs with both values, if the checkpoints are from a different run.
     """
     done, path = checkpoints(work), work / FINGERPRINT
     if not done:
@@ -96,9 +96,9 @@ def prepare(work: Path, fields: dict[str, object]) -> list[Path]:
                    if found.get(name) != wanted.get(name)]
     if differences:
         raise OtherCheckpoint("\n".join([
-            f"{shown(work)} holds {len(done)} checkpoint(s) of a different training, the last "
+            f"{shown(work)} has {len(done)} checkpoint(s) from a different training run, the last "
             f"after update {step(done[-1])}. Differences:", *differences,
-            f"Undo the change to resume it, or remove it to start over: rm -r {shown(work)}"]))
+            f"Undo the change to resume, or remove the folder to start over: rm -r {shown(work)}"]))
     return done
 
 
@@ -117,6 +117,6 @@ def step(checkpoint: Path) -> int:
 
 
 def drop(checkpoint: Path) -> None:
-    """Remove a checkpoint, its mark first: half-removed, it never counts as complete."""
+    """Remove a checkpoint, its mark first, so that a half-removed one never counts as complete."""
     (checkpoint / COMPLETE).unlink(missing_ok=True)
     shutil.rmtree(checkpoint)

@@ -1,4 +1,4 @@
-"""The acquisition curve: accuracy by structure, measured between epochs of a training."""
+"""The acquisition curve: accuracy by structure, measured between the epochs of a training run."""
 
 import io
 from contextlib import redirect_stderr
@@ -18,7 +18,7 @@ FILE = "acquisition.jsonl"
 
 
 class Acquired(Record):
-    """How many queries of a structure were answered correctly after an epoch, by the rules."""
+    """How many queries of a structure were answered correctly after an epoch, judged by rules."""
 
     arm: str
     epoch: int
@@ -29,7 +29,7 @@ class Acquired(Record):
 
 @dataclass(frozen=True)
 class Acquisition:
-    """The queries to ask in a training, and how often."""
+    """The queries to ask during a training run, and how often."""
 
     queries: list[Query]
     arm: str
@@ -39,16 +39,16 @@ class Acquisition:
 
 
 def read_curve(folder: Path) -> list[Acquired]:
-    """Return the rows in a model's folder. Raises MissingInput if there are none."""
+    """Return the rows in a model's folder. Raises MissingInput if the file is missing."""
     return read_records(folder / FILE, Acquired, made_by("model"))
 
 
 class AcquisitionCallback(TrainerCallback):
-    """Ask after every k-th epoch and after the last; rows are saved with the checkpoints.
+    """Ask after every k-th epoch and after the last; the rows are saved after each.
 
     Several processes share the queries. Answers are greedy and draw no random number, so they
-    change no weight. They are computed in the precision of the training: in bf16 a few differ from
-    those of 04_infer in float32.
+    change no weight. They are computed in the training precision: in bf16 a few differ from those
+    of 04_infer in float32.
     """
 
     def __init__(self, asked: Acquisition, tokenizer: PreTrainedTokenizerBase) -> None:
@@ -57,7 +57,7 @@ class AcquisitionCallback(TrainerCallback):
             tokenizer.pad_token = tokenizer.eos_token
 
     def on_train_begin(self, args, state, control, **kwargs):
-        """Keep the rows up to the checkpoint; epochs that are trained again get new ones."""
+        """Keep the rows up to the checkpoint; epochs that are repeated get new ones."""
         folder = Path(args.output_dir)
         found = read_curve(folder) if (folder / FILE).exists() else []
         self.rows = [row for row in found if row.epoch <= round(state.epoch or 0)]
@@ -68,7 +68,7 @@ class AcquisitionCallback(TrainerCallback):
             return
         model.eval()
         share = self.asked.queries[args.process_index::args.world_size]
-        with redirect_stderr(io.StringIO()):  # its progress bar would break that of the updates
+        with redirect_stderr(io.StringIO()):  # its progress bar would break the training's
             answers = answer(model, self.tokenizer, share, self.asked.arm,
                              max_answer_tokens=self.asked.max_answer_tokens,
                              batch_size=self.asked.batch_size)

@@ -1,4 +1,4 @@
-"""Start a training in this process, or in several under torchrun on one or more machines."""
+"""Start a training run in this process, or in several under torchrun on one or more machines."""
 
 import json
 import os
@@ -24,7 +24,7 @@ from lib.train.packing import PackedBlocks
 from lib.train.recipe import Recipe
 from lib.train.trainer import History, finish, train
 
-LAUNCHER = "TRAINING_LAUNCHER"  # `srun torchrun …` or similar; it starts the processes instead
+LAUNCHER = "TRAINING_LAUNCHER"  # `srun torchrun …` or similar, used to start the processes
 _KEPT_LINES = 20
 _REASON = re.compile(r"process \d+ (?:stopped|was killed)")
 _OF_TORCHRUN = re.compile(
@@ -32,7 +32,7 @@ _OF_TORCHRUN = re.compile(
 
 
 class TrainingFailed(RuntimeError):
-    """A process of the training failed or was killed; the message has the log's last lines."""
+    """A training process failed or was killed; the message has the log's last lines."""
 
 
 def train_arm(source: str, tokenizer: PreTrainedTokenizerBase, blocks: PackedBlocks,
@@ -41,10 +41,10 @@ def train_arm(source: str, tokenizer: PreTrainedTokenizerBase, blocks: PackedBlo
               acquisition: Acquisition | None = None) -> History:
     """Train the model at `source` (a folder or hub id) into `output`, as `trainer.train` does.
 
-    One process trains here, without DeepSpeed. More are started by torchrun, one per GPU or all on
-    the CPU; DeepSpeed shards by `zero_stage`, and their log is shown as it comes. For several nodes
-    $TRAINING_LAUNCHER names another command: it must start `processes` in all, each running what is
-    appended to it. Raises TrainingFailed if a process fails; the same command then resumes.
+    A single process trains here, without DeepSpeed. Several are started by torchrun, one per GPU or
+    all on the CPU; DeepSpeed shards by `zero_stage`, and their log is streamed. For several nodes,
+    $TRAINING_LAUNCHER names another command: it must start `processes` in all, each running the
+    appended command. Raises TrainingFailed if a process fails; the same command then resumes.
     """
     if processes == 1:
         model, _ = load(source, training=True)
@@ -78,8 +78,8 @@ def _run(arguments: list[str], processes: int) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": "1",
                    "PYTHONWARNINGS": "ignore::FutureWarning"}
     if not torch.cuda.is_available():
-        environment["DS_ACCELERATOR"] = "cpu"  # else each process warns that it was chosen
-    environment.pop(VARIABLE, None)  # on other nodes no process is a child of ours
+        environment["DS_ACCELERATOR"] = "cpu"  # else each process warns about choosing it
+    environment.pop(VARIABLE, None)  # on other nodes no process is a child of this one
     if not launcher:
         launcher = [sys.executable, "-m", __name__, "--standalone", "--nproc-per-node",
                     str(processes)]
@@ -92,13 +92,13 @@ def _run(arguments: list[str], processes: int) -> None:
     with subprocess.Popen([*launcher, *arguments], cwd=REPOSITORY, env=environment, text=True,
                           errors="replace", stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT) as child:
-        for line in child.stdout:  # a progress bar's \r ends a line, too
+        for line in child.stdout:  # a progress bar's \r also ends a line
             _show(line.rstrip("\n"), last)
             reasons += [line.strip()] if _REASON.match(line) else []
     print(file=sys.stderr)
     if child.returncode:
         raise TrainingFailed("\n".join([
-            "a process of the training failed; the same command resumes from the last complete "
+            "a training process failed; the same command resumes from the last complete "
             "checkpoint", *reasons, "The last lines of its log:", *last]))
 
 

@@ -1,4 +1,4 @@
-"""Pack texts into blocks of tokens without losing one (the paper does not state its packing)."""
+"""Pack texts into blocks without losing a token (the paper does not state its packing)."""
 
 from bisect import bisect_left, insort
 from dataclasses import dataclass, replace
@@ -18,8 +18,8 @@ class PackedBlocks(Dataset):
     """Blocks of `block_size` tokens, each list of shape (n_blocks, block_size)."""
 
     input_ids: list[list[int]]
-    labels: list[list[int]]  # the same; IGNORED for padding and where nothing precedes a token
-    position_ids: list[list[int]]  # attention does not look back beyond a position that restarts
+    labels: list[list[int]]  # the same; IGNORED for padding and for tokens that nothing precedes
+    position_ids: list[list[int]]  # attention does not look back beyond a restart of positions
     n_tokens: int  # of the texts, with BOS and EOS
     n_targets: int  # tokens that carry loss
 
@@ -32,12 +32,12 @@ class PackedBlocks(Dataset):
 
     @property
     def n_openings(self) -> int:
-        """Count the tokens that are never a target, because nothing they may see precedes them."""
+        """Count the tokens that are never a target: those that open a text, and prompts."""
         return self.n_tokens - self.n_targets
 
     @property
     def has_borders(self) -> bool:
-        """Tell whether a block holds two texts that must not see each other; padding is not one."""
+        """Return whether a block has two texts that must not see each other; padding is not one."""
         return any(position == 0 and any(label != IGNORED for label in labels[place:])
                    for labels, positions in zip(self.labels, self.position_ids, strict=True)
                    for place, position in enumerate(positions) if place)
@@ -51,7 +51,7 @@ class PackedBlocks(Dataset):
 
 
 class _Piece(NamedTuple):
-    """Tokens that stay together in a block; the first `n_given` of them carry no loss."""
+    """Tokens that stay together in a block; the first `n_given` carry no loss."""
 
     tokens: list[int]
     n_given: int = 1  # nothing precedes the first
@@ -62,16 +62,16 @@ def pack(texts: list[str], tokenizer: PreTrainedTokenizerBase, block_size: int,
     """Cut `texts`, each between the tokenizer's own BOS (if it adds one) and EOS, into blocks.
 
     "concat" joins them in order into one stream and cuts it; a text sees the texts before it in its
-    block. "document" keeps a text intact if a block can hold it, and no text sees another:
-    positions restart with each, which transformers reads as a border for attention. A piece after a
-    cut repeats the last token before it, so that every token is a target exactly once, except the
-    first of a stream (concat) or of a text (document).
-    Raises ValueError if the tokenizer has no EOS, if there is no text, and for a bad setting.
+    block. "document" keeps a text intact if it fits a block, and no text sees another: positions
+    restart with each, which transformers reads as an attention boundary. A piece after a cut
+    repeats the last token before it, so that every token is a target exactly once, except the first
+    of a stream (concat) or of a text (document). Raises ValueError if the tokenizer has no EOS, if
+    there is no text, or for an invalid setting.
     """
     if tokenizer.eos_token_id is None:
         raise ValueError(
             f"the tokenizer of {tokenizer.name_or_path!r} has no EOS token, so documents cannot be "
-            "told apart in a block: choose another base_model or set its eos_token")
+            "separated in a block: choose another base_model or set its eos_token")
     if block_size < 2:
         raise ValueError(f"block_size is {block_size}: at least 2 tokens are needed to predict one "
                          "from the other")
@@ -114,7 +114,7 @@ def pack_replies(prompts: list[list[int]], replies: list[list[int]], block_size:
 def stream_of(text: str, tokenizer: PreTrainedTokenizerBase) -> list[int]:
     """Return the tokens of `text` between BOS, if prompts begin with it too, and EOS.
 
-    A text that spells out `<s>` has its letters there. Raises ValueError if BOS or EOS occurs
+    A spelled-out `<s>` is encoded as its letters. Raises ValueError if BOS or EOS still occurs
     inside the text.
     """
     tokens = tokenizer(text, add_special_tokens=False, split_special_tokens=True)["input_ids"]

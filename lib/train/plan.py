@@ -1,4 +1,4 @@
-"""Memory, time and warm-up of a training before it runs (paper, 4.2: ZeRO-1 on 8 x 80 GB)."""
+"""Estimate the memory, time and warm-up of a training run (paper, 4.2: ZeRO-1 on 8 x 80 GB)."""
 
 import os
 import statistics
@@ -14,14 +14,14 @@ from lib.train.packing import PackedBlocks
 from lib.train.recipe import Recipe, training_length
 
 _BUCKET = 5e8  # elements that DeepSpeed reduces at once (reduce_bucket_size)
-_LIVE = 1e9  # parameters that ZeRO-3 holds gathered (stage3_max_live_parameters)
+_LIVE = 1e9  # parameters that ZeRO-3 keeps gathered (stage3_max_live_parameters)
 _GAPS = 0.45  # of the activations, freed but not returned; glibc, 4 and 16 blocks of 320 tokens
 _BYTES = {"fp32": 4, "bf16": 2}
 
 
 @dataclass(frozen=True)
 class TrainingPlan:
-    """A training before it runs; an unknown `device_bytes` or `seconds` is 0."""
+    """Estimates for a training run; an unknown `device_bytes` or `seconds` is 0."""
 
     parameters: int
     updates: int
@@ -38,7 +38,7 @@ class TrainingPlan:
 
     @property
     def is_fitting(self) -> bool:
-        """Whether 90% of the device suffice; driver, collectives and allocator take the rest."""
+        """Whether 90% of the device suffices; driver, collectives and allocator take the rest."""
         return self.bytes_needed <= 0.9 * self.device_bytes
 
     def table(self) -> pd.DataFrame:
@@ -58,10 +58,10 @@ class TrainingPlan:
 
 def plan_here(source: str, blocks: PackedBlocks, recipe: Recipe, *, processes: int = 1,
               zero_stage: int = 1) -> TrainingPlan:
-    """Plan the training of `source` (a folder or hub id) on `blocks` by this machine's devices.
+    """Plan the training of `source` (a folder or hub id) on `blocks`, on this machine's devices.
 
-    The time is planned only for one process and if it fits: the model is loaded and a few passes
-    are timed.
+    The time is estimated only for a single process, and if it fits: the model is loaded and a few
+    passes are timed.
     """
     length, precision = training_length(recipe, blocks), recipe.arithmetic()
     on_gpu = torch.cuda.is_available()
@@ -95,7 +95,7 @@ def plan(config: PreTrainedConfig, recipe: Recipe, *, updates: int, block_size: 
     size, tokens = _BYTES[precision], recipe.device_batch_size * block_size
     saved, working = _activations(config, tokens, block_size, size, 4 if zero_stage == 0 else size,
                                   on_cpu)
-    # Log-probabilities and their gradient in float32; where products are bf16, the logits' in it.
+    # Log-probabilities and their gradient in float32; for bf16 products, the logits' gradient too.
     logits = tokens * config.vocab_size * (8 + (size if size != 4 else 0))
     memory = _states(parameters, processes, zero_stage, size)
     memory |= {"activations": saved, "logits": logits}
@@ -108,7 +108,7 @@ def plan(config: PreTrainedConfig, recipe: Recipe, *, updates: int, block_size: 
 
 def throughput(model: PreTrainedModel, blocks: PackedBlocks, recipe: Recipe, precision: str,
                steps: int = 3) -> float:
-    """Return the tokens per second of training here: the median of `steps` passes after a first.
+    """Return the training tokens per second here: the median of `steps` passes after a first.
 
     A pass is forward and backward; the weights do not change. Updates, validation and saving are
     not included.
@@ -133,12 +133,12 @@ def _states(parameters: int, processes: int, stage: int, size: int) -> dict[str,
     """Return the bytes of weights (`size` each), gradients, optimizer and DeepSpeed's buffers.
 
     Rajbhandari et al. 2020, sections 3 and 5, with K = 12 and gradients summed in float32. One
-    difference, read in DeepSpeed 0.19.8: stage 1 with bf16 weights (BF16_Optimizer) keeps the sums
-    of all gradients on each device with the bf16 gradients of the pass; only stages 2 and 3 shard
-    them.
+    difference, read in the source of DeepSpeed 0.19.8: stage 1 with bf16 weights (BF16_Optimizer)
+    keeps the sums of all gradients on each device, in addition to the bf16 gradients of the pass;
+    only stages 2 and 3 shard them.
     """
     if stage == 0:
-        cast = 2 * parameters if size == 2 else 0  # autocast's weights, kept until the pass ends
+        cast = 2 * parameters if size == 2 else 0  # autocast's copies, kept until the pass ends
         return {"weights": 4 * parameters, "gradients": 4 * parameters,
                 "optimizer": 8 * parameters, "temporary copies": cast}
     shard = parameters / processes
@@ -151,11 +151,11 @@ def _states(parameters: int, processes: int, stage: int, size: int) -> dict[str,
 
 def _activations(config: PreTrainedConfig, tokens: int, block_size: int, size: int, residual: int,
                  on_cpu: bool) -> tuple[float, float]:
-    """Return the bytes kept for the backward pass, and those that a layer's pass also holds.
+    """Return the bytes kept for the backward pass, and the temporary ones of a layer's pass.
 
-    Counted over what transformers' Llama layer saves, after Korthikanti et al. 2022 (4.1), with
-    SDPA, RMSNorm and a gated MLP in place of theirs. `size` and `residual` are the bytes of a
-    number in matrix products and in the residual stream.
+    Counts what transformers' Llama layer saves, after Korthikanti et al. 2022 (4.1), with SDPA,
+    RMSNorm and a gated MLP in place of theirs. `size` and `residual` are the bytes per number in
+    matrix products and in the residual stream.
     """
     hidden, inner, heads = (config.hidden_size, config.intermediate_size,
                             config.num_attention_heads)
@@ -163,7 +163,7 @@ def _activations(config: PreTrainedConfig, tokens: int, block_size: int, size: i
     is_cast = residual != size  # autocast copies each product's input: query, key, value; gate, up
     norms = 2 * hidden * (4 + residual) + (5 if is_cast else 2) * size * hidden
     attention = 2 * size * head * (heads + config.num_key_value_heads)
-    if on_cpu and block_size <= MOST_TOKENS:  # probabilities, except of keys hidden from all rows
+    if on_cpu and block_size <= MOST_TOKENS:  # probabilities, except for keys hidden from all rows
         attention += size * heads * (block_size + ROWS) / 2
     layer = tokens * (norms + attention + 4 * size * inner)
     last = tokens * hidden * (4 + residual + size)

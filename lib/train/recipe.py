@@ -1,4 +1,4 @@
-"""A training's settings, its length in updates, and equal compute for two arms (paper, 4.2)."""
+"""Training settings, the length in updates, and equal compute for two arms (paper, 4.2)."""
 
 from dataclasses import dataclass, replace
 
@@ -11,7 +11,7 @@ MATCHES = ("epochs", "updates", "tokens")
 
 @dataclass(frozen=True)
 class Recipe:
-    """The settings of a training, named as in transformers' TrainingArguments where it has one."""
+    """Training settings, named as in transformers' TrainingArguments where possible."""
 
     epochs: int  # length of the linear schedule
     global_batch_size: int  # sequences per update
@@ -20,8 +20,8 @@ class Recipe:
     warmup_steps: int
     weight_decay: float
     seed: int
-    precision: str = "auto"  # bf16, fp32, or auto: bf16 where the device computes in it
-    stop_epoch: int | None = None  # the last epoch to train, where the schedule is longer
+    precision: str = "auto"  # bf16, fp32, or auto: bf16 if the device has bf16 units
+    stop_epoch: int | None = None  # the last epoch to train, if the schedule is longer
     choose: str = "last"  # keep the model of the last epoch, or of the lowest validation_loss
     schedule_updates: int | None = None  # set by `matched`: instead of epochs
     stop_updates: int | None = None  # set by `matched`: instead of stop_epoch
@@ -40,7 +40,7 @@ class Recipe:
                 raise ValueError(f"{name} {getattr(self, name)!r} is not one of {', '.join(legal)}")
 
     def accumulation(self, processes: int) -> int:
-        """Return the forward passes per update of a process; raise ValueError if not an integer."""
+        """Return a process's forward passes per update; raise ValueError if not an integer."""
         at_once = self.device_batch_size * processes
         if processes < 1 or self.global_batch_size % at_once:
             raise ValueError(
@@ -55,7 +55,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class TrainingLength:
-    """The length of a training; `tokens` counts targets, an incomplete epoch by its mean share."""
+    """The length of training; `tokens` counts targets, for an incomplete epoch proportionally."""
 
     updates_an_epoch: int
     schedule_updates: int
@@ -65,7 +65,7 @@ class TrainingLength:
 
 
 def training_length(recipe: Recipe, blocks: PackedBlocks) -> TrainingLength:
-    """Return how long `recipe` trains on `blocks`; an epoch's last update takes the blocks left."""
+    """Return how long `recipe` trains on `blocks`; an epoch's last update may be smaller."""
     each = -(-len(blocks) // recipe.global_batch_size)
     schedule = recipe.schedule_updates or recipe.epochs * each
     updates = recipe.stop_updates or min((recipe.stop_epoch or recipe.epochs) * each, schedule)
@@ -76,9 +76,9 @@ def training_length(recipe: Recipe, blocks: PackedBlocks) -> TrainingLength:
 def matched(recipe: Recipe, blocks: PackedBlocks, dapt: PackedBlocks, match: str) -> Recipe:
     """Return `recipe` for `blocks` with the compute that it has on `dapt`, the arm dapt's blocks.
 
-    "epochs" changes nothing: as many passes over either arm's text. "updates" and "tokens" give as
-    many as dapt has, in the schedule and until it stops; the arm with less text then makes more
-    passes over it. Raises ValueError for another `match`.
+    "epochs" changes nothing: each arm's text is passed over equally often. "updates" and "tokens"
+    give as many as dapt has, in the schedule and until it stops; an arm with less text then makes
+    more passes over it. Raises ValueError for another `match`.
     """
     if match not in MATCHES:
         raise ValueError(f"match {match!r} is not one of {', '.join(MATCHES)}")
@@ -92,7 +92,7 @@ def matched(recipe: Recipe, blocks: PackedBlocks, dapt: PackedBlocks, match: str
 
 
 def computes_bf16() -> bool:
-    """Tell whether the device has bf16 units; on a CPU without them bf16 is slower than float32."""
+    """Return whether the device has bf16 units; on a CPU without, bf16 is slower than float32."""
     if torch.cuda.is_available():
         return torch.cuda.is_bf16_supported()
     return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()

@@ -1,4 +1,4 @@
-"""What an arm is trained on: raw or rewritten records (paper, 4.2), or replies to prompts."""
+"""The training texts of an arm: raw or rewritten records (paper, 4.2), or replies to prompts."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -13,28 +13,28 @@ from lib.core.records import Normalized, Query, Segment
 from lib.infer.prompts import encoded
 from lib.train.packing import PackedBlocks, pack, pack_replies
 
-TUNED = "tuned"  # how the names of arms begin that learn replies
+TUNED = "tuned"  # prefix of the names of arms that learn replies
 END = "\n</answer>"  # ends a reply to a ready-made prompt
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Texts to train on and to validate with, and the segments that each holds."""
+    """Texts to train on and to validate with, and the segments in them."""
 
     training: list[str]
     validation: list[str]
     held_out: list[str]  # segment ids of the validation share
     dropped: list[str]  # segment ids of the training share without a text in this arm
-    places: dict[str, tuple[int, int]]  # segment id -> its text in `training`, and character there
+    places: dict[str, tuple[int, int]]  # segment id -> index in `training`, character offset
 
 
 @dataclass(frozen=True)
 class TrainingTexts:
-    """An arm's packed texts, with a summary of what they are and one of them as an example."""
+    """An arm's packed texts, with a summary and an example."""
 
     training: PackedBlocks
     validation: PackedBlocks | None
-    raw: PackedBlocks  # of dapt, which `match` counts; of a tuned arm its own
+    raw: PackedBlocks  # of dapt, which `match` counts; for a tuned arm, its own
     summary: str
     example: str
     facts: dict[str, object] = field(default_factory=dict)  # for training.json
@@ -65,7 +65,7 @@ def texts_for(study: str, arm: str, tokenizer: PreTrainedTokenizerBase, *, block
 
 def _replies(study: str, arm: str, tokenizer: PreTrainedTokenizerBase, block_size: int,
              validation_share: float, seed: int) -> TrainingTexts:
-    """Return ready-made prompts with their reference answers; pairs that fit no block are left out.
+    """Return ready-made prompts with their reference answers, without pairs longer than a block.
 
     The validation share is drawn over texts (document_id), so that no text is on both sides.
     """
@@ -99,15 +99,14 @@ def _replies(study: str, arm: str, tokenizer: PreTrainedTokenizerBase, block_siz
 
 def make_corpus(segments: list[Segment], normalized: list[Normalized], arm: str,
                 validation_share: float, seed: int) -> Corpus:
-    """Return the texts of `arm`: "dapt" has the segments' own words, "dapt-n" the normalizer's.
+    """Return the texts of `arm`: the segments' own for "dapt", the normalizer's for "dapt-n".
 
     The validation share is drawn over segments, so that both arms hold out the same ones (the paper
-    does not say what its 90/10 split was drawn over). Raises ValueError for another arm, a share
-    outside [0, 1), and a segment without a row in `normalized`.
+    does not state the unit of its 90/10 split). Raises ValueError for another arm, a share outside
+    [0, 1), and a segment without a row in `normalized`.
     """
     if not 0 <= validation_share < 1:
-        raise ValueError(f"validation_share is {validation_share}: give a share from 0 up to, not "
-                         "including, 1")
+        raise ValueError(f"validation_share is {validation_share}: give at least 0 and less than 1")
     ids = [segment.segment_id for segment in segments]
     n_held = max(1, round(len(ids) * validation_share)) if validation_share else 0
     held_out = Random(seed).sample(ids, min(n_held, max(0, len(ids) - 1)))
@@ -118,7 +117,7 @@ def corpus_of(segments: list[Segment], normalized: list[Normalized], arm: str,
               held_out: Collection[str]) -> Corpus:
     """Return the texts of `arm` with the segments `held_out` for validation; see `make_corpus`.
 
-    Neighbouring segments of a document on the same side are joined again, raw text exactly.
+    Neighbouring segments of a document on the same side are rejoined; raw text is restored exactly.
     """
     if arm not in ("dapt", "dapt-n"):
         raise ValueError(f"arm {arm!r} is not trained here: choose dapt (raw text) or dapt-n "

@@ -1,4 +1,4 @@
-"""Continual pretraining with transformers' Trainer (paper, 4.2), resumed after a crash."""
+"""Continual pretraining with transformers' Trainer (paper, 4.2), resumable after a crash."""
 
 import math
 import shutil
@@ -45,8 +45,8 @@ class History:
 
     epochs: list[dict[str, float]]
     updates: int
-    tokens: int  # targets, each counted as often as it was trained on
-    seconds: float  # of this run, from update `resumed_at` on
+    tokens: int  # targets, counted as often as they were trained on
+    seconds: float  # of this run, which began after update `resumed_at`
     resumed_at: int
     chosen_epoch: int  # whose model was kept
 
@@ -56,9 +56,9 @@ def train(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, blocks: Pa
           callbacks: Sequence[TrainerCallback] = ()) -> History:
     """Train `model` in this process into `output`, a Hugging Face folder with training.json.
 
-    The work folder .<output> holds checkpoints and their fingerprint, so that a killed run resumes
-    from the last complete one. `facts` goes into training.json; where that file is, training is
-    complete. Raises OtherCheckpoint if the work folder is of a different training,
+    The work folder .<output> has checkpoints and their fingerprint, so a killed run resumes from
+    the last complete one. `facts` goes into training.json, whose presence means that training is
+    complete. Raises OtherCheckpoint if the work folder is from a different training run,
     FloatingPointError if the loss is not a number, ValueError if the model does not suit the
     blocks, and OSError if something cannot be saved.
     """
@@ -76,16 +76,16 @@ def fit(load: Callable[[], PreTrainedModel], blocks: PackedBlocks, validation: P
         processes: int = 1, deepspeed: dict[str, object] | None = None) -> History:
     """Train the model that `load` returns into work/final, from the last complete checkpoint.
 
-    Under torchrun every process calls this with the same arguments. Raises ValueError if another
-    number of processes was started, and as `train` does.
+    Under torchrun, every process calls this with the same arguments. Raises ValueError if a
+    different number of processes was started, and what `train` raises.
     """
     if recipe.choose == "validation_loss" and not validation:
-        raise ValueError("choose is validation_loss, and nothing is held out: give a "
+        raise ValueError("choose is validation_loss, but nothing is held out: give a "
                          "validation_share above 0")
     disable_progress_bar()  # transformers' own, one for every checkpoint
     length = training_length(recipe, blocks)
 
-    # 1. The arguments come before the model, because ZeRO-3 shards a model while it is loaded.
+    # 1. The arguments come before the model, because ZeRO-3 shards the model while it is loaded.
     on_gpu = torch.cuda.is_available()
     arguments = TrainingArguments(
         output_dir=str(work), max_steps=length.updates, learning_rate=recipe.learning_rate,
@@ -100,18 +100,17 @@ def fit(load: Callable[[], PreTrainedModel], blocks: PackedBlocks, validation: P
         metric_for_best_model="loss", report_to=[], disable_tqdm=True,
         dataloader_pin_memory=on_gpu)
     if arguments.world_size != processes:  # reading it starts torch.distributed
-        raise ValueError(f"{arguments.world_size} processes were started and the training is for "
-                         f"{processes}: set processes to what the launcher starts on all nodes "
-                         "together")
+        raise ValueError(f"{arguments.world_size} processes were started, but processes is "
+                         f"{processes}: set it to what the launcher starts on all nodes together")
     arguments._n_gpu = min(arguments.n_gpu, 1)  # else Trainer splits a batch over all visible GPUs
 
-    # 2. The model, checked before minutes of training; one that ZeRO-3 shards cannot be run yet.
+    # 2. The model, checked before training; a model that ZeRO-3 shards cannot be run yet.
     model = load()
     if not deepspeed or deepspeed["zero_optimization"]["stage"] < 3:
         check_base(model, blocks, recipe.device_batch_size)
-    model.config.use_cache = False  # with a cache, restarting positions are not read as borders
+    model.config.use_cache = False  # with a cache, restarting positions are not seen as boundaries
 
-    # 3. The blocks in an order that depends on seed and epoch only, equally many per process.
+    # 3. The blocks in an order that depends only on seed and epoch, equally many per process.
     even = blocks.padded_to(recipe.device_batch_size * processes) if processes > 1 else blocks
     order = _Order(len(blocks), len(even), recipe.seed)
     trainer = _Trainer(order, length.schedule_updates, model=model, args=arguments,
@@ -120,11 +119,11 @@ def fit(load: Callable[[], PreTrainedModel], blocks: PackedBlocks, validation: P
                        callbacks=[_Progress(order), *callbacks])
     trainer.remove_callback(PrinterCallback)
 
-    # 4. Resume only where an epoch ended: Trainer would train on from the end of a shorter run.
+    # 4. Resume only at the end of an epoch: Trainer would also resume from a shorter run's end.
     ends = [path for path in checkpoints(work) if step(path) % length.updates_an_epoch == 0]
     last = ends[-1] if ends else None
     if last and trainer.is_world_process_zero():
-        print(f"resumes from {last.name} of an earlier run", flush=True)
+        print(f"resuming from {last.name} of an earlier run", flush=True)
 
     # 5. Train, and save the model alone as an ordinary Hugging Face folder.
     with fastest_attention(model, len(blocks.input_ids[0]), arguments.device):
@@ -144,7 +143,7 @@ def fit(load: Callable[[], PreTrainedModel], blocks: PackedBlocks, validation: P
 
 
 def finish(work: Path, output: Path, history: History, manifest: dict[str, object]) -> None:
-    """Write training.json, then give work/final, with what callbacks wrote, the name `output`."""
+    """Write training.json, then rename work/final, with what callbacks wrote, to `output`."""
     final = work / "final"
     write_json(final / "training.json", {"history": asdict(history), **manifest})
     for rows in work.glob("[!.]*.jsonl"):
@@ -156,7 +155,7 @@ def finish(work: Path, output: Path, history: History, manifest: dict[str, objec
 
 
 def check_base(model: PreTrainedModel, blocks: PackedBlocks, device_batch_size: int) -> None:
-    """Raise ValueError, saying what to change, if `model` cannot be trained on `blocks`."""
+    """Raise ValueError with a remedy if `model` cannot be trained on `blocks`."""
     name = model.config.name_or_path or type(model).__name__
     vocabulary = model.get_input_embeddings().num_embeddings
     highest, size = max(map(max, blocks.input_ids)), len(blocks.input_ids[0])
@@ -166,26 +165,26 @@ def check_base(model: PreTrainedModel, blocks: PackedBlocks, device_batch_size: 
                          "base_model")
     longest = getattr(model.config, "max_position_embeddings", None) or size
     if longest < size:
-        raise ValueError(f"block_size is {size}, and {name} reads at most {longest} tokens: lower "
-                         "it")
+        raise ValueError(f"block_size is {size}, but {name} reads at most {longest} tokens: lower "
+                         "block_size")
     attention = model.config._attn_implementation or ""
     if "flash" in attention and device_batch_size > 1 and blocks.has_borders:
         # With FlashAttention, transformers detects restarting positions only in a batch of one
         # (modeling_flash_attention_utils._is_packed_sequence), and otherwise does not warn.
         raise ValueError(f"with {attention}, texts in one block see each other unless "
-                         f"device_batch_size is 1, and it is {device_batch_size}: set it to 1, "
+                         f"device_batch_size is 1, but it is {device_batch_size}: set it to 1, "
                          "packing to concat, or attn_implementation to sdpa")
     if not is_causal(model):
-        raise ValueError(f"the base model {name} sees the tokens that it is to predict: it is not "
-                         "causal; choose a decoder such as meta-llama/Llama-3.1-8B as base_model")
+        raise ValueError(f"the base model {name} is not causal: it sees the tokens that it is to "
+                         "predict; choose a decoder such as meta-llama/Llama-3.1-8B as base_model")
 
 
 @torch.no_grad()
 def is_causal(model: PreTrainedModel) -> bool:
-    """Tell whether changing the last token leaves the logits before it unchanged.
+    """Return whether changing the last token leaves the logits before it unchanged.
 
-    The model is run, because its name does not tell: transformers loads BERT as a causal model
-    with no more than a warning.
+    The model is run, because its class does not tell: transformers loads BERT as a causal model
+    with only a warning.
     """
     was_training = model.training
     model.eval()
@@ -202,7 +201,7 @@ def _per_epoch(log: list[dict[str, float]]) -> list[dict[str, float]]:
     names = {"loss": "loss", "eval_loss": "validation_loss", "grad_norm": "gradient_norm",
              "learning_rate": "learning_rate"}
     for entry in log:
-        number = math.ceil(entry["epoch"] - 1e-6)  # an incomplete last epoch has its row, too
+        number = math.ceil(entry["epoch"] - 1e-6)  # an incomplete last epoch also has a row
         row = epochs.setdefault(number, {"epoch": number})
         row.update({ours: float(entry[theirs]) for theirs, ours in names.items()
                     if theirs in entry})
@@ -212,8 +211,8 @@ def _per_epoch(log: list[dict[str, float]]) -> list[dict[str, float]]:
 class _Order(Sampler[int]):
     """Order of the blocks, different in every epoch, the same for any number of processes.
 
-    `n` blocks are shuffled; those without loss, up to `length`, come last. (accelerate would repeat
-    blocks instead, and resume several processes with the first epoch's order.)
+    `n` blocks are shuffled; padding blocks without loss, up to `length`, come last. (accelerate
+    would repeat blocks instead, and resume several processes with the first epoch's order.)
     """
 
     def __init__(self, n: int, length: int, seed: int) -> None:
@@ -229,7 +228,7 @@ class _Order(Sampler[int]):
 
 
 class _Trainer(Trainer):
-    """Trainer with our order, a schedule that may outlast the training, and helpful errors."""
+    """Trainer with our order, a schedule that may be longer than the run, and helpful errors."""
 
     def __init__(self, order: _Order, schedule_updates: int, **given) -> None:
         self.order, self.schedule_updates = order, schedule_updates
@@ -250,7 +249,7 @@ class _Trainer(Trainer):
 def _saving(path: Path):
     """Turn any failure to write `path` into an error that says what to do.
 
-    For a full disk, torch and safetensors say only that writing failed, each in its own type.
+    On a full disk, torch and safetensors only say that writing failed, each with its own type.
     """
     try:
         yield

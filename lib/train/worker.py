@@ -1,4 +1,4 @@
-"""One process of a training on several: torchrun runs `-m lib.train.worker work/job.pickle`."""
+"""One process of a distributed training run: torchrun runs `-m lib.train.worker job.pickle`."""
 
 import logging
 import os
@@ -27,9 +27,9 @@ def deepspeed_config(recipe: Recipe, processes: int, zero_stage: int) -> dict[st
 
     ZeRO stage 1 shards the optimizer's state, 2 also the gradients, 3 also the weights (Rajbhandari
     et al., 2020). With bf16 the weights are bf16 and the optimizer's shard keeps them in float32,
-    while one process has float32 weights and only bf16 arithmetic. Gradients are summed in float32:
+    while a single process has float32 weights and bf16 arithmetic. Gradients are summed in float32:
     DeepSpeed would use the weights' type, and 8 steps of accumulation in bf16 lose small gradients.
-    Raises ValueError for another stage, or if the processes cannot share the global batch.
+    Raises ValueError for another stage, or if the processes cannot share the global batch evenly.
     """
     if zero_stage not in (1, 2, 3):
         raise ValueError(f"zero_stage is {zero_stage}: give 1, 2 or 3")
@@ -46,13 +46,13 @@ def deepspeed_config(recipe: Recipe, processes: int, zero_stage: int) -> dict[st
 
 def write_job(work: Path, **job: object) -> Path:
     """Write what `run_job` needs (source, blocks, validation, recipe, …) and return its path."""
-    (work / JOB).write_bytes(pickle.dumps(job))  # only our own processes read it, from here
+    (work / JOB).write_bytes(pickle.dumps(job))  # only our own processes read it, from this folder
     return work / JOB
 
 
 def run_job(path: Path) -> None:
     """Train this process's part of the job at `path`; the first process writes history.json."""
-    from deepspeed.ops import __compatible_ops__  # its import tries a compiler: not in notebooks
+    from deepspeed.ops import __compatible_ops__  # importing it tries a compiler: not in notebooks
 
     work, job, is_first = path.parent, pickle.loads(path.read_bytes()), os.environ["RANK"] == "0"
     if not is_first:
@@ -74,14 +74,14 @@ def run_job(path: Path) -> None:
 
 
 def _loader(source: str, recipe: Recipe) -> Callable[[], PreTrainedModel]:
-    """Return what loads the model, called once torch.distributed has started.
+    """Return a function that loads the model, to be called once torch.distributed has started.
 
-    It loads bf16 where DeepSpeed trains bf16 weights, which would else pass through float32.
+    It loads bf16 if DeepSpeed trains bf16 weights, which would otherwise pass through float32.
     """
     import deepspeed  # takes seconds
 
     def load() -> PreTrainedModel:
-        if not deepspeed.comm.is_initialized():  # on a CPU accelerate starts only torch's
+        if not deepspeed.comm.is_initialized():  # on a CPU, accelerate initializes only torch's
             deepspeed.init_distributed(auto_mpi_discovery=False, verbose=False)
         dtype = torch.bfloat16 if recipe.arithmetic() == "bf16" else torch.float32
         return AutoModelForCausalLM.from_pretrained(source, dtype=dtype)
@@ -89,11 +89,11 @@ def _loader(source: str, recipe: Recipe) -> Callable[[], PreTrainedModel]:
 
 
 def main(arguments: list[str]) -> int:
-    """Return 0, or 1 after printing the error on a line of its own, which the launcher finds."""
+    """Return 0, or 1 after printing the error on a line of its own for the launcher to find."""
     die_with_parent()
     try:
         run_job(Path(arguments[0]).resolve())
-    except Exception as error:  # of whatever kind: the notebook must show it
+    except Exception as error:  # of any kind: the notebook must show it
         traceback.print_exc(file=sys.stdout)
         message = f"{type(error).__name__}: {' '.join(str(error).split())}"
         print(f"process {os.environ['RANK']} stopped: {message}", flush=True)

@@ -108,7 +108,7 @@ def test_the_public_records_are_next_to_the_base_or_where_lab_says(laboratory, m
     monkeypatch.setenv("STUDY_ROOT", str(laboratory.parent.parent))
     assert laboratory_of("data/tiny/models/base") == laboratory
     assert laboratory_of("meta-llama/Llama-3.1-8B", "tiny") == laboratory
-    with pytest.raises(ValueError, match="00_retention to 'hub'"):
+    with pytest.raises(ValueError, match="set tasks to 'hub'"):
         laboratory_of("meta-llama/Llama-3.1-8B")
     with pytest.raises(MissingInput, match="00_lab"):
         laboratory_of("data/tiny/models/base", "other")

@@ -197,7 +197,7 @@ def test_a_base_model_that_does_not_suit_the_blocks_says_what_to_change():
         check_base(model, blocks, 1)
     model = new_model()
     model.config._attn_implementation = "flash_attention_2"  # not installed; only its name is read
-    with pytest.raises(ValueError, match="device_batch_size is 1, and it is 2"):
+    with pytest.raises(ValueError, match="device_batch_size is 1, but it is 2"):
         check_base(model, pack(TEXTS, TOKENIZER, 64, "document"), 2)
 
 
