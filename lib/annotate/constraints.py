@@ -39,8 +39,8 @@ class Candidate:
     structure: Structure
     start: int
     end: int
-    longer: str = ""  # the question with its section named, asked where the short one is ambiguous
-    rank: int = 1  # 0 is chosen first within its part of the document
+    longer: str = ""  # the question with its section named, used if the short one is ambiguous
+    rank: int = 1  # within a part of the document, 0 is chosen first
     grounding: Grounding = "exact"  # how a model's source reference was found
     grounding_score: float = 1.0
 
@@ -90,5 +90,5 @@ def words(text: str) -> list[str]:
 
 
 def folded(text: str) -> str:
-    """Return `text` as its words, for comparing two questions or two answers."""
+    """Return the words of `text`, joined, to compare two questions or two answers."""
     return " ".join(words(text))

@@ -37,7 +37,7 @@ def annotate(documents: list[Document], propose: Propose,
 
 def choose(document: Document, candidates: list[Candidate],
            max_queries: int) -> tuple[list[Query], list[Rejected]]:
-    """Keep the candidates without a violation, spread over document and structures."""
+    """Choose among candidates without a violation, spread over the document and its structures."""
     checked = list(_checked(candidates, document.text))
     fit = [candidate for candidate, reason in checked if not reason]
     chosen = _spread(fit, max_queries)
@@ -52,7 +52,7 @@ def choose(document: Document, candidates: list[Candidate],
 def _checked(candidates: list[Candidate], text: str) -> Iterator[tuple[Candidate, str]]:
     """Yield each candidate with the constraint that it breaks, or "".
 
-    An ambiguous question is first asked with its section named.
+    An ambiguous question is first replaced by its form with the section named.
     """
     ambiguous = _ambiguous(candidates)
     named = [replace(candidate, question=candidate.longer)

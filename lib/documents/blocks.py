@@ -1,4 +1,4 @@
-"""Parse Markdown into blocks with spans; a fact's block is its structure (paper, 3.1)."""
+"""Parse Markdown into blocks with spans; a fact's block determines its structure (paper, 3.1)."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from lib.core.records import Structure
 STRUCTURE_OF: dict[str, Structure] = {
     "prose": "natural", "list": "entity-list", "table": "tabular"}
 
-_INLINE = MarkdownIt("commonmark")  # shared: setting up its rules takes longer than a sentence
+_INLINE = MarkdownIt("commonmark")  # shared: setting up takes longer than parsing a sentence
 _NEWLINE = re.compile(r"\r\n?|\n")
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n.*?^---[ \t]*(?:\r?\n|\Z)", re.S | re.M)
 # quote marks and list markers before the text of a block
@@ -73,7 +73,7 @@ def parse(source: str) -> tuple[Block, ...]:
 
 
 def structure_at(blocks: Sequence[Block], start: int, end: int) -> str:
-    """Return the kind of the innermost block that contains source[start:end], "" if none does."""
+    """Return the kind of the innermost block around source[start:end], "" if there is none."""
     holding = [block for block in blocks if block.start <= start and end <= block.end]
     return min(holding, key=lambda block: block.end - block.start).kind if holding else ""
 
@@ -97,7 +97,7 @@ def sentences(source: str, start: int, end: int) -> list[Span]:
 
 
 def plain(markdown: str) -> str:
-    """Return what a reader sees of inline Markdown; `<br>` becomes '; '."""
+    """Return inline Markdown as a reader sees it; `<br>` becomes '; '."""
     inline = _INLINE.parseInline(" ".join(_HARD_BREAK.sub(" ", markdown).split()))
     return _visible(inline[0]) if inline else ""
 
@@ -109,7 +109,7 @@ def trimmed(source: str, start: int, end: int) -> tuple[int, int]:
 
 
 def line_start(text: str, at: int) -> int:
-    """Return where the line that contains text[at] begins."""
+    """Return the start of the line that contains text[at]."""
     return max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
 
 

@@ -19,7 +19,7 @@ _FRONT_MATTER_TITLE = re.compile(r"^title[ \t]*:[ \t]*(.+?)[ \t]*$", re.M)
 
 
 class NoDocuments(ValueError):
-    """A folder that does not exist, or that contains nothing usable."""
+    """A folder that does not exist or contains nothing usable."""
 
 
 class Unusable(ValueError):
@@ -36,7 +36,7 @@ class Reading:
 
 
 def read_folder(folder: Path) -> Reading:
-    """Read every .md and .txt file below `folder`, in the order of their paths.
+    """Read every .md and .txt file below `folder`, in order of path.
 
     A document's id and path are the file's path relative to `folder`. Raises NoDocuments, listing
     what was found, if the folder is missing or no file in it is usable.
@@ -95,7 +95,7 @@ def fingerprint(folder: Path, endings: tuple[str, ...] = SUFFIXES) -> str:
 
 
 def _walk(folder: Path, endings: tuple[str, ...]) -> Iterator[tuple[Path, str]]:
-    """Yield every file with the reason to skip it, "" for a document."""
+    """Yield every file with the reason to skip it, "" if it is a document."""
     closed: list[OSError] = []
     # links to folders may form loops, so they are not followed
     for place, folders, names in os.walk(folder, onerror=closed.append, followlinks=False):
@@ -153,7 +153,7 @@ def _bytes(path: Path, limit: float = MAX_DOCUMENT_BYTES) -> bytes:
 
 
 def _decoded(raw: bytes) -> str:
-    """Decode UTF-8 with or without a byte order mark; every line break becomes a line feed."""
+    """Decode UTF-8 with or without a byte-order mark; every line break becomes a line feed."""
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise Unusable("UTF-16, not UTF-8: save it as UTF-8")
     if b"\0" in raw:

@@ -18,9 +18,9 @@ def readable(markdown: str, references: dict | None = None) -> str:
     """Return the words of inline Markdown on one line.
 
     A link's target follows its text in parentheses, since it is often the fact (a file, an issue
-    number). Removed, because they say nothing: addresses of images (the alternative text stays),
-    targets inside the same page, other HTML tags, HTML comments. `references` are the document's
-    link definitions as markdown-it-py collects them.
+    number). Removed, because they carry no fact: addresses of images (the alternative text stays),
+    targets within the page, other HTML tags, HTML comments. `references` are the document's link
+    definitions as collected by markdown-it-py.
     """
     lines = re.sub(r"^[ \t]+", "", markdown, flags=re.M).strip()
     tokens = _PARSER.parseInline(lines, {} if references is None else references)
@@ -31,12 +31,12 @@ def readable(markdown: str, references: dict | None = None) -> str:
 
 
 def unquoted(markdown: str) -> str:
-    """Remove the marks of a block quote at the beginnings of lines; ">=" is not one."""
+    """Remove block-quote marks at the beginnings of lines; ">=" is not one."""
     return _QUOTE_MARK.sub("", markdown)
 
 
 def ended(text: str) -> str:
-    """Add a full stop unless `text` has an end of its own, perhaps before a quotation mark."""
+    """Add a full stop unless `text` already ends, perhaps before a quotation mark."""
     bare = text.rstrip("\"')]*_`”’")
     has_end = bare.endswith(_ENDS) and not bare.endswith(("etc.", ";"))
     return text if not text or has_end or text.endswith(_ENDS) else text + "."

@@ -1,4 +1,4 @@
-"""Find what a block is about, so that a question on it is self-contained (paper, 3.1)."""
+"""Find what a block is about, so that a question about it is self-contained (paper, 3.1)."""
 
 import re
 from collections import Counter
@@ -37,7 +37,7 @@ _URL = re.compile(r"\]\([^)]*\)|<?https?://\S+|^\s*(?:```|~~~).*?^\s*(?:```|~~~)
 
 @dataclass(frozen=True)
 class Subject:
-    """What a block is about: where `is_entity` a thing with attributes, else a document's name."""
+    """What a block is about: a thing with attributes if `is_entity`, else a document's name."""
 
     name: str  # "Corvane P-417", "Klipper 0.13.0", "Klipper Bed Mesh"
     topic: str  # the section within it, unique in its document; "" if there is none
@@ -45,7 +45,7 @@ class Subject:
     is_version: bool = False
     product: str = ""  # a shorter name that may appear in a sentence
     names: frozenset[str] = frozenset()  # words that the document always capitalizes
-    words: frozenset[str] = frozenset()  # capitalized forms of words that it also writes lower case
+    words: frozenset[str] = frozenset()  # capitalized forms of words that also occur in lower case
 
     def label(self, phrase: str) -> str:
         """Return a heading or header as it reads inside a sentence: lower case except names."""
@@ -56,7 +56,7 @@ class Subject:
         return " ".join(words).lower() if all(is_plain) else as_label(phrase)
 
     def inside(self, phrase: str) -> str:
-        """Return a sentence's subject as it reads inside a question, its first word lower case."""
+        """Return a sentence's subject as it reads inside a question: first word in lower case."""
         first, _, rest = phrase.partition(" ")
         is_noun = _NOUN.search(first) or is_plural(first) or is_plural(phrase) and rest.islower()
         is_name = first in self.names or first == self.product
@@ -76,7 +76,7 @@ class Subject:
         return (f'In {self.name}, w{core} "{self.topic}"?',) * 2
 
     def within(self, core: str) -> tuple[str, str]:
-        """Complete `core`, a question without its place; without and with its section."""
+        """Return `core`, a question without its place, completed without and with its section."""
         name = self.name
         is_named = not name or re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", core)
         place = f"{'For' if self.is_entity and not self.is_version else 'In'} {name}"
@@ -102,7 +102,7 @@ def subjects(document: Document, blocks: Sequence[Block]) -> list[Subject]:
 
 
 def version_name(heading: str, product: str) -> str:
-    """Return the release that a heading names: "v3.5.1 (2024-01-01)" -> "etcd v3.5.1", or ""."""
+    """Return the release named by a heading: "v3.5.1 (2024-01-01)" -> "etcd v3.5.1", or ""."""
     found = _VERSION.fullmatch(heading.strip())
     name = found["name"].strip(" -") if found else ""
     return f"{name or product or 'version'} {found['number']}" if found else ""
@@ -127,7 +127,7 @@ def _subject(document: Document, product: str, headings: tuple[str, ...], is_tit
 
 
 def _topic(headings: tuple[str, ...], counts: Counter[str]) -> str:
-    """Join the innermost headings that distinguish this section from all others."""
+    """Join the innermost headings that distinguish this section from the others."""
     kept: list[str] = []
     for heading in reversed(headings):
         if not _GENERIC_SECTION.fullmatch(heading.strip()):
@@ -139,7 +139,7 @@ def _topic(headings: tuple[str, ...], counts: Counter[str]) -> str:
 
 
 def _is_thing(name: str, product: str) -> bool:
-    """Tell whether a title names a product: names only, and not another product's."""
+    """Return whether a title names a product: names only, and not another product's."""
     parts = name.split()
     if not parts or len(parts) > 6 or all(_is_kind(part.strip(",.")) for part in parts):
         return False
@@ -166,7 +166,7 @@ def _document_name(title: str, product: str) -> str:
 
 
 def _product(document: Document) -> str:
-    """Return the longest prefix of the file's name that the text uses as a name."""
+    """Return the longest prefix of the file name that the text uses as a name."""
     stem = document.document_id.rsplit("/", 1)[-1]
     parts = [part for part in re.split(r"[-_. ]+", stem) if part]
     text = _URL.sub(" ", document.text)

@@ -11,7 +11,7 @@ from lib.core.values import tokens
 from lib.documents.blocks import parse
 from lib.normalize.rewrite import SHORT_WORDS, lost_tokens
 
-# unit: an amount; item: a short list item or table cell, kept or lost as one
+# unit: an amount; item: a short list item or table cell, kept or lost as a unit
 KINDS = ("number", "unit", "path", "version", "name", "item")
 
 _WORD_KINDS = {  # of a single word; any other is a name
@@ -21,7 +21,7 @@ _WORD_KINDS = {  # of a single word; any other is a name
 
 
 class SegmentAudit(Record):
-    """One segment compared with its rewrite, by kind; a word, an amount or an item counts once."""
+    """One segment compared with its rewrite, by kind; each word, amount or item counts once."""
 
     segment_id: str
     document_id: str
@@ -39,7 +39,7 @@ class SegmentAudit(Record):
 
     @property
     def is_changed(self) -> bool:
-        """Tell whether anything was lost, moved or invented, or the segment was dropped."""
+        """Return whether anything was lost, moved or invented, or the segment was dropped."""
         return bool(self.number("lost", "moved", "invented") or self.dropped)
 
 
@@ -150,7 +150,7 @@ def _without(words: dict[str, list[str]], others: dict[str, list[str]]) -> dict[
 
 @lru_cache(64)  # a document is needed for each of its segments
 def _amounts(text: str) -> dict[object, str]:
-    """Return the numbers with a unit: value -> text."""
+    """Return the numbers with a unit, as value -> text."""
     return {token.value: token.text for token in tokens(text)
             if token.kind == "number" and token.value[0]}
 

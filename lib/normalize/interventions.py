@@ -1,7 +1,7 @@
 """Rewrite only the lists and tables of a document, without a model, before training.
 
-The paper gives this advice but does not test it. Each intervention is `(document) -> text`;
-everything else in the document stays byte for byte.
+The paper gives this advice but does not test it. Each intervention is `(document) -> text`; the
+rest of the document stays identical, byte for byte.
 """
 
 import re
@@ -30,7 +30,7 @@ _MARKER = re.compile(r"(?:[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+)+")
 
 
 def repeat_header(document: Document) -> str:
-    """Put its column's header into every body cell: `| 8443 |` becomes `| Port: 8443 |`.
+    """Put the column's header into every body cell: `| 8443 |` becomes `| Port: 8443 |`.
 
     Cells without words, columns without a header, and cells that already begin with their header
     are left alone. A table of labels and values becomes "Property: …", "Value: …".
@@ -70,7 +70,7 @@ def verbalize(document: Document, structures: Iterable[str] = VERBALIZED) -> str
     """
     wanted, text = set(structures), document.text
     if unknown := sorted(wanted - set(VERBALIZED)):
-        raise ValueError(f"structure {unknown[0]!r} cannot be made sentences: choose among "
+        raise ValueError(f"structure {unknown[0]!r} cannot become sentences: choose among "
                          f"{', '.join(VERBALIZED)}")
     blocks, parts = parse(text), parts_of(document)
     edits, done = [], 0
@@ -108,7 +108,7 @@ def _edited(text: str, edits: list[Edit]) -> str:
 
 
 def _unnamed(text: str, block: Block, name: str) -> list[int]:
-    """Return where items without `name` begin, after the box of a task."""
+    """Return where items without `name` begin, after a task's checkbox."""
     named = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.I)
     begins = {item.start for item in block.items if not named.search(item.text)}
     return [task.end() if (task := _TASK.match(text, begin)) else begin for begin in begins]
@@ -168,7 +168,7 @@ def _written(text: str, start: int, end: int, paragraphs: list[str]) -> Edit:
     """Return the edit that puts paragraphs in place of text[start:end], after its quote marks.
 
     Empty lines separate them where they would otherwise merge with a neighbour: a sentence right
-    below a table is a row of it, one right above dashes is a heading.
+    below a table would be a row of it, one right above dashes a heading.
     """
     line = line_start(text, start)
     marks = _QUOTE.match(text, line)

@@ -1,4 +1,4 @@
-"""Rewrite segments with a model: what it is sent, and how its replies are read (paper, 3.2)."""
+"""Rewrite segments with a model: its requests, and how its replies are read (paper, 3.2)."""
 
 import re
 import unicodedata
@@ -13,7 +13,7 @@ from lib.llm.request import Reply, Request
 from lib.normalize.rewrite import Rewrite
 from lib.normalize.segments import WORDLESS
 
-# The marker in text as `folded` shows it, where other chevrons and HTML escapes are < and >.
+# The marker in text from `folded`, in which other chevrons and HTML escapes are < and >.
 _OPEN = re.compile(r"(?<!<)(?<!<\s)(?:<[ \t]?){3,}+\s*+\{\s?\{")
 _CLOSE = re.compile(r"\}\s?\}\s*+(?:>[ \t]?){3,}+")
 _BEFORE_FORM = re.compile(r"(?:\A|[:\n]|\}\}[\s>]*>)\W*\Z")
@@ -23,7 +23,7 @@ _LABEL = re.compile(r"\A(?:\W*(?:rating|remark)\b[^\n]*\n)*\W*"
                     r"conversion to high-quality data\W*?:[\s*_]*", re.I)
 _PLACEHOLDER = "<the rewritten text>"
 
-# An integer from 1 to 10, perhaps of ten; not a range, another scale or a percentage.
+# An integer from 1 to 10, perhaps "of 10"; not a range, another scale or a percentage.
 _NUMBER = (r"(10|[1-9])(?:[.,]0)?(?![\d%]|[.,]\d)(?![ \t]*(?:[-–~]|to\b|or\b)[ \t]*\d)"
            r"(?![ \t]*(?:/|(?:out )?of\b)[ \t]*(?!10\b)\d)"
            r"(?:[ \t]*/[ \t]*10|[ \t]+(?:[^\W\d]+[ \t]+){1,2}10)?(?!\w)")
@@ -68,7 +68,7 @@ def read_reply(segment: Segment, reply: Reply) -> Normalized:
     """Return rating, remark and rewrite of a reply, or the reason why there is no rewrite.
 
     Of several rewrites the last counts. A reply without a rating (None) or a remark ("") keeps its
-    rewrite: that is what was paid for, and the paper's 99.4% counts rewrites alone.
+    rewrite, which was paid for; the paper's 99.4% also counts only rewrites.
     """
     forms = _forms(reply.text)
     rewrites = [_rewrite(reply.text[start:end]) for _, start, end, _ in forms]
@@ -110,9 +110,9 @@ def _rewrite(marked: str) -> str:
 def _forms(text: str) -> list[Form]:
     """Return the marked forms of a reply, in order.
 
-    A form opens at the beginning of a line, after a colon or after another form; where none does,
+    A form opens at the beginning of a line, after a colon or after another form; if none does,
     anywhere. Forms nest, because a rewrite may quote the marker. If none is closed, the last one
-    extends to the end: a reply without a reason is complete, so its model meant to end there.
+    extends to the end: the reply is complete, so its model meant to end there.
     """
     letters, ends = folded(text)
     marks = sorted([*_OPEN.finditer(letters), *_CLOSE.finditer(letters)],
@@ -137,7 +137,7 @@ def _forms(text: str) -> list[Form]:
 def _closed_by(at: int, opens: list[bool], placed: list[bool]) -> int | None:
     """Return the mark that closes the one at `at`, None if it is not closed.
 
-    It is the last closing mark before a form opens next to it, with o = open and c = close:
+    It is the last closing mark before a sibling form opens, with o = open and c = close:
     "oc oc" -> 1, "o oc c" -> 3, "o c c" -> 2 (a rewrite that quotes a closing mark).
     """
     depth, last = 0, None

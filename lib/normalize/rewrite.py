@@ -1,4 +1,4 @@
-"""Rewrite segments as narrative prose, and find the facts that a rewrite lost (paper, 3.2)."""
+"""Rewrite segments as narrative prose, and find the facts that a rewrite loses (paper, 3.2)."""
 
 import re
 import unicodedata
@@ -21,7 +21,7 @@ _FACTUAL = re.compile(r"\d|\w[_/\\.@]\w|^/\w|[a-z][A-Z]|[A-Z]{2}")
 
 def normalize(segments: list[Segment], documents: list[Document],
               rewrite: Rewrite) -> list[Normalized]:
-    """Return one row per segment, in order; a segment without a rewrite has the reason.
+    """Return one row per segment, in order; one without a rewrite gives the reason.
 
     `rewrite` is `lib.normalize.rules.engine.by_rules` or `lib.normalize.model.by_model(…)`.
     Raises KeyError naming a document that is not in `documents`, and whatever `rewrite` raises.
@@ -40,7 +40,7 @@ def lost_tokens(source: str, rewritten: str) -> list[str]:
     Such words are numbers, versions, paths, code names and capitals anywhere, and every word of
     short table cells and list items. They are compared without case, markup and surrounding
     punctuation, and returned once each, in order, as written. What a reader never sees does not
-    count: addresses of images, targets inside the page, HTML tags and comments.
+    count: addresses of images, targets within the page, HTML tags and comments.
     """
     kept = {_folded(word) for word in _WORD.findall(rewritten)}
     named = {_folded(word) for block in parse(source) for span in (
@@ -56,6 +56,6 @@ def lost_tokens(source: str, rewritten: str) -> list[str]:
 
 
 def _folded(word: str) -> str:
-    """Fold a word for comparison: no escapes, case and surrounding punctuation."""
+    """Fold a word for comparison: without escapes, case and surrounding punctuation."""
     word = re.sub(r"\\(?=[!-/:-@\[-`{-~])", "", word)
     return unicodedata.normalize("NFKC", word).casefold().strip(".:!?_-–—=~#\\")

@@ -11,7 +11,7 @@ from lib.core.records import Document, Segment
 from lib.documents.tables import Table, tables_of
 
 SEGMENTATIONS = ("plain", "table-aware")
-MIN_TOKENS = 8  # one character can be several tokens, which semchunk could never cut
+MIN_TOKENS = 8  # one character can be several tokens, which semchunk cannot cut
 WORDLESS = "only whitespace, rules and markup"  # why a segment is dropped without a try
 
 Count = Callable[[str], int]
@@ -56,9 +56,9 @@ def segment(documents: list[Document], tokenizer: PreTrainedTokenizerBase, max_t
 
 def _spans(text: str, tables: list[Table], count: Count,
            max_tokens: int) -> Iterator[tuple[int, int, str]]:
-    """Yield start and end of each segment, and the header rows that are repeated for it.
+    """Yield the start and end of each segment, and the header rows that are repeated for it.
 
-    semchunk's cuts are kept until one falls into a table; it is moved, and the rest is cut again.
+    semchunk's cuts are kept until one is inside a table; it is moved, and the rest is cut again.
     """
     cuts, room, repeated, index = _cuts(text, count, max_tokens), max_tokens, "", 0
     while index + 1 < len(cuts):
@@ -67,7 +67,7 @@ def _spans(text: str, tables: list[Table], count: Count,
         yield start, end, repeated
         before, repeated = repeated, next((table.header for table in tables if table.rows and
                                            table.rows[0] < end < table.rows_end), "")
-        if count(repeated) > max_tokens // 2:  # hardly a row would fit next to it
+        if count(repeated) > max_tokens // 2:  # it would leave room for hardly a row
             repeated = ""
         index += 1
         if end != cuts[index] or repeated != before:
@@ -76,10 +76,10 @@ def _spans(text: str, tables: list[Table], count: Count,
 
 
 def _moved(text: str, tables: list[Table], start: int, end: int, count: Count, room: int) -> int:
-    """Return where the segment from `start` ends, if `end` is inside a table with its heading.
+    """Return where the segment from `start` ends, moved if `end` is inside a table or its heading.
 
-    Before the table if that fits into a segment of its own or none of its rows would be included;
-    else after the last row that fits into `room` tokens. A row that fits nowhere is cut anywhere.
+    Before the table if that fits into a segment of its own or if no row would be included; else
+    after the last row that fits into `room` tokens. A row that fits nowhere is cut anywhere.
     """
     table = next((table for table in tables if table.start < end < table.end), None)
     if table is None:

@@ -12,7 +12,7 @@ from rapidfuzz.distance import OSA
 
 from lib.core.records import Grounding
 
-LEAST_SCORE = 0.9  # similarity of a quotation's words, letters and digits only, to the document's
+LEAST_SCORE = 0.9  # similarity of a quotation's words (letters and digits) to the document's
 LEAST_LIKENESS = 0.75  # of each word: "minimum" and "maximum" 0.71, "recieve" and "receive" 0.86
 
 # of a Markdown link
@@ -26,7 +26,7 @@ Word = tuple[str, int, int]  # folded, start, end
 
 @dataclass(frozen=True)
 class Place:
-    """text[start:end] is what was quoted; `score` is 1 where all words agree, else below."""
+    """text[start:end] is the quoted text; `score` is 1 if all words agree, else lower."""
 
     start: int
     end: int
@@ -35,7 +35,7 @@ class Place:
 
 
 def places(reference: str, text: str, start: int, end: int) -> list[Place]:
-    """Return where text[start:end] contains `reference`: verbatim matches, else one near match.
+    """Return the places of `reference` in text[start:end]: verbatim, else one near match.
 
     A match does not begin or end inside a word or a number: "2 V" is not in "12 V", and "20 °C"
     is not in "-20 °C".
@@ -69,7 +69,7 @@ def missing_number(answer: str, source: str) -> str:
 
 
 def _near(reference: str, text: str) -> Place | None:
-    """Return the part of `text` with the words of `reference`, ignoring markup and slips."""
+    """Return the part of `text` with the words of `reference`, ignoring markup and typos."""
     wanted, there = _words(reference), _words(text)
     (needle, _), (hay, starts) = _joined(wanted), _joined(there)
     if not needle or len(needle) > len(hay) / LEAST_SCORE:
@@ -90,7 +90,7 @@ def _near(reference: str, text: str) -> Place | None:
 
 
 def _is_same(wanted: list[Word], found: list[Word]) -> bool:
-    """Tell whether both have the same numbers in the same order, and similar other words."""
+    """Return whether both have the same numbers in the same order, and similar other words."""
     numbers, others = [], []
     for words in (wanted, found):
         numbers.append([word for word, _, _ in words if _is_number(word)])
@@ -101,7 +101,7 @@ def _is_same(wanted: list[Word], found: list[Word]) -> bool:
 
 
 def _is_like(word: str, other: str) -> bool:
-    """Tell a slip, which keeps the first letter, from another word such as "unsupported"."""
+    """Distinguish a typo, which keeps the first letter, from another word ("unsupported")."""
     return word[0] == other[0] and OSA.normalized_similarity(word, other) >= LEAST_LIKENESS
 
 
@@ -118,13 +118,13 @@ def _words(text: str) -> list[Word]:
 
 
 def _joined(words: list[Word]) -> tuple[str, list[int]]:
-    """Join the words with spaces; also where each begins."""
+    """Return the words joined with spaces, and where each begins."""
     starts = list(accumulate((len(word) + 1 for word, _, _ in words), initial=0))
     return " ".join(word for word, _, _ in words), starts[:-1]
 
 
 def _with_marks(text: str, start: int, end: int) -> tuple[int, int]:
-    """Extend text[start:end] over adjacent markup: "**36** l" is kept intact, a link's target."""
+    """Extend text[start:end] over adjacent markup, such as "**36** l" or a link's target."""
     while start and not (text[start - 1].isspace() or text[start - 1].isalnum()):
         start -= 1
     while end < len(text) and not (text[end].isspace() or text[end].isalnum()):

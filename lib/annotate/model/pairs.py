@@ -1,4 +1,4 @@
-"""Annotate with a model: what it is sent, and which pairs of its replies are usable (3.1)."""
+"""Annotate with a model: its requests, and which pairs in its replies are usable (paper, 3.1)."""
 
 import json
 import re
@@ -27,7 +27,7 @@ NAMES: dict[str, Structure] = {name: structure for structure, names in {
 
 _TAGS = "record"
 _MARKER = re.compile(r"^[\s>]*(?:[-*+•]|\d{1,3}[.)])\s+", re.M)  # of a list item
-_LAST_CHARACTERS = 2000  # of an unreadable reply, shown to the model again
+_LAST_CHARACTERS = 2000  # of an unreadable reply, sent back to the model
 _MAX_TITLE = 200  # characters
 
 Proposals = tuple[list[Candidate], list[Rejected]]
@@ -88,7 +88,7 @@ def _requests(document: Document, spans: list[tuple[int, int]], max_queries: int
 
 def _repaired(requests: list[Request], replies: list[Reply], model: str,
               calls: Calls) -> list[Reply]:
-    """Replace complete replies without a pair by what a second request returns.
+    """Replace complete replies without a pair by the result of a second request.
 
     A truncated or refused reply is not sent back: it would be truncated or refused again.
     """

@@ -10,13 +10,13 @@ from lib.llm.prices import price_of
 from lib.llm.tokens import ESTIMATE, counter
 
 CONTEXT_TOKENS = 8192  # of a model without context_tokens in prices.csv
-TOKENS_PER_PAIR = 400  # of a reply; a long entity list is in both answer and source reference
+TOKENS_PER_PAIR = 400  # of a reply; a long entity list occurs in answer and source reference
 REPAIR_TOKENS = 800  # a second request adds the end of the first reply and a few sentences
 
 
 @dataclass(frozen=True)
 class Room:
-    """What fits in one call, in tokens as `count` counts them."""
+    """What fits in one call, in tokens according to `count`."""
 
     count: Callable[[str], int]
     record: int  # tokens of a document's text
@@ -36,7 +36,7 @@ def room(model: str, max_queries: int) -> Room:
     prompt = prompt_template("annotate").render(title="", text="", count=max_queries)
     record = context - reply - REPAIR_TOKENS - count(prompt)
     if how == ESTIMATE:
-        record = record * 3 // 4  # a token of Chinese, code or digits has 3 bytes rather than 4
+        record = record * 3 // 4  # tokens of Chinese, code or digits have 3 bytes rather than 4
     if record < 1:
         raise ValueError(f"{model!r} has a context window of {context} tokens: too few for "
                          "prompts/annotate.md and a reply")
@@ -47,7 +47,7 @@ def parts(text: str, most: int, count: Callable[[str], int]) -> list[tuple[int, 
     """Return spans that cover `text`, of at most `most` tokens each.
 
     A text that is too long is split before headings if possible, else between blocks; a block that
-    alone is too long, between its lines; a line, anywhere.
+    is itself too long, between its lines; a line, anywhere.
     """
     if count(text) <= most:
         return [(0, len(text))] if text.strip() else []
@@ -76,7 +76,7 @@ def _pieces(text: str, most: int, count: Callable[[str], int]) -> list[tuple[int
     """Return (start, end, tokens) of every block with the whitespace after it; halve long ones."""
     starts, end = [0], 0
     for block in parse(text):
-        if block.start >= end:  # not inside the list before
+        if block.start >= end:  # not inside the previous list
             starts.append(block.start)
         end = max(end, block.end)
     waiting, pieces = list(pairwise(sorted({*starts, len(text)})))[::-1], []

@@ -14,7 +14,7 @@ _END = re.compile(r"[\s,]*+\}")
 _BARE = re.compile(r"[^\s,{}\[\]\"“”]+")  # 3, null, true
 _STRINGS = re.compile(r'\[\s*+(?:"(?:\\.|[^"\\])*+"[\s,]*+)*+\]', re.S)
 _NO_PAIR = re.compile(r"(?:^|[:`]|json)[ \t]*+\[\s*+\][\s}`.]*+$", re.M)
-_THOUGHT = re.compile(  # its drafts are not pairs
+_THOUGHT = re.compile(  # reasoning, whose drafts are not pairs
     r"\A.*?</think(?:ing)?>|\A\s*<think(?:ing)?>.*\Z", re.S)
 _CLOSED = re.compile(r"\}\s*+(?:[\],`]|\Z)")
 _ESCAPE = re.compile(r"(?:\\\\)+|(?:\\u[0-9a-fA-F]{4})+|\\.", re.S)
@@ -27,7 +27,7 @@ def _string(close: str) -> re.Pattern[str]:
 
     That quote is the one before a key or the end of the pair, so bare quotes stay inside:
       "sets "a" here", "answer":   ends at the third quote from the right
-      "C:\dir\", "answer":         ends there: a known key follows the backslash and quote
+      "C:\dir\", "answer":         ends there: a known key follows backslash and quote
       "no end {"question":         does not end: the next pair begins
     """
     known = rf"{_OPEN}(?:{_FIELDS}){_CLOSE}\s*+:"
@@ -50,21 +50,21 @@ class Reading:
 
     @property
     def is_readable(self) -> bool:
-        """Tell whether the reply gives its pairs, or says that there are none."""
+        """Return whether the reply contains pairs or says that there are none."""
         return bool(self.pairs) or self.is_empty
 
 
 class _Broken(ValueError):
-    """Why what began as a pair is not one."""
+    """The reason why an object that began as a pair is not one."""
 
 
 def read_pairs(reply: str, source: str) -> Reading:
     """Return every pair of `reply`: in an array, a fence, prose or an object, or one per line.
 
     Bare line breaks and quotes in strings, trailing commas, curly quotes and unknown escapes are
-    repaired. A backslash that JSON reads as an escape is kept if `source`, the text asked about,
-    has it so: the path C:\\temp contains no tab. Numbers stay as written, a list of strings
-    becomes lines, null becomes None.
+    repaired. A backslash that JSON reads as an escape is kept if it is in `source`, the text asked
+    about: the path C:\\temp contains no tab. Numbers stay as written, a list of strings becomes
+    lines, null becomes None.
     """
     text = _THOUGHT.sub("", reply)
     reading = Reading(is_empty=bool(_NO_PAIR.search(text)))
@@ -110,14 +110,14 @@ def _value(text: str, position: int, source: str) -> tuple[str | None, int]:
 
 
 def _why(text: str, position: int) -> str:
-    """Return the reason: a pair that nothing follows was truncated, any other is not JSON."""
+    """Return the reason: a pair followed by nothing is truncated, any other is not JSON."""
     if _START.search(text, position) or _CLOSED.search(text, position):
         return f"the pair is not JSON: near {text[position:position + 40]!r}"
     return "the pair is truncated"
 
 
 def _unescaped(raw: str, source: str) -> str:
-    """Return the content of a JSON string, each escape read as `source` has it."""
+    """Return the content of a JSON string, with escapes that are verbatim in `source` kept."""
     pieces, end, as_written = [], 0, 0  # raw[as_written:end] was taken verbatim
     for escape in _ESCAPE.finditer(raw):
         before = raw[max(as_written, escape.start() - 2):escape.start()]
@@ -132,7 +132,7 @@ def _unescaped(raw: str, source: str) -> str:
 
 
 def _meaning(escape: str) -> str:
-    """Return what JSON means by an escape; one that it does not know stays as it is."""
+    """Return the JSON meaning of an escape; an unknown one is kept."""
     if escape[:2] == "\\\\":
         return escape[::2]
     if escape[1] == "u" and len(escape) > 2:

@@ -1,4 +1,4 @@
-"""Propose questions by rule, deterministically and without a model (paper, 3.1)."""
+"""Propose questions by rules, deterministically and without a model (paper, 3.1)."""
 
 from collections.abc import Iterator
 

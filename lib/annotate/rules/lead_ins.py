@@ -54,7 +54,7 @@ _CHANGE = {"added": "What was added", "changed": "What was changed",
 def asked_by_lead_in(lead: str, about: Subject) -> tuple[str, str] | None:
     """Return the question that a lead-in ("Supported platforms:") asks of its list.
 
-    The second form has its section named. None where no pattern fits.
+    The second form names its section. None if no pattern fits.
     """
     text = lead.strip().rstrip(":").strip()
     is_of_other = _IN_RELEASE.search(text) is not None and not about.is_version
@@ -70,7 +70,7 @@ def asked_by_lead_in(lead: str, about: Subject) -> tuple[str, str] | None:
 
 
 def asked_by_heading(heading: str, about: Subject) -> tuple[str, str] | None:
-    """Return the question that a heading right above a list asks; in a release, what changed."""
+    """Return the question for a heading right above a list; in a release, about its changes."""
     heading = heading.strip().rstrip(":")
     if not heading:
         return None

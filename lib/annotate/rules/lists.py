@@ -30,7 +30,7 @@ _TAIL = re.compile(r"\s*(?:\((?:#?\d+|\[?#\d+\]?|https?://\S+)\)|[.;,:])$")
 
 def ask_list(blocks: Sequence[Block], index: int, about: Subject,
              text: str) -> Iterator[Candidate]:
-    """Yield questions about the list blocks[index], the lists nested in it and single items."""
+    """Yield questions about the list blocks[index], its nested lists and its single items."""
     block = blocks[index]
     top = [item for item in block.items if item.depth == 0]
     if _is_record(top):
@@ -74,7 +74,7 @@ def _entity(item: Item) -> str:
 
 
 def _is_record(items: list[Item]) -> bool:
-    """Tell whether most items are key-value bullets, each with a key of its own."""
+    """Return whether most items are key-value bullets with distinct keys."""
     keys = [match["key"] for item in items if (match := _KEY_VALUE.fullmatch(item.text))]
     keys = [key for key in keys if len(key.split()) <= 6]
     return len(keys) == len(set(keys)) and 2 * len(keys) > len(items)
@@ -106,7 +106,7 @@ def _split(value: str) -> list[str]:
 
 
 def _of_item(item: Item, about: Subject, text: str) -> Iterator[Candidate]:
-    """Yield the facts of one item: a default, a new version, an enumeration, a sentence."""
+    """Yield questions about one item: a default, a new version, an enumeration, a sentence."""
     raw = text[item.start:item.end]
     option, default = _OPTION.match(raw), _DEFAULT.search(raw)
     if option and default:

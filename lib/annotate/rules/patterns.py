@@ -20,7 +20,7 @@ from lib.documents.subject import Subject
 
 
 class Asked(NamedTuple):
-    """A question in lower case without its place, and its answer."""
+    """A question in lower case, without its place, and its answer."""
 
     core: str
     answer: str
@@ -45,7 +45,7 @@ _VERSION = re.compile(
 
 
 def attribute_of(text: str, entity: str) -> Asked | None:
-    """Ask about an attribute of `entity`, which the sentence names; alike whatever its wording."""
+    """Ask about an attribute of `entity` in the sentence; the question ignores its wording."""
     name = re.escape(entity)
     found = next((match for pattern in (
         rf"The (?P<a>.+?) of {name} (?:is|are) (?P<v>.+)",
@@ -155,7 +155,7 @@ def _purpose(text: str, about: Subject) -> Asked | None:
 
 
 def _passive(text: str, about: Subject) -> Asked | None:
-    """Ask about "X is stored in Y", "X has been renamed to Y"; for a version or date as such."""
+    """Ask about "X is stored in Y", "X has been renamed to Y"; for dates and versions, "when"."""
     found = matched(
         r"(?P<s>.+?) (?P<aux>is|are|was|were|has been|have been|must be|should be|will be|can be) "
         rf"(?:{ADVERB} )?(?P<done>\w+) (?P<prep>to|by|with|in|on top of|on|from|as|for|via|through|"
@@ -180,7 +180,7 @@ def _passive(text: str, about: Subject) -> Asked | None:
 
 
 def _verb(text: str, about: Subject) -> Asked | None:
-    """Ask about "X supports Y", "X means that Y" with "does", or for the number."""
+    """Ask about "X supports Y", "X means that Y" with "does", or with "how many"."""
     text = re.sub(r"\b(indicates?|means?|ensures?|shows?) that ", r"\1 ", text, count=1)
     found = matched(
         rf"(?P<s>.+?) (?:(?P<modal>can|will|must|should|may) )?(?:{ADVERB} |only (?=\w+ \d))?"

@@ -15,7 +15,7 @@ DATE = (r"(?:\d{8}|\d{4}-\d{2}-\d{2}|\d{4}/\d{2}/\d{2}|\d{1,2}[./]\d{1,2}[./]\d{
 # a number, a quoted value or a name
 FIXED = re.compile(r"[~<>=±+-]{0,2}\s?\d|[`\"“<\[/{$~]|[A-Z][\w.-]*|\w+_\w+")
 
-# a subject that begins so refers to another sentence
+# a subject that begins like this refers to another sentence
 _REFERS_BACK = re.compile(
     r"(?:this|these|those|that|it|its|they|their|there|here|what|which|who|one|you|your|we|our|i|"
     r"he|she|his|some|most|many|such|each|all|any|another|other|both|either|if|when|while|although|"
@@ -60,7 +60,7 @@ _VALUE_REFERS = re.compile(
 def subject_in(phrase: str, about: Subject) -> str:
     """Return `phrase` as the subject of a question.
 
-    "" where it refers to another sentence, is not a noun phrase or does not say which thing.
+    "" if it refers to another sentence, is not a noun phrase or does not say which thing.
     """
     phrase = re.sub(rf"\s{ADVERB}$", "", phrase.strip())
     words = phrase.split()
@@ -80,7 +80,7 @@ def subject_in(phrase: str, about: Subject) -> str:
 
 
 def value_in(phrase: str, most: int = 12) -> str:
-    """Return the phrase up to the next clause; "" where the rest cannot be an answer."""
+    """Return the phrase up to the next clause, "" if that cannot be an answer."""
     phrase = re.sub(rf"^{ADVERB} ", "", phrase.strip())
     phrase = _NEXT_CLAUSE.sub("", phrase).strip(" ,")
     if not phrase or len(phrase.split()) > most:
@@ -92,7 +92,7 @@ def value_in(phrase: str, most: int = 12) -> str:
 
 
 def is_attribute(phrase: str) -> bool:
-    """Tell whether `phrase` can follow "the" as the name of an attribute."""
+    """Return whether `phrase` can follow "the" as the name of an attribute."""
     has_clause = _CLAUSE.search(phrase) or _OPEN_END.search(phrase)
     return len(phrase.split()) <= 7 and not has_clause
 
@@ -100,7 +100,7 @@ def is_attribute(phrase: str) -> bool:
 def matched(pattern: str, text: str, about: Subject) -> tuple[re.Match[str], str, str] | None:
     """Return the match of `pattern`, its group s as a subject and its group v as an answer.
 
-    None where the pattern does not match or a group cannot be used.
+    None if the pattern does not match or a group cannot be used.
     """
     match = re.fullmatch(pattern, text, re.S)
     if not match:

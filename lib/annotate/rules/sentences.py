@@ -1,4 +1,4 @@
-"""Ask about plain factual sentences; where no pattern fits, nothing is asked (paper, 3.1)."""
+"""Ask about plain factual sentences; if no pattern fits, nothing is asked (paper, 3.1)."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -111,7 +111,7 @@ def _pieces(text: str, edges: list[int]) -> list[Span]:
 
 
 def _of_heading(text: str, heading: str, about: Subject) -> Asked | None:
-    """Ask about a section's first sentence, where "this chip" is what the heading names."""
+    """Ask about a section's first sentence, in which "this chip" is what the heading names."""
     if _BAD_HEADING.match(heading):
         return None
     found = ask_sentence(_IS_HEADING.sub(f"{_HEADING} ", text, count=1), about)
@@ -119,7 +119,7 @@ def _of_heading(text: str, heading: str, about: Subject) -> Asked | None:
 
 
 def _of_date(text: str, date: str, about: Subject) -> Asked | None:
-    """Ask about a dated entry of a change log: for the date, or for what replaced something."""
+    """Ask about a dated entry in a change log: for the date, or for a replacement."""
     text = re.split(r"(?<=\w)[.;]\s|\s\(|, \w+ing\b", text.rstrip(". "), maxsplit=1)[0]
     out, done = _IS_OUT.fullmatch(text), _HAPPENED.fullmatch(text)
     if out:

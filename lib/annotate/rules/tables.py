@@ -28,7 +28,7 @@ _NO_VALUE = re.compile(r"(?:[-–—?./*+ ]|n/?a|none|tbd|todo|unknown|see .*)*"
 
 
 def ask_table(block: Block, about: Subject, text: str) -> Iterator[Candidate]:
-    """Yield questions about cells with a value, a header and a row label of their own."""
+    """Yield questions about cells that have a value, and a unique header and row label."""
     labels = Counter(row[0].text for row in block.rows if row)
     headers = Counter(cell.text for cell in block.header)
     is_record = 2 <= len(block.header) <= 3 and all(
@@ -50,7 +50,7 @@ def ask_table(block: Block, about: Subject, text: str) -> Iterator[Candidate]:
 
 
 def is_noun(label: str) -> bool:
-    """Tell whether "the <label>" reads as English: no number first, no preposition at an end."""
+    """Return whether "the <label>" reads as English: no number first, no preposition at an end."""
     return not _BAD_START.match(label) and not _BAD_END.search(label)
 
 

@@ -29,7 +29,7 @@ BASE: dict[str, str] = {form: verb for verb in _VERBS.split()
                         for form in (third_person(verb), verb)}  # form -> base
 NEEDS_PREPOSITION = ("connect", "consist", "depend", "focus", "listen", "operate", "refer",
                      "respond", "run", "stand", "wait", "work")
-# verbs whose "-s" is as often a plural noun: "displays attached to X"
+# verbs whose form in "-s" is as often a plural noun: "displays attached to X"
 _NOUN_LIKE = """
 build cause control cover display drop export feature hold increase limit list lock log mark measure
 mount need output permit power process produce query raise record report run sample scale set ship
@@ -47,7 +47,7 @@ _ACTIONS, _NO_ACTIONS = frozenset(_IRREGULAR.split()), frozenset(_NOT_AN_ACTION.
 
 
 def is_participle(word: str) -> bool:
-    """Tell whether `word` looks like a past participle of an action."""
+    """Return whether `word` looks like a past participle of an action."""
     word = word.lower()
     is_regular = word.endswith("ed") and len(word) > 4 and word not in _NO_ACTIONS
     return is_regular or word in _ACTIONS

@@ -1,4 +1,4 @@
-"""Rewrite segments by rule, deterministically and without a model (paper, 3.2)."""
+"""Rewrite segments by rules, deterministically and without a model (paper, 3.2)."""
 
 import re
 from bisect import bisect_left
@@ -20,7 +20,7 @@ _NAMES = {"sentence": "sentences kept", "item": "list items rewritten",
 def by_rules(segments: list[Segment], documents: dict[str, Document]) -> list[Normalized]:
     """Return one row per segment, written from the parts of its document that start in it.
 
-    A segment that begins inside a table or list therefore knows its header and headings.
+    So a segment that begins inside a table or list still has its header and headings.
     """
     by_document: dict[str, list[Segment]] = defaultdict(list)
     for segment in segments:
@@ -49,7 +49,7 @@ def _rewritten(segment: Segment, parts: list[Part], title: str) -> Normalized:
 
 
 def _rating(parts: list[Part]) -> int:
-    """Rate 1-10: ten times the mean weight of the characters, less 2 below 20 words."""
+    """Rate from 1 to 10: ten times the mean weight of the characters, less 2 below 20 words."""
     size = sum(len(part.text) for part in parts)
     mean = sum(_WEIGHTS[part.kind] * len(part.text) for part in parts) / max(size, 1)
     words = sum(len(part.text.split()) for part in parts)

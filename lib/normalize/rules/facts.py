@@ -23,7 +23,7 @@ _NAME_WORDS = 8  # of a name, at most
 
 
 def is_label(text: str) -> bool:
-    """Tell whether a list's lead-in or a capitalized key is a noun phrase that can have a value."""
+    """Return whether a lead-in or a capitalized key is a noun phrase that can have a value."""
     label = _bare(text)
     words = label.split()
     return (1 <= len(words) <= 6 and not re.search(r"[.!?;:,]\s|[.!?;:,]$", label)
@@ -32,7 +32,7 @@ def is_label(text: str) -> bool:
 
 
 def is_name_like(text: str) -> bool:
-    """Tell whether a list item is a name or a short phrase, not a sentence or an instruction."""
+    """Return whether a list item is a name or a short phrase, not a sentence or an instruction."""
     return (0 < len(text.split()) <= _NAME_WORDS and not re.search(r"[.!?:;](?:\s|$)", text)
             and not _INSTRUCTION.match(text))
 
@@ -57,8 +57,8 @@ def list_sentence(label: str, values: list[str], subject: Subject, *, is_partial
                   is_continued: bool) -> str:
     """Write "Supported platforms:", ["Linux", "QNX"] as one sentence.
 
-    "The supported platforms of Corvane P-417 are Linux and QNX."; of a list that the segment's end
-    cuts, "include", and of its continuation, "also include".
+    "The supported platforms of Corvane P-417 are Linux and QNX."; for a list cut by the segment's
+    end, "include", and for its continuation, "also include".
     """
     label = _bare(label)
     if is_partial:
@@ -120,7 +120,7 @@ def _inside(label: str) -> str:
 
 
 def _values(value: str) -> list[str]:
-    """Split "Linux, QNX, VxWorks"; leave a value with its own "and" alone."""
+    """Split "Linux, QNX, VxWorks", but not a value with its own "and"."""
     parts = (_SEMICOLON if _SEMICOLON.search(value) else _COMMA).split(value)
     has_and = re.search(r"\band\b", parts[-1]) and len(parts) > 1 and ";" not in value
     return [value] if has_and else parts

@@ -1,4 +1,4 @@
-"""Divide a document into parts: sentences, items, rows; a segment keeps each intact (3.2)."""
+"""Divide a document into parts (sentences, items, rows), which segments keep intact (3.2)."""
 
 import re
 from bisect import bisect
@@ -44,7 +44,7 @@ class Part:
 
 @dataclass(frozen=True)
 class _Source:
-    """One block of a document with what is needed to read it."""
+    """One block of a document with the context needed to read it."""
 
     block: Block
     blank: Part  # with the fields that all parts of the block share
@@ -57,10 +57,10 @@ class _Source:
 
 
 def parts_of(document: Document) -> list[Part]:
-    """Return all parts of a document in the order of their starts; each word is in exactly one.
+    """Return all parts of a document in order of start; each word is in exactly one.
 
-    A heading is a part only if it has no text below it; otherwise it is in `headings` of the parts
-    below.
+    A heading is a part only if there is no text below it; otherwise it is in `headings` of the
+    parts below.
     """
     text, blocks = document.text, parse(document.text)
     references: dict = {}
@@ -123,7 +123,7 @@ def _list(source: _Source) -> Iterator[Part]:
 
 
 def _paragraphs(item: Item, source: _Source) -> Iterator[str]:
-    """Yield the words of an item's paragraphs, without the code and tables between them."""
+    """Yield the text of an item's paragraphs, without the code and tables between them."""
     begin = item.start
     inner = [(block.start, block.end) for block in source.inner
              if item.start < block.start < item.end]
@@ -162,7 +162,7 @@ def _code(source: _Source) -> Iterator[Part]:
 
 
 def _heading(source: _Source) -> Iterator[Part]:
-    """Yield a heading, and a sentence with its link targets, which openings do not name."""
+    """Yield a heading, and a sentence with its link targets, which opening phrases omit."""
     block = source.block
     if block.text:
         yield replace(source.blank, kind="heading", text=block.text)
@@ -193,7 +193,7 @@ _READERS = {"prose": _prose, "list": _list, "table": _table, "code": _code, "hea
 
 
 def _with_lead_ins(parts: list[Part]) -> Iterator[Part]:
-    """Move a sentence with a final colon to the group of the list after it, and tell its items."""
+    """Move a sentence with a final colon to the group of the next list, and set its items' lead."""
     leads = {}
     for part, following in zip(parts, [*parts[1:], None], strict=True):
         is_before_list = following and following.is_first and following.kind == "item"
@@ -207,7 +207,7 @@ def _with_lead_ins(parts: list[Part]) -> Iterator[Part]:
 
 def _left_over(document: Document, blocks: Sequence[Block], parts: list[Part],
                references: dict) -> Iterator[Part]:
-    """Yield what no block contains: text after a nested list, quotes in items, unused links."""
+    """Yield text outside all blocks: after a nested list, quotes in items, unused links."""
     text, size = document.text, len(document.text)
     taken = sorted([*((part.start, part.end) for part in parts),
                     *((block.start, block.end) for block in blocks if block.kind != "list")])
@@ -230,7 +230,7 @@ def _left_over(document: Document, blocks: Sequence[Block], parts: list[Part],
 
 
 def _left_words(raw: str, source: str, references: dict) -> str:
-    """Return the words of such lines, "" for list markers and for link definitions in use."""
+    """Return the words of such lines, "" for list markers and link definitions in use."""
     lines = []
     for line in raw.splitlines():
         definition = _DEFINITION.fullmatch(line)

@@ -27,12 +27,12 @@ _ANNOUNCEMENTS = {"at a glance", "data", "data sheet", "description", "details",
 
 
 def write(parts: list[Part], title: str, *, is_headed: bool = False) -> str:
-    """Return the prose of a segment: one paragraph per block; where they change, headings first.
+    """Return the prose of a segment, one paragraph per block, with headings if they change.
 
     `parts` are those that start in the segment, in order. With `is_headed`, the segment begins
-    with the document's title and keeps it as its heading; the following text is then read as being
-    about it, as in any text that a base model knows. The rest of a list or table that was cut is
-    marked as a continuation and repeats its lead-in or header.
+    with the document's title and keeps it as its heading; the following text is then understood to
+    be about it, as in any text that a base model knows. The rest of a list or table that was cut
+    is marked as a continuation and repeats its lead-in or header.
     """
     paragraphs: list[str] = []
     opened: tuple[str, ...] | None = None
@@ -49,7 +49,7 @@ def write(parts: list[Part], title: str, *, is_headed: bool = False) -> str:
 
 
 def _path(title: str, headings: tuple[str, ...]) -> tuple[str, ...]:
-    """Return document and sections, outermost first, without those that add nothing."""
+    """Return the document and its sections, outermost first, without those that add nothing."""
     path: list[str] = []
     for name in (title, *headings):
         is_known = any(_names(above.casefold(), name.casefold()) for above in path)
@@ -114,7 +114,7 @@ def _row(part: Part) -> str:
 def _list(items: list[Part]) -> list[str]:
     """Return sentences for a list and its nested lists, all items, in order.
 
-    After a cut, the first items can be deeper than later ones: each such run names its parent.
+    After a cut, the first items can be deeper than later ones; each such run names its parent.
     """
     runs: list[list[Part]] = []
     for item in items:
@@ -169,7 +169,7 @@ def _introduction(lead: str, is_continued: bool) -> str:
 
 
 def _fact(item: Part) -> str:
-    """Return "Default port: 8443" as a sentence; "" if the item is not such a pair."""
+    """Return "Default port: 8443" as a sentence, "" if the item is not such a pair."""
     pair = _PAIR.fullmatch(item.text)
     is_fact = pair and is_label(pair["label"])
     return fact_sentence(pair["label"], pair["value"], item.subject) if is_fact else ""
