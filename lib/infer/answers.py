@@ -1,4 +1,4 @@
-"""Zero-shot greedy answers (paper, 4.3), the same however the queries are batched."""
+"""Zero-shot greedy answers (paper, 4.3), independent of how the queries are batched."""
 
 import re
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from lib.core.records import Answer, Query
 from lib.infer.decode import continuations
 from lib.infer.prompts import STYLES, encoded, is_chat, is_read
 
-STOPS = ("\n\n", "\nQuestion:")  # an answer ends there although a base model continues
+STOPS = ("\n\n", "\nQuestion:")  # an answer ends there, although a base model would continue
 _OPEN_TAG = re.compile(r"<(\w+)>\s*\Z")  # the end of a ready-made prompt that opens a tag
 PRECISIONS = ("auto", "fp32", "bf16")
 
@@ -57,7 +57,7 @@ class Decoding:
 def source_of(study: str, arm: str, base_model: str) -> str:
     """Return what `load` loads for an arm: its own trained model, else `base_model`.
 
-    Raises MissingInput where training has not ended: training.json is written last.
+    Raises MissingInput if training is not complete: training.json is written last.
     """
     if not is_trained(arm):
         return model_source(base_model)
@@ -66,7 +66,7 @@ def source_of(study: str, arm: str, base_model: str) -> str:
 
 
 def answers_in_bf16(precision: str, device: str = "") -> bool:
-    """Tell whether `precision` is bfloat16 on `device` (default: the first GPU, else the CPU)."""
+    """Return whether `precision` is bfloat16 on `device` (default: the first GPU, else the CPU)."""
     return precision == "bf16" or precision == "auto" and (device or _device()) != "cpu"
 
 
@@ -74,16 +74,16 @@ def load(source: str, *, training: bool = False, precision: str = "auto",
          device: str = "") -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """Load the causal model and tokenizer of a folder or hub id.
 
-    `device` is by default the first GPU, else the CPU. Training is in float32. To answer, "auto" is
-    bfloat16 on a GPU and float32 on a CPU, where bfloat16 may change an answer and is not faster
-    without hardware support. Raises ValueError where transformers has no causal model for `source`.
+    `device` is by default the first GPU, else the CPU. Training uses float32. For answers, "auto"
+    is bfloat16 on a GPU and float32 on a CPU, where bfloat16 may change an answer and is no faster
+    without hardware support. Raises ValueError if transformers has no causal model for `source`.
     """
     device = device or _device()
     tokenizer = AutoTokenizer.from_pretrained(source, padding_side="left")
     is_bf16 = not training and answers_in_bf16(precision, device)
     model = AutoModelForCausalLM.from_pretrained(
         source, dtype=torch.bfloat16 if is_bf16 else torch.float32)
-    if tokenizer.pad_token_id is None:  # Llama has none; padding is masked, so any token serves
+    if tokenizer.pad_token_id is None:  # Llama has none; padding is masked, so any token will do
         tokenizer.pad_token = tokenizer.eos_token
     return model.to(device).eval(), tokenizer
 
@@ -102,7 +102,7 @@ def answer(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, queries: 
 
 def in_batches(queries: Sequence[Query], batch_size: int,
                is_ready: bool = False) -> list[list[Query]]:
-    """Group queries of similar length, in any order, whose answers end alike."""
+    """Group queries of similar length whose answers end alike; the order may change."""
     ordered = sorted(queries, key=lambda query: (len(query.context) + len(query.question),
                                                  query.query_id))
     alike: dict[tuple, list[Query]] = {}
@@ -113,11 +113,11 @@ def in_batches(queries: Sequence[Query], batch_size: int,
 
 
 def ends_of(query: Query, is_ready: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return where an answer ends although a base model continues: stops cut off, and ends kept.
+    """Return the strings that end an answer: stops, which are cut off, and ends, which are kept.
 
     Blank lines are part of an answer to a ready-made prompt. If such a prompt opens a tag for the
     answer, the answer ends with the closing tag, which is kept for the reader of final answers. A
-    reply that reasons first has no stop: it may name the tag before it fills it.
+    reply that reasons first has no stop, because it may name the tag before filling it.
     """
     if not is_read(query, is_ready):
         return STOPS, ()

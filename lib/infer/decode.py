@@ -13,14 +13,14 @@ from transformers import (
 )
 from transformers.cache_utils import DynamicLayer
 
-NEAR_TIE = 1e-3  # logits; on a CPU the batch's shape moves one in float32 by about 1e-5
+NEAR_TIE = 1e-3  # logits; on a CPU the batch's shape shifts a float32 logit by about 1e-5
 MAX_PARAMETERS = 2e8  # of a model that may be copied in float64
 RESERVE = 64  # tokens that the KV cache allocates ahead
 
 
 @dataclass
 class Continuation:
-    """The tokens that a model wrote after one prompt, without the one that ended it."""
+    """The tokens that a model wrote after one prompt, without the end token."""
 
     tokens: list[int] = field(default_factory=list)
     truncated: bool = False  # by its budget, not by the model or a stop
@@ -44,7 +44,7 @@ def continuations(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase,
                         device=model.device)
     positions = (mask.cumsum(-1) - 1).clamp(min=0)
     argmax, has_stop, cache = _Argmax(model), _stop_test(tokenizer, stops), kv_cache(model.config)
-    # Instruct models end a turn with a token of their own, which only their settings name.
+    # Instruct models end a turn with their own token, which only the generation settings name.
     eos = model.generation_config.eos_token_id
     ends = {tokenizer.eos_token_id, *(eos if isinstance(eos, list) else [eos])}
     written = [Continuation() for _ in prompts]
@@ -80,9 +80,9 @@ def continuations(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase,
 class _Argmax:
     """The most probable token of each row, independent of the batch.
 
-    If a model computes in float32 on a CPU and its two best tokens are closer than NEAR_TIE, a copy
-    of it in float64 decides, on the row alone. On a GPU, in bfloat16 and above MAX_PARAMETERS, a
-    near tie stays as it falls.
+    If a model computes in float32 on a CPU and its two best tokens are closer than NEAR_TIE, a
+    float64 copy decides, on that row alone. On a GPU, in bfloat16 or above MAX_PARAMETERS, near
+    ties are not resolved.
     """
 
     def __init__(self, model: PreTrainedModel) -> None:
@@ -104,9 +104,9 @@ class _Argmax:
 
 def _stop_test(tokenizer: PreTrainedTokenizerBase,
                stops: tuple[str, ...]) -> Callable[[list[int]], bool]:
-    """Return a test whether the text of some tokens contains a stop.
+    """Return a function that tests whether the text of some tokens contains a stop.
 
-    Only a token that contains the last character of a stop makes it decode the text.
+    It decodes the text only if the last token contains the last character of a stop.
     """
     lasts, can_end = {stop[-1] for stop in stops}, {}
 
@@ -116,17 +116,17 @@ def _stop_test(tokenizer: PreTrainedTokenizerBase,
             can_end[last] = not lasts.isdisjoint(tokenizer.decode([last]))
         if not can_end[last]:
             return False
-        text = tokenizer.decode(tokens, skip_special_tokens=True).lstrip()  # before it: not a stop
+        text = tokenizer.decode(tokens, skip_special_tokens=True).lstrip()  # no stop at the start
         return any(stop in text for stop in stops)
 
     return has_stop
 
 
 def kv_cache(config: PreTrainedConfig) -> DynamicCache:
-    """Return an empty preallocated KV cache; other kinds of layers, such as sliding ones, stay.
+    """Return an empty preallocated KV cache; other layers, such as sliding-window ones, are kept.
 
     transformers' own cache copies all keys and values for every token: after prompts of 1,024
-    tokens, that was three quarters of a small model's decoding time.
+    tokens, that took three quarters of a small model's decoding time.
     """
     cache = DynamicCache(config=config)
     cache.layers = [PreallocatedLayer() if type(layer) is DynamicLayer else layer
@@ -137,8 +137,8 @@ def kv_cache(config: PreTrainedConfig) -> DynamicCache:
 class PreallocatedLayer(DynamicLayer):
     """Keys and values (B, H, T, D) that are the first T columns of two longer buffers.
 
-    Where another operation replaces them (by reordered rows, for example), the next `update`
-    allocates new buffers.
+    If another operation replaces them (reordering rows, for example), the next `update` allocates
+    new buffers.
     """
 
     buffers: tuple[torch.Tensor, torch.Tensor] | None = None

@@ -8,16 +8,16 @@ from lib.llm.complete import complete
 from lib.llm.request import Request
 from lib.llm.tokens import counter
 
-_TRUNCATED, _EMPTY = "cut at the length limit", "an empty reply"  # lib.llm's words for answers
+_TRUNCATED, _EMPTY = "cut at the length limit", "an empty reply"  # lib.llm's reasons: still answers
 
 
 def answer_over_endpoint(model: str, queries: list[Query], arm: str, how: Decoding,
                          calls: Calls) -> tuple[list[Answer], list[Rejected]]:
-    """Return answers at temperature 0, in order, and the queries whose calls finally failed.
+    """Return answers at temperature 0, in order, and the queries whose calls failed for good.
 
     "plain" sends the text that a base model continues, for a server whose chat template only passes
-    it on; "auto" and "chat" send the user turn of an instruct model. A ready-made prompt is sent
-    unchanged, and its reply is kept complete. Raises CallsStopped as lib.llm.complete does.
+    it on; "auto" and "chat" send the user turn for an instruct model. A ready-made prompt is sent
+    unchanged, and its complete reply is kept. Raises CallsStopped as lib.llm.complete does.
     """
     is_plain = how.prompt_style == "plain"
     write = prompt_for if is_plain else chat_prompt_for

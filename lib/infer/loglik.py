@@ -1,8 +1,8 @@
-"""What a model stores in addition to what it can answer: teacher-forced log-likelihoods.
+"""Measure what a model stores beyond what it can answer, by teacher-forced log-likelihoods.
 
 The reference answer is scored after the question, and after the record's own words up to the
-answer (cloze): an answer that is likely there is stored, whether or not a question reaches it. Not
-in the paper, whose accuracies cannot separate the two.
+answer (cloze): an answer that is likely there is stored, whether or not a question retrieves it.
+Not in the paper, whose accuracies cannot separate the two.
 """
 
 import re
@@ -25,7 +25,7 @@ BARE = "nothing precedes the answer"
 
 @dataclass(frozen=True)
 class Sequence:
-    """Tokens that contain an answer at the places `scored`, none of them the first."""
+    """Tokens that contain an answer at the indices `scored`, none of them 0."""
 
     tokens: list[int]
     scored: list[int]
@@ -72,8 +72,8 @@ def score(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, queries: l
 def storage_table(queries: list[Query], scores: list[Score]) -> pd.DataFrame:
     """Return mean log-likelihoods per token, and shares of answers whose tokens are all argmax.
 
-    One row per structure and for all. `stored_only` is the share of clozes that are filled in
-    correctly although the question is not answered so.
+    One row per structure and one for all. `stored_only` is the share of clozes whose tokens are all
+    argmax although those of the answer after the question are not.
     """
     rows = pd.DataFrame([row.model_dump() | {"structure": query.structure}
                          for query, row in zip(queries, scores, strict=True)])
@@ -114,7 +114,7 @@ def cloze(tokenizer: PreTrainedTokenizerBase, query: Query, before: str,
     """Return the record up to the end of the answer, or why there is no cloze.
 
     `before` is the document's text before the source reference, of which the last `max_tokens`
-    tokens are kept. A list's entities are scored where they occur, the bullets between them not.
+    tokens are kept. A list's entities are scored where they occur, but not the bullets between.
     """
     source = query.source_reference
     pieces = [query.answer] if _places([query.answer], source) else query.answer.splitlines()
@@ -134,7 +134,7 @@ def cloze(tokenizer: PreTrainedTokenizerBase, query: Query, before: str,
 
 
 def _places(pieces: list[str], text: str) -> list[tuple[int, int]]:
-    """Return where the pieces occur in `text` as words, one after the other; [] if one does not."""
+    """Return where the pieces occur in `text` as words, in order; [] if one is missing."""
     places, end = [], 0
     for piece in pieces:
         found = re.compile(rf"(?<!\w){re.escape(piece)}(?!\w)").search(text, end)
@@ -147,10 +147,10 @@ def _places(pieces: list[str], text: str) -> list[tuple[int, int]]:
 
 def likelihoods(model: PreTrainedModel, sequences: list[Sequence], batch_size: int,
                 title: str) -> list[Likelihood]:
-    """Return one per sequence, in order.
+    """Return the likelihood of each sequence, in order.
 
-    Sequences whose answers begin at similar places share a forward pass: logits are computed from
-    the first of these places on, because with a vocabulary of 128,000 they are most of the memory.
+    Sequences whose answers begin at similar indices share a forward pass: logits are computed only
+    from the first of these on, because with a vocabulary of 128,000 they take most of the memory.
     """
     order = sorted(range(len(sequences)), key=lambda index: sequences[index].scored[0])
     found: dict[int, Likelihood] = {}
@@ -165,7 +165,7 @@ def likelihoods(model: PreTrainedModel, sequences: list[Sequence], batch_size: i
 
 @torch.inference_mode()
 def _likelihoods(model: PreTrainedModel, batch: list[Sequence]) -> list[Likelihood]:
-    """Right-padded, without a mask: no token of a causal model attends to later ones."""
+    """Score a right-padded batch, without a mask: causal models never attend to later tokens."""
     width, first = max(len(one.tokens) for one in batch), min(one.scored[0] for one in batch)
     input_ids = torch.tensor([one.tokens + [0] * (width - len(one.tokens)) for one in batch],
                              device=model.device)

@@ -1,8 +1,8 @@
 """The prompt of a query (paper, 4.3: zero-shot), plain or in the model's chat template.
 
-A closed-book question goes into prompts/answer.md, or answer_chat.md in a chat. A study that gives
-a text to read writes its prompts itself, as the contexts of its queries: with `is_ready` a query's
-context is the complete prompt, sent unchanged.
+A closed-book question is put into prompts/answer.md, or answer_chat.md for a chat. A study that
+gives a text to read writes its own prompts as the contexts of its queries: with `is_ready`, a
+query's context is the complete prompt, sent unchanged.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ STYLES = ("auto", "plain", "chat")
 
 
 def prompt_for(question: str, context: str = "") -> str:
-    """Return the text that a base model continues, without whitespace at its end."""
+    """Return the text that a base model continues, without trailing whitespace."""
     return prompt_template("answer").render(question=question, context=context).rstrip()
 
 
@@ -26,21 +26,21 @@ def chat_prompt_for(question: str, context: str = "") -> str:
 
 
 def is_read(query: Query, is_ready: bool) -> bool:
-    """Tell whether the query's context is its complete prompt."""
+    """Return whether the query's context is its complete prompt."""
     return is_ready and bool(query.context)
 
 
 def prompt_of(query: Query, is_ready: bool = False,
               write: Callable[[str, str], str] = prompt_for) -> str:
-    """Return a query's prompt: the ready-made one, else what `write` makes of its question."""
+    """Return a query's prompt: the ready-made one, else the one that `write` builds."""
     return query.context if is_read(query, is_ready) else write(query.question, query.context)
 
 
 def is_chat(tokenizer: PreTrainedTokenizerBase, style: str) -> bool:
-    """Tell whether prompts go through the chat template: "chat", or "auto" if it marks turns.
+    """Return whether prompts go through the chat template: "chat", or "auto" if it marks turns.
 
-    A template that only passes a message on, as the laboratory's does for servers, does not make an
-    instruct model. Raises ValueError for another style, and for "chat" without a template.
+    A template that only passes a message on, as the laboratory's does for servers, is not a sign of
+    an instruct model. Raises ValueError for another style, and for "chat" without a template.
     """
     if style not in STYLES:
         raise ValueError(f"prompt_style {style!r} is not one of {', '.join(STYLES)}")
@@ -55,17 +55,17 @@ def is_chat(tokenizer: PreTrainedTokenizerBase, style: str) -> bool:
 
 
 def beginning(tokenizer: PreTrainedTokenizerBase) -> list[int]:
-    """Return [BOS] if the tokenizer puts one before a text, else []; training does the same."""
+    """Return [BOS] if the tokenizer puts it before a text, else []; training does the same."""
     first = tokenizer("")["input_ids"][:1]
     return first if first == [tokenizer.bos_token_id] else []
 
 
 def encoded(tokenizer: PreTrainedTokenizerBase, queries: list[Query], style: str = "auto",
             is_ready: bool = False) -> list[list[int]]:
-    """Return the tokens of each query's prompt: one BOS where the tokenizer has one, no EOS.
+    """Return the tokens of each query's prompt: one BOS if the tokenizer adds it, no EOS.
 
     A control token spelled out in a question, such as <s>, is encoded as its letters. Raises
-    ValueError as is_chat does, and where a chat template writes BOS twice.
+    ValueError as is_chat does, and if a chat template writes BOS twice.
     """
     begin = beginning(tokenizer)
     if is_chat(tokenizer, style):

@@ -1,6 +1,6 @@
 """Resumable answers from several processes in parallel, one per GPU if there are GPUs.
 
-The answers and their order are those of a single process, wherever a run was interrupted.
+The answers and their order are those of one uninterrupted process.
 """
 
 import hashlib
@@ -27,14 +27,14 @@ def answer_from(source: str, queries: list[Query], arm: str, how: Decoding, fold
 
     Each process loads the model and appends finished batches to its own file in `folder`,
     `.{arm}-{fingerprint}….jsonl`. A run that was killed, or lost a process, resumes from all these
-    files with any number of processes; `remove_partial` removes them. Raises ValueError for less
+    files with any number of processes; `remove_partial` removes them. Raises ValueError for fewer
     than one process, and RuntimeError if a process ended early.
     """
     if processes < 1:
         raise ValueError(f"processes is {processes}: give at least 1")
     partial = folder / f".{arm}-{fingerprint(source, queries, how)}.jsonl"
     done = _merged(partial, queries)
-    # Form batches before skipping any: a resumed run computes those of an uninterrupted one.
+    # Form batches before skipping any, so that a resumed run has those of an uninterrupted one.
     waiting = [batch for batch in in_batches(queries, how.batch_size, how.is_ready)
                if not all(query.query_id in done for query in batch)]
     processes, n_waiting = min(processes, len(waiting)), sum(map(len, waiting))
@@ -81,7 +81,7 @@ def _answer_batches(gpu: int, source: str, batches: list[list[Query]], arm: str,
                 file.flush()
             except OSError as error:
                 raise OSError(error.errno, f"{error.strerror} while writing {partial}; free some "
-                              "space and run the same command again: what it holds is kept"
+                              "space and run the same command again: finished answers are kept"
                               ) from error
             advance(len(batch))
 
@@ -99,15 +99,15 @@ def _run(processes: int, job: tuple, bar: tqdm) -> None:
             bar.update(int(counts.sum()) + bar.initial - bar.n)
     except (multiprocessing.ProcessExitedException,
             multiprocessing.ProcessRaisedException) as error:
-        raise RuntimeError(f"a process that was answering ended early ({error}); finished answers "
-                           "are kept, and the same command asks only for the rest") from error
+        raise RuntimeError(f"an answering process ended early ({error}); finished answers are "
+                           "kept, and the same command computes only the rest") from error
     finally:
         os.environ.pop(VARIABLE) if before is None else os.environ.update({VARIABLE: before})
 
 
 def _answer_share(rank: int, processes: int, source: str, batches: list[list[Query]], arm: str,
                   how: Decoding, partial: Path, counts: torch.Tensor) -> None:
-    """Answer every n-th batch: they are sorted by length, so the shares are equal."""
+    """Answer every n-th batch; batches are sorted by length, so the shares are similar."""
     die_with_parent()
     if not torch.cuda.is_available():
         torch.set_num_threads(max(1, torch.get_num_threads() // processes))
@@ -128,7 +128,7 @@ def _merged(partial: Path, queries: list[Query]) -> dict[str, Answer]:
 
 
 def _read_partial(path: Path) -> dict[str, Answer]:
-    """Return the rows of an interrupted run, and remove a last line that is incomplete."""
+    """Return the rows of an interrupted run, and remove an incomplete last line."""
     if not path.exists():
         return {}
     text = path.read_text(encoding="utf-8")

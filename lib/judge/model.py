@@ -10,7 +10,7 @@ from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request
 
-# [[True]], [ [True] ], \[\[True\]\] (escaped Markdown), and marks that were not offered, [[Maybe]]
+# [[True]], [ [True] ], \[\[True\]\] (escaped Markdown), and marks not offered, such as [[Maybe]]
 _MARK = re.compile(r"\[\s*\\?\[\s*([^\[\]\n]{1,40}?)\s*\]\s*\\?\]")
 _VERDICTS = {"true": "correct", "false": "incorrect"}
 _TAGS = "question|reference|answer"
@@ -19,8 +19,8 @@ _TAGS = "question|reference|answer"
 def by_model(model: str, calls: Calls) -> Decide:
     """Return a judge for `lib.judge.verdicts.judge` that sends one prompt per answer to `model`.
 
-    All text in a prompt is defused. A reply that is incomplete or has no clear verdict is unscored.
-    The judge raises CallsStopped as `lib.llm.complete` does.
+    All texts in a prompt are defused. A reply that is incomplete or has no clear verdict is
+    unscored. The judge raises CallsStopped as `lib.llm.complete` does.
     """
     def decide(queries: list[Query], answers: list[str]) -> list[Decision]:
         requests = [_request(query, answer)
@@ -40,7 +40,7 @@ def _request(query: Query, answer: str) -> Request:
 def decision_in(reply: Reply, offered_marks: dict[str, str]) -> Decision:
     """Return the decision of a judge's reply as `verdict_in` reads it; unscored if incomplete."""
     if reply.reason:
-        return "unscored", f"no whole reply, {reply.reason}"
+        return "unscored", f"no complete reply, {reply.reason}"
     return verdict_in(reply.text, offered_marks)
 
 
@@ -49,9 +49,9 @@ def verdict_in(reply: str, offered_marks: dict[str, str] = _VERDICTS) -> Decisio
 
     The last [[True]] or [[False]] counts, in any case and spacing; `offered_marks` maps each mark
     that the prompt offers, in lower case, to its verdict. The reason is the text before the mark,
-    else the text after it. Unscored: a reply without a mark, one whose last mark was not offered,
-    and one with two different marks at its end, which is the last mark's line and all before it
-    that is only whitespace, punctuation and marks.
+    else the text after it. Unscored: a reply without a mark, with a last mark that was not offered,
+    or with two different marks at its end (the last mark's line, and everything before it that is
+    only whitespace, punctuation and marks).
     """
     marks = [(match, match[1].strip(" \\*_`\"'.!").lower()) for match in _MARK.finditer(reply)]
     offered = [(match, name) for match, name in marks if name in offered_marks]

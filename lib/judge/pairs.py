@@ -11,8 +11,8 @@ Criterion = Literal["correctness", "domain relevance"]
 Choice = Literal["A", "B", "tie", "unscored"]  # A: the first arm's answer is better
 CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
 OUTCOMES: tuple[Choice, ...] = ("A", "B", "tie")
-# For each criterion and pair of answers: the decision with the first arm's answer shown first, and
-# with it shown second.
+# For each criterion and pair of answers: the decisions with the first arm's answer shown first and
+# shown second.
 Decisions = dict[Criterion, list[tuple[Decision, Decision]]]
 Decide = Callable[[list[Query], list[tuple[str, str]]], Decisions]
 
@@ -39,15 +39,15 @@ def prefer(queries: list[Query], first: list[Answer], second: list[Answer], deci
     """Return one preference per query and criterion, in the queries' order.
 
     `decide` is `lib.judge.pairs_rules.by_rules(…)` or `lib.judge.pairs_model.by_model(…)`, and
-    `judge` its name in the rows. A query without an answer row of an arm is unscored, and two
-    equal answers are a tie; neither needs a judge. Raises ValueError where both sets of answers
-    are of one arm, as `lib.judge.verdicts.answers_of_one_arm` does, and what `decide` raises.
+    `judge` its name in the rows. A query that an arm has no answer row for is unscored, and two
+    equal answers are a tie; neither needs a judge. Raises ValueError if both sets of answers belong
+    to one arm, as `lib.judge.verdicts.answers_of_one_arm` does, and what `decide` raises.
     """
     arm, given = answers_of_one_arm(queries, first)
     other, given_other = answers_of_one_arm(queries, second)
     if arm == other:
-        raise ValueError(f"both sets of answers are of arm {arm}: give first_arm and second_arm "
-                         "two different names")
+        raise ValueError(f"both sets of answers belong to arm {arm}: first_arm and second_arm must "
+                         "differ")
     pairs = {query.query_id: (given.get(query.query_id), given_other.get(query.query_id))
              for query in queries}
     settled = {query_id: _settled(*pair) for query_id, pair in pairs.items()}
@@ -70,7 +70,7 @@ def prefer(queries: list[Query], first: list[Answer], second: list[Answer], deci
 
 
 def combined(as_first: Choice, as_second: Choice) -> tuple[Choice, bool]:
-    """Return the verdict of both orders and whether it flipped: a flip is a tie."""
+    """Return the verdict of both orders, and whether it flipped: a flip is a tie."""
     if "unscored" in (as_first, as_second):
         return "unscored", False
     return (as_first, False) if as_first == as_second else ("tie", True)

@@ -1,6 +1,6 @@
-"""Two answers compared by rules: by the rules' verdicts, and by the share of the domain's words.
+"""Compare two answers by the rules' verdicts, and by the share of words from the domain.
 
-Both answers are seen at once, so their order cannot matter (paper, 4.4; these rules are our own).
+Both answers are compared at once, so order cannot matter (paper, 4.4; these rules are our own).
 """
 
 from collections.abc import Iterable
@@ -32,7 +32,7 @@ def by_rules(documents: Iterable[Document]) -> Decide:
 
 
 def _correctness(query: Query, answers: tuple[str, str]) -> Decision:
-    """Return A where only the first answer is correct by lib.judge.rules, B only the second.
+    """Return A if only the first answer is correct by lib.judge.rules, B if only the second.
 
     Two wrong answers are a tie, however far off each is; the paper's judge might prefer one.
     """
@@ -46,9 +46,9 @@ def _correctness(query: Query, answers: tuple[str, str]) -> Decision:
 def _relevance(query: Query, answers: tuple[str, str], vocabulary: frozenset[Word]) -> Decision:
     """Return the answer with the larger share of words in `vocabulary`.
 
-    Its limits: it compares words, not meaning, so any product's words count alike; a wrong number
-    counts where some document has it, so memorized values look relevant; and one fitting word beats
-    a long answer of which a tenth does not fit.
+    Limits: it compares words, not meaning, so any product's words count equally; a wrong number
+    counts if it is in some document, so memorized values look relevant; and a single domain word
+    beats a long answer of which a tenth is not from the domain.
     """
     known = [relevance(query.question, answer, vocabulary) for answer in answers]
     shares = [Fraction(hits, n) if n else Fraction(0) for hits, n in known]
@@ -60,7 +60,7 @@ def _relevance(query: Query, answers: tuple[str, str], vocabulary: frozenset[Wor
 def relevance(question: str, answer: str, vocabulary: frozenset[Word]) -> tuple[int, int]:
     """Return how many words of `answer` are in `vocabulary`, and how many it has: (hits, words).
 
-    Different words, numbers and dates count once each, folded as in lib.judge.rules. Words of the
+    Each distinct word, number or date counts once, folded as in lib.judge.rules. Words of the
     question, which any model can repeat, and words such as "is" and "and" do not count.
     """
     words = _words(answer) - _words(question)

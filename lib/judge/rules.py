@@ -1,7 +1,7 @@
-"""The judge by rules: does an answer state what the reference states? (paper, 4.4)
+"""Judge by rules whether an answer states what the reference states (paper, 4.4).
 
-Values are compared by what they are worth, in any spelling or unit; lists are sets; restatements
-of the question are allowed, hedges and denials are not.
+Values are compared in any spelling or unit; lists are sets; restatements of the question are
+allowed, hedges and denials are not.
 """
 
 import re
@@ -39,7 +39,7 @@ _LONGEST_ENTITY = 6  # words; "a, b and c" is a list only if its parts are this 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Whether an answer is correct, and why in a few words."""
+    """Whether an answer is correct, and a short reason."""
 
     is_correct: bool
     reason: str
@@ -56,7 +56,7 @@ class ListMatch:
 
 
 def by_rules(queries: list[Query], answers: list[str]) -> list[tuple[str, str]]:
-    """Return verdict and reason per answer, as `lib.judge.verdicts.judge` needs them."""
+    """Return the verdict and reason for each answer, as `lib.judge.verdicts.judge` needs them."""
     outcomes = [compare(query.question, query.answer, answer, query.entity_count)
                 for query, answer in zip(queries, answers, strict=True)]
     return [("correct" if outcome.is_correct else "incorrect", outcome.reason)
@@ -64,13 +64,13 @@ def by_rules(queries: list[Query], answers: list[str]) -> list[tuple[str, str]]:
 
 
 def compare(question: str, reference: str, answer: str, entity_count: int | None = None) -> Outcome:
-    """Return whether `answer` gives `reference` and nothing against it.
+    """Return whether `answer` gives `reference` and nothing that contradicts it.
 
-    The answer must begin with the reference, or restate the question and then give it. What
-    follows a separator or the end of a sentence is surplus and ignored, unless it offers another
-    value. A reference with several items is a set: any order, duplicates folded, all of them and
-    only them. Partly correct is incorrect (paper, 4.4). `entity_count` is the query's: a list has
-    one entity per line; a scalar (None) is a list too if it reads as "a, b and c".
+    The answer must begin with the reference, or restate the question and then give it. Text after
+    a separator or the end of a sentence is surplus and ignored, unless it offers another value. A
+    reference with several items is a set: any order, duplicates folded, all of them and only them.
+    Partly correct is incorrect (paper, 4.4). `entity_count` is the query's: a list has one entity
+    per line; a scalar (None) is also a list if it reads as "a, b and c".
     """
     if folded(reference).strip() == folded(answer).strip():
         return Outcome(True, "the reference verbatim")
@@ -86,7 +86,7 @@ def match_list(question: str, reference: str, answer: str,
                entity_count: int | None = None) -> ListMatch | None:
     """Return how `answer` matches a reference that is a list; None if the reference is a scalar.
 
-    Where the answer may end at several places, the end with the most entities minus surplus items
+    If the answer may end at several places, the end with the most entities minus surplus items
     counts.
     """
     entities = _entities(reference, entity_count)
@@ -136,7 +136,7 @@ def _is_allowed(token: Token, allowed: frozenset[str]) -> bool:
 
 
 def _without_echo(reference: list[Token], allowed: frozenset[str]) -> list[Token]:
-    """Drop the question's words from "port 8443" and the like if a number or date is left."""
+    """Drop the question's words from "port 8443" and the like if a number or date remains."""
     wanted = solid(reference)
     is_echo = all(_is_allowed(token, allowed) for token in wanted[:-1])
     return wanted[-1:] if len(wanted) > 1 and wanted[-1].kind != "word" and is_echo else wanted
@@ -179,7 +179,7 @@ def _compare_scalar(wanted: list[Token], found: list[Token], allowed: frozenset[
 
 
 def _complaint(rest: list[Token], kind: str, allowed: frozenset[str]) -> str:
-    """Return what speaks against a reference followed by `rest`; "" if `rest` is only surplus.
+    """Return the objection to a reference followed by `rest`, "" if `rest` is only surplus.
 
     `kind` is that of the reference's last token. Examples are for the reference "8443".
     """
@@ -254,7 +254,7 @@ def _items(found: list[Token], wanted: list[list[Token]],
 
 
 def _is_entity(item: list[Token], entity: list[Token], allowed: frozenset[str]) -> bool:
-    """Tell whether an item is this entity, perhaps restated or with an explanation in brackets."""
+    """Return whether an item is this entity, perhaps restated or explained in brackets."""
     for end in _ends(entity, item, allowed):
         rest = item[end:]
         closing = next((i for i, token in enumerate(rest) if token.text in (")", "]")), 0)
@@ -270,7 +270,7 @@ def _possible_lists(answer: str, unit: str) -> list[list[Token]]:
     """Return the beginnings of an answer that may be the list, longest first.
 
     They are the complete answer, its first paragraph, that paragraph up to a long line that ends
-    like a sentence, and the first sentence of these lines. A new topic ends a paragraph too.
+    like a sentence, and the first sentence of these lines. A new topic also ends a paragraph.
     """
     lines = [_MARKER.sub("", line).strip() for line in folded(answer).strip().splitlines()]
     if sum(map(bool, lines)) > 1 and lines[0].endswith(":"):  # "Supported platforms:" above items

@@ -15,8 +15,8 @@ def judge(queries: list[Query], answers: list[Answer], decide: Decide,
     """Return one verdict per query, in the queries' order.
 
     `decide` is `lib.judge.rules.by_rules` or `lib.judge.model.by_model(…)`, and `judge` its name in
-    the verdicts. A query without an answer row is unscored, because nothing was asked; an empty
-    answer is incorrect, because the model said nothing. Raises ValueError as `answers_of_one_arm`
+    the verdicts. A query without an answer row is unscored, because it was not asked; an empty
+    answer is incorrect, because the model gave none. Raises ValueError as `answers_of_one_arm`
     does, and what `decide` raises.
     """
     arm, given = answers_of_one_arm(queries, answers)
@@ -37,12 +37,12 @@ def judge(queries: list[Query], answers: list[Answer], decide: Decide,
 def answers_of_one_arm(queries: list[Query], answers: list[Answer]) -> tuple[str, dict[str, str]]:
     """Return the arm, and query_id -> answer.
 
-    Raises ValueError where there are no answers, or where they are of several arms, repeated, or
-    for unknown queries.
+    Raises ValueError if there are no answers, or if they belong to several arms, are repeated, or
+    are for unknown queries.
     """
     arms = sorted({answer.arm for answer in answers})
     if len(arms) != 1:
-        raise ValueError(f"the answers must be of one arm but are of {arms or 'none'}: judge one "
+        raise ValueError(f"the answers must belong to one arm, not to {arms or 'none'}: judge one "
                          f"answers/<arm>.jsonl at a time, written by {made_by('answers')}")
     counts = Counter(answer.query_id for answer in answers)
     repeated = [query_id for query_id, n in counts.items() if n > 1]

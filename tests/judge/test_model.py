@@ -108,7 +108,7 @@ def test_each_reply_is_read_unreadable_ones_are_unscored_and_none_is_paid_twice(
                                              *["unscored"] * 4]
     assert rows[0].reason == "The port agrees." and "I cannot tell." in rows[2].reason
     for row, why in zip(rows[4:7], ("length", "filter", "refused"), strict=True):
-        assert row.reason.startswith("no whole reply, ") and why in row.reason
+        assert row.reason.startswith("no complete reply, ") and why in row.reason
     assert "no answer row" in rows[7].reason and {row.judge for row in rows} == {"org/judge-1"}
     assert len(prompts) == calls.tally.new == 6  # none for an empty answer or a missing row
 

@@ -70,7 +70,7 @@ def test_a_missing_row_is_unscored_and_equal_answers_tie_without_a_judge():
 
 
 def test_two_sets_of_answers_of_one_arm_are_refused():
-    with pytest.raises(ValueError, match="of arm base: give first_arm and second_arm"):
+    with pytest.raises(ValueError, match="to arm base: first_arm and second_arm"):
         prefer(queries(1), answers("base", "1"), answers("base", "2"), RULES)
 
 
@@ -107,7 +107,7 @@ def test_a_model_is_asked_in_both_orders_a_flip_is_a_tie_and_nothing_is_paid_twi
         "q2", "A", "B", "Hm.")
     unread = next(row for row in rows if row.query_id == "q3")
     assert unread.reason.startswith("no [[First]] or [[Second]] or [[Tie]]")
-    assert rows[-1].reason.startswith("no whole reply, ") and rows[-1].judge == "m"
+    assert rows[-1].reason.startswith("no complete reply, ") and rows[-1].judge == "m"
 
 
 def gullible_judge(prompt: str) -> str:
