@@ -1,0 +1,66 @@
+"""The READMEs: the numbers are the exhibit's, the links and named files exist."""
+
+import re
+
+import pandas as pd
+import pytest
+
+from lib.core.paths import REPOSITORY
+
+EXHIBIT = REPOSITORY / "figures" / "exhibit"
+README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+PAGES = [path for path in REPOSITORY.rglob("README.md")
+         if not {".venv", "data", "node_modules"} & set(path.relative_to(REPOSITORY).parts)]
+
+
+def signed(number: float) -> str:
+    return f"{number:+.1f}".replace("-", "−")
+
+
+def interval(row: pd.Series, low: str, high: str) -> str:
+    return f"[{signed(row[low])}, {signed(row[high])}]"
+
+
+@pytest.mark.parametrize("folder", ["", "avx2"])
+def test_the_first_table_has_the_means_of_the_laboratorys_runs(folder):
+    means = pd.read_csv(EXHIBIT / folder / "seeds.csv").set_index(["structure", "arm"])["mean"]
+    for structure in ("natural", "entity-list", "tabular", "all"):
+        dapt, dapt_n = (100 * means[structure, arm] for arm in ("dapt", "dapt-n"))
+        line = next(line for line in README.splitlines() if line.startswith(f"| {structure} |"))
+        assert f"{dapt:.1f} → {dapt_n:.1f}" in line
+
+
+@pytest.mark.parametrize("folder", ["", "avx2"])
+def test_the_first_table_has_the_differences_of_the_laboratorys_runs(folder):
+    pairs = pd.read_csv(EXHIBIT / folder / "seeds_paired.csv").set_index(
+        ["first", "second", "structure"])
+    for key in (("dapt", "dapt-n", "all"), ("base", "dapt", "tabular – natural")):
+        row = pairs.loc[key]
+        text = interval(row, "low_points", "high_points")
+        assert text in README and signed(row.difference_points) in README
+
+
+def test_the_controlled_experiments_differences_are_the_exhibits():
+    rows = pd.read_csv(EXHIBIT / "controlled" / "contrasts.csv")
+    rows = rows[(rows.arm == "raw") & (rows.measure == "correct") & (rows.reference == "natural")]
+    text = " ".join(README.split())
+    for row in rows.itertuples():
+        assert f"{row.mean_structure:.1f}%" in text and f"{row.mean_reference:.1f}%" in text
+        ends = f"[{signed(row.low)}, {signed(row.high)}]"
+        assert re.search(rf"{re.escape(signed(row.estimate))}(?: points)? {re.escape(ends)}", text)
+    gains = pd.read_csv(EXHIBIT / "controlled" / "interventions.csv")
+    mixed = gains[(gains.arm == "mixed") & (gains.structure == "all")].iloc[0]
+    ends = interval(mixed, "low_points", "high_points")
+    assert f"{signed(mixed.gain_points)} points {ends}" in text
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(REPOSITORY)))
+def test_links_and_commands_name_what_exists(page):
+    text = page.read_text(encoding="utf-8")
+    for link in re.findall(r"\]\(([^)#:]+)\)", text):
+        assert (page.parent / link).exists(), link
+    for module in re.findall(r"python -m (lib\.[\w.]+)", text):
+        path = REPOSITORY.joinpath(*module.split("."))
+        assert path.with_suffix(".py").exists() or (path / "__main__.py").exists(), module
+    for study in re.findall(r"STUDY=([a-z-]+)\b", text):
+        assert (REPOSITORY / "studies" / f"{study}.yaml").exists(), study
