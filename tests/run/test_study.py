@@ -163,7 +163,7 @@ def test_a_full_disk_while_records_are_written_is_said_and_leaves_nothing_of_the
 
 def test_a_full_disk_while_the_page_is_written_leaves_only_a_failed_copy(house):
     ran = run_notebook(house, "00_lab", limit=50_000)  # the notebook fits, its HTML does not
-    assert ran.returncode == 1 and "00_lab.html; nothing was kept of it" in ran.stdout
+    assert ran.returncode == 1 and "00_lab.html; the file was not kept" in ran.stdout
     assert {name for name in left(house) if name.startswith(("notebooks/", "stages/"))} == {
         "notebooks/00_lab.failed.ipynb"}
 
