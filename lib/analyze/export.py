@@ -1,4 +1,4 @@
-"""Write tables to figures/<study>, display them in notebooks, and name what they come from."""
+"""Write tables to figures/<study>, display them in notebooks, and name their sources."""
 
 import json
 from collections.abc import Iterable
@@ -39,7 +39,7 @@ def remove_table(study: str, name: str) -> None:
 
 
 def browse(table: pd.DataFrame, **options: object) -> None:
-    """Display a table to search and sort, also offline in the HTML copy; cells are escaped."""
+    """Display a searchable, sortable table, also offline in the HTML copy; cells are escaped."""
     import itables  # takes a second, and only notebooks browse
 
     itables.init_notebook_mode(all_interactive=False, connected=False)
@@ -50,7 +50,7 @@ def browse(table: pd.DataFrame, **options: object) -> None:
 
 
 def source(study: str, arms: Iterable[str], judge: str) -> str:
-    """Return one line with the commits and parameters that verdicts come from.
+    """Return one line with the commits and parameters behind the verdicts.
 
     Taken from the records of the stages in data/<study>/stages; notebooks run by hand leave none.
     """

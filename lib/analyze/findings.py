@@ -14,7 +14,7 @@ from lib.core.text import listed
 def findings(table2: pd.DataFrame, table5: pd.DataFrame) -> str:
     """Return one paragraph: accuracy by arm, changes between arms, structures, numeric queries.
 
-    Two accuracies differ where their Wilson 95% intervals do not overlap. Cells without a scored
+    Two accuracies differ if their Wilson 95% intervals do not overlap. Cells without a scored
     answer are left out. Works for any arms and structures.
     """
     arms = sorted_arms(table2.arm)

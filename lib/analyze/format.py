@@ -36,7 +36,7 @@ def percent(share: float, low: float | None = None, high: float | None = None,
 
 def fraction(count: int, n: int, low: float | None = None, high: float | None = None,
              digits: int = 2) -> str:
-    """Format a count and its share: "17/65 = 26.15%", or with "[17.0, 38.0]"; a dash where n is 0.
+    """Format a count and its share: "17/65 = 26.15%", or with "[17.0, 38.0]"; a dash if n is 0.
 
     `low` and `high` are fractions of 1 and appear in percent.
     """
@@ -47,7 +47,7 @@ def fraction(count: int, n: int, low: float | None = None, high: float | None = 
 
 
 def with_error(value: float, error: float, *, digits: int = 2, sign: str = "") -> str:
-    """Format a value with its standard error: "63.35 ± 0.38"; without it where it is unknown."""
+    """Format a value with its standard error: "63.35 ± 0.38"; without it if unknown."""
     text = estimate(value, digits=digits, sign=sign)
     return text if pd.isna(value) or pd.isna(error) else f"{text} ± {error:.{digits}f}"
 

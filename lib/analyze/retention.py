@@ -26,7 +26,7 @@ def table3(arms: list[Retention]) -> pd.DataFrame:
 
     Differences are the arm's accuracy minus the base's, in points over the same items: mean,
     standard error and 95% t interval of the items' differences (statsmodels), with items counted as
-    independent. They are NaN for the base, and without an interval where no item differs. p is
+    independent. They are NaN for the base, and without an interval if no item differs. p is
     exact McNemar's on only_base and only_arm, p_holm Holm's over the `family` of all differences.
     Raises ValueError, naming what differs, if two arms were not measured alike.
     """
@@ -127,7 +127,7 @@ def formatted(table: pd.DataFrame, noise: pd.DataFrame) -> pd.DataFrame:
 
 
 def _accuracy(row) -> str:
-    """Format "63.35 ± 0.38"; with Wilson's interval where all or no items are right (SE is 0)."""
+    """Format "63.35 ± 0.38"; with Wilson's interval if all or no items are right (SE is 0)."""
     if row.stderr > 0:
         return with_error(100 * row.accuracy, 100 * row.stderr)
     low, high = wilson(row.correct, row.n)

@@ -12,7 +12,7 @@ ALPHA = 0.05  # two-sided
 def wilson(count, n) -> tuple:
     """Return the Wilson 95% interval of count / n as fractions in [0, 1]; arrays give arrays.
 
-    NaN where n is 0. At 0 and 1 the floating-point formula misses its bound by 1e-17: the interval
+    NaN if n is 0. At 0 and 1 the floating-point formula misses its bound by 1e-17: the interval
     returned always contains the share itself.
     """
     count, n = np.asarray(count, dtype=float), np.asarray(n, dtype=float)
@@ -28,7 +28,7 @@ def cluster_interval(values: pd.Series, clusters: pd.Series, *, resamples: int =
     """Return the 95% BCa interval of the mean of `values`, resampling entire clusters (scipy).
 
     A resample's mean is the sum over its clusters divided by their number of values, so large
-    clusters count as they do in the mean. (NaN, NaN) where the resamples do not vary: one cluster,
+    clusters count as they do in the mean. (NaN, NaN) if the resamples do not vary: one cluster,
     or equal means of all clusters.
     """
     groups = values.groupby(clusters.to_numpy())
@@ -47,7 +47,7 @@ def exact_p(only_first: int, only_second: int) -> float:
 
 
 def smallest_p(discordant: int) -> float:
-    """Return McNemar's p where all discordant pairs go one way: 2 / 2^discordant, at most 1."""
+    """Return McNemar's p if all discordant pairs go one way: 2 / 2^discordant, at most 1."""
     return exact_p(0, discordant)
 
 

@@ -50,7 +50,7 @@ def accuracy(verdicts: pd.Series) -> dict[str, float]:
     """Return COUNTS of a cell's verdicts: accuracy, low and high as fractions of 1.
 
     n counts all queries of the cell; accuracy is correct / (n - unscored) with its Wilson 95%
-    interval, NaN where nothing was scored. Unscored queries are thus never counted as incorrect.
+    interval, NaN if nothing was scored. So unscored queries never count as incorrect.
     """
     n, correct = len(verdicts), int((verdicts == "correct").sum())
     unscored = int((verdicts == "unscored").sum())
@@ -133,7 +133,7 @@ def widened(table: pd.DataFrame, keys: list[str], column: str, texts: list[str])
 def summary(study: str) -> str:
     """Return Table 2 of a finished study as aligned text, and the paths of all its results.
 
-    Raises MissingInput where the study has no table2.csv.
+    Raises MissingInput if the study has no table2.csv.
     """
     folder = output_root() / "figures" / study
     if not (folder / "table2.csv").exists():

@@ -18,9 +18,9 @@ COLUMNS = [*_KEYS, "outcome", "n", "unscored", "count", "share", "low", "high"]
 def table4(queries: list[Query], preferences: Iterable[Preference]) -> pd.DataFrame:
     """Return Table 4: one row per pair of arms, structure ("all" last), criterion and outcome.
 
-    The columns are COLUMNS: share is count / (n - unscored), NaN where nothing was scored; low and
+    The columns are COLUMNS: share is count / (n - unscored), NaN if nothing was scored; low and
     high are its own Wilson 95% interval, not one for all three outcomes. There may be several
-    pairs, each of one judge. Raises ValueError where a pair does not have exactly one preference
+    pairs, each of one judge. Raises ValueError if a pair does not have exactly one preference
     for every query and criterion.
     """
     structures = {query.query_id: query.structure for query in queries}
@@ -54,7 +54,7 @@ def _share(count: int, n: int) -> tuple[int, float, float, float]:
 def formatted_table4(table: pd.DataFrame) -> pd.DataFrame:
     """Format Table 4 as in the paper: one row per pair and structure that has queries.
 
-    Cells are "21/191 = 10.99% [7.3, 16.2]", a dash where nothing was scored.
+    Cells are "21/191 = 10.99% [7.3, 16.2]", a dash if nothing was scored.
     """
     table = table[table.n > 0]
     texts = pd.DataFrame({

@@ -26,7 +26,7 @@ TRAINING = ["intervention", "tokens_before", "tokens_after", "tokens_added_perce
             "corpus_before", "corpus_after"]
 MODEL = ["sent", "segments", "tokens_in", "overhead_tokens", "tokens_out", "usd", "usd_batch",
          "model", "price", "counted"]
-# a reply without its rewrite: the form of prompts/normalize.md with a remark of ordinary length
+# a reply without its rewrite, as in prompts/normalize.md, with a remark of typical length
 REPLY_FORM = ("Rating: 7\nRemark: Clear facts on one product, but in a table that a reader has to "
               "put together.\nConversion to High-Quality Data:<<<<{{  }}>>>>")
 _MESSAGE_TOKENS = 4  # a chat template's own, as in lib.llm.plan
@@ -93,17 +93,17 @@ def training_costs(documents: list[Document], segments: list[Segment],
 
     The interventions of lib.normalize.interventions are applied to the documents. NORMALIZED is
     `normalized`, MIXED the raw text together with it. `corpus_tokens` is the size of the corpus to
-    scale to, before any intervention (0: these documents). Raises ValueError where it is negative
-    or there is no token to scale from.
+    scale to, before any intervention (0: these documents). Raises ValueError if it is negative
+    or there are no tokens to scale from.
     """
     if corpus_tokens < 0:
-        raise ValueError(f"corpus_tokens is {corpus_tokens}: give the corpus' tokens, or 0 for "
+        raise ValueError(f"corpus_tokens is {corpus_tokens}: give the number of tokens, or 0 for "
                          "these documents alone")
     count = _counting(tokenizer)
     before, rewritten = (sum(map(count, corpus_of(segments, normalized, arm, []).training))
                          for arm in ("dapt", "dapt-n"))
     if not before:
-        raise ValueError("the documents have no token: there is nothing to train on, run "
+        raise ValueError("the documents have no tokens: there is nothing to train on, run "
                          f"{made_by('documents')} again")
     after = {NORMALIZED: rewritten, MIXED: before + rewritten,
              **{name: sum(count(intervene(document).strip()) for document in documents)
@@ -119,7 +119,7 @@ def model_costs(documents: list[Document], segments: list[Segment], normalized: 
                 document_kind: str = "technical records") -> pd.DataFrame:
     """Return the costs of rewriting by `model`: all segments, or those with a list or table.
 
-    The columns are MODEL. A segment with a word is one call: the prompt of prompts/normalize.md
+    The columns are MODEL. Each segment with a word is one call: the prompt of prompts/normalize.md
     with the title and the segment (overhead_tokens: the prompt without them), and a reply as long
     as the rewrite in `normalized` (the segment where it was dropped) in its form. Tokens are the
     model's (`counted` says how), scaled by `corpus_tokens` over the tokens of `segments`. Where

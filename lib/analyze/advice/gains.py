@@ -1,6 +1,6 @@
 """What each intervention gains on the user's mix of structures, and on whose evidence (5 and 6).
 
-The paper advises to rewrite only what needs it but does not test that; here each option has its
+The paper advises rewriting only what needs it but does not test this; here each option has an
 interval.
 """
 
@@ -18,8 +18,8 @@ from lib.core.records import STRUCTURES
 HERE, DERIVED, LABORATORY = "this study", "this study, derived", "the laboratory"
 SURE, LIKELY, ONCE = "helps", "should help", "helped once"
 OPEN, UNKNOWN, HARMFUL = "open", "no interval", "harms"
-INTERVENTION = "intervention"  # a role in interventions.csv; the others are no options
-LEAST_ADDED = 1.0  # percent of tokens; a gain per less than that is a large, meaningless ratio
+INTERVENTION = "intervention"  # a role in interventions.csv; the others are not options
+LEAST_ADDED = 1.0  # percent of tokens; below it, the gain per percent is a large, meaningless ratio
 _POINTS = ["gain_points", "low_points", "high_points"]
 GAINS = ["intervention", "evidence", "structure", "n", "clusters", "seeds", *_POINTS, "interval",
          "p_holm"]
@@ -40,7 +40,7 @@ DERIVABLE = {"verbalize": ("entity-list", "tabular"), "targeted-entity-list": ("
 
 
 def added_here(rows: pd.DataFrame, before: str = "dapt") -> pd.DataFrame:
-    """Return what training on raw text adds to the base (spread_pairs); no row without both."""
+    """Return what training on raw text adds to the base (spread_pairs); empty without both."""
     if not _has_arms(rows, BASE, before):
         return pd.DataFrame(columns=["structure", "n", "difference_points", "low_points",
                                      "high_points"])
@@ -48,10 +48,10 @@ def added_here(rows: pd.DataFrame, before: str = "dapt") -> pd.DataFrame:
 
 
 def gains_here(rows: pd.DataFrame, before: str = "dapt", after: str = "dapt-n") -> pd.DataFrame:
-    """Return what `after` gains over `before` in this study; columns GAINS, no row without both.
+    """Return what `after` gains over `before` in this study; columns GAINS, empty without both.
 
     `rows` are lib.analyze.tables.joined with clusters. Estimates and intervals are those of
-    lib.analyze.statistics.seeds.spread_pairs: over queries and seeds where an arm has several, else
+    lib.analyze.statistics.seeds.spread_pairs: over queries and seeds if an arm has several, else
     over queries alone, as `interval` says.
     """
     if not _has_arms(rows, before, after):
@@ -68,7 +68,7 @@ def _has_arms(rows: pd.DataFrame, *arms: str) -> bool:
 
 
 def gains_of_laboratory(study: str) -> pd.DataFrame:
-    """Return the gains of a controlled study's interventions; columns GAINS, no row without it.
+    """Return the gains of a controlled study's interventions; columns GAINS, empty without it.
 
     Its controls and other factors are left out. Raises ValueError naming the columns that
     figures/<study>/interventions.csv lacks.
@@ -126,8 +126,8 @@ def _weighted(cells: pd.DataFrame, mix: dict[str, float],
 def ranked(gains: pd.DataFrame, costs: pd.DataFrame) -> pd.DataFrame:
     """Return `on_my_mix` with the tokens of `training_costs`, best first; columns RANKED.
 
-    What was measured here comes before what is derived, and that before the laboratory's; within
-    each, verdicts in their order, then by points. points_per_percent is NaN below LEAST_ADDED.
+    Gains measured here come first, then derived ones, then the laboratory's; within each, by
+    verdict, then by points. points_per_percent is NaN below LEAST_ADDED.
     """
     added = costs[["intervention", "tokens_added_percent", "corpus_before", "corpus_after"]]
     table = gains.merge(added, how="left", on="intervention")
@@ -143,7 +143,7 @@ def ranked(gains: pd.DataFrame, costs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _verdict(row) -> str:
-    """Say what a gain shows: it helps where its interval is above 0, and nothing speaks against."""
+    """Return the verdict: it helps if its interval is above 0 and nothing contradicts it."""
     if np.isnan(row.low_points) or np.isnan(row.high_points):
         return UNKNOWN
     if row.p_holm > ALPHA:  # the laboratory did not find it over all its facts
@@ -152,6 +152,6 @@ def _verdict(row) -> str:
         return OPEN
     if row.low_points > 0 and row.evidence == DERIVED:  # it was not trained
         return LIKELY
-    if row.low_points > 0:  # one seed does not cover what another training would change
+    if row.low_points > 0:  # one seed does not cover variation between trainings
         return SURE if row.seeds > 1 else ONCE
     return HARMFUL if row.high_points < 0 else OPEN

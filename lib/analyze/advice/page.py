@@ -27,7 +27,7 @@ class Section:
 def write_page(study: str, title: str, sections: list[Section]) -> list[Path]:
     """Write figures/<study>/advice.md and advice.html, and return both paths.
 
-    The Markdown names its picture by file, the HTML contains it. The first section is set off.
+    The Markdown names its picture by file, the HTML contains it. The first section is highlighted.
     """
     slots = [{"heading": one.heading, "paragraphs": map(_marked, one.paragraphs),
               "tables": [Markup(table.to_html(index=False, escape=True, border=0))

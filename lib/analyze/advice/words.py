@@ -62,18 +62,18 @@ def formatted_model(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame([{
         "sent to the model": row.sent, "calls": f"{row.segments:,}",
         "tokens in": f"{row.tokens_in:,}",
-        "of them instructions": f"{row.segments * row.overhead_tokens:,}",
+        "of which instructions": f"{row.segments * row.overhead_tokens:,}",
         "tokens out": f"{row.tokens_out:,}", "dollars": dollars(row.usd),
         "as a batch": dollars(row.usd_batch)} for row in table.itertuples()])
 
 
 def what(intervention: str) -> str:
-    """Describe an intervention; its name where there is no description."""
+    """Describe an intervention; its name if there is no description."""
     return WHAT.get(intervention, intervention)
 
 
 def dollars(amount: float) -> str:
-    """Format "$0.0042", "$12.30"; "price unknown", never $0, where it is unknown."""
+    """Format "$0.0042", "$12.30"; "price unknown", never $0, if it is unknown."""
     if np.isnan(amount):
         return "price unknown"
     return f"${amount:,.2f}" if amount >= 0.1 else f"${amount:.2g}"
@@ -145,7 +145,7 @@ def first(ranked: pd.DataFrame, differences: pd.DataFrame, models: pd.DataFrame,
 
 
 def _is_anything_learned(differences: pd.DataFrame, is_helped: bool) -> str:
-    """Warn where training on raw text was compared and is not shown to add anything."""
+    """Warn if training on raw text was compared and is not shown to add anything."""
     row = next(differences[differences.structure == ALL].itertuples(), None)
     if row is None or row.low_points > 0 or np.isnan(row.difference_points):
         return ""
@@ -211,9 +211,9 @@ def _elsewhere(ranked: pd.DataFrame, is_helped: bool) -> str:
     if len(rows) > 1:
         corrected = f"None of the {len(rows)} intervals is corrected for their number"
         if helping.p_holm.notna().all():
-            corrected = "What helps passed Holm's correction there"
+            corrected = "Those that help passed Holm's correction there"
         text += (f" {corrected}; the first of {len(rows)} is the largest estimate, and the largest "
-                 "is too large on average.")
+                 "of several overestimates on average.")
     if not is_helped:
         text += (" This is the laboratory's evidence alone, from generated records and a small "
                  "model: try the first of them on your documents before you rewrite a corpus.")
@@ -229,7 +229,7 @@ def cannot_tell(ranked: pd.DataFrame, normalizer: str) -> str:
         "Queries represent the facts: what the annotator does not ask about does not count, and "
         "users may ask about other things. Where the shares of statements and of queries differ, "
         "the gain on all that the documents say would differ too.",
-        "A text with more tokens makes more updates per epoch, which may be part of its gain "
+        "More tokens mean more updates per epoch, which may be part of a text's gain "
         "(`match: updates` in training makes them equal).",
         "A sum over structures adds the ends of their intervals, which is conservative.",
         f"Dollars assume replies as long as this study's rewrites ({replies})."]

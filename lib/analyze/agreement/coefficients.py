@@ -1,6 +1,6 @@
 """Agreement of two judges on the same answers: share, Cohen's kappa, Gwet's AC1 (paper, 4.4).
 
-A judge may be a person. Unscored is a third state: it is counted and shown, and is in no
+A judge may be a person. Unscored is a third state: counted and shown, but part of no
 coefficient.
 """
 
@@ -36,7 +36,7 @@ def paired_verdicts(queries: list[Query], first: Iterable[Verdict],
     """Return one row per answer that both judges judged, with their verdicts and reasons.
 
     Columns query_id, arm, document_id, structure, first, first_reason, second, second_reason.
-    Raises ValueError where a judge judged an answer twice, a query is unknown, or no answer has
+    Raises ValueError if a judge has judged an answer twice, a query is unknown, or no answer has
     both verdicts.
     """
     asked = {query.query_id: query for query in queries}
@@ -126,8 +126,8 @@ def coefficients(table: np.ndarray) -> dict[str, float]:
     """Return scored, agreed, and agreement, kappa and ac1 with 95% low and high.
 
     `table` has counts, shape (q, q). agreement has its Wilson interval, kappa the asymptotic one of
-    statsmodels, ac1 that of `gwet_ac1`; all take answers as independent. A coefficient is NaN where
-    chance alone would always agree (kappa: one state only). An interval is NaN where its variance
+    statsmodels, ac1 that of `gwet_ac1`; all take answers as independent. A coefficient is NaN if
+    chance alone would always agree (kappa: one state only). An interval is NaN if its variance
     is 0, because an interval without width would claim certainty.
     """
     table = np.asarray(table, dtype=float)
@@ -147,7 +147,7 @@ def coefficients(table: np.ndarray) -> dict[str, float]:
 
 
 def clustered_coefficients(tables: np.ndarray) -> dict[str, float]:
-    """Return `coefficients` of the sum of `tables`, one per document, with intervals for documents.
+    """Return `coefficients` of the sum of `tables`, one per document, clustered by document.
 
     Shape (documents, q, q). Answers about one document are alike, so the standard errors are those
     of the jackknife over documents (B. Efron and R. Tibshirani, An Introduction to the Bootstrap,
@@ -179,7 +179,7 @@ def _values(table: np.ndarray) -> tuple[float, float, float]:
 
 
 def _kappa(table: np.ndarray) -> float:
-    """Return Cohen's kappa, NaN where both raters gave one state only."""
+    """Return Cohen's kappa, NaN if both raters gave one state only."""
     n_states = ((table.sum(axis=0) + table.sum(axis=1)) > 0).sum()
     return float(cohens_kappa(table, return_results=False)) if n_states > 1 else NAN
 

@@ -121,7 +121,7 @@ def leniency_test(rows: pd.DataFrame, seed: int = 1) -> pd.DataFrame:
 
     Each answer scores +1 (lenient), -1 (strict) or 0; the statistic is the sum of squares between
     structures, and p its share among random permutations (scipy.stats.permutation_test), which
-    needs no large counts. NaN where fewer than two structures are labelled or nobody differs.
+    needs no large counts. NaN if fewer than two structures are labelled or nobody differs.
     Answers are taken as independent and unweighted: the sample draws the same strata of every
     structure.
     """

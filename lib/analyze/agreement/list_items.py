@@ -11,7 +11,7 @@ from lib.core.files import made_by
 from lib.core.records import Answer, Query
 from lib.judge.rules import match_list
 
-LEAST_ENTITIES = 2  # of one entity, precision and recall say no more than the verdict
+LEAST_ENTITIES = 2  # with one entity, precision and recall add nothing to the verdict
 MEASURES = ("recall", "precision")
 
 
@@ -47,7 +47,7 @@ def item_table(items: pd.DataFrame, seed: int = 1, n_resamples: int = 9999) -> p
 
     strict is whole / lists with its Wilson 95% interval. recall and precision are means over lists,
     with low and high of the 95% percentile bootstrap interval over documents, because lists of one
-    document are alike; NaN below two documents and where all are equal. with_items counts the lists
+    document are alike; NaN below two documents or if all are equal. with_items counts the lists
     that precision is over. Structures without lists are left out.
     """
     rows = []

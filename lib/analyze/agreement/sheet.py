@@ -1,8 +1,8 @@
 """Draw a blinded sample of answers for a person to judge, as a sheet, and read its labels.
 
 The sheet shows neither arm nor judge. An item's name is a hash of all that its label depends on, so
-that a label is found again in any later study of the same answers, and never counted for an answer
-that has changed.
+that a label is found again in later studies of the same answers, but never counted for a changed
+answer.
 """
 
 import hashlib
@@ -81,7 +81,7 @@ def items_of(queries: list[Query], answers: Iterable[Answer],
 def draw(items: list[Item], size: int, seed: int) -> list[Item]:
     """Draw at most `size` items, one of each structure × arm × verdict in turn, shuffled by `seed`.
 
-    Rare strata are thus as large as frequent ones where they can be; lib.analyze.agreement.labels
+    Rare strata are thus as large as frequent ones if possible; lib.analyze.agreement.labels
     re-weights for this.
     """
     chance = random.Random(seed)
@@ -91,7 +91,7 @@ def draw(items: list[Item], size: int, seed: int) -> list[Item]:
     for stratum in strata.values():
         chance.shuffle(stratum)
     order = sorted(strata)
-    chance.shuffle(order)  # if the size does not suffice for all, names do not decide
+    chance.shuffle(order)  # if `size` is too small for all strata, names do not decide
     drawn: list[Item] = []
     while len(drawn) < min(size, len(items)):
         drawn += [strata[key].pop() for key in order if strata[key]][:size - len(drawn)]
@@ -132,8 +132,8 @@ def labels_of(path: Path, sample: list[Item]) -> dict[str, str]:
     """Return the labels of the sheet at `path`, which contains all of `sample` afterwards.
 
     A sheet that is missing or has no label is written with `sample`. One with a label is never
-    overwritten: items that it lacks, as after a new training, are added below its rows. Raises
-    ValueError as `read_labels` does, and where the labels could not be read from the longer sheet,
+    overwritten: items that it lacks, for example after retraining, are added below its rows. Raises
+    ValueError as `read_labels` does, and if the labels could not be read from the longer sheet,
     which is then not written.
     """
     labels = read_labels(path) if path.exists() else {}
@@ -161,7 +161,7 @@ def labels_of(path: Path, sample: list[Item]) -> dict[str, str]:
 
 
 def labels_digest(path: Path) -> str:
-    """Return a digest of the labels at `path`; "" without any, so that writing it changes nothing.
+    """Return a digest of the labels at `path`; "" if none: writing an empty sheet changes nothing.
 
     A sheet that cannot be read has the digest of its bytes: the notebook says what is wrong.
     """
@@ -173,7 +173,7 @@ def labels_digest(path: Path) -> str:
 
 
 def read_labels(path: Path) -> dict[str, str]:
-    """Return item -> correct, incorrect or unsure of a filled-in sheet, without unlabelled rows.
+    """Return item -> label (correct, incorrect or unsure) from a filled-in sheet.
 
     Accepts what spreadsheets make of it: another separator or encoding, another order of rows and
     columns, empty rows. Raises MissingInput for a missing file, ValueError naming row and remedy

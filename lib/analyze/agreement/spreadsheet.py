@@ -16,7 +16,7 @@ _WIDTHS = dict(zip("ABCDE", (20, 50, 40, 40, 12), strict=True))
 
 
 def write_csv(path: Path, lines: list[list[str]], separator: str = ",") -> Path:
-    """Write `lines` as CSV, every cell quoted, with the mark by which Excel knows UTF-8."""
+    """Write `lines` as CSV, every cell quoted, with the byte order mark that Excel needs."""
     text = io.StringIO()
     writer = csv.writer(text, delimiter=separator, quoting=csv.QUOTE_ALL, lineterminator="\n")
     writer.writerows(lines)
@@ -40,7 +40,7 @@ def write_longer(path: Path, target: Path, columns: list[str], lines: list[list[
                  labels: Sequence[str]) -> None:
     """Write the sheet at `path` to `target`, with further `columns` at the right and rows below.
 
-    What the sheet has stays as it is: cells and separator of CSV; cells, widths, colours and
+    Existing content stays unchanged: cells and separator of CSV; cells, widths, colours and
     formulas of XLSX. New rows of XLSX offer `labels` to choose from.
     """
     there = lines_of(path, path.suffix)
@@ -61,8 +61,8 @@ def write_longer(path: Path, target: Path, columns: list[str], lines: list[list[
 
 
 def _as_text(sheet, first: int, letter: str, labels: Sequence[str]) -> None:
-    """Make rows from `first` on wrapped text, never formulas; column `letter` offers `labels`."""
-    from openpyxl.styles import Alignment  # loaded by pandas where there is any XLSX
+    """Format rows from `first` as wrapped text, not formulas; column `letter` offers `labels`."""
+    from openpyxl.styles import Alignment  # pandas has loaded it if there is any XLSX
     from openpyxl.worksheet.datavalidation import DataValidation
 
     for row in sheet.iter_rows(min_row=first):
@@ -75,14 +75,14 @@ def _as_text(sheet, first: int, letter: str, labels: Sequence[str]) -> None:
 
 
 def header_of(lines: list[list[str]]) -> list[str]:
-    """Return the columns' names in lower case; [] of an empty sheet."""
+    """Return the column names in lower case; [] for an empty sheet."""
     return [cell.strip().lower() for cell in lines[0]] if lines else []
 
 
 def lines_of(path: Path, ending: str) -> list[list[str]]:
-    """Return the cells of a sheet by row, as XLSX where `ending` says so, else as CSV in any form.
+    """Return the cells of a sheet by row, as XLSX if `ending` says so, else as CSV in any form.
 
-    Raises ValueError where it cannot be read.
+    Raises ValueError if it cannot be read.
     """
     if ending == ".xlsx":
         return _read_xlsx(path)

@@ -10,7 +10,7 @@ from lib.core.process import VARIABLE
 
 
 def has_front_end() -> bool:
-    """Tell whether a widget would be seen: in JupyterLab, not in a runner, and with ipywidgets."""
+    """Tell whether a widget would be visible: in JupyterLab with ipywidgets, not in a runner."""
     return ("JPY_SESSION_NAME" in os.environ and VARIABLE not in os.environ
             and importlib.util.find_spec("ipywidgets") is not None)
 
@@ -18,7 +18,7 @@ def has_front_end() -> bool:
 def label_widget(path: Path, items: list[Item], labels: dict[str, str]):
     """Return an ipywidgets.VBox that shows `items` one by one and saves the sheet at each click.
 
-    `labels` are those given so far; the widget adds to them, and opens at the first item without.
+    The widget adds to `labels`, those given so far, and opens at the first item without one.
     """
     import ipywidgets as widgets  # needed only with a front end
 

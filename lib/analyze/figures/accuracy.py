@@ -15,12 +15,12 @@ def draw_accuracy(table2: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
 
     Returns the figure and what it plots, as all functions of this module do.
     """
-    return draw_beside({"": table2})[0], table2
+    return draw_panels({"": table2})[0], table2
 
 
 @styled
-def draw_beside(tables: dict[str, pd.DataFrame]) -> tuple[Figure, pd.DataFrame]:
-    """Draw two or more of Table 2 with a common axis, one panel per table under its name."""
+def draw_panels(tables: dict[str, pd.DataFrame]) -> tuple[Figure, pd.DataFrame]:
+    """Draw one or more versions of Table 2 with a common axis, one named panel each."""
     plotted = pd.concat([table.assign(source=name) for name, table in tables.items()],
                         ignore_index=True)
     figure, drawn = panels(len(tables), 2.8, names=tables, sharey=True)
@@ -39,7 +39,7 @@ def draw_numeric(table5: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     figure, drawn = panels(len(arms), 2.8, names=arms, sharey=True)
     present = _present(table5)
     for axes, arm in zip(drawn, arms, strict=False):
-        # kinds look unlike the arms of the other figures
+        # kinds must not look like the arms of the other figures
         _bars(axes, table5[table5.arm == arm], "kind", list(KINDS), present, first=len(ARMS))
         axes.set_xticks(range(len(present)), present, rotation=30, ha="right",
                         rotation_mode="anchor")
@@ -53,7 +53,7 @@ def _present(table: pd.DataFrame) -> list[str]:
 
 def _bars(axes: Axes, table: pd.DataFrame, within: str, groups: list[str],
           present: list[str], first: int = 0) -> None:
-    """Draw one bar per group at each structure; a group's look depends on its place alone."""
+    """Draw one bar per group at each structure; a group's style depends on its place alone."""
     for index, group in enumerate(groups):
         cells = table[table[within] == group].set_index("structure").reindex(present)
         x = [place + offset(index, len(groups)) for place in range(len(present))]
@@ -63,7 +63,7 @@ def _bars(axes: Axes, table: pd.DataFrame, within: str, groups: list[str],
 
 def _finish(figure: Figure, drawn: list[Axes], plotted: pd.DataFrame) -> None:
     top = 105 * plotted.high.max()
-    drawn[0].set_ylim(0, top if top > 0 else 100)  # 100 where nothing was scored
+    drawn[0].set_ylim(0, top if top > 0 else 100)  # 100 if nothing was scored
     drawn[0].set_ylabel("Accuracy (%)")
     legend(figure, drawn[0])
 
@@ -72,8 +72,8 @@ def _finish(figure: Figure, drawn: list[Axes], plotted: pd.DataFrame) -> None:
 def draw_lengths(queries: list[Query], answers: list[Answer]) -> tuple[Figure, pd.DataFrame]:
     """Draw words of questions (left) and of reference and arms' answers (right) by structure.
 
-    A box is the middle half, its line the median, its whiskers 5% to 95%, the diamond the mean:
-    what the returned frame holds (part, structure, n, mean, and the five quantiles).
+    A box is the middle half, its line the median, its whiskers 5% to 95%, the diamond the mean;
+    the returned frame has these numbers (part, structure, n, mean, and the five quantiles).
     """
     lengths = _lengths(queries, answers)
     figure, (left, right) = panels(2, 2.7, width_ratios=(1, 2.2))

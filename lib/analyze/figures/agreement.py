@@ -96,7 +96,7 @@ def _dots(table: pd.DataFrame, within: str, groups: list[str], measures: dict[st
 
 
 def _limit(axes: Axes, values: pd.DataFrame, *, is_signed: bool) -> None:
-    """Set the range from 0, or below where a value is, to 1; symmetric for a signed measure."""
+    """Set the range from 0, or the lowest value, to 1; symmetric for a signed measure."""
     if is_signed:
         reach = max(0.05, 1.1 * values.abs().max().max())
         axes.set_xlim(-reach, reach)

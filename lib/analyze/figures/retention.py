@@ -16,7 +16,7 @@ _REPEATED = f"{BASE}, other batch size"
 def draw_retention(table3: pd.DataFrame, noise: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Draw paired differences in points by task, with 95% intervals; return the plotted numbers.
 
-    Markers are filled where Holm's p is at most 5%. The grey bar is as wide as the base's accuracy
+    Markers are filled if Holm's p is at most 5%. The grey bar is as wide as the base's accuracy
     changes when it is measured again with another batch size.
     """
     cells, tasks = table3[table3.p.notna()], list(table3.task.unique())
@@ -29,11 +29,11 @@ def draw_retention(table3: pd.DataFrame, noise: pd.DataFrame) -> tuple[Figure, p
         y = [tasks.index(task) + offset(index, len(arms)) for task in rows.task]
         forest(axes, y, rows.difference_points, rows.low_points, rows.high_points, label=arm,
                filled=rows.p_holm <= ALPHA, **marker(index + 1))  # the base's come first
-    for row in noise.itertuples():  # a line where the floor is 0, to show that it was measured
+    for row in noise.itertuples():  # a line if the floor is 0, to show that it was measured
         width = abs(row.difference_points)
         axes.barh(tasks.index(row.task), 2 * width, 0.8, left=-width, color="0.8", edgecolor="0.6",
                   linewidth=2, zorder=0, label=_REPEATED if row.Index == 0 else None)
-    axes.use_sticky_edges = False  # else 0 is on the frame where every arm lost
+    axes.use_sticky_edges = False  # else 0 is on the frame if every arm lost
     axes.set_xlabel(f"Accuracy minus that of {BASE} (points, 95% interval; filled: Holm p ≤ 5%)")
     legend(figure, axes)
     floor = noise.assign(arm=_REPEATED)[["arm", "task", "n", "difference_points"]]

@@ -35,7 +35,7 @@ _LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 
 @styled
 def draw_paired(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Draw a forest of paired differences in points; filled where Holm's p is at most 5%.
+    """Draw a forest of paired differences in points; filled if Holm's p is at most 5%.
 
     One panel per pair of arms, one row per structure; to the right, the discordant pairs (only
     first / only second) and n.

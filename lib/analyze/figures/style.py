@@ -28,7 +28,7 @@ COLORS = sns.color_palette("colorblind")
 HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++++")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 INTERVAL = {"fmt": "none", "ecolor": "black", "elinewidth": 0.9, "capsize": 2.5}
-THIN = {"elinewidth": 0.7, "capsize": 1.5}  # for `intervals` where many are close together
+THIN = {"elinewidth": 0.7, "capsize": 1.5}  # for many `intervals` close together
 styled = mpl.rc_context(STYLE)  # decorates every function that draws
 
 
@@ -62,7 +62,7 @@ def panels(n: int, height: float, *, names: Iterable[str] = (), in_column: bool 
 
 def legend(figure: Figure, axes: Axes, columns: int = 5,
            loc: str = "outside upper center") -> None:
-    """Draw the legend of `axes` outside the panels, where anything is labelled."""
+    """Draw the legend of `axes` outside the panels, if anything is labelled."""
     labelled = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
     if labelled:
         figure.legend(labelled.values(), labelled.keys(), loc=loc,
@@ -89,7 +89,7 @@ def intervals(axes: Axes, x: Sequence[float], y: Sequence[float], low: Sequence[
               high: Sequence[float], *, upright: bool = False, **line) -> None:
     """Draw intervals around points, sideways or upright; one with an unknown end is not drawn.
 
-    `line` changes INTERVAL. An end that crosses its point by rounding is drawn at the point.
+    `line` overrides INTERVAL. An end that crosses its point by rounding is drawn at the point.
     """
     middle = np.asarray(y if upright else x, dtype=float)
     reach = np.clip([middle - np.asarray(low, float), np.asarray(high, float) - middle], 0, None)
@@ -111,7 +111,7 @@ def forest(axes: Axes, y: Sequence[float], estimate: Sequence[float], low: Seque
            high: Sequence[float], *, filled: bool | Sequence[bool] = True,
            label: str | None = None, line: dict | None = None, upright: bool = False,
            **look) -> None:
-    """Draw a series of estimates with their intervals, one per row; hollow where not `filled`.
+    """Draw a series of estimates with their intervals, one per row; hollow if not `filled`.
 
     `look` (color, marker, markersize) is the markers', `line` the intervals' (see `intervals`).
     With `upright`, y is the place on the x axis. An unknown interval or estimate is not drawn.

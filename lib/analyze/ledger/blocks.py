@@ -24,7 +24,7 @@ class OtherTraining(ValueError):
 
 @dataclass(frozen=True)
 class Piece:
-    """Tokens start to end of a stream, which are together in a block and see each other."""
+    """Tokens start to end of a stream, which share a block and attend to each other."""
 
     block: int
     start: int
@@ -47,7 +47,7 @@ class Trained:
                  packing: str) -> None:
         """Rebuild the blocks and find each text in them.
 
-        Raises ValueError where the tokenizer gives no offsets, or the blocks lack part of a text.
+        Raises ValueError if the tokenizer gives no offsets, or the blocks lack part of a text.
         """
         if not tokenizer.is_fast:
             raise ValueError(f"the tokenizer {tokenizer.name_or_path!r} gives no offsets of its "
@@ -88,7 +88,7 @@ def read_trained(study: str, arm: str, segments: list[Segment],
                  normalized: list[Normalized]) -> Trained:
     """Return what `arm` of `study` was trained on, from its own training.json and tokenizer.
 
-    Raises MissingInput where the arm was not trained, OtherTraining where `segments` and
+    Raises MissingInput if the arm was not trained, OtherTraining if `segments` and
     `normalized` do not give the blocks that its weights come from.
     """
     folder, notebook = artifact_path(study, "model", arm=arm), made_by("model", arm=arm)

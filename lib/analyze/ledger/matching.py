@@ -50,7 +50,7 @@ def places(item: str, text: str) -> list[Place]:
     """Return where `item` occurs in `text`, in the best form that occurs at all.
 
     No place begins or ends inside a word, a number or a code: 80 does not occur in 8080, P-80, 80.5
-    or 80-90. The form is "unit" where numbers, dates and words have the same value
+    or 80-90. The form is "unit" if numbers, dates and words have the same value
     (`lib.core.values`): 30 s is 0.5 min.
     """
     item_end = r"(?![+#])" if re.search(r"\w\s*\Z", item) else ""  # C is not C++
@@ -64,14 +64,14 @@ def places(item: str, text: str) -> list[Place]:
 
 
 def nearest(found: list[Place], text: str, question: str) -> Place | None:
-    """Return the first place whose sentence shares most words with `question`; None of none."""
+    """Return the first place whose sentence shares most words with `question`, or None."""
     asked = {word for word, _, _ in words(question)}
     return max(found, default=None, key=lambda place: len(
         asked & {word for word, _, _ in words(around(text, place))}))
 
 
 def worst(forms: list[Form]) -> Form:
-    """Return the worst form; absent where there is none."""
+    """Return the worst form; absent if there is none."""
     return max(forms, key=FORMS.index, default="absent")
 
 
@@ -82,7 +82,7 @@ def around(text: str, place: Place) -> str:
     return text[max(begin, place.start - 300):min([*ends, len(text), place.end + 300])].strip()
 
 
-@lru_cache(512)  # each query looks in the same texts again
+@lru_cache(512)  # every query searches the same texts
 def words(text: str) -> list[tuple[str, int, int]]:
     """Return the folded words and numbers of `text` with their places, without links and tags."""
     return [(unicodedata.normalize("NFKC", match[0]).casefold().replace("−", "-").replace("–", "-"),
@@ -91,7 +91,7 @@ def words(text: str) -> list[tuple[str, int, int]]:
 
 @lru_cache(512)
 def _visible(text: str) -> str:
-    """Replace what is not read by spaces, so that places stay the same."""
+    """Replace what is not read by spaces, so that offsets stay the same."""
     return _UNREAD.sub(lambda match: " " * len(match[0]), text)
 
 

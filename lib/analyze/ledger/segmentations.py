@@ -22,7 +22,7 @@ def compare_segmentations(documents: list[Document], queries: list[Query],
                           block_size: int = 320) -> pd.DataFrame:
     """Return one column per segmentation: its tables, and the ledger if the rules rewrite it.
 
-    Nothing is held out. A query on a table has its header in sight where the text sent to a
+    Nothing is held out. A query on a table has its header in sight if the text sent to a
     normalizer has that table's header row. The rules do not need it, because they read the complete
     document; a model sees only its segment.
     """

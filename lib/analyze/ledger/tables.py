@@ -18,10 +18,10 @@ REACHED = ("in training", "not in training")
 
 
 def funnel(ledger: list[LedgerRow]) -> pd.DataFrame:
-    """Return the queries still whole after each stage, with their share and its Wilson interval.
+    """Return the queries still complete after each stage, with their share and its Wilson interval.
 
     Columns trained arm, structure ("all" last), stage, n, alive, share, low, high; the last three
-    are NaN where a structure has no queries.
+    are NaN if a structure has no queries.
     """
     rows = []
     for arm, structure, cell in _cells(ledger):
@@ -58,7 +58,7 @@ def _ratio(pairs: list[tuple[int, int]]) -> str:
 def conditional(ledger: list[LedgerRow], verdicts: pd.DataFrame) -> pd.DataFrame:
     """Return Table 2 split by whether the answer was in an arm's training; its kinds are REACHED.
 
-    `verdicts` are rows of lib.analyze.tables.joined. Raises ValueError where an arm of the ledger
+    `verdicts` are rows of lib.analyze.tables.joined. Raises ValueError if an arm of the ledger
     has no verdict on a query.
     """
     verdict_on = verdicts.set_index(["arm", "query_id"]).verdict.to_dict()

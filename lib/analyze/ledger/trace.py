@@ -32,21 +32,21 @@ class LedgerRow(Record):
     items: int  # of the answer: the entities of a list, else 1
     source: Form  # of the worst item, within the query's source reference
     source_items: int  # how many of `items` are found there
-    start: int  # from the first to the last of them; the source reference where there is none
+    start: int  # from the first to the last of them; the source reference if there is none
     end: int
     segments: list[str]  # that hold these characters; another may write a sentence cut by a border
     segment: Literal["whole", "cut"]
-    dropped: str  # why one of these has no rewrite; "" where all have one, and for raw text
+    dropped: str  # why one of these has no rewrite; "" if all have one, and for raw text
     rewritten: Form  # in their rewrites, else in those that its sentence reaches; raw: their words
     rewritten_items: int
     passage: str  # its sentence or line in the text that is, or would be, trained on
     split: Literal["training", "held out", "both"]  # of the segments whose text has the items
     block: Literal["whole", "cut", "nowhere"]  # its tokens: in one piece, over several, or in none
     blocks: list[int]  # that hold some of them
-    subject: str  # of the question: the title, or a heading; "" where it names neither
+    subject: str  # of the question: the title, or a heading; "" if it names neither
     subject_in_segment: bool | None  # in the text that the segments gave; None without a subject
-    subject_in_block: bool | None  # in the answer's piece of a block; None where either is missing
-    lost_at: Stage | Literal[""]  # the first stage that did not keep it whole; "": in training
+    subject_in_block: bool | None  # in the answer's piece of a block; None if either is missing
+    lost_at: Stage | Literal[""]  # the first stage that did not keep it complete; "": in training
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ def make_ledger(queries: list[Query], documents: list[Document], segments: list[
                 normalized: list[Normalized], arms: dict[str, Trained]) -> list[LedgerRow]:
     """Return one row per query and trained arm.
 
-    An answer reached training where all its items are whole in one piece of a block; otherwise
-    `lost_at` is the first stage that did not keep it whole. Raises KeyError naming a document that
+    An answer reached training if all its items are complete in one piece of a block; otherwise
+    `lost_at` is the first stage that did not keep it so. Raises KeyError naming a document that
     is not among `documents`.
     """
     by_id = {document.document_id: document for document in documents}
@@ -133,8 +133,8 @@ def trace(query: Query, document: Document, segments: list[Segment],
     block = "whole" if whole else "cut" if is_placed else "nowhere"
 
     # 7) Lost at: the first stage that did not keep it, unless a block holds all of it. A border
-    #    alone loses nothing: raw text of two segments in training is joined again. It does where
-    #    items are missing from the text to train on, or where one side is held out.
+    #    alone loses nothing: raw text of two segments in training is joined again. It does if
+    #    items are missing from the text to train on, or if one side is held out.
     is_kept = {"source": source_items == len(items),
                "segment": segment == "whole" or is_there and split != "both",
                "extraction": is_there or not dropped, "rewrite": is_there,

@@ -33,8 +33,8 @@ class Point:
     """A parameter of a stage's notebook that the paper sets, or leaves open.
 
     `paper` is its value in the paper, a tuple of two values that it gives, or a dict by arm; OPEN
-    where it gives none. `text` is how the table shows the paper's side where the value alone does
-    not suffice.
+    if it gives none. `text` is how the table shows the paper's side if the value alone is not
+    enough.
     """
 
     stage: str
@@ -48,30 +48,30 @@ _GPT41, _GPT4O = "gpt-4.1-2025-04-14", "gpt-4o-2024-08-06"
 
 POINTS = (
     Point(ANNOTATE, "annotator", "annotator", _GPT41),
-    Point(ANNOTATE, "queries a document, at most", "max_queries_per_document", 10),
+    Point(ANNOTATE, "queries per document, at most", "max_queries_per_document", 10),
     Point(NORMALIZE, "normalizer", "normalizer", (_GPT41, _GPT4O),
           f"{_GPT41} (3.2) or {_GPT4O} (4.2)"),
     Point(NORMALIZE, "where segments are cut", "segmentation", "plain", "plain: by semchunk alone"),
     Point(NORMALIZE, "tokens of a segment, at most", "max_segment_tokens", 700),
     Point(NORMALIZE, "tokenizer of these tokens", "base_model", text="not named"),
-    Point(NORMALIZE, "what the documents are called to the normalizer", "document_kind",
+    Point(NORMALIZE, "kind of document named to the normalizer", "document_kind",
           text="not stated"),
     Point(TRAIN, "base model", "base_model", "meta-llama/Llama-3.1-8B"),
     Point(TRAIN, "share held out", "validation_share", 0.1),
     Point(TRAIN, "seed of the split", "split_seed", 42),
     Point(TRAIN, "packing", "packing",
           text="not stated; nor BOS, EOS and masking across documents"),
-    Point(TRAIN, "tokens a sequence", "block_size", 4096),
-    Point(TRAIN, "sequences an update", "global_batch_size", 64),
-    Point(TRAIN, "sequences a device and step", "device_batch_size", 1),
-    Point(TRAIN, "processes", "processes", 8, "8, one a GPU"),
+    Point(TRAIN, "tokens per sequence", "block_size", 4096),
+    Point(TRAIN, "sequences per update", "global_batch_size", 64),
+    Point(TRAIN, "sequences per device and step", "device_batch_size", 1),
+    Point(TRAIN, "processes", "processes", 8, "8, one per GPU"),
     Point(TRAIN, "peak learning rate", "learning_rate", 5e-6),
     Point(TRAIN, "warm-up updates", "warmup_steps", 20),
     Point(TRAIN, "weight decay", "weight_decay", 0.1),
     Point(TRAIN, "epochs of the schedule", "epochs", {"dapt": 11, "dapt-n": 20}),
     Point(TRAIN, "stopped after epoch", "stop_epoch", {"dapt": None, "dapt-n": 11},
           "dapt: none; dapt-n: 11, by validation loss and gradient norms"),
-    Point(TRAIN, "what the two arms have alike", "match", "epochs"),
+    Point(TRAIN, "what is equal in the two arms", "match", "epochs"),
     Point(INFER, "endpoint that answers instead of the model", "endpoint_model", ""),
     Point(INFER, "arithmetic of the answers", "precision", text="not stated"),
     Point(INFER, "tokens of an answer, at most", "max_answer_tokens", text="not stated"),
@@ -137,7 +137,7 @@ def _json(study: str, *parts: str) -> dict:
 
 
 def _by_arm(values: dict[str, object]) -> str:
-    """Return "30" where all are equal, else "dapt: 11; dapt-n: 20"."""
+    """Return "30" if all are equal, else "dapt: 11; dapt-n: 20"."""
     texts = {arm: _text(value) for arm, value in values.items()}
     if len(set(texts.values())) < 2:
         return next(iter(texts.values()), "")
@@ -163,7 +163,7 @@ def _recorded_results(study: str) -> list[tuple[str, ...]]:
         ("segments", "tokens of the documents", "4M in 42 documents",
          lambda rows: in_documents(sum(row.n_tokens for row in rows), rows)),
         ("queries", "queries", "191 from 10 documents", lambda rows: in_documents(len(rows), rows)),
-        ("normalized", "segments whose rewriting could be read", "99.4%",
+        ("normalized", "segments with a readable rewrite", "99.4%",
          lambda rows: fraction(sum(not row.dropped for row in rows), len(rows), digits=1)))
     found = []
     for name, point, paper, measure in results:
@@ -223,12 +223,12 @@ _MEASURES: tuple[tuple[str, str, object, Callable[[dict], object]], ...] = (
     ("type of the saved weights", "bfloat16", "bfloat16", lambda training: training["weights"]),
     ("ZeRO stage (0: no DeepSpeed)", "1", 1,
      lambda training: training["fingerprint"]["zero_stage"]),
-    ("steps of accumulation an update", "8", 8, _accumulation),
+    ("gradient accumulation steps per update", "8", 8, _accumulation),
     ("type that gradients are summed in", "not stated", OPEN,
      lambda training: training.get("grad_accum_dtype", training["weights"])),
-    ("seed of the training", "not stated; one training an arm", OPEN,
+    ("seed of the training", "not stated; one training per arm", OPEN,
      lambda training: training["recipe"]["seed"]),
-    ("tokens trained on an epoch", "4M raw, 1.5M rewritten, less 10%", RESULT,
+    ("tokens trained on per epoch", "4M raw, 1.5M rewritten, less 10%", RESULT,
      lambda training: f"{training['tokens_trained']:,}"),
     ("updates", "dapt: about 151; dapt-n: about 57", RESULT,
      lambda training: training["history"]["updates"]),

@@ -55,8 +55,8 @@ _TABLE4 = {
 def paper_rows() -> pd.DataFrame:
     """Return the paper's verdicts in the form of `lib.analyze.tables.joined`.
 
-    Only sums of rows are the paper's: which queries an arm has right is not published. Each arm has
-    its own query ids, so that a paired test of two arms finds nothing to pair.
+    Only sums of rows are the paper's: which queries an arm answers correctly is not published. Each
+    arm has its own query ids, so a paired test of two arms finds nothing to pair.
     """
     rows = [(arm, f"{arm}-{structure}-{kind}-{number}", structure, kind,
              "correct" if number < correct else "incorrect")
@@ -94,7 +94,7 @@ def paper_table4() -> pd.DataFrame:
 def recovered(percents: tuple[float, ...], n: int) -> list[int]:
     """Return the counts out of n that are printed as `percents`; unique below n = 5000.
 
-    Raises ValueError where no counts that sum to n print so.
+    Raises ValueError if no counts that sum to n give these percentages.
     """
     counts = [round(percent * n / 100) for percent in percents]
     # half a hundredth may be rounded up or down: 9/64 prints as 14.06 or 14.07
@@ -108,8 +108,8 @@ def recovered(percents: tuple[float, ...], n: int) -> list[int]:
 def with_paper(ours: pd.DataFrame) -> pd.DataFrame:
     """Return the paper's table and then this run's, with a first column `source`.
 
-    `ours` is what lib.analyze.tables.table1, table2 or table5 or lib.analyze.win_rates.table4
-    returned, perhaps without rows; the paper's is the same table.
+    `ours` is the result of lib.analyze.tables.table1, table2 or table5 or
+    lib.analyze.win_rates.table4, possibly empty; the paper's is the same table.
     """
     if "outcome" in ours:
         paper = paper_table4()
@@ -140,7 +140,7 @@ def table3_with_paper(ours: pd.DataFrame) -> pd.DataFrame:
     """Return Table 3 of the paper and then of this run.
 
     Columns source, arm, kind, task, n, mean, error, difference, difference_error. `ours` is what
-    lib.analyze.retention.table3 returned, perhaps without rows. Means and standard errors are in %,
+    lib.analyze.retention.table3 returned, possibly empty. Means and standard errors are in %,
     differences from the base in points. The paper's standard errors are given where known. Its
     differences have none: its arms answered the same items, so two arms' errors do not give it.
     """

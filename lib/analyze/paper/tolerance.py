@@ -46,7 +46,7 @@ def numeric_tolerance(queries: list[Query], answers: list[Answer], verdicts: lis
 
 
 def near_misses(queries: list[Query], answers: list[Answer], tolerance: float) -> pd.DataFrame:
-    """Return answers that are right within `tolerance` but not exactly.
+    """Return answers that are correct within `tolerance` but not exactly.
 
     Columns arm, query_id, question, reference, answer. The texts come from documents and models:
     display them only where HTML is escaped, as pandas does.
@@ -77,7 +77,7 @@ def is_within(query: Query, answer: str, tolerance: float) -> bool:
     converted, and a number without a unit is read in the unit that the question names. Any other
     number is a count, port or version and must be equal; so must ranges and ± amounts. 5% and 0.05
     are equal. The tolerance is of the reference in the unit of its dimension, so for temperatures
-    it depends on the zero of the scale. Raises ValueError where `tolerance` is negative.
+    it depends on the zero of the scale. Raises ValueError if `tolerance` is negative.
     """
     if tolerance < 0:
         raise ValueError(f"the tolerance is {tolerance}: give a fraction of the reference, such as "
@@ -116,7 +116,7 @@ def _snapped(query: Query, answer: str, tolerance: Fraction) -> str:
 
 
 def _distance(wanted: Token, found: Token) -> Fraction | None:
-    """Return the relative distance of `found` from `wanted`; None where they cannot be compared."""
+    """Return the relative distance of `found` from `wanted`; None if they cannot be compared."""
     (dimension, amount), (other, given) = wanted.value, found.value
     if {dimension, other} == {"", "share"}:  # 5% and 0.05
         try:

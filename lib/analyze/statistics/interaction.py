@@ -1,6 +1,6 @@
 """Does a change of arm help one structure more than another? One clustered model of two arms.
 
-The paper asks it of normalization and lists (section 5.1) and compares percentages by eye.
+The paper asks this about normalization and lists (section 5.1), comparing percentages by eye.
 """
 
 import numpy as np
@@ -57,14 +57,14 @@ def interaction(rows: pd.DataFrame, first: str = "dapt", second: str = "dapt-n",
 
 def _inestimable(both: pd.DataFrame, structures: list[str], scale: str,
                  arms: dict[str, str]) -> str:
-    """Say why the contrast of two structures cannot be estimated on `scale`; "" where it can."""
+    """Say why the contrast of two structures cannot be estimated on `scale`; "" if it can."""
     reasons, cells = [], [both[both.structure == structure] for structure in structures]
     for structure, cell in zip(structures, cells, strict=True):
         if cell.cluster.nunique() < 2:
             reasons.append(f"{structure}: all {len(cell)} queries are one cluster")
         elif scale == ODDS:
             reasons += [f"{structure}: {cell[side].sum()} of {len(cell)} correct in {arm}, so its "
-                        "odds have no bound"
+                        "odds are unbounded"
                         for side, arm in arms.items() if cell[side].mean() in (0, 1)]
     if not reasons and all((cell["first"] == cell.second).all() for cell in cells):
         reasons.append("no answer changed between the arms, so nothing varies")

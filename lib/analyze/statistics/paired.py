@@ -27,9 +27,9 @@ PAIRED = ["first", "second", "structure", "n", "clusters", "left_out", "only_fir
 def clusters_of(queries: Iterable[Query], facts: Iterable[Fact] = ()) -> dict[str, str]:
     """Map each query_id to its cluster, within which answers may be alike.
 
-    A cluster is the product that a query is about where facts are known (in a laboratory), else its
+    A cluster is the product that a query is about if facts are known (in a laboratory), else its
     document. Products and documents are many to many, so a query belongs to the entity of the facts
-    whose span meets its own; where none does, to the only entity of its document.
+    whose span meets its own; if none does, to the only entity of its document.
     """
     by_document: dict[str, list[Fact]] = {}
     for fact in facts:
@@ -53,7 +53,7 @@ def side_by_side(rows: pd.DataFrame, first: str, second: str,
                  structure: str = ALL) -> pd.DataFrame:
     """Return one row per query scored in both arms: structure, cluster, first, second (0 or 1).
 
-    The index is query_id. Raises ValueError where an arm has no verdicts.
+    The index is query_id. Raises ValueError if an arm has no verdicts.
     """
     if missing := {first, second} - set(rows.arm):
         raise ValueError(f"arm {missing.pop()} has no verdicts here; there are "
@@ -120,7 +120,7 @@ def mcnemar_bounds(n: int, first: int, second: int) -> tuple[float, float]:
     """Return the smallest and largest exact McNemar p for `first` and `second` correct of n.
 
     Counts do not say how many queries both arms answer correctly; every possible number is tried.
-    Raises ValueError where a count does not fit into n.
+    Raises ValueError if a count does not fit into n.
     """
     if not 0 <= min(first, second) <= max(first, second) <= n:
         raise ValueError(f"{first} and {second} correct do not fit into {n} queries")

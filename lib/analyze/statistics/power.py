@@ -1,4 +1,4 @@
-"""What n queries can show: power of exact McNemar and of two independent proportions.
+"""What n queries can detect: power of exact McNemar and of two independent proportions.
 
 Needs no verdict: `python -m lib.analyze.statistics.power <study>` prints it once there are queries.
 Queries are taken as independent. Those of one document are not, so more of them are needed.
@@ -55,10 +55,10 @@ def mcnemar_power(n: int, discordant: float, difference: float, alpha: float = A
 
 def smallest_difference(n: int, discordant: float | None, power: float = POWER,
                         alpha: float = ALPHA) -> float:
-    """Return the smallest difference between two arms that n queries show, a fraction of 1.
+    """Return the smallest difference between two arms that n queries detect, a fraction of 1.
 
     `discordant` None is the best case: all changes go one way, so the share of discordant pairs is
-    the difference. NaN where even that does not reach `power`.
+    the difference. NaN if even that does not reach `power`.
     """
     def missing(difference: float) -> float:
         share = difference if discordant is None else discordant
@@ -70,7 +70,7 @@ def smallest_difference(n: int, discordant: float | None, power: float = POWER,
 
 def queries_needed(difference: float, discordant: float | None, power: float = POWER,
                    alpha: float = ALPHA) -> int | None:
-    """Return how many queries show `difference` between two arms; None where more than MOST.
+    """Return how many queries detect `difference` between two arms; None if more than MOST.
 
     The test is discrete and its power not quite monotone in n: one query fewer may also suffice.
     """
@@ -101,7 +101,7 @@ def independent_power(difference: float, baseline: float, n: int, n_other: int,
 
 def smallest_independent_difference(n: int, n_other: int, baseline: float, power: float = POWER,
                                     alpha: float = ALPHA) -> float:
-    """Return the smallest difference above `baseline` between structures; NaN where none shows."""
+    """Return the smallest difference above `baseline` between structures; NaN if none does."""
     def missing(difference: float) -> float:
         return independent_power(difference, baseline, n, n_other, alpha) - power
 
@@ -113,7 +113,7 @@ def smallest_independent_difference(n: int, n_other: int, baseline: float, power
 
 def independent_needed(difference: float, baseline: float, power: float = POWER,
                        alpha: float = ALPHA) -> int | None:
-    """Return how many queries in each of two structures show `difference`; None where over MOST."""
+    """Return how many queries in each of two structures detect `difference`; None if over MOST."""
     def missing(n: float) -> float:
         return independent_power(difference, baseline, n, n, alpha) - power
 
@@ -132,7 +132,7 @@ def sizes_of(queries: Iterable[Query]) -> dict[str, int]:
 def power_table(studies: dict[str, dict[str, int]], discordant: Iterable[float] = DISCORDANT,
                 baselines: Iterable[float] = BASELINES, power: float = POWER,
                 alpha: float = ALPHA) -> pd.DataFrame:
-    """Return the smallest difference that each n shows.
+    """Return the smallest difference that each n detects.
 
     Columns study, compares, structure, n, n_other, assumed, smallest_points. `studies` maps a name
     to its sizes (see `sizes_of`). `assumed` is the share of discordant pairs between arms (None:
@@ -156,9 +156,10 @@ def power_table(studies: dict[str, dict[str, int]], discordant: Iterable[float] 
 def needed_table(differences: Iterable[float] = DIFFERENCES,
                  discordant: Iterable[float] = DISCORDANT, baselines: Iterable[float] = BASELINES,
                  power: float = POWER, alpha: float = ALPHA) -> pd.DataFrame:
-    """Return how many queries show each difference: compares, assumed, difference_points, queries.
+    """Return how many queries detect each difference.
 
-    `assumed` is as in `power_table`; queries are those of each structure, <NA> where none suffice.
+    Columns compares, assumed (as in `power_table`), difference_points and queries: those of each
+    structure, <NA> if none suffice.
     """
     rows = [(compares, assumed, 100 * difference, needed(difference, assumed, power, alpha))
             for difference in differences
@@ -199,7 +200,7 @@ def assumption(compares: str, assumed: float | None) -> str:
 
 
 def summary(table: pd.DataFrame, study: str, power: float = POWER) -> str:
-    """Summarize in a sentence what the queries of `study` can show, from `power_table`."""
+    """Summarize in a sentence what the queries of `study` can detect, from `power_table`."""
     arms = table[(table.study == study) & (table.compares == ARMS_COMPARED)]
     best, worst = arms[arms.assumed.isna()], arms[arms.assumed == arms.assumed.max()]
     points = [["none" if np.isnan(value) else f"{value:.1f}" for value in part.smallest_points]
@@ -210,8 +211,8 @@ def summary(table: pd.DataFrame, study: str, power: float = POWER) -> str:
     texts = [f"{one} or {other} on {listed(names)} (n = {n}{' each' if len(names) > 1 else ''})"
              for (n, one, other), names in cells.items()]
     return (f"The smallest difference between two arms that {study}'s queries show with "
-            f"{power:.0%} power is, in points, {'; '.join(texts)}: the first value where all "
-            f"changes go one way, the second where {worst.assumed.max():.0%} of the pairs are "
+            f"{power:.0%} power is, in points, {'; '.join(texts)}: the first value if all "
+            f"changes go one way, the second if {worst.assumed.max():.0%} of the pairs are "
             "discordant.")
 
 

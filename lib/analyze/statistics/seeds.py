@@ -1,4 +1,4 @@
-"""Several seeds: what another training of an arm would change, next to what other queries would.
+"""Variation over seeds (other trainings of an arm) and over queries, and intervals for both.
 
 The paper trains once (section 4.2), so its differences hold for one seed each.
 """
@@ -27,7 +27,7 @@ def spread(rows: pd.DataFrame) -> pd.DataFrame:
     Fractions of 1, of scored answers. sd_seeds is the standard deviation of the seeds' accuracies
     `each`, NaN with one seed; se_queries the standard error, over clusters of queries, of the
     accuracy averaged over the seeds, with its t interval low_queries, high_queries; design_effect
-    the square of its ratio to the error of independent queries, so that n queries are worth
+    the square of its ratio to the error of independent queries, so n queries are worth
     n / design_effect (Kish 1965, Survey Sampling). low and high are for both sources of variation
     (see `both_sources`), and `interval` says which of them they cover. Where all answers of all
     seeds are alike, the interval is Wilson's for n queries.
@@ -83,7 +83,7 @@ def standard_error(values: pd.Series, clusters: pd.Series) -> float:
 def _fitted(values: pd.Series, clusters: pd.Series, design: np.ndarray) -> tuple[float, float]:
     """Return the last coefficient of `values` on `design`, shape (values, terms), and its error.
 
-    The cluster-robust error is NaN, not 0, where nothing varies between clusters: they do not show
+    The cluster-robust error is NaN, not 0, if nothing varies between clusters: they do not show
     what others would give.
     """
     codes = pd.factorize(clusters.to_numpy())[0]
@@ -105,8 +105,8 @@ def both_sources(mean: float, error: float, clusters: int,
     Economic Statistics 29:238-249, subtract what both share; it is kept here, so the interval is
     conservative). The degrees of freedom of such a sum are Welch and Satterthwaite's (Satterthwaite
     1946, Biometrics Bulletin 2:110-114). In simulation it covers 93 to 96% with three or five
-    seeds; with two, 87% where the SD across seeds is 2.7 times the error across queries: take
-    three. (NaN, NaN) where nothing varies.
+    seeds; with two, 87% if the SD across seeds is 2.7 times the error across queries: take
+    three. (NaN, NaN) if nothing varies.
     """
     parts = [(error**2, clusters - 1), *((sd**2 / number, number - 1) for sd, number in seeds)]
     variance = sum(part for part, _ in parts)

@@ -81,7 +81,7 @@ def test_training_tokens_are_those_of_the_changed_documents_and_scale_to_the_cor
 def test_a_corpus_cannot_be_negative_or_empty():
     with pytest.raises(ValueError, match="corpus_tokens is -1"):
         costs.training_costs([document()], segments(TEXT), rewrites("x"), WORDS, -1)
-    with pytest.raises(ValueError, match="have no token"):
+    with pytest.raises(ValueError, match="have no tokens"):
         costs.training_costs([], [], [], WORDS)
 
 

@@ -99,7 +99,7 @@ def test_only_an_interval_without_zero_decides(cell, seeds, verdict):
 
 
 @pytest.mark.parametrize(("p_holm", "verdict", "words_of_it"), [
-    (0.04, SURE, "What helps passed Holm's correction there; the first of 2"),
+    (0.04, SURE, "Those that help passed Holm's correction there; the first of 2"),
     (0.06, OPEN, "Holm's p at most 5%"), (np.nan, SURE, "1 of 1 changes help")])
 def test_the_laboratory_helps_where_its_own_rule_says_so(p_holm, verdict, words_of_it):
     table = gained(LABORATORY, 3, p_holm, natural=(4, 3, 5), lists=(2, 1, 3), tabular=(9, 8, 10),

@@ -3,7 +3,7 @@
 import pytest
 from matplotlib.colors import to_hex
 
-from lib.analyze.figures.accuracy import draw_accuracy, draw_beside, draw_lengths, draw_numeric
+from lib.analyze.figures.accuracy import draw_accuracy, draw_lengths, draw_numeric, draw_panels
 from lib.analyze.figures.style import save
 from lib.analyze.tables import joined, table2, table5
 from lib.core.records import Answer
@@ -34,7 +34,7 @@ def test_bars_and_intervals_are_the_numbers_of_the_table():
 
 def test_every_arm_has_its_own_colour_and_hatch_in_all_panels():
     table = table2(study(["base", "dapt", "dapt-n"], ["natural"])[2])
-    figure, plotted = draw_beside({"paper": table, "this run": table[table.arm != "base"]})
+    figure, plotted = draw_panels({"paper": table, "this run": table[table.arm != "base"]})
     looks = [{(to_hex(bar.get_facecolor()), bar.get_hatch()) for bar in axes.patches
               if bar.get_height() >= 0} for axes in figure.axes]
     assert len(looks[0]) == 3 and looks[1] < looks[0]

@@ -79,7 +79,7 @@ def test_the_papers_own_values_are_the_same():
     comparison = found().comparison
     set_by_paper = [point.point for point in POINTS if point.paper != OPEN and point.stage != PAIRS]
     measured = ["arithmetic of the training", "type of the saved weights",
-                "ZeRO stage (0: no DeepSpeed)", "steps of accumulation an update"]
+                "ZeRO stage (0: no DeepSpeed)", "gradient accumulation steps per update"]
     assert (comparison[set_by_paper + measured] == SAME).all(), comparison[set_by_paper]
     assert (comparison != DIFFERS).all()
 
@@ -102,7 +102,7 @@ def test_results_are_measured_by_arm():
             "learning rate of the last update, share of the peak": "dapt: 0.0%; dapt-n: 56.0%",
             "device-hours": "2.00 on cuda",  # 900 s on 8 processes
             "tokens of the documents": "2,400 in 1 documents of 00_documents",
-            "segments whose rewriting could be read": "3/4 = 75.0%"}.items():
+            "segments with a readable rewrite": "3/4 = 75.0%"}.items():
         assert (rows["this run"][point], rows.comparison[point]) == (result, RESULT)
 
 
@@ -125,7 +125,7 @@ def test_a_setting_of_one_arm_alone_is_shown_and_differs():
     epochs = rows.loc["epochs of the schedule"]
     assert (epochs["this run"], epochs.comparison) == ("dapt: 30; dapt-n: 20", DIFFERS)
     assert rows.comparison["peak learning rate"] == SAME
-    assert rows.comparison["tokens a sequence"] == DIFFERS
+    assert rows.comparison["tokens per sequence"] == DIFFERS
 
 
 @pytest.mark.usefixtures("as_in_the_paper")
