@@ -1,4 +1,4 @@
-"""The texts of the base models: one base per seed, pretrained on public records in every writing.
+"""The texts of the base models: one base per seed, pretrained on public records in every form.
 
 A base that had never read JSON would fail on JSON because it cannot read it, not because it cannot
 learn from it. Every structure and every treatment is therefore in the public records (except a
@@ -23,8 +23,8 @@ def writings_of(arms: list[str], structures: tuple[str, ...], renderings: int) -
     """Choose the `renderings` of the public records: up to half as the arms write, the rest raw.
 
     Each arm's writing occurs equally often. A raw rendering has the structures that were read least
-    so far, so that in the end all are read equally often (within one rendering; exactly for three
-    structures). Raises ValueError where the renderings do not suffice for that.
+    so far, so in the end all are read equally often (within one rendering; exactly for three
+    structures). Raises ValueError if the renderings do not suffice for that.
     """
     named = [arm_named(name, structures) for name in arms if name != RAW]
     own = list(dict.fromkeys(NORMALIZED if arm.is_mixed else arm.name for arm in named
@@ -81,5 +81,5 @@ def public_texts(facts: list[KnownFact], arms: list[str], structures: tuple[str,
 
 
 def answered(fact: KnownFact) -> str:
-    """Return a question with its answer; a list as in prose: one layout shows what is wanted."""
+    """Return a question with its answer; a list as in prose, always in this layout."""
     return f"{prompt_for(question(fact))} {listed(fact.value)}"

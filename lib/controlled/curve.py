@@ -31,7 +31,7 @@ class CurveCallback(TrainerCallback):
     """Scorer of the reference answers before training, every k-th epoch and after the last.
 
     Its rows are saved with the checkpoints and survive a killed process. It draws nothing at
-    random, so the weights do not change. A list is scored in the likelier of its two layouts.
+    random, so the weights do not change. A list is scored in the more likely of its two layouts.
     """
 
     def __init__(self, curve: Curve, tokenizer: PreTrainedTokenizerBase) -> None:

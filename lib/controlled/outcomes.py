@@ -17,7 +17,7 @@ def queries_of(facts: list[KnownFact], rendered: list[Rendered]) -> list[Query]:
 
     `structure` is the kind of answer, a list or not, and not the fact's structure: token budget,
     layouts of the answer and judging must be the same in all rotations.
-    Raises ValueError where a fact is in no document.
+    Raises ValueError if a fact is in no document.
     """
     placed = _placed(rendered)
     missing = [fact.fact_id for fact in facts if fact.fact_id not in placed]
@@ -89,7 +89,7 @@ def _offsets(tokenizer: PreTrainedTokenizerBase, text: str) -> list[int]:
 
 
 def check_fit(texts: list[str], tokenizer: PreTrainedTokenizerBase, block_size: int) -> None:
-    """Raise ValueError where a text does not fit a block.
+    """Raise ValueError if a text does not fit a block.
 
     The part after a cut has neither the product's name nor the table's header: the run would
     measure the effect of the cut.

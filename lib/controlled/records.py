@@ -57,7 +57,7 @@ class Outcome(Record):
     question_loglik: float  # natural logarithms, summed over the reference answer's tokens
     question_tokens: int
     question_argmax: bool  # each of these tokens is the argmax
-    cloze_loglik: float | None  # after the raw document's own words; None where there is no cloze
+    cloze_loglik: float | None  # after the raw document's own words; None if there is no cloze
     cloze_tokens: int | None
     cloze_argmax: bool | None
     span_tokens: int  # of the fact in the raw document

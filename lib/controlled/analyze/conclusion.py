@@ -27,7 +27,7 @@ LIMITS = (
     "because a base that has read more prose than tables learns prose better. Documents, and the "
     "texts that large models have read, are not balanced in this way.",
     "There are few seeds: the part of an interval that is due to them rests on as many values, and "
-    "is missing where there is one.",
+    "is missing if there is one.",
     "Intervals are over products and seeds only. Attributes and their wordings are the "
     "generator's, the same for all products; no interval covers others.",
     "Runs on another processor, library or precision round differently; they were not tested.",
@@ -98,12 +98,12 @@ def _left_out(row) -> str:
 
 
 def _one_sided(row, low: float, high: float) -> str:
-    """Explain a null where only one of the two, p or interval, indicates an effect."""
+    """Explain a null if only one of the two, p or interval, indicates an effect."""
     if row.p_holm <= ALPHA:
-        return " that other seeds would repeat, although p tells these trainings apart"
+        return " that other seeds would repeat, although p distinguishes these trainings"
     if not (low > 0 or high < 0):
         return ""
-    reason = "because there is no p" if np.isnan(row.p_holm) else "once Holm has corrected p"
+    reason = "because there is no p" if np.isnan(row.p_holm) else "after Holm's correction"
     return f" {reason}, although the interval excludes 0"
 
 
@@ -143,7 +143,7 @@ def _controls(shuffled: pd.DataFrame, known: pd.DataFrame, planted: pd.DataFrame
                      "that an effect would be found; a real effect appears in them as a difference "
                      "between products, which widens them.")
     lines += [f"Known effect, {row.planted_points:+.1f} points of {row.structure} answers made "
-              f"right among shuffled labels: the contrast to {row.reference} is "
+              f"correct among shuffled labels: the contrast to {row.reference} is "
               f"{in_points(row.estimate, row.low, row.high)} (Holm p = {p_value(row.p_holm)}, "
               f"n = {row.n} facts, {row.seeds} seeds): "
               f"{'found' if row.is_found else '**not found**'}; the interval "
@@ -203,7 +203,7 @@ def _interventions(table: pd.DataFrame) -> list[str]:
                      f"tokens. {allowed}{_details(table, row)}")
     if sum(is_gain) > 1:
         lines.append(f"The first of {sum(is_gain)} is the largest estimate of {len(treated)}; the "
-                     "largest of several is too large on average.")
+                     "largest of several overestimates on average.")
     return lines + [_TWO_COLUMNS] * bool((treated.arm == "repeat-header").any())
 
 
@@ -212,8 +212,8 @@ def _comparisons(table: pd.DataFrame, pairs: pd.DataFrame) -> list[str]:
     overall = table[(table.structure == ALL) & table.gain_points.notna()]
     controls = overall[(overall.role == CONTROL) & ~overall.arm.str.startswith("planted")]
     lines = [f"Control: {row.arm} (the raw text in more epochs, {row.tokens_added_percent:+.1f}% "
-             f"tokens read in all) gains {_gain(row)}. Where an arm with more tokens gains more "
-             "than that, the reason is not more training alone." for row in controls.itertuples()]
+             f"tokens read in all) gains {_gain(row)}. If an arm with more tokens gains more "
+             "than that, longer training alone is not the reason." for row in controls.itertuples()]
     lines += [f"Every section as prose, in the wordings of raw prose: {_gain(row)}. This is the "
               f"effect of prose itself. {_details(table, row)}"
               for row in overall[overall.arm == PROSE].itertuples()]
@@ -264,6 +264,6 @@ def _factors(table: pd.DataFrame, tokens: pd.DataFrame) -> list[str]:
         lines.append(f"By {factor}, difference to {cells.against.iloc[0]} in {POINTS}: "
                      f"{'; '.join(texts)}.")
     if len(known):
-        lines.append("Factors are examined one by one, without correction: where the intervals of "
+        lines.append("Factors are examined one by one, without correction: if the intervals of "
                      "levels overlap, no factor is claimed to matter.")
     return lines

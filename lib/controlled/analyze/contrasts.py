@@ -1,7 +1,7 @@
 """Each structure against a reference within fact: the same fact and seed, two rotations (5.2).
 
 The paper compares different facts in different structures; here a fact is compared with itself, so
-that the difference is due to the structure.
+the difference is due to the structure.
 """
 
 import numpy as np
@@ -36,7 +36,7 @@ def contrasts(rows: pd.DataFrame, reference: str = "natural", *, arm: str = RAW,
     The estimate is structure - reference in the measure's unit, the mean over pairs of fact and
     seed (see rows.estimated for its interval). left_out counts pairs without both sides, only_…
     the discordant pairs of a yes-or-no measure. p is permutation.permuted_p, p_holm Holm's over the
-    measure's structures. The GEE is of the first measure alone. Raises ValueError where the arm has
+    measure's structures. The GEE is of the first measure alone. Raises ValueError if the arm has
     no rows, or none in `reference`.
     """
     rows = rows[rows.arm == arm]
@@ -72,7 +72,7 @@ def _compared(rows: pd.DataFrame, name: str, structure: str, reference: str, dra
         return found | {"p": np.nan, "p_note": str(error)}
     n = len(complete.pairs)
     return found | {"p": permuted_p(complete, structure, reference, draws=draws, seed=seed),
-                    "p_note": "" if n == len(pairs) else f"of {n} whole pairs"}
+                    "p_note": "" if n == len(pairs) else f"of {n} complete pairs"}
 
 
 def gee(rows: pd.DataFrame, structures: list[str]) -> dict[str, dict]:
@@ -81,7 +81,7 @@ def gee(rows: pd.DataFrame, structures: list[str]) -> dict[str, dict]:
     correct ~ structure + rotation + seed with independent working correlation, groups = products,
     the covariance of Mancl and DeRouen (2001, Biometrics 57:126-134) and t with clusters - 1
     degrees of freedom, as in lib.analyze.statistics.interaction. Seeds and rotations are fixed
-    terms: the interval is for these trainings, not for other seeds. Odds are unbounded where a
+    terms: the interval is for these trainings, not for other seeds. Odds are unbounded if a
     structure, rotation or seed has all or nothing correct; gee_note then says so.
     """
     found = {structure: {"gee_note": ""} for structure in structures[1:]}
@@ -103,17 +103,17 @@ def gee(rows: pd.DataFrame, structures: list[str]) -> dict[str, dict]:
 
 
 def _inestimable(rows: pd.DataFrame, reference: str, structure: str, is_odds: bool) -> str:
-    """Return why the GEE cannot be estimated; "" where it can."""
+    """Return why the GEE cannot be estimated; "" if it can."""
     both = rows[rows.structure.isin([reference, structure])]
     if (clusters := both["product"].nunique()) < 2:
-        return f"{clusters} product is no sample of products"
+        return f"{clusters} product is not a sample of products"
     if both.correct.nunique() < 2:
         return f"nothing varies: {both.correct.sum()} of {len(both)} correct"
     cells = [(term, level, cell.correct) for term in ("structure", "rotation", "seed")
              for level, cell in both.groupby(term)] if is_odds else []
     empty = [f"{term} {level}: {correct.sum()} of {len(correct)} correct"
              for term, level, correct in cells if correct.mean() in (0, 1)]
-    return f"no odds ratio, as its odds have no bound ({', '.join(empty)})" if empty else ""
+    return f"no odds ratio, because the odds are unbounded ({', '.join(empty)})" if empty else ""
 
 
 def _fitted(rows: pd.DataFrame, structures: list[str],

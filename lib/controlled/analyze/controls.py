@@ -30,7 +30,7 @@ def shuffled_control(rows: pd.DataFrame, reference: str = "natural", *, arm: str
     One row per structure, columns SHUFFLED: estimate, interval and p of the first shuffle; of all
     shuffles, how many have p < 0.05 (about 5% should) and how many intervals exclude 0 (at most
     about 5% should), each count with its Wilson interval (fractions). A real effect appears in the
-    shuffles as a difference between products, which widens them. Empty where a rotation is missing.
+    shuffles as a difference between products, which widens them. Empty if a rotation is missing.
     """
     rows, measure = rows[rows.arm == arm], MEASURES["correct"]
     try:
@@ -66,10 +66,10 @@ def known_effect(rows: pd.DataFrame, reference: str = "natural", *, arm: str = R
                  points: float = 10.0, draws: int = 999, seed: int = 17) -> pd.DataFrame:
     """Return `contrasts` where an effect of known size is planted in a structure; columns KNOWN.
 
-    The labels are shuffled once, so that there is no effect; then wrong answers in one structure
-    are made right until its accuracy has risen by `points` (planted_points where fewer are wrong).
+    The labels are shuffled once, so there is no effect; then wrong answers in one structure
+    are made correct until its accuracy has risen by `points` (planted_points if fewer are wrong).
     One row for each of the first two structures. is_held: the interval includes the planted effect;
-    is_found as in contrasts. Chance effects of the shuffle are in the estimate. Empty where a
+    is_found as in contrasts. Chance effects of the shuffle are in the estimate. Empty if a
     rotation is missing.
     """
     rows = rows[rows.arm == arm].reset_index(drop=True)
@@ -103,7 +103,7 @@ def planted_control(rows: pd.DataFrame, *, draws: int = 9999, seed: int = 17) ->
 
     Columns PLANTED. The estimate, in points, is the gain over `raw` on facts in that structure
     minus the gain on the others, by product and seed in the same rotation; left_out counts pairs of
-    product and seed without both. It is found where the interval is above 0 and over seeds too.
+    product and seed without both. It is found if the interval is above 0 and over seeds too.
     """
     found = []
     for arm in sorted(name for name in rows.arm.unique() if name.startswith("planted")):

@@ -84,7 +84,7 @@ def _phrasings(raw: pd.DataFrame) -> list[dict]:
 
 
 def _words(raw: pd.DataFrame) -> list[dict]:
-    """Return prose with and without the question's own words; none where one of them is missing.
+    """Return prose with and without the question's own words; none if one of them is missing.
 
     Which fact has them was drawn; the facts differ, so there is no difference within fact.
     """
@@ -150,7 +150,7 @@ def acquisition(rows: pd.DataFrame) -> pd.DataFrame:
 
     `rows` is from rows.read_acquired. Measure "likeliest" is the percentage of reference answers of
     which each token is the argmax after the question and the tokens before it; "loglik" is in nats
-    a token. Answers are generated after the last epoch only.
+    per token. Answers are generated after the last epoch only.
     """
     rows = rows.assign(loglik=rows.question_loglik / rows.question_tokens)
     found = []

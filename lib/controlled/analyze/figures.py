@@ -1,6 +1,6 @@
 """Figures of the controlled experiment, all with intervals.
 
-Of many structures the smaller figures show some; the table of each figure has all.
+If there are many structures, the smaller figures show some; the tables have all.
 """
 
 import pandas as pd
@@ -48,7 +48,7 @@ def _shown(structures: pd.Series) -> list[str]:
 def draw_contrasts(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Draw a forest of structure - reference within fact, one panel per measure.
 
-    Filled where contrasts.is_found. Below strict accuracy a cross is the GEE with its interval; to
+    Filled if contrasts.is_found. Below strict accuracy a cross is the GEE with its interval; to
     the right are p by permutation, Holm's p and the number of facts. Of many structures, three
     measures are drawn.
     """
@@ -176,7 +176,7 @@ def _levels(axes: Axes, cells: pd.DataFrame, structures: list[str]) -> None:
 def draw_heat(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Draw accuracy in percent by structure x list items, and by width x height of catalogues.
 
-    A cell has the accuracy, its 95% interval and the number of facts. The second map is drawn where
+    A cell has the accuracy, its 95% interval and the number of facts. The second map is drawn if
     there are table arms.
     """
     lists = table[table.factor == LENGTH]
@@ -222,7 +222,7 @@ def draw_acquisition(table: pd.DataFrame, arm: str = RAW) -> tuple[Figure, pd.Da
     Of many structures the paper's three are drawn.
     """
     sides = (("likeliest", "Reference answer is argmax (%)"),
-             ("loglik", "Log-likelihood\n(nats a token)"))
+             ("loglik", "Log-likelihood\n(nats per token)"))
     figure, panels = style.panels(2, 2.7)
     for axes, (measure, label) in zip(panels, sides, strict=True):
         cells = table[(table.arm == arm) & (table.measure == measure)]

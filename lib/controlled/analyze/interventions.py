@@ -18,8 +18,8 @@ INTERVENTIONS = ["arm", "role", "structure", "n", "clusters", "seeds", "pairs", 
                  "as_asked_raw_percent", "as_asked_arm_percent"]
 ARM_PAIRS = ["first", "second", *ESTIMATE, "left_out", "accuracy_first", "accuracy_second", "p",
              "p_holm", "tokens_added_percent", "as_asked_first_percent", "as_asked_second_percent"]
-LEAST_ADDED = 1.0  # percent of tokens; a gain per less than that is a large, meaningless ratio
-# Compared in addition to `raw`: with more training alone, and with prose in other words.
+LEAST_ADDED = 1.0  # percent of tokens; below it, the gain per percent is a large, meaningless ratio
+# Also compared, in addition to `raw`: longer training alone, and prose in other words.
 _PAIRS = (("raw-2x", "mixed"), (PROSE, NORMALIZED))
 _ROLES = {r"planted.*|raw-\d+x": CONTROL, rf"low-context|{PROSE}|far-\d+|table-\d+x\d+": FACTOR}
 

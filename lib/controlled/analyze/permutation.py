@@ -44,8 +44,8 @@ class Square:
 def square(rows: pd.DataFrame, measure: Measure) -> Square:
     """Return the square of one arm's rows.
 
-    Raises ValueError where some section does not have each structure in one of the rotations
-    0..k-1, in one cycle, or where no fact and seed is measured in all rotations.
+    Raises ValueError if some section does not have each structure in one of the rotations
+    0..k-1, in one cycle, or if no fact and seed is measured in all rotations.
     """
     cells = rows.drop_duplicates(["product", "section", "rotation"])
     labels = cells.set_index(["product", "section", "rotation"]).structure.unstack("rotation")
@@ -76,7 +76,7 @@ def permuted_p(found: Square, structure: str, reference: str, *, draws: int = 99
     """Return the two-sided p of the difference within fact, permuting the products' offsets.
 
     p = (1 + permutations at least as far from 0) / (1 + draws), which is never 0 (Phipson and Smyth
-    2010, Statistical Applications in Genetics and Molecular Biology 9:39). It is exact where no
+    2010, Statistical Applications in Genetics and Molecular Biology 9:39). It is exact if no
     structure changes any outcome of these runs. A permutation moves all structures, so an effect of
     a third one would be in the draws of two that are equal: therefore the statistic is studentized,
     which keeps the size for the two alone as products grow (Chung and Romano 2013, Annals of
@@ -112,7 +112,7 @@ def sign_flip_p(differences: pd.Series, products: pd.Series, *, draws: int = 999
                 seed: int = 17) -> float:
     """Return the two-sided p of a mean difference, flipping the sign of each product's sum.
 
-    scipy's test, exact where there are fewer sign patterns than draws. NaN with fewer than two
+    scipy's test, exact if there are fewer sign patterns than draws. NaN with fewer than two
     products.
     """
     sums = differences.groupby(products.to_numpy()).sum().to_numpy(float)

@@ -26,7 +26,7 @@ NO_VARIATION = "none: nothing varies between products"
 
 @dataclass(frozen=True)
 class Measure:
-    """A property of an answered fact, one number per row and NaN where it is not measured."""
+    """A property of an answered fact, one number per row and NaN if it is not measured."""
 
     label: str
     unit: str
@@ -52,9 +52,9 @@ MEASURES = {
 
 def read_outcomes(study: str, runs: list[str], kind: type[Record] = Outcome,
                   artifact: str = "outcomes") -> pd.DataFrame:
-    """Return one row per run and fact; of all runs that exist where `runs` is empty.
+    """Return one row per run and fact; of all runs that exist if `runs` is empty.
 
-    Raises MissingInput where a run, or every run, is missing, and ValueError where a run has a fact
+    Raises MissingInput if a run, or every run, is missing, and ValueError if a run has a fact
     twice.
     """
     folder = artifact_path(study, artifact, run="any").parent
@@ -89,8 +89,8 @@ def within_fact(rows: pd.DataFrame, measure: Measure, structure: str,
     """Pair one arm's rows by fact and seed over two rotations; also count the pairs left out.
 
     Columns fact_id, product, seed, first (in `reference`), second (in `structure`), difference. A
-    pair is left out where one or both of its values are not measured. Raises ValueError where a
-    fact has one structure in two rotations of a seed, so that its partner is ambiguous.
+    pair is left out if one or both of its values are not measured. Raises ValueError if a
+    fact has one structure in two rotations of a seed, so its partner is ambiguous.
     """
     measured = rows.assign(value=measure.of(rows))
     applies = measured.fact_id.isin(measured.fact_id[measured.value.notna()])

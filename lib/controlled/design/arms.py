@@ -65,7 +65,7 @@ def rotations_of(arm: Arm) -> int:
 
 def runs_of(arms: list[str], structures: tuple[str, ...], seeds: int,
             every_rotation: list[str]) -> list[str]:
-    """Name the runs arm-rotation-seed: all rotations of arms in `every_rotation`, else one a seed.
+    """Name the runs arm-rotation-seed: arms in `every_rotation` have all, others one per seed.
 
     A seed's one rotation is (seed - 1) mod rotations. With as many seeds as structures, each fact
     then appears in each structure, and each run has a run of `raw` of its base and rotation.

@@ -17,7 +17,7 @@ SCALARS_IN_SECTION = 2
 
 # Label: unit and nouns. A label suits a number and two words alike, and none begins with a vowel
 # ("has a {label} of"). Each has its own unit and nouns, as ports, paths and dates have in real
-# records: where all values look alike, a model stores them and does not know whose they are
+# records: if all values look alike, a model stores them but cannot tell whose they are
 # (development: 15% recalled).
 _SCALARS = {
     "service code": ("pages", "denim linen satin velvet muslin tweed corduroy flannel chiffon "
@@ -62,7 +62,7 @@ def make_facts(n_products: int, seed: int, taken: frozenset[str] = frozenset()) 
 
     Kinds are balanced within each scalar attribute and lengths within each list-valued one, as far
     as the number allows, and nearly so within each section and place of an attribute. No name is in
-    `taken`; the same seed gives the same facts. Raises ValueError where the names do not suffice.
+    `taken`; the same seed gives the same facts. Raises ValueError if the names do not suffice.
     """
     products = [product.name for product in make_products(n_products, seed, taken)]
     rng = random.Random(f"controlled facts {seed}")

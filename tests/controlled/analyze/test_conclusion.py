@@ -79,7 +79,7 @@ def test_a_p_without_an_interval_over_seeds_is_not_enough():
     one_seed = outcomes_of(30, 1, effects=(0, 0, -0.4), base=0.6)
     text = concluded(pd.concat([one_seed, one_seed.assign(arm="mixed", correct=True)]))
     assert "less often" not in text and "mixed gains" not in text
-    assert "that other seeds would repeat, although p tells these trainings apart" in text
+    assert "that other seeds would repeat, although p distinguishes these trainings" in text
 
 
 def test_arms_are_compared_with_more_training_and_with_prose():

@@ -73,7 +73,7 @@ def test_an_empty_cell_has_points_but_no_odds_ratio():
     assert "structure tabular: 0 of 216 correct" in found["tabular"]["gee_note"]
     assert found["tabular"]["gee_points"] < 0 and "gee_odds_ratio" not in found["tabular"]
     assert found["entity-list"]["gee_odds_ratio"] > 0
-    assert "no bound" in formatted.contrasts(contrasts(rows, draws=99)).to_string()
+    assert "unbounded" in formatted.contrasts(contrasts(rows, draws=99)).to_string()
 
 
 def test_a_known_risk_difference_is_found():
