@@ -8,7 +8,7 @@ from lib.infer.prompts import beginning, is_chat
 
 Tokenizer = PreTrainedTokenizerBase | Callable[[str], int]  # or lib.llm.tokens.counter's count
 MARGIN = 16  # tokens that an endpoint's chat template may add to such a count
-_BATCH = 64  # texts encoded at once, so that a study's tokens are never all in memory
+_BATCH = 64  # texts encoded at once, so a study's tokens are never all in memory
 
 
 def window_of(source: str) -> int:
@@ -22,7 +22,7 @@ def window_of(source: str) -> int:
 def lengths_of(prompts: Sequence[str], tokenizer: Tokenizer, style: str = "auto") -> list[int]:
     """Return the tokens of each prompt as `lib.infer.prompts` encodes it.
 
-    With the BOS token, and with the chat template in this `style`; MARGIN more where only a count
+    With the BOS token, and with the chat template in this `style`; MARGIN more if only a count
     is given. Raises ValueError as `lib.infer.prompts.is_chat` does.
     """
     if not isinstance(tokenizer, PreTrainedTokenizerBase):

@@ -29,7 +29,7 @@ def bleu(answer: str, response: str) -> float:
 
 
 def rouge_l(answer: str, response: str) -> float:
-    """Return F of ROUGE-L. Raises EmptyText where the package raises ValueError."""
+    """Return F of ROUGE-L. Raises EmptyText if the package raises ValueError."""
     return rouge_l_with_steps(answer, response)[0]
 
 
@@ -60,7 +60,7 @@ def rouge_l_with_steps(answer: str, response: str) -> tuple[float, int]:
 def common_words(x: list[str], y: list[str]) -> tuple[set[str], int]:
     """Return the words on the longest common subsequence that the package takes, and its steps.
 
-    The package walks back from the last cell of the table: a match goes diagonally, else up where
+    The package walks back from the last cell of the table: a match goes diagonally, else up if
     the cell above is larger, else left. In the bit vector of a row, a 0 at j says that the length
     grows there, which on a mismatch means that the cell above is larger.
     """

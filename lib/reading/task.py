@@ -39,7 +39,7 @@ class Task(Protocol):
 
     def fitted(self, study: str, queries: list[Query], tokenizer: Tokenizer, window: int,
                how: Decoding) -> Shown:
-        """Return the queries as they fit, with room for the reply, in `window` tokens."""
+        """Return the queries cut to fit `window` tokens, with room for the reply."""
 
     def finals(self, study: str, queries: list[Query],
                answers: list[Answer]) -> Mapping[str, Final]:
@@ -55,7 +55,7 @@ class Task(Protocol):
 
 def shown_to_model(task: Task, study: str, queries: list[Query], source: str, how: Decoding, *,
                    is_local: bool, window: int = 0) -> Shown:
-    """Return the queries as the model `source` can be sent them.
+    """Return the queries in the form in which the model `source` can be sent them.
 
     Without `window`, in tokens, a local model's configuration gives the context window; an
     endpoint's is not known, and its prompts stay complete.
@@ -70,7 +70,7 @@ def answers_by_rules(task: Task, study: str, queries: list[Query],
                      arm: str) -> tuple[list[Answer], list[Rejected]]:
     """Return the reader's answers in order, and the queries without a text, which it cannot read.
 
-    An answer is empty where the reader finds none. No tokens are counted: no model writes any.
+    An answer is empty if the reader finds none. No tokens are counted: no model writes any.
     """
     replies = task.replies_by_rules(study, queries)
     unread = [Rejected(document_id=query.document_id, item=query.query_id, reason=NO_MEMORY)

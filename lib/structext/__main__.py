@@ -9,8 +9,8 @@
     python -m lib.structext rewrite samples.jsonl --model M
                                                    abstract names -> those of a scenario, by a model
 
-Each writes JSON lines to standard output, or completely or not at all to --output. A source of - is
-standard input. `rewrite` uses the endpoint that the environment names (OPENAI_BASE_URL,
+Each writes JSON lines to standard output, or to --output, all or nothing. A source of - is standard
+input. `rewrite` uses the endpoint that the environment names (OPENAI_BASE_URL,
 OPENAI_API_KEY); what it could not rewrite goes to --rejected, or line by line to standard error.
 """
 
@@ -139,7 +139,7 @@ def _rewrite(options: argparse.Namespace) -> None:
 
 def _between(options: argparse.Namespace, run: Callable[[Path, Path], object],
              summary: str) -> None:
-    """`run` from source to target, either may be a standard stream; report to standard error."""
+    """Run from source to target (either may be a standard stream); report to standard error."""
     with tempfile.TemporaryDirectory() as folder:
         source, target = options.source, options.output or Path(folder) / "output.jsonl"
         if str(source) == "-":

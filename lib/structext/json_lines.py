@@ -29,7 +29,7 @@ def read_given(path: Path, kind: type[G]) -> list[G]:
     if not Path(path).is_file():
         raise MissingInput(f"{shown(path)} is missing or not a file: give JSON lines with {needed}")
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")  # Windows writes a mark at the start
+        text = Path(path).read_text(encoding="utf-8-sig")  # Windows writes a byte order mark
     except UnicodeDecodeError as error:
         raise ValueError(f"{shown(path)} is not text in UTF-8 ({error}): give JSON lines with "
                          f"{needed}") from error

@@ -46,7 +46,7 @@ class StrucText:
     def replies_by_rules(self, study: str, queries: list[Query]) -> dict[str, str]:
         """Return the solver's replies: they show that each question can be answered from its text.
 
-        A reply has the form that its prompt asks for, and is empty where the solver fails.
+        A reply has the form that its prompt asks for, and is empty if the solver fails.
         """
         replies = {}
         for one in load(study, "asked", Prompted):

@@ -47,7 +47,7 @@ def draw_groups(table: pd.DataFrame, by: str,
                 measure: str = "rouge_score") -> tuple[Figure, pd.DataFrame]:
     """Draw a key of MEASURES by group of `by` and arm, one panel per suite, and return both.
 
-    `table` is `summary` by suite, `by` and arm. Crosses are of the questions that fit the window.
+    `table` is `summary` by suite, `by` and arm. Crosses show questions that fit the context window.
     """
     label, *columns = MEASURES[measure]
     groups, suites = _present(table[by]), _present(table.suite)
@@ -70,7 +70,7 @@ def draw_heat(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Draw mean score and its standard deviations over depth and width, one row per arm.
 
     Of several suites, the one with the most cells (of two, the later); returns the figure and the
-    plotted rows of `heat`. Below a mean are its interval and the number left out; a cell of which
+    plotted rows of `heat`. Below a mean are its interval and the number left out; a cell in which
     nothing was asked is hatched.
     """
     cells = table.groupby("suite", observed=True).apply(
@@ -123,8 +123,8 @@ def _cell_text(mean: str, cell: tuple) -> str:
 def draw_shots(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Draw score against the number of demonstrations, one panel per suite, and return both.
 
-    `table` is `pairs.shots`; the shortest demonstrations have hollow markers. Of the samples that
-    were asked with every number, so that no curve falls only because of the context window.
+    `table` is `pairs.shots`; the shortest demonstrations have hollow markers. It shows the samples
+    asked with every number, so no curve falls only because of the context window.
     """
     suites = _present(table.suite)
     names = [f"{suite} (n = {table.common[table.suite == suite].max()})" for suite in suites]
@@ -150,7 +150,7 @@ def draw_shots(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
 def draw_differences(table: pd.DataFrame, by: str, label: str) -> tuple[Figure, pd.DataFrame]:
     """Draw `pairs.differences` in points by group of `by` and arm, and return both.
 
-    Of the pairs asked both ways, n; crosses are of all pairs.
+    n counts the pairs asked both ways; crosses show all pairs.
     """
     groups = _present(table[by])
     figure, (axes,) = panels(1, _height(table, groups))
@@ -178,7 +178,7 @@ def _dots(axes: Axes, cells: pd.DataFrame, by: str, groups: list[str], columns: 
 
 def _crosses(axes: Axes, cells: pd.DataFrame, column: str, places: pd.Series, color: tuple,
              scale: float, *, upright: bool = False) -> None:
-    """Draw crosses where fewer or more questions give another value of `column`."""
+    """Draw crosses if fewer or more questions give another value of `column`."""
     other, n, own_n = _CROSSES[column]
     shown = cells[cells[n] != cells[own_n]]
     at = (places[shown.index], scale * shown[other])

@@ -80,7 +80,7 @@ def shots_formatted(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def agreement_formatted(table: pd.DataFrame) -> pd.DataFrame:
-    """Format `agreement`; a dash where a metric does not vary."""
+    """Format `agreement`; a dash if a metric does not vary."""
     return pd.DataFrame([{
         "model": row.arm, "metrics": f"{row.first} – {row.second}", "n": str(row.n),
         "Pearson": number(row.pearson, ".3f"), "agree": percent(row.agreement),
@@ -88,7 +88,7 @@ def agreement_formatted(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def published_formatted(table: pd.DataFrame) -> pd.DataFrame:
-    """Format `published.beside`, one row per model, its prompts in one cell."""
+    """Format `published.with_ours`, one row per model, its prompts in one cell."""
     rows = []
     for (suite, source, model, where), cell in table.groupby(
             ["suite", "source", "model", "where"], sort=False):
@@ -101,8 +101,8 @@ def published_formatted(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def agreement_beside_formatted(table: pd.DataFrame) -> pd.DataFrame:
-    """Format `published.agreement_beside`."""
+def published_agreement_formatted(table: pd.DataFrame) -> pd.DataFrame:
+    """Format `published.agreement_with_ours`."""
     return pd.DataFrame({
         "metric": table.metric, "source": table.source, "Pearson with": table["with"],
         "n": [number(n) for n in table.n], "Pearson": [number(p, ".3f") for p in table.pearson]})

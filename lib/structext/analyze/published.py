@@ -29,7 +29,7 @@ def paper_scores() -> pd.DataFrame:
                         high=float("nan"))[COLUMNS]
 
 
-def beside(ours: pd.DataFrame) -> pd.DataFrame:
+def with_ours(ours: pd.DataFrame) -> pd.DataFrame:
     """Return the published scores followed by a run's arms, suite by suite.
 
     `ours` is `summary` by suite, prompt and arm. Only suites with published results: of Test the
@@ -48,7 +48,7 @@ def beside(ours: pd.DataFrame) -> pd.DataFrame:
                      ignore_index=True)
 
 
-def agreement_beside(ours: pd.DataFrame) -> pd.DataFrame:
+def agreement_with_ours(ours: pd.DataFrame) -> pd.DataFrame:
     """Return the published Pearson of metrics with human judgments, and ours with the judge's.
 
     Columns metric, source, with, n, pearson; `ours` is `agreement`, of which the rows over all arms

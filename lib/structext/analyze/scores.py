@@ -44,7 +44,7 @@ class Scored(Record):
 class Response(Given):
     """A line of the input of `python -m lib.structext score`."""
 
-    id: str = ""  # if it has none: its number
+    id: str = ""  # default: its number
     answer: str
     response: str | None = None  # None also for what is not text: it is scored 0, not lost
 

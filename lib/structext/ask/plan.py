@@ -1,4 +1,4 @@
-"""The prompts of a study: samples of suites in settings, and what is learned before."""
+"""The prompts of a study: samples of suites in settings, and the training of tuned arms."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple

@@ -26,7 +26,7 @@ SETTINGS = {  # setting -> its prompt
 FEW_SHOT = ("few-shot", "simple-few-shot")
 REASONING = ("self-cot", "ps-cot")  # the answer is in tags, after the reasoning
 TAGS = "text|question|hint|answer"
-# XML elements S and SYS, split like turns of a chat, are joined again: in capitals they are none.
+# XML's S and SYS, split like turns of a chat, are joined again: in capitals they are not turns.
 _ELEMENT = re.compile(rf"(?<=<){SPLIT}(?=/?(?:S|SYS)>)")
 _TABLES = ("csv", "html-table", "markdown-table")
 _LISTS = tuple(f"{language}.{index}" for language in ("latex", "markdown", "org")
@@ -58,7 +58,7 @@ def prompts_for(samples: Sequence[Sample], setting: str, n_shots: int = 0,
     """Return the prompt of each sample, in order, in one of SETTINGS.
 
     Demonstrations come from `pool` (default: `samples`). Raises ValueError for an unknown setting,
-    for shots where a setting has none or none where it needs some, and as `demonstrations_for`.
+    for a number of shots that the setting cannot have, and as `demonstrations_for` does.
     """
     if setting not in SETTINGS:
         raise ValueError(f"setting {setting!r} is unknown: choose one of {', '.join(SETTINGS)}")

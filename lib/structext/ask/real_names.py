@@ -1,4 +1,4 @@
-"""The new names that a model gives to those in a sample: checked before any text has them."""
+"""New names that a model gives to those in a sample, checked before they are used."""
 
 import json
 import re

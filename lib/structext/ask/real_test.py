@@ -1,4 +1,4 @@
-"""Real-Test by a model: it renames what is in a sample after one scenario; the sample is rebuilt.
+"""Real-Test by a model: it gives new names from one scenario; the sample is rebuilt.
 
 The model sees no text and no question, only lists of names by kind. Its names are checked, the text
 is rebuilt with them, and the solver must find the answer that the generator finds; nesting, order,
@@ -83,7 +83,7 @@ class Draft:
 
     @cached_property
     def called(self) -> dict[str, list[str]]:
-        """Every name that the text and all questions of its language use. Raises Unusable."""
+        """The names that the text and all questions of its language use. Raises Unusable."""
         text, called = self.text, {}
         try:
             n_cells = layout(text.depth, text.width).n_nodes * text.size * text.depth
@@ -119,7 +119,7 @@ class Draft:
         return Request.ask(prompt, max_tokens=1000 + 30 * sum(map(len, names.values())))
 
     def read(self, reply: Reply) -> list[str]:
-        """Make the samples with the names of `reply`; return the faults that the model can mend."""
+        """Make the samples with the names of `reply`; return faults that the model can correct."""
         if reply.reason:
             self.faults = {sample.id: f"no complete reply, {reply.reason}"
                            for sample in self.samples}

@@ -26,7 +26,7 @@ class Final(NamedTuple):
 
 
 def final_answer(reply: str | None, setting: str) -> Final:
-    """Return the answer in `reply`, to be scored; where `missing` is set, the score is 0.
+    """Return the answer in `reply`, to be scored; if `missing` is set, the score is 0.
 
     If a setting has the model reason, it is the content of the last <answer> that has any; a last
     tag may lack its end, because the reply was truncated there or stopped at it. Otherwise the

@@ -19,7 +19,7 @@ class Fit:
     """The prompts that a model can be sent, the others, and a table of both."""
 
     fitting: list[Prompted]  # in order
-    left_out: list[Prompted]  # with an empty prompt: not sent, so that they score 0
+    left_out: list[Prompted]  # with an empty prompt: not sent, so they score 0
     samples: list[Sample]  # of both, once each
     table: pd.DataFrame  # COLUMNS, one row per group of prompts; lengths in tokens
 
@@ -30,7 +30,7 @@ def fit_prompts(lists: Iterable[Sequence[Prompted]], tokenizer: Tokenizer, windo
 
     The lengths are of what is sent: with BOS, and with the model's chat template. If the structured
     text alone does not fit, its own length is taken for the prompt's: a suite's longest prompts
-    together have hundreds of megabytes. The table also counts the reference answers that exceed the
+    amount to hundreds of megabytes. The table also counts the reference answers that exceed the
     budget, which no reply can give in full.
     Raises ValueError for a window or budget below 1, and as `lib.infer.prompts.is_chat` does.
     """

@@ -1,4 +1,4 @@
-"""What a language of StrucText-Eval is to the generator: a writer of texts, one finder per task."""
+"""A language of StrucText-Eval in the generator: a writer of texts, and one finder per task."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

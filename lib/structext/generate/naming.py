@@ -1,6 +1,6 @@
-"""What names the nodes of the tree: letters without meaning, or words of a scenario (Real-Test).
+"""Names for the nodes of the tree: letters without meaning, or words of a scenario (Real-Test).
 
-The two kinds of names answer to the same calls, and neither takes part in drawing the structure: a
+Both kinds have the same methods, and neither takes part in drawing the structure: a
 sample of Real-Test is a sample of Test with other names; nesting, order, counts and relations are
 kept. No name contains a quotation mark, bracket, brace, asterisk, angle bracket, comma or line
 break, so every format can hold it bare.

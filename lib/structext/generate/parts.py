@@ -24,7 +24,7 @@ class Parts:
     """A title and a paragraph, then headings with a paragraph each: node i is heads[i].
 
     Every paragraph begins with a word of its own and continues with the document's `body`: together
-    size × depth words. bold[i] and images[i] are "" where the paragraph has none.
+    size × depth words. bold[i] and images[i] are "" if the paragraph has none.
     """
 
     def __init__(self, setting: Setting, notation: Notation) -> None:

@@ -3,13 +3,13 @@
 A text is grown from an abstract tree. Two dials set its difficulty: `depth` levels below the root
 and `width`, where every inner node has depth × width children; a third, `size`, sets how much one
 node holds. The content of a node means nothing, so only the structure can lead to the answer.
-Generator and solver (lib.structext.solve) share no finder: where they agree, two readings do.
+Generator and solver (lib.structext.solve) share no finder, so their agreement is evidence.
 
 Every text is drawn from a generator of its own, seeded by what it is (seed, language, dials,
 number), so a sample does not depend on which others are requested. The structure is drawn apart
 from the names: `corrected`, `faithful` and Real-Test samples of the same number share it.
 
-Mode `corrected` departs from the official generator where that is faulty (numbers of the list of
+Mode `corrected` departs from the official generator where it is faulty (numbers of the list of
 known faults): LaTeX headings go down one command per level (1); bold texts and images are listed in
 the order of the text (2); a section is named at every level (3); excerpts are verbatim (4); YAML
 reads back as intended (5); bold texts and images are between words and no text occurs twice (6);

@@ -83,7 +83,7 @@ def _join(document: Tables, rng: Random) -> Item:
         return Item({"place": place, "height": limit}, str(answer))
     lowest, highest = HEIGHT_LIMITS[0], HEIGHT_LIMITS[-1]
     choices: dict[int, list[tuple[str, int, int]]] = {}  # answer -> place, least and greatest limit
-    for place in places:  # in this order, so that another scenario's places draw alike
+    for place in places:  # in this order, so another scenario's places are drawn alike
         if place not in heights:
             continue
         tallest = [highest + 1, *sorted(heights[place], reverse=True), lowest]

@@ -10,7 +10,7 @@ MOST_NODES = 2_000_000  # a text of about 2 GB; a larger request is taken for a 
 class Layout(NamedTuple):
     """A complete tree in pre-order: each list has one entry per node, the root first.
 
-    A language writes a head for each node and, after its descendants, perhaps a tail: `events` is
+    A language writes a head for each node and, after its descendants, possibly a tail: `events` is
     their order, as node for a head and ~node for a tail; begin[node] and end[node] are the
     positions of the two.
     """
@@ -43,7 +43,7 @@ class Layout(NamedTuple):
 def layout(depth: int, width: int) -> Layout:
     """Return the complete tree of `depth` levels below the root, depth × width children per node.
 
-    Raises ValueError where a dial is below 1 or the tree would have more than MOST_NODES nodes.
+    Raises ValueError if a dial is below 1 or the tree would have more than MOST_NODES nodes.
     """
     if depth < 1 or width < 1:
         raise ValueError(f"depth {depth}, width {width}: both must be at least 1 (1, 1 is a root "

@@ -154,7 +154,7 @@ def _is_broken(language: str, text: str, asked: re.Match) -> str:
 def _path(language: str, text: str, asked: re.Match) -> str:
     """Return the path to a value, verbatim or without a final comma (official YAML).
 
-    An object's id counts only where no other value matches.
+    An object's id counts only if no other value matches.
     """
     held = [(one, key, value) for one in _READERS[language](text).walk()
             for key, value in one.fields.items()]

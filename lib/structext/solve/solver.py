@@ -51,7 +51,7 @@ def solve(language: str, question: str, reference: str) -> str:
 
 
 def task_of(language: str, question: str) -> str:
-    """Return the task of a question, "json.3". Raises Unsolvable where `solve` does not know it."""
+    """Return the task of a question, "json.3". Raises Unsolvable if `solve` does not know it."""
     return f"{language}.{_understood(language, question)[0]}"
 
 

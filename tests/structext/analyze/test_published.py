@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from lib.core.paths import REPOSITORY
-from lib.structext.analyze.formatted import agreement_beside_formatted, published_formatted
+from lib.structext.analyze.formatted import published_agreement_formatted, published_formatted
 from lib.structext.analyze.pairs import agreement
-from lib.structext.analyze.published import PAPER, RUN, agreement_beside, beside, paper_scores
+from lib.structext.analyze.published import PAPER, RUN, agreement_with_ours, paper_scores, with_ours
 from lib.structext.analyze.tables import summary
 from tests.structext.replied import FEW, ask, by_number, of_arms, right, silent, wrong
 
@@ -44,7 +44,7 @@ def test_our_arms_follow_the_published_models_of_the_same_suite_and_prompts():
              *ask("test-hard", "ps-cot", depth=2), *ask("test-hard", "few-shot", 3, depth=2),
              *ask("v1-simple")]
     rows = of_arms(asked, tuned=lambda one: right(one) if one.setting == "hint" else "no")
-    table = beside(summary(rows, ["suite", "prompt", "arm"], FEW))
+    table = with_ours(summary(rows, ["suite", "prompt", "arm"], FEW))
     run = table[table.source == RUN]
     assert list(zip(run.suite, run.prompt, run.n, strict=True)) == [
         ("test", "base", 6), ("test", "hint", 6), ("test-hard", "base", 6),
@@ -60,11 +60,11 @@ def test_our_arms_follow_the_published_models_of_the_same_suite_and_prompts():
 
 def test_agreement_with_people_is_never_mixed_with_agreement_with_a_judge():
     rows = of_arms(ask(), base=by_number(right, wrong), other=by_number(wrong, right), copies=right)
-    table = agreement_beside(agreement(rows))
+    table = agreement_with_ours(agreement(rows))
     assert table["with"].tolist() == ["human judgments"] * 3 + ["the judge's verdicts"] * 4
     assert table[table.source == PAPER].pearson.tolist() == [0.993, 0.994, 0.950]
     assert table.n.isna().tolist() == [True] * 3 + [False] * 4 and table.n[3] == 12
     assert table.metric.tolist()[3:] == ["rouge_score", "bleu", "exact", "structural"]
-    assert agreement_beside_formatted(table).n.tolist()[:4] == ["–", "–", "–", "12"]
-    nothing = agreement_beside(agreement(of_arms(ask(), base=silent)))
+    assert published_agreement_formatted(table).n.tolist()[:4] == ["–", "–", "–", "12"]
+    nothing = agreement_with_ours(agreement(of_arms(ask(), base=silent)))
     assert nothing.n.tolist()[3:] == [0] * 4 and np.isnan(nothing.pearson[3])
