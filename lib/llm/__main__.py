@@ -63,7 +63,7 @@ def import_from(cache: Cache, file: Path) -> int:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; return 0 where the file was written or read, else 2."""
+    """Run the command; return 0 if the file was written or read, else 2."""
     parser = argparse.ArgumentParser(prog="python -m lib.llm", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("action", choices=["export", "import"])

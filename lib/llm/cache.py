@@ -34,7 +34,7 @@ class CacheFailed(RuntimeError):
 
 @dataclass(frozen=True)
 class Entry:
-    """One reply. `raw` is its body; tokens are the endpoint's count, None where it sent none."""
+    """One reply. `raw` is its body; tokens are the endpoint's count, None if it sent none."""
 
     key: str  # Request.key of model and endpoint
     request_key: str  # Request.key without endpoint: the same for all endpoints
@@ -56,7 +56,7 @@ _COLUMNS = ", ".join(field.name for field in fields(Entry))
 class Cache:
     """The replies in `path`. A reply is committed before its call counts: kill -9 loses none.
 
-    Raises CacheFailed, naming the file, where it cannot be opened or is not a cache of ours.
+    Raises CacheFailed, naming the file, if it cannot be opened or is not a cache of ours.
     """
 
     def __init__(self, path: Path) -> None:
@@ -97,13 +97,13 @@ class Cache:
         return found.fetchone() is not None
 
     def put(self, entry: Entry) -> None:
-        """Store a reply and release its claim. Raises CacheFailed where the disk refuses it."""
+        """Store a reply and release its claim. Raises CacheFailed if the disk refuses it."""
         self.put_all([entry])
 
     def put_all(self, entries: Sequence[Entry]) -> int:
         """Store replies and release their claims, all or none; return how many are new.
 
-        Raises CacheFailed where the disk refuses them.
+        Raises CacheFailed if the disk refuses them.
         """
         slots, before = ",".join("?" * len(fields(Entry))), self.database.total_changes
         try:

@@ -12,12 +12,12 @@ MODES = ("direct", "batch")
 
 
 class CallsStopped(RuntimeError):
-    """A stage's calls were stopped before all were made; replies that were paid for are cached."""
+    """A stage's calls were stopped before all were made; paid replies are cached."""
 
 
 @dataclass
 class Tally:
-    """Counts over all calls of a stage; dollars are None where the model has no price."""
+    """Counts over all calls of a stage; dollars are None if the model has no price."""
 
     cached: int = 0
     new: int = 0
@@ -46,7 +46,7 @@ class Calls:
     tokens_per_minute: int | None = None  # a cap; None: the endpoint's headers decide
     max_failed_share: float = 0.1  # stop when a larger share of the calls has failed
     timeout_seconds: float = 600.0  # of one call, from sending to the complete reply
-    poll_seconds: float = 30.0  # between two looks at a batch
+    poll_seconds: float = 30.0  # between two polls of a batch
     tally: Tally = field(default_factory=Tally, init=False)
 
     def __post_init__(self) -> None:
@@ -63,8 +63,8 @@ class Calls:
     def __str__(self) -> str:
         tally = self.tally
         parts = [f"cached {tally.cached} / new {tally.new} / failed {tally.failed}"]
-        for n, name in ((tally.marked, "cut or refused"), (tally.repairs, "repair requests"),
-                        (tally.lost, "lost in transit and perhaps paid twice")):
+        for n, name in ((tally.marked, "truncated or refused"), (tally.repairs, "repair requests"),
+                        (tally.lost, "lost in transit and possibly paid twice")):
             parts += [f"{n} {name}"] * (n > 0)
         if tally.new:
             estimated = f" (estimated for {tally.estimated} of {tally.new})"
@@ -91,7 +91,7 @@ def dollars(amount: float | None) -> str:
 
 
 class Budget:
-    """The money of a stage: a call starts only if its worst case fits next to those in flight."""
+    """The budget of a stage: a call starts only if its worst case fits next to those in flight."""
 
     def __init__(self, calls: Calls, price: Price | None) -> None:
         self.calls, self.price = calls, price

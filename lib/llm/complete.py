@@ -25,8 +25,8 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
 
     Replies that were paid for come from `calls.cache`. The others are planned, priced and
     requested; each reply is stored before it counts. A call that fails for good keeps its place
-    with its reason. `calls.tally` counts. Raises CallsStopped where a wrong key or model, the cost
-    limit or too many failures stop the calls, and where a reply is missing and no key is set;
+    with its reason. `calls.tally` counts. Raises CallsStopped if a wrong key or model, the cost
+    limit or too many failures stop the calls, and if a reply is missing and no key is set;
     CacheFailed and RuntimeError as Cache and endpoint() do.
     """
     at = endpoint()

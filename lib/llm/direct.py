@@ -239,6 +239,6 @@ class Direct:
 
 
 def out_of_money(calls: Calls) -> str:
-    """Return the reason for stopping where the cost limit is reached."""
+    """Return the reason for stopping at the cost limit."""
     return (f"the next call could exceed max_cost_usd = {dollars(calls.max_cost_usd)} "
             f"({dollars(calls.tally.usd)} are spent): raise it to continue")

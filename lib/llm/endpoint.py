@@ -48,7 +48,7 @@ class Endpoint:
     def client(self) -> "openai.AsyncOpenAI":
         """Return one client for all calls of a run, without its retries: ours know the limits."""
         import httpx2
-        import openai  # half a second: only where something must be requested
+        import openai  # half a second: only if something must be requested
         for name in ("openai", "httpx2", "httpcore2", "httpx", "aiohttp"):
             logging.getLogger(name).setLevel(logging.WARNING)  # their debug lines show the address
         # Redirects are not followed: only https needs certificates, which take 40 ms to load.
@@ -61,7 +61,7 @@ class Endpoint:
 def endpoint() -> Endpoint | None:
     """Return the endpoint of OPENAI_API_KEY and OPENAI_BASE_URL; None without a key.
 
-    The environment precedes .env. Raises RuntimeError where a value cannot be used, without
+    The environment precedes .env. Raises RuntimeError if a value cannot be used, without
     repeating it.
     """
     written = dotenv_values(REPOSITORY / ".env")

@@ -79,13 +79,13 @@ def pause(n_tries: int, fault: Fault) -> float:
 
     It is never less than the endpoint asks for.
     """
-    # Pace delays throttled calls too; jitter keeps calls that waited together from returning so.
+    # Pace delays throttled calls too; jitter keeps calls that waited together apart.
     longest = min(30.0, 0.25 * 2 ** min(n_tries, 7))
     return fault.wait * random.uniform(1.0, 1.2) + random.uniform(0, longest)
 
 
 def _refused_parameter(error: dict, message: str, sent: Mapping[str, object]) -> str:
-    """Return the optional parameter that a 400 names, "" where it names none."""
+    """Return the optional parameter that a 400 names, "" if it names none."""
     optional = [name for name in ("max_completion_tokens", "max_tokens", "temperature")
                 if name in sent]
     if error.get("param") in optional:

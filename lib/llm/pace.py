@@ -1,11 +1,11 @@
-"""How many calls at once and how fast, adapted to replies, 429s and x-ratelimit headers."""
+"""Concurrency and rate of calls, adapted to replies, 429s and x-ratelimit headers."""
 
 import asyncio
 import re
 import time
 from collections.abc import Mapping
 
-START, MOST = 8, 256  # calls at once where the user gives no number: first guess and ceiling
+START, MOST = 8, 256  # concurrent calls if the user gives no number: first guess and ceiling
 _SHARE = 0.99  # of a limit that the endpoint states: two clocks never agree exactly
 _LOWEST_SHARE = 0.8
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|us|µs|ns|h|m|s|d)")
@@ -14,7 +14,7 @@ _SECONDS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e
 
 
 class Bucket:
-    """Requests or tokens, passed evenly at `rate` a second (generic cell rate algorithm).
+    """Requests or tokens, passed evenly at `rate` per second (generic cell rate algorithm).
 
     A rate of 0 means that no limit is known.
     """
@@ -25,7 +25,7 @@ class Bucket:
         self.slack = slack  # seconds that a late caller may catch up
         self.share = _SHARE
         self.next = 0.0  # when the next one may pass, on the monotonic clock
-        self.left = 0.0  # according to the endpoint's last reply; 0 where it has none
+        self.left = 0.0  # according to the endpoint's last reply; 0 if it has none
 
     def learn(self, per_minute: float) -> None:
         """Adopt the endpoint's limit; the lower of it and the user's cap applies."""

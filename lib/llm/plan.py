@@ -12,7 +12,7 @@ def plan(waiting: Mapping[str, Request], n_requests: int, model: str, calls: Cal
          price: Price | None) -> str:
     """Return one paragraph: calls, share in the cache, tokens and how they are counted, dollars.
 
-    Raises CallsStopped where `max_cost_usd` is set and the model has no price, or the prompts alone
+    Raises CallsStopped if `max_cost_usd` is set and the model has no price, or the prompts alone
     would exceed it.
     """
     is_batch, limit = calls.mode == "batch", calls.max_cost_usd
@@ -26,14 +26,14 @@ def plan(waiting: Mapping[str, Request], n_requests: int, model: str, calls: Cal
     n_out = sum(request.max_tokens for request in waiting.values())
     cached = n_requests - len(waiting)
     text = (f"{model}: {n_requests:,} calls, {cached:,} cached ({cached / n_requests:.0%}), "
-            f"{len(waiting):,} to ask{' as a batch' if is_batch else ''}: about {n_in:,} tokens in "
-            f"({how}), at most {n_out:,} out; ")
+            f"{len(waiting):,} to send{' as a batch' if is_batch else ''}: about {n_in:,} tokens "
+            f"in ({how}), at most {n_out:,} out; ")
     if price is None:
         return text + "price unknown (add the model to lib/llm/prices.csv)"
     prompts, most = (cost_usd(price, n_in, tokens, batch=is_batch) for tokens in (0, n_out))
     if limit is not None and (calls.tally.usd or 0.0) + prompts > limit:
         raise CallsStopped(f"{text}the prompts alone cost {dollars(prompts)}, max_cost_usd is "
-                           f"{dollars(limit)}: raise it, or ask less. Nothing was spent")
+                           f"{dollars(limit)}: raise it, or send less. Nothing was spent")
     stop = f"; stops before {dollars(limit)}" if limit is not None else ""
     return (f"{text}{dollars(prompts)} for the prompts, at most {dollars(most)} with replies of "
             f"full length (prices of {price.as_of}){stop}")

@@ -29,7 +29,7 @@ class Price(BaseModel):
 
 
 def price_of(model: str, table: Path = TABLE) -> Price | None:
-    """Return the row whose id is exactly `model`, None where the price is unknown.
+    """Return the row whose id is exactly `model`, None if the price is unknown.
 
     A dated snapshot or a fine-tuned model needs its own row. Raises ValueError as `prices` does.
     """

@@ -27,7 +27,7 @@ class Request:
 
     @cached_property
     def body(self) -> str:
-        """What decides the reply, besides endpoint and model, as JSON with sorted keys."""
+        """All that decides the reply except endpoint and model, as JSON with sorted keys."""
         return json.dumps({"messages": self.messages, "max_tokens": self.max_tokens,
                            "attempt": self.attempt, "temperature": float(self.temperature)},
                           ensure_ascii=True, sort_keys=True)
@@ -52,5 +52,5 @@ class Reply:
     """A model's text, or the reason why there is none (also for truncated or refused replies)."""
 
     text: str
-    reason: str = ""  # "" where `text` is complete
+    reason: str = ""  # "" if `text` is complete
     is_cached: bool = False

@@ -14,7 +14,7 @@ class Unreadable(ValueError):
 
 @dataclass(frozen=True)
 class Response:
-    """A chat completion. `reason` is "" where `text` is complete; tokens are None if not sent."""
+    """A chat completion. `reason` is "" if `text` is complete; tokens are None if not sent."""
 
     text: str
     reason: str
@@ -63,7 +63,7 @@ def _text(content: object) -> str:
 
 
 def _reason(text: str, refusal: str, finish: str) -> str:
-    """Return why the text is not a complete answer; "" where it is."""
+    """Return why the text is not a complete answer; "" if it is."""
     if refusal:
         return "refused by the model"
     if finish in _INCOMPLETE:

@@ -1,4 +1,4 @@
-"""Count tokens by the model's own tokenizer where it is available, else by a stated estimate."""
+"""Count tokens by the model's own tokenizer if it is available, else by a stated estimate."""
 
 import logging
 import threading
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 # tiktoken downloads its file on first use; without a network that must not block a stage
 SECONDS_FOR_A_TOKENIZER = 5.0
-ESTIMATE = "an estimate: 4 bytes a token"
+ESTIMATE = "an estimate: 4 bytes per token"
 _SLICE = 100_000  # characters; each slice may add a token
 
 
 def counter(model: str) -> tuple[Callable[[str], int], str]:
     """Return a function that counts tokens of a text as `model` does, and how it counts.
 
-    It uses tiktoken where prices.csv names an encoding, else tokenizer.json where `model` is a
+    It uses tiktoken if prices.csv names an encoding, else tokenizer.json if `model` is a
     folder or a cached hub id, else an estimate.
     """
     price = price_of(model)
@@ -65,7 +65,7 @@ def _count(encoding: "tiktoken.Encoding", text: str) -> int:
 
 @cache
 def _tiktoken(name: str) -> "tiktoken.Encoding | None":
-    """Return an encoding, or None where it is late; it is then on disk for the next run."""
+    """Return an encoding, or None if it is late; it is then on disk for the next run."""
     loaded = []
 
     def load() -> None:

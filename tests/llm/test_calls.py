@@ -194,7 +194,7 @@ def test_cut_and_refused_replies_are_kept_marked_and_not_paid_again(tmp_path, at
             calls = Calls(tmp_path / "llm.sqlite")
             replies = complete(prompts(3), "m", calls)
             assert [bool(reply.reason) for reply in replies] == [True, True, False]
-            assert replies[0].text == "half" and "2 cut or refused" in str(calls)
+            assert replies[0].text == "half" and "2 truncated or refused" in str(calls)
         assert len(server.log) == 3
 
 
@@ -206,7 +206,7 @@ def test_the_plan_has_calls_cached_share_tokens_and_dollars(tmp_path, at, capsys
         calls = Calls(tmp_path / "llm.sqlite", max_cost_usd=5)
         complete(prompts(4), "gpt-4o-mini", calls)
         plan = capsys.readouterr().out
-        for part in ("4 calls, 3 cached (75%), 1 to ask", "$", "prices of 20"):
+        for part in ("4 calls, 3 cached (75%), 1 to send", "$", "prices of 20"):
             assert part in plan
         assert calls.tally.usd and calls.tally.usd < 0.001
         complete([Request.ask("x")], "my-own-model", Calls(tmp_path / "llm.sqlite"))

@@ -1,4 +1,4 @@
-"""An endpoint's files and batches; calls are repeated where that helps, no batch created twice."""
+"""An endpoint's files and batches; failed calls are retried, but no batch is created twice."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -18,7 +18,7 @@ _Got = TypeVar("_Got")
 
 
 class BatchStopped(Exception):
-    """Why no batch can continue, in words for the analyst."""
+    """No batch can continue; the message tells the analyst why."""
 
 
 class NotThere(Exception):
@@ -26,7 +26,7 @@ class NotThere(Exception):
 
 
 class BatchApi:
-    """`client` for batches. Raises BatchStopped where it refuses for good, NotThere for a 404."""
+    """`client` for batches. Raises BatchStopped if it refuses for good, NotThere for a 404."""
 
     def __init__(self, client: "openai.AsyncOpenAI", direct: Direct) -> None:
         self.client, self.direct = client, direct
@@ -39,7 +39,7 @@ class BatchApi:
         return file.id
 
     async def create(self, file_id: str, batch: Sent) -> str:
-        """Create a batch over a file; return its id. After a lost reply it is looked for first."""
+        """Create a batch over a file; return its id. After a lost reply, look for it first."""
         async def new() -> str:
             return (await self.client.batches.create(
                 input_file_id=file_id, endpoint="/v1/chat/completions", completion_window="24h",
@@ -47,7 +47,7 @@ class BatchApi:
         return await self._call(str, new, before_again=lambda: self.find(batch))
 
     async def find(self, batch: Sent) -> str:
-        """Return the id of the batch with our digest; "" where there is none, or no list."""
+        """Return the id of the batch with our digest; "" if there is none, or no list."""
         async def search() -> str:
             async for one in self.client.batches.list(limit=100):
                 if (one.metadata or {}).get("digest") == batch.digest:
@@ -66,7 +66,7 @@ class BatchApi:
         return await self._call(Batch, lambda: self.client.batches.retrieve(batch.id))
 
     async def read(self, file_id: str) -> bytes:
-        """Return a file; empty where it was deleted or has expired."""
+        """Return a file; empty if it was deleted or has expired."""
         from openai import HttpxBinaryResponseContent
         try:
             file = await self._call(HttpxBinaryResponseContent,
@@ -100,7 +100,7 @@ class BatchApi:
                 raise NotThere from None
             return self.direct.fault(error, {})
         except (openai.OpenAIError, aiohttp.ClientError, OSError, ValueError, TypeError,
-                AttributeError) as error:  # the last two: a web page in place of a batch
+                AttributeError) as error:  # the last two: a web page instead of a batch
             return self.direct.fault(error, {})
         return got if isinstance(got, kind) else Fault("the reply is not JSON",
                                                        is_worth_repeating=True)

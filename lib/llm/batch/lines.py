@@ -54,7 +54,7 @@ def that_fit(lines: Iterator[Line], room: Room) -> list[Line]:
 
 @dataclass(frozen=True)
 class Answer:
-    """A line of an output file. `raw` is the body of the reply or of an error; "" without."""
+    """A line of an output file. `raw` is the body of the reply or error, "" if there is none."""
 
     key: str
     raw: str

@@ -257,7 +257,7 @@ class Batches:
 
 
 def _queue_limit(state: "Batch") -> float:
-    """Return the tokens of the provider's queue where it made a batch fail; 0: another reason."""
+    """Return the tokens of the provider's queue if it made a batch fail; 0: another reason."""
     for error in state.errors.data or [] if state.errors else []:
         message = (error.message or "").lower()
         if error.code == "token_limit_exceeded" or "enqueued token" in message:
