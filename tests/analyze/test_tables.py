@@ -76,7 +76,7 @@ def test_paper_counts_give_its_table_of_numeric_queries(paper):
     assert list(table.n["base", "all", :]) == [39, 152]
 
 
-def test_unscored_is_in_no_percentage_and_always_shown():
+def test_unscored_is_excluded_from_percentages_and_always_shown():
     states = {"a": "correct", "b": "incorrect", "c": "unscored", "d": "correct"}
     rows = joined([query(name) for name in "abcd"], verdicts("base", states))
     cell = table2(rows).set_index("structure").loc["natural"]

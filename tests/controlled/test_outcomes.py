@@ -36,7 +36,7 @@ def small(rendered):
 
 
 def outcomes_of(small, texts, run: tuple[str, int, int], wrong: str = "", partly: str = ""):
-    """Queries and outcomes for correct answers, except an answer `wrong` and one `partly` right."""
+    """Return queries and outcomes, all correct except one answer `wrong` and one `partly` right."""
     model, tokenizer = small
     queries = queries_of(FACTS, texts)
     answers = {fact.fact_id: ", ".join(fact.value) for fact in FACTS}

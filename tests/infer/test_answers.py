@@ -38,7 +38,7 @@ READY = [QUERIES[0].model_copy(update={"query_id": "tagged", "context": TAGGED})
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A model that knows ANSWERS by heart, and one ready-made prompt, after which it continues."""
+    """Return a model that knows ANSWERS by heart, and one ready-made prompt, and then continues."""
     texts = [*(f"{prompt_for(query.question)} {query.answer}" for query in QUERIES),
              f"{TAGGED}12\n\n34\n</answer>\n\nQuestion: one more?"]
     tokenizer = train_tokenizer(texts, 320)

@@ -31,7 +31,7 @@ CONFIG = LlamaConfig(vocab_size=50, hidden_size=32, intermediate_size=32, num_hi
 
 @pytest.fixture(params=FAMILIES)
 def model(request) -> PreTrainedModel:
-    """A small untrained model whose next token depends on those before it."""
+    """Return a small untrained model whose next token depends on those before it."""
     torch.manual_seed(0)
     config = CONFIG_MAPPING[request.param](vocab_size=len(TOKENIZER), bos_token_id=0,
                                            eos_token_id=1, pad_token_id=2,

@@ -17,7 +17,7 @@ LONG = "8443\n\nQuestion: another?"
 
 
 def reply(body: dict) -> str | dict:
-    """A model that knows two ports, continues after one, and is truncated in the third."""
+    """Reply as a model that knows two ports, continues after one, and is truncated at a third."""
     prompt = body["messages"][-1]["content"]
     if "Atlas" in prompt:
         return {"choices": [{"index": 0, "finish_reason": "length",

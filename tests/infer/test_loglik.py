@@ -44,7 +44,7 @@ def colors(answer: str = "red\ndeep blue") -> Query:
 
 @pytest.fixture(scope="module")
 def loaded(tmp_path_factory):
-    """A model that has read RECORDS and no question."""
+    """Return a model that has read RECORDS but no questions."""
     texts = list(RECORDS.values())
     tokenizer = train_tokenizer([*texts, "Question: What is the port of it?\nAnswer: none"], 330)
     model = new_llama(tokenizer, hidden_size=64, layers=2, heads=2, context=128, seed=1)

@@ -21,7 +21,7 @@ def query(question: str = "Who?", context: str = "") -> Query:
 
 
 def tokenizer(single: str = "<s> $A", chat_template: str | None = None):
-    """A laboratory's tokenizer that surrounds a text as `single` says."""
+    """Return a laboratory's tokenizer that surrounds a text as `single` says."""
     made = train_tokenizer(["Question: Who is it?\nAnswer: nobody"], 300)
     made.backend_tokenizer.post_processor = processors.TemplateProcessing(
         single=single, special_tokens=[("<s>", 0), ("</s>", 1)])
@@ -86,7 +86,7 @@ def test_a_context_precedes_the_question_which_cannot_fill_a_slot():
     assert chat_prompt_for("Who?", "Ann sings.").startswith("Ann sings.\n\nWho?\n\nReply with")
 
 
-def test_a_ready_made_prompt_is_sent_unchanged_and_a_query_without_one_as_ever():
+def test_a_ready_made_prompt_is_sent_unchanged_and_other_queries_as_before():
     made = tokenizer()
     ready, closed = encoded(made, [query(context=READY), query()], is_ready=True)
     assert made.decode(ready) == "<s>" + READY and ready.count(made.bos_token_id) == 1

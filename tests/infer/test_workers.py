@@ -25,7 +25,7 @@ def changed(query: Query, **fields: object) -> Query:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> str:
-    """An untrained model: it babbles, always the same."""
+    """Return an untrained model, whose output is arbitrary but always the same."""
     tokenizer = train_tokenizer([query.question for query in QUERIES], 300)
     output = tmp_path_factory.mktemp("models") / "base"
     model = new_llama(tokenizer, hidden_size=32, layers=1, heads=2, context=256, seed=1)

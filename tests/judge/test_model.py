@@ -1,4 +1,4 @@
-"""A model as judge: replies read by rule, and real calls to a played model that is gullible."""
+"""A model as judge: replies read by rule, and real calls to a scripted model that is gullible."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Preferences: the rules on hand-worked pairs, and a played model asked in both orders."""
+"""Preferences: the rules on hand-worked pairs, and a scripted model asked in both orders."""
 
 import re
 

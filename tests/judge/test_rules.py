@@ -144,7 +144,7 @@ def test_any_text_is_judged_and_the_reference_itself_is_correct(reference, text,
     assert compare(text, reference, text, entity_count).reason
 
 
-def test_an_answer_of_endless_digits_is_incorrect_and_stops_nothing():
+def test_an_answer_of_endless_digits_is_incorrect_and_raises_nothing():
     """Python reads no integer of more than 4,300 digits, and a model that repeats itself does."""
     assert not is_correct("12 l/min", "9" * 5000, "What is the flow?")
     assert is_correct("9" * 40, "9" * 40, "What is the serial number?")
@@ -158,7 +158,7 @@ def wrong(queries: list[Query], text_of) -> list[tuple[str, str]]:
 
 
 def assert_references_are_distinguished(documents: list[Document], n_least: int) -> list[Query]:
-    """Each reference is correct in several layouts, and the next query's of its kind is not."""
+    """Assert that each reference is correct in any layout, and the next of its kind is not."""
     queries = annotate(documents, annotate_by_rules)[0]
     assert len(queries) >= n_least
     assert wrong(queries, lambda query: query.answer) == []

@@ -37,7 +37,7 @@ print("done", sum(not reply.reason for reply in replies))
 
 @pytest.fixture
 def at(monkeypatch):
-    """at(server) points the environment to `server`."""
+    """Point the environment to a server: at(server)."""
     def point(server: Server) -> Server:
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
@@ -69,7 +69,7 @@ def test_replies_come_in_order_and_are_never_paid_twice(tmp_path, at):
         assert str(again).startswith("cached 30 / new 10 / failed 0") and len(server.log) == 40
 
 
-def test_what_changed_is_asked_again_and_nothing_else(tmp_path, at):
+def test_only_what_changed_is_requested_again(tmp_path, at):
     with Server(reply=echo) as server:
         at(server)
         calls = Calls(tmp_path / "llm.sqlite")
@@ -82,14 +82,14 @@ def test_what_changed_is_asked_again_and_nothing_else(tmp_path, at):
         assert len(server.log) == 7 and calls.tally.cached == 1 and calls.tally.repairs == 2
 
 
-def test_identical_requests_of_one_call_are_asked_once(tmp_path, at):
+def test_identical_requests_of_one_call_are_sent_once(tmp_path, at):
     with Server(reply=echo) as server:
         at(server)
         replies = complete([Request.ask("same")] * 9, "m", Calls(tmp_path / "llm.sqlite"))
         assert texts(replies) == ["reply to same"] * 9 and len(server.log) == 1
 
 
-def test_another_endpoint_is_asked_again(tmp_path, at):
+def test_another_endpoint_is_sent_the_requests_again(tmp_path, at):
     for answer in ("first", "second"):
         with Server(reply=lambda body, answer=answer: answer) as server:
             at(server)
@@ -146,16 +146,16 @@ def test_import_of_a_bad_line_names_it_and_imports_nothing(tmp_path, at, monkeyp
 
 
 def n_paid(server: Server) -> Counter:
-    """How many replies each prompt was given, and so how often it was paid for."""
+    """Count the replies to each prompt, which is how often it was paid for."""
     return Counter(entry.prompt for entry in list(server.log) if entry.status == 200)
 
 
 def fifty(path: Path, n: int = 50) -> list[str]:
-    """A command that sends n prompts, whose replies are cached in `path`."""
+    """Return a command that sends n prompts, whose replies are cached in `path`."""
     return [sys.executable, "-c", ASK_FIFTY, str(path / "llm.sqlite"), str(n)]
 
 
-def test_after_kill_9_only_what_was_in_flight_is_asked_again(tmp_path, at):
+def test_after_kill_9_only_what_was_in_flight_is_requested_again(tmp_path, at):
     with Server(reply=echo, latency=0.05) as server:
         at(server)
         killed = subprocess.Popen(fifty(tmp_path), cwd=REPOSITORY, stdout=subprocess.DEVNULL,
@@ -181,7 +181,7 @@ def test_two_processes_with_one_cache_share_the_work_and_pay_nothing_twice(tmp_p
         assert list(n_paid(server).values()) == [1] * 40
 
 
-def test_cut_and_refused_replies_are_kept_marked_and_not_paid_again(tmp_path, at):
+def test_truncated_and_refused_replies_are_kept_marked_and_not_paid_again(tmp_path, at):
     def reply(body: dict) -> dict:
         reasons = {"question 0": "length", "question 1": "content_filter"}
         finish = reasons.get(body["messages"][0]["content"], "stop")

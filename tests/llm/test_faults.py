@@ -38,7 +38,7 @@ STOPS = {"401": "OPENAI_API_KEY", "403": "choose another model or key", "404": "
 
 @pytest.fixture
 def ask(monkeypatch, tmp_path):
-    """ask(server, prompts): replies and settings, with one cache per test."""
+    """Return replies and settings, with one cache per test: ask(server, prompts)."""
     def run(server: Server, prompts: list[str], **settings) -> tuple[list[Reply], Calls]:
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
@@ -47,13 +47,13 @@ def ask(monkeypatch, tmp_path):
     return run
 
 
-def whole(prompt: str) -> Reply:
-    """The reply that the server gives to this prompt and to no other."""
+def intact(prompt: str) -> Reply:
+    """Return the reply that the server gives to this prompt and to no other."""
     return Reply(digest_of({"messages": [{"content": prompt}]}))
 
 
 def mixed(faults: Sequence[str], how: str = "", n: int = 2) -> list[str]:
-    """Prompts that request a fault, each `n` times, alternating with prompts without a fault."""
+    """Return prompts that request a fault, each `n` times, alternating with harmless ones."""
     return [prompt for number in range(n) for fault in faults
             for prompt in (f"{number} fault:{fault}{how}", f"{number} next to {fault}")]
 
@@ -68,11 +68,11 @@ def test_every_fault_has_its_place_here():
     assert MARKS.keys() == {*NO_ANSWER} and STOPS.keys() == {*STOPPING}
 
 
-def test_what_is_only_odd_is_read_at_the_first_call(ask):
+def test_unusual_replies_are_read_at_the_first_call(ask):
     prompts = mixed(HARMLESS)
     with Server() as server:
         replies, calls = ask(server, prompts)
-        assert replies == [whole(prompt) for prompt in prompts]
+        assert replies == [intact(prompt) for prompt in prompts]
         assert len(server.log) == len(prompts) == calls.tally.new
         assert calls.tally.estimated == 4  # the replies without usage
 
@@ -80,16 +80,16 @@ def test_what_is_only_odd_is_read_at_the_first_call(ask):
 def test_half_a_character_is_replaced_and_the_rest_kept(ask, tmp_path):
     with Server() as server:
         (reply,), _ = ask(server, ["fault:half-character"])
-        assert reply == Reply(whole("fault:half-character").text + "?")
+        assert reply == Reply(intact("fault:half-character").text + "?")
         again, _ = ask(server, ["fault:half-character"])
         assert again == [Reply(reply.text, is_cached=True)] and len(server.log) == 1
 
 
-def test_what_passes_is_asked_again_and_every_row_has_its_own_text(ask):
+def test_transient_faults_are_retried_and_every_row_has_its_own_text(ask):
     prompts = mixed(PASSING, " once")
     with Server() as server:
         replies, calls = ask(server, prompts, timeout_seconds=1.5)
-        assert replies == [whole(prompt) for prompt in prompts]
+        assert replies == [intact(prompt) for prompt in prompts]
         assert (calls.tally.new, calls.tally.failed) == (len(prompts), 0)
         asked = Counter(call.prompt for call in server.log)
         assert all(asked[prompt] >= 2 for prompt in prompts if "fault:" in prompt)
@@ -98,7 +98,7 @@ def test_what_passes_is_asked_again_and_every_row_has_its_own_text(ask):
         assert n_paid == Counter(prompts)  # no reply that could be read was asked for again
 
 
-def test_what_does_not_pass_fails_alone_and_is_never_a_text(ask, monkeypatch):
+def test_permanent_faults_fail_alone_and_are_never_a_text(ask, monkeypatch):
     monkeypatch.setattr("lib.llm.direct.MOST_TRIES", 2)
     monkeypatch.setattr("lib.llm.direct.MOST_THROTTLED", 2)
     prompts = mixed(PASSING, n=1)
@@ -106,24 +106,24 @@ def test_what_does_not_pass_fails_alone_and_is_never_a_text(ask, monkeypatch):
         replies, calls = ask(server, prompts, timeout_seconds=1.5, max_failed_share=1.0)
         for prompt, reply in zip(prompts, replies, strict=True):
             is_failed = reply.text == "" and reply.reason
-            assert reply == whole(prompt) or "fault:" in prompt and is_failed
+            assert reply == intact(prompt) or "fault:" in prompt and is_failed
         asked = Counter(call.prompt for call in server.log if "fault:" in call.prompt)
         assert set(asked.values()) == {2} and calls.tally.failed == len(PASSING)
         again, calls = ask(server, prompts[1::2])  # what failed is in no cache, what did not is
         assert calls.tally.cached == len(again) == len(PASSING)
 
 
-def test_what_cannot_pass_is_asked_once_and_its_siblings_are_whole(ask):
+def test_refused_requests_are_sent_once_and_the_others_are_complete(ask):
     prompts = mixed(FINAL, n=5)
     with Server(latency=0.02) as server:
         replies, _ = ask(server, prompts, max_failed_share=1.0)
         for prompt, reply in zip(prompts, replies, strict=True):
             is_failed = reply.text == "" and "status 400" in reply.reason
-            assert reply == whole(prompt) or "fault:" in prompt and is_failed
+            assert reply == intact(prompt) or "fault:" in prompt and is_failed
         assert Counter(call.prompt for call in server.log) == Counter(prompts)
 
 
-def test_what_is_no_whole_answer_is_kept_marked_and_paid_once(ask):
+def test_incomplete_answers_are_kept_marked_and_paid_once(ask):
     prompts = mixed(NO_ANSWER)
     with Server() as server:
         for _ in range(2):
@@ -131,7 +131,7 @@ def test_what_is_no_whole_answer_is_kept_marked_and_paid_once(ask):
             for prompt, reply in zip(prompts, replies, strict=True):
                 reason = MARKS.get(prompt.partition("fault:")[2], "")
                 assert reason in reply.reason and bool(reason) == bool(reply.reason)
-                assert reason or reply.text == whole(prompt).text
+                assert reason or reply.text == intact(prompt).text
             assert calls.tally.marked == 12
         assert len(server.log) == len(prompts)
 
@@ -141,7 +141,7 @@ def test_a_parameter_that_the_endpoint_refuses_is_left_out_of_all_later_calls(as
     with Server(faults=lambda number, body: fault) as server:
         prompts = questions(30)
         replies, calls = ask(server, prompts, concurrency=3)
-        assert replies == [whole(prompt) for prompt in prompts] and calls.tally.failed == 0
+        assert replies == [intact(prompt) for prompt in prompts] and calls.tally.failed == 0
         assert sum(call.status == 400 for call in server.log) <= 3
 
 
@@ -200,7 +200,7 @@ def test_a_limit_and_errors_lose_no_row_and_few_calls_come_too_early(ask, says):
     with Server(requests_per_minute=1800, says=says, latency=0.05,
                 faults=at_random(["500", "502"], 0.05)) as server:
         replies, calls = ask(server, prompts)
-        assert replies == [whole(prompt) for prompt in prompts] and calls.tally.failed == 0
+        assert replies == [intact(prompt) for prompt in prompts] and calls.tally.failed == 0
         n_refused = sum(call.status == 429 for call in server.log)
         assert n_refused <= 5 or "x-ratelimit" not in says  # without it, only a 429 shows the limit
 
@@ -209,7 +209,7 @@ def test_tokens_are_counted_as_by_an_endpoint_that_counts_the_limit_of_a_reply(a
     prompts = questions(60)
     with Server(tokens_per_minute=2_400_000, says=("x-ratelimit",), latency=0.05) as server:
         replies, _ = ask(server, prompts)
-        assert replies == [whole(prompt) for prompt in prompts]
+        assert replies == [intact(prompt) for prompt in prompts]
         n_refused = sum(call.status == 429 for call in server.log)
         assert 0 < n_refused < 20  # over 100 if a reply's own length is counted
 

@@ -24,7 +24,7 @@ def test_bucket_never_lets_more_through_than_its_rate_and_its_slack(per_minute, 
             assert last - first <= seconds * per_minute / 60 + 1.001
 
 
-def test_bucket_without_a_limit_holds_no_one_until_it_is_told_to():
+def test_bucket_without_a_limit_never_waits_until_it_is_held():
     bucket = Bucket(None)
     bucket.take(1_000_000, 10.0)
     assert bucket.wait(10.0) == 0
@@ -61,7 +61,7 @@ def test_odd_headers_break_nothing(headers):
     Pace(4, None, None).heed(headers)
 
 
-def test_calls_at_once_grow_with_replies_up_to_the_ceiling_and_never_past_the_users_number():
+def test_concurrency_grows_with_replies_up_to_the_ceiling_and_never_past_the_users_number():
     free, fixed = Pace(None, None, None), Pace(20, None, None)
     assert free.limit == START
     for _ in range(1000):
@@ -70,7 +70,7 @@ def test_calls_at_once_grow_with_replies_up_to_the_ceiling_and_never_past_the_us
     assert free.limit == MOST and fixed.limit == 20
 
 
-def test_calls_at_once_stop_growing_where_more_of_them_only_wait_longer():
+def test_concurrency_stops_growing_when_more_calls_only_wait_longer():
     pace = Pace(None, None, None)
     for _ in range(5):
         pace.replied(0.2)
@@ -79,7 +79,7 @@ def test_calls_at_once_stop_growing_where_more_of_them_only_wait_longer():
     assert pace.limit < 40
 
 
-def test_a_429_halves_once_for_all_calls_that_were_out():
+def test_a_429_halves_concurrency_once_for_all_calls_in_flight():
     pace = Pace(16, None, None)
     sent = time.monotonic()
     for _ in range(10):
@@ -92,7 +92,7 @@ def test_a_429_halves_once_for_all_calls_that_were_out():
     assert pace.limit == 1
 
 
-def test_admission_keeps_the_number_of_calls_at_once_and_serves_them_in_order():
+def test_admission_limits_concurrency_and_serves_calls_in_order():
     pace, order, most = Pace(3, None, None), [], 0
 
     async def call(number: int) -> None:

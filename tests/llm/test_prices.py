@@ -55,7 +55,7 @@ def test_a_dated_snapshot_costs_what_its_table_row_says() -> None:
     assert snapshot == mini < large
 
 
-def test_a_user_adds_a_model_served_at_home_for_nothing(tmp_path: Path) -> None:
+def test_a_user_can_add_a_model_served_locally_at_no_cost(tmp_path: Path) -> None:
     table = tmp_path / "prices.csv"
     table.write_text(TABLE.read_text(encoding="utf-8")
                      + "\nmy-llama, 0,, 0,,8192,,,2026-11-21,served here\n")
@@ -83,7 +83,7 @@ def test_a_bad_row_is_an_error_that_names_its_line(tmp_path: Path, rows, complai
 
 @pytest.fixture(scope="module")
 def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the tokenizer.json of a byte-level BPE trained here."""
+    """Return a folder with the tokenizer.json of a byte-level BPE trained here."""
     tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())
     tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
     alphabet = tokenizers.pre_tokenizers.ByteLevel.alphabet()
@@ -104,7 +104,7 @@ def test_no_text_has_more_tokens_than_bytes(model_folder: Path, text: str) -> No
     assert min(1, len(text)) <= count(text) <= upper_bound(text)
 
 
-def test_the_tokenizer_of_a_folder_counts_a_whole_text(model_folder: Path) -> None:
+def test_the_tokenizer_of_a_folder_counts_a_complete_text(model_folder: Path) -> None:
     count, _ = counter(str(model_folder))
     assert count("the price of a token") == 5
     assert count("the price of a token " * 10) > 50  # truncation is off
@@ -130,7 +130,7 @@ def test_whatever_a_document_contains_is_counted_as_text(monkeypatch, text, n) -
     assert count(text) == n and how == "counted by tiktoken's o200k_base"
 
 
-def test_a_network_that_never_answers_costs_an_estimate_and_no_hang(tmp_path: Path) -> None:
+def test_a_network_that_never_answers_gives_an_estimate_without_hanging(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:  # a proxy that never replies
         proxy = f"http://127.0.0.1:{silent.getsockname()[1]}"
         code = ("from lib.llm import tokens; tokens.SECONDS_FOR_A_TOKENIZER = 1.0; "

@@ -29,7 +29,7 @@ def body(content: object = "yes", finish: object = "stop", **more: object) -> st
     (body(None, message={"refusal": "I cannot."}), "I cannot.", "refused"),
     (body("yes", None), "yes", "no finish reason"), (body(None, "tool_calls"), "", "tool_calls"),
     (body("\ud83d!"), "?!", "")])
-def test_text_is_whole_or_has_its_reason(raw, text, reason):
+def test_text_is_complete_or_has_its_reason(raw, text, reason):
     response = read_response(raw)
     assert response.text == text
     assert reason in response.reason and bool(reason) == bool(response.reason)
@@ -74,7 +74,7 @@ def fault(status: int, error: object = None, headers: dict | None = None, **sent
 
 
 @pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 529])
-def test_passing_faults_are_worth_repeating(status):
+def test_transient_faults_are_worth_repeating(status):
     assert fault(status).is_worth_repeating and not fault(status).stops
 
 

@@ -25,7 +25,7 @@ PASSING = ("429-ms", "500", "html", "broken", "drop-inside")  # faults
 
 
 def play(body: dict) -> str:
-    """The model of all stages: annotates as the rules do, rewrites verbatim and judges by words."""
+    """Play the model of all stages: annotate as the rules do, rewrite verbatim, judge by words."""
     prompt = body["messages"][-1]["content"]
     if record := re.search(r"The record is called: (.*)\n\n<record>\n(.*)\n</record>", prompt,
                            re.S):
@@ -46,7 +46,7 @@ def play(body: dict) -> str:
 
 @pytest.fixture(scope="module")
 def documents() -> list[Document]:
-    """Four real documents where they are, else generated ones."""
+    """Return four real documents if they exist, else generated ones."""
     folder = REPOSITORY.parent / "shared" / "documents"
     return read_folder(folder).documents[:4] if folder.exists() else make_records(
         make_products(4, seed=5), seed=5, public=False)[0]
@@ -54,7 +54,7 @@ def documents() -> list[Document]:
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory, documents) -> Path:
-    """A folder with documents and a tokenizer, where no notebook has run."""
+    """Return a folder with documents and a tokenizer, where no notebook has run."""
     root = tmp_path_factory.mktemp("stages")
     write_records(root / "data" / "s" / "documents.jsonl", documents)
     train_tokenizer([document.text for document in documents], 600).save_pretrained(root / "base")

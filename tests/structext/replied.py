@@ -48,7 +48,7 @@ def final_answers(prompted: list[Prompted], answers: list[Answer]) -> list[Answe
 
 
 def of_arms(asked: list[Prompted], left_out: list[Prompted] = (), **arms) -> pd.DataFrame:
-    """`rows_of` with verdicts by rules; an arm maps a question to its reply, None for no row."""
+    """Return `rows_of` judged by rules; an arm maps a question to its reply, None for no row."""
     answers, verdicts = {}, {}
     for arm, reply in arms.items():
         answers[arm] = [answered(arm, one.query_id, text, len(text) > 200)

@@ -110,7 +110,7 @@ def test_a_model_is_paid_for_instructions_with_each_segment_that_it_gets():
 
 
 @pytest.mark.usefixtures("_counted_in_words")
-def test_an_unknown_price_is_never_nothing():
+def test_an_unknown_price_is_never_zero():
     table = costs.model_costs([document()], segments(TEXT), rewrites("Words."), "my/model", WORDS)
     assert table.usd.isna().all() and set(table.price) == {"price unknown"}
     assert set(words.formatted_model(table).dollars) == {"price unknown"}

@@ -19,7 +19,7 @@ from tests.analyze.advice.test_costs import WORDS, document, query
 
 
 def rows(**right: tuple[int, int, int]) -> pd.DataFrame:
-    """Rows of `joined` for 20 queries per structure on ten documents.
+    """Return rows of `joined` for 20 queries per structure on ten documents.
 
     `right` is the number of correct ones by arm (dapt_n_2: dapt-n@2) and structure.
     """
@@ -109,7 +109,7 @@ def test_the_laboratory_helps_where_its_own_rule_says_so(p_holm, verdict, words_
     assert words_of_it in text_of(table, *([other] if p_holm == 0.04 else []))
 
 
-def test_a_ratio_to_hardly_any_tokens_is_none():
+def test_a_ratio_to_almost_no_tokens_is_unknown():
     costs_of = COSTS.assign(tokens_added_percent=[0.9, *COSTS.tokens_added_percent[1:]])
     table = ranked(gained(HERE, whole=(8, 3, 13)), added=costs_of)
     assert np.isnan(table.points_per_percent[0])
@@ -180,7 +180,7 @@ def test_evidence_from_the_laboratory_alone_is_called_so():
     assert "the laboratory's evidence alone" in text
 
 
-def test_what_harms_is_named():
+def test_harmful_changes_are_named():
     assert "**Leave the documents as they are.**" in text_of(gained(HERE, whole=(-8, -13, -3)))
     harm = gained(LABORATORY, natural=(-4, -6, -2), lists=(0, 0, 0), tabular=(0, 0, 0))
     assert "everything rewritten as prose -2.0 [-3.0, -1.0] (the laboratory)" in text_of(harm)

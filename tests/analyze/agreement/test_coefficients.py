@@ -67,8 +67,8 @@ def test_values_are_in_their_intervals_and_range_whatever_the_order_of_judges(co
     assert found == pytest.approx(turned, nan_ok=True)
 
 
-def test_intervals_are_for_documents():
-    """24 documents of one answer are 24 answers; four equal answers a document add nothing."""
+def test_intervals_are_clustered_by_document():
+    """24 documents of one answer are 24 answers; four equal answers per document add nothing."""
     tables = np.array([[[1, 0], [0, 0]]] * 12 + [[[0, 0], [0, 1]]] * 6 + [[[0, 1], [0, 0]]] * 4
                       + [[[0, 0], [1, 0]]] * 2)
     once, plain = clustered_coefficients(tables), coefficients(tables.sum(axis=0))

@@ -27,7 +27,7 @@ RULES = verdicts("rules", lambda n: n % 4 == 0)
 
 @pytest.fixture
 def items():
-    """120 answers, 40 per structure; the rules call one in four correct."""
+    """Return 120 answers, 40 per structure; the rules call one in four correct."""
     queries = [Query(query_id=f"q{n}", document_id="d", question="Which?", answer="a",
                      structure=STRUCTURES[n % 3], source_reference="", start=0, end=0,
                      block_type="prose", entity_count=None) for n in range(N)]

@@ -1,4 +1,4 @@
-"""01_pairs and 04_agreement on a small laboratory, with rules, a played judge and a person."""
+"""01_pairs and 04_agreement on a small laboratory, with rules, a scripted judge and a person."""
 
 import csv
 import re
@@ -35,7 +35,7 @@ def save_answers(queries: list[Query], arm: str, texts: list[str]) -> None:
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
-    """A study whose base repeats another query's answer; dapt answers half, lists in part."""
+    """Return a study: base repeats another query's answer; dapt answers half, lists in part."""
     root = tmp_path_factory.mktemp("judges")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STUDY_ROOT", str(root))

@@ -34,7 +34,7 @@ from lib.run.notebook import NO_WIDGETS
 
 
 def study(n: int = 40, text: str = "answer {}"):
-    """Queries of three structures, two arms' answers, and verdicts (few are correct)."""
+    """Return queries of three structures, two arms' answers, and verdicts (few are correct)."""
     queries = [Query(query_id=f"q{number}", document_id="d", question=f"Which {number}?",
                      answer=f"{number}", structure=STRUCTURES[number % 3], source_reference="",
                      start=0, end=0, block_type="prose", entity_count=None)
@@ -131,7 +131,7 @@ SHEET = "item,question,label\nitem-a,Which?,correct\nitem-b,Which?,\nitem-c,Whic
     b"label;ITEM ;note\n;;\n\nwrong;item-c;x\nTRUE;item-a;\n;item-b;\n;;;;\n",
     "label;item;question\n1;item-a;Größe?\nFALSCH;item-c;\n".encode("cp1252"),
     b'item,label\n"item-a","yes"\n"item-c",0\n'], ids=range(8))
-def test_whatever_a_spreadsheet_makes_of_it_is_read(raw, tmp_path):
+def test_any_form_that_a_spreadsheet_saves_is_read(raw, tmp_path):
     (tmp_path / "s.csv").write_bytes(raw)
     assert read_labels(tmp_path / "s.csv") == {"item-a": "correct", "item-c": "incorrect"}
 
@@ -142,7 +142,7 @@ def test_whatever_a_spreadsheet_makes_of_it_is_read(raw, tmp_path):
     ("item,label\n,correct\n", "row 2: no item"),
     ("name,label\nx,correct\n", "no column `item` or `label`"),
     ("", "no column `item` or `label`")])
-def test_what_cannot_be_meant_names_row_and_remedy(text, message, tmp_path):
+def test_an_invalid_sheet_names_row_and_remedy(text, message, tmp_path):
     (tmp_path / "s.csv").write_text(text)
     with pytest.raises(ValueError, match=message):
         read_labels(tmp_path / "s.csv")

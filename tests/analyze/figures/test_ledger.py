@@ -27,5 +27,5 @@ def test_it_has_one_panel_per_arm_and_a_counted_bar_per_structure_and_stage():
     assert labels == list(LABELS.values()) and len(plotted) == 3 * 3 * len(STAGES)
 
 
-def test_it_can_be_drawn_of_nothing():
+def test_it_can_be_drawn_without_rows():
     assert len(draw_funnel(funnel([]))[0].axes) == 1

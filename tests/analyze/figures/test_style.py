@@ -64,7 +64,7 @@ def test_a_heat_map_has_a_text_in_every_cell():
     assert set(texts(axes)) == {"10", "none", "90", "50"} and image.get_clim() == (0, 100)
 
 
-def test_nothing_gives_one_empty_panel_without_a_legend():
+def test_an_empty_table_gives_one_empty_panel_without_a_legend():
     figure, drawn = panels(0, 2, in_column=True)
     legend(figure, drawn[0])
     assert len(drawn) == 1 and not figure.legends

@@ -42,7 +42,7 @@ QUERIES, _ = annotate(DOCUMENTS, annotate_by_rules)
 
 
 def made(max_tokens: int, arm: str, packing: str, block_size: int, segmentation: str = "plain"):
-    """Segments, rewrites (two of them dropped) and what an arm is trained on."""
+    """Return segments, rewrites (two of them dropped) and what an arm is trained on."""
     segments = segment(DOCUMENTS, TOKENIZER, max_tokens, segmentation)
     normalized = normalize(segments, DOCUMENTS, rewrite_by_rules)
     full = [place for place, row in enumerate(normalized) if row.text]
@@ -143,7 +143,7 @@ def test_the_oracle_reads_blocks_that_are_cut_inside_a_character(packing):
 @given(st.lists(st.text(alphabet="ab é1.|\n", min_size=1, max_size=60).filter(str.strip),
                 min_size=1, max_size=4),
        st.integers(4, 20), st.sampled_from(["document", "concat"]), st.data())
-def test_a_passage_is_whole_exactly_in_the_pieces_that_hold_it(texts, block_size, packing, data):
+def test_a_passage_is_complete_exactly_in_pieces_that_hold_it(texts, block_size, packing, data):
     trained = Trained(SimpleNamespace(training=texts, places={}), TOKENIZER, block_size, packing)
     assert sum(map(len, trained.streams)) == trained.blocks.n_tokens
     number = data.draw(st.integers(0, len(texts) - 1))
@@ -178,7 +178,7 @@ SCALAR = {"answer": "30 s", "structure": "natural", "entity_count": None,
 
 
 def traced(rewritten: str, arm: str = "dapt-n", dropped: str = "", **changes) -> LedgerRow:
-    """The row of one query on a document of one segment that was rewritten so."""
+    """Return the row of one query on a document of one segment with this rewrite."""
     document = Document(document_id="d", title="Corvane", path="", text=TOOLS)
     segments = [Segment(segment_id="s", document_id="d", start=0, end=len(TOOLS), text=TOOLS,
                         n_tokens=1)]
@@ -223,7 +223,7 @@ CUT = ("# Corvane\n\nThe tools of Corvane stand in the house, and after a fall i
 
 def cut_at(border: str, arm: str = "dapt-n", held_out: tuple[int, ...] = (), block_size: int = 320,
            rewritten: str | None = None) -> LedgerRow:
-    """The row of "30 s", where a border between two segments is before or in its sentence."""
+    """Return the row of "30 s", with a segment border before or in its sentence."""
     document = Document(document_id="d", title="Corvane", path="", text=CUT)
     borders = [0, CUT.index(border), len(CUT)]
     segments = [Segment(segment_id=f"s{n}", document_id="d", start=start, end=end,

@@ -47,7 +47,7 @@ def found(*arms: str, seeds: int = 1):
 
 @pytest.fixture
 def as_in_the_paper(tmp_path, monkeypatch):
-    """A run with the paper's values: two arms, of 151 and 57 updates."""
+    """Return a run with the paper's values: two arms, of 151 and 57 updates."""
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
     record("00_documents", {})
     record("01_annotate", {"annotator": "gpt-4.1-2025-04-14"})

@@ -10,7 +10,7 @@ from lib.core.records import STRUCTURES
 def outcomes_of(n_products: int = 12, seeds: int = 3,
                 effects: tuple[float, ...] = (0, -0.1, -0.2), *, base: float = 0.5, noise: int = 1,
                 tokens: int = 1000, structures: tuple[str, ...] = STRUCTURES) -> pd.DataFrame:
-    """Outcomes of `raw` in all rotations, nine facts per product.
+    """Return outcomes of `raw` in all rotations, nine facts per product.
 
     There are random effects of product, fact, run and seed.
     """
@@ -38,7 +38,7 @@ def outcomes_of(n_products: int = 12, seeds: int = 3,
 
 
 def diagonal(rows: pd.DataFrame, arm: str, **changed) -> pd.DataFrame:
-    """The runs of an arm with one rotation per seed, under another name."""
+    """Return the runs of an arm with one rotation per seed, under another name."""
     is_run = rows.rotation == (rows.seed - 1) % rows.rotation.nunique()
     return rows[is_run].assign(arm=arm, **changed)
 
@@ -55,7 +55,7 @@ ROWS = pd.concat([
 
 
 def cell(table: pd.DataFrame, **keys):
-    """The one row of `table` with these values."""
+    """Return the only row of `table` with these values."""
     for key, value in keys.items():
         table = table[table[key] == value]
     (row,) = table.itertuples()

@@ -40,7 +40,7 @@ def test_it_states_effects_controls_and_limits():
     assert "10.0 as natural" in text and all(limit in text for limit in LIMITS)
 
 
-def test_a_null_has_what_its_interval_allows():
+def test_a_null_states_what_its_interval_allows():
     rows = outcomes_of(12, effects=(0, 0, 0), noise=5)
     text = concluded(rows)
     row = contrasts(rows, draws=199).iloc[0]
@@ -57,7 +57,7 @@ def test_an_intervention_without_effect_is_a_null():
                      text)
 
 
-def test_one_run_alone_claims_nothing():
+def test_a_single_run_claims_nothing():
     alone = RAW[(RAW.rotation == 0) & (RAW.seed == 1)]
     text = concluded(alone, levels=factors(alone))
     assert "tabular against natural: no pair" in text and "labels could not be shuffled" in text

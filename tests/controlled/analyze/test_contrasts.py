@@ -16,7 +16,7 @@ from tests.controlled.analyze.made_up import cell, outcomes_of
 
 
 def with_answers(*answers: str) -> pd.DataFrame:
-    """One fact per product, two seeds; "10 11": natural right in both, tabular in the second."""
+    """Return a fact per product, two seeds; "10 11": natural right twice, tabular in the second."""
     rows = outcomes_of(len(answers), 2, (0, 0), structures=("natural", "tabular"))
     rows = rows[(rows.section == 0) & (rows.place == 0)]
     products = rows["product"].str.split().str[1].astype(int)

@@ -19,7 +19,7 @@ CYCLE = ("natural", "entity-list", "tabular")
 
 
 def relabelled(rows: pd.DataFrame, offsets: tuple[int, ...], direction: int = 1) -> pd.DataFrame:
-    """`rows` as if product p had begun the cycle at offsets[p]."""
+    """Return `rows` as if product p had begun the cycle at offsets[p]."""
     numbers = rows["product"].str.split().str[1].astype(int)
     places = (numbers.map(dict(enumerate(offsets))) + direction * rows.section + rows.rotation) % 3
     return rows.assign(structure=[CYCLE[place] for place in places])

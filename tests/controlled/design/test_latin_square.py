@@ -21,7 +21,7 @@ subsets = st.lists(st.sampled_from(list(STRUCTURES)), min_size=1, unique=True).m
 
 
 def _frame(document: Rendered) -> list[str]:
-    """The document's headings, and the text before its first section."""
+    """Return the document's headings, and the text before its first section."""
     before = document.raw[:document.raw.index("\n## ")]
     return [before, *re.findall(r"^## .*$", document.raw, re.M)]
 

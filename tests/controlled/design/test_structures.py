@@ -40,7 +40,7 @@ def _cells(row) -> list[str]:
 
 
 def _read(structure: str, body: str) -> dict[str, list[str]]:
-    """The labels in lower case and their values, as read by a parser of the format."""
+    """Return the labels in lower case and their values, as read by a parser of the format."""
     inside = re.sub(r"\A```\w+\n|\n```\Z", "", body)
     if structure == "csv":
         _, *rows = csv.reader(inside.splitlines())

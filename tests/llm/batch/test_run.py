@@ -91,7 +91,7 @@ class Halting(Server):
 
 @pytest.fixture
 def at(monkeypatch):
-    """`with at(server):` starts it and points the environment to it."""
+    """Start a server and point the environment to it: `with at(server):`."""
     @contextmanager
     def point(server: Server) -> Iterator[Server]:
         with server:

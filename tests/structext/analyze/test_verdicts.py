@@ -17,7 +17,7 @@ from tests.structext.replied import answered
 
 @cache
 def asked_of(task: str) -> tuple[Prompted, ...]:
-    """Four questions on texts of depth 2 and width 2."""
+    """Return four questions on texts of depth 2 and width 2."""
     return tuple(prompts_for(list(generate("corrected", [task], 2, 2, 4, 3)), "base"))
 
 

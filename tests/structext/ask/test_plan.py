@@ -19,7 +19,7 @@ def test_each_suite_is_asked_in_each_setting_and_real_test_has_the_structures_of
     assert not shown & {one.sample.id for rows in lists for one in rows}
 
 
-def test_a_suite_of_one_s_own_has_its_languages_and_dials():
+def test_a_custom_suite_has_its_languages_and_dials():
     rows, shots = asked_in(["own"], ["base", "few-shot"], [1], per_task=3,
                            own=Own(["toml", "log"], 2, 2, 3))
     assert {one.sample.language for one in rows} == {"toml", "log"}

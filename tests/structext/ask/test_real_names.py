@@ -34,7 +34,7 @@ def names_in(prompt: str) -> dict[str, list[str]]:
 
 
 def numbered(prompt: str) -> dict[str, dict[str, str]]:
-    """A new name for each: its place among all names of the prompt, so that it can be undone."""
+    """Return a reversible new name for each: its place among all names of the prompt."""
     count = iter(range(10_000))
     return {kind: {old: f"Nam{next(count)}Q{ENDINGS.get(kind, '')}" for old in olds}
             for kind, olds in names_in(prompt).items()}
@@ -46,7 +46,7 @@ def in_a_reply(prompt: str) -> str:
 
 
 def run(samples: list[Sample], monkeypatch, tmp_path, reply: Callable = in_a_reply):
-    """Samples and Rejected of `rewrite`, and the prompts that came."""
+    """Return samples and Rejected of `rewrite`, and the prompts that came."""
     with played(reply, monkeypatch) as prompts:
         calls = Calls(tmp_path / "llm.sqlite", max_failed_share=1)
         return *rewrite(samples, 42, "m", calls), prompts
@@ -189,7 +189,7 @@ def test_only_samples_of_ours_with_abstract_names_are_sent(monkeypatch, tmp_path
 
 
 def any_name(kind: str, rng: Random, taken: set[str]) -> str:
-    """A short name that the form of its kind allows, as odd as may be."""
+    """Return a short name that the form of its kind allows, as unusual as possible."""
     while True:
         name = "".join(rng.choices("aZ0éß中- .+/%°:_", k=rng.randint(1, 9)))
         name += ".png" if kind == "images" else ""

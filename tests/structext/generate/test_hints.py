@@ -10,12 +10,12 @@ from lib.structext.records import EXTRA_TASKS, TASKS, Sample
 
 
 def asked(sample: Sample, *patterns: str) -> list[str]:
-    """The part of the question that each pattern's group matches."""
+    """Return the part of the question that each pattern's group matches."""
     return [re.search(pattern, sample.question)[1] for pattern in patterns]
 
 
 def cells(sample: Sample) -> list[list[list[str]]]:
-    """The two tables' rows, the first with the columns."""
+    """Return the two tables' rows, the first with the columns."""
     row = {"csv": r"([^,]+)", "html-table": r"<t[dh]>(.*?)</t[dh]>",
            "markdown-table": r"\| ([^|]+) (?=\|)"}[sample.language]
     tables = [[re.findall(row, line) for line in table.split("\n") if "---" not in line]
@@ -24,7 +24,7 @@ def cells(sample: Sample) -> list[list[list[str]]]:
 
 
 def column(table: list[list[str]], name: str) -> dict[str, str]:
-    """primeKey -> cell."""
+    """Return primeKey -> cell."""
     return {row[0]: row[table[0].index(name)] for row in table[1:]}
 
 
@@ -55,7 +55,7 @@ def join(sample: Sample) -> str:
 
 
 def edges(sample: Sample) -> dict[str, str]:
-    """child -> father"""
+    """Return child -> father."""
     return dict(reversed(line.split("->")) for line in sample.reference.split("\n"))
 
 
@@ -75,7 +75,7 @@ def way_up(sample: Sample) -> list[str]:
 
 
 def braces(text: str) -> int:
-    """Where the object that opens at the beginning of `text` ends."""
+    """Return where the object that opens at the beginning of `text` ends."""
     level = 0
     for place, character in enumerate(text):
         level += (character == "{") - (character == "}")
@@ -116,7 +116,7 @@ def tag_is_broken(sample: Sample) -> str:
 
 
 def path(sample: Sample) -> str:
-    """Outwards by indentation: each enclosing object, and how many stand before it in its list."""
+    """Go outwards by indentation: each enclosing object, and how many precede it in its list."""
     lines, value = sample.reference.split("\n"), asked(sample, 'value "(.*?)"')[0]
     at = next(place for place, line in enumerate(lines)
               if re.search(rf'": ?"{re.escape(value)}"', line))

@@ -228,7 +228,7 @@ def test_faithful_texts_have_the_official_faults():
     assert excerpt.answer.startswith("id: ") and excerpt.answer not in excerpt.reference
 
 
-def test_corrected_documents_say_each_word_once_between_blanks():
+def test_corrected_documents_have_each_word_once_between_spaces():
     for sample in generate("corrected", ["latex.0", "markdown.0", "org.0"], 2, per_task=6):
         marked = re.compile(r"\\textbf\{[\w-]+\}|\\includegraphics\S+|\*\*[\w-]+\*\*|\*[\w-]+\*|"
                             r"\[\[[\w.-]+\]\]|!\[alt\]\([\w.-]+ \"hover text\"\)")
@@ -238,7 +238,7 @@ def test_corrected_documents_say_each_word_once_between_blanks():
             assert all(re.fullmatch(r"[\w-]+", word) for word in plain.split())
 
 
-def test_corrected_latex_headings_go_down_a_command_a_level():
+def test_corrected_latex_headings_go_down_one_command_per_level():
     reference = one("latex.1", depth=3).reference
     assert [re.match(r"\\(\w+)", line)[1] for line in reference.split("\n")[2:8:2]] == [
         "section", "subsection", "subsubsection"]

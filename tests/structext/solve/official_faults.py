@@ -18,7 +18,7 @@ UNEXPLAINED = "none"
 
 
 def fault_of(sample: Sample) -> str:
-    """The fault that gives exactly the official answer, "" if the solver agrees, or UNEXPLAINED."""
+    """Return the fault that gives the official answer, "" if the solver agrees, or UNEXPLAINED."""
     language, index = sample.task.split(".")
     official = sample.answer.strip()
     try:
@@ -39,7 +39,7 @@ def fault_of(sample: Sample) -> str:
 
 
 def _outermost(excerpt: str) -> list[list[str]]:
-    """Each part without the common indentation; its first line may have lost its own."""
+    """Return each part without the common indentation; the first line may have lost its own."""
     parts = []
     for part in excerpt.split("\n\n"):
         lines = part.split("\n")
@@ -49,7 +49,7 @@ def _outermost(excerpt: str) -> list[list[str]]:
 
 
 def _meant(sample: Sample) -> Iterator[tuple[str, set[str]]]:
-    """The excerpts by faults 1 and 3: of the named heading in the tree, or of any below it."""
+    """Yield the excerpts by faults 1 and 3: of the named heading in the tree, or any below it."""
     lines = sample.reference.split("\n")
     written = HEADINGS[sample.language](sample.reference)
     is_latex = sample.language == "latex"
@@ -75,7 +75,7 @@ def _span(headings: Headings, place: int, n_lines: int) -> tuple[int, int]:
 
 
 def _tree_levels(written: Headings, depth: int, width: int) -> Headings:
-    """The headings with their levels in the complete tree: int(depth · width) below each."""
+    """Return headings with their levels in the complete tree: int(depth · width) below each."""
     levels: list[int] = []
 
     def below(level: int) -> None:
