@@ -28,7 +28,7 @@ def table3(arms: list[Retention]) -> pd.DataFrame:
     standard error and 95% t interval of the items' differences (statsmodels), with items counted as
     independent. They are NaN for the base, and without an interval if no item differs. p is
     exact McNemar's on only_base and only_arm, p_holm Holm's over the `family` of all differences.
-    Raises ValueError, naming what differs, if two arms were not measured alike.
+    Raises ValueError, naming what differs, if two arms were not measured the same way.
     """
     check_alike(arms)
     measured = {arm.arm: arm for arm in arms}

@@ -24,7 +24,7 @@ def writings_of(arms: list[str], structures: tuple[str, ...], renderings: int) -
 
     Each arm's writing occurs equally often. A raw rendering has the structures that were read least
     so far, so in the end all are read equally often (within one rendering; exactly for three
-    structures). Raises ValueError if the renderings do not suffice for that.
+    structures). Raises ValueError if there are too few renderings for that.
     """
     named = [arm_named(name, structures) for name in arms if name != RAW]
     own = list(dict.fromkeys(NORMALIZED if arm.is_mixed else arm.name for arm in named
@@ -34,7 +34,7 @@ def writings_of(arms: list[str], structures: tuple[str, ...], renderings: int) -
         read = shares_read(chosen, structures).values()
         if max(read) - min(read) <= 1:
             return chosen
-    raise ValueError(f"{renderings} renderings do not suffice for {len(structures)} structures, "
+    raise ValueError(f"{renderings} renderings are too few for {len(structures)} structures, "
                      f"each read equally often, and {len(own)} arms with writings of their own: "
                      "raise the base's `renderings`")
 

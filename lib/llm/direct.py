@@ -1,4 +1,4 @@
-"""Requests sent one by one over HTTP, many at once, repeated where that helps, and stored."""
+"""Requests sent one by one over HTTP, concurrently, retried where that helps, and stored."""
 
 import asyncio
 import time
@@ -97,7 +97,7 @@ class Direct:
                 fault = replace(fault, stops=NO_SERVER)
             if fault.stops:
                 self.stopped = self.stopped or fault.stops
-            elif fault.unsupported:  # repeated at once without it, as all later calls
+            elif fault.unsupported:  # repeated without it, like all later calls
                 self.dropped.add(fault.unsupported)
                 continue
             elif (not fault.is_worth_repeating or n_tries - n_throttled >= MOST_TRIES

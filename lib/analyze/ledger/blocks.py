@@ -1,4 +1,4 @@
-"""Find which blocks of an arm's training hold a passage of its text, in the blocks themselves."""
+"""Find the training blocks of an arm that contain a passage, from the blocks themselves."""
 
 import json
 from bisect import bisect_left

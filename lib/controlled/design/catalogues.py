@@ -18,7 +18,7 @@ def render_catalogues(products: dict[str, list[KnownFact]], table: tuple[int, in
     The last catalogue may have fewer products and the last table fewer columns. A fact's place is
     its row up to its value, so places overlap; its label is in the header above. Codes are drawn
     from the products' names, so that a public catalogue rarely has the code of a private one.
-    Raises ValueError if the codes do not suffice.
+    Raises ValueError if there are too few codes.
     """
     width, height = table
     names = list(products)

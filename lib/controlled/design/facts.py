@@ -62,7 +62,7 @@ def make_facts(n_products: int, seed: int, taken: frozenset[str] = frozenset()) 
 
     Kinds are balanced within each scalar attribute and lengths within each list-valued one, as far
     as the number allows, and nearly so within each section and place of an attribute. No name is in
-    `taken`; the same seed gives the same facts. Raises ValueError if the names do not suffice.
+    `taken`; the same seed gives the same facts. Raises ValueError if there are too few names.
     """
     products = [product.name for product in make_products(n_products, seed, taken)]
     rng = random.Random(f"controlled facts {seed}")

@@ -128,7 +128,7 @@ class Batches:
                 await self._sleep()
 
     async def _sleep(self) -> None:
-        """Wait until the next look, ever longer while the queue is full of others' requests."""
+        """Wait until the next poll, ever longer while the queue is full of others' requests."""
         seconds = self.calls.poll_seconds
         if not self.running:
             seconds = min(seconds * 2 ** self.n_refused, _LONGEST_PAUSE)

@@ -13,7 +13,7 @@ POOL = 24  # samples per task, depth and width that demonstrations are drawn fro
 POOL_SEED = 1  # added to a study's seed: no demonstration has the structure of a tested text
 TUNED = {"tuned": ("base", 0), "tuned-hint": ("hint", 0),
          "tuned-few-shot": ("few-shot", 2)}  # arm -> setting and shots
-OWN, OWN_PER_TASK = "own", 16  # a suite with dials of one's own; its default samples per task
+OWN, OWN_PER_TASK = "own", 16  # a suite with custom dials; its default samples per task
 TRAINING_SUITES = ("v1-simple", "v1-hard")
 
 

@@ -88,7 +88,7 @@ def test_the_base_reads_every_writing_and_every_structure_equally_often():
         "normalized": 3, "prefix-name": 3, "far-20": 3, "raw": 9}
     assert shares_read(writings, THREE) == pytest.approx(dict.fromkeys(THREE, 6.0))
     assert writings_of(["raw"], THREE, 4) == [("raw", THREE, number % 3) for number in range(4)]
-    with pytest.raises(ValueError, match="4 renderings do not suffice for 3 structures"):
+    with pytest.raises(ValueError, match="4 renderings are too few for 3 structures"):
         writings_of(arms, THREE, 4)
 
 
