@@ -57,7 +57,7 @@ TARGETS = {
 
 @dataclass(frozen=True)
 class Speed:
-    """Tokens with loss per second of wall clock and of processor time, and seconds outside updates."""
+    """Tokens with loss per second of wall clock and of processor; seconds outside updates."""
 
     wall: float
     processor: float
