@@ -156,10 +156,9 @@ def power_table(studies: dict[str, dict[str, int]], discordant: Iterable[float] 
 def needed_table(differences: Iterable[float] = DIFFERENCES,
                  discordant: Iterable[float] = DISCORDANT, baselines: Iterable[float] = BASELINES,
                  power: float = POWER, alpha: float = ALPHA) -> pd.DataFrame:
-    """Return how many queries detect each difference.
+    """Return how many queries detect each difference: one row per comparison and assumption.
 
-    Columns compares, assumed (as in `power_table`), difference_points and queries: those of each
-    structure, <NA> if none suffice.
+    `assumed` is as in `power_table`; queries are those of each structure, <NA> if none suffice.
     """
     rows = [(compares, assumed, 100 * difference, needed(difference, assumed, power, alpha))
             for difference in differences
