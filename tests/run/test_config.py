@@ -45,7 +45,7 @@ def study_file(tmp_path, monkeypatch):
     ("seeds: [1, 2]", "seeds: [1, 2]: Input should be a valid integer"),
     ("arms: [base, dpt]", "arms: 'dpt' is unknown; choose among base, dapt, dapt-n"),
     ("arms: dapt", "arms: 'dapt' is not a mapping `arm: notebooks`; the arms are base, dapt"),
-    ("arms: [[dapt]]", "arms: [['dapt']] is not a mapping"), ("arms: 5", "arms: 5 is not a mapping"),
+    ("arms: [[dapt]]", "[['dapt']] is not a mapping"), ("arms: 5", "arms: 5 is not a mapping"),
     ("arms: {dapt: {01_annotate: {}}}", "'01_annotate' is unknown; choose among 03_train"),
     ("arms: {dapt: {03_train: {epochs: many}}}", "epochs: 'many' is not int"),
     ("notebooks: {04_inver: {}}", "'04_inver' is unknown; choose among 00_lab, 01_annotate"),

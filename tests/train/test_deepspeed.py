@@ -117,7 +117,7 @@ def _ranks(root: Path) -> list[int]:
 def test_an_error_in_a_process_is_shown_and_another_launcher_can_be_named(root, monkeypatch):
     launcher = f"{sys.executable} -m torch.distributed.run --standalone --nproc-per-node 1"
     monkeypatch.setenv(LAUNCHER, launcher)
-    with pytest.raises(TrainingFailed, match="1 processes were started .* is 2"):
+    with pytest.raises(TrainingFailed, match="1 processes were started.* is 2"):
         run(root, "short", processes=2)
 
 
