@@ -112,10 +112,13 @@ def family(root: subprocess.Popen) -> dict[str, psutil.Process]:
     return found if len(found) == len(parts) else {}
 
 
-def test_after_any_kill_nothing_keeps_writing_and_the_next_call_gives_the_same_numbers(finished):
+@pytest.mark.parametrize("parts", [
+    ("study", "kernel"), pytest.param(("snakemake", "runner"), marks=pytest.mark.slow)])
+def test_after_any_kill_nothing_keeps_writing_and_the_next_call_gives_the_same_numbers(finished,
+                                                                                       parts):
     uninterrupted = table(finished)
     (finished.root / "data" / "tiny" / "models" / "dapt-n" / "training.json").unlink()
-    for part in ("study", "snakemake", "runner", "kernel"):
+    for part in parts:
         started = finished.start("tiny", "--jobs", "2", PAUSE="60")
         processes = until(lambda started=started: family(started))
         if part == "study":
