@@ -14,7 +14,8 @@ READY := $(if $(CONDA_PYTHON),,.venv/ready)
 export PATH := $(dir $(PYTHON)):$(PATH)
 RUN_STUDY = STUDY_PARENT=$$PPID exec "$(PYTHON)" -m lib.run.study "$(STUDY)" \
 	--documents "$(or $(DOCUMENTS),$(FILINGS))" --jobs "$(JOBS)"
-PYTEST = "$(PYTHON)" -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile \
+# One thread per worker: more of them starve each other on two cores.
+PYTEST = OMP_NUM_THREADS=1 "$(PYTHON)" -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile \
 	--no-loadscope-reorder
 
 .PHONY: help study figures lab test test-all bench clean environment
