@@ -92,7 +92,7 @@ class Cache:
         return found
 
     def has(self, key: str) -> bool:
-        """Tell whether there is a reply with this key."""
+        """Return whether there is a reply with this key."""
         found = self.database.execute("select 1 from replies where key = ?", (key,))
         return found.fetchone() is not None
 
@@ -155,7 +155,7 @@ class Cache:
 
 
 def _is_alive(pid: int) -> bool:
-    """Tell whether a process runs; a killed one that its parent has not yet reaped does not."""
+    """Return whether a process runs; a killed one that its parent has not yet reaped does not."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

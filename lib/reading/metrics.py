@@ -19,7 +19,7 @@ class EmptyText(ValueError):
 
 
 def exact_match(answer: str, response: str) -> bool:
-    """Tell whether `response` is `answer`, except for whitespace at both ends; never if empty."""
+    """Return whether `response` is `answer`, except for whitespace at both ends; never if empty."""
     return bool(response.strip()) and response.strip() == answer.strip()
 
 

@@ -10,7 +10,7 @@ from lib.core.process import VARIABLE
 
 
 def has_front_end() -> bool:
-    """Tell whether a widget would be visible: in JupyterLab with ipywidgets, not in a runner."""
+    """Return whether a widget would be visible: in JupyterLab with ipywidgets, not in a runner."""
     return ("JPY_SESSION_NAME" in os.environ and VARIABLE not in os.environ
             and importlib.util.find_spec("ipywidgets") is not None)
 

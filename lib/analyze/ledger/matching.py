@@ -96,7 +96,7 @@ def _visible(text: str) -> str:
 
 
 def _is_apart(text: str, start: int, end: int) -> bool:
-    """Tell whether no word, number or code continues text[start:end] on either side."""
+    """Return whether no word, number or code continues text[start:end] on either side."""
     visible, first, last = _visible(text), text[start], text[end - 1]
     before, after = visible[max(0, start - 2):start], visible[end:end + 2]
     if re.match(r"\w", first) and re.search(r"\w\Z", before):

@@ -63,7 +63,7 @@ def near_misses(queries: list[Query], answers: list[Answer], tolerance: float) -
 
 
 def is_quantity(query: Query) -> bool:
-    """Tell whether a numeric query's reference or question has a unit, percent or currency sign."""
+    """Return whether a numeric query's reference or question has a unit, percent or currency."""
     unit = asked_unit(query.question)
     return is_numeric(query) and any(
         token.kind == "number" and in_unit(token, unit).value[0] != ""
@@ -71,7 +71,7 @@ def is_quantity(query: Query) -> bool:
 
 
 def is_within(query: Query, answer: str, tolerance: float) -> bool:
-    """Tell whether `answer` gives the reference, its quantities within `tolerance`, relative.
+    """Return whether `answer` gives the reference, its quantities within `tolerance`, relative.
 
     A quantity is a number with a unit, percent sign or currency; units of one dimension are
     converted, and a number without a unit is read in the unit that the question names. Any other

@@ -139,7 +139,7 @@ def _fitted(rows: pd.DataFrame, structures: list[str],
 
 
 def is_found(row) -> bool:
-    """Tell whether a row of `contrasts` or `interventions` shows an effect.
+    """Return whether a row of `contrasts` or `interventions` shows an effect.
 
     Holm's p, which is about these trainings alone, is at most 5%, and the interval excludes 0 and
     is over seeds too: with one seed nothing is found.

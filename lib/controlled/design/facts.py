@@ -96,7 +96,7 @@ def reference(fact: KnownFact) -> str:
 
 
 def is_list(fact: KnownFact) -> bool:
-    """Tell whether the fact is list-valued; its label is then plural."""
+    """Return whether the fact is list-valued; its label is then plural."""
     return len(fact.value) > 1
 
 

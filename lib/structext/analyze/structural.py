@@ -26,7 +26,7 @@ _TRUTH = re.compile(r"[\W_]*(true|false)\b(?!\W*(?:or\W+)?(?:true|false)\b)", re
 
 
 def is_structural_match(answer: str, response: str, is_ordered: bool = False) -> bool:
-    """Tell whether `response` says what `answer` says, in any layout; an unreadable one does not.
+    """Return whether `response` says what `answer` says, in any layout; an unreadable one does not.
 
     `is_ordered`: lines, objects and the keys of an object count in their order; a section of a
     document, which begins with a heading, and the content of a tag always do.

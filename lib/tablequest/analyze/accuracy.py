@@ -60,7 +60,7 @@ class Outcome(NamedTuple):
 
 def assess(question: TableQuestion, answer: str, grids: Mapping[str, Grid],
            tolerance: float = TOLERANCE) -> Outcome:
-    """Tell whether `answer` is right by the rule above; `grids` by grid_id.
+    """Return whether `answer` is right by the rule above; `grids` by grid_id.
 
     A question whose reference is neither a figure nor one of the items that it compares is compared
     as words, by lib.judge.rules. Raises ValueError for a hard question, which no rule can score,
@@ -83,7 +83,7 @@ def assess(question: TableQuestion, answer: str, grids: Mapping[str, Grid],
 
 
 def is_figure(question: TableQuestion) -> bool:
-    """Tell whether the reference is a figure; the name of the larger of two items is not."""
+    """Return whether the reference is a figure; the name of the larger of two items is not."""
     has_figure = question.value is not None and bool(amounts(question.answer))
     return has_figure and question.kind != "comparison"
 
@@ -158,7 +158,7 @@ def operand_values(question: TableQuestion, grids: Mapping[str, Grid]) -> list[F
 
 
 def is_right(question: TableQuestion, amount: Amount, answer: str, tolerance: Fraction) -> bool:
-    """Tell whether one amount of `answer` is the reference, by the rule above."""
+    """Return whether one amount of `answer` is the reference, by the rule above."""
     printed = amounts(question.answer)[-1:]
     digits = min([LEAST_DIGITS, *(one.n_digits for one in printed)])
     for value in readings(question, amount):

@@ -64,7 +64,7 @@ def failure(question: TableQuestion, final: Final, passage: Passage, grids: Mapp
 
 def is_cut_away(question: TableQuestion, complete: str, truncated: str,
                 grids: Mapping[str, Grid]) -> bool:
-    """Tell whether a cell's printed number is in the `complete` prompt but not the `truncated`."""
+    """Return whether a cell's number is in the `complete` but not the `truncated` prompt."""
     printed = [_NUMBER.search(cell.text) for cell in question.cells_in(grids)]
     patterns = [rf"(?<![\d.,]){re.escape(found[0])}(?!\d|[.,]\d)" for found in printed if found]
     return any(re.search(number, complete) and not re.search(number, truncated)
@@ -118,7 +118,7 @@ def _wrong_words(question: TableQuestion, final: Final, passage: Passage,
 
 
 def _has_its_digits(question: TableQuestion, amount: Amount) -> bool:
-    """Tell whether the amount is the reference except for scale, unit and sign."""
+    """Return whether the amount is the reference except for scale, unit and sign."""
     reference = abs(question.exact)
     if not reference:
         return not amount.value
@@ -141,6 +141,6 @@ def _is_in(amount: Amount, values: Sequence[Fraction]) -> bool:
 
 
 def _is_value(amount: Amount, value: Fraction) -> bool:
-    """Tell whether the amount has a cell's digits, in any scale: steps often omit it."""
+    """Return whether the amount has a cell's digits, in any scale: steps often omit it."""
     written = abs(amount.value)
     return bool(written) and any(written * power == abs(value) for power in _POWERS)

@@ -107,7 +107,7 @@ def bradley_terry(wins: np.ndarray, ridge: float = 0.0) -> np.ndarray:
 
 
 def has_maximum(wins: np.ndarray) -> bool:
-    """Tell whether the likelihood has one: wins or ties connect every arm to every other.
+    """Return whether the likelihood has one: wins or ties connect every arm to every other.
 
     That is Ford's condition (1957).
     """

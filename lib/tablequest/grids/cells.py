@@ -57,7 +57,7 @@ def style_of(element: HtmlElement) -> dict[str, str]:
 
 
 def is_hidden(element: HtmlElement) -> bool:
-    """Tell whether a reader of the page does not see it."""
+    """Return whether a reader of the page does not see it."""
     style = (element.get("style") or "").lower().replace(" ", "")
     return (element.tag in SKIPPED_TAGS or element.get("hidden") is not None
             or "display:none" in style)

@@ -86,12 +86,12 @@ def read_value(text: str, dash_is_nil: bool = True) -> Reading | None:
 
 
 def is_number(text: str) -> bool:
-    """Tell whether a cell holds one number or a dash."""
+    """Return whether a cell holds one number or a dash."""
     return read_value(text) is not None
 
 
 def is_year(text: str) -> bool:
-    """Tell whether `text` is a year, which is a header more often than a value."""
+    """Return whether `text` is a year, which is a header more often than a value."""
     return bool(re.fullmatch(r"(?:19|20)\d\d", re.sub(r"\s*\(\w{1,2}\)$", "", text.strip())))
 
 

@@ -56,7 +56,7 @@ def _fault_of_figure(question: TableQuestion) -> str:
 
 
 def is_rounding(amount: Amount, wanted: Fraction) -> bool:
-    """Tell whether `amount` is `wanted`, both in whole units, to the digits that it has."""
+    """Return whether `amount` is `wanted`, both in whole units, to the digits that it has."""
     return abs(amount.value - wanted) <= amount.step / 2 + abs(wanted) * Fraction(1, 10**9)
 
 

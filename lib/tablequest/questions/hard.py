@@ -202,7 +202,7 @@ def _composition(place: Place, table: Table) -> Draft | None:
 
 
 def _tells(change: float, place: Place) -> bool:
-    """Tell whether a change is neither printed as nil nor from a base close to nil."""
+    """Return whether a change is neither printed as nil nor from a base close to nil."""
     if place.cell.unit == "%":
         return change != 0
     return _LEAST_PERCENT <= abs(change) <= _MOST_PERCENT

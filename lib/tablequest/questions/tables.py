@@ -97,12 +97,12 @@ class Table:
 
 
 def is_opening(place: Place) -> bool:
-    """Tell whether a balance is carried over: its own year says nothing about it."""
+    """Return whether a balance is carried over: its own year says nothing about it."""
     return bool(re.search(r"\b(?:beginning|opening)\b", place.row, re.I))
 
 
 def is_odd(place: Place) -> bool:
-    """Tell whether a row cannot be compared: a balance, deduction, change, total or time."""
+    """Return whether a row cannot be compared: a balance, deduction, change, total or time."""
     period = period_of(place.own)
     is_time = _TIMES.fullmatch(place.own) or period and not period.measure  # "Fiscal 2026"
     return bool(is_time or _BALANCE.search(place.own)) or place.is_change or place.is_total

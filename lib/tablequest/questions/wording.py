@@ -130,7 +130,7 @@ class Labels(NamedTuple):
                    period_of(column))
 
     def may_mean(self, other: "Labels") -> bool:
-        """Tell whether a question by these labels may mean the cell `other`.
+        """Return whether a question by these labels may mean the cell `other`.
 
         It does by the same labels, and in another table by the same row and time: who asks for "Net
         sales" in fiscal 2024 does not exclude those "under Consolidated".
