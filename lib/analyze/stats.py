@@ -7,6 +7,7 @@ from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.proportion import proportion_confint
 
 ALPHA = 0.05  # two-sided
+LEAST_ADDED = 1.0  # percent of tokens; below it, the gain per percent is a large, meaningless ratio
 
 
 def wilson(count, n) -> tuple:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 BASE = "base"  # the base model, untrained
 ARMS = (BASE, "dapt", "dapt-n")  # the order in every table and figure
 TRAINED_ARMS = ("dapt", "dapt-n", "tuned")  # by 03_train; any other arm is an existing model
+INTERVENTION = "intervention"  # a role in interventions.csv: a change an engineer may make
 ALL = "all"  # the row of all structures together, last in every table
 _NAME = re.compile(r"(?P<arm>[^@]+)(?:@(?P<number>[2-9]|[1-9]\d+))?")
 

@@ -10,16 +10,14 @@ import pandas as pd
 from lib.analyze.advice.costs import MIXED, NORMALIZED
 from lib.analyze.statistics.paired import ROUNDING
 from lib.analyze.statistics.seeds import spread_pairs
-from lib.analyze.stats import ALPHA
-from lib.core.arms import ALL, BASE, split_arm
+from lib.analyze.stats import ALPHA, LEAST_ADDED
+from lib.core.arms import ALL, BASE, INTERVENTION, split_arm
 from lib.core.paths import output_root, shown
 from lib.core.records import STRUCTURES
 
 HERE, DERIVED, LABORATORY = "this study", "this study, derived", "the laboratory"
 SURE, LIKELY, ONCE = "helps", "should help", "helped once"
 OPEN, UNKNOWN, HARMFUL = "open", "no interval", "harms"
-INTERVENTION = "intervention"  # a role in interventions.csv; the others are not options
-LEAST_ADDED = 1.0  # percent of tokens; below it, the gain per percent is a large, meaningless ratio
 _POINTS = ["gain_points", "low_points", "high_points"]
 GAINS = ["intervention", "evidence", "structure", "n", "clusters", "seeds", *_POINTS, "interval",
          "p_holm"]

@@ -9,10 +9,10 @@ from lib.analyze.stats import ALPHA
 from lib.controlled.analyze import formatted
 from lib.controlled.analyze.contrasts import is_found
 from lib.controlled.analyze.factors import ATTRIBUTE, WORDS
-from lib.controlled.analyze.interventions import CONTROL, INTERVENTION
+from lib.controlled.analyze.interventions import CONTROL
 from lib.controlled.analyze.rows import MEASURES, POINTS
 from lib.controlled.design.arms import PROSE, RAW
-from lib.core.arms import ALL
+from lib.core.arms import ALL, INTERVENTION
 from lib.core.text import listed
 
 _FEW = 5  # structures that fit in a sentence

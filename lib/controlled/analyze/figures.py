@@ -19,11 +19,11 @@ from lib.controlled.analyze.factors import (
     SECTION,
     TABLE,
 )
-from lib.controlled.analyze.interventions import CONTROL, FACTOR, INTERVENTION
+from lib.controlled.analyze.interventions import CONTROL, FACTOR
 from lib.controlled.analyze.rows import MEASURES, NATS, POINTS
 from lib.controlled.design.arms import RAW
 from lib.controlled.design.structures import STRUCTURES
-from lib.core.arms import ALL
+from lib.core.arms import ALL, INTERVENTION
 from lib.core.records import STRUCTURES as OF_THE_PAPER
 
 _FEW = 5  # structures that fit in one panel

@@ -5,27 +5,26 @@ import re
 import numpy as np
 import pandas as pd
 
-from lib.analyze.stats import holm
+from lib.analyze.stats import LEAST_ADDED, holm
 from lib.controlled.analyze.permutation import sign_flip_p
 from lib.controlled.analyze.rows import ESTIMATE, estimated, sorted_structures
 from lib.controlled.design.arms import NORMALIZED, PROSE, RAW, epochs_of
-from lib.core.arms import ALL
+from lib.core.arms import ALL, INTERVENTION
 
-INTERVENTION, FACTOR, CONTROL = "intervention", "factor", "control"
+FACTOR, CONTROL = "factor", "control"
 INTERVENTIONS = ["arm", "role", "structure", "n", "clusters", "seeds", "pairs", "left_out",
                  "accuracy_raw", "accuracy_arm", "gain_points", "low_points", "high_points",
                  "interval", "p", "p_holm", "family", "tokens_added_percent", "points_per_percent",
                  "as_asked_raw_percent", "as_asked_arm_percent"]
 ARM_PAIRS = ["first", "second", *ESTIMATE, "left_out", "accuracy_first", "accuracy_second", "p",
              "p_holm", "tokens_added_percent", "as_asked_first_percent", "as_asked_second_percent"]
-LEAST_ADDED = 1.0  # percent of tokens; below it, the gain per percent is a large, meaningless ratio
 # Also compared, in addition to `raw`: longer training alone, and prose in other words.
 _PAIRS = (("raw-2x", "mixed"), (PROSE, NORMALIZED))
 _ROLES = {r"planted.*|raw-\d+x": CONTROL, rf"low-context|{PROSE}|far-\d+|table-\d+x\d+": FACTOR}
 
 
 def role(arm: str) -> str:
-    """Tell interventions (what an engineer may do), factors (other ways of writing), controls."""
+    """Return an arm's role: intervention (what an engineer may do), factor (form) or control."""
     return next((name for pattern, name in _ROLES.items() if re.fullmatch(pattern, arm)),
                 INTERVENTION)
 

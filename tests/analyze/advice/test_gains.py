@@ -11,7 +11,6 @@ from lib.analyze.figures.advice import draw_advice
 from lib.analyze.figures.style import save
 from lib.analyze.statistics.seeds import spread
 from lib.analyze.tables import joined
-from lib.controlled.analyze import interventions
 from lib.core.arms import ALL
 from lib.core.paths import figures_path
 from lib.core.records import STRUCTURES, Verdict
@@ -124,11 +123,6 @@ def test_gains_here_are_those_of_the_verdicts_and_need_both_arms():
     alone = rows(base=(0, 0, 0), dapt=(5, 5, 5))
     assert gains.gains_here(alone).empty and len(gains.added_here(alone)) == 6
     assert gains.added_here(rows(dapt=(5, 5, 5))).empty
-
-
-def test_the_constants_of_the_controlled_study_are_the_same_here():
-    assert gains.LEAST_ADDED == interventions.LEAST_ADDED
-    assert gains.INTERVENTION == interventions.INTERVENTION
 
 
 def test_the_laboratorys_controls_and_further_structures_are_left_out(tmp_path, monkeypatch):
