@@ -20,6 +20,9 @@ from lib.run.provenance import code_state
 KERNEL_BOND = f"import {process.__name__} as process; process.die_with_parent('JPY_PARENT_PID')"
 # Nobody sees widgets here: tqdm.auto would draw bars with ipywidgets, frozen in the executed copy.
 NO_WIDGETS = "import sys; sys.modules['ipywidgets'] = None"
+# papermill's imports that only other uses of it need: the grammar of IRIs in JSON schemas (1.4 s to
+# build) and paths in HDFS.
+NOT_NEEDED = ("rfc3987_syntax", "pyarrow")
 SECONDS_BETWEEN_LINES = 30.0  # of progress, if the output is not a terminal
 
 _BAR = re.compile(r"\d+%\||\bit/s\b|\bs/it\b|\d+it \[")
@@ -142,6 +145,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--given", type=json.loads, default={}, help="parameters as JSON")
     options = parser.parse_args(arguments)
     process.die_with_parent()
+    sys.modules.update(dict.fromkeys(NOT_NEEDED))
     name = options.name or options.notebook
     print(f"{name}  …\n", end="", flush=True)  # one write, so that parallel stages do not mix
     clock = time.monotonic()
