@@ -25,6 +25,8 @@ class Document(Record):
     title: str
     path: str  # where it was read from; "" for a generated one
     text: str
+    language: str = "en"  # what it is mostly written in, ISO 639-1 (lib.documents.language)
+    doubt: str = ""  # why its structure cannot be trusted; then its tables are not asked about
 
 
 class Rejected(Record):
