@@ -39,16 +39,6 @@ def expected(folder, tmp_path_factory) -> list[Answer]:
     return answer_from(folder, QUERIES, "base", HOW, tmp_path_factory.mktemp("one"))
 
 
-def test_two_processes_give_the_answers_of_one_in_the_order_of_the_queries(
-        folder, expected, tmp_path):
-    assert answer_from(folder, QUERIES, "base", HOW, tmp_path, processes=2) == expected
-    assert [row.query_id for row in expected] == IDS
-    assert len(list(tmp_path.iterdir())) == 1, "the parts are merged"
-    (tmp_path / ".base-n-0123456789abcdef.jsonl").touch()  # of another arm
-    remove_partial(tmp_path, "base")
-    assert [path.name for path in tmp_path.iterdir()] == [".base-n-0123456789abcdef.jsonl"]
-
-
 def test_a_run_resumes_from_the_files_of_several_processes(folder, expected, tmp_path):
     answer_from(folder, QUERIES, "base", HOW, tmp_path)
     (partial,) = tmp_path.iterdir()
@@ -73,23 +63,28 @@ def test_an_incomplete_line_is_answered_again(folder, expected, tmp_path):
     assert set(partial.read_text().splitlines()) == {line.strip() for line in lines}
 
 
-def test_a_killed_process_ends_the_run_with_a_reason_and_the_next_run_does_the_rest(
-        folder, tmp_path):
+def test_two_processes_one_killed_and_one_process_for_the_rest_give_the_answers_of_one(
+        folder, tmp_path, tmp_path_factory):
     how = Decoding(max_answer_tokens=120, batch_size=4)
+    expected = answer_from(folder, QUERIES, "base", how, tmp_path_factory.mktemp("one"))
     with ThreadPoolExecutor() as pool:
         running = pool.submit(answer_from, folder, QUERIES, "base", how, tmp_path, processes=2)
-        while not running.done() and not any(part.stat().st_size for part in tmp_path.iterdir()):
+        while not running.done() and not all(
+                any(part.stat().st_size for part in tmp_path.glob(f".base-*.{rank}.jsonl"))
+                for rank in range(2)):
             time.sleep(0.02)
         multiprocessing.active_children()[0].kill()
         with pytest.raises(RuntimeError, match="same command"):
             running.result()
-    kept = [line for part in tmp_path.iterdir() for line in part.read_text().splitlines()
+    kept = [line for part in tmp_path.glob(".base-*") for line in part.read_text().splitlines()
             if line.endswith("}")]
     assert 0 < len(kept) < len(QUERIES)
-    rows = answer_from(folder, QUERIES, "base", how, tmp_path)
-    assert [row.query_id for row in rows] == IDS
-    (partial,) = tmp_path.iterdir()
-    assert set(kept) <= set(partial.read_text().splitlines())
+    assert answer_from(folder, QUERIES, "base", how, tmp_path) == expected
+    (partial,) = tmp_path.glob(".base-*")
+    assert set(kept) <= set(partial.read_text().splitlines()), "kept answers are not made again"
+    (tmp_path / ".base-n-0123456789abcdef.jsonl").touch()  # of another arm
+    remove_partial(tmp_path, "base")
+    assert [path.name for path in tmp_path.glob(".*")] == [".base-n-0123456789abcdef.jsonl"]
 
 
 def test_less_than_one_process_is_refused(folder, tmp_path):

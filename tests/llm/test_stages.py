@@ -16,8 +16,6 @@ from lib.core.paths import REPOSITORY
 from lib.core.records import Answer, Document, Normalized, Query, Verdict
 from lib.documents.folder import read_folder
 from lib.lab.base_model import train_tokenizer
-from lib.lab.documents import make_records
-from lib.lab.products import make_products
 from tests.llm_server import Server, at_random
 
 KEY = "sk-key-of-the-stages-test"
@@ -46,10 +44,8 @@ def play(body: dict) -> str:
 
 @pytest.fixture(scope="module")
 def documents() -> list[Document]:
-    """Return four real documents if they exist, else generated ones."""
-    folder = REPOSITORY.parent / "shared" / "documents"
-    return read_folder(folder).documents[:4] if folder.exists() else make_records(
-        make_products(4, seed=5), seed=5, public=False)[0]
+    """Return three of the real documents that the repository carries."""
+    return read_folder(REPOSITORY / "tests" / "data" / "documents").documents[1:]
 
 
 @pytest.fixture(scope="module")

@@ -250,6 +250,7 @@ def hub(monkeypatch):
         split: datasets.Dataset.from_list(rows[path]) for split in splits.get(path, ("test",))}))
 
 
+@pytest.mark.slow  # lm_eval reads the files of MMLU's 57 tasks
 def test_the_hub_tasks_are_those_of_the_paper_zero_shot(base, hub):
     for name in HUB_LABELS:
         summary, items = evaluated(*base, name, None, limit=4, batch_size=64)

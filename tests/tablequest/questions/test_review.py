@@ -109,5 +109,5 @@ def test_a_sheet_that_cannot_be_used_has_a_reason(tmp_path):
     with pytest.raises(ValueError, match=r"open.csv cannot be read as CSV .*quote"):
         faults_as_examples(tmp_path / "open.csv")
     assert faults_digest(tmp_path / "open.csv") and faults_digest(tmp_path)
-    with pytest.raises(ValueError, match="has no column `item`"):
+    with pytest.raises(ValueError, match="must have the columns `item`"):
         write_review(tmp_path / "sheet.csv", QUESTIONS, TABLES)
