@@ -6,6 +6,7 @@ Queries are taken as independent. Those of one document are not, so more of them
 
 import sys
 from collections.abc import Iterable
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -47,10 +48,17 @@ def mcnemar_power(n: int, discordant: float, difference: float, alpha: float = A
         return 0.0
     d = np.arange(n + 1)
     in_favour = min(1.0, 0.5 + difference / (2 * discordant))
-    c = binom.ppf(alpha / 2, d, 0.5)
-    c = np.where(2 * binom.cdf(c, d, 0.5) <= alpha, c, c - 1)  # -1: no outcome is significant
+    c = _critical(n, alpha)
     rejects = binom.cdf(c, d, in_favour) + binom.sf(d - c - 1, d, in_favour)
     return float((binom.pmf(d, n, discordant) * rejects).sum())
+
+
+@lru_cache(maxsize=256)
+def _critical(n: int, alpha: float) -> np.ndarray:
+    """Return c(d) for d = 0 ... n discordant pairs, shape [n + 1]; -1 if no outcome is enough."""
+    d = np.arange(n + 1)
+    c = binom.ppf(alpha / 2, d, 0.5)
+    return np.where(2 * binom.cdf(c, d, 0.5) <= alpha, c, c - 1)
 
 
 def smallest_difference(n: int, discordant: float | None, power: float = POWER,
