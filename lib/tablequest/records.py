@@ -1,4 +1,4 @@
-"""Typed rows between the stages of TableQuest: what a filing is read into, and a question on it."""
+"""Typed rows between the stages of TableQuest: the parts of a filing, and questions about it."""
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
@@ -22,7 +22,7 @@ class Cell(Record):
 
     @property
     def exact(self) -> Fraction:
-        """`value` in whole units (dollars, not millions); only for a cell with a number."""
+        """Return `value` in whole units (dollars, not millions); only for a cell with a number."""
         return in_whole_units(self.value, self.scale)
 
 
@@ -64,7 +64,7 @@ class Passage(Record):
 
     @property
     def grid_ids(self) -> list[str]:
-        """The ids of the passage's grids, each once, in order."""
+        """Return the ids of the passage's grids, each once, in order."""
         return list(dict.fromkeys(block.grid_id for block in self.blocks if block.grid_id))
 
 
@@ -118,7 +118,7 @@ class TableQuestion(Record):
 
     @property
     def exact(self) -> Fraction:
-        """`value` in whole units (dollars, not millions); only for easy and medium questions."""
+        """Return `value` in whole units (dollars, not millions); only for easy and medium ones."""
         return in_whole_units(self.value, self.scale)
 
     def cells_in(self, grids: Mapping[str, Grid]) -> list[Cell]:

@@ -6,10 +6,10 @@ it is off by at most `tolerance` of the reference; an extraction has no toleranc
 
 - Scale counts: $391 million is wrong for $391 billion. A figure without a scale word has the scale
   that the question names, or none.
-- Unit: another currency, or percent for dollars, is wrong. No unit is taken as the reference's, and
-  percent and percentage points as the same. 0.124 is right for 12.4% unless the question asks for a
-  percentage, and 12.4% for 0.124.
-- Sign: a minus and brackets are the same, and "fell by 5" is -5. The sign is free where the
+- Unit: another currency, or percent for dollars, is wrong. A missing unit is taken as the
+  reference's; percent and percentage points are the same. 0.124 is right for 12.4% unless the
+  question asks for a percentage, and 12.4% for 0.124.
+- Sign: a minus and brackets are the same, and "fell by 5" is -5. The sign does not matter if the
   question itself asks how far something fell. Labels that a question quotes ("Net loss") give no
   direction.
 - Years, numbers that the question names and the operands of the calculation may appear next to the
@@ -104,10 +104,10 @@ def _assess_figure(question: TableQuestion, answer: str, grids: Mapping[str, Gri
 
 
 def _compared(question: TableQuestion, answer: str, grids: Mapping[str, Grid]) -> Outcome | None:
-    """Assess a comparison by the items that `answer` names; None where words have to decide.
+    """Assess a comparison by the items that `answer` names; None if the words must decide.
 
-    That is where it names no item, denies or hedges, names another label of these tables next to
-    the reference, or where the reference is not one of the items.
+    They must if it names no item, denies or hedges, names another label of these tables next to
+    the reference, or if the reference is not one of the items.
     """
     refs = question.cells.values()
     used = [grids[ref.grid_id] for ref in refs]
@@ -139,7 +139,7 @@ def asserted(question: TableQuestion, answer: str, grids: Mapping[str, Grid]) ->
     """Return the amounts that `answer` offers as its own.
 
     Years, amounts that the question names and, next to others, operands of the calculation are left
-    out; if nothing else is there, the last amount is what is offered.
+    out; if nothing else is left, the last amount is returned.
     """
     named = {amount.value for amount in amounts(question.question)}
     is_calculation = len(question.cells) > 1
@@ -227,5 +227,5 @@ def f1(reference: str, answer: str) -> float:
 
 
 def _without_endless(text: str) -> str:
-    """Replace each number with more digits than can be read as one by a word."""
+    """Replace each number that has too many digits to be read with a word."""
     return _ENDLESS.sub(" endless ", text)

@@ -54,7 +54,7 @@ class Amount(NamedTuple):
 def amounts(text: str) -> list[Amount]:
     """Return the amounts of `text` in order; start and end count characters of `text` in NFKC.
 
-    Brackets and "minus" make a number negative, except behind another amount: "$5 million (12.4%)",
+    Brackets and "minus" make a number negative, except after another amount: "$5 million (12.4%)",
     "7 minus 5". Days of a month are left out, as are digits inside a longer word (10-K, Q4, 3.1.2)
     and numbers of more than MOST_DIGITS digits.
     """

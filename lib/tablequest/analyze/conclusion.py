@@ -12,8 +12,8 @@ def conclusion(accuracy: pd.DataFrame, failing: pd.DataFrame, flipped: pd.DataFr
                cut: pd.DataFrame) -> str:
     """Return Markdown from the tables of the analysis.
 
-    Failures and ratings are of answers to the tables as `form`. `flipped` and the study's own
-    ratings have no row where fewer than two arms were compared.
+    Failures and ratings are for answers to tables in `form`. `flipped` and the study's own ratings
+    have no rows if fewer than two arms were compared.
     """
     parts = ["Correct by the rule for figures, of all questions scored [Wilson 95%]; recall: the "
              "easy questions without their passage.",
@@ -51,7 +51,7 @@ def _rated(ours: pd.DataFrame, flipped: pd.DataFrame, form: str, judge: str) -> 
 
 
 def _modes(cell: pd.DataFrame) -> str:
-    """"31 wrong cell, 4 format of 160 easy and medium; 80 incomplete of 80 hard"."""
+    """Return "31 wrong cell, 4 format of 160 easy and medium; 80 incomplete of 80 hard"."""
     texts = []
     for name, rows in (("easy and medium", cell[cell.level != "hard"]),
                        ("hard", cell[cell.level == "hard"])):

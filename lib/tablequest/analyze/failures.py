@@ -108,7 +108,7 @@ def _wrong_calculation(question: TableQuestion, final: Final, passage: Passage,
 
 def _wrong_words(question: TableQuestion, final: Final, passage: Passage,
                  grids: Mapping[str, Grid]) -> str:
-    """Where the answer is a label, another label of the same grids is a wrong cell."""
+    """Return "wrong cell" if the answer is another label of the same grids, else "other"."""
     used = [grids[key] for key in {*passage.grid_ids,
                                    *(ref.grid_id for ref in question.cells.values())}]
     labels = {own_label(label).casefold() for grid in used for label in (*grid.rows, *grid.columns)}

@@ -1,8 +1,8 @@
-"""Which of two arms answers a question better: the data that the arms' ratings are computed from.
+"""Compare two arms' answers to each question; the arms' ratings are computed from these matches.
 
-A judge that is a model sees passage, question, reference and both answers, in both orders, and
-weighs accurate, logical and clear, in JSON; a flip between the orders is a tie and is counted. The
-judge "rules" needs no model: accuracy first, then how near a figure is, then shared words.
+A judge that is a model sees passage, question, reference and both answers, in both orders. It
+weighs accuracy, logic and clarity, in JSON. A flip between the orders is a tie and is counted. The
+judge "rules" needs no model: accuracy first, then how close a figure is, then shared words.
 """
 
 import re
@@ -97,7 +97,7 @@ def by_rules(grids: Mapping[str, Grid], tolerance: float = TOLERANCE) -> Decide:
 def by_model(model: str, calls: Calls, shown: Mapping[str, Shown]) -> Decide:
     """Return `model` as judge; `shown` is question_id -> what it sees.
 
-    All rounds are sent at once, so that a batch is one. An unreadable reply is unscored. The judge
+    All rounds are sent at once, so they form one batch. An unreadable reply is unscored. The judge
     raises CallsStopped as `complete` does.
     """
     def decide(rounds: Sequence[Round]) -> list[tuple[Decision, Decision]]:

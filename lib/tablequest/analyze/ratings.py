@@ -1,7 +1,7 @@
 """Ratings of arms from their matches: sequential ELO from 1,000, and Bradley–Terry.
 
 Sequential ELO (Elo 1978) depends on the order of the matches, which the paper does not state. Here
-it is the median over many orders drawn with a seed, with how far the order moves it. Bradley–Terry
+it is the median over many seeded orders, with the range of 95% of them. Bradley–Terry
 (1952), by maximum likelihood, does not depend on the order. On ELO's scale a difference d means
 that the better arm wins with probability 1 / (1 + 10^(-d/400)). A tie is half a win for each, as in
 ELO, so both estimate one quantity; Davidson's model would need a parameter for ties, which a
@@ -38,7 +38,7 @@ class Scores:
 
 def ratings(matches: Sequence[Match], baseline: str, k: float = 32.0, seed: int = 1,
             resamples: int = 1000, orders: int = 200) -> pd.DataFrame:
-    """Return one row per level ("all" last) and arm: COLUMNS, in ELO points, the baseline's 1,000.
+    """Return one row per level ("all" last) and arm: COLUMNS, in ELO points, the baseline at 1,000.
 
     bradley_terry has a 95% percentile interval of `resamples` bootstraps over passages, each drawn
     with all matches on its questions; without_maximum is the share of them in which the likelihood
@@ -146,7 +146,7 @@ def _ends(drawn: np.ndarray) -> np.ndarray:
 
 
 def _scores(matches: Sequence[Match], arms: Sequence[str]) -> Scores:
-    """A question has one match per pair by construction; of several, the last would count."""
+    """Arrange the matches as arrays; of several for one question and pair, the last counts."""
     rows = pd.DataFrame([(match.question_id, match.first_arm, match.second_arm,
                           _SCORES[match.verdict]) for match in matches],
                         columns=["question", "first", "second", "score"])

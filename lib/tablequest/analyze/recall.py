@@ -1,4 +1,4 @@
-"""Appendix F: does the text around a table say what the table answers? Recall, without labels.
+"""Appendix F: does the text around a table also give its answers? Measured by recall, no labels.
 
 A sentence of the paragraphs around its table is cited for each question; the answer is made from
 table and question alone, without that sentence. Recall is the share of the answer's tokens that the
@@ -62,7 +62,7 @@ def recalled(answer: str, sentence: str) -> tuple[int, int]:
 
 
 def sentences_of(passage: Passage) -> list[str]:
-    """Return the sentences of the passage's paragraphs; initials and abbreviations end none."""
+    """Return the sentences of the passage's paragraphs; none ends at an initial or abbreviation."""
     found = []
     for text in (block.text for block in passage.blocks if block.kind == "paragraph"):
         start = 0
@@ -77,7 +77,7 @@ def sentences_of(passage: Passage) -> list[str]:
 def cite_by_rules(question: str, passage: Passage) -> str:
     """Return the sentence that shares most with `question`, by its words' inverse frequencies.
 
-    The first of equal ones; "" where none shares any. The reference answer is not used.
+    Ties go to the first; "" if no sentence shares a word. The reference answer is not used.
     """
     sentences = sentences_of(passage)
     words = [set(words_of(sentence)) for sentence in sentences]

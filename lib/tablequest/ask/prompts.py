@@ -1,7 +1,7 @@
-"""The prompt of each question in each serialization, truncated where a context window is short.
+"""Write each question's prompt in each serialization, truncated to a small context window.
 
-A passage and its question are data: what in them could pass for a part of the prompt is split
-(lib.core.untrusted).
+A passage and its question are data: anything in them that could pass for a part of the prompt is
+split (lib.core.untrusted).
 """
 
 from collections.abc import Sequence

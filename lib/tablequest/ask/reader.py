@@ -1,7 +1,7 @@
 """The arm "lexical", which needs no model: it picks cells by their labels' words and computes.
 
 It sees what a model sees, the question's words and the passage's tables, and never the reference.
-What it gets right can be had by matching words; a model has to do better to show that it reads.
+What it gets right needs only matching of words; a model has to do better to show that it reads.
 """
 
 import json
@@ -75,8 +75,8 @@ def read_by_rules(question: str, passage: Passage, grids: Mapping[str, Grid]) ->
     """Return a reply in the form that prompts/tablequest/answer.md asks for.
 
     Each cell's labels are scored by the inverse frequencies of the words that they share with the
-    question, less a little for other words; a calculation takes the best cells of one row or one
-    column. The answer is "" where no cell has a number.
+    question, with a small penalty for other words; a calculation takes the best cells of one row or
+    one column. The answer is "" if no cell has a number.
     """
     places = _scored(question, [grids[key] for key in passage.grid_ids])
     operation = operation_of(question)
@@ -94,7 +94,7 @@ def read_by_rules(question: str, passage: Passage, grids: Mapping[str, Grid]) ->
 
 def answer_by_rules(queries: Sequence[Query], questions: Sequence[TableQuestion],
                     passages: Sequence[Passage], grids: Sequence[Grid]) -> list[Answer]:
-    """Return one reply per query with a context; a closed-book one needs a memory.
+    """Return one reply per query with a context; closed-book queries need a model's memory.
 
     The tables are read as grids: the reply is the same in every serialization, and does not change
     when a prompt is truncated.

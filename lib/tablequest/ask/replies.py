@@ -15,7 +15,7 @@ NO_ANSWER = "the answer is empty"
 _THOUGHTS = re.compile(r"\A.*</think>|\A\s*<think>.*\Z", re.S | re.I)
 # a base model continues with tasks of its own
 _NEXT = re.compile(r"</?(?:passage|question)>.*\Z", re.S | re.I)
-# a string, which stays, or a comma too many: '["a", ]' but not '"a, ]"'
+# a string, which stays, or a trailing comma: '["a", ]' but not '"a, ]"'
 _COMMA = re.compile(r'("(?:\\.|[^"\\])*+")|,(?=\s*+[\]}])', re.S)
 # '"answer": "5", "x' where no object can be read: truncated, or a slip elsewhere in it
 _FIELD = re.compile(r"""["'“]answer["'”]\s*+:\s*+"""
@@ -35,11 +35,11 @@ class Final(NamedTuple):
 
 
 def read_reply(reply: str | None) -> Final:
-    """Return the last object with a filled "answer": in prose, a code fence, with a comma too many.
+    """Return the last object with a filled "answer": in prose, a code fence, with trailing commas.
 
-    Thoughts up to </think> are ignored, as is what follows a tag of the prompt. Where no object can
-    be read, the field alone is searched for; it counts in double quotes only. A number or list
-    counts as it is written, one item per line.
+    Thoughts up to </think> are ignored, as is what follows a tag of the prompt. If no object can be
+    read, the field alone is searched for; it counts in double quotes only. A number or list counts
+    as it is written, one item per line.
     """
     text = _NEXT.sub("", _THOUGHTS.sub("", (reply or "")[:_LONGEST])).strip()
     if not text:

@@ -51,7 +51,7 @@ def root_of(raw: bytes) -> HtmlElement:
 
 
 def _is_within_table(raw: bytes) -> bool:
-    """More tables begin than end, comments aside."""
+    """Return whether more tables begin than end, ignoring comments."""
     page = re.sub(rb"<!--.*?-->", b"", raw, flags=re.S)
     n_begun = len(re.findall(rb"<table[\s>]", page, re.I))
     return n_begun > len(re.findall(rb"</table\s*>", page, re.I))

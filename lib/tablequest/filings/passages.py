@@ -1,4 +1,4 @@
-"""Passages, on which questions are asked: a section's blocks around its tables, up to a length."""
+"""Cut filings into passages to ask about: a section's blocks around its tables, up to a length."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -101,7 +101,7 @@ def _atoms(unit: list[SectionBlock]) -> list[_Atom]:
 
 
 def _is_near(path: tuple[str, ...], grid_path: tuple[str, ...]) -> bool:
-    """Text belongs to a table if it is above it or in a part of its section."""
+    """Return whether text belongs to a table: it is above it or in a part of its section."""
     n_shared = min(len(path), len(grid_path))
     return path[:n_shared] == grid_path[:n_shared]
 

@@ -195,7 +195,7 @@ def _texts(rows: Iterable[PlacedRow]) -> list[str]:
 
 
 def _filing(root: HtmlElement, blocks: list[PageBlock], name: str, n_tables: int) -> Filing:
-    """Find who reports on which year: in the cover's tagged facts, else in its words."""
+    """Find the company and its fiscal year: in the cover's tagged facts, else in its words."""
     tagged = {element.get("name"): visible_text(element) for element in root.iter("ix:nonnumeric")
               if (element.get("name") or "").startswith("dei:")}
     front = [block.text for block in blocks if block.text][:120]

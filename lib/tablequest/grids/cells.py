@@ -45,7 +45,7 @@ class PlacedCell:
 
 @dataclass(frozen=True)
 class PlacedRow:
-    """The non-empty cells of one row, from left to right; none for a row that is only space."""
+    """The non-empty cells of one row, from left to right; none for a blank row."""
 
     cells: tuple[PlacedCell, ...]
 
@@ -117,7 +117,7 @@ def read_text_rows(header: Iterable[str], body: Iterable[Iterable[str]]) -> list
 
 
 def joined(cells: Iterable[PlacedCell]) -> tuple[PlacedCell, ...]:
-    """Join "$", ")" and "%" in cells of their own to the neighbouring number of a row."""
+    """Join "$", ")" and "%" that have their own cells to the neighbouring number of the row."""
     done: list[PlacedCell] = []
     opening: PlacedCell | None = None
     for cell in cells:
@@ -138,7 +138,7 @@ def joined(cells: Iterable[PlacedCell]) -> tuple[PlacedCell, ...]:
 
 
 def _closes(text: str, cell: PlacedCell) -> bool:
-    """"(565" is closed by ")" and "3" by "%"; a year is not a value."""
+    """Return whether `cell` ends the value: ")" ends "(565" and "%" ends "3", but not a year."""
     return not cell.is_header and not is_year(text) and is_number(text + cell.text)
 
 

@@ -40,7 +40,7 @@ class Surroundings:
     caption: str = ""
     unit_note: str = ""
     footnotes: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()  # of the table right before, which one without headers continues
+    columns: tuple[str, ...] = ()  # of the table just before, continued by one without headers
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def read_grid(rows: list[PlacedRow], around: Surroundings, n_header: int = 0,
               dash_is_nil: bool = True) -> ReadGrid:
     """Return the grid of a table's rows, the first `n_header` of which are headers.
 
-    Raises NoGrid, with its kind, for a table that is not one of labelled numbers.
+    Raises NoGrid, with its kind, for a table without labelled numbers.
     """
     layout = one_panel(lay_out(rows, n_header))
     texts = [index for index, column in enumerate(layout.columns) if column.is_text]

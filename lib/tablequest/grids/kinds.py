@@ -41,7 +41,7 @@ def _is_footer(line: list[str]) -> bool:
 
 
 def _is_contents(lines: list[list[str]]) -> bool:
-    """Three or more rows end with page numbers that never fall, under "Page" or no header."""
+    """Return whether 3 rows or more end with ascending page numbers, under "Page" or no header."""
     pages = [line[-1] for line in lines if len(line) > 1 and _NUMBER.fullmatch(line[-1])]
     numbers = [int(page) for page in pages if page.isdigit()]
     if len(numbers) < 3 or numbers != sorted(numbers) or len(pages) < 0.6 * len(lines):

@@ -119,14 +119,14 @@ class _Named(NamedTuple):
     groups: list[str]  # above the row
     label: str
     is_sum: bool
-    words: list[str]  # of the row's columns of words
+    words: list[str]  # in the row's text columns
 
 
 def row_labels(rows: list[BodyRow], texts: list[int]) -> list[str | None]:
     """Return the complete label of each row of values; None for any other row.
 
-    That is a group's row, a blank one, and one that cannot be named. `texts` are the positions of
-    columns of words, which name rows with equal labels.
+    The others are group rows, blank rows and rows that cannot be named. `texts` are the positions
+    of text columns, which distinguish rows with equal labels.
     """
     groups, found = Groups(), []
     ruled = [any(cell and cell.has_rule for cell in row.cells) for row in rows]

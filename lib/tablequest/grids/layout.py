@@ -39,12 +39,12 @@ class BodyRow:
 
     @property
     def is_blank(self) -> bool:
-        """Whether it is only space."""
+        """Return whether all its cells are empty."""
         return not self.label and not any(self.cells)
 
     @property
     def has_values(self) -> bool:
-        """Whether it has more than a label."""
+        """Return whether it has more than a label."""
         return any(self.cells)
 
 
@@ -99,7 +99,7 @@ def _check_headers(rows: tuple[BodyRow, ...], columns: tuple[Column, ...],
 
 
 def _is_marks(rows: tuple[BodyRow, ...], index: int) -> bool:
-    """A column may hold nothing except footnote marks, separate from their numbers: "(1)"."""
+    """Return whether a column holds only footnote marks, separate from their numbers: "(1)"."""
     texts = [row.cells[index].text for row in rows if row.cells[index]]
     return bool(texts) and all(re.fullmatch(r"\([1-9]\d?\)", text) for text in texts)
 
@@ -123,7 +123,7 @@ def _is_label_only(row: PlacedRow, label_end: int) -> bool:
 
 
 def _heads(row: PlacedRow) -> bool:
-    """A row with only a first cell belongs to the headers if it is a unit note or a <th>."""
+    """Return whether a row with only a first cell is a header: a unit note or a <th>."""
     text = " ".join(cell.text for cell in row.cells)
     return bool(unit_note_in(text, anywhere=True)) or all(cell.is_header for cell in row.cells)
 
@@ -143,7 +143,7 @@ def _numeric_columns(body: list[PlacedRow], left: int) -> list[Column]:
 
 
 def _columns(body: list[PlacedRow], numeric: list[Column]) -> tuple[int, tuple[Column, ...]]:
-    """Return the slot where labels end, and all columns: of numbers, and of words."""
+    """Return the slot where labels end, and all columns of numbers and of text."""
     begin = numeric[0].start
     before = _merged(sorted((cell.start, max(min(cell.end, begin), cell.start + 1))
                             for row in body for cell in row.cells if cell.start < begin))
@@ -193,7 +193,7 @@ def _headers(rows: list[PlacedRow], columns: tuple[Column, ...],
 
 
 def _nearest(cell: PlacedCell, row: PlacedRow, columns: tuple[Column, ...]) -> list[int]:
-    """Return the column next to a header above none, if no other cell of the row heads it."""
+    """Return the column nearest to a header that is above none, unless another cell heads it."""
     free = [index for index, column in enumerate(columns) if -column.overlap(cell) <= 2
             and not any(column.overlap(other) > 0 for other in row.cells)]
     return sorted(free, key=lambda index: -columns[index].overlap(cell))[:1]

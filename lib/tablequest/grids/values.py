@@ -1,4 +1,4 @@
-"""What a table's cell says: number, sign, unit; and what the words around it say of its unit."""
+"""Read a table's cell: its number, sign and unit, and what the words around it say about them."""
 
 import re
 from dataclasses import dataclass
@@ -171,7 +171,7 @@ def _counts_shares(label: str) -> bool:
 
 
 def _only_par(row: str) -> bool:
-    """A balance sheet's line of stock names a share's par value and gives the total amount."""
+    """Return whether a balance sheet's row on stock gives its total and only mentions par value."""
     return bool(re.search(r"\bpar value\b", row, re.I)
                 and re.search(r"\b(?:issued|authorized)\b", row, re.I))
 

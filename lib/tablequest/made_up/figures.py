@@ -19,7 +19,7 @@ Years = list[int]  # amounts of three years, latest first
 
 @dataclass(frozen=True)
 class Company:
-    """Who reports, and on which year."""
+    """A company and its fiscal year."""
 
     name: str
     slug: str
@@ -29,27 +29,27 @@ class Company:
 
     @property
     def years(self) -> tuple[int, int, int]:
-        """The years in the report, latest first."""
+        """Return the years in the report, latest first."""
         return self.year, self.year - 1, self.year - 2
 
     @property
     def ends(self) -> tuple[str, str, str]:
-        """The dates at which these years end."""
+        """Return the dates on which these years end."""
         return tuple(f"{self.end}, {year}" for year in self.years)
 
     @property
     def period(self) -> str:
-        """The fiscal year's end as printed."""
+        """Return the fiscal year's end as printed."""
         return self.ends[0]
 
     @property
     def signed(self) -> str:
-        """When the report was signed."""
+        """Return the date on which the report was signed."""
         return f"March 1, {self.year + 1}"
 
     @property
     def business(self) -> str:
-        """What it does, in a paragraph."""
+        """Return a paragraph on what it does."""
         return (f"{self.name} makes and services {self.line} for industrial customers. It sells "
                 "through its own branches and through dealers, and it reports by region.")
 

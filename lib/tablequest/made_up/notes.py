@@ -21,7 +21,7 @@ Income = dict[str, tuple[int, ...]]  # item -> amounts of the years, in millions
 def made_notes(years: Years, ends: Ends, income: Income, random_: random.Random) -> list[MadeTable]:
     """Return sales by region, gross margin, securities, leases, stock units and income taxes.
 
-    `ends` are the dates at which `years` end.
+    `ends` are the dates on which `years` end.
     """
     return [_regions(years, income["Total net sales"], random_), _margins(years, income),
             _securities(ends, random_), _leases(years[0], random_), _units(ends, random_),

@@ -29,11 +29,11 @@ def write_reports(folder: Path, n_companies: int, seed: int) -> list[KnownCell]:
     """Write `n_companies` annual reports, one .html file each, and return every value in them.
 
     The companies do not exist. Sums add up, cash flows lead to the balance sheet's cash, and
-    changes in % follow from the amounts. The reports look in turn like those of three kinds of
-    software (SETTINGS). Raises ValueError for a number of companies below 1.
+    changes in % follow from the amounts. The reports imitate in turn three kinds of filing software
+    (SETTINGS). Raises ValueError for a number of companies below 1.
     """
     if n_companies < 1:
-        raise ValueError(f"n_companies is {n_companies}: one report at least is needed")
+        raise ValueError(f"n_companies is {n_companies}: at least one report is needed")
     known: list[KnownCell] = []
     for index in range(n_companies):
         random_ = random.Random(f"{seed}-{index}")

@@ -4,13 +4,13 @@ import html
 from dataclasses import dataclass
 
 MONEY, COUNT, RATE, PRICE = "USD", "shares", "%", "USD/share"
-# "$" and "%" in cells of their own on a fine raster; old tags; one cell per value
+# "$" and "%" in their own cells of a fine grid; old tags; one cell per value
 SETTINGS = ("split", "plain", "headed")
 
 
 @dataclass(frozen=True)
 class Line:
-    """A row: a group's label (no values), a row in it, a sum, or space ("")."""
+    """A row: a group's label (no values), a row in it, a sum, or blank ("")."""
 
     label: str
     values: tuple[float | None, ...] = ()
@@ -41,13 +41,13 @@ class MadeTable:
 
     @property
     def header_rows(self) -> list[tuple[str, tuple[tuple[str, int], ...]]]:
-        """Each header row with the text of the label's column, which only the last one has."""
+        """Return each header row with the text of the label's column, which only the last has."""
         rows = self.header or (tuple((label, 1) for label in self.columns),)
         return [*(("", row) for row in rows[:-1]), (self.corner, rows[-1])]
 
     @property
     def printed(self) -> list[tuple[Line, list[tuple[str, str, str]]]]:
-        """Each line with its values as ("$", "(4,635)", "%").
+        """Return each line with its values as ("$", "(4,635)", "%").
 
         "$" is in the first row of money of each column, and in sums.
         """
@@ -89,7 +89,7 @@ def as_html(table: MadeTable, setting: str) -> str:
 
 
 def _split(table: MadeTable) -> str:
-    """Three slots per column and three between them; styles only."""
+    """Write three slots per column and three between them; styles only."""
     n_slots = 3 + 6 * len(table.columns)
     rows = ['<td style="width:1.0%"></td>' * n_slots]
     for corner, header in table.header_rows:
@@ -116,7 +116,7 @@ def _split(table: MadeTable) -> str:
 
 
 def _plain(table: MadeTable) -> str:
-    """Four cells per value, indents of spaces, upper-case tags, no closing </TD>."""
+    """Write four cells per value, with indents of spaces, upper-case tags and no closing </TD>."""
     rows = []
     for corner, header in table.header_rows:
         cells = (f'<TD>&nbsp;<TD ALIGN="center" COLSPAN="{4 * span - 1}"><B>{_e(text)}</B>'
@@ -134,7 +134,7 @@ def _plain(table: MadeTable) -> str:
 
 
 def _headed(table: MadeTable) -> str:
-    """One cell per value, headers in <th> with colspan, indents by a style."""
+    """Write one cell per value, with headers in <th> with colspan and indents by a style."""
     rows = []
     for corner, header in table.header_rows:
         cells = (f'<th colspan="{span}">{_e(text)}</th>' for text, span in header)

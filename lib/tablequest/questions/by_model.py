@@ -1,7 +1,7 @@
 """A model as annotator: three rounds in one chat over a passage, every pair checked.
 
-Each round is given the pair before. Chains are asked side by side, one round after the other, so
-that a round is one batch.
+Each round is given the previous pair. Chains run in parallel, round by round, so each round is one
+batch.
 """
 
 import random
@@ -30,7 +30,7 @@ from lib.tablequest.records import LEVELS, Filing, Grid, Level, Passage, TableQu
 
 TAGS = "passage|pair|question|answer|steps|faults"
 MAX_TOKENS = 1500  # of a reply
-BARREN = 20  # chains in a row without a question: more of them would cost and give none either
+BARREN = 20  # chains in a row without a question: more would cost money and probably give none
 Filter = Callable[[Sequence[TableQuestion]], tuple[list[TableQuestion], list[Rejected]]]
 _LAST_CHARACTERS = 3000  # of an unusable reply, shown to the model again
 
@@ -127,8 +127,7 @@ def _chosen(found: list[TableQuestion], order: Mapping[str, int],
 
 def _wave(chains: Sequence[_Chain], model: str, calls: Calls, tables: Mapping[str, Grid],
           before: Sequence[TableQuestion]) -> tuple[list[TableQuestion], list[Rejected]]:
-    """Ask `chains` side by side; return their questions, none nearly one of `before`, and why not.
-    """
+    """Ask `chains` in parallel; return questions, no near-duplicates of `before`, and faults."""
     questions, rejected = list(before), []
     for level in LEVELS:
         rejected += [chain.left_out(level, "not asked, because the round before gave no question: "
@@ -204,8 +203,7 @@ def _shown(passage: Passage, tables: Mapping[str, Grid]) -> str:
 
 def _chains(filings: Sequence[Filing], grids: Sequence[Grid], passages: Sequence[Passage],
             seed: int) -> list[_Chain]:
-    """Return chains of filings and passages in turn, each from another row, in an order by `seed`.
-    """
+    """Return chains, each from another row, from filings and passages in turn, in seeded order."""
     chance, tables = random.Random(seed), by_id(grids)
     waiting: list[list[list[_Chain]]] = []
     for filing in filings:

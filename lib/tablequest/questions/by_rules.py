@@ -43,7 +43,7 @@ class _Choice:
         return len(self.chosen) >= len(LEVELS) * self.per_level
 
     def rank(self, anchor: _Anchor) -> tuple:
-        """Sort by the chains of its row, then by those of its rarest kinds; draw equal ones."""
+        """Sort by the chains of its row, then those of its rarest kinds; break ties at random."""
         ref = anchor.place.ref
         n_medium = min(self.kinds["medium", draft.kind] for draft in anchor.mediums)
         n_hard = min(self.kinds["hard", draft.kind] for draft in anchor.hards)
@@ -69,9 +69,8 @@ def questions_by_rules(filings: Sequence[Filing], grids: Sequence[Grid],
                        ) -> tuple[list[TableQuestion], list[Rejected]]:
     """Return at most `per_level` chains of three questions, and what was left out and why.
 
-    The chains are spread over filings, their passages, rows and kinds; equal ones are drawn by
-    `seed`. There are fewer where the tables hold fewer. Raises ValueError where per_level is below
-    1.
+    The chains are spread over filings, their passages, rows and kinds; `seed` breaks ties. There
+    are fewer if the tables hold fewer. Raises ValueError if per_level is below 1.
     """
     if per_level < 1:
         raise ValueError(f"per_level is {per_level}: ask for at least 1 question per level")

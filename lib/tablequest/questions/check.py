@@ -43,7 +43,7 @@ def verified(question: TableQuestion, grids: Mapping[str, Grid]) -> str:
 
 
 def _fault_of_figure(question: TableQuestion) -> str:
-    """The answer's own figure must be the value; a comparison names an item instead."""
+    """Say why the answer's figure is not the value, or ""; a comparison names an item instead."""
     found = amounts(question.answer)
     if question.kind == "comparison":
         return "" if question.answer.strip() else "the answer is empty"
@@ -62,7 +62,7 @@ def is_rounding(amount: Amount, wanted: Fraction) -> bool:
 
 def _fault_of_hard(question: TableQuestion, cells: list[Cell], values: Mapping[str, float],
                    labels: set[str]) -> str:
-    """Each figure must be a cell or a step; digits of row `labels` ("Level 2") do not count."""
+    """Name a figure that is neither cell nor step, or ""; digits of row `labels` do not count."""
     if (n := n_sentences(question.answer)) > MOST_SENTENCES:
         return f"the answer has {n} sentences, at most {MOST_SENTENCES} are allowed"
     known = [cell.exact for cell in cells]
@@ -88,7 +88,7 @@ def _fault_of_hard(question: TableQuestion, cells: list[Cell], values: Mapping[s
 
 
 def _without_labels(text: str, labels: set[str]) -> str:
-    """Empty the quoted row labels, complete or from one of their levels on."""
+    """Blank out the quoted row labels, complete or from one of their levels on."""
     for label in labels:
         parts = label.split(": ")
         for first in range(len(parts)):
@@ -97,7 +97,7 @@ def _without_labels(text: str, labels: set[str]) -> str:
 
 
 def n_sentences(text: str) -> int:
-    """Count the sentences of `text`; points in numbers and usual abbreviations end none."""
+    """Count the sentences of `text`; periods in numbers and common abbreviations end none."""
     parts = _SENTENCE_END.split(text.strip())
     ended = [part for part in parts if part.strip() and not _ABBREVIATION.search(part)]
     return len(ended) or bool(text.strip())

@@ -1,4 +1,4 @@
-"""Drafts of questions by rules: their parts that medium and hard questions share."""
+"""Drafts of questions by rules: the parts that medium and hard questions share."""
 
 import string
 from collections.abc import Sequence
@@ -63,12 +63,12 @@ class Figure(NamedTuple):
 
     @property
     def size(self) -> str:
-        """The text without its sign."""
+        """Return the text without its sign."""
         return self.text.lstrip("-")
 
     @property
     def signed(self) -> str:
-        """The text with its sign, also above 0."""
+        """Return the text with its sign, also above 0."""
         return f"+{self.text}" if self.value > 0 and not self.text.startswith("-") else self.text
 
 
@@ -126,7 +126,7 @@ def difference_unit(place: Place) -> tuple[str, float]:
 
 
 def periods_told(place: Place, table: Table) -> list[Place]:
-    """Return the item over 3 to MOST_PERIODS periods, all above 0; [] where that says little."""
+    """Return the item over 3 to MOST_PERIODS periods, all above 0; [] if that says little."""
     row = table.series(place)
     is_told = 3 <= len(row) <= MOST_PERIODS and not place.is_change and not is_opening(place)
     return row if is_told and min(item.value for item in row) > 0 else []
@@ -143,5 +143,5 @@ def together(items: Sequence[Place], word: str = "and") -> str:
 
 
 def listed(names: Sequence[str], word: str = "and") -> str:
-    """'2022, 2023 and 2024'."""
+    """Join names as in '2022, 2023 and 2024'."""
     return f" {word} ".join(filter(None, (", ".join(names[:-1]), names[-1])))

@@ -38,7 +38,7 @@ class Screening(Record):
 
     @property
     def fault(self) -> str:
-        """The first criterion that is not met, with its reason; "" where all are."""
+        """Return the first criterion that is not met, with its reason; "" if all are met."""
         return next((f"not {name}: {reason}" for name in CRITERIA
                      if (reason := getattr(self, name))), "")
 
@@ -69,7 +69,7 @@ def screened_by_rules(question: TableQuestion, filing: Filing, passage: Passage,
 
 
 def _irrelevance(question: TableQuestion, filing: Filing, passage: Passage) -> str:
-    """A question must be understood on its own and be about the passage's own tables."""
+    """Say why a question is unclear on its own or not about the passage's own tables, or ""."""
     used = {ref.grid_id for ref in question.cells.values()}
     if elsewhere := sorted(used.difference(passage.grid_ids)):
         return f"the table {elsewhere[0]} is not in the passage"
@@ -85,7 +85,7 @@ def _irrelevance(question: TableQuestion, filing: Filing, passage: Passage) -> s
 
 
 def _unreason(question: TableQuestion, grids: Mapping[str, Grid]) -> str:
-    """A reader of reports should ask such a question, at this level."""
+    """Say why a reader of reports would not ask such a question at this level, or ""."""
     n_cells, n_words = len(question.cells), len(question.question.split())
     if n_words > _MOST_WORDS:
         return f"the question has {n_words} words, at most {_MOST_WORDS} are read"

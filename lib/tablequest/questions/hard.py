@@ -113,7 +113,7 @@ def _moved(new: Place, old: Place, change: Figure) -> str:
 
 
 def _relation(working: Working) -> str:
-    """Tell how two items (a, b before; c, d before) relate to each other, before and after."""
+    """Say how two items (a, b before; c, d before) relate to each other, before and after."""
     place, before, other, old_other = working.items
     if place.cell.unit == "%":
         decimals = decimals_of(place.cell, other.cell)
@@ -166,7 +166,7 @@ def _names(parts: Sequence[Place]) -> list[str]:
 
 
 def _driven(working: Working, sign: int, most: str, least: str) -> str:
-    """Tell which of a total's parts (a, b before) moved it most (c, d) and least (e, f)."""
+    """Say which of a total's parts (a, b before) moved it most (c, d) and least (e, f)."""
     whole, before, *_, last, last_before = working.items
     total, percent = working.difference("a - b"), working.change(whole, before)
     share, by = working.figure("(c - d) / (a - b) * 100", "%"), working.difference("c - d")

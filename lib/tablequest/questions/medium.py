@@ -98,7 +98,7 @@ def _average(place: Place, table: Table) -> Draft | None:
 
 
 def _peak(place: Place, table: Table) -> Draft | None:
-    """Ask when an item was highest, only where columns are plain years, so that the answer is."""
+    """Ask in which year an item was highest, if all columns are plain years."""
     row = table.series(place)
     if len(row) < 3 or place.is_change or any(item.period.order[1] for item in row):
         return None

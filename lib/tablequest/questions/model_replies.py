@@ -140,9 +140,9 @@ def _found(named: _Named, ground: Ground) -> Place:
 
 
 def _check_named(place: Place, question: str, ground: Ground) -> None:
-    """Raise Unusable where the question may mean another cell with another value.
+    """Raise Unusable if the question may also mean a cell with another value.
 
-    It may where it does not name the section or table that distinguishes the two.
+    It may if it does not name the section or table that distinguishes the two.
     """
     words = set(folded(question).split())
     own = next(grid for grid in ground.tables.values() if grid.grid_id == place.ref.grid_id)

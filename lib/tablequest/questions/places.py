@@ -51,75 +51,75 @@ class Place:
 
     @property
     def value(self) -> float:
-        """As printed, in units of the cell's scale."""
+        """Return the number as printed, in units of the cell's scale."""
         assert self.cell.value is not None  # `places` skips the others
         return self.cell.value
 
     @property
     def kind(self) -> tuple[str, float]:
-        """Unit and scale: a calculation combines only cells of one kind."""
+        """Return unit and scale: a calculation combines only cells of one kind."""
         return self.cell.unit, self.cell.scale
 
     @property
     def printed(self) -> str:
-        """The amount as an answer gives it."""
+        """Return the amount as an answer gives it."""
         return amount(self.value, *self.kind, decimals_of(self.cell))
 
     @property
     def labels(self) -> Labels:
-        """What a question can say of it within its section."""
+        """Return the labels by which a question names it within its section."""
         return Labels.of(self.ref.grid_id, self.row, self.column)
 
     @property
     def under(self) -> str:
-        """What the column measures, in addition to a time: 'under "Net Sales"'."""
+        """Return what the column measures, in addition to a time: 'under "Net Sales"'."""
         measure = self.period.measure if self.period else self.column
         return f'under "{measure}"' if measure else ""
 
     @property
     def at(self) -> str:
-        """The column in the row: 'in 2024', 'under "Net Sales" in fiscal 2024'."""
+        """Return the column in the row: 'in 2024', 'under "Net Sales" in fiscal 2024'."""
         return " ".join(filter(None, (self.under, self.period.phrase if self.period else "")))
 
     @property
     def item(self) -> str:
-        """The item over all periods: '"Mac" under "Net Sales"'."""
+        """Return the item over all periods: '"Mac" under "Net Sales"'."""
         return f'"{self.row}" {self.under}'.strip()
 
     @property
     def name(self) -> str:
-        """The item and its position in the row: '"Mac" in 2024'."""
+        """Return the item and its position in the row: '"Mac" in 2024'."""
         return f'"{self.row}" {self.at}'.strip()
 
     @property
     def own(self) -> str:
-        """The row's own label, without the ones above it."""
+        """Return the row's own label, without the ones above it."""
         return own_label(self.row)
 
     @property
     def group(self) -> str:
-        """The labels above the row's own, joined."""
+        """Return the labels above the row's own, joined."""
         return self.row.rpartition(": ")[0]
 
     @property
     def is_change(self) -> bool:
-        """Whether the value is itself a change, of which a further change says little."""
+        """Return whether the value is itself a change, whose own change says little."""
         return bool(_CHANGES.search(self.row) or _CHANGES.search(self.column))
 
     @property
     def is_part(self) -> bool:
-        """Whether the value is a share of, or per, something: such values do not add up."""
+        """Return whether the value is a share or a rate: such values do not add up."""
         is_ratio = self.cell.unit == "%" or "/" in self.cell.unit
         return is_ratio or bool(_PARTS.search(f"{self.row} {self.column}"))
 
     @property
     def is_paper(self) -> bool:
-        """Whether it is in a paper, whose figures need no unit."""
+        """Return whether it is in a paper, whose figures need no unit."""
         return self.source.startswith(PAPER)
 
     @property
     def is_total(self) -> bool:
-        """Whether its row claims to sum others."""
+        """Return whether its row claims to sum others."""
         return bool(re.search(r"\b(?:sub)?totals?\b", self.row, re.I))
 
 
@@ -205,7 +205,7 @@ def _usual_scale(grids: Sequence[Grid]) -> float:
 
 
 def _unscaled(grid: Grid, cell: Cell, usual: float) -> str:
-    """A round amount may be in the filing's usual scale although its table does not say so."""
+    """Say that a round amount may be in the filing's usual scale without saying so, or ""."""
     is_round = cell.scale == 1 < usual and cell.unit in _MONEY and "." not in cell.text
     is_doubtful = is_round and not grid.unit_note and abs(cell.value or 0) < _MOST_UNSCALED
     return "the table may be in millions or thousands and does not say so" if is_doubtful else ""
@@ -219,13 +219,13 @@ def _words(grid: Grid) -> tuple[str, str]:
 
 
 def _row(grid: Grid, row: int) -> str:
-    """Return a row's own label behind the one above it; behind all where two would be equal."""
+    """Return a row's label after the one above it; after all above it if two would be equal."""
     short = [": ".join(label.split(": ")[-2:]) for label in grid.rows]
     return label_of(short[row] if short.count(short[row]) == 1 else grid.rows[row])
 
 
 def _fault(cell: Cell, row: str, column: str, source: str) -> str:
-    """Return what about a cell or its labels keeps it from being asked for."""
+    """Return why a cell cannot be asked for: its own fault or that of its labels; "" if it can."""
     if not source:
         return "the filing does not say its fiscal year"
     if not re.search(r"[^\W\d_]{2}", row):

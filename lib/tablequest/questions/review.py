@@ -55,7 +55,7 @@ def write_review(path: Path, questions: Sequence[TableQuestion], grids: Mapping[
     fits` is yes or no; `where` and `fault` are text. An item's name depends on its texts, so that
     no entry counts for another question. A sheet with entries keeps all of its rows, and missing
     `questions` are added below. An apostrophe is put before what a spreadsheet would take for a
-    formula. Raises ValueError for another ending, or a sheet whose first row was changed.
+    formula. Raises ValueError for another suffix, or a sheet whose first row was changed.
     """
     if path.suffix not in (".csv", ".xlsx"):
         raise ValueError(f"{shown(path)}: a sheet is a .csv or .xlsx file: change its name")
@@ -84,10 +84,10 @@ def _add(path: Path, lines: list[list[str]]) -> None:
 
 
 def faults_as_examples(path: Path) -> tuple[str, ...]:
-    """Return at most 12 faults in the sheet at `path`, each with its pair, different ones first.
+    """Return at most 12 faults in the sheet at `path`, each with its pair, repeated ones last.
 
-    () where there is no sheet. A pair labelled incorrect without a fault as text counts too. Raises
-    ValueError as `write_review` and `read_labels` do.
+    Returns () if there is no sheet. A pair labelled incorrect counts even without a written fault.
+    Raises ValueError as `write_review` and `read_labels` do.
     """
     if not path.exists():
         return ()
@@ -126,9 +126,8 @@ def _rows(path: Path) -> list[dict[str, str]]:
     lines = lines_of(path, path.suffix)
     header = header_of(lines)
     if not {"item", "question"} <= set(header):
-        raise ValueError(f"{shown(path)}: its first row has no column `item` or `question` but "
-                         f"{header}: keep the sheet's first row as it was written, or remove the "
-                         "sheet")
+        raise ValueError(f"{shown(path)}: its first row must have the columns `item` and "
+                         f"`question`, but has {header}: restore that row, or remove the sheet")
     rows = [dict(zip(header, (cell.strip().removeprefix("'") for cell in line), strict=False))
             for line in lines[1:]]
     return [{name: row.get(name, "") for name in COLUMNS} for row in rows if row.get("item")]

@@ -23,12 +23,12 @@ class Table:
 
     @cached_property
     def at(self) -> dict[tuple[int, int], Place]:
-        """(row, column) -> place."""
+        """Return (row, column) -> place."""
         return {(place.ref.row, place.ref.column): place for place in self.places}
 
     @cached_property
     def columns(self) -> dict[int, list[Place]]:
-        """column -> its places, from the top."""
+        """Return column -> its places, from the top."""
         found: dict[int, list[Place]] = defaultdict(list)
         for place in self.places:
             found[place.ref.column].append(place)
@@ -41,7 +41,7 @@ class Table:
 
     @cached_property
     def totals(self) -> dict[int, tuple[int, ...]]:
-        """The row of each total -> the rows above it that sum to it in every column that can."""
+        """Return each total's row -> the rows above that sum to it in every column that can."""
         rows = sorted({place.ref.row for place in self.places})
         found = {}
         for number, total in enumerate(rows):
@@ -119,7 +119,7 @@ def tables_of(found: Iterable[Place]) -> dict[str, Table]:
 def _slack(whole: Place, items: list[Place]) -> float:
     """Return how far a sum of rounded numbers may be from its printed total.
 
-    A unit of the last digit, if that is little.
+    That is one unit of the last digit, if that is little.
     """
     unit = 10.0 ** -decimals_of(whole.cell, *(item.cell for item in items))
     return unit * 1.001 if abs(whole.value) > 1000 * unit else unit / 1000

@@ -69,7 +69,7 @@ def decimals_of(*cells: Cell) -> int:
 
 @dataclass(frozen=True)
 class Period:
-    """The time that a column stands for."""
+    """The time that a column refers to."""
 
     name: str  # "2024", "fiscal 2024", "February 2, 2025", "the year ended September 28, 2024"
     order: tuple[int, int, int]  # year, month, day; 0 where not given
@@ -77,7 +77,7 @@ class Period:
 
     @property
     def phrase(self) -> str:
-        """With its preposition: "in 2024", "as of February 2, 2025", "for the year ended …"."""
+        """Add the preposition: "in 2024", "as of February 2, 2025", "for the year ended …"."""
         if self.name.startswith("the "):
             return f"for {self.name}"
         return f"as of {self.name}" if self.order[2] else f"in {self.name}"
@@ -132,7 +132,7 @@ class Labels(NamedTuple):
     def may_mean(self, other: "Labels") -> bool:
         """Return whether a question by these labels may mean the cell `other`.
 
-        It does by the same labels, and in another table by the same row and time: who asks for "Net
+        It may if the labels are the same or, in another table, row and time are: asking for "Net
         sales" in fiscal 2024 does not exclude those "under Consolidated".
         """
         if self.row != other.row:
