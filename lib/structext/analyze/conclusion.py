@@ -44,7 +44,7 @@ def _table(cells: pd.DataFrame, by: str, columns: tuple[str, str, str]) -> str:
 
 
 def _counts(scores: pd.DataFrame) -> str:
-    """Count by arm, each with its denominator, what scored 0 without an answer."""
+    """Count, by arm and with denominators, the questions that scored 0 without an answer."""
     columns = ["n", "left_out", "failed", "no_answer", "truncated"]
     totals = scores.groupby("arm", observed=True)[columns].sum()
     counts = [f"{arm} {row.failed} that failed, {row.no_answer} replies without an answer, "
@@ -62,7 +62,7 @@ def _arms(gains: pd.DataFrame) -> str:
 
 
 def _difference(row, prefix: str = "") -> str:
-    """Describe a difference of the pairs asked both ways, whether it is shown, and that of all.
+    """Describe the difference over pairs asked both ways, whether it is shown, and over all pairs.
 
     `prefix` precedes the names of the columns.
     """
@@ -78,7 +78,7 @@ def _difference(row, prefix: str = "") -> str:
 
 
 def _shots(curve: pd.DataFrame) -> str:
-    """Describe the gain of the most demonstrations, on the first suite that was asked with some."""
+    """Describe the gain from the most demonstrations, on the first suite that was given any."""
     most = curve[curve.gain_whole > 0]
     if most.empty:
         return "No suite was asked with demonstrations."

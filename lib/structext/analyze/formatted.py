@@ -52,7 +52,7 @@ def heat_formatted(table: pd.DataFrame) -> pd.DataFrame:
 
 def differences_formatted(table: pd.DataFrame, first: str, second: str,
                           by: Sequence[str]) -> pd.DataFrame:
-    """Format `differences`, second - first, of pairs asked both ways except in the last column."""
+    """Format `differences`, second - first: pairs asked both ways; last column: all pairs."""
     return pd.DataFrame([{
         **_group(row, by), "pairs asked both ways (texts)":
         f"{row.n} of {row.whole} ({row.texts})"

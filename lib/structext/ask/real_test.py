@@ -1,4 +1,4 @@
-"""Real-Test by a model: it gives new names from one scenario; the sample is rebuilt.
+"""Rewrite samples as Real-Test: a model gives new names from one scenario; texts are rebuilt.
 
 The model sees no text and no question, only lists of names by kind. Its names are checked, the text
 is rebuilt with them, and the solver must find the answer that the generator finds; nesting, order,
@@ -83,7 +83,7 @@ class Draft:
 
     @cached_property
     def called(self) -> dict[str, list[str]]:
-        """The names that the text and all questions of its language use. Raises Unusable."""
+        """Return the names that the text and its language's questions use. Raises Unusable."""
         text, called = self.text, {}
         try:
             n_cells = layout(text.depth, text.width).n_nodes * text.size * text.depth
@@ -108,7 +108,7 @@ class Draft:
 
     @property
     def request(self) -> Request:
-        """The names by kind and the text's scenario; scenarios alternate, the seed orders them."""
+        """Return the prompt: names by kind and a scenario, which alternate in a seeded order."""
         text, names = self.text, by_kind(self.called)
         kind = f"{text.language} {text.depth} {text.width} {text.size} {text.seed}"
         order = Random(self.scenario_seed).sample(SCENARIOS, len(SCENARIOS))

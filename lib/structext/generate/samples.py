@@ -5,9 +5,9 @@ and `width`, where every inner node has depth × width children; a third, `size`
 node holds. The content of a node means nothing, so only the structure can lead to the answer.
 Generator and solver (lib.structext.solve) share no finder, so their agreement is evidence.
 
-Every text is drawn from a generator of its own, seeded by what it is (seed, language, dials,
-number), so a sample does not depend on which others are requested. The structure is drawn apart
-from the names: `corrected`, `faithful` and Real-Test samples of the same number share it.
+Every text has its own random generator, seeded by seed, language, dials and number, so a sample
+does not depend on which others are requested. The structure is drawn independently of the names:
+`corrected`, `faithful` and Real-Test samples of the same number share it.
 
 Mode `corrected` departs from the official generator where it is faulty (numbers of the list of
 known faults): LaTeX headings go down one command per level (1); bold texts and images are listed in
@@ -15,9 +15,9 @@ the order of the text (2); a section is named at every level (3); excerpts are v
 reads back as intended (5); bold texts and images are between words and no text occurs twice (6);
 half of the syntax labels are True, and every possible answer of a join is equally likely (7); no
 question has two answers, and no value is an id (8). Mode `faithful` keeps all these faults, with
-the order of a set drawn from the seed (10). The hints are ours in both (9), and so are colours and
-companies of the tables. The additional languages have no official form: for them, faithful only
-means unbalanced labels and joins.
+the order of a set drawn from the seed (10). In both, the hints (9) and the tables' colours and
+companies are our own. The additional languages have no official form: for them, faithful only means
+unbalanced labels and joins.
 """
 
 import re
@@ -42,8 +42,8 @@ PLUG_INS: dict[str, Language] = {
     "log": log.LOG,
 }
 
-# suite -> (depth, width, samples of each of the 29 tasks). v2, section 4; v1 counts only its
-# halves: their depths are ours, with those of the official June 2024 files (depth 1-4, width 1).
+# suite -> (depth, width, samples of each of the 29 tasks). v2, section 4; v1 gives only the sizes
+# of its halves: their depths follow the official June 2024 files (depth 1-4, width 1).
 SUITES: dict[str, list[tuple[int, int, int]]] = {
     "test": [(1, 1, 64), (2, 1, 64)],  # 3,712
     "real-test": [(1, 1, 16), (2, 1, 16)],  # 928
@@ -52,13 +52,13 @@ SUITES: dict[str, list[tuple[int, int, int]]] = {
     "v1-hard": [(3, 1, 52), (4, 1, 52)],  # 3,016
 }
 SPLIT = (9, 2)  # train and test of v1
-SIZE = 6  # of the papers' nodes
+SIZE = 6  # of a node, as in the papers
 Naming = Callable[[int, int], Letters | Words]  # from the seed of a text's names, and its turn
 _ID = re.compile(r"(corrected|faithful)-([a-z-]+)\.\d-d(\d+)-w(\d+)(?:-n(\d+))?-s(-?\d+)-(\d+)")
 
 
 class Text(NamedTuple):
-    """All that decides a text except its names."""
+    """Everything that determines a text except its names."""
 
     mode: str
     language: str
@@ -78,7 +78,7 @@ class Text(NamedTuple):
 
     @property
     def dials(self) -> str:
-        """The end of the ids of its samples."""
+        """Return the suffix of its samples' ids."""
         size = f"-n{self.size}" if self.size != SIZE else ""
         return f"d{self.depth}-w{self.width}{size}-s{self.seed}-{self.number}"
 
@@ -86,7 +86,7 @@ class Text(NamedTuple):
 def generate(mode: str = "corrected", tasks: Iterable[str] | None = None, depth: int = 1,
              width: int = 1, per_task: int = 1, seed: int = 42, size: int = SIZE,
              is_real: bool = False) -> Iterator[Sample]:
-    """Make `per_task` samples of each of `tasks`, the n-th of all tasks before the n+1-th.
+    """Make `per_task` samples of each of `tasks`, taking the tasks in turn.
 
     `tasks` default to the 29; the name of a language means all its tasks. `size` × depth is the
     greatest number of attributes of a node and the number of words of a paragraph; `is_real` takes
@@ -156,7 +156,7 @@ def _wanted(tasks: Iterable[str] | None) -> dict[str, list[int]]:
 def samples_of(text: Text, indices: Iterable[int], naming: Naming, marker: str) -> Iterator[Sample]:
     """Make the samples of one text for its language's tasks `indices`.
 
-    `marker`, in their ids, tells whose names they have.
+    `marker`, in their ids, says where their names come from.
     """
     language, depth, plug_in = text.language, text.depth, PLUG_INS[text.language]
     kind = f"{text.seed} {language} {depth} {text.width} {text.size}"

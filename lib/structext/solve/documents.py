@@ -1,4 +1,4 @@
-"""Answer questions about documents: markdown-it for Markdown, own readers for LaTeX and Org."""
+"""Answer questions about documents: markdown-it for Markdown, our parsers for LaTeX and Org."""
 
 import re
 from collections.abc import Callable
@@ -13,7 +13,7 @@ LEVELS = ("section", "subsection", "subsubsection", "paragraph", "subparagraph")
 OFFICIAL_NONE = {  # the sentences of the official files for an empty list
     "bold": "No bold texts presented in file.", "image": "No image file is included in the file.",
     "figure": "No figure file is included in the file."}
-_STEP = re.compile(  # one heading, as named by the official wording and the two of ours
+_STEP = re.compile(  # one heading, as named by the official wording and our two
     r"(?P<ordinal>\d+)(?:st|nd|rd|th) (?P<subs>(?:sub)*)section"  # 2th subsection
     r"|heading number (?P<number>\d+) of level (?P<level>\d+)"
     rf"|\\(?P<command>{'|'.join(LEVELS)}) number (?P<rank>\d+)")  # \subsection number 2
@@ -138,7 +138,7 @@ def _images(language: str, text: str, asked: re.Match) -> str:
     return "\n".join(_IMAGES[language](text)) or none
 
 
-_DOCUMENT_QUESTIONS = [  # in the order of the tasks; of each, the official wording and ours
+_DOCUMENT_QUESTIONS = [  # in the order of the tasks; for each, the official wording and ours
     (("Extract all bold texts", "Which texts are bold"), _bold),
     ((r"content of \d+th (?:sub)*section", r"file stands under .+\? Copy it",
       r"What does \d+th .+ say\? "), _section),
