@@ -156,7 +156,7 @@ class Direct:
                 "messages": [{"role": role, "content": content}
                              for role, content in request.messages]}
         try:
-            async with asyncio.timeout(self.calls.timeout_seconds):  # the client's is for one read
+            async with asyncio.timeout(self.calls.timeout_seconds):  # the client's covers one read
                 # `post` avoids the type checks of chat.completions.create: 25% of a call's CPU time
                 got = await client.post("/chat/completions", cast_to=httpx2.Response, body=body)
         except (openai.OpenAIError, aiohttp.ClientError, OSError, ValueError) as error:

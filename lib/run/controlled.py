@@ -93,28 +93,28 @@ class ControlledStudy(BaseModel):
 
     @property
     def runs(self) -> list[str]:
-        """The names of all runs: arm-rotation-seed."""
+        """Return the names of all runs: arm-rotation-seed."""
         return runs_of(self.arms, tuple(self.structures), self.seeds, self.every_rotation)
 
     @property
     def texts(self) -> list[str]:
-        """The names of all texts: arm-rotation."""
+        """Return the names of all texts: arm-rotation."""
         return [f"{arm}-{rotation}" for arm in self.arms
                 for rotation in range(rotations_of(arm_named(arm, tuple(self.structures))))]
 
     @property
     def results(self) -> list[Path]:
-        """The files that the figures are drawn from."""
+        """Return the files that the figures are drawn from."""
         return [artifact_path(self.name, "outcomes", run=run) for run in self.runs]
 
     @property
     def drawing(self) -> list[str]:
-        """The rules that draw figures."""
+        """Return the rules that draw figures."""
         return ["controlled_analysis"]
 
     @property
     def summary(self) -> Path:
-        """The file that `make study` prints last."""
+        """Return the file that `make study` prints last."""
         return figures_path(self.name, "controlled.md")
 
     def arms_of(self, stage: str) -> list[str]:

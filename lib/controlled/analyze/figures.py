@@ -48,9 +48,9 @@ def _shown(structures: pd.Series) -> list[str]:
 def draw_contrasts(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Draw a forest of structure - reference within fact, one panel per measure.
 
-    Filled if contrasts.is_found. Below strict accuracy a cross is the GEE with its interval; to
-    the right are p by permutation, Holm's p and the number of facts. Of many structures, three
-    measures are drawn.
+    A point is filled if contrasts.is_found. A cross below strict accuracy is the GEE with its
+    interval; to the right are p by permutation, Holm's p and the number of facts. If there are
+    many structures, only three measures are drawn.
     """
     many = table.structure.nunique() > _FEW
     names = [name for name in (("correct", "stored", "loglik") if many else MEASURES)
@@ -95,7 +95,7 @@ def draw_interventions(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Draw each arm's gain over raw text by structure, and over all against its added tokens.
 
     Numbers in the right panel name the arms of the left one; factors, which are not treatments, are
-    left out there. Of many structures only "all" is drawn.
+    left out there. If there are many structures, only "all" is drawn.
     """
     arms, structures = list(table.arm.unique()), list(table.structure.unique())
     structures = structures if len(structures) <= _FEW else [ALL]
@@ -136,7 +136,7 @@ def _against_tokens(axes: Axes, cells: pd.DataFrame, arms: list[str]) -> None:
 def draw_factors(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Draw accuracy in percent by level and structure, one panel per factor with two levels.
 
-    Of many structures the paper's three are drawn.
+    If there are many structures, only the paper's three are drawn.
     """
     wanted = [name for name in (LENGTH, KIND, SECTION, DISTANCE, PHRASINGS, FILLERS)
               if table.level[table.factor == name].nunique() > 1]
@@ -219,7 +219,7 @@ def _grid(cells: pd.DataFrame, rows: str, columns: str) -> tuple[pd.DataFrame, p
 def draw_acquisition(table: pd.DataFrame, arm: str = RAW) -> tuple[Figure, pd.DataFrame]:
     """Draw acquisition by epoch and structure, with 95% bands: percent (left) and nats (right).
 
-    Of many structures the paper's three are drawn.
+    If there are many structures, only the paper's three are drawn.
     """
     sides = (("likeliest", "Reference answer is argmax (%)"),
              ("loglik", "Log-likelihood\n(nats per token)"))

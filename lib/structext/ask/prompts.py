@@ -1,6 +1,6 @@
 """Prompts about structured texts: the papers' six settings (v2, Prompts), in prompts/structext/.
 
-The papers' requirement, how to lay out the answer, is part of the question. A text, its question,
+The papers' instruction on the layout of the answer is part of the question. A text, its question,
 hint and demonstrations are data: whatever in them could pass for a part of the prompt is split
 (lib.core.untrusted).
 """
@@ -46,7 +46,7 @@ class Prompted(Record):
 
     @property
     def query_id(self) -> str:
-        """Suite, sample and setting with its shots: a sample may have several prompts."""
+        """Join suite, sample and setting with its shots: a sample may have several prompts."""
         suite = self.suite and f"{self.suite}:"
         shots = f"-{self.n_shots}" if self.n_shots else ""
         return f"{suite}{self.sample.id}:{self.setting}{shots}"
@@ -104,7 +104,7 @@ def _prompt(sample: Sample, setting: str, examples: Sequence[Sample],
 
 
 def _defused(text: str) -> str:
-    """Return `text` such that it cannot close any of TAGS; texts are copied, so XML's <S> stays."""
+    """Split what in `text` could close one of TAGS; texts are copied, so XML's <S> stays."""
     split = defused(text, TAGS)
     return split if SPLIT in text else _ELEMENT.sub("", split)
 

@@ -22,8 +22,8 @@ def fetch(ticker: str, year: int, identity: str, folder: Path) -> Path:
     """Write the 10-K for the fiscal year that ended in `year` to `folder`; return the .html file.
 
     `identity` is "Name email", which the SEC requires of programs. Nothing is written unless the
-    complete report arrived. Raises CannotFetch without the package, the identity, the network, such
-    a company or such a report.
+    complete report arrived. Raises CannotFetch without the package, the identity or the network,
+    and if there is no such company or report.
     """
     if not IDENTITY.fullmatch(identity.strip()):
         raise CannotFetch("the SEC requires programs to identify themselves: set EDGAR_IDENTITY to "

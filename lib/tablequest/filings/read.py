@@ -39,10 +39,10 @@ class ReadFiling:
 
 def read_filings(folder: Path,
                  max_words: int = MAX_WORDS) -> tuple[list[ReadFiling], list[Rejected]]:
-    """Read every .html, .htm and .md file below `folder`, or the one file that it names, by path.
+    """Read all .html, .htm and .md files below `folder`, sorted by path, or the file that it names.
 
-    A file that is not a filing is rejected with its reason, and reading continues. Passages are at
-    most about `max_words` long. Raises FileNotFoundError as `list_filings` does.
+    A file that is not a filing is rejected with its reason, and reading continues. Passages have
+    about `max_words` at most. Raises FileNotFoundError as `list_filings` does.
     """
     found, rejected, names = [], [], {}
     for path, name in list_filings(Path(folder)):
