@@ -1,19 +1,30 @@
-"""Read a folder of .md and .txt files as documents; a bad file is listed with a reason (4.1)."""
+"""Read a folder of files as documents; a bad file is listed with a reason (4.1).
+
+Markdown and text are read as they are; PDF, DOCX, HTML and the like are converted to Markdown.
+"""
 
 import hashlib
 import math
 import os
 import re
+import shutil
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from lib.core.files import write_text
 from lib.core.records import Document, Rejected
 from lib.documents.blocks import STRUCTURE_OF, Block, parse
+from lib.documents.convert.formats import ENDINGS
+from lib.documents.convert.outcome import Converted, Refused
+from lib.documents.convert.worker import Worker
+from lib.documents.language import language_of
 
-SUFFIXES = (".md", ".txt")
-MAX_DOCUMENT_BYTES = 5_000_000
+TEXT = (".md", ".txt")
+SUFFIXES = (*TEXT, *ENDINGS)
+MAX_DOCUMENT_BYTES = 5_000_000  # of text
+MAX_FILE_BYTES = 50_000_000  # of a file that is converted to text
 
 _FRONT_MATTER_TITLE = re.compile(r"^title[ \t]*:[ \t]*(.+?)[ \t]*$", re.M)
 
@@ -28,36 +39,65 @@ class Unusable(ValueError):
 
 @dataclass(frozen=True)
 class Reading:
-    """The files of a folder; `skipped` are other types, hidden entries and links to folders."""
+    """The files of a folder; `skipped` are other types, hidden entries and links to folders.
+
+    `converted` are those that were not text, by the id of their document.
+    """
 
     documents: list[Document]
     rejected: list[Rejected]
     skipped: list[Rejected]
+    converted: dict[str, Converted] = field(default_factory=dict)
 
 
 def read_folder(folder: Path) -> Reading:
-    """Read every .md and .txt file below `folder`, in order of path.
+    """Read every file below `folder` that has a known ending, in order of path.
 
     A document's id and path are the file's path relative to `folder`. Raises NoDocuments, listing
     what was found, if the folder is missing or no file in it is usable.
     """
     files, skipped = list_files(folder)
-    documents, rejected, seen = [], [], {}
-    for path in files:
-        name = _name(path, folder)
-        try:
-            document = _read(path, name)
-            twin = seen.setdefault(hashlib.sha256(document.text.encode()).digest(), name)
-            if twin != name:
-                raise Unusable(f"same content as {twin}")
-        except Unusable as error:
-            rejected.append(_left_out(path, folder, str(error)))
-        else:
-            documents.append(document)
-    if not documents:
-        raise NoDocuments(f"no usable document in {folder}: {_found([*rejected, *skipped])}. "
-                          "Put .md or .txt files with text there")
-    return Reading(documents, rejected, skipped)
+    reading, seen = Reading([], [], skipped), {}
+    with Worker() as worker:
+        for path in files:
+            name = _name(path, folder)
+            try:
+                made = _markdown(path, worker)
+                document = _document(made, name)
+                twin = seen.setdefault(hashlib.sha256(document.text.encode()).digest(), name)
+                if twin != name:
+                    raise Unusable(f"same content as {twin}")
+            except (Unusable, Refused) as error:
+                reading.rejected.append(_left_out(path, folder, str(error)))
+            else:
+                reading.documents.append(document)
+                if path.suffix.lower() not in TEXT:
+                    reading.converted[name] = made
+    if not reading.documents:
+        raise NoDocuments(f"no usable document in {folder}: "
+                          f"{_found([*reading.rejected, *skipped])}. "
+                          f"Put {_listed(SUFFIXES)} files with text there")
+    return reading
+
+
+def by_format(reading: Reading) -> dict[str, dict[str, int]]:
+    """Return, for each ending, how many files were read, rejected and read with a doubt."""
+    counts: dict[str, dict[str, int]] = {}
+    kinds = {"read": [one.document_id for one in reading.documents],
+             "rejected": [row.item for row in reading.rejected],
+             "doubted": [one.document_id for one in reading.documents if one.doubt]}
+    for kind, names in kinds.items():
+        for name in names:
+            row = counts.setdefault(Path(name).suffix.lower(), dict.fromkeys(kinds, 0))
+            row[kind] += 1
+    return dict(sorted(counts.items()))
+
+
+def write_converted(folder: Path, reading: Reading) -> None:
+    """Write each converted document to `folder`/<name>.md with its positions; replace `folder`."""
+    shutil.rmtree(folder, ignore_errors=True)
+    for name, made in reading.converted.items():
+        write_text(folder / f"{name}.md", made.shown())
 
 
 def list_files(folder: Path,
@@ -66,7 +106,7 @@ def list_files(folder: Path,
 
     Raises NoDocuments if the folder is missing, is not a folder, or contains no such file.
     """
-    folder, kinds = Path(folder), " or ".join(endings)
+    folder, kinds = Path(folder), _listed(endings)
     if not folder.is_dir():
         what = "is not a folder" if folder.exists() else "does not exist"
         raise NoDocuments(f"{folder} {what}: name a folder that contains {kinds} files")
@@ -107,7 +147,7 @@ def _walk(folder: Path, endings: tuple[str, ...]) -> Iterator[tuple[Path, str]]:
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in names:
             is_document = Path(name).suffix.lower() in endings
-            other = "" if is_document else f"not {' or '.join(endings)}"
+            other = "" if is_document else f"not {_listed(endings)}"
             yield Path(place, name), "hidden" if name.startswith(".") else other
     for error in closed:
         yield Path(error.filename), f"cannot be listed ({error.strerror})"
@@ -123,23 +163,53 @@ def _name(path: Path, folder: Path) -> str:
     return relative.decode("utf-8", "backslashreplace")
 
 
+def _listed(endings: Sequence[str]) -> str:
+    """Return ".md, .txt or .pdf"; of a long list, without other spellings of the same format."""
+    shown = [one for one in endings if len(endings) < 4 or one[-1] != "m" and one != ".xhtml"]
+    return " or ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
+
+
 def _found(rows: list[Rejected]) -> str:
     shown = [f"{row.item}: {row.reason}" for row in rows[:5]] + ["…"] * (len(rows) > 5)
     return f"{len(rows)} found ({'; '.join(shown)})" if rows else "it is empty"
 
 
-def _read(path: Path, name: str) -> Document:
-    text = _decoded(_bytes(path))
+def _markdown(path: Path, worker: Worker) -> Converted:
+    """Return a file's Markdown; what is not text is converted in the child process."""
+    ending = path.suffix.lower()
+    if ending in TEXT:
+        return Converted(_decoded(_bytes(path)))
+    _check(path, MAX_FILE_BYTES)
+    made = worker.converted(path, ending)
+    n_bytes = len(made.markdown.encode())
+    if n_bytes > MAX_DOCUMENT_BYTES:
+        raise Unusable(f"{n_bytes / 1e6:.1f} MB of text, over the limit of "
+                       f"{MAX_DOCUMENT_BYTES / 1e6:.0f}: split it")
+    return made
+
+
+def _document(made: Converted, name: str) -> Document:
+    text = made.markdown
     if not text.strip():
         raise Unusable("empty")
     blocks = parse(text)
     if not any(block.kind in STRUCTURE_OF and block.text.strip() for block in blocks):
         kinds = ", ".join(sorted({block.kind for block in blocks})) or "nothing"
         raise Unusable(f"no paragraph, list or table, only {kinds}")
-    return Document(document_id=name, title=_title(blocks, name), path=name, text=text)
+    return Document(document_id=name, title=_title(blocks, name), path=name, text=text,
+                    language=language_of(blocks), doubt=made.doubt)
 
 
 def _bytes(path: Path, limit: float = MAX_DOCUMENT_BYTES) -> bytes:
+    _check(path, limit)
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise Unusable(f"cannot be read ({error.strerror})") from error
+
+
+def _check(path: Path, limit: float) -> None:
+    """Raise Unusable for what cannot be opened or is larger than `limit` bytes."""
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -147,7 +217,7 @@ def _bytes(path: Path, limit: float = MAX_DOCUMENT_BYTES) -> bytes:
         if status.st_size > limit:
             size = f"{status.st_size / 1e6:.1f} MB"
             raise Unusable(f"{size}, over the limit of {limit / 1e6:.0f}: split it")
-        return path.read_bytes()
+        path.open("rb").close()
     except OSError as error:
         raise Unusable(f"cannot be read ({error.strerror})") from error
 

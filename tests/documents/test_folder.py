@@ -13,6 +13,7 @@ from lib.documents.folder import (
     read_folder,
 )
 
+SHOWN = ".md .txt .html .docx .xlsx .pptx .epub .rst".split()
 TEXT = "# Orval gate\n\nThe Orval gate listens on 7001.\n"
 
 
@@ -94,11 +95,12 @@ def test_a_name_that_is_not_utf8_can_be_written_down(tmp_path):
 
 def test_other_types_and_hidden_entries_are_skipped_by_name(tmp_path):
     put(tmp_path, good=TEXT, **{".git__x": TEXT, ".hidden": TEXT})
-    (tmp_path / "scan.pdf").write_bytes(b"%PDF")
+    (tmp_path / "scan.png").write_bytes(b"\x89PNG")
     (tmp_path / "LOUD.TXT").write_text("loud words")
     assert ids(tmp_path) == ["LOUD.TXT", "good.md"]
     assert [(row.item, row.reason) for row in read_folder(tmp_path).skipped] == [
-        (".git", "hidden"), (".hidden.md", "hidden"), ("scan.pdf", "not .md or .txt")]
+        (".git", "hidden"), (".hidden.md", "hidden"),
+        ("scan.png", f"not {', '.join(SHOWN[:-1])} or {SHOWN[-1]}")]
 
 
 def test_a_folder_without_anything_usable_names_what_was_found(tmp_path):
@@ -106,21 +108,21 @@ def test_a_folder_without_anything_usable_names_what_was_found(tmp_path):
         read_folder(tmp_path / "nowhere")
     with pytest.raises(NoDocuments, match="empty"):
         read_folder(tmp_path)
-    (tmp_path / "scan.pdf").write_bytes(b"%PDF")
-    with pytest.raises(NoDocuments, match=r"1 found \(scan.pdf: not .md or .txt\)"):
+    (tmp_path / "scan.png").write_bytes(b"\x89PNG")
+    with pytest.raises(NoDocuments, match=r"1 found \(scan.png: not .md, .txt, .html, "):
         list_files(tmp_path)
     put(tmp_path, a=b"")
-    with pytest.raises(NoDocuments, match=r"2 found \(a.md: empty; scan.pdf: not .md or .txt\)"):
+    with pytest.raises(NoDocuments, match=r"2 found \(a.md: empty; scan.png: not .md, "):
         read_folder(tmp_path)
-    with pytest.raises(NoDocuments, match="scan.pdf is not a folder"):
-        read_folder(tmp_path / "scan.pdf")
+    with pytest.raises(NoDocuments, match="scan.png is not a folder"):
+        read_folder(tmp_path / "scan.png")
 
 
 def test_the_fingerprint_follows_names_and_contents_only(tmp_path):
     put(tmp_path, a=TEXT, b="words")
     first = fingerprint(tmp_path)
     os.utime(tmp_path / "a.md", (1, 1))
-    (tmp_path / "scan.pdf").write_bytes(b"%PDF")
+    (tmp_path / "scan.png").write_bytes(b"\x89PNG")
     assert fingerprint(tmp_path) == first
     put(tmp_path, b="other words")
     second = fingerprint(tmp_path)

@@ -1,0 +1,51 @@
+"""Convert a file by its ending, after a look at its first bytes (4.1)."""
+
+from pathlib import Path
+
+from lib.documents.convert import docx, epub, html, pptx, rst, xlsx
+from lib.documents.convert.outcome import Converted, Refused
+
+_READERS = {".html": html.read, ".htm": html.read, ".xhtml": html.read, ".docx": docx.read,
+            ".xlsx": xlsx.read, ".pptx": pptx.read, ".epub": epub.read,
+            ".rst": rst.read}
+_WITH_MACROS = {".docm": ".docx", ".xlsm": ".xlsx", ".pptm": ".pptx"}
+ENDINGS = (*_READERS, *_WITH_MACROS)
+
+_KINDS = {b"%PDF-": "a PDF", b"PK\x03\x04": "a ZIP package (DOCX, XLSX, PPTX, EPUB ...)",
+          b"\xd0\xcf\x11\xe0": "an older or an encrypted Office file", b"\x89PNG": "a picture",
+          b"\xff\xd8\xff": "a picture", b"GIF8": "a picture", b"{\\rtf": "an RTF file",
+          b"\x1f\x8b": "a gzip archive", b"\x7fELF": "a program", b"MZ": "a program"}
+_EXPECTED = {".pdf": b"%PDF-", **dict.fromkeys((".docx", ".xlsx", ".pptx", ".epub"), b"PK\x03\x04")}
+
+
+def converted(source: Path | bytes, ending: str) -> Converted:
+    """Convert a file to Markdown; `ending` such as ".pdf" says how it is read.
+
+    Nothing in it is executed and nothing that it names is fetched. A file from elsewhere belongs
+    in `lib.documents.convert.worker`, which bounds its time and memory. Raises Refused with the
+    reason, among others if the first bytes belong to another kind of file.
+    """
+    raw = source if isinstance(source, bytes) else Path(source).read_bytes()
+    ending = ending.lower()
+    if ending in _WITH_MACROS:
+        raise Refused(f"a format with macros, which are never run: save it as "
+                      f"{_WITH_MACROS[ending]}")
+    if not raw.strip():
+        raise Refused("empty")
+    _refuse_another_kind(raw, ending)
+    result = _READERS[ending](raw)
+    if not result.markdown.strip():
+        raise Refused("no text in it")
+    return result
+
+
+def _refuse_another_kind(raw: bytes, ending: str) -> None:
+    wanted = _EXPECTED.get(ending)
+    if wanted and wanted in raw[:1024 if ending == ".pdf" else len(wanted)]:
+        return
+    found = next((kind for mark, kind in _KINDS.items() if raw.startswith(mark)), "")
+    if wanted and raw.startswith(b"\xd0\xcf\x11\xe0"):
+        raise Refused(f"encrypted, or of an older format than {ending}: save it as {ending} "
+                      "without a password")
+    if found or wanted:
+        raise Refused(f"wrong ending: its content is {found or 'something else'}, not {ending}")
