@@ -1,17 +1,60 @@
-"""Turn inline Markdown into the words of a sentence; link targets are kept (paper, 3.2)."""
+"""Turn inline Markdown into what a reader sees, or into words with link targets (paper, 3.2)."""
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from html import unescape
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-_PARSER = MarkdownIt("commonmark")
-_QUOTE_MARK = re.compile(r"^[ \t]*(?:>(?!=)[ \t]?)+", re.M)
+_PARSER = MarkdownIt("commonmark")  # shared: setting up takes longer than parsing a sentence
+_PARSER.normalizeLink = str  # a target stays as it is written
+_SPECIAL = re.compile(r"[\\`*_\[<&!]")  # without one of these, inline Markdown is plain text
+_HARD_BREAK = re.compile(r"(?<!\\)\\\r?\n")
 _BREAK_TAG = re.compile(r"</?(?:br|li|ul|ol|p|tr|td|th|div|h[1-6])\b", re.I)
+_NOTE = re.compile(r"(?:(?<=\S)|\A)\[\^[\w-]{1,32}\]")  # the mark of a footnote
+_QUOTE_MARK = re.compile(r"^[ \t]*(?:>(?!=)[ \t]?)+", re.M)
 _ATTRIBUTE = re.compile(r"""\b(href|alt)\s*=\s*["']([^"']*)["']""", re.I)
 _ENDS = (".", "!", "?", ":", ";", "…", "。", "！", "？", "：")
 _BREAK = "\x1f"  # represents <br> and the like until the pieces are joined
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A range of the source; `text` is what a reader sees of source[start:end], without markup."""
+
+    text: str
+    start: int
+    end: int
+
+
+def plain(markdown: str, references: dict | None = None, tag_break: str = "; ") -> str:
+    """Return inline Markdown as a reader sees it; `<br>` and the like become `tag_break`.
+
+    `references` are the document's link definitions, as `lib.documents.blocks.parse` fills them.
+    """
+    text = " ".join(_HARD_BREAK.sub(" ", markdown).split())
+    if _SPECIAL.search(text):
+        text = re.sub(r"\s+", " ", "".join(_seen(text, references, tag_break))).strip()
+    return re.sub(r"\s*;(?:\s*;)+", ";", text).strip("; ") if ";" in text else text
+
+
+def _seen(text: str, references: dict | None, tag_break: str) -> Iterator[str]:
+    for child in _children(text, references):
+        if child.type in ("softbreak", "hardbreak"):
+            yield " "
+        elif child.type == "html_inline":
+            yield tag_break if _BREAK_TAG.match(child.content) else ""
+        elif child.type == "text":
+            yield _NOTE.sub("", child.content)
+        else:
+            yield child.content
+
+
+def _children(text: str, references: dict | None) -> list[Token]:
+    tokens = _PARSER.parseInline(text, {} if references is None else references)
+    return (tokens[0].children or []) if tokens else []
 
 
 def readable(markdown: str, references: dict | None = None) -> str:
@@ -23,11 +66,17 @@ def readable(markdown: str, references: dict | None = None) -> str:
     definitions as collected by markdown-it-py.
     """
     lines = re.sub(r"^[ \t]+", "", markdown, flags=re.M).strip()
-    tokens = _PARSER.parseInline(lines, {} if references is None else references)
-    words = _words(tokens[0].children or [], markdown) if tokens else ""
+    is_marked = "  \n" in lines or _SPECIAL.search(lines)
+    words = _words(_children(lines, references)) if is_marked else lines
     text = re.sub(rf"[\s{_BREAK}]+", lambda gap: "; " if _BREAK in gap[0] else " ", words)
     text = text.strip(f" ;{_BREAK}")
     return re.sub(r"([:;,.]);", r"\1", text) if _BREAK in words else text
+
+
+def trimmed(source: str, start: int, end: int) -> tuple[int, int]:
+    """Return the bounds of source[start:end] without the whitespace around it."""
+    raw = source[start:end]
+    return start + len(raw) - len(raw.lstrip()), end - (len(raw) - len(raw.rstrip()))
 
 
 def unquoted(markdown: str) -> str:
@@ -42,7 +91,7 @@ def ended(text: str) -> str:
     return text if not text or has_end or text.endswith(_ENDS) else text + "."
 
 
-def _words(children: list[Token], markdown: str) -> str:
+def _words(children: list[Token]) -> str:
     text, links = "", []  # target and beginning of each open link
     for child in children:
         if child.type == "softbreak":
@@ -50,13 +99,13 @@ def _words(children: list[Token], markdown: str) -> str:
         elif child.type == "hardbreak":
             text = ended(text.rstrip()) + " "
         elif child.type == "link_open":
-            target = str(child.attrs["href"])
-            is_verbatim = target in markdown
-            links.append((target if is_verbatim else _PARSER.normalizeLinkText(target), len(text)))
+            links.append((str(child.attrs["href"]), len(text)))
         elif child.type == "link_close":
             text = _with_target(text, *links.pop())
         elif child.type == "html_inline":
             text = _with_tag(text, child.content, links)
+        elif child.type == "text":
+            text += _NOTE.sub("", child.content)
         else:
             text += child.content.strip() if child.type == "image" else child.content
     return text

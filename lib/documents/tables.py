@@ -1,6 +1,7 @@
 """Find tables with their headings and captions, for table-aware segments (paper, 3.2)."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lib.documents.blocks import Block, line_start, parse
@@ -26,14 +27,14 @@ class Table:
 def tables_of(text: str) -> list[Table]:
     """Return the tables of `text`, Markdown, in order; they do not overlap."""
     tables: list[Table] = []
-    for index, block in enumerate(parse(text)):
-        if block.kind == "table":
-            tables.append(_table(text, index, tables[-1].end if tables else 0))
+    blocks = parse(text)
+    for index, block in enumerate(blocks):
+        if block.kind == "table" and (not tables or block.start >= tables[-1].end):
+            tables.append(_table(text, blocks, index, tables[-1].end if tables else 0))
     return tables
 
 
-def _table(text: str, index: int, floor: int) -> Table:
-    blocks = parse(text)
+def _table(text: str, blocks: Sequence[Block], index: int, floor: int) -> Table:
     begin = start = line_start(text, blocks[index].start)
     rows = tuple(line_start(text, row[0].start) for row in blocks[index].rows if row)
     rows_end = _LINE.match(text, blocks[index].end).end()
