@@ -70,7 +70,7 @@ def shares_read(writings: list[Writing], structures: tuple[str, ...]) -> dict[st
 
 def public_texts(facts: list[KnownFact], arms: list[str], structures: tuple[str, ...],
                  renderings: int, question_repeats: int, seed: int) -> list[str]:
-    """Return the public records in all writings and each answered question, repeated; shuffled."""
+    """Return the public records in all writings and the answered questions, repeated; shuffled."""
     texts = []
     for number, (name, own, rotation) in enumerate(writings_of(arms, structures, renderings)):
         rendered = arm_texts(facts, arm_named(name, own), rotation, seed, rendering=number)

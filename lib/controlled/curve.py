@@ -31,7 +31,7 @@ class CurveCallback(TrainerCallback):
     """Scorer of the reference answers before training, every k-th epoch and after the last.
 
     Its rows are saved with the checkpoints and survive a killed process. It draws nothing at
-    random, so the weights do not change. A list is scored in the more likely of its two layouts.
+    random, so training is unchanged. A list is scored in the more likely of its two layouts.
     """
 
     def __init__(self, curve: Curve, tokenizer: PreTrainedTokenizerBase) -> None:
@@ -56,7 +56,7 @@ class CurveCallback(TrainerCallback):
         prompts = encoded(self.tokenizer, curve.queries)
         layouts = [after_question(self.tokenizer, query, prompt, "auto")
                    for query, prompt in zip(curve.queries, prompts, strict=True)]
-        with redirect_stderr(io.StringIO()):  # its bar would break the trainer's
+        with redirect_stderr(io.StringIO()):  # its progress bar would break the trainer's
             found = iter(likelihoods(model, [one for each in layouts for one in each],
                                      curve.batch_size, ""))
         model.train(was_training)

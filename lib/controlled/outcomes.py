@@ -33,7 +33,7 @@ def queries_of(facts: list[KnownFact], rendered: list[Rendered]) -> list[Query]:
 
 
 def query_of(fact: KnownFact, document_id: str = "", source: str = "", start: int = 0) -> Query:
-    """Return the query about a fact; for a base, which only answers, without its source."""
+    """Return the query about a fact; a base only answers, so its queries have no source."""
     return Query(query_id=fact.fact_id, document_id=document_id, question=question(fact),
                  answer=reference(fact), structure="entity-list" if is_list(fact) else "natural",
                  source_reference=source, start=start, end=start + len(source),
@@ -89,7 +89,7 @@ def _offsets(tokenizer: PreTrainedTokenizerBase, text: str) -> list[int]:
 
 
 def check_fit(texts: list[str], tokenizer: PreTrainedTokenizerBase, block_size: int) -> None:
-    """Raise ValueError if a text does not fit a block.
+    """Raise ValueError if a text does not fit in a block.
 
     The part after a cut has neither the product's name nor the table's header: the run would
     measure the effect of the cut.

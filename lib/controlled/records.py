@@ -18,7 +18,7 @@ class KnownFact(Record):
 
 
 class Place(Record):
-    """Where a document states a fact: raw[start:end], in `structure`."""
+    """The place at which a document states a fact: raw[start:end], in `structure`."""
 
     fact_id: str
     structure: str
@@ -37,7 +37,7 @@ class Rendered(Record):
 
 
 class Outcome(Record):
-    """What one run (arm, rotation, seed) learned of one fact."""
+    """The outcome of one run (arm, rotation, seed) for one fact."""
 
     arm: str
     rotation: int
@@ -51,7 +51,7 @@ class Outcome(Record):
     place: int
     structure: str
     answer: str
-    correct: bool  # strictly: all items and no other
+    correct: bool  # strictly: all items and no others
     items_named: int  # of n_items
     items_surplus: int
     question_loglik: float  # natural logarithms, summed over the reference answer's tokens
@@ -67,7 +67,7 @@ class Outcome(Record):
 
 
 class AcquiredFact(Record):
-    """What is stored of one fact after an epoch of a run, teacher-forced."""
+    """The teacher-forced scores of one fact after an epoch of a run."""
 
     arm: str
     rotation: int

@@ -11,12 +11,12 @@ from lib.core.text import listed
 from lib.infer.prompts import prompt_for
 from lib.lab.documents import facts_asked
 
-# The base is not a chat model: a chat is the text of its messages, so that servers can serve it.
+# The base is not a chat model: servers need a template, so this one only joins messages.
 _CHAT = "{{ bos_token }}{% for message in messages %}{{ message['content'] }}{% endfor %}"
 
 
 def train_tokenizer(texts: list[str], vocabulary: int) -> PreTrainedTokenizerFast:
-    """Train byte-level BPE that splits digits, so that no number is a single lucky token."""
+    """Train byte-level BPE that splits digits: a number in one token could be a lucky guess."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([
         pre_tokenizers.Digits(individual_digits=True),

@@ -14,7 +14,7 @@ def _pool(items: str) -> tuple[str, ...]:
     return tuple(items.split(", "))
 
 
-# A name is a maker and a model. Makers are many, so that few products share a word.
+# A name is a maker and a model. There are many makers, so that few products share a word.
 _MAKERS = tuple(first + last
                 for first in _pool("Ard, Bri, Cor, Dra, Eld, Fal, Gan, Hal, Ist, Jor, Kes, Lum")
                 for last in _pool("win, mor, vane, vik, mark, cor, try, den, rel, quin"))

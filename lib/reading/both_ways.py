@@ -16,7 +16,7 @@ def reading_and_learning(rows: pd.DataFrame, resamples: int = 1999, seed: int = 
 
     `rows` has one row per scored answer: arm, question_id, form (how the passage was written, or
     RECALL), cluster, right. difference_points is recalled - read with its 95% interval over
-    clusters; p is of the exact McNemar test, which takes questions as independent.
+    clusters; p is from the exact McNemar test, which treats questions as independent.
     """
     cells = []
     for arm in rows.arm.unique():

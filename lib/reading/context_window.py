@@ -1,4 +1,4 @@
-"""Tokens of prompts, and how many a model's context window holds."""
+"""The length of prompts in tokens, and of a model's context window."""
 
 from collections.abc import Callable, Sequence
 
@@ -20,10 +20,10 @@ def window_of(source: str) -> int:
 
 
 def lengths_of(prompts: Sequence[str], tokenizer: Tokenizer, style: str = "auto") -> list[int]:
-    """Return the tokens of each prompt as `lib.infer.prompts` encodes it.
+    """Return the number of tokens of each prompt as `lib.infer.prompts` encodes it.
 
-    With the BOS token, and with the chat template in this `style`; MARGIN more if only a count
-    is given. Raises ValueError as `lib.infer.prompts.is_chat` does.
+    It includes the BOS token and the chat template in this `style`, or MARGIN if `tokenizer` only
+    counts. Raises ValueError as `lib.infer.prompts.is_chat` does.
     """
     if not isinstance(tokenizer, PreTrainedTokenizerBase):
         return [length + MARGIN for length in token_counts(prompts, tokenizer)]
@@ -40,7 +40,7 @@ def lengths_of(prompts: Sequence[str], tokenizer: Tokenizer, style: str = "auto"
 
 
 def token_counts(texts: Sequence[str], tokenizer: Tokenizer) -> list[int]:
-    """Return the tokens of each text, without special tokens around it."""
+    """Return the number of tokens of each text, without special tokens around it."""
     if not isinstance(tokenizer, PreTrainedTokenizerBase):
         return [tokenizer(text) for text in texts]
     return [len(ids) for start in range(0, len(texts), _BATCH)

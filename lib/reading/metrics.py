@@ -4,7 +4,7 @@ ROUGE-L is that of PyPI's `rouge` 1.0.1, which the official scorer of StrucText-
 its recursion. That package splits a text at full stops and whitespace and counts each word once:
 with R and A the sets of words of response and answer, and U the union over all pairs of sentences
 of the words on *one* longest common subsequence, recall = |U|/|R|, precision = |U|/|A| and
-F = 2PR / (P + R + 1e-8). Which subsequence is taken decides U, so ties are broken as there. The
+F = 2PR / (P + R + 1e-8). U depends on which subsequence is taken: ties are broken as there. The
 table of lengths is kept as bit vectors (Hyyrö 2004, "Bit-parallel LCS-length computation
 revisited"), one integer per row: 10,000 by 10,000 words take 13 MB.
 """
@@ -29,14 +29,14 @@ def bleu(answer: str, response: str) -> float:
 
 
 def rouge_l(answer: str, response: str) -> float:
-    """Return F of ROUGE-L. Raises EmptyText if the package raises ValueError."""
+    """Return F of ROUGE-L. Raises EmptyText where the package would raise ValueError."""
     return rouge_l_with_steps(answer, response)[0]
 
 
 def rouge_l_with_steps(answer: str, response: str) -> tuple[float, int]:
-    """Return `rouge_l`, and how deep the official scorer would recurse.
+    """Return `rouge_l`, and how deeply the official scorer would recurse.
 
-    That is the longest way back through a table of lengths, in cells. The answer is the
+    That is the longest path back through a table of lengths, in cells. The answer is the
     "hypothesis", as in the official code. Raises EmptyText as `rouge_l` does.
     """
     evaluated, reference = _sentences(answer), _sentences(response)
@@ -48,7 +48,7 @@ def rouge_l_with_steps(answer: str, response: str) -> tuple[float, int]:
     for x in reference:
         known = set(x)
         for y in evaluated:
-            # without a common word, the way runs left along the last row
+            # without a common word, the path runs left along the last row
             words, steps = (set(), len(y)) if known.isdisjoint(y) else common_words(x, y)
             union |= words
             longest = max(longest, steps)
@@ -60,9 +60,9 @@ def rouge_l_with_steps(answer: str, response: str) -> tuple[float, int]:
 def common_words(x: list[str], y: list[str]) -> tuple[set[str], int]:
     """Return the words on the longest common subsequence that the package takes, and its steps.
 
-    The package walks back from the last cell of the table: a match goes diagonally, else up if
-    the cell above is larger, else left. In the bit vector of a row, a 0 at j says that the length
-    grows there, which on a mismatch means that the cell above is larger.
+    The package walks back from the last cell of the table: diagonally at a match, otherwise up if
+    the cell above is larger, otherwise left. In the bit vector of a row, a 0 at j says that the
+    length grows there, which at a mismatch means that the cell above is larger.
     """
     rows = _rows(x, y)
     found: set[str] = set()

@@ -19,7 +19,7 @@ NO_MEMORY = "asked without a text: this reader only reads"
 
 
 class Final(Protocol):
-    """The final answer in a reply, and why there is none; one of the two is empty."""
+    """The final answer in a reply, or why there is none; the other of the two is empty."""
 
     text: str
     missing: str
@@ -55,10 +55,10 @@ class Task(Protocol):
 
 def shown_to_model(task: Task, study: str, queries: list[Query], source: str, how: Decoding, *,
                    is_local: bool, window: int = 0) -> Shown:
-    """Return the queries in the form in which the model `source` can be sent them.
+    """Return the queries in the form in which they can be sent to the model `source`.
 
     Without `window`, in tokens, a local model's configuration gives the context window; an
-    endpoint's is not known, and its prompts stay complete.
+    endpoint's is not known, so its prompts are not cut.
     """
     if not (is_local or window):
         return Shown(queries, [], [])

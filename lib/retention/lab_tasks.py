@@ -1,8 +1,8 @@
 """Tasks like those of Table 3 for a laboratory's base, as lm-eval task files.
 
 The paper uses MMLU, HellaSwag and LAMBADA (section 5, Table 3). A small Llama that has read only
-public records scores at chance on them, so no loss could show; its tasks have the same forms but
-ask about the public records.
+public records scores at chance on them, so they could not show a loss; these tasks have the same
+forms but ask about the public records.
 """
 
 import json
@@ -121,7 +121,7 @@ def _choices(documents: list[Document], facts: list[Fact], values: Values) -> It
 
 
 def _continuations(texts: dict[str, str], facts: list[Fact], values: Values) -> Iterator[dict]:
-    """Yield a record up to a fact, and four continuations with different values, as HellaSwag."""
+    """Yield a record up to a fact, and four continuations with other values, as in HellaSwag."""
     for fact in facts:
         text = texts[fact.document_id]
         read, stated = _read(text, fact.start), text[fact.start:fact.end]

@@ -32,7 +32,7 @@ class OneBos(HFLM):
         self.begin, self.n_cut = beginning(tokenizer), 0
 
     def tok_encode(self, string, add_special_tokens=None, **_):
-        """Return the tokens of `string`; a spelled-out control token such as <s> is letters."""
+        """Return the tokens of `string`; a control token spelled out in it (<s>) is plain text."""
         return self.tokenizer.encode(string, add_special_tokens=add_special_tokens is not False,
                                      split_special_tokens=True)
 
@@ -101,7 +101,7 @@ def _own_tasks() -> TaskManager:
 
 
 def _loaded(manager: TaskManager, name: str) -> dict:
-    """Return the tasks of `name` with their data. Raises RuntimeError without the hub."""
+    """Return the tasks of `name` with their data. Raises RuntimeError if the hub is unreachable."""
     try:
         return manager.load([name])
     except (OSError, DatasetsError) as error:

@@ -1,4 +1,4 @@
-"""Measure a model's general knowledge zero-shot by lm-evaluation-harness (section 5, Table 3).
+"""Measure a model's general knowledge zero-shot with lm-evaluation-harness (section 5, Table 3).
 
 A measurement is cached under a hash of the checkpoint's weights and everything else that determines
 it, so nothing is computed twice.
@@ -29,10 +29,10 @@ _LIBRARIES = ("lm_eval", "torch", "transformers")
 
 @dataclass(frozen=True)
 class Setting:
-    """What a model is measured on, and how."""
+    """The tasks that a model is measured on, and how it is run."""
 
     tasks: str = "lab"  # lab, hub or none
-    limit: int = 200  # items of each task of Table 3, the first ones; 0: all
+    limit: int = 200  # the first items of each task of Table 3; 0: all
     batch_size: int = 64
     precision: str = "auto"  # fp32, bf16, or auto: bf16 on a GPU
 

@@ -7,11 +7,11 @@
     python -m lib.structext score responses.jsonl  {answer, response} -> scores
     python -m lib.structext load FILE_OR_FOLDER    official files -> samples
     python -m lib.structext rewrite samples.jsonl --model M
-                                                   abstract names -> those of a scenario, by a model
+                                                   abstract names -> a scenario's, by a model
 
-Each writes JSON lines to standard output, or to --output, all or nothing. A source of - is standard
-input. `rewrite` uses the endpoint that the environment names (OPENAI_BASE_URL,
-OPENAI_API_KEY); what it could not rewrite goes to --rejected, or line by line to standard error.
+Each command writes JSON lines to standard output or, all or nothing, to --output. A source of - is
+standard input. `rewrite` uses the endpoint that the environment names (OPENAI_BASE_URL,
+OPENAI_API_KEY); samples that it could not rewrite go to --rejected or to standard error.
 """
 
 import argparse
@@ -26,16 +26,16 @@ from lib.core.files import write_records
 from lib.core.paths import data_path
 from lib.structext.records import MODES
 
-_DIALS = ("depth", "width", "size", "per_task", "tasks", "real")  # that a suite defines itself
+_DIALS = ("depth", "width", "size", "per_task", "tasks", "real")  # a suite sets them itself
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one sub-command; return 0, or 1 after one line on what is wrong."""
+    """Run one sub-command; return 0, or 1 after printing one line that says what is wrong."""
     options = _parser().parse_args(arguments)
     try:
         options.run(options)
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader (head) has enough
+    except BrokenPipeError:  # the reader (head) closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (ValueError, OSError, RuntimeError) as error:
         print(f"python -m lib.structext {options.command}: {error}", file=sys.stderr)
@@ -77,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-# Each command imports its module itself: pandas, sacrebleu and the LLM client take seconds.
+# Each command imports only what it needs: pandas, sacrebleu and the LLM client are slow to load.
 def _generate(options: argparse.Namespace) -> None:
     from lib.structext.generate.samples import generate, suite
 

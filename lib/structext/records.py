@@ -2,7 +2,7 @@
 
 from lib.core.records import Record
 
-# The benchmark's, in its order; the extra ones are ours: what industry writes in addition to CSV.
+# The benchmark's languages, in its order; the extra ones are our own choice of industrial formats.
 LANGUAGES = ("csv", "tree", "json", "yaml", "xml", "latex", "markdown", "org")
 EXTRA_LANGUAGES = ("toml", "html-table", "markdown-table", "log")
 MODES = ("corrected", "faithful")
@@ -41,10 +41,10 @@ class Sample(Record):
 
     @property
     def text_id(self) -> str:
-        """The same for all questions on one text of ours; official samples have a text each."""
+        """Return one id for all questions on a text of ours, and one for each official sample."""
         return self.id.replace(f"-{self.task}-", f"-{self.language}-", 1)
 
     @property
     def cell(self) -> tuple[str, int, int]:
-        """Task, depth and width."""
+        """Return task, depth and width."""
         return self.task, self.depth, self.width

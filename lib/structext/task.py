@@ -35,7 +35,7 @@ class StrucText:
         return Shown([query for query in queries if query.query_id not in left_out], [], too_long)
 
     def finals(self, study: str, queries: list[Query], answers: list[Answer]) -> dict[str, Final]:
-        """Read each reply as its prompt setting asks for."""
+        """Read the final answer of each reply as its prompt setting requires."""
         return finals(_asked(study, queries), answers)
 
     def judged_by_rules(self, study: str, queries: list[Query],

@@ -46,7 +46,7 @@ _TWO_COLUMNS = (
 def conclusion(contrasts: pd.DataFrame, tokens: pd.DataFrame, shuffled: pd.DataFrame,
                known: pd.DataFrame, planted: pd.DataFrame, interventions: pd.DataFrame,
                arm_pairs: pd.DataFrame, factors: pd.DataFrame) -> str:
-    """Return the findings as Markdown; each argument is the table of the function of that name."""
+    """Return the findings as Markdown; each argument is the table that its function returns."""
     parts = {
         "Does structure decide what is learned?": _structures(contrasts),
         "Where is it lost?": _measures(contrasts),
@@ -208,7 +208,7 @@ def _interventions(table: pd.DataFrame) -> list[str]:
 
 
 def _comparisons(table: pd.DataFrame, pairs: pd.DataFrame) -> list[str]:
-    """Describe the gain of more training alone, of prose itself, and arms compared with these."""
+    """Describe the gains from longer training alone and from prose; compare arms with these."""
     overall = table[(table.structure == ALL) & table.gain_points.notna()]
     controls = overall[(overall.role == CONTROL) & ~overall.arm.str.startswith("planted")]
     lines = [f"Control: {row.arm} (the raw text in more epochs, {row.tokens_added_percent:+.1f}% "

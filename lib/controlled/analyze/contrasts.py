@@ -76,12 +76,12 @@ def _compared(rows: pd.DataFrame, name: str, structure: str, reference: str, dra
 
 
 def gee(rows: pd.DataFrame, structures: list[str]) -> dict[str, dict]:
-    """Map each structure but the first, the reference, to its GEE in points and as odds ratio.
+    """Map each structure except the first (the reference) to its GEE, in points and as odds ratio.
 
     correct ~ structure + rotation + seed with independent working correlation, groups = products,
     the covariance of Mancl and DeRouen (2001, Biometrics 57:126-134) and t with clusters - 1
     degrees of freedom, as in lib.analyze.statistics.interaction. Seeds and rotations are fixed
-    terms: the interval is for these trainings, not for other seeds. Odds are unbounded if a
+    terms: the interval is for these training runs, not for other seeds. Odds are unbounded if a
     structure, rotation or seed has all or nothing correct; gee_note then says so.
     """
     found = {structure: {"gee_note": ""} for structure in structures[1:]}
@@ -141,8 +141,8 @@ def _fitted(rows: pd.DataFrame, structures: list[str],
 def is_found(row) -> bool:
     """Return whether a row of `contrasts` or `interventions` shows an effect.
 
-    Holm's p, which is about these trainings alone, is at most 5%, and the interval excludes 0 and
-    is over seeds too: with one seed nothing is found.
+    Holm's p, which is about these training runs alone, is at most 5%, and the interval excludes 0
+    and is over seeds too: with one seed nothing is found.
     """
     low, high = (row.low, row.high) if hasattr(row, "low") else (row.low_points, row.high_points)
     return bool(row.p_holm <= ALPHA and row.interval == BOTH and (low > 0 or high < 0))

@@ -1,7 +1,7 @@
 """Controls: no effect is found among shuffled labels, and planted effects are found.
 
 Shuffled labels check the code and the width of the interval: their p is uniform by construction.
-Effects are planted twice: of known size among the answers, and in training, by the arm planted-….
+Effects are planted in two ways: of known size in the answers, and in training (arm planted-…).
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ PLANTED = ["arm", "structure", *ESTIMATE, "gain_planted", "gain_others", "left_o
 
 def shuffled_control(rows: pd.DataFrame, reference: str = "natural", *, arm: str = RAW,
                      shuffles: int = 200, draws: int = 999, seed: int = 17) -> pd.DataFrame:
-    """Return contrasts of strict accuracy where structures are permuted: there is no effect.
+    """Return contrasts of strict accuracy with structures permuted, so that there is no effect.
 
     One row per structure, columns SHUFFLED: estimate, interval and p of the first shuffle; of all
     shuffles, how many have p < 0.05 (about 5% should) and how many intervals exclude 0 (at most
@@ -64,7 +64,7 @@ def _counted(each: list[dict]) -> dict:
 
 def known_effect(rows: pd.DataFrame, reference: str = "natural", *, arm: str = RAW,
                  points: float = 10.0, draws: int = 999, seed: int = 17) -> pd.DataFrame:
-    """Return `contrasts` where an effect of known size is planted in a structure; columns KNOWN.
+    """Return `contrasts` after planting an effect of known size in a structure; columns KNOWN.
 
     The labels are shuffled once, so there is no effect; then wrong answers in one structure
     are made correct until its accuracy has risen by `points` (planted_points if fewer are wrong).
@@ -99,7 +99,7 @@ def known_effect(rows: pd.DataFrame, reference: str = "natural", *, arm: str = R
 
 
 def planted_control(rows: pd.DataFrame, *, draws: int = 9999, seed: int = 17) -> pd.DataFrame:
-    """Return whether repeating a structure's sections is found; one row per arm planted-….
+    """Return whether the effect of repeating a structure's sections is found, by arm planted-….
 
     Columns PLANTED. The estimate, in points, is the gain over `raw` on facts in that structure
     minus the gain on the others, by product and seed in the same rotation; left_out counts pairs of

@@ -34,11 +34,11 @@ WORDS, AS_ASKED, OTHERWISE = "words of the prose", "the question's words", "othe
 def factors(rows: pd.DataFrame, reference: str = "natural") -> pd.DataFrame:
     """Return accuracy in percent by factor, level and structure, and its difference in points.
 
-    Columns FACTORS; `against` is what the difference is to: within `raw` the structure `reference`
-    on the same facts and seeds. The distance has no difference, because a fact's distance depends
-    on the structure; its tokens are averaged over the seeds' tokenizers and cut into thirds. Arms
-    far-N and table-WxH are levels of a factor, with `raw` in the same rotations and seeds as level
-    0 (`raw`); their difference is to `raw`, for a table on the facts that are tabular there too.
+    Columns FACTORS; `against` names what is subtracted: within `raw` the structure `reference` on
+    the same facts and seeds. Distance has no difference, because a fact's distance depends on the
+    structure; its tokens are averaged over the seeds' tokenizers and cut into thirds. Arms far-N
+    and table-WxH are levels of a factor, with `raw` in the same rotations and seeds as level 0
+    (`raw`); `raw` is subtracted, for a table arm on the facts that are tabular in `raw` too.
     """
     raw = rows[rows.arm == RAW]
     structures = sorted_structures(raw.structure, reference)
@@ -86,7 +86,7 @@ def _phrasings(raw: pd.DataFrame) -> list[dict]:
 def _words(raw: pd.DataFrame) -> list[dict]:
     """Return prose with and without the question's own words; none if one of them is missing.
 
-    Which fact has them was drawn; the facts differ, so there is no difference within fact.
+    The facts that have them were drawn at random; the others differ, so nothing is subtracted.
     """
     prose = raw[raw.structure == "natural"]
     if prose.as_asked.nunique() < 2:
@@ -112,7 +112,7 @@ def _arm_levels(rows: pd.DataFrame, arm: str, reference: str) -> list[dict]:
     pairs, _ = matched(rows, arm) if level else (pd.DataFrame(), 0)
     if pairs.empty:
         return []
-    is_table = level[1] == "table"  # then every fact is in a table, whatever it is in in `raw`
+    is_table = level[1] == "table"  # then every fact is in a table, whatever its structure in `raw`
     factor, zero = (TABLE, RAW) if is_table else (FILLERS, "0")
     found = []
     structures = ["tabular"] if is_table else sorted_structures(pairs.structure, reference)
@@ -148,8 +148,8 @@ def tokens_by_structure(rows: pd.DataFrame, reference: str = "natural",
 def acquisition(rows: pd.DataFrame) -> pd.DataFrame:
     """Return what is stored after each epoch: arm, structure, epoch, measure, then ESTIMATE.
 
-    `rows` is from rows.read_acquired. Measure "likeliest" is the percentage of reference answers of
-    which each token is the argmax after the question and the tokens before it; "loglik" is in nats
+    `rows` is from rows.read_acquired. Measure "likeliest" is the percentage of reference answers
+    whose every token is the argmax after the question and the tokens before it; "loglik" is in nats
     per token. Answers are generated after the last epoch only.
     """
     rows = rows.assign(loglik=rows.question_loglik / rows.question_tokens)

@@ -92,7 +92,7 @@ def _forest(axes: Axes, cells: pd.DataFrame, head: str) -> None:
 
 @style.styled
 def draw_interventions(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Draw each arm's gain over raw text by structure, and over all against its added tokens.
+    """Draw each arm's gain over raw by structure, and its gain on all facts against added tokens.
 
     Numbers in the right panel name the arms of the left one; factors, which are not treatments, are
     left out there. If there are many structures, only "all" is drawn.
@@ -134,7 +134,7 @@ def _against_tokens(axes: Axes, cells: pd.DataFrame, arms: list[str]) -> None:
 
 @style.styled
 def draw_factors(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Draw accuracy in percent by level and structure, one panel per factor with two levels.
+    """Draw accuracy in percent by level and structure, one panel per factor of two levels or more.
 
     If there are many structures, only the paper's three are drawn.
     """

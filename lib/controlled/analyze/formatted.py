@@ -104,13 +104,13 @@ def factors(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def difference(value: float, low: float, high: float, unit: str) -> str:
-    """Format a difference in a measure's unit; nats have three digits."""
+    """Format a difference in a measure's unit; nats have three decimals."""
     text = in_points(value, low, high, digits=1 if unit == POINTS else 3)
     return text if np.isnan(value) else f"{text} {unit}"
 
 
 def means(row) -> str:
-    """Format the two means of a row of contrasts: "31.5% → 24.2%", or nats with three digits."""
+    """Format the two means of a row of contrasts: "31.5% → 24.2%", or nats with three decimals."""
     if row.unit == POINTS:
         return _change(row.mean_reference, row.mean_structure, 1)
     return " → ".join(estimate(mean, digits=3) for mean in (row.mean_reference, row.mean_structure))
@@ -118,7 +118,7 @@ def means(row) -> str:
 
 def _table(rows: Iterable[dict], first: str) -> pd.DataFrame:
     rows = list(rows)
-    return pd.DataFrame(rows, columns=None if rows else [first])  # a table has a column
+    return pd.DataFrame(rows, columns=None if rows else [first])  # at least one column
 
 
 def _sample(row, partner: str = "") -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Gains over `raw` per tokens added, on the same fact, rotation and seed (paper, 5.1)."""
+"""Gains over `raw`, and the tokens added, on the same fact, rotation and seed (paper, 5.1)."""
 
 import re
 
@@ -33,7 +33,7 @@ def matched(rows: pd.DataFrame, arm: str, first: str = RAW) -> tuple[pd.DataFram
     """Match rows of `arm` and `first` by fact, rotation and seed; count those without a match.
 
     Columns fact_id, product, rotation, seed, structure (in `first`), first and second (0 or 1),
-    difference, tokens_first, tokens_second (read in all, in epochs of `raw`), as_asked_first,
+    difference, tokens_first, tokens_second (read by the run per epoch of `raw`), as_asked_first,
     as_asked_second. Prose has the same text in every rotation: with an arm other than `raw` it is
     matched by fact and seed alone.
     """
@@ -53,12 +53,12 @@ def matched(rows: pd.DataFrame, arm: str, first: str = RAW) -> tuple[pd.DataFram
 
 def interventions(rows: pd.DataFrame, reference: str = "natural", *, draws: int = 9999,
                   seed: int = 17) -> pd.DataFrame:
-    """Return one row per arm other than `raw` and structure, "all" last; columns INTERVENTIONS.
+    """Return, for each arm except `raw`, one row per structure and "all"; columns INTERVENTIONS.
 
     gain_points is the arm's accuracy minus that of `raw`; for its interval see rows.estimated. p is
-    from flipping the signs of products: whether these trainings differ. Chance variation between
-    trainings is in the interval, not in p. p_holm is Holm's over the arms' rows "all", and
-    separately over the rows by structure (`family` is their number). tokens_added_percent compares
+    from flipping the signs of products: whether these runs differ. Chance variation between
+    runs is in the interval, not in p. p_holm is Holm's over the arms' rows "all", and separately
+    over the rows by structure (`family` is their number). tokens_added_percent compares
     the tokens that the matched runs read in all epochs; points_per_percent is NaN below
     LEAST_ADDED. as_asked_… is the percentage of matched facts stated in the question's words.
     """

@@ -1,7 +1,7 @@
 """Tests without a model: permuting the structures among products as designed; flipping signs.
 
 A product's sections are written in a cycle of structures that begins at the product's offset and
-moves on by one per rotation. Only the offset is randomized over products, so it is what is
+moves on by one per rotation. Only the offset is randomized over products, so the offsets are
 permuted: the labels of all sections of a product move together, in all rotations and seeds, and
 what a product and a run have in common stays in common.
 """
@@ -78,9 +78,9 @@ def permuted_p(found: Square, structure: str, reference: str, *, draws: int = 99
     p = (1 + permutations at least as far from 0) / (1 + draws), which is never 0 (Phipson and Smyth
     2010, Statistical Applications in Genetics and Molecular Biology 9:39). It is exact if no
     structure changes any outcome of these runs. A permutation moves all structures, so an effect of
-    a third one would be in the draws of two that are equal: therefore the statistic is studentized,
-    which keeps the size for the two alone as products grow (Chung and Romano 2013, Annals of
-    Statistics 41:484-507). Variation between seeds is in the interval, not in p.
+    a third one would enter the draws of two that are equal: the statistic is therefore studentized,
+    which keeps the size of the test for these two as products grow (Chung and Romano 2013, Annals
+    of Statistics 41:484-507). Variation between seeds is in the interval, not in p.
     """
     totals = found.totals(structure, reference)
     return offsets_p(totals, found.offsets, draws, np.random.default_rng(seed))
@@ -99,7 +99,7 @@ def offsets_p(totals: np.ndarray, offsets: np.ndarray, draws: int,
 def studentized(sums: np.ndarray) -> np.ndarray:
     """Return |sum| / SD over the last axis, the products.
 
-    Where they do not vary, it is 0 for a sum of 0 and infinite for any other.
+    If they do not vary, it is 0 for a sum of 0 and infinite for any other.
     """
     total = np.abs(sums.sum(axis=-1))
     deviation = sums.std(axis=-1, ddof=1) if sums.shape[-1] > 1 else 0 * sums[..., 0]

@@ -38,7 +38,7 @@ def _stored(rows: pd.DataFrame) -> pd.Series:
     return rows.cloze_argmax.astype("boolean").astype("Float64").astype(float)
 
 
-# The first is the question; the others show where a fact is lost: in part, in storing, in recall.
+# The first is the study's question; the others show where a fact is lost: in storing, in recall.
 MEASURES = {
     "correct": Measure("answered, strictly", POINTS, lambda rows: rows.correct.astype(float)),
     "items": Measure("items named, lists", POINTS,
@@ -132,9 +132,9 @@ def estimated(pairs: pd.DataFrame, scale: float, column: str = "difference") -> 
 
 
 def share(rows: pd.DataFrame, column: str = "correct") -> dict:
-    """Return a share in percent with its interval as `estimated`, clipped to 0 and 100.
+    """Return a share in percent with its interval as `estimated` does, clipped to 0 and 100.
 
-    Where all rows are equal the interval is Wilson's for the number of facts.
+    If all rows are equal, the interval is Wilson's for the number of facts.
     """
     values = rows.assign(value=rows[column].astype(float))
     found = estimated(values, 100.0, "value")

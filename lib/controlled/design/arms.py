@@ -1,6 +1,6 @@
 """The arms of the controlled experiment: how records are written, rewritten and trained on.
 
-The rotations change the structure; an arm changes one thing more, the same in all rotations.
+The rotations change the structure; an arm changes one more thing, the same in all rotations.
 """
 
 import re
@@ -22,11 +22,11 @@ class Arm:
     layout: Layout
     treatment: str = ""  # a key of INTERVENTIONS, NORMALIZED, NORMALIZED_BY_MODEL; "": raw text
     is_mixed: bool = False  # the raw text and the treated one
-    is_writing: bool = True  # whether its way of writing is its own: a base must have read it
+    is_writing: bool = True  # whether it has a style of its own, which a base must have read
 
 
 def arm_named(name: str, structures: tuple[str, ...]) -> Arm:
-    """Return the arm of a name, over these structures. Raises ValueError naming the legal names."""
+    """Return the arm called `name`, over `structures`. Raises ValueError with the legal names."""
     own = Layout(structures)
     plain: dict[str, Callable[[], Arm]] = {
         RAW: lambda: Arm(RAW, own),
@@ -53,7 +53,7 @@ def arm_named(name: str, structures: tuple[str, ...]) -> Arm:
 
 
 def epochs_of(name: str) -> int:
-    """Return how many times the epochs of other arms an arm has: 2 for raw-2x, else 1."""
+    """Return an arm's number of epochs as a multiple of the usual: 2 for raw-2x, else 1."""
     found = re.fullmatch(r"raw-(\d+)x", name)
     return int(found[1]) if found else 1
 
@@ -68,7 +68,7 @@ def runs_of(arms: list[str], structures: tuple[str, ...], seeds: int,
     """Name the runs arm-rotation-seed: arms in `every_rotation` have all, others one per seed.
 
     A seed's one rotation is (seed - 1) mod rotations. With as many seeds as structures, each fact
-    then appears in each structure, and each run has a run of `raw` of its base and rotation.
+    then appears in each structure, and each run has a run of `raw` with the same base and rotation.
     """
     runs = []
     for name in arms:

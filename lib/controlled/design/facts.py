@@ -47,7 +47,7 @@ ATTRIBUTES = (*SCALAR_LABELS, *LIST_POOLS)
 LENGTHS = (2, 3, 4)  # items of a list-valued fact
 
 # 30 x 15 pairs of words are as many values as 100-549: both kinds carry log2(450) = 8.8 bits. A
-# number is three tokens (digits are single tokens) and its unit; a pair of words is two where the
+# number is three tokens (digits are single tokens) and its unit; a pair of words is two if the
 # tokenizer knows the words.
 FIRST_WORDS = ("amber", "brisk", "calm", "dusty", "early", "faint", "gentle", "hollow", "ivory",
                "jolly", "keen", "lively", "mellow", "narrow", "oaken", "plain", "quiet", "rapid",

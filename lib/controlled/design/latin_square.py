@@ -24,7 +24,7 @@ _FILLERS = ("Inspection note {number}: no remark.", "Visit {number}: nothing to 
 
 @dataclass(frozen=True)
 class Layout:
-    """What an arm changes in how the facts are laid out; the defaults are the arm `raw`."""
+    """An arm's changes to how the facts are laid out; the defaults are the arm `raw`."""
 
     structures: tuple[str, ...] = ("natural", "entity-list", "tabular")
     filler_lines: int = 0  # neutral lines between the notice and the first section
@@ -48,8 +48,8 @@ def render(facts: list[KnownFact], rotation: int, seed: int, layout: Layout = La
            rendering: int = 0) -> list[Rendered]:
     """Return one document per product, or per catalogue, with each fact's place in its raw text.
 
-    A `rendering` above 0 is a further rendering of the same products, in other words and with the
-    facts in other sections: what a base is pretrained on. A repeated section's place is its first.
+    A `rendering` above 0 is a further rendering of the same products for a base to read, in other
+    words and with the facts in other sections. A repeated section's place is its first.
     Raises ValueError for a rotation that the structures do not have.
     """
     k = len(layout.structures)

@@ -18,8 +18,8 @@ def arm_texts(facts: list[KnownFact], arm: Arm, rotation: int, seed: int, *, ren
     """Return the documents of `arm` in one rotation: `raw` and places as laid out, `text` treated.
 
     `rewrite` is the engine of the arm normalized-llm. A mixed arm has each document twice, raw
-    first. Raises NotRewritten if a rewrite is missing, because an arm without some facts cannot
-    be compared, and what the engine raises.
+    first. Raises whatever the engine raises, and NotRewritten if a rewrite is missing, because an
+    arm without some facts cannot be compared.
     """
     rendered = render(facts, rotation, seed, arm.layout, rendering)
     if not arm.treatment:

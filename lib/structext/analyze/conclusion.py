@@ -18,7 +18,7 @@ def conclusion(scores: pd.DataFrame, forms: pd.DataFrame, gains: pd.DataFrame,
     """Return a table of scores, one by form of the first suite, and one line per comparison.
 
     `scores` and `forms` are `summary` of one prompt by suite and arm, and by suite, form and arm;
-    the others are `against_first` (of that prompt), `shots`, `real_and_test` and `agreement`. Where
+    the others are `against_first` (of that prompt), `shots`, `real_and_test` and `agreement`. If
     there is nothing to compare, the line says so.
     """
     first = forms[forms.suite == forms.suite.min()]
@@ -36,7 +36,7 @@ def _table(cells: pd.DataFrame, by: str, columns: tuple[str, str, str]) -> str:
     rows = []
     for group, cell in cells.groupby(by, observed=True):
         own = cell.set_index("arm")
-        row = own.iloc[0]  # every arm was asked the same
+        row = own.iloc[0]  # every arm was asked the same questions
         rows.append({by: group, "n (texts)": f"{row.n} ({row.texts})", "left out": row.left_out,
                      **{arm: percent(*own.loc[arm, [*columns]])
                         for arm in cells.arm.cat.categories if arm in own.index}})
@@ -49,7 +49,7 @@ def _counts(scores: pd.DataFrame) -> str:
     totals = scores.groupby("arm", observed=True)[columns].sum()
     counts = [f"{arm} {row.failed} that failed, {row.no_answer} replies without an answer, "
               f"{row.truncated} truncated by the budget" for arm, row in totals.iterrows()]
-    first = totals.iloc[0]  # every arm was asked the same
+    first = totals.iloc[0]  # every arm was asked the same questions
     return (f"Of {first.n} questions, {first.left_out} exceed base_model's context window and were "
             f"sent to no arm. Of the {first.n - first.left_out} others: {'; '.join(counts)}.")
 
@@ -62,9 +62,9 @@ def _arms(gains: pd.DataFrame) -> str:
 
 
 def _difference(row, prefix: str = "") -> str:
-    """Describe the difference over pairs asked both ways, whether it is shown, and over all pairs.
+    """Describe the difference over pairs asked both ways, then over all pairs.
 
-    `prefix` precedes the names of the columns.
+    "not shown": the first interval includes 0. `prefix` precedes the names of the columns.
     """
     points, low, high, n, whole, *of_all = (getattr(row, prefix + name) for name in (
         "difference_points", "low_points", "high_points", "n", "whole", "whole_points",

@@ -33,7 +33,7 @@ from lib.structext.records import EXTRA_TASKS, TASKS
 SCORE = "ROUGE-L, 0 below 0.75 (%)"
 MEASURES = {"rouge_score": (SCORE, "rouge_score", "low", "high"),  # its label, value and interval
             JUDGE: ("Correct according to the judge (%)", JUDGE, "judge_low", "judge_high")}
-# Crosses: what is drawn -> the column of the cross, its number of questions, theirs.
+# Column of the markers -> column of the crosses, their number of questions, the markers' number.
 _CROSSES = {"rouge_score": ("rouge_asked", "asked", "n"),
             "difference_points": ("whole_points", "whole", "n"),
             "common_score": ("rouge_score", "n", "common")}
@@ -45,7 +45,7 @@ _LINES = {"few-shot": "-", "simple-few-shot": "--"}
 @styled
 def draw_groups(table: pd.DataFrame, by: str,
                 measure: str = "rouge_score") -> tuple[Figure, pd.DataFrame]:
-    """Draw a key of MEASURES by group of `by` and arm, one panel per suite, and return both.
+    """Draw a key of MEASURES by group of `by` and arm, one panel per suite; also return `table`.
 
     `table` is `summary` by suite, `by` and arm. Crosses show questions that fit the context window.
     """
@@ -69,9 +69,9 @@ def draw_groups(table: pd.DataFrame, by: str,
 def draw_heat(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Draw mean score and its standard deviations over depth and width, one row per arm.
 
-    Of several suites, the one with the most cells (of two, the later); returns the figure and the
-    plotted rows of `heat`. Below a mean are its interval and the number left out; a cell in which
-    nothing was asked is hatched.
+    Of several suites, it shows the one with the most cells (of two, the later), and it returns the
+    figure and the plotted rows of `heat`. Below a mean are its interval and the number left out; a
+    cell in which nothing was asked is hatched.
     """
     cells = table.groupby("suite", observed=True).apply(
         lambda suite: len(suite[["depth", "width"]].drop_duplicates()))
@@ -121,10 +121,10 @@ def _cell_text(mean: str, cell: tuple) -> str:
 
 @styled
 def draw_shots(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Draw score against the number of demonstrations, one panel per suite, and return both.
+    """Draw score by number of demonstrations, one panel per suite; also return `table`.
 
-    `table` is `pairs.shots`; the shortest demonstrations have hollow markers. It shows the samples
-    asked with every number, so no curve falls only because of the context window.
+    `table` is `pairs.shots`; the shortest demonstrations have hollow markers. The curves show the
+    samples asked with every number, so none falls only because of the context window.
     """
     suites = _present(table.suite)
     names = [f"{suite} (n = {table.common[table.suite == suite].max()})" for suite in suites]
@@ -148,7 +148,7 @@ def draw_shots(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
 
 @styled
 def draw_differences(table: pd.DataFrame, by: str, label: str) -> tuple[Figure, pd.DataFrame]:
-    """Draw `pairs.differences` in points by group of `by` and arm, and return both.
+    """Draw `table`, `pairs.differences` in points, by group of `by` and arm; also return it.
 
     n counts the pairs asked both ways; crosses show all pairs.
     """
@@ -178,7 +178,7 @@ def _dots(axes: Axes, cells: pd.DataFrame, by: str, groups: list[str], columns: 
 
 def _crosses(axes: Axes, cells: pd.DataFrame, column: str, places: pd.Series, color: tuple,
              scale: float, *, upright: bool = False) -> None:
-    """Draw crosses if fewer or more questions give another value of `column`."""
+    """Draw crosses for the rows whose cross is over other questions than the marker."""
     other, n, own_n = _CROSSES[column]
     shown = cells[cells[n] != cells[own_n]]
     at = (places[shown.index], scale * shown[other])

@@ -109,7 +109,7 @@ def published_agreement_formatted(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def or_note(formatted: pd.DataFrame, note: str) -> pd.DataFrame:
-    """Return `formatted`, or if it has no rows, one with the reason."""
+    """Return `formatted` or, if it has no rows, a table with the reason."""
     return formatted if len(formatted) else pd.DataFrame({"note": [note]})
 
 
@@ -117,7 +117,7 @@ def failures(rows: pd.DataFrame, asked: Sequence[Prompted],
              answers: Mapping[str, Sequence[Answer]], each: int = 1) -> pd.DataFrame:
     """Return the first `each` incorrect replies of every arm, language and state, abridged.
 
-    They are texts of models: show them only where HTML is escaped (as pandas does by default).
+    Models wrote them: show them only where HTML is escaped (as pandas does by default).
     Questions left out are not included.
     """
     questions = {one.query_id: one.sample for one in asked}
@@ -154,7 +154,7 @@ def _points(row: tuple, prefix: str = "") -> str:
 
 
 def _few(texts: int) -> str:
-    """Mark texts so few that a bootstrap over them is known to be too narrow."""
+    """Return a mark for so few texts that a bootstrap interval is known to be too narrow."""
     return " †" if texts < FEW_CLUSTERS else ""
 
 

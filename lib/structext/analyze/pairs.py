@@ -1,4 +1,4 @@
-"""The same questions twice: two arms, with demonstrations, in Real-Test; agreement of metrics."""
+"""Comparisons on the same questions: arms, demonstrations, Real-Test; and agreement of metrics."""
 
 from collections.abc import Sequence
 
@@ -30,10 +30,10 @@ COMMON = ["common", "common_score", "common_low", "common_high"]
 
 def differences(first: pd.DataFrame, second: pd.DataFrame, on: Sequence[str], by: Sequence[str],
                 resamples: int = RESAMPLES) -> pd.DataFrame:
-    """Return second - first in each group of `by`, rows matched by `on`: `by` and DIFFERENCE.
+    """Return second - first by group of `by`, rows matched by `on`; columns `by` and DIFFERENCE.
 
-    `by` are of `on`, or columns of `second`. n counts the pairs asked both ways: if one was left
-    out, a longer prompt loses because of the context window, not because of its content. For them,
+    `by` are in `on` or are columns of `second`. n counts the pairs asked both ways: otherwise a
+    longer prompt would lose because of the context window, not of its content. For these pairs,
     first and second are means of the paper's score, fractions of 1; the differences are points
     with 95% intervals over texts, NaN if no pair differs; judged counts those with two verdicts.
     whole counts all pairs, and a question left out has 0 in whole_points. unpaired counts the rows
@@ -67,9 +67,9 @@ def _points(values: pd.Series, texts: pd.Series, resamples: int) -> np.ndarray:
 
 
 def against_first(rows: pd.DataFrame, resamples: int = RESAMPLES) -> pd.DataFrame:
-    """Return `differences` of every other arm to the first, by suite, prompt and arm.
+    """Return `differences` between every other arm and the first, by suite, prompt and arm.
 
-    No rows if there is only one arm.
+    There are no rows if there is only one arm.
     """
     by = ["suite", "prompt", "arm"]
     is_first = rows.arm == rows.arm.cat.categories[0]
@@ -84,9 +84,9 @@ def shots(rows: pd.DataFrame, resamples: int = RESAMPLES) -> pd.DataFrame:
     """Return `summary` by suite, arm, setting (FEW_SHOT) and number of demonstrations, with gains.
 
     The base prompt is in each setting of its suite, with n_shots 0. The other columns are those of
-    `differences` to the base prompt, with the prefix gain_, and COMMON: how many samples of the
-    suite were asked at every point of its curves, and their mean score with its interval. No rows
-    if no suite was asked with demonstrations.
+    `differences` from the base prompt, with the prefix gain_, and COMMON: how many samples of the
+    suite were asked at every point of its curves, and their mean score with its interval. There are
+    no rows if no suite was asked with demonstrations.
     """
     shown = rows[rows.setting.isin(FEW_SHOT)]
     base = rows[rows.prompt == BASE_PROMPT]
@@ -109,7 +109,7 @@ def shots(rows: pd.DataFrame, resamples: int = RESAMPLES) -> pd.DataFrame:
 def real_and_test(rows: pd.DataFrame, resamples: int = RESAMPLES) -> pd.DataFrame:
     """Return `differences` Real-Test - Test of samples that share their structure.
 
-    By arm and language, then ALL. `rows` are of one prompt. No rows unless both suites were asked.
+    By arm and language, then ALL. `rows` are of one prompt; both suites must be asked, else no row.
     """
     both = with_all(rows)
     return differences(both[both.suite == TEST], both[both.suite == REAL],
@@ -121,8 +121,7 @@ def agreement(rows: pd.DataFrame) -> pd.DataFrame:
 
     Only over replies with an answer: without one, every metric is 0, and nothing was compared. ALL
     excludes the arms whose every answer is the reference verbatim, and has no coefficient if no arm
-    has one of its own: a good arm pooled with a bad one would be correlated by what they are,
-    whatever the metrics say of an answer.
+    has one of its own: a good arm pooled with a bad one would make any two metrics correlate.
     """
     answered = rows[rows.state == ANSWERED]
     own = [_agreement(cell, str(arm)) for arm, cell in answered.groupby("arm", observed=True)]

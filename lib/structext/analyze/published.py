@@ -1,9 +1,9 @@
 """The published results of StrucText-Eval, and a run's next to them (v2, Tables 3 and 4).
 
 The paper asked other models with other prompts, on samples of the official generator with its
-faults, and decoded with temperature 0.95: the rows share a scale, and nothing in them is claimed to
-be equal. published.csv has the numbers, in percent. Of Test, Table 3 has the base prompt and the
-best other one; for a human, v2 says 92.6 in Table 4 and 95.7 elsewhere.
+faults, and decoded with temperature 0.95: the rows share a scale and are otherwise not comparable.
+published.csv has the numbers, in percent. For Test, Table 3 has the base prompt and the best other
+one; for a human, v2 says 92.6 in Table 4 and 95.7 elsewhere.
 """
 
 import pandas as pd
@@ -33,7 +33,7 @@ def with_ours(ours: pd.DataFrame) -> pd.DataFrame:
     """Return the published scores followed by a run's arms, suite by suite.
 
     `ours` is `summary` by suite, prompt and arm. Only suites with published results: of Test the
-    base prompt and the best other one, as in Table 3; of Test-Hard the prompts of Table 4. A best
+    base prompt and the best other one, as in Table 3; of Test-Hard the prompts of Table 4. The best
     of several prompts is chosen by the scores shown, so it is biased upwards.
     """
     run = ours.rename(columns={"arm": "model"}).astype(
@@ -49,10 +49,10 @@ def with_ours(ours: pd.DataFrame) -> pd.DataFrame:
 
 
 def agreement_with_ours(ours: pd.DataFrame) -> pd.DataFrame:
-    """Return the published Pearson of metrics with human judgments, and ours with the judge's.
+    """Return Pearson's r of metrics with human judgments as published, and with our judge.
 
-    Columns metric, source, with, n, pearson; `ours` is `agreement`, of which the rows over all arms
-    are taken. The paper does not state its number of judgments.
+    Columns metric, source, with, n, pearson; `ours` is `agreement`, whose rows over all arms are
+    used. The paper does not state its number of judgments.
     """
     rows = [(metric, PAPER, "human judgments", None, pearson)
             for metric, pearson in _AGREEMENT.items()]

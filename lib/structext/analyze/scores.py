@@ -25,7 +25,7 @@ LEAST_ROUGE = 0.75  # v2, 4.2: below it a response scores 0
 METRICS = ("rouge_score", "bleu", "exact", "structural")
 NO_RESPONSE = "there is no response"
 RECURSION_LIMIT = 1000  # CPython's default, under which the official scorer runs
-FRAMES = 12  # about so many are on its stack before the recursion begins
+FRAMES = 12  # approximately, on its stack before the recursion begins
 
 
 class Scored(Record):
@@ -42,9 +42,9 @@ class Scored(Record):
 
 
 class Response(Given):
-    """A line of the input of `python -m lib.structext score`."""
+    """One line of input for `python -m lib.structext score`."""
 
-    id: str = ""  # default: its number
+    id: str = ""  # default: the row's number
     answer: str
     response: str | None = None  # None also for what is not text: it is scored 0, not lost
 
@@ -55,7 +55,7 @@ class Response(Given):
 
 
 def score(answer: str, response: str | None, id: str = "") -> Scored:
-    """Score one response; what cannot be scored has 0 everywhere and its reason."""
+    """Score one response; one that cannot be scored has 0 everywhere, and the reason."""
     answer, response = (text.encode("utf-8", "replace").decode()  # unpaired surrogates become "?"
                         for text in (answer, response or ""))
     error, rouge, steps = "" if response.strip() else NO_RESPONSE, 0.0, 0
@@ -73,7 +73,7 @@ def score(answer: str, response: str | None, id: str = "") -> Scored:
 
 
 def score_file(source: Path, target: Path) -> list[Scored]:
-    """Score the JSON lines of `source` ({answer, response}, optional id) into `target`, in order.
+    """Write scores of the JSON lines of `source` ({answer, response}, optional id) to `target`.
 
     Raises as `read_given` does.
     """
@@ -93,9 +93,9 @@ def metric_agreement(rows: pd.DataFrame, metrics: Sequence[str] = METRICS) -> pd
     """Return how far any two metrics agree over the rows that have both.
 
     Columns first, second, n, pearson, agreement, kappa. `rows` may have other metrics, such as a
-    judge's verdict as 0 or 1; a missing one is NaN and leaves out its pairs. Pearson is of the
-    values; agreement and Cohen's kappa are of correct or not, that is a value of at least
-    LEAST_ROUGE. A coefficient is NaN if a metric does not vary.
+    judge's verdict as 0 or 1; a row in which one of the two is NaN is left out. Pearson's r uses
+    the values; agreement and Cohen's kappa use correctness, a value of at least LEAST_ROUGE. A
+    coefficient is NaN if a metric does not vary.
     """
     table = []
     for first, second in combinations(metrics, 2):

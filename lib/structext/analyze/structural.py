@@ -1,8 +1,8 @@
 """Structural match: the correct answer in any layout counts (in addition to the paper's metrics).
 
 Answer and response are read as what the answer looks like (a path, a number, objects, tags, lines)
-and compared as values: indentation, whitespace, quotation marks and code fences do not matter, and
-the order of a list of lines or objects only if it is asked for.
+and compared as values: indentation, whitespace, quotation marks and code fences do not matter; the
+order of a list of lines or objects matters only if it is asked for.
 """
 
 import json
@@ -28,8 +28,8 @@ _TRUTH = re.compile(r"[\W_]*(true|false)\b(?!\W*(?:or\W+)?(?:true|false)\b)", re
 def is_structural_match(answer: str, response: str, is_ordered: bool = False) -> bool:
     """Return whether `response` says what `answer` says, in any layout; an unreadable one does not.
 
-    `is_ordered`: lines, objects and the keys of an object count in their order; a section of a
-    document, which begins with a heading, and the content of a tag always do.
+    If `is_ordered`, the order of lines, objects and an object's keys matters; in a section of a
+    document, which begins with a heading, and in the content of a tag it always does.
     """
     wanted, given = answer.strip(), bare(response)
     if wanted in ("True", "False"):
@@ -45,7 +45,7 @@ def is_structural_match(answer: str, response: str, is_ordered: bool = False) ->
 
 
 def bare(response: str) -> str:
-    """Return a response without "Answer:", and of code fences only the content of the last."""
+    """Return a response without "Answer:"; of one with code fences, only the last one's content."""
     text = response.replace("\r\n", "\n")
     label = _LABEL.match(text)
     text = text[label.end():] if label else text
@@ -74,7 +74,7 @@ def _plain(text: str) -> str:
 
 
 def _truth(text: str) -> bool | None:
-    """Read True or False; a response may continue with where the error is."""
+    """Read True or False; a response may go on to say where the error is."""
     found = _TRUTH.match(text)
     return found[1].lower() == "true" if found else None
 
@@ -139,7 +139,7 @@ def _loaded(text: str) -> list | dict | None:
 
 
 def _realigned(part: str) -> str:
-    """Move the lines after the first below it, if an excerpt kept its indentation in the file."""
+    """Align the lines after the first with it, if an excerpt kept its indentation in the file."""
     first, *others = part.split("\n")
     common = min((len(line) - len(line.lstrip()) for line in others if line.strip()), default=0)
     wanted = len(first) - len(first.lstrip("- "))
@@ -176,7 +176,7 @@ def _tags(text: str) -> list | None:
 
 
 def _lines(text: str, is_section: bool, is_ordered: bool) -> list[str]:
-    """Return lines with single spaces: of a section unchanged, of a list without bullets."""
+    """Return lines with single spaces; those of a list lose their bullets, a section's do not."""
     lines = [" ".join(line.split()) for line in text.split("\n") if line.strip()]
     if is_section:
         return lines

@@ -1,8 +1,8 @@
-"""What models read in structured texts: one row per question and arm, and means (v2, section 5).
+"""Results of reading structured texts: one row per question and arm, and means (v2, section 5).
 
-Every question stays in its denominator. A question that does not fit the context window of the
+Every question stays in its denominator. A question that does not fit in the context window of the
 study's base model and was sent to no arm, whose call failed, or whose reply has no answer, scores 0
-and is counted apart; only what a judge could not score leaves the judge's own denominator.
+and is counted separately; only what a judge could not score leaves the judge's own denominator.
 """
 
 import re
@@ -64,7 +64,7 @@ def rows_of(asked: Sequence[Prompted], left_out: Sequence[Prompted],
 
 
 def _about(questions: Sequence[Prompted]) -> pd.DataFrame:
-    """Describe each question, with categories in the order of every table."""
+    """Describe each question; its categories have the order that every table uses."""
     table = pd.DataFrame([{
         "query_id": one.query_id, "suite": one.suite,
         "prompt": f"{one.setting}-{one.n_shots}" if one.n_shots else one.setting,
@@ -120,8 +120,8 @@ def interval(values: pd.Series, texts: pd.Series,
              resamples: int = RESAMPLES) -> tuple[float, float]:
     """Return the 95% interval of a mean of fractions over texts, as `cluster_interval` does.
 
-    If every value is 0, or every one 1, a bootstrap has nothing to vary: then Wilson's interval for
-    as many trials as there are texts. NaN for another constant, and for one text.
+    If every value is 0, or every one 1, a bootstrap has nothing to vary, so it is Wilson's interval
+    for as many trials as there are texts. It is NaN for another constant, and for one text.
     """
     # ROUGE's F of equal texts is 1 - 5e-9
     if len(values) and (values.max() < 1e-6 or values.min() > 1 - 1e-6):
@@ -135,9 +135,9 @@ def summary(rows: pd.DataFrame, by: Sequence[str], resamples: int = RESAMPLES) -
     """Return the means of each group of `by`, in the fixed orders: columns `by` and SUMMARY.
 
     n counts every question; left_out, failed (no answer row) and no_answer (a reply without one)
-    score 0 for that, and rouge_asked is the mean of those asked, n - left_out. judged are those
-    whose verdict is not unscored (left out is incorrect), and correct those of them that are; low
-    and high are of the paper's score, judge_low and judge_high of `judge`. All are fractions of 1.
+    score 0, and rouge_asked is the mean over those asked, n - left_out. judged counts verdicts that
+    are not unscored (left out is incorrect), correct those that are correct; low and high are of
+    the paper's score, judge_low and judge_high of `judge`. Scores are fractions of 1.
     """
     table = []
     for key, cell in rows.groupby([*by], observed=True):
@@ -164,7 +164,7 @@ def ordered(table: pd.DataFrame, rows: pd.DataFrame, by: Sequence[str]) -> pd.Da
 
 
 def with_all(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return `rows` twice, the second time with the language ALL, for a last row of all."""
+    """Return `rows` twice, the second time with the language ALL, for a last row over all."""
     language = rows.language.dtype
     return pd.concat([rows, rows.assign(language=ALL)]).astype({"language": language})
 
@@ -178,7 +178,7 @@ def at_prompt(rows: pd.DataFrame, prompt: str) -> pd.DataFrame:
 
 
 def states(rows: pd.DataFrame, by: Sequence[str] = ("suite", "prompt", "arm")) -> pd.DataFrame:
-    """Count the replies of each group that have an answer, and why the others have none.
+    """Count, in each group, the replies with an answer, and the others by reason.
 
     Columns `by`, n, one per state, truncated. The states of a group sum to its n; truncated replies
     may be of any state.
@@ -194,8 +194,8 @@ def states(rows: pd.DataFrame, by: Sequence[str] = ("suite", "prompt", "arm")) -
 def heat(rows: pd.DataFrame, resamples: int = RESAMPLES) -> pd.DataFrame:
     """Return `summary` by suite, arm, depth and width, with n_tasks, sd_tasks and sd_languages.
 
-    The latter are the standard deviations (n - 1) of the means of tasks and of languages in a cell;
-    NaN if it has one.
+    The last two are the standard deviations (n - 1) of the means of tasks and of languages in a
+    cell; NaN if it has only one.
     """
     by = ["suite", "arm", "depth", "width"]
     groups = rows.groupby(by, observed=True)

@@ -18,7 +18,7 @@ _LONGEST = 60  # characters of a line that a reason shows
 def judged_by_structure(prompted: Sequence[Prompted], answers: Sequence[Answer]) -> list[Verdict]:
     """Return one verdict per question, in order, on the final `answers` of one arm.
 
-    Correct is the reference except for whitespace, or what `is_structural_match` reads as the same;
+    An answer is correct if it is the reference except for whitespace, or a structural match;
     if the question asks for a copy or for the order of the file, order counts too. A question
     without an answer row is unscored; an empty answer is incorrect. Raises ValueError as
     `lib.judge.verdicts.answers_of_one_arm` does.

@@ -8,13 +8,13 @@ from lib.structext.records import Sample
 
 def demonstrations_for(samples: Sequence[Sample], pool: Sequence[Sample], n_shots: int,
                        seed: int = 42, *, is_shortest: bool = False) -> list[tuple[Sample, ...]]:
-    """Return `n_shots` of `pool` for each sample, in order: drawn, or the shortest of its cell.
+    """Return for each sample, in order, `n_shots` of `pool`: random draws, or its cell's shortest.
 
     Their texts differ from each other and from the sample's. The draw depends on `seed`, the
-    sample's id and its cell (task, depth, width) of the pool, not on the order of either; more
-    shots extend the fewer ones, so a curve over shots is of the same draws. Texts of another mode,
-    or of Real-Test, share their structure with those of the same seed and number: make their pool
-    with a seed of its own.
+    sample's id and its cell (task, depth, width) of the pool, not on the order of either. A draw of
+    more shots extends that of fewer, so a curve over shots uses the same draws. Texts of the same
+    seed and number have the same structure in every mode and in Real-Test: give such a pool a seed
+    of its own.
     Raises ValueError, naming the cell, if the pool has too few other texts.
     """
     cells = _by_cell(pool, is_shortest)
@@ -31,7 +31,7 @@ def _by_cell(pool: Sequence[Sample], is_shortest: bool) -> dict[tuple, list[Samp
 
 
 def _length(sample: Sample) -> int:
-    """Return the characters that a sample adds to a prompt."""
+    """Return how many characters a sample adds to a prompt."""
     return len(sample.reference) + len(sample.question) + len(sample.answer)
 
 

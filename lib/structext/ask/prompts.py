@@ -26,7 +26,7 @@ SETTINGS = {  # setting -> its prompt
 FEW_SHOT = ("few-shot", "simple-few-shot")
 REASONING = ("self-cot", "ps-cot")  # the answer is in tags, after the reasoning
 TAGS = "text|question|hint|answer"
-# XML's S and SYS, split like turns of a chat, are joined again: in capitals they are not turns.
+# XML tags <S> and <SYS>, split like chat turns, are joined again: in capitals they are not turns.
 _ELEMENT = re.compile(rf"(?<=<){SPLIT}(?=/?(?:S|SYS)>)")
 _TABLES = ("csv", "html-table", "markdown-table")
 _LISTS = tuple(f"{language}.{index}" for language in ("latex", "markdown", "org")
@@ -42,7 +42,7 @@ class Prompted(Record):
     n_shots: int
     demonstrations: tuple[str, ...]  # ids of the samples shown with their answers, in order
     prompt: str  # all that the model is given, sent unchanged
-    suite: str = ""  # that a study took the sample from; suites may share samples
+    suite: str = ""  # from which a study took the sample; suites may share samples
 
     @property
     def query_id(self) -> str:
@@ -77,7 +77,7 @@ def prompts_for(samples: Sequence[Sample], setting: str, n_shots: int = 0,
 
 
 def as_queries(prompted: Sequence[Prompted]) -> list[Query]:
-    """Return the same as queries for inference and judging; `context` is the complete prompt.
+    """Return `prompted` as queries to answer and judge; `context` is the complete prompt.
 
     The judge needs no more than `question` and `answer`; `document_id` is the same for all
     questions on one text. A sample has no place in a document, and `structure` is the closest of
@@ -104,7 +104,7 @@ def _prompt(sample: Sample, setting: str, examples: Sequence[Sample],
 
 
 def _defused(text: str) -> str:
-    """Split what in `text` could close one of TAGS; texts are copied, so XML's <S> stays."""
+    """Split anything in `text` that could close one of TAGS, but not XML's <S>: answers copy it."""
     split = defused(text, TAGS)
     return split if SPLIT in text else _ELEMENT.sub("", split)
 

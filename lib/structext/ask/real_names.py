@@ -1,4 +1,4 @@
-"""New names that a model gives to those in a sample, checked before they are used."""
+"""New names from a model, one for each name in a sample, checked before they are used."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from lib.structext.ask.prompts import TAGS
 
 Names = dict[str, dict[str, str]]  # kind -> old name -> new name
 _MOST_LETTERS, _MOST_WORDS = 40, 5  # of a new name: no room for instructions
-_MOST_BRACES = 50  # examined in the text around a reply's object
+_MOST_BRACES = 50  # "{" at which a reply's object may begin
 _RESERVED = {"id", "subs"}  # fields that every object has
 
 
@@ -47,7 +47,7 @@ KINDS = {
     "places": Kind("names of places", _SEVERAL, _PHRASE),
     "services": Kind("names of services that requests pass through", _SINGLE, _WORD),
 }
-# The kind of a call to Letters, if its name is not the call's.
+# Call to Letters -> the kind of its names, if the two are named differently.
 KIND_OF = {"ids": "things", "primary_keys": "records", "keys": "fields", "texts": "words",
            "bold": "words", "body": "words"}
 
@@ -97,7 +97,7 @@ def _fault(kind: str, old: str, new: str) -> str:
 
 
 def _object_in(reply: str, keys: set[str]) -> dict | None:
-    """Return the last JSON object of a reply that has most of `keys`, ignoring other text."""
+    """Return the JSON object of a reply with the most of `keys` (of several, the last), or None."""
     text = re.sub(r"(?s)\A.*</think(?:ing)?>", "", reply)
     decoder, best, at = json.JSONDecoder(), None, 0
     for _ in range(_MOST_BRACES):

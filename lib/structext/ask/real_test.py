@@ -2,7 +2,7 @@
 
 The model sees no text and no question, only lists of names by kind. Its names are checked, the text
 is rebuilt with them, and the solver must find the answer that the generator finds; nesting, order,
-counts and relations are kept by construction. The model is told that a value fits the type of its
+counts and relations are kept by construction. The model is told to fit a value to the type of its
 field; only its form is checked.
 """
 
@@ -28,14 +28,14 @@ from lib.structext.records import Sample
 from lib.structext.solve.solver import solve
 from lib.structext.solve.unsolvable import Unsolvable
 
-MARKER = "rewritten-"  # in the ids of such samples
+MARKER = "rewritten-"  # in the ids of rewritten samples
 MOST_NAMES = 500  # in one reply; a text of Real-Test has at most 200
 _MOST_CELLS = 20_000  # nodes × names per node: a larger text is not even made
 _MOST_FAULTS = 12  # reported to the model
 
 
 class GivenSample(Sample, Given):
-    """A line of the input of `python -m lib.structext rewrite`."""
+    """One line of input for `python -m lib.structext rewrite`."""
 
 
 class _Recorded:
@@ -68,7 +68,7 @@ class _Renamed:
 
 
 class Unusable(ValueError):
-    """Why samples cannot be rewritten."""
+    """Samples that cannot be rewritten; the message says why."""
 
 
 @dataclass
@@ -108,7 +108,7 @@ class Draft:
 
     @property
     def request(self) -> Request:
-        """Return the prompt: names by kind and a scenario, which alternate in a seeded order."""
+        """Return the prompt: names by kind, and a scenario, taken in turn from a seeded order."""
         text, names = self.text, by_kind(self.called)
         kind = f"{text.language} {text.depth} {text.width} {text.size} {text.seed}"
         order = Random(self.scenario_seed).sample(SCENARIOS, len(SCENARIOS))

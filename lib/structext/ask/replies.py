@@ -19,7 +19,7 @@ _THOUGHTS = re.compile(r"\s*<think>", re.I)
 
 
 class Final(NamedTuple):
-    """A reply's answer, stripped, and why there is none; one of the two is empty."""
+    """A reply's answer, stripped, or why there is none; the other of the two is empty."""
 
     text: str
     missing: str
@@ -28,8 +28,8 @@ class Final(NamedTuple):
 def final_answer(reply: str | None, setting: str) -> Final:
     """Return the answer in `reply`, to be scored; if `missing` is set, the score is 0.
 
-    If a setting has the model reason, it is the content of the last <answer> that has any; a last
-    tag may lack its end, because the reply was truncated there or stopped at it. Otherwise the
+    In a setting that asks for reasoning, it is the content of the last <answer> that is not empty;
+    the last tag may lack its end if the reply was truncated or stopped there. Otherwise the
     prompt ends with <answer>, and the answer is the reply up to an end tag; a reply that opens the
     tag again is read as above. Thoughts up to </think> are ignored.
     Raises ValueError for an unknown setting.
@@ -63,7 +63,7 @@ def finals(prompted: Sequence[Prompted], answers: list[Answer]) -> dict[str, Fin
 
 
 def scored(prompted: Sequence[Prompted], answers: list[Answer]) -> list[Scored]:
-    """Return the score of each question, in order, by query_id.
+    """Return one score per question, in order; its id is the query_id.
 
     Without an answer it is 0 and `error` has the reason. Raises ValueError as `finals` does.
     """
@@ -76,10 +76,10 @@ def scored(prompted: Sequence[Prompted], answers: list[Answer]) -> list[Scored]:
 
 
 def _last_content(reply: str, tags: list[re.Match]) -> str:
-    """Return the content of the last <answer> that has any.
+    """Return the content of the last <answer> that is not empty.
 
-    One without an end counts if it is the last tag and begins a line: "I write it in <answer>
-    tags." opens none.
+    One without an end tag counts only if it is the last tag and begins a line: "I write it in
+    <answer> tags." is prose.
     """
     for number in range(len(tags) - 1, -1, -1):
         tag, following = tags[number], tags[number + 1] if number + 1 < len(tags) else None

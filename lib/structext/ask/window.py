@@ -1,4 +1,4 @@
-"""Which prompts a model's context window can hold: the others are counted, never truncated."""
+"""Prompts that fit in a model's context window; the others are counted, never truncated."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -28,10 +28,10 @@ def fit_prompts(lists: Iterable[Sequence[Prompted]], tokenizer: Tokenizer, windo
                 answer_budget: int) -> Fit:
     """Separate the prompts that fit in `window` tokens with `answer_budget` tokens for the reply.
 
-    The lengths are of what is sent: with BOS, and with the model's chat template. If the structured
-    text alone does not fit, its own length is taken for the prompt's: a suite's longest prompts
-    amount to hundreds of megabytes. The table also counts the reference answers that exceed the
-    budget, which no reply can give in full.
+    Lengths are those of the text as sent, with BOS and the model's chat template. If the structured
+    text alone does not fit, its length is used instead of the prompt's, because a suite's longest
+    prompts amount to hundreds of megabytes. The table also counts the reference answers that exceed
+    the budget, which no reply can give in full.
     Raises ValueError for a window or budget below 1, and as `lib.infer.prompts.is_chat` does.
     """
     if window < 1 or answer_budget < 1:
@@ -57,7 +57,7 @@ def fit_prompts(lists: Iterable[Sequence[Prompted]], tokenizer: Tokenizer, windo
 
 def _lengths(prompts: Sequence[Prompted], tokenizer: Tokenizer, room: int,
              known: dict[str, int]) -> list[int]:
-    """Return each prompt's tokens, or its structured text's if those exceed `room` already."""
+    """Return each prompt's length in tokens, or its structured text's if that exceeds `room`."""
     texts = [text for text in {one.sample.reference: None for one in prompts} if text not in known]
     known.update(zip(texts, token_counts(texts, tokenizer), strict=True))
     lengths = [known[one.sample.reference] for one in prompts]
@@ -69,7 +69,7 @@ def _lengths(prompts: Sequence[Prompted], tokenizer: Tokenizer, room: int,
 
 
 def _table(rows: pd.DataFrame, answer_budget: int) -> pd.DataFrame:
-    """Count `rows`, one per prompt: suites and settings as they come, languages in fixed order."""
+    """Count `rows`, one per prompt: suites and settings as first seen, languages in fixed order."""
     languages = pd.CategoricalDtype([*LANGUAGES, *EXTRA_LANGUAGES], ordered=True)
     groups = rows.astype({"fits": int, "language": languages}).assign(
         over=rows.answer > answer_budget).groupby(_KEYS, sort=False, observed=True)

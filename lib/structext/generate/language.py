@@ -12,7 +12,7 @@ ERROR_SHARE = 0.8  # of the nodes of a text with structural errors, drawn indepe
 
 
 class Setting(NamedTuple):
-    """What a text is written from. Only `rng` shapes it; `names` fill it."""
+    """The input of a writer of texts. `tree` and `rng` decide the structure, `names` fill it."""
 
     tree: Layout
     depth: int

@@ -1,4 +1,4 @@
-"""Log lines of key=value pairs: requests that pass through services, in order of time."""
+"""Log lines of key=value pairs: requests that pass through services, in chronological order."""
 
 from datetime import datetime, timedelta
 from random import Random

@@ -77,11 +77,11 @@ class Letters:
         return tree.ids(self._start(2), count)
 
     def texts(self, count: int, start: int | None = None) -> list[str]:
-        """Return words in alphabetical order from the `start`-th, or from a place by the seed."""
+        """Return words in alphabetical order from the `start`-th, or from a seeded place."""
         return _cycle(WORDS, self._start(3) if start is None else start, count)
 
     def bold(self, count: int) -> list[str]:
-        """Return what is bold."""
+        """Return words to be set in bold."""
         return _cycle(WORDS, self._start(4), count)
 
     def body(self, count: int) -> list[str]:
@@ -173,7 +173,7 @@ class Words:
         return _cycle(self._shuffled("texts", self.scenario.words), 0, count)
 
     def bold(self, count: int) -> list[str]:
-        """Return what is bold."""
+        """Return words to be set in bold."""
         return _cycle(self._shuffled("bold", self.scenario.words), 0, count)
 
     def body(self, count: int) -> list[str]:

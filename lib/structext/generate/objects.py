@@ -78,7 +78,7 @@ def _json_tails(objects: Objects, broken: set[int]) -> list[str]:
 
 
 def _yaml_heads(objects: Objects) -> list[str]:
-    """Quote corrected keys and values: in YAML 1.1, bare NO is a boolean and a comma is data."""
+    """Quote keys and values if corrected: in YAML 1.1, bare NO is a boolean and a comma is data."""
     is_corrected, starts, height = objects.setting.is_corrected, objects.starts, objects.tree.height
     pairs = [f'"{key}": "{value}"' if is_corrected else f"{key}: {value},"
              for key, value in zip(objects.keys, objects.values, strict=True)]

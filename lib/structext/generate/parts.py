@@ -8,11 +8,11 @@ from typing import NamedTuple
 from lib.structext.generate.language import Item, Language, Setting
 from lib.structext.generate.wording import NO_BOLD, NO_IMAGE, latex_heading, section_place
 
-MARK_SHARE = 0.5  # of the paragraphs have a bold text, and as many an image
+MARK_SHARE = 0.5  # of paragraphs have bold text; drawn independently, as many have an image
 
 
 class Notation(NamedTuple):
-    """How a language writes a heading (level from 1, title, corrected or not), bold and images."""
+    """A language's notation: headings (level from 1, title, corrected or not), bold and images."""
 
     name: str
     heading: Callable[[int, str, bool], str]
@@ -76,7 +76,7 @@ class Parts:
     def listed(self, marks: list[str], none: str, rng: Random) -> str:
         """Return one mark per line, or `none`.
 
-        Faithful: each distinct one once, in random order, as Python's sets have them.
+        Faithful: each distinct one once, in random order, as in a Python set.
         """
         found = [mark for mark in marks if mark]
         if not self.setting.is_corrected:
@@ -102,7 +102,7 @@ def _part(document: Parts, rng: Random) -> Item:
 
 
 def _latex_heading(level: int, title: str, is_corrected: bool) -> str:
-    """Faithful: levels 1 and 2 share \\section, and the lower ones are one too high."""
+    """Return the heading; faithful: levels 1 and 2 share \\section, lower ones are one too high."""
     return f"\\{latex_heading(level if is_corrected else min(max(level - 1, 1), 3))}{{{title}}}"
 
 

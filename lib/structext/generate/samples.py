@@ -1,16 +1,16 @@
 """Make samples of StrucText-Eval, one by one or as the papers' suites: same seed, same bytes.
 
-A text is grown from an abstract tree. Two dials set its difficulty: `depth` levels below the root
-and `width`, where every inner node has depth × width children; a third, `size`, sets how much one
-node holds. The content of a node means nothing, so only the structure can lead to the answer.
+A text is grown from an abstract tree. Two dials set its difficulty: there are `depth` levels below
+the root, and every inner node has depth × `width` children; a third, `size`, sets how much one node
+holds. The content of a node means nothing, so only the structure can lead to the answer.
 Generator and solver (lib.structext.solve) share no finder, so their agreement is evidence.
 
 Every text has its own random generator, seeded by seed, language, dials and number, so a sample
 does not depend on which others are requested. The structure is drawn independently of the names:
 `corrected`, `faithful` and Real-Test samples of the same number share it.
 
-Mode `corrected` departs from the official generator where it is faulty (numbers of the list of
-known faults): LaTeX headings go down one command per level (1); bold texts and images are listed in
+Mode `corrected` avoids the known faults of the official generator, numbered here as in their list:
+LaTeX headings go down one command per level (1); bold texts and images are listed in
 the order of the text (2); a section is named at every level (3); excerpts are verbatim (4); YAML
 reads back as intended (5); bold texts and images are between words and no text occurs twice (6);
 half of the syntax labels are True, and every possible answer of a join is equally likely (7); no
@@ -88,9 +88,9 @@ def generate(mode: str = "corrected", tasks: Iterable[str] | None = None, depth:
              is_real: bool = False) -> Iterator[Sample]:
     """Make `per_task` samples of each of `tasks`, taking the tasks in turn.
 
-    `tasks` default to the 29; the name of a language means all its tasks. `size` × depth is the
-    greatest number of attributes of a node and the number of words of a paragraph; `is_real` takes
-    the words of scenarios instead of letters.
+    `tasks` default to the benchmark's 29; a language's name means all its tasks. `size` × depth is
+    the greatest number of attributes of a node and the number of words of a paragraph; `is_real`
+    takes the words of scenarios instead of letters.
     Raises ValueError for an unknown mode or task, a dial below 1, a text that would be too large,
     and a depth for which a language has no headings.
     """

@@ -14,7 +14,7 @@ WORDS, PEOPLE, SURNAMES, TOWNS, VERBS = (
     _TEXTS[kind].split() for kind in ("words", "people", "surnames", "towns", "verbs"))
 _STATES_OF = ("actual", "agreed", "expected", "final", "first", "last", "planned", "previous",
               "reported")
-_AMOUNTS_OF = ("average", "highest", "lowest")  # of numbers only
+_AMOUNTS_OF = ("average", "highest", "lowest")  # for numbers only
 
 
 class Field(NamedTuple):
@@ -25,7 +25,7 @@ class Field(NamedTuple):
 
     @property
     def qualifiers(self) -> tuple[str, ...]:
-        """Words that may precede the name, so that a file has many fields with different names."""
+        """Return words that may precede the name: they give a file many different field names."""
         return _STATES_OF + (_AMOUNTS_OF if self.kind[0].isdigit() else ())
 
     def draw(self, rng: Random) -> str:

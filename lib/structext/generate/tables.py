@@ -72,7 +72,7 @@ def _of_gender(document: Tables, rng: Random) -> Item:
 
 
 def _join(document: Tables, rng: Random) -> Item:
-    """Faithful: any place and limit, mostly answer 0. Corrected: every possible answer as often."""
+    """Draw place and limit: any if faithful (mostly answer 0), else with all answers as likely."""
     heights: dict[str, list[int]] = {}
     for bio, work in zip(document.bio, document.work, strict=True):
         heights.setdefault(work[WORK.index("location")], []).append(bio[BIO.index("height")])

@@ -27,7 +27,7 @@ class Layout(NamedTuple):
 
     @property
     def n_nodes(self) -> int:
-        """The number of nodes."""
+        """Return the number of nodes."""
         return len(self.parent)
 
     def trail(self, node: int) -> list[int]:

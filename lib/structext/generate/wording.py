@@ -32,9 +32,9 @@ QUESTIONS = {mode: {task: _filled(mode, task) for task in TASKS | EXTRA_TASKS} f
 
 
 def section_place(language: str, ranks: list[int], is_corrected: bool) -> str:
-    """Return the slot {place} of a section.
+    """Return the text for the slot {place} in a question about a section.
 
-    `ranks`, from 0, are those of the section and the ones around it, the outermost first. Faithful
+    `ranks`, from 0, are those of the section and its ancestors, the outermost first. Faithful
     questions name three levels at most.
     """
     numbered = list(enumerate(ranks, 1))[::-1]

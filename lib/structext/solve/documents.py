@@ -13,7 +13,7 @@ LEVELS = ("section", "subsection", "subsubsection", "paragraph", "subparagraph")
 OFFICIAL_NONE = {  # the sentences of the official files for an empty list
     "bold": "No bold texts presented in file.", "image": "No image file is included in the file.",
     "figure": "No figure file is included in the file."}
-_STEP = re.compile(  # one heading, as named by the official wording and our two
+_STEP = re.compile(  # one heading, as the official wording or one of our two names it
     r"(?P<ordinal>\d+)(?:st|nd|rd|th) (?P<subs>(?:sub)*)section"  # 2th subsection
     r"|heading number (?P<number>\d+) of level (?P<level>\d+)"
     rf"|\\(?P<command>{'|'.join(LEVELS)}) number (?P<rank>\d+)")  # \subsection number 2
@@ -51,7 +51,7 @@ HEADINGS: dict[str, Callable[[str], Headings]] = {
 def section(headings: Headings, n_lines: int, ordinals: list[int]) -> tuple[int, int]:
     """Return the first line, and the last + 1, of the section that `ordinals` name.
 
-    They are the i-th heading of level 1, within it the j-th of level 2, and so on. Raises
+    [i, j] names the j-th heading of level 2 within the i-th of level 1, and so on. Raises
     Unsolvable if there is none.
     """
     inside = headings

@@ -95,7 +95,7 @@ def _services(language: str, text: str, asked: re.Match) -> str:
     return "->".join(found)
 
 
-QUESTIONS = {  # in the order of the tasks; of each, the official wording and ours
+QUESTIONS = {  # in the order of the tasks; for each, the official wording and ours
     "tree": [
         (("What is the height of the root",), _height),
         ((r"depth of node (?P<node>.+?)\? ", r"depth of the node (?P<node>.+?), where"), _depth),

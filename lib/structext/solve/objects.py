@@ -23,8 +23,8 @@ class Object:
     """One object of the file: its scalar fields in order, the objects below it, and its path."""
 
     path: str  # obj["subs"][0]…
-    start: int  # place of its first character, and after its last one, in the text
-    end: int
+    start: int  # place of its first character in the text
+    end: int  # place after its last character
     fields: dict[str, str] = field(default_factory=dict)
     below: list["Object"] = field(default_factory=list)
 
@@ -38,7 +38,7 @@ class Object:
 
 
 def _read_json(text: str) -> Object:
-    """Parse JSON; an object's place is from brace to brace."""
+    """Parse JSON; an object extends from brace to brace."""
     value = _parsed(text, json.loads, "JSON")
     braces, opened = [], []
     for found in re.finditer(r'"(?:[^"\\]|\\.)*"|[{}]', text):
@@ -56,7 +56,7 @@ def _read_toml(text: str) -> Object:
 
 
 def _parsed(text: str, parse: Callable[[str], object], name: str) -> object:
-    """Raise Broken if the text is not well-formed, Unsolvable if it is nested too deep."""
+    """Parse `text`. Raises Broken if it is not well-formed, Unsolvable if nested too deeply."""
     try:
         return parse(text)
     except ValueError as error:
@@ -152,7 +152,7 @@ def _is_broken(language: str, text: str, asked: re.Match) -> str:
 
 
 def _path(language: str, text: str, asked: re.Match) -> str:
-    """Return the path to a value, verbatim or without a final comma (official YAML).
+    """Return the path to a value that matches verbatim or with a final comma (official YAML).
 
     An object's id counts only if no other value matches.
     """
@@ -172,7 +172,7 @@ def _leaves(language: str, text: str, asked: re.Match) -> str:
 
 STRUCTURAL_ERROR = ("any structural error in this", "have a structural error",
                     "wrong with the structure of this")
-_OBJECT_QUESTIONS = [  # in the order of the tasks; of each, the official wording and ours
+_OBJECT_QUESTIONS = [  # in the order of the tasks; for each, the official wording and ours
     ((r"object with id (?P<id>.+?)\? The", r"object has the id (?P<id>.+?)\? (?:Copy|Give)"),
      _object),
     (("first object's id of subs", "id of the first object in"), _first_below),

@@ -117,7 +117,7 @@ def _samples(row: object, where: str, default: str) -> Iterator[Sample]:
 
 
 def _task(language: str, question: str, where: str) -> str:
-    """Tell the task by the wording: the files say only TextRetrieval, which may be two tasks."""
+    """Find the task by the wording: the files say only TextRetrieval, which may be two tasks."""
     try:
         task = task_of(language, question)
     except Unsolvable as error:

@@ -24,7 +24,7 @@ QUESTIONS: dict[str, list[tuple[tuple[str, ...], Reader]]] = {
 
 
 class Question(Given):
-    """A line of the input of `python -m lib.structext solve`."""
+    """One line of input for `python -m lib.structext solve`."""
 
     id: str
     language: str
@@ -77,7 +77,7 @@ def solved(rows: Iterable[Question]) -> Iterator[Solved]:
 
 
 def solve_file(source: Path, target: Path) -> tuple[int, int]:
-    """Solve the JSON lines of `source` ({id, language, question, reference}) into `target`.
+    """Answer the JSON lines of `source` ({id, language, question, reference}); write to `target`.
 
     Returns the numbers of rows and of failures. Raises as `read_given` does.
     """

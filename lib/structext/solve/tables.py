@@ -63,7 +63,7 @@ class _HtmlTables(HTMLParser):
 
 
 def _html_cells(text: str) -> list[Cells]:
-    """Read tables, none nested inside another."""
+    """Read tables that are not nested in one another."""
     parser = _HtmlTables()
     parser.feed(text)
     parser.close()
@@ -117,7 +117,7 @@ def _taller(language: str, text: str, asked: re.Match) -> str:
     return str(sum(key in heights and heights[key] > limit for key in keys))
 
 
-_TABLE_QUESTIONS = [  # in the order of the tasks; of each, the official wording and ours
+_TABLE_QUESTIONS = [  # in the order of the tasks; for each, the official wording and ours
     ((r"What is the (?P<field>.+?) (?:of|in) (?:the )?record (?:with primeKey|whose primeKey is) "
       r"(?P<key>.+?)\??$",), _cell),
     ((r"salary more than (?P<limit>\d+)\?", r"salary above (?P<limit>\d+)\?"), _earning),

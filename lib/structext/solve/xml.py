@@ -31,7 +31,7 @@ def _read(text: str) -> tuple[bytes, list[Tag]]:
     new: list[Tag] = []
 
     def here(*_: object) -> None:
-        """Whatever follows a start tag is where the tag's content begins."""
+        """Note this place, if a start tag was just read, as where the tag's content begins."""
         if new:
             new.pop().start = parser.CurrentByteIndex
 
@@ -78,7 +78,7 @@ def _is_broken(language: str, text: str, asked: re.Match) -> str:
     return "False"
 
 
-QUESTIONS = {"xml": [  # in the order of the tasks; of each, the official wording and ours
+QUESTIONS = {"xml": [  # in the order of the tasks; for each, the official wording and ours
     ((r"content of tag (?P<tag>\S+)\? ", r"content of the tag (?P<tag>\S+)\? ",
       r"does the tag (?P<tag>\S+) hold\?"), _content),
     ((r"tag with attribute of value (?P<value>.+)\?$",
