@@ -12,18 +12,18 @@ _NAME = re.compile(r"(?P<arm>[^@]+)(?:@(?P<number>[2-9]|[1-9]\d+))?")
 
 
 def split_arm(name: str) -> tuple[str, int]:
-    """Return the arm and the number of its training: ("dapt", 3) for "dapt@3", 1 for "dapt".
+    """Return the arm and the number of its training run: ("dapt", 3) for "dapt@3", 1 for "dapt".
 
-    Raises ValueError for a name of another form.
+    Raises ValueError if `name` has any other form.
     """
     found = _NAME.fullmatch(name)
     if not found:
-        raise ValueError(f"arm {name!r}: an arm has a name such as dapt; its second seed, dapt@2")
+        raise ValueError(f"{name!r} is not an arm's name: write dapt, or dapt@2 for a second seed")
     return found["arm"], int(found["number"] or 1)
 
 
 def is_trained(name: str) -> bool:
-    """Return whether 03_train trains this arm, as it does variants such as tuned-hint.
+    """Return whether 03_train trains this arm, which may be a variant such as tuned-hint.
 
     Raises ValueError as `split_arm` does.
     """

@@ -21,7 +21,7 @@ from lib.core.records import (
 
 @dataclass(frozen=True)
 class Artifact:
-    """A file between two stages; `{arm}` and the like in `path` are filled by `lib.core.files`."""
+    """A file between two stages; `lib.core.files` fills in `{arm}` and the like in `path`."""
 
     path: str  # below data/<study>
     made_by: tuple[str, ...]  # notebooks below notebooks/, the usual one first

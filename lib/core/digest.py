@@ -18,7 +18,7 @@ from pathlib import Path
 
 from lib.core.paths import REPOSITORY
 
-_FOLDERS = {"prompt_template": ("prompts", ".md"), "package_file": ("lib", "")}  # that each reads
+_FOLDERS = {"prompt_template": ("prompts", ".md"), "package_file": ("lib", "")}  # folder, ending
 
 
 class NoDigest(ValueError):
@@ -28,7 +28,7 @@ class NoDigest(ValueError):
 def notebook_digest(notebook: Path, root: Path = REPOSITORY) -> str:
     """Return the digest of `notebook`'s code cells and everything that they import below `root`.
 
-    Raises NoDigest for circular imports and for a prompt or data file named by an expression.
+    Raises NoDigest for circular imports, and if a prompt or data file's name is not a literal.
     """
     return _digest(_code(notebook), root, (str(notebook),))
 

@@ -19,14 +19,14 @@ R = TypeVar("R", bound=Record)
 def artifact_path(study: str, name: str, **keys: object) -> Path:
     """Return the path of an artifact, such as `artifact_path("lab", "answers", arm="dapt")`.
 
-    Slashes in a model id become dashes, so a judge stays one folder. Creates the parent folder.
+    Slashes in a model id become dashes, so that a judge is one folder. Creates the parent folder.
     """
     filled = {key: str(value).replace("/", "--") for key, value in keys.items()}
     return data_path(study, *ARTIFACTS[name].path.format(**filled).split("/"))
 
 
 def made_by(name: str, **keys: object) -> str:
-    """Return the notebooks that write an artifact as text: "04_infer.ipynb with arm dapt"."""
+    """Return as text which notebooks write an artifact: "04_infer.ipynb with arm dapt"."""
     notebooks = " or ".join(f"{notebook}.ipynb" for notebook in ARTIFACTS[name].made_by)
     return notebooks + "".join(f" with {key} {value}" for key, value in keys.items())
 
@@ -45,7 +45,7 @@ def load(study: str, name: str, kind: type[R] | None = None, *, optional: bool =
     """Return the rows of an artifact of `study`, such as `load("lab", "answers", arm="dapt")`.
 
     `kind` is the record type if the table of artifacts names none. With `optional`, a missing file
-    has no rows. Raises MissingInput and ValueError as `read_records` does.
+    counts as empty. Raises MissingInput and ValueError as `read_records` does.
     """
     path = artifact_path(study, name, **keys)
     if optional and not path.exists():

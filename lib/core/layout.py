@@ -7,7 +7,7 @@ Body = tuple[str, list[tuple[int, int]]]  # a section's text, and the span of ea
 
 def laid(pieces: Sequence[str], before: str = "", between: str | Sequence[str] = "\n",
          after: str = "") -> Body:
-    """Join `pieces` by `between` (one string, or one per gap); return the text and their spans."""
+    """Join `pieces` with `between` (a string, or one per gap); return the text and their spans."""
     gaps = [between] * (len(pieces) - 1) if isinstance(between, str) else between
     text, spans = before, []
     for piece, gap in zip(pieces, [*gaps, after], strict=True):
@@ -22,5 +22,5 @@ def pipe_row(cells: Sequence[str]) -> str:
 
 
 def capitalised(words: str) -> str:
-    """Capitalise the first letter, as at the start of a sentence, bullet or cell."""
+    """Capitalize the first letter, as at the start of a sentence, bullet or cell."""
     return words[:1].upper() + words[1:]

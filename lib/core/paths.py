@@ -9,7 +9,7 @@ REPOSITORY = Path(lib.__file__).resolve().parent.parent  # not from this file: t
 
 
 class MissingInput(FileNotFoundError):
-    """A file that an earlier notebook writes is not there."""
+    """A file that an earlier notebook writes is missing."""
 
 
 def package_file(name: str) -> Path:
@@ -21,7 +21,7 @@ def package_file(name: str) -> Path:
 
 
 def output_root() -> Path:
-    """Return the folder of data/ and figures/: $STUDY_ROOT or the repository."""
+    """Return the folder that contains data/ and figures/: $STUDY_ROOT or the repository."""
     return Path(os.environ.get("STUDY_ROOT") or REPOSITORY).resolve()
 
 

@@ -14,8 +14,8 @@ def die_with_parent(variable: str = VARIABLE) -> None:
     """Ask the system to kill this process when its parent ends; exit now if it already has.
 
     The parent's id is read from the environment `variable`; if that is not set (a shell started
-    this process), nothing happens. Outside Linux only this check is made; a notebook's kernel
-    watches its parent by itself.
+    this process), nothing happens. Outside Linux, only a parent that has already ended is noticed;
+    a notebook's kernel watches its parent by itself.
     """
     parent = int(os.environ.get(variable) or 0)
     if not parent:

@@ -27,7 +27,7 @@ PRECISIONS = ("auto", "fp32", "bf16")
 
 @dataclass(frozen=True)
 class Decoding:
-    """How answers are decoded, apart from the model and the queries; always greedily."""
+    """Settings for decoding answers, apart from the model and the queries; always greedy."""
 
     max_answer_tokens: int = 64  # budget of an answer
     max_list_tokens: int = 192  # budget of an entity list
@@ -74,7 +74,7 @@ def load(source: str, *, training: bool = False, precision: str = "auto",
          device: str = "") -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """Load the causal model and tokenizer of a folder or hub id.
 
-    `device` is by default the first GPU, else the CPU. Training uses float32. For answers, "auto"
+    `device` defaults to the first GPU, else the CPU. Training uses float32. For answers, "auto"
     is bfloat16 on a GPU and float32 on a CPU, where bfloat16 may change an answer and is no faster
     without hardware support. Raises ValueError if transformers has no causal model for `source`.
     """
@@ -102,7 +102,7 @@ def answer(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, queries: 
 
 def in_batches(queries: Sequence[Query], batch_size: int,
                is_ready: bool = False) -> list[list[Query]]:
-    """Group queries of similar length whose answers end alike; the order may change."""
+    """Group queries of similar length with the same `ends_of`; the order may change."""
     ordered = sorted(queries, key=lambda query: (len(query.context) + len(query.question),
                                                  query.query_id))
     alike: dict[tuple, list[Query]] = {}
@@ -127,7 +127,7 @@ def ends_of(query: Query, is_ready: bool) -> tuple[tuple[str, ...], tuple[str, .
 
 def answer_batch(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, batch: list[Query],
                  arm: str, how: Decoding) -> list[Answer]:
-    """Return the answers to one of `in_batches`."""
+    """Return the answers to one batch of `in_batches`."""
     prompts = encoded(tokenizer, batch, how.prompt_style, how.is_ready)
     stops, ends = ends_of(batch[0], how.is_ready)
     if is_chat(tokenizer, how.prompt_style):

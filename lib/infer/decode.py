@@ -91,7 +91,7 @@ class _Argmax:
 
     def __call__(self, logits: torch.Tensor, rows: list[tuple[list[int], list[int]]]
                  ) -> torch.Tensor:
-        """Return tokens (B,) from logits (B, V); `rows` are each prompt and what follows it."""
+        """Return tokens (B,) from logits (B, V); `rows` has each prompt and its continuation."""
         values, tokens = logits.topk(2)
         if self.is_small and logits.dtype == torch.float32:
             for place in (values[:, 0] - values[:, 1] < NEAR_TIE).nonzero()[:, 0].tolist():
@@ -116,7 +116,7 @@ def _stop_test(tokenizer: PreTrainedTokenizerBase,
             can_end[last] = not lasts.isdisjoint(tokenizer.decode([last]))
         if not can_end[last]:
             return False
-        text = tokenizer.decode(tokens, skip_special_tokens=True).lstrip()  # no stop at the start
+        text = tokenizer.decode(tokens, skip_special_tokens=True).lstrip()  # drop leading stops
         return any(stop in text for stop in stops)
 
     return has_stop

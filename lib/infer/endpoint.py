@@ -8,7 +8,7 @@ from lib.llm.complete import complete
 from lib.llm.request import Request
 from lib.llm.tokens import counter
 
-_TRUNCATED, _EMPTY = "cut at the length limit", "an empty reply"  # lib.llm's reasons: still answers
+_TRUNCATED, _EMPTY = "cut at the length limit", "an empty reply"  # these replies count as answers
 
 
 def answer_over_endpoint(model: str, queries: list[Query], arm: str, how: Decoding,

@@ -114,7 +114,7 @@ def cloze(tokenizer: PreTrainedTokenizerBase, query: Query, before: str,
     """Return the record up to the end of the answer, or why there is no cloze.
 
     `before` is the document's text before the source reference, of which the last `max_tokens`
-    tokens are kept. A list's entities are scored where they occur, but not the bullets between.
+    tokens are kept. A list's entities are scored where they occur, but not the bullets.
     """
     source = query.source_reference
     pieces = [query.answer] if _places([query.answer], source) else query.answer.splitlines()

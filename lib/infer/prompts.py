@@ -37,10 +37,10 @@ def prompt_of(query: Query, is_ready: bool = False,
 
 
 def is_chat(tokenizer: PreTrainedTokenizerBase, style: str) -> bool:
-    """Return whether prompts go through the chat template: "chat", or "auto" if it marks turns.
+    """Return whether prompts use the chat template: if "chat", or if "auto" and it marks turns.
 
     A template that only passes a message on, as the laboratory's does for servers, is not a sign of
-    an instruct model. Raises ValueError for another style, and for "chat" without a template.
+    an instruct model. Raises ValueError for any other style, and for "chat" without a template.
     """
     if style not in STYLES:
         raise ValueError(f"prompt_style {style!r} is not one of {', '.join(STYLES)}")

@@ -26,7 +26,7 @@ def answer_from(source: str, queries: list[Query], arm: str, how: Decoding, fold
     """Return one greedy answer per query, in order, from the model of a folder or hub id.
 
     Each process loads the model and appends finished batches to its own file in `folder`,
-    `.{arm}-{fingerprint}….jsonl`. A run that was killed, or lost a process, resumes from all these
+    `.{arm}-{fingerprint}….jsonl`. After a crash or a kill, a run resumes from all of these
     files with any number of processes; `remove_partial` removes them. Raises ValueError for fewer
     than one process, and RuntimeError if a process ended early.
     """

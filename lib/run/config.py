@@ -32,7 +32,7 @@ _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"  # it becomes a file name and part of comm
 
 
 class WrongStudy(ValueError):
-    """A study's name or file that cannot be run; the message says how to correct it."""
+    """A study's name or file that cannot be used; the message says how to correct it."""
 
 
 class Study(BaseModel):
@@ -110,52 +110,52 @@ class Study(BaseModel):
 
     @property
     def kind(self) -> Kind:
-        """What its source implies."""
+        """Return the defaults implied by the study's source."""
         return KINDS[self.source]
 
     @property
     def stages(self) -> tuple[str, ...]:
-        """The notebooks of this study, in order."""
+        """Return the notebooks of this study, in order."""
         return (*self.kind.stages, *self.variants)
 
     @property
     def runs(self) -> list[str]:
-        """The arms, trained ones once per seed: base, dapt, dapt@2, dapt-n, dapt-n@2."""
+        """Return the arms, trained ones once per seed: base, dapt, dapt@2, dapt-n, dapt-n@2."""
         return [name for arm in self.arms
                 for name in repeated(arm, self.seeds if is_trained(arm) else 1)]
 
     @property
     def trained(self) -> list[str]:
-        """The runs that 03_train trains."""
+        """Return the runs that 03_train trains."""
         return [name for name in self.runs if is_trained(name)]
 
     @property
     def made_by(self) -> str:
-        """The laboratory that makes the base model, "" if none does."""
+        """Return the laboratory that makes the base model, "" if none does."""
         parts = Path(self.base_model).parts
         return parts[1] if parts[:1] == ("data",) and parts[2:] == ("models", "base") else ""
 
     @property
     def labs(self) -> list[str]:
-        """Studies whose 00_lab must run: for this one's documents, and for the base model."""
+        """Return the studies whose 00_lab must run: for its documents, and for the base model."""
         own = [self.name] if self.source == "lab" else []
         return own + ([self.made_by] if self.made_by and self.made_by not in own else [])
 
     @property
     def results(self) -> list[Path]:
-        """The files that the figures are drawn from."""
+        """Return the files that the figures are drawn from."""
         return [artifact_path(self.name, "verdicts", judge=self.judge, arm=run)
                 for run in self.runs]
 
     @property
     def drawing(self) -> list[str]:
-        """The rules that draw figures: the study's own, and those of variants already drawn."""
+        """Return the rules that draw figures: the study's own and those of drawn variants."""
         return [STAGES[stage].draws for stage in self.stages if STAGES[stage].draws and (
             stage in self.kind.stages or data_path(self.name, "stages", f"{stage}.json").exists())]
 
     @property
     def summary(self) -> Path | None:
-        """The file that `make study` prints last; None: Table 2."""
+        """Return the file that `make study` prints last; None: Table 2."""
         return figures_path(self.name, self.kind.summary) if self.kind.summary else None
 
     def arms_of(self, stage: str) -> list[str]:
@@ -217,7 +217,7 @@ def load_study(name: str, folder: str = "") -> Study | ControlledStudy:
     sources = [*KINDS, "controlled"]
     if not isinstance(keys, dict) or keys.get("source") not in sources:
         given = keys.get("source") if isinstance(keys, dict) else keys
-        raise WrongStudy(f"{where}, source: {given!r} is none of {', '.join(sources)}")
+        raise WrongStudy(f"{where}, source: {given!r} is not one of {', '.join(sources)}")
     model = ControlledStudy if keys["source"] == "controlled" else Study
     try:
         study = model(**{**keys, "name": name})
@@ -281,7 +281,7 @@ def _check_parameters(where: str, given: dict[str, dict], stages: list[str] | tu
 
 def _no_folder(name: str) -> str:
     return (f"the study {name} makes its own documents: leave DOCUMENTS out, "
-            "or take STUDY=documents")
+            "or set STUDY=documents")
 
 
 def _folder(study: Study, folder: str) -> str:
@@ -297,7 +297,7 @@ def _folder(study: Study, folder: str) -> str:
             return ""
         raise WrongStudy(f"the study {study.name} reads a folder of {' and '.join(kind.endings)} "
                          f"files: make study STUDY={study.name} {kind.folder}=path")
-    place = Path(folder).expanduser()  # some shells leave the ~ of DOCUMENTS=~/docs
+    place = Path(folder).expanduser()  # some shells keep the ~ of DOCUMENTS=~/docs
     list_files(place, kind.endings)
     if not str(place.resolve()).isprintable():  # the name travels through YAML, JSON, a notebook
         raise WrongStudy(f"the folder's name {str(place)!r} contains control characters or is not "

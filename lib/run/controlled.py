@@ -46,7 +46,7 @@ class ControlledStudy(BaseModel):
     structures: Names = ["natural", "entity-list", "tabular"]
     arms: Names = [RAW]
     seeds: int = Field(default=3, ge=1)
-    every_rotation: Names = [RAW]  # arms that have all rotations per seed, not one
+    every_rotation: Names = [RAW]  # arms with all rotations per seed, not just one
     normalizer: str = "rules"
     notebooks: dict[str, dict] = {}
 

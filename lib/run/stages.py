@@ -10,7 +10,7 @@ _SPENDING = ("max_cost_usd", "mode", "concurrency", "requests_per_minute", "toke
 
 @dataclass(frozen=True)
 class Stage:
-    """How often and with what a notebook is run.
+    """How often a notebook is run, and what it shares or draws.
 
     `per`: "" once, "trained" for every arm and seed that 03_train trains, "run" for every arm and
     seed, "arm" for every arm's first seed, "pair" for the first arm with each other one.
@@ -55,7 +55,7 @@ EVIDENCE = ("00_retention", "01_pairs", "02_statistics", "03_ledger", "04_agreem
 
 @dataclass(frozen=True)
 class Kind:
-    """What a value of the key `source` implies."""
+    """Defaults implied by a value of the key `source`."""
 
     stages: tuple[str, ...]  # its notebooks, in order
     variants: tuple[str, ...] = ()

@@ -33,8 +33,8 @@ def study_file(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("line", "message"), [
     ("sorce: lab", "'sorce' is unknown; choose among source, base_model, annotator"),
-    ("source: web", "source: 'web' is none of lab, documents"),
-    ("source: [lab]", "source: ['lab'] is none of lab, documents"),
+    ("source: web", "source: 'web' is not one of lab, documents"),
+    ("source: [lab]", "source: ['lab'] is not one of lab, documents"),
     ("judge: [rules]", "judge: ['rules']: Input should be a valid string"),
     ("variants: [06_ledgers]", "variants: '06_ledgers' is unknown; choose among 00_retention"),
     ("variants: 03_ledger", "variants: '03_ledger': Input should be a valid list"),
