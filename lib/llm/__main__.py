@@ -1,7 +1,7 @@
 """Export or import a study's cache: `python -m lib.llm export STUDY FILE`, `import STUDY FILE`.
 
-With an imported cache, every stage of the study runs again without a key. The file, JSON lines, has
-prompts and replies, but neither the key nor the address of the endpoint.
+With an imported cache, every stage of the study can be re-run without a key. The file is JSON lines
+with prompts and replies, but neither the key nor the address of the endpoint.
 """
 
 import argparse
@@ -35,7 +35,7 @@ class _Line(Record):
 
 
 def export_to(cache: Cache, file: Path) -> int:
-    """Write every reply as a JSON line, the complete file or none; return the number of lines."""
+    """Write every reply as a JSON line, all or none; return the number of lines."""
     rows = [{name: value for name, value in vars(entry).items() if name in _Line.model_fields}
             for entry in cache.entries()]
     write_text(file, "".join(json.dumps(row, ensure_ascii=True) + "\n" for row in rows))

@@ -46,7 +46,7 @@ class Entry:
     finish_reason: str
     seconds: float  # from sending to the complete reply
     asked_at: str  # ISO 8601, UTC
-    request_id: str  # the endpoint's id of the call; "" without
+    request_id: str  # the endpoint's id of the call; "" if none
     via: str  # direct, batch or import
 
 
@@ -81,9 +81,9 @@ class Cache:
                               "move it away") from error
 
     def get(self, request_keys: Sequence[str]) -> dict[str, list[Entry]]:
-        """Return the stored entries by request key: one per endpoint, in the order of time."""
+        """Return the stored entries by request key: one per endpoint, oldest first."""
         found: dict[str, list[Entry]] = {}
-        for start in range(0, len(request_keys), 500):  # SQLite limits the number of slots
+        for start in range(0, len(request_keys), 500):  # SQLite limits their number
             some = list(request_keys[start:start + 500])
             slots = ",".join("?" * len(some))
             for row in self.database.execute(f"select {_COLUMNS} from replies where request_key in "
@@ -144,7 +144,7 @@ class Cache:
         self.database.execute("delete from claims where key = ?", (key,))
 
     def entries(self) -> Iterator[Entry]:
-        """Yield every entry in an order that no endpoint or import changes: exports are equal."""
+        """Yield every entry, in an order that is the same for any endpoint: exports are equal."""
         for row in self.database.execute(f"select {_COLUMNS} from replies "
                                          "order by request_key, asked_at, key"):
             yield Entry(*row)

@@ -17,7 +17,7 @@ from lib.llm.prices import price_of
 from lib.llm.request import Reply, Request
 from lib.llm.response import read_response
 
-_SECONDS_FOR_THE_LAST = 30.0  # that an interrupted run waits for calls in flight
+_SECONDS_FOR_THE_LAST = 30.0  # an interrupted run waits so long for calls in flight
 
 
 def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Reply]:
@@ -25,8 +25,8 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
 
     Replies that were paid for come from `calls.cache`. The others are planned, priced and
     requested; each reply is stored before it counts. A call that fails for good keeps its place
-    with its reason. `calls.tally` counts. Raises CallsStopped if a wrong key or model, the cost
-    limit or too many failures stop the calls, and if a reply is missing and no key is set;
+    with its reason. All are counted in `calls.tally`. Raises CallsStopped if a wrong key or model,
+    the cost limit or too many failures stop the calls, or if a reply is missing and no key is set;
     CacheFailed and RuntimeError as Cache and endpoint() do.
     """
     at = endpoint()
@@ -96,7 +96,7 @@ def _in_a_thread(run: Callable[[], Coroutine], direct: Direct) -> None:
     An interrupt stops new calls and waits a little for those in flight, which are paid for.
     """
     raised: list[BaseException] = []
-    ended = threading.Event()  # Python 3.11 takes a thread whose join was interrupted for ended
+    ended = threading.Event()  # after an interrupted join, Python 3.11 believes a thread ended
 
     def body() -> None:
         try:

@@ -77,7 +77,7 @@ class Direct:
             await self._persist(client, key, request)
         except CacheFailed as error:
             self.stopped = self.stopped or str(error)
-        except Exception as error:  # an error of ours: reported; the other calls' replies are kept
+        except Exception as error:  # a fault in our code: reported; other calls' replies are kept
             self.stopped = self.stopped or (f"a call ended with {type(error).__name__}: "
                                             f"{self.endpoint.scrubbed(str(error))}")
         finally:
@@ -156,7 +156,7 @@ class Direct:
                 "messages": [{"role": role, "content": content}
                              for role, content in request.messages]}
         try:
-            async with asyncio.timeout(self.calls.timeout_seconds):  # the client's covers one read
+            async with asyncio.timeout(self.calls.timeout_seconds):  # client's own limit: one read
                 # `post` avoids the type checks of chat.completions.create: 25% of a call's CPU time
                 got = await client.post("/chat/completions", cast_to=httpx2.Response, body=body)
         except (openai.OpenAIError, aiohttp.ClientError, OSError, ValueError) as error:
@@ -199,7 +199,7 @@ class Direct:
                      is_maybe_paid=not is_unreached, is_unreached=is_unreached)
 
     def parameters(self, request: Request) -> dict[str, object]:
-        """Return a call's optional parameters; servers other than OpenAI get both names of one."""
+        """Return a call's optional parameters; the token limit has two names except at OpenAI."""
         wanted: dict[str, object] = {"temperature": request.temperature,
                                      "max_completion_tokens": request.max_tokens}
         if not self.endpoint.is_openai:
@@ -207,7 +207,7 @@ class Direct:
         return {name: value for name, value in wanted.items() if name not in self.dropped}
 
     def count(self, request: Request, response: Response) -> tuple[int, int]:
-        """Add a reply's tokens in and out to the tally and return them; estimated if not sent."""
+        """Add a reply's tokens in and out to the tally; return them, estimated if not reported."""
         tally = self.calls.tally
         prompt_tokens, completion_tokens = response.prompt_tokens, response.completion_tokens
         if prompt_tokens is None or completion_tokens is None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import openai
 
 OPENAI = "https://api.openai.com/v1"
-_SECRET = 16  # characters of a key that is worth hiding
+_SECRET = 16  # characters; a shorter key is not worth hiding
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Endpoint:
 
     @property
     def is_openai(self) -> bool:
-        """Whether it is OpenAI or Azure, which refuse `max_tokens` with `max_completion_tokens`."""
+        """Return whether it is OpenAI or Azure, which refuse two names for the token limit."""
         return (urlsplit(self.url).hostname or "").endswith(("openai.com", "azure.com"))
 
     def without_key(self, body: str) -> str:
@@ -51,7 +51,7 @@ class Endpoint:
         import openai  # half a second: only if something must be requested
         for name in ("openai", "httpx2", "httpcore2", "httpx", "aiohttp"):
             logging.getLogger(name).setLevel(logging.WARNING)  # their debug lines show the address
-        # Redirects are not followed: only https needs certificates, which take 40 ms to load.
+        # Only https needs certificates (40 ms to load), so no redirect to it is followed.
         over = openai.DefaultAioHttpClient(timeout=None, follow_redirects=False,
                                            verify=self.url.startswith("https"))
         return openai.AsyncOpenAI(api_key=self.key, base_url=self.url, max_retries=0,

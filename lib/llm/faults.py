@@ -1,4 +1,4 @@
-"""Why a call has no reply, and what follows: repeat it, keep the reason, or stop the run."""
+"""Classify calls without a reply: repeat the call, keep the reason, or stop the run."""
 
 import email.utils
 import random
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from lib.llm.endpoint import Endpoint
 from lib.llm.pace import seconds_of
 
-MOST_TRIES = 8  # of one call that fails for other reasons than too many requests
+MOST_TRIES = 8  # of one call that fails for reasons other than too many requests
 MOST_THROTTLED = 60  # of one call that is refused because of too many requests
-TRIES_TO_REACH = 4  # of one call while nothing has replied: the server is not there, or not yet
+TRIES_TO_REACH = 4  # of one call before any reply: the server may not be running (yet)
 LONGEST_WAIT = 900.0  # seconds; if an endpoint asks for more, the run stops
 NO_SERVER = ("there is no connection to the endpoint: start the server, or check OPENAI_BASE_URL "
              "and the network")
@@ -75,7 +75,7 @@ def fault_of_status(status: int, body: object, headers: Mapping[str, str], model
 
 
 def pause(n_tries: int, fault: Fault) -> float:
-    """Return seconds before try `n_tries` + 1: exponential back-off with full jitter.
+    """Return the seconds before try `n_tries` + 1: exponential back-off with full jitter.
 
     It is never less than the endpoint asks for.
     """
@@ -97,7 +97,7 @@ def _refused_parameter(error: dict, message: str, sent: Mapping[str, object]) ->
 
 
 def _retry_after(headers: Mapping[str, str]) -> float:
-    """Return seconds of retry-after-ms or retry-after (a number or an HTTP date); 0 without."""
+    """Return the seconds of retry-after-ms or retry-after (number or HTTP date); 0 if neither."""
     if headers.get("retry-after-ms"):
         return seconds_of(headers["retry-after-ms"]) / 1000
     after = headers.get("retry-after", "")

@@ -33,11 +33,11 @@ class Bucket:
         self.rate = min(rate, self.cap) if self.cap else rate
 
     def back_off(self) -> None:
-        """Keep further below the limit and catch nothing up: the endpoint's window is shorter."""
+        """Stay further below the limit, with no catching up: the endpoint's window is shorter."""
         self.share, self.slack = max(_LOWEST_SHARE, 0.97 * self.share), 0.0
 
     def wait(self, now: float) -> float:
-        """Return seconds until the next one may pass."""
+        """Return the seconds until the next one may pass."""
         return max(0.0, self.next - now)
 
     def take(self, amount: float, now: float) -> None:
@@ -66,7 +66,7 @@ class Pace:
         self.n_throttled = 0
         self._is_starting = True
         self._cut_at = 0.0
-        self._latency = self._best = 0.0  # seconds: running mean of the replies', and its minimum
+        self._latency = self._best = 0.0  # seconds per reply: running mean, its minimum
         self._gate, self._freed = asyncio.Lock(), asyncio.Event()
 
     async def admit(self, tokens: int) -> None:
@@ -123,7 +123,7 @@ class Pace:
 
 
 def seconds_of(duration: str) -> float:
-    """Return seconds of a Go duration ("1m0.5s", "50ms") or a plain number; 0 for neither."""
+    """Return the seconds of a Go duration ("1m0.5s", "50ms") or plain number; 0 for neither."""
     parts = _DURATION.findall(duration)
     if not parts:
         return _number(duration) or 0.0

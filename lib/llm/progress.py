@@ -12,7 +12,7 @@ SECONDS_BETWEEN_LINES = 15.0  # of a log
 
 
 class _Lines:
-    """A log: each state of the bar is a separate line."""
+    """A log in which each state of the bar is a separate line."""
 
     def __init__(self, file: TextIO) -> None:
         self.file = file

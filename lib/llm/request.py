@@ -27,14 +27,14 @@ class Request:
 
     @cached_property
     def body(self) -> str:
-        """All that decides the reply except endpoint and model, as JSON with sorted keys."""
+        """Return all that decides the reply except endpoint and model, as JSON with sorted keys."""
         return json.dumps({"messages": self.messages, "max_tokens": self.max_tokens,
                            "attempt": self.attempt, "temperature": float(self.temperature)},
                           ensure_ascii=True, sort_keys=True)
 
     @classmethod
     def of_body(cls, body: str) -> "Request":
-        """Return the request of a body; raise ValueError, TypeError or KeyError if it is none."""
+        """Return the request of a body; raise ValueError, TypeError or KeyError for any other."""
         fields = json.loads(body)
         messages = tuple((role, content) for role, content in fields["messages"])
         request = cls(messages, fields["max_tokens"], fields["temperature"], fields["attempt"])
@@ -43,7 +43,7 @@ class Request:
         return request
 
     def key(self, model: str, endpoint: str = "") -> str:
-        """Return SHA-256 of endpoint, model, messages, decoding parameters and attempt, in hex."""
+        """Return, in hex, the SHA-256 of endpoint, model, messages, decoding and attempt."""
         return hashlib.sha256("\0".join((endpoint, model, self.body)).encode()).hexdigest()
 
 

@@ -13,7 +13,7 @@ from lib.llm.request import Request
 if TYPE_CHECKING:
     import tiktoken
 
-# tiktoken downloads its file on first use; without a network that must not block a stage
+# tiktoken downloads its file on first use, which must not block a stage without a network
 SECONDS_FOR_A_TOKENIZER = 5.0
 ESTIMATE = "an estimate: 4 bytes per token"
 _SLICE = 100_000  # characters; each slice may add a token
@@ -53,7 +53,7 @@ def most_tokens(request: Request) -> int:
 
 
 def estimate(request: Request) -> int:
-    """Return roughly the tokens of a prompt, quickly and without a tokenizer."""
+    """Return a quick, rough count of a prompt's tokens, without a tokenizer."""
     return sum(len(content) // 4 + 4 for _, content in request.messages)
 
 
@@ -65,7 +65,7 @@ def _count(encoding: "tiktoken.Encoding", text: str) -> int:
 
 @cache
 def _tiktoken(name: str) -> "tiktoken.Encoding | None":
-    """Return an encoding, or None if it is late; it is then on disk for the next run."""
+    """Return an encoding, or None if it takes too long; it is then on disk for the next run."""
     loaded = []
 
     def load() -> None:

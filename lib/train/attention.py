@@ -23,7 +23,7 @@ _HIDDEN = torch.finfo(torch.bfloat16).min  # also in float32; -inf would make ro
 @contextmanager
 def fastest_attention(model: PreTrainedModel, block_size: int,
                       device: torch.device | None = None) -> Iterator[None]:
-    """Let `model` compute attention by batched products if these are faster: small blocks, CPU.
+    """Let `model` compute attention by batched products if faster: for small blocks on a CPU.
 
     `device` is where it will compute, if it is not there yet. Only SDPA is replaced, because only
     SDPA is known to compute softmax(QK')V.
@@ -62,7 +62,7 @@ def attend(module: torch.nn.Module, query: torch.Tensor, key: torch.Tensor, valu
     """Implement transformers' attention interface.
 
     `query` is (B, H, T, D), `key` and `value` are (B, KV, T, D), the result is (B, T, H, D). A call
-    with another mask than causal_mask's, dropout, or a position bias goes to SDPA.
+    with a mask other than causal_mask's, dropout, or a position bias goes to SDPA.
     """
     is_plain = mask is not None and mask.is_floating_point() and not dropout
     if not is_plain or how.get("position_bias") is not None:
@@ -70,7 +70,7 @@ def attend(module: torch.nn.Module, query: torch.Tensor, key: torch.Tensor, valu
                                       scaling=scaling, **how)
     repeats = query.shape[1] // key.shape[1]
     scaled = query * (scaling or query.shape[-1] ** -0.5)
-    # Rotary positions leave float32 in autocast, so queries and keys get the type of the values.
+    # In autocast, rotary positions return float32, so queries and keys get the values' type.
     heads = (scaled.to(value.dtype), repeat_kv(key.to(value.dtype), repeats),
              repeat_kv(value, repeats))
     output = _Attention.apply(*(states.flatten(0, 1) for states in heads), mask)  # (B * H, T, D)

@@ -18,7 +18,7 @@ FILE = "acquisition.jsonl"
 
 
 class Acquired(Record):
-    """How many queries of a structure were answered correctly after an epoch, judged by rules."""
+    """Count of correct answers to a structure's queries after an epoch, judged by rules."""
 
     arm: str
     epoch: int
@@ -46,9 +46,9 @@ def read_curve(folder: Path) -> list[Acquired]:
 class AcquisitionCallback(TrainerCallback):
     """Ask after every k-th epoch and after the last; the rows are saved after each.
 
-    Several processes share the queries. Answers are greedy and draw no random number, so they
-    change no weight. They are computed in the training precision: in bf16 a few differ from those
-    of 04_infer in float32.
+    Several processes share the queries. Answers are greedy and draw no random numbers, so they do
+    not affect the weights. They are computed in the training precision: in bf16, a few differ from
+    those of 04_infer in float32.
     """
 
     def __init__(self, asked: Acquisition, tokenizer: PreTrainedTokenizerBase) -> None:

@@ -32,12 +32,12 @@ class PackedBlocks(Dataset):
 
     @property
     def n_openings(self) -> int:
-        """Count the tokens that are never a target: those that open a text, and prompts."""
+        """Count the tokens that are never a target: those that open a text, and all of prompts."""
         return self.n_tokens - self.n_targets
 
     @property
     def has_borders(self) -> bool:
-        """Return whether a block has two texts that must not see each other; padding is not one."""
+        """Return whether a block has texts that must not see each other; padding is not a text."""
         return any(position == 0 and any(label != IGNORED for label in labels[place:])
                    for labels, positions in zip(self.labels, self.position_ids, strict=True)
                    for place, position in enumerate(positions) if place)
@@ -127,7 +127,7 @@ def stream_of(text: str, tokenizer: PreTrainedTokenizerBase) -> list[int]:
 
 
 def _best_fit(pieces: list[_Piece], block_size: int) -> list[list[_Piece]]:
-    """Group pieces up to `block_size` tokens: longest first, each where it leaves least room."""
+    """Group pieces into `block_size` tokens: longest first, each where it leaves the least room."""
     groups: list[list[_Piece]] = []
     room: list[tuple[int, int]] = []  # (free tokens, group), ascending
     for piece in sorted(pieces, key=lambda piece: len(piece.tokens), reverse=True):

@@ -15,7 +15,7 @@ from lib.train.recipe import Recipe, training_length
 
 _BUCKET = 5e8  # elements that DeepSpeed reduces at once (reduce_bucket_size)
 _LIVE = 1e9  # parameters that ZeRO-3 keeps gathered (stage3_max_live_parameters)
-_GAPS = 0.45  # of the activations, freed but not returned; glibc, 4 and 16 blocks of 320 tokens
+_GAPS = 0.45  # of the activations: freed, not returned (glibc; 4 and 16 blocks of 320 tokens)
 _BYTES = {"fp32": 4, "bf16": 2}
 
 
@@ -33,12 +33,12 @@ class TrainingPlan:
 
     @property
     def bytes_needed(self) -> float:
-        """A device's peak: the backward pass of the last micro-batch of an update."""
+        """Return a device's peak: the backward pass of the last micro-batch of an update."""
         return sum(self.memory.values())
 
     @property
     def is_fitting(self) -> bool:
-        """Whether 90% of the device suffices; driver, collectives and allocator take the rest."""
+        """Return whether 90% of a device suffices; driver, collectives, allocator take the rest."""
         return self.bytes_needed <= 0.9 * self.device_bytes
 
     def table(self) -> pd.DataFrame:
@@ -60,8 +60,8 @@ def plan_here(source: str, blocks: PackedBlocks, recipe: Recipe, *, processes: i
               zero_stage: int = 1) -> TrainingPlan:
     """Plan the training of `source` (a folder or hub id) on `blocks`, on this machine's devices.
 
-    The time is estimated only for a single process, and if it fits: the model is loaded and a few
-    passes are timed.
+    The time is estimated only for a single process whose memory suffices: the model is loaded and a
+    few passes are timed.
     """
     length, precision = training_length(recipe, blocks), recipe.arithmetic()
     on_gpu = torch.cuda.is_available()
@@ -99,7 +99,7 @@ def plan(config: PreTrainedConfig, recipe: Recipe, *, updates: int, block_size: 
     logits = tokens * config.vocab_size * (8 + (size if size != 4 else 0))
     memory = _states(parameters, processes, zero_stage, size)
     memory |= {"activations": saved, "logits": logits}
-    memory["temporary copies"] += max(0.0, working - logits)  # the logits are freed before layers
+    memory["temporary copies"] += max(0.0, working - logits)  # logits are freed before the layers
     if on_cpu:
         memory["gaps of malloc"] = _GAPS * saved
     return TrainingPlan(parameters, updates, updates * recipe.global_batch_size * block_size,
@@ -108,7 +108,7 @@ def plan(config: PreTrainedConfig, recipe: Recipe, *, updates: int, block_size: 
 
 def throughput(model: PreTrainedModel, blocks: PackedBlocks, recipe: Recipe, precision: str,
                steps: int = 3) -> float:
-    """Return the training tokens per second here: the median of `steps` passes after a first.
+    """Return the training tokens per second here: the median of `steps` passes after a warm-up.
 
     A pass is forward and backward; the weights do not change. Updates, validation and saving are
     not included.

@@ -78,7 +78,7 @@ def matched(recipe: Recipe, blocks: PackedBlocks, dapt: PackedBlocks, match: str
 
     "epochs" changes nothing: each arm's text is passed over equally often. "updates" and "tokens"
     give as many as dapt has, in the schedule and until it stops; an arm with less text then makes
-    more passes over it. Raises ValueError for another `match`.
+    more passes over it. Raises ValueError for any other `match`.
     """
     if match not in MATCHES:
         raise ValueError(f"match {match!r} is not one of {', '.join(MATCHES)}")
@@ -92,7 +92,7 @@ def matched(recipe: Recipe, blocks: PackedBlocks, dapt: PackedBlocks, match: str
 
 
 def computes_bf16() -> bool:
-    """Return whether the device has bf16 units; on a CPU without, bf16 is slower than float32."""
+    """Return whether the device has bf16 units; on a CPU without them, bf16 is slower than fp32."""
     if torch.cuda.is_available():
         return torch.cuda.is_bf16_supported()
     return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()

@@ -102,7 +102,7 @@ def make_corpus(segments: list[Segment], normalized: list[Normalized], arm: str,
     """Return the texts of `arm`: the segments' own for "dapt", the normalizer's for "dapt-n".
 
     The validation share is drawn over segments, so that both arms hold out the same ones (the paper
-    does not state the unit of its 90/10 split). Raises ValueError for another arm, a share outside
+    does not state the unit of its 90/10 split). Raises ValueError for any other arm, a share not in
     [0, 1), and a segment without a row in `normalized`.
     """
     if not 0 <= validation_share < 1:

@@ -82,7 +82,7 @@ def fit(load: Callable[[], PreTrainedModel], blocks: PackedBlocks, validation: P
     if recipe.choose == "validation_loss" and not validation:
         raise ValueError("choose is validation_loss, but nothing is held out: give a "
                          "validation_share above 0")
-    disable_progress_bar()  # transformers' own, one for every checkpoint
+    disable_progress_bar()  # transformers shows one for every checkpoint
     length = training_length(recipe, blocks)
 
     # 1. The arguments come before the model, because ZeRO-3 shards the model while it is loaded.
@@ -110,7 +110,7 @@ def fit(load: Callable[[], PreTrainedModel], blocks: PackedBlocks, validation: P
         check_base(model, blocks, recipe.device_batch_size)
     model.config.use_cache = False  # with a cache, restarting positions are not seen as boundaries
 
-    # 3. The blocks in an order that depends only on seed and epoch, equally many per process.
+    # 3. The blocks, the same number per process, in an order that depends only on seed and epoch.
     even = blocks.padded_to(recipe.device_batch_size * processes) if processes > 1 else blocks
     order = _Order(len(blocks), len(even), recipe.seed)
     trainer = _Trainer(order, length.schedule_updates, model=model, args=arguments,
@@ -160,7 +160,7 @@ def check_base(model: PreTrainedModel, blocks: PackedBlocks, device_batch_size: 
     vocabulary = model.get_input_embeddings().num_embeddings
     highest, size = max(map(max, blocks.input_ids)), len(blocks.input_ids[0])
     if highest >= vocabulary:
-        raise ValueError(f"the tokenizer of {name} writes token {highest}, but the model has "
+        raise ValueError(f"the tokenizer of {name} produces token {highest}, but the model has "
                          f"{vocabulary} tokens: they do not belong together; choose another "
                          "base_model")
     longest = getattr(model.config, "max_position_embeddings", None) or size
@@ -183,7 +183,7 @@ def check_base(model: PreTrainedModel, blocks: PackedBlocks, device_batch_size: 
 def is_causal(model: PreTrainedModel) -> bool:
     """Return whether changing the last token leaves the logits before it unchanged.
 
-    The model is run, because its class does not tell: transformers loads BERT as a causal model
+    The model is run, because its class is not enough: transformers loads BERT as a causal model
     with only a warning.
     """
     was_training = model.training
@@ -249,7 +249,7 @@ class _Trainer(Trainer):
 def _saving(path: Path):
     """Turn any failure to write `path` into an error that says what to do.
 
-    On a full disk, torch and safetensors only say that writing failed, each with its own type.
+    torch and safetensors report a full disk only as a failed write, each by its own exception.
     """
     try:
         yield

@@ -29,7 +29,7 @@ def deepspeed_config(recipe: Recipe, processes: int, zero_stage: int) -> dict[st
     et al., 2020). With bf16 the weights are bf16 and the optimizer's shard keeps them in float32,
     while a single process has float32 weights and bf16 arithmetic. Gradients are summed in float32:
     DeepSpeed would use the weights' type, and 8 steps of accumulation in bf16 lose small gradients.
-    Raises ValueError for another stage, or if the processes cannot share the global batch evenly.
+    Raises ValueError for any other stage, or if processes cannot share the global batch evenly.
     """
     if zero_stage not in (1, 2, 3):
         raise ValueError(f"zero_stage is {zero_stage}: give 1, 2 or 3")
@@ -52,11 +52,11 @@ def write_job(work: Path, **job: object) -> Path:
 
 def run_job(path: Path) -> None:
     """Train this process's part of the job at `path`; the first process writes history.json."""
-    from deepspeed.ops import __compatible_ops__  # importing it tries a compiler: not in notebooks
+    from deepspeed.ops import __compatible_ops__  # runs a compiler: not in notebooks
 
     work, job, is_first = path.parent, pickle.loads(path.read_bytes()), os.environ["RANK"] == "0"
     if not is_first:
-        set_verbosity_error()  # the first process shows it
+        set_verbosity_error()  # the first process shows warnings
     logging.getLogger("accelerate").setLevel(logging.ERROR)  # Trainer accumulates, not accelerate
     __compatible_ops__["deepspeed_shm_comm"] = False  # for inference; compiling it takes minutes
     recipe, source, processes = job["recipe"], job["source"], job["processes"]

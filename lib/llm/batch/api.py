@@ -26,7 +26,7 @@ class NotThere(Exception):
 
 
 class BatchApi:
-    """`client` for batches. Raises BatchStopped if it refuses for good, NotThere for a 404."""
+    """Batch calls of `client`. Raises BatchStopped if they fail for good, NotThere for a 404."""
 
     def __init__(self, client: "openai.AsyncOpenAI", direct: Direct) -> None:
         self.client, self.direct = client, direct
@@ -47,7 +47,7 @@ class BatchApi:
         return await self._call(str, new, before_again=lambda: self.find(batch))
 
     async def find(self, batch: Sent) -> str:
-        """Return the id of the batch with our digest; "" if there is none, or no list."""
+        """Return the id of the batch with our digest; "" if none, or if batches are not listed."""
         async def search() -> str:
             async for one in self.client.batches.list(limit=100):
                 if (one.metadata or {}).get("digest") == batch.digest:
@@ -77,7 +77,7 @@ class BatchApi:
 
     async def _call(self, kind: type[_Got], make: Callable[[], Awaitable[_Got]],
                     before_again: Callable[[], Awaitable[_Got]] | None = None) -> _Got:
-        """Return what `make` gives, a `kind`; repeat it unless `before_again` finds the result."""
+        """Return what `make` returns, of type `kind`; retry unless `before_again` finds it."""
         for n_tries in count(1):
             if n_tries > 1 and before_again and (found := await before_again()):
                 return found
@@ -87,7 +87,7 @@ class BatchApi:
                 raise BatchStopped(got.stops or f"no batch can continue ({got.reason}): run the "
                                    'same command again, or set mode to "direct"')
             await asyncio.sleep(pause(n_tries, got))
-        raise AssertionError  # count() does not end
+        raise AssertionError  # count() never ends
 
     async def _tried(self, kind: type[_Got], make: Callable[[], Awaitable[_Got]]) -> _Got | Fault:
         import aiohttp

@@ -11,7 +11,7 @@ MOST_REQUESTS, MOST_BYTES = 50_000, 200_000_000  # of one file; OpenAI's limits
 
 @dataclass
 class Room:
-    """What one more batch may contain: `usd` of worst cases, `tokens` of prompts."""
+    """The limits of one more batch: `usd` of worst cases, `tokens` of prompts."""
 
     requests: int = MOST_REQUESTS
     bytes: int = MOST_BYTES
@@ -39,7 +39,7 @@ def request_line(key: str, model: str, request: Request,
 
 
 def that_fit(lines: Iterator[Line], room: Room) -> list[Line]:
-    """Return the first of `lines` that fit together."""
+    """Return the first of `lines`, as many as fit into `room`."""
     fitting: list[Line] = []
     n_bytes, tokens, usd = 0, 0, 0.0
     for line in lines:

@@ -58,7 +58,7 @@ class Rows:
         self._do("delete from batches where digest = ?", (batch.digest,))
 
     def renew(self, seconds: float) -> None:
-        """Hold every claim of this process for `seconds` from now."""
+        """Extend every claim of this process to `seconds` from now."""
         self._do("update claims set until = ? where pid = ?", (time.time() + seconds, os.getpid()))
 
     def _do(self, statement: str, values: tuple = ()) -> sqlite3.Cursor:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _ENDED = ("completed", "failed", "expired", "cancelled")
 _MOST_REFUSED = 8  # times in a row that a provider's queue is full with nothing of ours in it
-_LONGEST_PAUSE = 900.0  # seconds between two tries then
+_LONGEST_PAUSE = 900.0  # seconds between those tries
 
 
 class Batches:
@@ -128,7 +128,7 @@ class Batches:
                 await self._sleep()
 
     async def _sleep(self) -> None:
-        """Wait until the next poll, ever longer while the queue is full of others' requests."""
+        """Wait until the next poll; longer each time if others' requests fill the queue."""
         seconds = self.calls.poll_seconds
         if not self.running:
             seconds = min(seconds * 2 ** self.n_refused, _LONGEST_PAUSE)
@@ -148,7 +148,7 @@ class Batches:
                 return
             elif next(self._lines(self.pool)).usd > room.usd:
                 raise BatchStopped(out_of_money(self.calls))
-            else:  # too long for any queue
+            else:  # too large for any queue
                 self.pool.clear()
 
     def _lines(self, requests: Mapping[str, Request]) -> Iterator[Line]:
@@ -177,7 +177,7 @@ class Batches:
         self.running.append(batch)
 
     async def _has_ended(self, api: BatchApi, batch: Sent) -> bool:
-        """Look at a batch; if it has ended, collect it or return its requests to the pool."""
+        """Check a batch; if it has ended, collect it or return its requests to the pool."""
         self.rows.renew(self.claim_seconds)
         try:
             state = await api.look(batch)
@@ -204,7 +204,7 @@ class Batches:
         self.budget.settle(batch.usd, usd if self.budget.price else None)
 
     def _refused(self, batch: Sent, limit: float) -> None:
-        """Wait for our batches in a provider's full queue; without any, send smaller ones."""
+        """Wait for our batches in a provider's full queue; if there are none, send smaller ones."""
         self._give_up(batch, 0.0)
         others = sum(one.tokens for one in self.running if one is not batch)
         self.n_refused += not others
