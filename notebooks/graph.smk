@@ -55,7 +55,7 @@ if study.source == "documents":
     rule documents:
         output: rows("documents", "documents_rejected"), records("00_documents")
         params: **stage("00_documents", content=fingerprint(Path(study.folder)))
-        priority: 10  # an unusable folder shows before minutes of training
+        priority: 10  # an unusable folder is reported before minutes of training
         shell: RUN
 
 

@@ -1,4 +1,4 @@
-"""How numbers appear in tables and sentences: estimates, intervals, percentages, p values."""
+"""Format numbers for tables and sentences: estimates, intervals, percentages, p values."""
 
 import pandas as pd
 

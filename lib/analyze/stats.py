@@ -55,8 +55,8 @@ def smallest_p(discordant: int) -> float:
 def holm(p_values) -> np.ndarray:
     """Return p values after Holm's correction over the known ones; NaN stays NaN.
 
-    Holm (1979), Scandinavian J. of Statistics 6:65-70, as statsmodels' multipletests, which
-    collects garbage at each call: 0.1 to 0.5 s, once per family of tests.
+    Holm (1979), Scandinavian J. of Statistics 6:65-70, as in statsmodels' multipletests, which
+    spends 0.1 to 0.5 s per family of tests on garbage collection.
     """
     p_values = np.asarray(p_values, dtype=float)
     known = np.argsort(p_values)[:(~np.isnan(p_values)).sum()]  # ascending; NaN is last

@@ -22,7 +22,7 @@ COUNTS = ["n", "correct", "unscored", "accuracy", "low", "high"]
 def from_memory(queries: list[Query], *others: list) -> tuple[list, ...]:
     """Keep the queries without a context, and of each list in `others` the rows of those queries.
 
-    Where every query has a context, all are kept.
+    If every query has a context, all are kept.
     """
     kept = {query.query_id for query in queries if not query.context}
     kept = kept or {query.query_id for query in queries}
@@ -107,7 +107,7 @@ def cells(rows: pd.DataFrame) -> list[tuple[str, str, pd.DataFrame]]:
 def formatted_table(table: pd.DataFrame) -> pd.DataFrame:
     """Format a table: floats with two decimals; Tables 2 and 5 with one column per arm.
 
-    Their cells are such as "17/65 = 26.15% [17.0, 38.0] (1 unscored)".
+    Their cells read "17/65 = 26.15% [17.0, 38.0] (1 unscored)".
     """
     if not {"arm", "accuracy"} <= set(table):
         return pd.DataFrame({column: [number(value) for value in table[column]]

@@ -79,7 +79,7 @@ def flip_counts(rows: list) -> dict[str, float]:
     """Count the changes of a verdict with the order, of the pairs that were scored in both.
 
     `rows` are Preferences, or other records with their fields. low and high are the rate's Wilson
-    95% interval; first_shown and second_shown count the flips in which the answer shown there won
+    95% interval; first_shown and second_shown count the flips in which the one in that position won
     both times. The rules see both answers at once: their rate is 0 by construction, says nothing
     about them, and has no interval.
     """

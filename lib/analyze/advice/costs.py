@@ -1,4 +1,4 @@
-"""What documents are made of, and what interventions cost in tokens and dollars (paper, 3.2)."""
+"""Measure what documents consist of, and what interventions cost in tokens and dollars (3.2)."""
 
 import re
 from collections import Counter
@@ -121,9 +121,9 @@ def model_costs(documents: list[Document], segments: list[Segment], normalized: 
 
     The columns are MODEL. Each segment with a word is one call: the prompt of prompts/normalize.md
     with the title and the segment (overhead_tokens: the prompt without them), and a reply as long
-    as the rewrite in `normalized` (the segment where it was dropped) in its form. Tokens are the
-    model's (`counted` says how), scaled by `corpus_tokens` over the tokens of `segments`. Where
-    prices.csv has no row for `model`, price is "price unknown" and the dollars are NaN.
+    as the rewrite in `normalized` (if dropped, as the segment) plus REPLY_FORM. Tokens are the
+    model's (`counted` says how), times `corpus_tokens` / the tokens of `segments`. If prices.csv
+    has no row for `model`, price is "price unknown" and the dollars are NaN.
     """
     count, counted = counter(model)
     price, own = price_of(model), _counting(tokenizer)

@@ -1,4 +1,4 @@
-"""What each intervention gains on the user's mix of structures, and on whose evidence (5 and 6).
+"""Gain of each intervention on the user's mix of structures, and its evidence (paper, 5 and 6).
 
 The paper advises rewriting only what needs it but does not test this; here each option has an
 interval.

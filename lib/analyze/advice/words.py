@@ -68,12 +68,12 @@ def formatted_model(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def what(intervention: str) -> str:
-    """Describe an intervention; its name if there is no description."""
+    """Return the description of an intervention, or its name if it has none."""
     return WHAT.get(intervention, intervention)
 
 
 def dollars(amount: float) -> str:
-    """Format "$0.0042", "$12.30"; "price unknown", never $0, if it is unknown."""
+    """Format dollars as "$0.0042" or "$12.30"; an unknown price as "price unknown", never $0."""
     if np.isnan(amount):
         return "price unknown"
     return f"${amount:,.2f}" if amount >= 0.1 else f"${amount:.2g}"

@@ -63,7 +63,7 @@ def _by_answer(judge: str, verdicts: Iterable[Verdict], asked: dict[str, Query])
 
 
 def stacked(tables: dict[tuple[str, str], pd.DataFrame]) -> pd.DataFrame:
-    """Return the tables of pairs of judges as one, after columns first_judge and second_judge."""
+    """Return the tables of pairs of judges as one, which begins with first_judge, second_judge."""
     together = pd.concat(tables, names=["first_judge", "second_judge"])
     return together.reset_index([0, 1]).reset_index(drop=True)
 
@@ -126,7 +126,7 @@ def coefficients(table: np.ndarray) -> dict[str, float]:
     """Return scored, agreed, and agreement, kappa and ac1 with 95% low and high.
 
     `table` has counts, shape (q, q). agreement has its Wilson interval, kappa the asymptotic one of
-    statsmodels, ac1 that of `gwet_ac1`; all take answers as independent. A coefficient is NaN if
+    statsmodels, ac1 that of `gwet_ac1`; all treat answers as independent. A coefficient is NaN if
     chance alone would always agree (kappa: one state only). An interval is NaN if its variance
     is 0, because an interval without width would claim certainty.
     """
@@ -152,8 +152,8 @@ def clustered_coefficients(tables: np.ndarray) -> dict[str, float]:
     Shape (documents, q, q). Answers about one document are alike, so the standard errors are those
     of the jackknife over documents (B. Efron and R. Tibshirani, An Introduction to the Bootstrap,
     1993, ch. 11). kappa and ac1 have t intervals of documents - 1 degrees of freedom; agreement has
-    Wilson's for the number of independent answers with this standard error, at most all. With one
-    document the intervals are those of `coefficients`.
+    Wilson's for as many independent answers as have this standard error, at most the actual number.
+    With one document the intervals are those of `coefficients`.
     """
     total, documents = tables.sum(axis=0), len(tables)
     found = coefficients(total)
@@ -172,7 +172,7 @@ def clustered_coefficients(tables: np.ndarray) -> dict[str, float]:
 
 
 def _values(table: np.ndarray) -> tuple[float, float, float]:
-    """Return agreement, kappa and ac1, NaN of an empty table."""
+    """Return agreement, kappa and ac1; NaN for an empty table."""
     if not table.sum():
         return NAN, NAN, NAN
     return np.trace(table) / table.sum(), _kappa(table), gwet_ac1(table)[0]

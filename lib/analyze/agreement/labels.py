@@ -21,7 +21,7 @@ def labelled(items: list[Item], labels: dict[str, str],
 
     Columns judge, item, query_id, arm, structure, person, verdict, weight. `items` are all answers
     of the study, `judges` maps a judge to its verdicts. weight is the number of answers that a
-    labelled one represents: those of its stratum over the labelled ones of it; strata without a
+    labelled one represents: the size of its stratum / the number labelled in it; strata without a
     label are not represented. Labels of items that no longer exist are left out.
     """
     drawn = [item for item in items if item.item in labels]
@@ -100,7 +100,7 @@ def leniency(table: np.ndarray) -> dict[str, float]:
 
     leniency is the share where the judge says correct and the person incorrect, less the share of
     the reverse: the judge's accuracy less the person's. Its 95% interval adds half an answer to
-    each of the four cells, so that it has a width where nobody differs: A. Agresti and Y. Min,
+    each of the four cells, so that it has a width even if the two agree: A. Agresti and Y. Min,
     Simple improved confidence intervals for comparing matched proportions, Statistics in Medicine
     24 (2005) 729-740.
     """
@@ -120,9 +120,9 @@ def leniency_test(rows: pd.DataFrame, seed: int = 1) -> pd.DataFrame:
     """Test whether leniency differs by structure: judge, n, structures, differing, p.
 
     Each answer scores +1 (lenient), -1 (strict) or 0; the statistic is the sum of squares between
-    structures, and p its share among random permutations (scipy.stats.permutation_test), which
-    needs no large counts. NaN if fewer than two structures are labelled or nobody differs.
-    Answers are taken as independent and unweighted: the sample draws the same strata of every
+    structures, and p the share of random permutations that reach it (scipy.stats.permutation_test),
+    which needs no large counts. NaN if fewer than two structures are labelled or the two agree.
+    Answers are treated as independent and unweighted: the sample draws the same strata for every
     structure.
     """
     table = []
@@ -141,7 +141,7 @@ def leniency_test(rows: pd.DataFrame, seed: int = 1) -> pd.DataFrame:
 
 
 def _between(*groups: np.ndarray, axis: int = 0) -> np.ndarray:
-    """Return the sum of n × mean²: with a fixed total it orders as the squares between groups."""
+    """Return the sum of n × mean², which for a fixed total ranks as the squares between groups."""
     return sum(group.shape[axis] * group.mean(axis=axis) ** 2 for group in groups)
 
 

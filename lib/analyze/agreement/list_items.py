@@ -48,7 +48,7 @@ def item_table(items: pd.DataFrame, seed: int = 1, n_resamples: int = 9999) -> p
     strict is whole / lists with its Wilson 95% interval. recall and precision are means over lists,
     with low and high of the 95% percentile bootstrap interval over documents, because lists of one
     document are alike; NaN below two documents or if all are equal. with_items counts the lists
-    that precision is over. Structures without lists are left out.
+    that precision averages. Structures without lists are left out.
     """
     rows = []
     for arm, structure, cell in cells(items):

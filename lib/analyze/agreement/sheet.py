@@ -91,7 +91,7 @@ def draw(items: list[Item], size: int, seed: int) -> list[Item]:
     for stratum in strata.values():
         chance.shuffle(stratum)
     order = sorted(strata)
-    chance.shuffle(order)  # if `size` is too small for all strata, names do not decide
+    chance.shuffle(order)  # so names do not decide which strata a small `size` omits
     drawn: list[Item] = []
     while len(drawn) < min(size, len(items)):
         drawn += [strata[key].pop() for key in order if strata[key]][:size - len(drawn)]
@@ -122,7 +122,7 @@ def _cells(item: Item) -> tuple[str, ...]:
 
 
 def cell_text(text: str) -> str:
-    """Return a text that every spreadsheet takes for text: printable, not too long, no formula."""
+    """Return a text that every spreadsheet treats as text: printable, not too long, no formula."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     text = _UNPRINTABLE.sub("\ufffd", text)[:_LONGEST_CELL]
     return f"'{text}" if _STARTS_A_FORMULA.match(text) else text

@@ -16,8 +16,8 @@ _REPEATED = f"{BASE}, other batch size"
 def draw_retention(table3: pd.DataFrame, noise: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Draw paired differences in points by task, with 95% intervals; return the plotted numbers.
 
-    Markers are filled if Holm's p is at most 5%. The grey bar is as wide as the base's accuracy
-    changes when it is measured again with another batch size.
+    Markers are filled if Holm's p is at most 5%. The grey bar reaches as far on both sides as the
+    base's accuracy changes when it is measured again with another batch size.
     """
     cells, tasks = table3[table3.p.notna()], list(table3.task.unique())
     arms = sorted_arms(cells.arm)

@@ -81,13 +81,13 @@ def marker(index: int) -> dict:
 
 
 def offset(index: int, n: int, width: float = 0.8) -> float:
-    """Return how far series `index` of n lies from the middle of a place that they share."""
+    """Return the distance of series `index` of n from the middle of the place that they share."""
     return (index - (n - 1) / 2) * width / max(1, n)
 
 
 def intervals(axes: Axes, x: Sequence[float], y: Sequence[float], low: Sequence[float],
               high: Sequence[float], *, upright: bool = False, **line) -> None:
-    """Draw intervals around points, sideways or upright; one with an unknown end is not drawn.
+    """Draw horizontal or `upright` intervals around points; one with an unknown end is not drawn.
 
     `line` overrides INTERVAL. An end that crosses its point by rounding is drawn at the point.
     """
@@ -113,7 +113,7 @@ def forest(axes: Axes, y: Sequence[float], estimate: Sequence[float], low: Seque
            **look) -> None:
     """Draw a series of estimates with their intervals, one per row; hollow if not `filled`.
 
-    `look` (color, marker, markersize) is the markers', `line` the intervals' (see `intervals`).
+    `look` (color, marker, markersize) styles the markers, `line` the intervals (see `intervals`).
     With `upright`, y is the place on the x axis. An unknown interval or estimate is not drawn.
     """
     y, estimate = np.asarray(y, dtype=float), np.asarray(estimate, dtype=float)
@@ -152,7 +152,7 @@ def heat(axes: Axes, values: pd.DataFrame, texts: pd.DataFrame, *, top: float,
     """Draw a heat map from 0 to `top` with a text in every cell; return what a colour bar needs.
 
     `values` and `texts` have the same rows (from top to bottom) and columns; cell (row, column)
-    reaches from column to column + 1. A missing value has no colour, but its text.
+    reaches from column to column + 1. A missing value is not coloured but keeps its text.
     """
     sns.heatmap(values, annot=texts, fmt="", ax=axes, cmap=colors, vmin=0, vmax=top, cbar=False,
                 annot_kws={"fontsize": 8, "linespacing": 0.95})

@@ -1,4 +1,4 @@
-"""Find the training blocks of an arm that contain a passage, from the blocks themselves."""
+"""Find the training blocks of an arm that contain a passage, by searching the blocks."""
 
 import json
 from bisect import bisect_left
@@ -34,7 +34,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Located:
-    """Where the blocks hold a passage of text."""
+    """The pieces of blocks that contain a passage of text."""
 
     whole: tuple[Piece, ...]  # pieces that hold all of its tokens
     parts: tuple[Piece, ...]  # pieces that hold some of them
@@ -130,7 +130,7 @@ def _placed(streams: list[list[int]], blocks: PackedBlocks,
 
 
 def _pieces_of(blocks: PackedBlocks, number: int) -> Iterator[tuple[int, ...]]:
-    """Yield the pieces of a block: tokens between two restarts of its positions, less padding."""
+    """Yield the pieces of a block: tokens between two restarts of positions, without padding."""
     ids, labels = blocks.input_ids[number], blocks.labels[number]
     restarts = [n for n, position in enumerate(blocks.position_ids[number]) if position == 0]
     for start, end in zip(restarts, [*restarts[1:], len(ids)], strict=True):

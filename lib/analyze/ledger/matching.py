@@ -64,7 +64,7 @@ def places(item: str, text: str) -> list[Place]:
 
 
 def nearest(found: list[Place], text: str, question: str) -> Place | None:
-    """Return the first place whose sentence shares most words with `question`, or None."""
+    """Return the first place whose sentence shares the most words with `question`, or None."""
     asked = {word for word, _, _ in words(question)}
     return max(found, default=None, key=lambda place: len(
         asked & {word for word, _, _ in words(around(text, place))}))

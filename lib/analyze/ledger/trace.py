@@ -34,7 +34,7 @@ class LedgerRow(Record):
     source_items: int  # how many of `items` are found there
     start: int  # from the first to the last of them; the source reference if there is none
     end: int
-    segments: list[str]  # that hold these characters; another may write a sentence cut by a border
+    segments: list[str]  # with these characters; a rewrite may move a sentence cut by a border
     segment: Literal["whole", "cut"]
     dropped: str  # why one of these has no rewrite; "" if all have one, and for raw text
     rewritten: Form  # in their rewrites, else in those that its sentence reaches; raw: their words
@@ -111,7 +111,7 @@ def trace(query: Query, document: Document, segments: list[Segment],
 
     # 4) Rewrite: find each item in the text that these segments gave. A normalizer that knows the
     #    complete document, as the rules do, writes a sentence, row or item that a border cuts into
-    #    the segment where it begins: so the other segments that it reaches are searched next.
+    #    the segment where it begins, so the other segments that it reaches are searched next.
     own = [] if is_raw else [rewrites[one] for one in ids]
     neighbours = [rewrites[one] for one in _reached(query, segments, blocks) if one not in ids]
     kept = [_in_raw_text(place, query.start, holding, document, trained) if is_raw
@@ -133,8 +133,8 @@ def trace(query: Query, document: Document, segments: list[Segment],
     block = "whole" if whole else "cut" if is_placed else "nowhere"
 
     # 7) Lost at: the first stage that did not keep it, unless a block holds all of it. A border
-    #    alone loses nothing: raw text of two segments in training is joined again. It does if
-    #    items are missing from the text to train on, or if one side is held out.
+    #    alone loses nothing: raw text of two segments in training is joined again. A fact is lost
+    #    only if items are missing from the text to train on, or if one side is held out.
     is_kept = {"source": source_items == len(items),
                "segment": segment == "whole" or is_there and split != "both",
                "extraction": is_there or not dropped, "rewrite": is_there,
@@ -192,7 +192,7 @@ def _in_raw_text(place: Place | None, shift: int, holding: list[Segment], docume
 
 def _in_rewrites(item: str, rewrites: list[Normalized], question: str,
                  trained: Trained) -> _Kept | None:
-    """Find an item in rewrites: first in training, in the sentence most like the question."""
+    """Find an item in rewrites, first in those trained on, in the sentence nearest the question."""
     found = [(row, place) for row in rewrites
              if (place := nearest(places(item, row.text), row.text, question))]
     if not found:

@@ -1,4 +1,4 @@
-"""Where a run deviates from the paper: its recorded settings next to the paper's (sections 3, 4).
+"""List where a run deviates from the paper: its settings next to the paper's (sections 3, 4).
 
 Settings come from data/<study>/stages/*.json, which lib.run.notebook writes with the parameters
 given and defaulted; what a training did comes from models/<arm>/training.json. What the code fixes
@@ -86,9 +86,9 @@ def deviations(study: str, arms: list[str], seeds: int = 1) -> pd.DataFrame:
     """Return one row per point: stage, point, paper, this run, comparison.
 
     The comparison is SAME, DIFFERS, OPEN (the paper does not say), RESULT (an outcome, not a
-    setting) or MISSING. What the arms, each trained with `seeds` seeds, do not share is given by
-    arm. A missing record's row names the notebook that writes it: only a stage run by `make study`
-    or `python -m lib.run.notebook` has one.
+    setting) or MISSING. Where the arms, each trained with `seeds` seeds, differ, values are given
+    by arm. A missing record's row names the notebook that writes it: only a stage run by `make
+    study` or `python -m lib.run.notebook` has one.
     """
     trainings = [name for arm in arms if arm != BASE for name in repeated(arm, seeds)]
     rows = [_setting(study, trainings if point.stage == TRAIN else arms, point)

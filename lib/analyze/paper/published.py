@@ -1,4 +1,4 @@
-"""The paper's own results (Tables 1-5) as data, and next to them a run's.
+"""The paper's own results (Tables 1-5) as data, with a run's next to them.
 
 The paper prints counts in Tables 2 and 5, percentages in Table 4, and means with standard errors in
 Table 3; the intervals are recomputed. It does not print how arms pair up on single queries, so
@@ -55,7 +55,7 @@ _TABLE4 = {
 def paper_rows() -> pd.DataFrame:
     """Return the paper's verdicts in the form of `lib.analyze.tables.joined`.
 
-    Only sums of rows are the paper's: which queries an arm answers correctly is not published. Each
+    Only sums of rows are from the paper: it does not say which queries an arm got right. Each
     arm has its own query ids, so a paired test of two arms finds nothing to pair.
     """
     rows = [(arm, f"{arm}-{structure}-{kind}-{number}", structure, kind,

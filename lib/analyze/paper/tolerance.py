@@ -71,13 +71,13 @@ def is_quantity(query: Query) -> bool:
 
 
 def is_within(query: Query, answer: str, tolerance: float) -> bool:
-    """Return whether `answer` gives the reference, its quantities within `tolerance`, relative.
+    """Return whether `answer` gives the reference, its quantities within a relative `tolerance`.
 
     A quantity is a number with a unit, percent sign or currency; units of one dimension are
     converted, and a number without a unit is read in the unit that the question names. Any other
     number is a count, port or version and must be equal; so must ranges and ± amounts. 5% and 0.05
-    are equal. The tolerance is of the reference in the unit of its dimension, so for temperatures
-    it depends on the zero of the scale. Raises ValueError if `tolerance` is negative.
+    are equal. The tolerance is a share of the reference in the base unit of its dimension, so for
+    temperatures it depends on the zero of the scale. Raises ValueError if `tolerance` is negative.
     """
     if tolerance < 0:
         raise ValueError(f"the tolerance is {tolerance}: give a fraction of the reference, such as "

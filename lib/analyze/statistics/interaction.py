@@ -21,7 +21,7 @@ INTERACTION = ["scale", "first", "second", "contrast", "estimate", "low", "high"
 
 def interaction(rows: pd.DataFrame, first: str = "dapt", second: str = "dapt-n",
                 reference: str = "natural") -> pd.DataFrame:
-    """Estimate what changing `first` to `second` does to a structure beyond `reference`.
+    """Estimate how much more changing `first` to `second` does to a structure than to `reference`.
 
     One row per scale and structure, and a joint test; columns INTERACTION. On the scale "points"
     the estimate is (gain of the structure) - (gain of the reference), on "odds ratio" the ratio of

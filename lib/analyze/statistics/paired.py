@@ -25,11 +25,11 @@ PAIRED = ["first", "second", "structure", "n", "clusters", "left_out", "only_fir
 
 
 def clusters_of(queries: Iterable[Query], facts: Iterable[Fact] = ()) -> dict[str, str]:
-    """Map each query_id to its cluster, within which answers may be alike.
+    """Map each query_id to its cluster, within which answers may be correlated.
 
     A cluster is the product that a query is about if facts are known (in a laboratory), else its
     document. Products and documents are many to many, so a query belongs to the entity of the facts
-    whose span meets its own; if none does, to the only entity of its document.
+    whose spans overlap its own; if none does, to the only entity of its document.
     """
     by_document: dict[str, list[Fact]] = {}
     for fact in facts:
@@ -74,7 +74,7 @@ def paired(rows: pd.DataFrame, pairs: list[tuple[str, str]] | None = None, *,
     its first seed. n counts queries scored in both arms, left_out the others. p is the exact
     two-sided McNemar test (binomial on the discordant pairs); p_holm is Holm's over the `family` of
     all rows with a query; smallest_p is the smallest that the row's number of discordant pairs
-    allows. McNemar takes queries as independent. If answers within a cluster are correlated, p is
+    allows. McNemar treats queries as independent. If answers within a cluster are correlated, p is
     too small; rely on the cluster-bootstrap interval.
     """
     arms = [arm for arm in sorted_arms(rows.arm) if split_arm(arm)[1] == 1]

@@ -1,7 +1,7 @@
-"""What n queries can detect: power of exact McNemar and of two independent proportions.
+"""Compute what n queries can detect: power of exact McNemar and of two independent proportions.
 
 Needs no verdict: `python -m lib.analyze.statistics.power <study>` prints it once there are queries.
-Queries are taken as independent. Those of one document are not, so more of them are needed.
+Queries are treated as independent. Those of one document are not, so more of them are needed.
 """
 
 import sys
@@ -109,7 +109,7 @@ def independent_power(difference: float, baseline: float, n: int, n_other: int,
 
 def smallest_independent_difference(n: int, n_other: int, baseline: float, power: float = POWER,
                                     alpha: float = ALPHA) -> float:
-    """Return the smallest difference above `baseline` between structures; NaN if none does."""
+    """Return the smallest difference above `baseline` that two structures show; NaN if none."""
     def missing(difference: float) -> float:
         return independent_power(difference, baseline, n, n_other, alpha) - power
 

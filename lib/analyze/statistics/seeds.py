@@ -29,8 +29,8 @@ def spread(rows: pd.DataFrame) -> pd.DataFrame:
     accuracy averaged over the seeds, with its t interval low_queries, high_queries; design_effect
     the square of its ratio to the error of independent queries, so n queries are worth
     n / design_effect (Kish 1965, Survey Sampling). low and high are for both sources of variation
-    (see `both_sources`), and `interval` says which of them they cover. Where all answers of all
-    seeds are alike, the interval is Wilson's for n queries.
+    (see `both_sources`), and `interval` says which of them they cover. If all answers of all
+    seeds have the same verdict, the interval is Wilson's for n queries.
     """
     arms = {}
     for name in sorted_arms(rows.arm):
