@@ -1,1 +1,1 @@
-"""Measurements that README states; `make bench` makes them again."""
+"""Measurements reported in the README files; `make bench` repeats them."""

@@ -13,7 +13,7 @@ PARTS = (
     "inference",
     "study",
     "structext",
-)  # a module each, whose main() returns Markdown
+)  # one module each, whose main() returns Markdown
 HEAD = """# Measurements
 
 Ratios hold within one run; the machine is shared and noisy. `make bench` writes each section again.
@@ -31,7 +31,7 @@ def write_section(name: str, text: str) -> None:
 
 
 def main() -> None:
-    """Measure the parts that are named, or all."""
+    """Measure the parts that the command names, or all."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
         "parts",
@@ -42,7 +42,7 @@ def main() -> None:
     )
     options = parser.parse_args()
     if unknown := set(options.parts) - set(PARTS):
-        parser.error(f"no part is called {sorted(unknown)[0]!r}: choose of {', '.join(PARTS)}")
+        parser.error(f"no part is called {sorted(unknown)[0]!r}: choose from {', '.join(PARTS)}")
     for name in options.parts:
         text = import_module(f"benchmarks.{name}").main()
         write_section(name, text)

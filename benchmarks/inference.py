@@ -1,12 +1,12 @@
-"""How fast the laboratory answers and scores, compared with transformers' `generate`.
+"""Measure how fast the laboratory answers and scores, compared with transformers' `generate`.
 
     python -m benchmarks.inference [a model's folder]
 
-Without a folder a model of the laboratory's size is trained on the spot on the laboratory's records
-and questions, so that answers end as answers do. All ways start from the same tokens and meet the
-same disturbances: each takes its turn in every one of ROUNDS rounds, and the numbers are medians.
-What prompts cost to fill in is a row of its own, and so are
-prompts with a text to read, which are long.
+Without a folder, a model of the laboratory's size is first trained on the laboratory's questions
+and answers, so that its answers end as real ones do. All ways start from the same tokens and suffer
+the same disturbances: each has its turn in each of ROUNDS rounds, and the numbers are medians. The
+time to fill in a prompt is stated separately. Prompts with a text to read, which are long, have
+rows of their own.
 """
 
 import os
@@ -43,20 +43,20 @@ from lib.train.recipe import Recipe, computes_bf16
 from lib.train.trainer import train
 
 ROUNDS = 5
-N_ALONE = 32  # queries of a round for the ways that take one at a time
+N_ALONE = 32  # queries per round for the ways that take one at a time
 LONG_FIRST = "long prompts, generate in batches"
-BATCH, BUDGET = 64, 64  # queries a forward pass, tokens an answer: those of 04_infer.ipynb
+BATCH, BUDGET = 64, 64  # queries per forward pass, tokens per answer: as in 04_infer.ipynb
 N_LONG, LONG, LONG_BUDGET = (
     32,
     1024,
     192,
-)  # prompts with a text to read: how many, their tokens, those of a reply
-TARGETS = {"float32": 6.0, "bf16": 13.0}  # times transformers' generate, one at a time in float32
+)  # prompts with a text to read: their number, tokens of each, tokens of a reply
+TARGETS = {"float32": 6.0, "bf16": 13.0}  # speed over that of generate, one at a time in float32
 
 
 @dataclass
 class Way:
-    """One way to do it: a function of some queries' places, run in turn with the others."""
+    """One way to answer or score: a function of queries' indices, run in turn with the others."""
 
     name: str
     run: Callable[[list[int]], list]
@@ -65,19 +65,19 @@ class Way:
     result: list = field(default_factory=list)
 
     def measure(self) -> None:
-        """One round."""
+        """Run and time one round."""
         started = time.perf_counter()
         self.result = self.run(self.places)
         self.seconds.append(time.perf_counter() - started)
 
     @property
     def rate(self) -> float:
-        """Queries a second, the median of all rounds."""
+        """Return the queries per second, the median of all rounds."""
         return len(self.places) / statistics.median(self.seconds)
 
 
 def questions() -> list[Query]:
-    """The laboratory's questions on its private records."""
+    """Return the laboratory's questions on its private records."""
     documents, _ = make_records(make_products(60, seed=11), seed=11, public=False)
     return annotate(documents, by_rules, max_queries=len(ATTRIBUTES))[0]
 
@@ -108,7 +108,7 @@ def by_transformers(
     batch_size: int,
     budget: int = BUDGET,
 ) -> list[str]:
-    """Greedy answers by `generate`, left-padded."""
+    """Return greedy answers by `generate`, left-padded."""
     texts = []
     for start in range(0, len(prompts), batch_size):
         batch = tokenizer.pad(
@@ -126,7 +126,7 @@ def by_transformers(
 def by_ours(
     model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, prompts: list[list[int]]
 ) -> list[str]:
-    """Greedy answers as 04_infer has them."""
+    """Return greedy answers as 04_infer does."""
     return [
         text
         for start in range(0, len(prompts), BATCH)
@@ -140,7 +140,7 @@ def by_ours(
 
 
 def ways(source: str, queries: list[Query]) -> list[Way]:
-    """Time all ways on the same queries; one at a time, and bf16 without units, take a part."""
+    """Return ways on the same queries; single ones, and bf16 without units, get only a part."""
     tokenizer = load(source)[1]
     models = {
         "float32": load(source, precision="fp32")[0],
@@ -192,7 +192,7 @@ def ways(source: str, queries: list[Query]) -> list[Way]:
 
 
 def long_ways(source: str) -> list[Way]:
-    """Time replies to prompts of LONG tokens of records; most replies end at the budget."""
+    """Return ways to reply to prompts of LONG tokens; most replies end at the budget."""
     model, tokenizer = load(source, precision="fp32")
     documents, _ = make_records(make_products(60, seed=11), seed=11, public=False)
     ids = tokenizer("\n".join(document.text for document in documents), add_special_tokens=False)[
@@ -218,7 +218,7 @@ def long_ways(source: str) -> list[Way]:
 
 
 def processes_table(source: str, queries: list[Query]) -> list[str]:
-    """Seconds of whole runs, loading and start-up included, by one process and by two."""
+    """Time complete runs, with loading and start-up, by one process and by two."""
     seconds = {}
     for n in (1, 2):
         with tempfile.TemporaryDirectory() as folder:
@@ -233,7 +233,7 @@ def processes_table(source: str, queries: list[Query]) -> list[str]:
 
 
 def table(measured: list[Way]) -> list[str]:
-    """Rates and ratios as Markdown, and whether answers are the same."""
+    """Return rates and ratios as Markdown, and how many answers differ."""
     rows = {way.name: way for way in measured}
     alone, first = rows["generate, one at a time"], rows["scores, float32, one at a time"]
     lines = [

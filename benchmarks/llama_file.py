@@ -27,7 +27,7 @@ def write_gguf(folder: Path, file: Path) -> None:
             tensor = halves.swapaxes(1, 2).reshape(tensor.shape)
         for old, new in _NAMES.items():
             name = name.replace(old, new)
-        sizes = tensor.shape[::-1]  # the fastest first
+        sizes = tensor.shape[::-1]  # the fastest-varying first
         infos += _text(name) + struct.pack(f"<I{len(sizes)}QIQ", len(sizes), *sizes, 0, len(data))
         data += _padded(tensor.contiguous().numpy().astype("<f4").tobytes())
     values = {name: _value(value) for name, value in metadata.items()}
@@ -53,7 +53,7 @@ def _metadata(folder: Path, config: LlamaConfig) -> dict[str, object]:
         "llama.vocab_size": config.vocab_size,
         "llama.rope.freq_base": config.rope_parameters["rope_theta"],
         "tokenizer.ggml.model": "gpt2",
-        "tokenizer.ggml.pre": "smollm",  # single digits, then GPT-2's expression
+        "tokenizer.ggml.pre": "smollm",  # single digits, then GPT-2's pattern
         "tokenizer.ggml.tokens": tokens,
         "tokenizer.ggml.merges": [" ".join(pair) for pair in bpe["merges"]],
         "tokenizer.ggml.token_type": [3 if token in special else 1 for token in tokens],

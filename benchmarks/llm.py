@@ -24,7 +24,7 @@ from lib.core.paths import REPOSITORY
 from tests.llm_server import RemoteServer, Server, digest_of
 from tests.llm_server_faults import FINAL, HARMLESS, NO_ANSWER, PASSING
 
-N, LATENCY, RATE, BURST = 500, 0.2, 1200, 20  # calls, seconds, requests a minute, requests at once
+N, LATENCY, RATE, BURST = 500, 0.2, 1200, 20  # calls, seconds, requests per minute, burst of them
 KILLED_AT = 270
 LIMITED = ("--requests-per-minute", str(RATE), "--faults", "500", "502", "503",
            "--fault-share", "0.05", "--says", "x-ratelimit", "retry-after")
@@ -54,7 +54,7 @@ class Run:
 
     @property
     def n_texts(self) -> int:
-        """Replies without a reason."""
+        """Count the replies without a reason."""
         return sum(not reason for _, reason in self.replies)
 
 
@@ -84,12 +84,12 @@ def ran(client: str, server: RemoteServer, prompts: Sequence[str], **settings: o
 
 
 def questions(n: int = N) -> list[str]:
-    """Prompts that differ."""
+    """Return `n` different prompts."""
     return [f"question {number}" for number in range(n)]
 
 
 def fast(client: str, concurrency: int, folder: Path) -> Run:
-    """N calls without limits or faults."""
+    """Make N calls without limits or faults."""
     with Server.process("--latency", str(LATENCY)) as server:
         run = ran(client, server, questions(), concurrency=concurrency, cache=new_cache(folder))
     if run.n_texts != N:
@@ -98,7 +98,7 @@ def fast(client: str, concurrency: int, folder: Path) -> Run:
 
 
 def limited(client: str, folder: Path, burst: int = BURST) -> Run:
-    """N calls under the limit, where some fail. Ours is given no limit and no concurrency."""
+    """Make N calls under the limit, some of which fail. Ours is told no limit or concurrency."""
     with Server.process("--latency", str(LATENCY), *LIMITED,
                         "--burst-seconds", str(burst * 60 / RATE)) as server:
         return ran(client, server, questions(), concurrency=None if client == "ours" else 20,
@@ -106,18 +106,18 @@ def limited(client: str, folder: Path, burst: int = BURST) -> Run:
 
 
 def over_ideal(run: Run, burst: int = BURST) -> float:
-    """Time divided by what the limit alone takes for all requests that it passed."""
+    """Return the time over the least that the limit allows for all requests that passed it."""
     n_passed = run.statuses.total() - run.statuses[429]
     return run.seconds / ((n_passed - burst) * 60 / RATE + LATENCY)
 
 
 def share_of_429(run: Run) -> str:
-    """Of all requests."""
+    """Return the share of 429s among all requests, as text."""
     return f"{run.statuses[429] / run.statuses.total():.1%} of {run.statuses.total():,}"
 
 
 def paid_twice(client: str, folder: Path) -> int:
-    """Count replies that the server gave twice, because a run was killed and run again."""
+    """Count replies that the server gave twice, because a run was killed and repeated."""
     cache = new_cache(folder)
     with Server.process("--latency", str(LATENCY)) as server:
         process = started(client, server, questions(), concurrency=20, cache=cache)
@@ -134,7 +134,7 @@ def paid_twice(client: str, folder: Path) -> int:
 
 
 def corpus() -> list[str]:
-    """Prompts that request each fault three times, each next to one without a fault."""
+    """Return prompts that request each fault three times, each next to one without a fault."""
     return [f"{number} {text}" for number in range(3)
             for fault in (*HARMLESS, *PASSING, *NO_ANSWER, *FINAL)
             for text in (f"fault:{fault}{' once' if fault in PASSING else ''}", f"next to {fault}")]
@@ -157,7 +157,7 @@ def misfortunes(client: str, folder: Path) -> tuple[int, int]:
 
 
 def cached_seconds(folder: Path) -> list[float]:
-    """Of five runs over N rows that are all in the cache."""
+    """Time five runs over N rows that are all in the cache."""
     cache = new_cache(folder)
     with Server.process() as server:
         ran("ours", server, questions(), cache=cache)
@@ -165,17 +165,17 @@ def cached_seconds(folder: Path) -> list[float]:
 
 
 def new_cache(folder: Path) -> str:
-    """A file that is not there."""
+    """Return the path of a new file."""
     return f"{folder}/{time.monotonic_ns()}.sqlite"
 
 
 def spread(values: Sequence[float], digits: int = 2) -> str:
-    """Median and range."""
+    """Format median and range."""
     return f"{median(values):.{digits}f} ({min(values):.{digits}f}–{max(values):.{digits}f})"
 
 
 def speeds(folder: Path, rounds: int = 5) -> dict[str, list[str]]:
-    """By client: ratio at k=20 and k=100, and CPU time. Clients take turns, because load varies."""
+    """Return by client the ratios at k=20 and k=100, and CPU time; clients take turns."""
     runs = {(client, k): [] for client in NAMES for k in (20, 100)}
     for number in range(rounds):
         print(f"round {number + 1} of {rounds} ...", flush=True)
@@ -191,7 +191,7 @@ def speeds(folder: Path, rounds: int = 5) -> dict[str, list[str]]:
 
 
 def losses(client: str, folder: Path) -> list[str]:
-    """Under the limit, after a kill and on the faults: five cells."""
+    """Return five cells: under the limit, after a kill and with faults."""
     print(f"{client} under a limit, killed, and among faults ...", flush=True)
     runs = [limited(client, folder) for _ in range(3 if client == "ours" else 1)]
     lost, misread = misfortunes(client, folder)
@@ -201,7 +201,7 @@ def losses(client: str, folder: Path) -> list[str]:
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """Markdown."""
+    """Format rows as a Markdown table."""
     lines = (rows[0], ["---"] * len(rows[0]), *rows[1:])
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 

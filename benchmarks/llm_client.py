@@ -14,13 +14,13 @@ from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Request
 
-_SECONDS_FOR_A_CALL = 20.0  # then a bare call that trickles is abandoned: it would never end
+_SECONDS_FOR_A_CALL = 20.0  # a bare call that trickles is then abandoned: it would never end
 
 Replies = list[tuple[str, str]]  # (text, reason): with a reason, the text is not an answer
 
 
 def ours(prompts: list[str], settings: dict) -> Replies:
-    """`complete`; settings as of Calls."""
+    """Ask by `complete`; `settings` are fields of Calls."""
     calls = Calls(**settings | {"cache": Path(settings["cache"])})
     replies = complete([Request.ask(prompt) for prompt in prompts], "m", calls)
     return [(reply.text, reply.reason) for reply in replies]
@@ -28,7 +28,7 @@ def ours(prompts: list[str], settings: dict) -> Replies:
 
 def bare(prompts: list[str], settings: dict,
          http_client: Callable[[], object] = lambda: None) -> Replies:
-    """AsyncOpenAI unchanged, under a semaphore."""
+    """Ask by AsyncOpenAI unchanged, under a semaphore."""
     async def all_of_them() -> Replies:
         client = openai.AsyncOpenAI(http_client=http_client(),
                                     timeout=settings.get("timeout_seconds", 600))
@@ -50,12 +50,12 @@ def bare(prompts: list[str], settings: dict,
 
 
 def over_aiohttp(prompts: list[str], settings: dict) -> Replies:
-    """The same over aiohttp."""
+    """Ask as `bare` does, over aiohttp."""
     return bare(prompts, settings, openai.DefaultAioHttpClient)
 
 
 def cpu_seconds() -> float:
-    """Of this process until now."""
+    """Return the CPU seconds of this process so far."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime
 

@@ -1,16 +1,16 @@
-"""Test lib.llm with servers of others, started here on loopback; missing ones are skipped.
+"""Test lib.llm with third-party servers, started here on loopback; missing ones are skipped.
 
 Each is installed in a separate environment, never in this project's, and named by its command:
 
-LLMOCK_COMMAND=<env>/bin/llmock, from `pip install llmock==0.2.2`: scripts faults, judges retries,
-    has batches.
+LLMOCK_COMMAND=<env>/bin/llmock, from `pip install llmock==0.2.2`: it scripts faults, judges
+    retries and has batches.
 LLAMA_CPP_COMMAND="<env>/bin/python -m llama_cpp.server", from `pip install
-    "llama-cpp-python[server]==0.3.36"`, which compiles llama.cpp (ten minutes of one core): a small
-    Llama of the laboratory as GGUF.
+    "llama-cpp-python[server]==0.3.36"`, which compiles llama.cpp (ten minutes on one core): it
+    serves a small Llama of the laboratory as GGUF.
 TRANSFORMERS_COMMAND=<env>/bin/transformers, from `pip install torch==2.13.0` and then `pip install
-    "transformers[serving]==5.23.0"`: the same folder unchanged.
+    "transformers[serving]==5.23.0"`: it serves the same folder unchanged.
 LLAMA_STACK_COMMAND=<env>/bin/llama, from `pip install llama-stack==0.7.3 "mcp<2"` on Python 3.12:
-    batches over another server, here llmock.
+    it runs batches over another server, here llmock.
 
 What no client can see: llama.cpp's server answers any model name with its one model, `transformers
 serve` answers a prompt longer than the model's context, and neither llmock nor `transformers serve`
@@ -62,7 +62,7 @@ class Server:
 def started(variable: str, *arguments: str, ready: str, log: Path) -> Iterator[str]:
     """Run the command of `variable` on a free port, which replaces "PORT"; yield its address.
 
-    Skips where the variable is not set; fails with the server's last output if it does not start.
+    Skips if the variable is not set; fails with the server's last output if it does not start.
     """
     if not os.environ.get(variable):
         pytest.skip(f"{variable} is not set: see this module's docstring")
@@ -91,7 +91,7 @@ def started(variable: str, *arguments: str, ready: str, log: Path) -> Iterator[s
 
 
 def is_up(url: str) -> bool:
-    """Whether `url` is answered with 200."""
+    """Return whether `url` is answered with 200."""
     try:
         with urllib.request.urlopen(url, timeout=5) as reply:
             return reply.status == 200
@@ -101,7 +101,7 @@ def is_up(url: str) -> bool:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    """A small Llama of the laboratory that has memorized KNOWN; only where a server uses it."""
+    """Train a small Llama of the laboratory that memorizes KNOWN, if there is a server for it."""
     if not {"LLAMA_CPP_COMMAND", "TRANSFORMERS_COMMAND"} & {*os.environ}:
         pytest.skip("no server is named: see this module's docstring")
     texts = [f"{question(name)} {value}" for name, value in KNOWN.items()]
@@ -114,13 +114,13 @@ def folder(tmp_path_factory) -> Path:
 
 
 def question(name: str) -> str:
-    """What the model is asked for one of KNOWN."""
+    """Return the prompt for one of KNOWN."""
     return prompt_for(f"What is the port of {name}?")
 
 
 @pytest.fixture(scope="module")
 def llama_cpp(folder, tmp_path_factory) -> Iterator[Server]:
-    """llama.cpp's server with the folder as GGUF."""
+    """Start llama.cpp's server with the folder as GGUF."""
     place = tmp_path_factory.mktemp("llama_cpp")
     write_gguf(folder, place / "base.gguf")
     with started("LLAMA_CPP_COMMAND", "--model", str(place / "base.gguf"), "--model_alias", "base",
@@ -131,7 +131,7 @@ def llama_cpp(folder, tmp_path_factory) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def transformers_serve(folder, tmp_path_factory) -> Iterator[Server]:
-    """`transformers serve` with the folder unchanged."""
+    """Start `transformers serve` with the folder unchanged."""
     log = tmp_path_factory.mktemp("transformers") / "log"
     with started("TRANSFORMERS_COMMAND", "serve", str(folder), "--device", "cpu",
                  "--host", "127.0.0.1", "--port", "PORT", ready="/health", log=log) as address:
@@ -140,13 +140,13 @@ def transformers_serve(folder, tmp_path_factory) -> Iterator[Server]:
 
 @pytest.fixture(params=["llama_cpp", "transformers_serve"])
 def served(request) -> Server:
-    """Each server of the laboratory's model."""
+    """Return each server of the laboratory's model in turn."""
     return request.getfixturevalue(request.param)
 
 
 @pytest.fixture(scope="module")
 def llmock_once(tmp_path_factory) -> Iterator[Server]:
-    """llmock, started once."""
+    """Start llmock once."""
     with started("LLMOCK_COMMAND", "serve", "--port", "PORT", "--response-style", "echo",
                  "--context-window", "1000", ready="/health",
                  log=tmp_path_factory.mktemp("llmock") / "log") as address:
@@ -155,14 +155,14 @@ def llmock_once(tmp_path_factory) -> Iterator[Server]:
 
 @pytest.fixture
 def llmock(llmock_once) -> Server:
-    """llmock with no fault left and no request remembered."""
+    """Return llmock with no fault left and no request remembered."""
     control(llmock_once, "reset", {})
     return llmock_once
 
 
 @pytest.fixture(scope="module")
 def llama_stack_once(llmock_once, tmp_path_factory) -> Iterator[Server]:
-    """llama-stack with its batches, passing every request on to llmock."""
+    """Start llama-stack with its batches, passing every request on to llmock."""
     place = tmp_path_factory.mktemp("stack")
     keys, rows = {"backend": "keys"}, {"backend": "rows"}
     provider = {"provider_id": "backend", "provider_type": "remote::vllm",
@@ -191,13 +191,13 @@ def llama_stack_once(llmock_once, tmp_path_factory) -> Iterator[Server]:
 
 @pytest.fixture
 def llama_stack(llama_stack_once, llmock) -> Server:
-    """llama-stack over an llmock with no fault left."""
+    """Return llama-stack over an llmock with no fault left."""
     return llama_stack_once
 
 
 @pytest.fixture
 def ask(monkeypatch, tmp_path) -> Callable[..., tuple[list[Reply], Calls]]:
-    """complete() at a server: replies, and settings with their tally; one cache per test."""
+    """Return a function that calls complete() on a server, with one cache per test."""
     def run(server: Server, requests: list[Request], **settings) -> tuple[list[Reply], Calls]:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("OPENAI_API_KEY", server.key)
@@ -207,7 +207,7 @@ def ask(monkeypatch, tmp_path) -> Callable[..., tuple[list[Reply], Calls]]:
 
 
 def asked(n: int) -> list[Request]:
-    """`n` requests that differ."""
+    """Return `n` different requests."""
     return [Request.ask(f"What is the port of number {number}?", max_tokens=50)
             for number in range(n)]
 
@@ -217,7 +217,7 @@ def texts(replies: list[Reply]) -> list[str]:
 
 
 def are_echoes(replies: list[Reply]) -> bool:
-    """Whether each reply echoes its own request of asked()."""
+    """Return whether each reply echoes its own request from asked()."""
     return all(f"number {number}?" in reply.text for number, reply in enumerate(replies))
 
 
@@ -278,7 +278,7 @@ def test_a_prompt_over_the_context_fails_alone_and_says_the_limit(llama_cpp, ask
 
 
 def control(server: Server, path: str, body: dict | None = None) -> dict:
-    """llmock's control interface."""
+    """Call llmock's control interface."""
     url = f"{server.url.removesuffix('/v1')}/_llmock/{path}"
     data = json.dumps(body).encode() if body is not None else None
     with urllib.request.urlopen(url, data) as reply:
@@ -286,19 +286,19 @@ def control(server: Server, path: str, body: dict | None = None) -> dict:
 
 
 def script(server: Server, *behaviors: dict) -> None:
-    """What llmock does to the next requests."""
+    """Set what llmock does to the next requests."""
     control(server, "scenario", {"behaviors": list(behaviors)})
 
 
 def verdict(server: Server) -> dict:
-    """llmock's verdict without `no_backoff`: with full jitter a second pause can be shorter."""
+    """Return llmock's verdict without `no_backoff`: full jitter may make a second pause shorter."""
     found = control(server, "verdict")
     titles = [one["title"] for one in found["findings"] if one["code"] != "no_backoff"]
     return {**found, "findings": titles}
 
 
 def statuses(server: Server) -> Counter:
-    """How often llmock answered with each status."""
+    """Count llmock's answers by status."""
     return Counter(one["status"] for one in control(server, "requests")["requests"])
 
 
@@ -386,7 +386,7 @@ def test_a_batch_whose_bodies_are_strings_is_read(llama_stack, llmock, ask):
     replies, calls = ask(llama_stack, requests, mode="batch", max_failed_share=0.5)
     assert are_echoes(replies[:5]) and "context length is 1000 tokens" in replies[5].reason
     assert (calls.tally.new, calls.tally.failed) == (5, 1)
-    # the long one in the batch, where its line has no response, and then directly
+    # the long one is sent in the batch, where its line has no response, and then directly
     assert statuses(llmock) == {200: 5, 400: 2}
 
 
@@ -428,12 +428,12 @@ complete(requests, sys.argv[2], Calls(cache=Path(sys.argv[1]), mode="batch", pol
 
 
 def n_batches(server: Server) -> int:
-    """How many batches the server has been sent."""
+    """Count the batches that the server has been sent."""
     with urllib.request.urlopen(f"{server.url}/batches?limit=1000") as reply:
         return len(json.loads(reply.read())["data"])
 
 
 def chats(server: Server) -> int:
-    """How many chat completions llmock was asked for one by one."""
+    """Count the chat completions that llmock was sent one by one."""
     requests = control(server, "requests")["requests"]
     return sum(one["path"].endswith("/chat/completions") for one in requests)

@@ -1,8 +1,8 @@
-"""A GPT as nanoGPT trains it, written from its facts: the laboratory is measured against it.
+"""A GPT as nanoGPT trains it, reimplemented from its settings: the laboratory's baseline.
 
-LayerNorm, learned positions, one product for query, key and value, PyTorch's SDPA, a GELU of four
-times the width, tied embeddings; a batch is taken at random places of one stream of tokens; AdamW
-as PyTorch has it for a CPU.
+LayerNorm, learned positions, one product for query, key and value, PyTorch's SDPA, a GELU layer of
+four times the width, tied embeddings; a batch starts at random positions of one stream of tokens;
+PyTorch's default AdamW for a CPU.
 """
 
 from collections.abc import Callable
@@ -33,7 +33,7 @@ class Layer(nn.Module):
 
 
 class GPT(nn.Module):
-    """Token ids (B, T) and targets (B, T) to the mean loss."""
+    """A model from token ids (B, T) and targets (B, T) to the mean loss."""
 
     def __init__(
         self, vocabulary: int, block_size: int, layers: int, width: int, heads: int
@@ -65,7 +65,7 @@ def nanogpt_updates(
     autocast: torch.autocast,
     learning_rate: float,
 ) -> Callable[[], None]:
-    """One update of `model` a call."""
+    """Return a function that makes one update of `model` per call."""
     decayed = [weights for weights in model.parameters() if weights.ndim > 1]
     others = [weights for weights in model.parameters() if weights.ndim == 1]
     optimizer = torch.optim.AdamW(

@@ -16,7 +16,7 @@ ROUNDS = 5
 
 
 def samples_per_second(depth: int, width: int, per_task: int, mode: str) -> float:
-    """Return the median of ROUNDS runs with a seed each; a first run fills the caches."""
+    """Return the median of ROUNDS runs, one seed each; a run before them fills the caches."""
     rates = []
     for seed in range(ROUNDS + 1):
         started = time.perf_counter()

@@ -35,7 +35,7 @@ HEAVY = (
 
 
 def start_up(rounds: int = 3) -> list[str]:
-    """Seconds that each notebook's imports take in a fresh interpreter, as a Markdown table."""
+    """Time each notebook's imports in a fresh interpreter; return a Markdown table."""
     lines = ["| notebook | imports, s | among them |", "| --- | --- | --- |"]
     for path in sorted((REPOSITORY / "notebooks").rglob("[0-9]*.ipynb")):
         timed = [
@@ -57,7 +57,7 @@ def start_up(rounds: int = 3) -> list[str]:
 
 
 def _timed(notebook: Path) -> str:
-    """Return code that does the imports of `notebook` and prints their seconds, and HEAVY ones."""
+    """Return code that runs the imports of `notebook` and prints their time, and HEAVY ones."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     lines = "\n".join(
         "".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"
@@ -99,7 +99,7 @@ def scaling() -> list[str]:
         cells = " | ".join(f"{runs[factor][name]:,.1f}" for factor in FACTORS)
         ratio = (
             f"{runs[most][name] / one[name]:.1f}" if one[name] > 0.05 else "–"
-        )  # less cannot be told from nothing
+        )  # less cannot be distinguished from 0
         lines.append(f"| {name} | {cells} | {ratio} |")
     return lines
 
@@ -127,7 +127,7 @@ def measured(factor: int) -> dict[str, float]:
 
 
 def _chain(factor: int):
-    """Run the chain on new records, a stage at a time; yield the counts so far."""
+    """Run the chain on new records, one stage at a time; yield the counts so far."""
     import torch  # imported here, so that the parent of the measured processes stays small
 
     from lib.annotate import queries as annotate
@@ -165,7 +165,7 @@ def _chain(factor: int):
     tokenizer.padding_side = "left"
     with (
         tempfile.TemporaryDirectory() as folder
-    ):  # an untrained model writes as many tokens as it may: work for all
+    ):  # an untrained model uses up its budget of tokens, so every query costs the same
         answers = inference.answer(
             model.eval(), tokenizer, queries, "dapt", max_answer_tokens=16, max_list_tokens=16
         )
@@ -185,7 +185,7 @@ def _chain(factor: int):
 
 
 def main() -> str:
-    """The measurement as Markdown."""
+    """Return the measurement as Markdown."""
     parts: list[tuple[str, Callable[[], list[str]]]] = [
         (
             "Start-up, medians of three fresh interpreters; kernel and HTML copy add some seconds:",

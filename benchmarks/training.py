@@ -1,4 +1,4 @@
-"""How fast the laboratory trains, compared with a plain Trainer, bare loops and nanoGPT's loop.
+"""Measure how fast the laboratory trains, compared with a plain Trainer, bare loops and nanoGPT.
 
     python -m benchmarks training
 
@@ -66,7 +66,7 @@ class Speed:
 
 @dataclass(frozen=True)
 class Laboratory:
-    """What every way trains on."""
+    """The texts, tokenizer and blocks that every way trains on."""
 
     texts: list[str]
     tokenizer: PreTrainedTokenizerBase
@@ -74,16 +74,16 @@ class Laboratory:
     precision: str  # what the laboratory chooses on this machine
 
     def model(self) -> PreTrainedModel:
-        """The untrained model, the same at every call."""
+        """Return the untrained model, the same at every call."""
         return new_llama(self.tokenizer, **SHAPE, context=4 * BLOCK, seed=1)
 
     def autocast(self) -> torch.autocast:
-        """A new context of the laboratory's precision."""
+        """Return a new context of the laboratory's precision."""
         return torch.autocast("cpu", torch.bfloat16, enabled=self.precision == "bf16")
 
 
 def laboratory() -> Laboratory:
-    """Return public records and three times as many questions, the shares of 00_lab."""
+    """Return public records and three times as many questions, in the proportions of 00_lab."""
     products, texts = make_products(200, 12), []
     for rendering in range(3):
         documents, facts = make_records(products, 11, public=True, rendering=rendering)
@@ -107,11 +107,11 @@ class Stopwatch:
         self.marks: list[tuple[float, float, float]] = []
 
     def mark(self, tokens: float) -> None:
-        """Call it where an update has ended."""
+        """Record the end of an update."""
         self.marks.append((time.perf_counter(), time.process_time(), tokens))
 
     def speed(self) -> Speed:
-        """Of the updates after the first; what lies apart ends with this call."""
+        """Return the speed of the updates after the first; other work ends with this call."""
         seconds = time.perf_counter() - self.start
         tokens = sum(tokens for *_, tokens in self.marks[1:])
         wall, processor, _ = (
@@ -125,7 +125,7 @@ class Stopwatch:
 
 
 def ours(lab: Laboratory, watch: Stopwatch) -> None:
-    """lib.train.trainer.train; its checkpoint comes after the last update."""
+    """Train by lib.train.trainer.train; its checkpoint comes after the last update."""
     chosen = slice(UPDATES * BATCH)
     part = [
         rows[chosen] for rows in (lab.blocks.input_ids, lab.blocks.labels, lab.blocks.position_ids)
@@ -151,7 +151,7 @@ def ours(lab: Laboratory, watch: Stopwatch) -> None:
 
 
 def casual(padding: str) -> Callable[[Laboratory, Stopwatch], None]:
-    """Trainer as in its tutorials: one text per row, float32, defaults for the rest."""
+    """Use Trainer as in its tutorials: one text per row, float32, defaults for the rest."""
 
     def run(lab: Laboratory, watch: Stopwatch) -> None:
         tokenized = lab.tokenizer(
@@ -192,7 +192,7 @@ def casual(padding: str) -> Callable[[Laboratory, Stopwatch], None]:
 
 
 def bare(attention: str) -> Callable[[Laboratory, Stopwatch], None]:
-    """The shortest loop for the same model and blocks, the gradient clipped as Trainer does."""
+    """Use the shortest loop for the same model and blocks, with gradients clipped as by Trainer."""
 
     def run(lab: Laboratory, watch: Stopwatch) -> None:
         model = lab.model().train()
@@ -218,7 +218,7 @@ def bare(attention: str) -> Callable[[Laboratory, Stopwatch], None]:
 
 
 def nanogpt(lab: Laboratory, watch: Stopwatch) -> None:
-    """nanoGPT's loop; every place of a block carries loss, as texts may see each other."""
+    """Train by nanoGPT's loop; all tokens of a block carry loss, as texts may see each other."""
     model = GPT(len(lab.tokenizer), BLOCK, SHAPE["layers"], SHAPE["hidden_size"], SHAPE["heads"])
     stream = torch.tensor([token for ids in lab.blocks.input_ids for token in ids])
     update = nanogpt_updates(model, stream, BATCH, BLOCK, lab.autocast(), RATE)
@@ -244,7 +244,7 @@ OURS, LONGEST, NANO = (
 
 
 def measured(lab: Laboratory) -> dict[str, Speed]:
-    """The median speed of each way over ROUNDS rounds, in each of which every way has its turn."""
+    """Return each way's median speed over ROUNDS rounds; in each round all ways take turns."""
     runs: dict[str, list[Speed]] = {name: [] for name in WAYS}
     for _ in range(ROUNDS):
         for name, way in WAYS.items():
@@ -262,7 +262,7 @@ def measured(lab: Laboratory) -> dict[str, Speed]:
 
 
 def ceiling(precision: str) -> float:
-    """Most FLOP/s of a square matrix product in `precision`, over three sizes."""
+    """Return the most FLOP/s of a square matrix product in `precision`, over three sizes."""
     best = 0.0
     for size in (512, 1024, 2048):
         left, right = (
@@ -321,12 +321,12 @@ def by_processes(lab: Laboratory) -> str:
 
 
 def main() -> str:
-    """The measurement as Markdown."""
+    """Return the measurement as Markdown."""
     lab = laboratory()
     speeds, most = measured(lab), ceiling(lab.precision)
     bares = [name for name in speeds if name.startswith("bare")]
     n, size = lab.model().num_parameters(), BLOCK * SHAPE["layers"] * SHAPE["hidden_size"]
-    flops = 6 * n + 12 * size  # a token: Chowdhery et al. 2022 (PaLM), appendix B
+    flops = 6 * n + 12 * size  # per token: Chowdhery et al. 2022 (PaLM), appendix B
     lines = [
         "## Training",
         "",
