@@ -111,7 +111,7 @@ class Stopwatch:
         self.marks.append((time.perf_counter(), time.process_time(), tokens))
 
     def speed(self) -> Speed:
-        """Return the speed of the updates after the first; other work ends with this call."""
+        """Return the speed after the first update, and the seconds of other work until now."""
         seconds = time.perf_counter() - self.start
         tokens = sum(tokens for *_, tokens in self.marks[1:])
         wall, processor, _ = (

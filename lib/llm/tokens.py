@@ -13,7 +13,7 @@ from lib.llm.request import Request
 if TYPE_CHECKING:
     import tiktoken
 
-# tiktoken downloads its file on first use, which must not block a stage without a network
+# tiktoken downloads its file on first use, which must not block a stage if there is no network
 SECONDS_FOR_A_TOKENIZER = 5.0
 ESTIMATE = "an estimate: 4 bytes per token"
 _SLICE = 100_000  # characters; each slice may add a token

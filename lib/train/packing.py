@@ -127,7 +127,7 @@ def stream_of(text: str, tokenizer: PreTrainedTokenizerBase) -> list[int]:
 
 
 def _best_fit(pieces: list[_Piece], block_size: int) -> list[list[_Piece]]:
-    """Group pieces into `block_size` tokens: longest first, each where it leaves the least room."""
+    """Group pieces up to `block_size` tokens, longest first, where each leaves the least room."""
     groups: list[list[_Piece]] = []
     room: list[tuple[int, int]] = []  # (free tokens, group), ascending
     for piece in sorted(pieces, key=lambda piece: len(piece.tokens), reverse=True):

@@ -77,7 +77,7 @@ def matched(recipe: Recipe, blocks: PackedBlocks, dapt: PackedBlocks, match: str
     """Return `recipe` for `blocks` with the compute that it has on `dapt`, the arm dapt's blocks.
 
     "epochs" changes nothing: each arm's text is passed over equally often. "updates" and "tokens"
-    give as many as dapt has, in the schedule and until it stops; an arm with less text then makes
+    match those of dapt, in the schedule and until it stops; an arm with less text then makes
     more passes over it. Raises ValueError for any other `match`.
     """
     if match not in MATCHES:

@@ -157,7 +157,7 @@ def model_costs(documents: list[Document], segments: list[Segment], normalized: 
 
 
 def _structures_of(documents: list[Document], segments: list[Segment]) -> dict[str, set[str]]:
-    """Return segment_id -> structures of the blocks of which the segment has a part."""
+    """Return segment_id -> structures of the blocks that the segment overlaps."""
     blocks = {document.document_id: parse(document.text) for document in documents}
     return {one.segment_id: {STRUCTURE_OF[block.kind] for block in blocks[one.document_id]
                              if block.kind in STRUCTURE_OF

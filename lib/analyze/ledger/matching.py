@@ -91,7 +91,7 @@ def words(text: str) -> list[tuple[str, int, int]]:
 
 @lru_cache(512)
 def _visible(text: str) -> str:
-    """Replace what is not read by spaces, so that offsets stay the same."""
+    """Replace what is not read with spaces, so that offsets stay the same."""
     return _UNREAD.sub(lambda match: " " * len(match[0]), text)
 
 

@@ -142,7 +142,7 @@ def table3_with_paper(ours: pd.DataFrame) -> pd.DataFrame:
     Columns source, arm, kind, task, n, mean, error, difference, difference_error. `ours` is what
     lib.analyze.retention.table3 returned, possibly empty. Means and standard errors are in %,
     differences from the base in points. The paper's standard errors are given where known. Its
-    differences have none: its arms answered the same items, so two arms' errors do not give it.
+    differences have none: its arms answered the same items, so two errors do not determine it.
     """
     of_base = {task: mean for task, (mean, _) in _TABLE3[BASE].items()}
     paper = pd.DataFrame([
