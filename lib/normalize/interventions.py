@@ -72,7 +72,9 @@ def verbalize(document: Document, structures: Iterable[str] = VERBALIZED) -> str
     if unknown := sorted(wanted - set(VERBALIZED)):
         raise ValueError(f"structure {unknown[0]!r} cannot become sentences: choose among "
                          f"{', '.join(VERBALIZED)}")
-    blocks, parts = parse(text), parts_of(document)
+    references: dict = {}
+    blocks = parse(text, references)
+    parts = parts_of(document, blocks, references)
     edits, done = [], 0
     for number, block in enumerate(blocks):
         if STRUCTURE_OF.get(block.kind) not in wanted or block.start < done:

@@ -7,10 +7,13 @@ from collections import Counter, defaultdict
 from tqdm import tqdm
 
 from lib.core.records import Document, Normalized, Segment
+from lib.documents.blocks import parse
+from lib.documents.language import ENGLISH
 from lib.normalize.rules.parts import Part, parts_of
 from lib.normalize.rules.prose import write
 from lib.normalize.segments import WORDLESS
 
+KEPT = "kept as it is"  # the remark on a segment that is not in English begins with it
 # What one character of a part teaches a reader: running prose most, code least.
 _WEIGHTS = {"sentence": 1.0, "lead-in": 1.0, "item": 0.8, "row": 0.7, "heading": 0.5, "code": 0.3}
 _NAMES = {"sentence": "sentences kept", "item": "list items rewritten",
@@ -20,7 +23,8 @@ _NAMES = {"sentence": "sentences kept", "item": "list items rewritten",
 def by_rules(segments: list[Segment], documents: dict[str, Document]) -> list[Normalized]:
     """Return one row per segment, written from the parts of its document that start in it.
 
-    So a segment that begins inside a table or list still has its header and headings.
+    So a segment that begins inside a table or list still has its header and headings. Segments of
+    a document in another language than English are kept as they are; their remark says so.
     """
     by_document: dict[str, list[Segment]] = defaultdict(list)
     for segment in segments:
@@ -28,12 +32,25 @@ def by_rules(segments: list[Segment], documents: dict[str, Document]) -> list[No
     rows: dict[str, Normalized] = {}
     for document_id, its_segments in tqdm(by_document.items(), desc="normalize"):
         document = documents[document_id]
-        parts = parts_of(document)
+        if document.language not in ENGLISH:
+            rows |= {segment.segment_id: _kept(segment, document) for segment in its_segments}
+            continue
+        references: dict = {}
+        parts = parts_of(document, parse(document.text, references), references)
         starts = [part.start for part in parts]
         for segment in its_segments:
             first, last = bisect_left(starts, segment.start), bisect_left(starts, segment.end)
             rows[segment.segment_id] = _rewritten(segment, parts[first:last], document.title)
     return [rows[segment.segment_id] for segment in segments]
+
+
+def _kept(segment: Segment, document: Document) -> Normalized:
+    """Return the segment unchanged: sentences in English would mix two languages."""
+    text = segment.text.strip() if re.search(r"\w", segment.text) else ""
+    return Normalized(
+        segment_id=segment.segment_id, document_id=segment.document_id, text=text, rating=None,
+        remark=f"{KEPT}: the document's language is {document.language!r}" if text else "",
+        dropped="" if text else WORDLESS)
 
 
 def _rewritten(segment: Segment, parts: list[Part], title: str) -> Normalized:

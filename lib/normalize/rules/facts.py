@@ -1,11 +1,42 @@
-"""Write sentences for a label with its values, naming the product: the core of the rewrite."""
+"""Write a label with its value as a sentence, if English allows one; else keep the source's colon.
+
+"The port of X is 8443" states a relation. It is written only for a label that is an attribute and
+a subject that the record is about (`Part.owner`); anything else stays "Port: 8443".
+"""
 
 import re
 
 from lib.core.text import as_label, is_plural, listed
 from lib.documents.inline import ended
-from lib.documents.subject import Subject
 
+# Relational nouns: each names a property that has a value, "the size of a thing is a value".
+_RELATIONAL = frozenset("""
+accuracy address alias amount amperage angle area author average bandwidth baudrate bitrate board
+bore brand budget capacity category channel charge class client code colour color command
+compatibility component composition connection connector consumption content contact copyright
+cost count country creator current cycle date deadline default delay density depth description
+destination developer diameter difference dimension direction directory display distance domain
+duration edition efficiency encoding energy engine entry extension factor file filename finish
+firmware folder force format frequency fuel grade group hardware head height host hostname
+identifier id impedance index input installation interface interval inventor label language
+latency leader length level license licence lifetime limit line link load location lubricant
+magnitude maintainer maker manufacturer mass material maximum meaning medium member memory method
+minimum mode model module moment motor name namespace noise number objective offset operator order
+orientation origin os output owner package parameter parent part password path payload performance
+period person phase pin place platform plug policy port position power precision prefix
+prerequisite pressure price priority product program project property protocol protection provider
+publisher purpose quantity radius range rate rating ratio reason recipient region release
+replacement repository requirement resistance resolution response responsibility result revision
+role room rotation runtime scale schedule schema scope seal sensitivity sensor sequence series
+server service severity shape size slogan slot software source space specification speed stage
+standard start state status step storage style suffix supplier supply surface symbol system tag
+target team technology temperature term text thickness thread threshold throughput time timeout
+timestamp title tolerance tool topic torque transport type uncertainty unit uptime url usage use
+user username value vendor version viscosity voltage volume wavelength website weight width wiring
+year zone""".split())
+_IRREGULAR = {"series": "series", "species": "species", "indices": "index", "radii": "radius",
+              "axes": "axis", "matrices": "matrix", "bus": "bus", "buses": "bus",
+              "status": "status", "os": "os"}
 _VERBAL = re.compile(
     r"\b(?:is|are|was|were|be|been|has|have|had|can|could|may|might|must|should|will|would|do|does|"
     r"did|if|when|that|which|this|these|those|it|you|we|they|there|following|see|make|note|notes|"
@@ -13,22 +44,43 @@ _VERBAL = re.compile(
 _BAD_END = re.compile(
     r"(?:\w{2,}ed|in|on|at|by|from|for|with|to|since|of|as|and|or|requires|supports|uses|"
     r"includes|contains|provides|needs)", re.I)
+_DETERMINED = re.compile(r"\S\s+(?:the|an?|your|my|our|its|their|each|every|any|all|no)\b", re.I)
 _INSTRUCTION = re.compile(
-    r"(?:add|allow|always|avoid|bump|click|compile|disable|do|don't|enable|ensure|fix|if|"
-    r"implement|improve|introduce|make|never|please|refactor|remove|see|update|upgrade|use|"
-    r"when)\b", re.I)
+    r"(?:add|allow|always|avoid|bump|change|check|choose|click|compile|configure|delete|disable|do|"
+    r"don't|enable|ensure|fix|get|if|implement|improve|install|introduce|make|never|please|"
+    r"refactor|remove|run|see|select|set|specify|update|upgrade|use|verify|when)\b", re.I)
+_HAS_FLAG = ("default", "value")  # "the default is false" is English, "the support is no" is not
+_FLAGS = {*"yes no true false y n x ✓ ✔ ✗ ✘ ✅ ❌ - – —".split()}
+# headings that only announce facts about the owner, which name the owner themselves
+ANNOUNCEMENTS = {"at a glance", "data", "data sheet", "description", "details", "general",
+                 "information", "introduction", "key points", "overview", "reference data",
+                 "settings", "specification", "specifications", "summary"}
 _COMMA = re.compile(r",\s+(?![^()]*\))")
 _SEMICOLON = re.compile(r";\s+(?![^()]*\))")
 _NAME_WORDS = 8  # of a name, at most
+_VALUE_WORDS = 10  # of a value that can follow "is", at most
+_LABEL_WORDS = 6
 
 
-def is_label(text: str) -> bool:
-    """Return whether a lead-in or a capitalized key is a noun phrase that can have a value."""
+def is_noun_phrase(text: str) -> bool:
+    """Return whether a header or lead-in looks like a noun phrase: short, no verb, no clause."""
     label = _bare(text)
     words = label.split()
-    return (1 <= len(words) <= 6 and not re.search(r"[.!?;:,]\s|[.!?;:,]$", label)
-            and label[0].isupper() and not _VERBAL.search(label)
-            and not _BAD_END.fullmatch(words[-1]))
+    return (1 <= len(words) <= _LABEL_WORDS and not re.search(r"[.!?;:,]\s|[.!?;:,]$", label)
+            and not _VERBAL.search(label) and not _BAD_END.fullmatch(words[-1])
+            and not _DETERMINED.search(label))
+
+
+def is_attribute(text: str) -> bool:
+    """Return whether a label is a noun phrase whose head is a property that has a value.
+
+    "Default port" and "Supported platforms" are; "AnyValue", "Proposal" and "Set port" are not.
+    """
+    if not is_noun_phrase(text) or " " in _bare(text) and _INSTRUCTION.match(_bare(text)):
+        return False
+    head = re.split(r"\s(?:of|for|in|on|at|by|with|to|per|from)\s|\s*[(\[]", _bare(text))[0].lower()
+    word = head.split()[-1] if head else ""
+    return _singular(word) in _RELATIONAL
 
 
 def is_name_like(text: str) -> bool:
@@ -37,25 +89,31 @@ def is_name_like(text: str) -> bool:
             and not _INSTRUCTION.match(text))
 
 
-def fact_sentence(label: str, value: str, subject: Subject) -> str:
+def fact_sentence(label: str, value: str, owner: str) -> str:
     """Write "Default port", "8443" as "The default port of Corvane P-417 is 8443."
 
-    Several values under a plural label are joined with "and". If the label is not a noun, it is
-    separated from the value by a colon, because any verb between them would be invented.
+    Several values under a plural label are joined with "and". Where "is" would be invented (the
+    label is no attribute, the value a sentence or a flag), the source's colon stays: "Waterproof:
+    yes." Without an `owner` it always stays.
     """
     label = _bare(label)
-    is_text = re.search(r"[.!?]\s+\S", value)
-    is_flag = value.casefold() in ("yes", "no", "true", "false")
-    if is_text or is_flag or not is_label(label[:1].upper() + label[1:]):
-        place = f"For {subject.name}, {_inside(label)}" if subject.is_entity else label
+    if not is_fact(label, value) or not owner:
+        place = f"For {owner}, {_inside(label)}" if owner else label
         return ended(f"{place}: {value}")
     values = _values(value) if is_plural(label) else [value]
-    return ended(f"{_the(label, subject)} {'are' if is_plural(label) else 'is'} {listed(values)}")
+    return ended(f"{_the(label, owner)} {'are' if is_plural(label) else 'is'} {listed(values)}")
 
 
-def list_sentence(label: str, values: list[str], subject: Subject, *, is_partial: bool,
+def is_fact(label: str, value: str) -> bool:
+    """Return whether "the <label> is <value>" is English and says only what the source says."""
+    is_flag = value.casefold() in _FLAGS and (
+        not value.isalpha() or not _bare(label).lower().endswith(_HAS_FLAG))
+    return is_attribute(label) and not is_flag and _is_short(value)
+
+
+def list_sentence(label: str, values: list[str], owner: str, *, is_partial: bool,
                   is_continued: bool) -> str:
-    """Write "Supported platforms:", ["Linux", "QNX"] as one sentence.
+    """Write "Supported platforms:", ["Linux", "QNX"] as one sentence on `owner`.
 
     "The supported platforms of Corvane P-417 are Linux and QNX."; for a list cut by the segment's
     end, "include", and for its continuation, "also include".
@@ -66,33 +124,86 @@ def list_sentence(label: str, values: list[str], subject: Subject, *, is_partial
     else:
         verb = "are" if is_plural(label) else "is" if len(values) == 1 else "comprises"
     also = "also " if is_continued else ""
-    return ended(f"{_the(label, subject)} {also}{verb} {listed(values)}")
+    return ended(f"{_the(label, owner)} {also}{verb} {listed(values)}")
 
 
-def row_sentence(header: tuple[str, ...], cells: tuple[str, ...], subject: Subject) -> str:
+def announcement(label: str, owner: str) -> str:
+    """Write a lead-in whose list starts in the next segment: "The tools of X are given next."."""
+    verb = "are" if is_plural(_bare(label)) else "is"
+    return f"{_the(_bare(label), owner)} {verb} given next."
+
+
+def row_sentence(header: tuple[str, ...], cells: tuple[str, ...], owner: str) -> str:
     """Write a table row: "For port 80 in Corvane P-417, the protocol is TCP and the mass is 2 kg."
 
-    Empty cells are left out; a missing row label is not guessed.
+    A header that is no attribute keeps a colon ("required: no"), and so does a cell of running
+    text, which ends its sentence. Empty cells are left out; a missing row label is not guessed.
     """
-    clauses = []
-    for name, value in zip(header[1:], cells[1:], strict=False):
-        if value:
-            verb = "are" if is_plural(name) else "is"
-            clauses.append(f"the {_inside(name)} {verb} {value}" if name else value)
-    about = " ".join(filter(None, [_inside(header[0]), cells[0]])) if cells[0] else ""
-    if not clauses:
-        return ended(f"No value is given for {about}") if about else ""
-    has_commas = any(", " in clause for clause in clauses)
-    text = "; ".join(clauses) if has_commas else listed(clauses)
-    if not about:
-        return ended(text[:1].upper() + text[1:])
-    is_unnamed = subject.is_entity and subject.name not in about
-    place = f" in {subject.name}" if is_unnamed else ""
-    return ended(_once(f"For {about}{place}, {text}"))
+    if len(cells) == 1:
+        return ended(f"{_bare(header[0])}: {cells[0]}" if header[0] else cells[0])
+    if not any(header):
+        return ended("; ".join(filter(None, cells)))
+    about, rest = _about(header[0], cells[0]), list(zip(header[1:], cells[1:], strict=False))
+    values = [(name, value) for name, value in rest if value]
+    if about is None:
+        named = [(header[0], cells[0]), *values]
+        return " ".join(ended(f"{_bare(name)}: {value}" if name else value)
+                        for name, value in named if value)
+    place = f" in {owner}" if owner and owner not in about else ""
+    if not values:
+        return ended(f"No value is given for {about}")
+    sentences, clauses = [], []
+    for name, value in values:
+        clauses.append(_clause(name, value))
+        if not _is_short(value):
+            sentences.append(_joined(clauses))
+            clauses = []
+    sentences += [_joined(clauses)] if clauses else []
+    opening = f"In a row with no {_inside(header[0])}" if header[0] and not cells[0] else (
+        f"For {about}" if about else "In a row with no label")
+    return " ".join(ended(_once(f"{opening}{place}, {sentence}")) for sentence in sentences)
+
+
+def _about(name: str, cell: str) -> str | None:
+    """Return a row's label, "port 80"; None if it cannot follow "for"."""
+    if not cell:
+        return ""
+    is_label = _is_short(cell) and (not name or is_noun_phrase(name))
+    return " ".join(filter(None, [_inside(name), cell])) if is_label else None
+
+
+def _clause(name: str, value: str) -> str:
+    if not name:
+        return value
+    if is_fact(name, value):
+        return f"the {_inside(name)} {'are' if is_plural(name) else 'is'} {value}"
+    reads = is_attribute(name) and not _is_short(value)
+    return f"the {_inside(name)} reads: {value}" if reads else f"{_inside(name)}: {value}"
+
+
+def _joined(clauses: list[str]) -> str:
+    is_simple = not any(re.search(r", |: ", clause) for clause in clauses)
+    return listed(clauses) if is_simple else "; ".join(clauses)
+
+
+def _is_short(value: str) -> bool:
+    """Return whether a value can be part of a sentence: few words, and no sentence of its own."""
+    is_text = re.search(r"[.!?:]\s+\S|\w[.!?]$", value) or value.count(";") > 1
+    return not is_text and len(value.split()) <= _VALUE_WORDS
 
 
 def _bare(label: str) -> str:
     return label.strip().rstrip(":").strip()
+
+
+def _singular(word: str) -> str:
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if re.search(r"(?:ss|x|ch|sh)es$", word):
+        return word[:-2]
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
 
 
 def _once(text: str) -> str:
@@ -107,10 +218,10 @@ def _once(text: str) -> str:
     return re.sub(r" \(([^()\s]+/[^()\s]+)\)", keep, text)
 
 
-def _the(label: str, subject: Subject) -> str:
-    is_unnamed = subject.is_entity and subject.name.casefold() not in label.casefold()
+def _the(label: str, owner: str) -> str:
+    is_unnamed = owner and owner.casefold() not in label.casefold()
     bare = re.sub(r"^the\s+", "", label, flags=re.I)
-    return f"The {_inside(bare)}" + (f" of {subject.name}" if is_unnamed else "")
+    return f"The {_inside(bare)}" + (f" of {owner}" if is_unnamed else "")
 
 
 def _inside(label: str) -> str:

@@ -1,25 +1,25 @@
 """Divide a document into parts (sentences, items, rows), which segments keep intact (3.2)."""
 
 import re
-from bisect import bisect
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
-
-from markdown_it import MarkdownIt
 
 from lib.core.records import Document
-from lib.documents.blocks import Block, Item, parse, sentences
+from lib.documents.blocks import Block, sentences
 from lib.documents.inline import ended, readable, unquoted
+from lib.documents.reader import Item
 from lib.documents.subject import Subject, subjects
+from lib.normalize.rules.facts import ANNOUNCEMENTS
+from lib.normalize.rules.furniture import Furniture, furniture_of, rejoined
+from lib.normalize.rules.left_over import left_over
+from lib.normalize.rules.markup import code_title, unmarked, unticked, with_notes, without_anchor
 
-_DEFINITION = re.compile(
-    r"^[ >]{0,8}\[([^\]\n]+)\]:[ \t]*<?(\S+?)>?(?:[ \t]+(.+))?$", re.M)
-_MARKER = re.compile(
-    r"^(?:[ \t>]*(?:[-*+]|\d{1,9}[.)]|#{1,6})(?:[ \t]+|$))*(?:\[[ xX]\][ \t]+)?")
-_NUMBER = re.compile(r"(\d{1,9})[.)]\s+(?:\[[ xX]\]\s+)?\Z")
 _FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(?:`{3,}|~{3,})")
 _CODE_LINE = re.compile(r"[^\n]*\S[^\n]*(?:\n[ \t>]*(?=\n))*")  # with the empty lines after it
+_IMAGE = re.compile(r"\s*!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])\s*")
+_KEY = re.compile(r"([\w-]+)\s*:\s+(.+)")
+_OF_DOCUMENT = ("title", "subtitle", "description", "summary", "author", "language")
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class Part:
     text: str  # its words; a code line verbatim
     group: int  # parts of one group are written together; a lead-in is in the group of its list
     headings: tuple[str, ...]  # the headings above it, outermost first
-    subject: Subject
-    lead: str = ""  # of an item: the words that introduce its list
+    owner: str  # what its attributes may be given to: "the port of <owner>"; "" for nothing
+    lead: str = ""  # of an item: the words that introduce its list; of code: its title
     is_first: bool = False  # of its list, table or code
     is_last: bool = False
     depth: int = 0  # of an item
@@ -49,33 +49,44 @@ class _Source:
     block: Block
     blank: Part  # with the fields that all parts of the block share
     text: str  # of the document
-    inner: list[Block]  # tables and code inside the block, a list
+    inner: Sequence[Block]  # tables and code inside the block, a list
     references: dict  # the document's link definitions
+    furniture: Furniture
+    notes: frozenset[str]  # the marks of its footnotes
 
-    def words(self, start: int, end: int) -> str:
-        return readable(unquoted(self.text[start:end]), self.references)
+    def words(self, raw: str) -> str:
+        return readable(with_notes(unmarked(unquoted(raw)), self.notes), self.references)
 
 
-def parts_of(document: Document) -> list[Part]:
+def parts_of(document: Document, blocks: Sequence[Block], references: dict) -> list[Part]:
     """Return all parts of a document in order of start; each word is in exactly one.
 
-    A heading is a part only if there is no text below it; otherwise it is in `headings` of the
-    parts below.
+    `blocks` and `references` are what `lib.documents.blocks.parse` makes of its text. A heading is
+    a part only if there is no text below it; otherwise it is in `headings` of the parts below.
     """
-    text, blocks = document.text, parse(document.text)
-    references: dict = {}
-    if _DEFINITION.search(text):
-        MarkdownIt("commonmark").enable("table").parse(text, references)
+    text, furniture = document.text, furniture_of(document.text)
     parts: list[Part] = []
+    starts = [block.start for block in blocks]
+    notes = frozenset(block.footnote for block in blocks if block.footnote)
     for number, (block, subject) in enumerate(
             zip(blocks, subjects(document, blocks), strict=True)):
-        blank = Part("sentence", block.start, block.end, "", number, block.headings, subject)
-        inner = list(takewhile(lambda other, end=block.end: other.start < end,
-                               blocks[number + 1:]))
-        parts += _READERS[block.kind](_Source(block, blank, text, inner, references))
+        blank = Part("sentence", block.start, block.end, "", number, block.headings,
+                     subject.owner or _announced(subject, block.headings))
+        inner = blocks[number + 1:bisect_left(starts, block.end, number + 1)]
+        parts += _READERS[block.kind](
+            _Source(block, blank, text, inner, references, furniture, notes))
     parts = list(_with_lead_ins(sorted(parts, key=lambda part: part.start)))
-    parts += list(_left_over(document, blocks, parts, references))
-    return _without_named_headings(sorted(parts, key=lambda part: part.start))
+    blank = Part("sentence", 0, 0, "", 0, (), "")
+    parts += list(left_over(text, blocks, parts, references, blank))
+    parts = _without_named_headings(sorted(parts, key=lambda part: part.start))
+    return list(rejoined(parts, furniture))
+
+
+def _announced(subject: Subject, headings: tuple[str, ...]) -> str:
+    """Return the document's thing if only headings such as "Key points" are between, else ""."""
+    is_own = subject.is_entity and headings and subject.name in headings[0]
+    return subject.name if is_own and all(
+        heading.casefold() in ANNOUNCEMENTS for heading in headings[1:]) else ""
 
 
 def _without_named_headings(parts: list[Part]) -> list[Part]:
@@ -93,18 +104,26 @@ def _without_named_headings(parts: list[Part]) -> list[Part]:
 
 def _prose(source: _Source) -> Iterator[Part]:
     """Yield sentences, joined where a cut would divide a link or emphasis."""
-    begin = None
-    for span in sentences(source.text, source.block.start, source.block.end):
+    block, blank = source.block, source.blank
+    raw, cut = source.furniture.blanked(source.text, block.start, block.end)
+    for start, end in cut:
+        yield replace(blank, start=start, end=end, text=source.words(source.text[start:end]))
+    label = f"Footnote {block.footnote}: " if block.footnote else ""
+    begin, marks = None, [0] * 6
+    for span in sentences(raw, 0, len(raw)):
         begin = span.start if begin is None else begin
-        raw = source.text[begin:span.end]
-        is_divided = (raw.count("`") % 2 or raw.count("**") % 2 or raw.count("[") > raw.count("]")
-                      or raw.count("(") > raw.count(")"))
-        if is_divided and span.end < source.block.end:
+        words = raw[span.start:span.end]
+        marks = [n + words.count(mark) for n, mark in zip(marks, ("`", "**", *"[]()"), strict=True)]
+        is_divided = marks[0] % 2 or marks[1] % 2 or marks[2] > marks[3] or marks[4] > marks[5]
+        if is_divided and span.end < len(raw):
             continue
-        text = source.words(begin, span.end)
+        text = source.words(raw[begin:span.end])
         if re.search(r"\w", text):
-            yield replace(source.blank, start=begin, end=span.end, text=text)
-        begin = None
+            is_image = _IMAGE.fullmatch(raw[begin:span.end])
+            yield replace(blank, start=block.start + begin, end=block.start + span.end,
+                          text=f"{'Image: ' if is_image else label}{text}")
+            label = ""
+        begin, marks = None, [0] * 6
 
 
 def _list(source: _Source) -> Iterator[Part]:
@@ -113,23 +132,22 @@ def _list(source: _Source) -> Iterator[Part]:
     for index, item in enumerate(items):
         *before, last = list(_paragraphs(item, source)) or [""]
         text = " ".join([*map(ended, before), last])
-        number = item.ordered and _NUMBER.search(
-            source.text, max(0, item.start - 20), item.start)
         parents = parents[:item.depth]
         yield replace(source.blank, kind="item", start=item.start, end=item.end,
-                      text=f"({number[1]}) {text}" if number else text, depth=item.depth,
-                      parents=tuple(parents), is_first=index == 0, is_last=index == len(items) - 1)
+                      text=f"({item.number}) {text}" if item.number is not None else text,
+                      depth=item.depth, parents=tuple(parents), is_first=index == 0,
+                      is_last=index == len(items) - 1)
         parents.append(text)
 
 
 def _paragraphs(item: Item, source: _Source) -> Iterator[str]:
     """Yield the text of an item's paragraphs, without the code and tables between them."""
     begin = item.start
-    inner = [(block.start, block.end) for block in source.inner
-             if item.start < block.start < item.end]
-    for start, end in [*inner, (item.end, item.end)]:
-        for paragraph in re.split(r"\n[ \t>]*\n", source.text[begin:start]):
-            if words := readable(unquoted(paragraph), source.references):
+    starts = [block.start for block in source.inner]
+    inner = source.inner[bisect_left(starts, item.start):bisect_left(starts, item.end)]
+    for start, end in [*((block.start, block.end) for block in inner), (item.end, item.end)]:
+        for paragraph in re.split(r"\n[ \t>]*\n", unticked(source.text[begin:start])):
+            if words := source.words(paragraph):
                 yield words
         begin = end
 
@@ -137,13 +155,12 @@ def _paragraphs(item: Item, source: _Source) -> Iterator[str]:
 def _table(source: _Source) -> Iterator[Part]:
     """Yield rows with their header. As in Markdown, cells beyond the header's columns are lost."""
     rows = source.block.rows
-    header = tuple(readable(source.text[cell.start:cell.end], source.references)
-                   for cell in source.block.header)
+    header = tuple(source.words(source.text[cell.start:cell.end]) for cell in source.block.header)
     if not rows and any(header):
         yield replace(source.blank, text="; ".join(filter(None, header)))
     for index, row in enumerate(rows):
         raw = [source.text[cell.start:cell.end].replace("\\|", "|") for cell in row]
-        cells = tuple(readable(cell, source.references) for cell in raw)
+        cells = tuple(map(source.words, raw))
         yield replace(source.blank, kind="row", start=row[0].start, end=row[-1].end,
                       header=header, cells=cells, text="; ".join(filter(None, cells)),
                       is_first=index == 0, is_last=index == len(rows) - 1)
@@ -151,13 +168,14 @@ def _table(source: _Source) -> Iterator[Part]:
 
 def _code(source: _Source) -> Iterator[Part]:
     """Yield lines of code, without the fences; joined, they are the code."""
-    start = source.block.start
+    start, title = source.block.start, ""
     lines = list(_CODE_LINE.finditer(source.text[start:source.block.end]))
     if lines and _FENCE.match(lines[0][0]):
+        title = code_title(lines[0][0])
         lines = lines[1:-1] if _FENCE.fullmatch(lines[-1][0].rstrip()) else lines[1:]
     for index, line in enumerate(lines):
         yield replace(source.blank, kind="code", start=start + line.start(),
-                      end=start + line.end(), text=line[0], is_first=index == 0,
+                      end=start + line.end(), text=line[0], lead=title, is_first=index == 0,
                       is_last=index == len(lines) - 1)
 
 
@@ -170,11 +188,11 @@ def _heading(source: _Source) -> Iterator[Part]:
         full = readable(raw, source.references)
         if full != block.text:
             yield replace(source.blank, headings=(*block.headings, block.text),
-                          text=f"The heading in full is {full}")
+                          text=f"The heading in full is {without_anchor(full)}")
 
 
 def _html(source: _Source) -> Iterator[Part]:
-    text = source.words(source.block.start, source.block.end)
+    text = source.words(source.text[source.block.start:source.block.end])
     if re.search(r"\w", text):
         yield replace(source.blank, text=text)
 
@@ -183,8 +201,11 @@ def _front_matter(source: _Source) -> Iterator[Part]:
     start = source.block.start
     for line in re.finditer(r"^(?!---)(.*\w.*)$", source.block.text, re.M):
         text = line[1].strip()
-        if pair := re.fullmatch(r"([\w -]+):\s+(.+)", text):
-            text = f"The {pair[1]} of the document is {pair[2].strip(chr(34))}"
+        if pair := _KEY.fullmatch(text):
+            value = pair[2].strip("\"' ")
+            text = f"Metadata of the document: {pair[1]}: {value}"
+            if pair[1].lower() in _OF_DOCUMENT:
+                text = f'The document gives its {pair[1].lower()} as "{value}"'
         yield replace(source.blank, start=start + line.start(), end=start + line.end(), text=text)
 
 
@@ -203,41 +224,3 @@ def _with_lead_ins(parts: list[Part]) -> Iterator[Part]:
         else:
             lead = leads.get(part.group, "")
             yield replace(part, lead=lead) if part.kind == "item" else part
-
-
-def _left_over(document: Document, blocks: Sequence[Block], parts: list[Part],
-               references: dict) -> Iterator[Part]:
-    """Yield text outside all blocks: after a nested list, quotes in items, unused links."""
-    text, size = document.text, len(document.text)
-    taken = sorted([*((part.start, part.end) for part in parts),
-                    *((block.start, block.end) for block in blocks if block.kind != "list")])
-    subject = subjects(document, [Block("", 0, 0, "prose")])[0]
-    begin = 0
-    for number, (start, end) in enumerate([*taken, (size, size)]):
-        gap = text[begin:max(begin, start)]
-        for match in re.finditer(r"[^\n]*\w[^\n]*(?:\n[^\n]*\w[^\n]*)*", gap):
-            if words := _left_words(match[0], text, references):
-                first, last = begin + match.start(), begin + match.end()
-                place = bisect(parts, first, key=lambda part: part.start)
-                left = Part("sentence", first, last, words, -1 - number, (), subject)
-                if place:
-                    above = parts[place - 1]
-                    heading = (above.text,) if above.kind == "heading" else ()
-                    left = replace(left, headings=above.headings + heading,
-                                   subject=above.subject)
-                yield left
-        begin = max(begin, end)
-
-
-def _left_words(raw: str, source: str, references: dict) -> str:
-    """Return the words of such lines, "" for list markers and link definitions in use."""
-    lines = []
-    for line in raw.splitlines():
-        definition = _DEFINITION.fullmatch(line)
-        if not definition:
-            lines.append(_MARKER.sub("", line))
-        elif source.casefold().count(f"[{definition[1]}]".casefold()) == 1:
-            targets = ", ".join(filter(None, definition.groups()[1:]))
-            lines.append(f"{definition[1]} refers to {targets}.")
-    text = readable(unquoted("\n".join(lines)), references)
-    return text if re.search(r"\w", text) else ""

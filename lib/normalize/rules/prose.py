@@ -2,28 +2,33 @@
 
 import re
 import textwrap
+from dataclasses import replace
 from itertools import groupby
 
-from lib.core.text import as_label, is_plural, listed
+from lib.core.text import as_label, listed
 from lib.documents.inline import ended
 from lib.normalize.rules.facts import (
+    ANNOUNCEMENTS,
+    announcement,
     fact_sentence,
-    is_label,
+    is_attribute,
+    is_fact,
     is_name_like,
     list_sentence,
     row_sentence,
 )
+from lib.normalize.rules.markup import without_anchor
 from lib.normalize.rules.parts import Part
 
 _PAIR = re.compile(r"(?P<label>[^\s:][^:.;!?]{0,58}[^\s:.;!?]):\s+(?P<value>\S.{0,90})")
-# headers that mean only "property" and "value": the rows below are facts about the product
+# headers that mean only "property" and "value": the rows below are facts about the owner
 _PROPERTIES = {"", "aspect", "attribute", "characteristic", "field", "item", "key", "parameter",
                "property", "setting"}
-_VALUES = {"", "data", "description", "details", "entry", "setting", "specification", "value"}
-# headings that only announce facts about the product, which name the product themselves
-_ANNOUNCEMENTS = {"at a glance", "data", "data sheet", "description", "details", "general",
-                  "information", "introduction", "key points", "overview", "reference data",
-                  "settings", "specification", "specifications", "summary"}
+_VALUES = {"", "data", "entry", "setting", "specification", "value"}
+_CHOICE = re.compile(r"\b(?:either|one of|any of|only one)\b", re.I)
+_CONJUNCTION = re.compile(r"(?<=\w)(?:[,;]\s*(?:and|or)?|\s+(?:and|or))\s*\Z")
+_FRAGMENT_WORDS = 25  # of an item that shares its sentence with others, at most
+_NAME_OF_PARENT = 8  # words of an item that name the list below it
 
 
 def write(parts: list[Part], title: str, *, is_headed: bool = False) -> str:
@@ -36,24 +41,29 @@ def write(parts: list[Part], title: str, *, is_headed: bool = False) -> str:
     """
     paragraphs: list[str] = []
     opened: tuple[str, ...] | None = None
+    seen: set[int] = set()
     for _, members in groupby(parts, key=lambda part: (part.group, part.kind == "code")):
         group = list(members)
         is_after_colon = bool(paragraphs) and paragraphs[-1].endswith(":")
-        text = _paragraph(group, is_after_colon)
-        path = _path(title, group[0].headings)
+        text = _paragraph(group, is_after_colon, group[0].group in seen)
+        seen.add(group[0].group)
+        path = _path(title, group[0])
         unnamed = path[1:] if is_headed and opened is None else path
         paragraphs.append((_opening(unnamed, text) if path != opened else "") + text)
         opened = path
     prose = "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
-    return f"# {title}\n\n{prose}" if is_headed and prose else prose
+    return f"# {without_anchor(title)}\n\n{prose}" if is_headed and prose else prose
 
 
-def _path(title: str, headings: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the document and its sections, outermost first, without those that add nothing."""
+def _path(title: str, part: Part) -> tuple[str, ...]:
+    """Return the document and its sections, outermost first, each once.
+
+    If the facts below name their owner themselves, sections that only announce them are left out.
+    """
     path: list[str] = []
-    for name in (title, *headings):
-        is_known = any(_names(above.casefold(), name.casefold()) for above in path)
-        if name and name.casefold() not in _ANNOUNCEMENTS and not is_known:
+    for name in map(without_anchor, (title, *part.headings)):
+        is_empty = part.owner and name.casefold() in ANNOUNCEMENTS
+        if name and not is_empty and name.casefold() not in (above.casefold() for above in path):
             path.append(name)
     return tuple(path)
 
@@ -63,32 +73,36 @@ def _names(text: str, name: str) -> bool:
 
 
 def _opening(path: tuple[str, ...], text: str) -> str:
-    """Return "In Corvane P-417, Network: " without names that the first sentence contains."""
+    """Return "In Corvane P-417, Network: " without a name that the first sentence makes clear.
+
+    That is the section if the sentence begins with it, and the document, if no section is left.
+    """
     first = re.split(r"(?<=[.!?])\s", text, maxsplit=1)[0]
-    missing = [name.rstrip(" :") for name in path
-               if not _names(first, name) and not first.startswith(f"The {as_label(name)} ")]
-    return f"In {', '.join(missing)}: " if missing else ""
+    names = [name.rstrip(" :") for name in path]
+    if len(names) > 1 and re.match(rf"(?:The |An? )?{re.escape(names[-1])}\b", first, re.I):
+        names = names[:-1]
+    if len(names) == 1 and _names(first, names[0]):
+        return ""
+    return f"In {', '.join(names)}: " if names else ""
 
 
-def _paragraph(group: list[Part], is_after_colon: bool) -> str:
-    """Return the prose of one block's parts."""
+def _paragraph(group: list[Part], is_after_colon: bool, is_resumed: bool) -> str:
+    """Return the prose of one block's parts; after code in a list, the rest of it is resumed."""
     if group[0].kind == "code":
         return _code(group, is_after_colon)
     if group[0].kind == "heading":
-        return f'The section "{group[0].text}" has no text.'
+        return f'The section "{without_anchor(group[0].text)}" has no text.'
     if group[0].kind == "row":
         return " ".join(filter(None, map(_row, group)))
     items = [part for part in group if part.kind == "item"]
-    return " ".join(_list(items) if items else map(_sentence, group))
+    return " ".join(_list(items, is_resumed) if items else map(_sentence, group))
 
 
 def _sentence(part: Part) -> str:
     """Return a sentence unchanged; a lead-in announces a list that starts in the next segment."""
-    if part.kind != "lead-in" or not is_label(part.text):
-        return ended(part.text)
-    label = as_label(part.text)
-    of = f" of {part.subject.name}" if part.subject.is_entity else ""
-    return f"The {label}{of} {'are' if is_plural(label) else 'is'} given next."
+    if part.kind == "lead-in" and part.owner and is_attribute(part.text):
+        return announcement(part.text, part.owner)
+    return part.text[:-1] + ":" if part.text.endswith(",") else ended(part.text)
 
 
 def _code(group: list[Part], is_after_colon: bool) -> str:
@@ -97,21 +111,22 @@ def _code(group: list[Part], is_after_colon: bool) -> str:
     if all(line.lstrip().startswith(">") for line in code.splitlines()):
         code = re.sub(r"^[ \t]*> ?", "", code, flags=re.M)
     code = textwrap.dedent(code).strip("\n")
+    title = f"{group[0].lead}:\n" if group[0].lead and group[0].is_first else ""
     if is_after_colon:
-        return code
-    return ("The lines given here read:\n" if group[0].is_first else "The lines go on:\n") + code
+        return title + code
+    return (title or ("The lines given here read:\n" if group[0].is_first
+                      else "The lines go on:\n")) + code
 
 
 def _row(part: Part) -> str:
     header = [name.casefold().strip(" :") for name in part.header]
-    is_fact = len(part.cells) == 2 and header[0] in _PROPERTIES and header[1] in _VALUES
-    if is_fact and all(part.cells):
-        return fact_sentence(*part.cells, part.subject)
-    return row_sentence(("", *part.header[1:]) if is_fact else part.header, part.cells,
-                        part.subject)
+    is_pair = len(part.cells) == 2 and header[0] in _PROPERTIES and header[1] in _VALUES
+    if is_pair and all(part.cells):
+        return fact_sentence(*part.cells, part.owner)
+    return row_sentence(("", *part.header[1:]) if is_pair else part.header, part.cells, part.owner)
 
 
-def _list(items: list[Part]) -> list[str]:
+def _list(items: list[Part], is_resumed: bool) -> list[str]:
     """Return sentences for a list and its nested lists, all items, in order.
 
     After a cut, the first items can be deeper than later ones; each such run names its parent.
@@ -122,8 +137,14 @@ def _list(items: list[Part]) -> list[str]:
             runs[-1].append(item)
         else:
             runs.append([item])
-    return [sentence for run in runs for sentence in _level(
-        run, run[0].parents[-1] if run[0].parents else run[0].lead, not run[0].is_first)]
+    sentences = []
+    for run in runs:
+        is_continued = not run[0].is_first and not is_resumed
+        above = run[0].parents[-1] if run[0].parents else run[0].lead
+        sentences += _level(run, "" if is_resumed else above, is_continued)
+        if run is not runs[-1] and run[0].parents:
+            sentences.append(_closing(run[0].parents[-1]))
+    return sentences
 
 
 def _level(items: list[Part], lead: str, is_continued: bool) -> list[str]:
@@ -131,45 +152,66 @@ def _level(items: list[Part], lead: str, is_continued: bool) -> list[str]:
     nodes: list[tuple[Part, list[Part]]] = []
     for item in items:
         if item.depth <= items[0].depth:
-            nodes.append((item, []))
+            nodes.append((replace(item, text=_CONJUNCTION.sub("", item.text)), []))
         else:
             nodes[-1][1].append(item)
-    facts = [_fact(item) for item, _ in nodes]
+    facts = [_fact(item, lead) for item, _ in nodes]
     if sum(map(bool, facts)) * 2 <= len(nodes):
         facts = [""] * len(nodes)
-        is_nested = any(children for _, children in nodes)
-        if not is_nested and all(is_name_like(item.text) for item in items):
-            return [_enumeration(items, lead, is_continued)]
+        own = [item for item, _ in nodes]
+        if not any(children for _, children in nodes):
+            together = _together(own, lead, is_continued)
+            if together:
+                return [together]
     sentences = [_introduction(lead, is_continued)] if lead else []
-    for (item, children), fact in zip(nodes, facts, strict=True):
-        if children:
-            sentences += _level(children, item.text, is_continued=False)
-        else:
+    for number, ((item, children), fact) in enumerate(zip(nodes, facts, strict=True)):
+        if not children:
             sentences.append(fact or ended(item.text))
+            continue
+        below = _level(children, item.text, is_continued=False)
+        sentences += below
+        following = nodes[number + 1][0] if number + 1 < len(nodes) else None
+        is_marked = following.text.startswith("(") if following else not item.depth
+        if len(below) > 1 and not is_marked:
+            sentences.append(_closing(item.text))
     return sentences
 
 
-def _enumeration(items: list[Part], lead: str, is_continued: bool) -> str:
-    """Return one sentence for names: "The supported platforms of X are A, B and C."."""
+def _together(items: list[Part], lead: str, is_continued: bool) -> str:
+    """Return one sentence for names or short fragments, "" if they do not fit into one.
+
+    "The supported platforms of X are A, B and C.", or "The file has: a name; a size."
+    """
     first, texts = items[0], [item.text for item in items]
-    label = lead if is_label(lead) else ""
-    if not lead and not first.depth and first.headings and len(texts) > 1:
-        heading = first.headings[-1]
-        label = heading if is_label(heading) and is_plural(as_label(heading)) else ""
-    if label:
-        is_partial = is_continued or (not first.depth and not items[-1].is_last)
-        return list_sentence(label, texts, first.subject, is_partial=is_partial,
+    are_names = all(map(is_name_like, texts))
+    if are_names and lead and first.owner and not first.depth and is_attribute(lead):
+        is_partial = is_continued or not items[-1].is_last
+        return list_sentence(lead, texts, first.owner, is_partial=is_partial,
                              is_continued=is_continued)
     introduction = f"{_introduction(lead, is_continued)} " if lead else ""
-    return introduction + ended(listed(texts))
+    if are_names:
+        is_choice = _CHOICE.search(lead) is not None
+        return introduction + ended("; ".join(texts) if is_choice else listed(texts))
+    are_fragments = all(len(text.split()) <= _FRAGMENT_WORDS and not re.search(
+        r"[.!?]\s|[.!?:]$", text) and not text[:1].isupper() for text in texts)
+    return introduction + ended("; ".join(texts)) if are_fragments else ""
 
 
 def _introduction(lead: str, is_continued: bool) -> str:
     return lead.rstrip(" :.") + (" (continued):" if is_continued else ":")
 
 
-def _fact(item: Part) -> str:
-    """Return "Default port: 8443" as a sentence, "" if the item is not such a pair."""
+def _closing(parent: str) -> str:
+    """Mark where the list below an item ends, so that what follows is not read as part of it."""
+    words = re.split(r"(?<=[.!?:])\s", parent, maxsplit=1)[0].rstrip(" .:").split()
+    more = " …" if len(words) > _NAME_OF_PARENT else ""
+    return f'This ends the list under "{" ".join(words[:_NAME_OF_PARENT])}{more}".'
+
+
+def _fact(item: Part, lead: str) -> str:
+    """Return "Default port: 8443" as a sentence on its owner, "" if that would be invented."""
     pair = _PAIR.fullmatch(item.text)
-    is_fact = pair and is_label(pair["label"])
-    return fact_sentence(pair["label"], pair["value"], item.subject) if is_fact else ""
+    is_own = item.owner and not item.depth and (not lead or as_label(lead) in ANNOUNCEMENTS)
+    if not pair or not is_own or not is_fact(pair["label"], pair["value"]):
+        return ""
+    return fact_sentence(pair["label"], pair["value"], item.owner)
