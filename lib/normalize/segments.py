@@ -1,6 +1,7 @@
 """Cut documents into segments with semchunk, each with its place in the source (paper, 3.2)."""
 
-from bisect import bisect_right
+import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 
 import semchunk
@@ -12,7 +13,10 @@ from lib.documents.tables import Table, tables_of
 
 SEGMENTATIONS = ("plain", "table-aware")
 MIN_TOKENS = 8  # one character can be several tokens, which semchunk cannot cut
+WINDOW = 8  # segments that are cut again after a cut was moved: all others would take n^2 time
 WORDLESS = "only whitespace, rules and markup"  # why a segment is dropped without a try
+
+_STOP = re.compile(r"[。！？｡][」』）】〉》”’)\]]*\s*")
 
 Count = Callable[[str], int]
 
@@ -38,10 +42,7 @@ def segment(documents: list[Document], tokenizer: PreTrainedTokenizerBase, max_t
     if segmentation not in SEGMENTATIONS:
         raise ValueError(f"segmentation {segmentation!r} is not one of {', '.join(SEGMENTATIONS)}")
 
-    def count(text: str) -> int:
-        return len(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
-
-    segments = []
+    segments, count = [], _counter(tokenizer)
     for document in tqdm(documents, desc="segment"):
         tables = tables_of(document.text) if segmentation == "table-aware" else []
         spans = _spans(document.text, tables, count, max_tokens)
@@ -54,44 +55,108 @@ def segment(documents: list[Document], tokenizer: PreTrainedTokenizerBase, max_t
     return segments
 
 
+def _counter(tokenizer: PreTrainedTokenizerBase) -> Count:
+    """Return a function that counts tokens, without their places if the tokenizer is a fast one."""
+    def count(text: str) -> int:
+        return len(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
+
+    count("")  # which also undoes any truncation that was stored with a fast tokenizer
+    fast = getattr(tokenizer, "backend_tokenizer", None)
+    if fast is None:
+        return count
+    return lambda text: len(fast.encode_batch_fast([text], add_special_tokens=False)[0])
+
+
 def _spans(text: str, tables: list[Table], count: Count,
            max_tokens: int) -> Iterator[tuple[int, int, str]]:
     """Yield the start and end of each segment, and the header rows that are repeated for it.
 
-    semchunk's cuts are kept until one is inside a table; it is moved, and the rest is cut again.
+    semchunk's cuts are kept until one is inside a table or a sentence; it is moved, and the next
+    WINDOW segments are cut again.
     """
     cuts, room, repeated, index = _cuts(text, count, max_tokens), max_tokens, "", 0
+    later = cuts  # semchunk's own cuts, in which a new window ends
+    places = _Tables(text, tables, count)
+
+    def window(start: int) -> list[int]:
+        until = later[min(bisect_right(later, start) + WINDOW, len(later) - 1)]
+        return [start, *(start + cut for cut in _cuts(text[start:until], count, room)[1:])]
+
     while index + 1 < len(cuts):
-        start = cuts[index]
-        end = _moved(text, tables, start, cuts[index + 1], count, room + _slack(max_tokens))
+        if 0 < index == len(cuts) - 2 and cuts[-1] < len(text):  # it may be short: cut it anew
+            cuts, index = window(cuts[index]), 0
+        start, end = cuts[index], cuts[index + 1]
+        if table := places.around(end):
+            end = _moved(text, table, start, end, count, room + _slack(max_tokens),
+                         is_small=places.size(table) <= room + _slack(max_tokens))
+        else:
+            end = _sentence_end(text, start, end)
         yield start, end, repeated
-        before, repeated = repeated, next((table.header for table in tables if table.rows and
-                                           table.rows[0] < end < table.rows_end), "")
+        before, repeated = repeated, places.header(end)
         if count(repeated) > max_tokens // 2:  # it would leave room for hardly a row
             repeated = ""
         index += 1
-        if end != cuts[index] or repeated != before:
+        if end != cuts[index] or repeated != before or index + 1 == len(cuts):
             room = max(MIN_TOKENS, max_tokens - count(repeated))
-            cuts, index = [end, *(end + cut for cut in _cuts(text[end:], count, room)[1:])], 0
+            cuts, index = (window(end), 0) if end < len(text) else ([], 0)
 
 
-def _moved(text: str, tables: list[Table], start: int, end: int, count: Count, room: int) -> int:
-    """Return where the segment from `start` ends, moved if `end` is inside a table or its heading.
+class _Tables:
+    """The tables of one document, found by place; each is counted once."""
+
+    def __init__(self, text: str, tables: list[Table], count: Count) -> None:
+        self._text, self._tables, self._count = text, tables, count
+        self._sizes: dict[int, int] = {}  # start of a table -> its tokens
+
+    def around(self, end: int) -> Table | None:
+        """Return the table, with its headings and caption, that a cut at `end` would divide."""
+        index = bisect_left(self._tables, end, key=lambda table: table.start) - 1
+        table = self._tables[index] if index >= 0 else None
+        return table if table and end < table.end else None
+
+    def size(self, table: Table) -> int:
+        """Return the tokens of a table."""
+        if table.start not in self._sizes:
+            self._sizes[table.start] = self._count(self._text[table.start:table.end])
+        return self._sizes[table.start]
+
+    def header(self, end: int) -> str:
+        """Return the header rows to repeat after a cut at `end`, "" if it is not between rows."""
+        table = self.around(end)
+        is_between = table and table.rows and table.rows[0] < end < table.rows_end
+        return table.header if is_between else ""
+
+
+def _moved(text: str, table: Table, start: int, end: int, count: Count, room: int, *,
+           is_small: bool) -> int:
+    """Return where the segment from `start` ends instead of at `end`, inside a table.
 
     Before the table if that fits into a segment of its own or if no row would be included; else
     after the last row that fits into `room` tokens. A row that fits nowhere is cut anywhere.
     """
-    table = next((table for table in tables if table.start < end < table.end), None)
-    if table is None:
-        return end
-    borders = [row for row in [*table.rows[1:], table.end] if start < row]
-    n_fitting = bisect_right(borders, room, key=lambda row: count(text[start:row]))
-    is_small = count(text[table.start:table.end]) <= room
-    if table.start > start and n_fitting < len(borders) and (is_small or not n_fitting):
+    borders = [*table.rows[1:], table.end]
+    first = bisect_right(borders, start)
+    n_more = 1
+    while first + n_more <= len(borders) and count(text[start:borders[first + n_more - 1]]) <= room:
+        n_more *= 2
+    last = min(first + n_more, len(borders))
+    fitting = bisect_right(borders, room, first, last, key=lambda row: count(text[start:row]))
+    if table.start > start and fitting < len(borders) and (is_small or fitting == first):
         return table.start
-    if not n_fitting and start < table.begin < end:  # its caption alone fills the segment
+    if fitting == first and start < table.begin < end:  # its caption alone fills the segment
         return table.begin
-    return borders[n_fitting - 1] if n_fitting else end
+    return borders[fitting - 1] if fitting > first else end
+
+
+def _sentence_end(text: str, start: int, end: int) -> int:
+    """Return `end`, or the end of the last sentence before it if a text without spaces is cut.
+
+    semchunk does not know full-width stops: it would cut Japanese or Chinese at a space that
+    separates a Latin word, or between any two characters.
+    """
+    is_at_line = end == len(text) or "\n" in text[end - 1:end + 1]
+    stops = [] if is_at_line else list(_STOP.finditer(text, start + (end - start) // 2, end))
+    return stops[-1].end() if stops else end
 
 
 def _cuts(text: str, count: Count, max_tokens: int) -> list[int]:
