@@ -22,8 +22,8 @@ def queries_of(facts: list[KnownFact], rendered: list[Rendered]) -> list[Query]:
     placed = _placed(rendered)
     missing = [fact.fact_id for fact in facts if fact.fact_id not in placed]
     if missing:
-        raise ValueError(f"{len(missing)} facts, {missing[0]} first, are in no document of this "
-                         f"rotation: run {made_by('texts')} again")
+        raise ValueError(f"{len(missing)} facts ({missing[0]} is the first) are in no document of "
+                         f"this rotation: run {made_by('texts')} again")
     queries = []
     for fact in facts:
         document, place = placed[fact.fact_id]
@@ -97,6 +97,6 @@ def check_fit(texts: list[str], tokenizer: PreTrainedTokenizerBase, block_size: 
     sizes = [len(stream_of(text, tokenizer)) for text in texts]
     if (longest := max(sizes)) > block_size:
         cut = sum(size > block_size for size in sizes)
-        raise ValueError(f"{cut} of {len(sizes)} texts are longer than a block, the longest has "
+        raise ValueError(f"{cut} of {len(sizes)} texts are longer than a block; the longest has "
                          f"{longest} tokens: raise block_size above {block_size} for the base and "
                          "its runs, or leave the arm out")

@@ -113,5 +113,5 @@ def _evaluated(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, name:
             return evaluated(model, tokenizer, name, folder, limit=setting.limit,
                              batch_size=setting.batch_size)
         except torch.OutOfMemoryError as error:
-            raise MemoryError(f"{name} does not fit the GPU's memory in batches of "
+            raise MemoryError(f"{name} does not fit in the GPU's memory in batches of "
                               f"{setting.batch_size}: lower batch_size of 00_retention") from error

@@ -54,8 +54,8 @@ def write_retention(study: str, arm: str, measured: Measurement,
     Raises ValueError if `again` is the same measurement: the noise floor would be a meaningless 0.
     """
     if again and again.fingerprint == measured.fingerprint:
-        raise ValueError(f"other_batch_size is {again.fingerprint['batch_size']}, like batch_size: "
-                         "give another one, or 0")
+        raise ValueError(f"other_batch_size is {again.fingerprint['batch_size']}, the same as "
+                         "batch_size: give another one, or 0")
     rows = [RetentionItem(arm=arm, repeat=repeat, **row)
             for repeat, part in enumerate([measured, again]) if part for row in part.items]
     kept = Retention(arm, measured.fingerprint, measured.tasks, rows,

@@ -49,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     make = commands.add_parser("generate", help="make samples")
     make.add_argument("--suite", help="test, real-test, test-hard, v1-simple or v1-hard, with its "
-                      "own depth, width and number")
+                      "own depth, width and counts")
     make.add_argument("--mode", choices=MODES, default="corrected")
     make.add_argument("--depth", type=int, default=1, help="levels below the root")
     make.add_argument("--width", type=int, default=1, help="a node has depth × width children")
@@ -57,20 +57,20 @@ def _parser() -> argparse.ArgumentParser:
     make.add_argument("--per-task", type=int, default=1, help="samples of each task")
     make.add_argument("--seed", type=int, default=42)
     make.add_argument("--tasks", nargs="+", help="tasks (json.3) or languages (json, toml); "
-                      "default: the 29")
-    make.add_argument("--real", action="store_true", help="words of a scenario, not letters")
+                      "default: the benchmark's 29")
+    make.add_argument("--real", action="store_true", help="use words of a scenario, not letters")
     make.set_defaults(run=_generate, dials={name: make.get_default(name) for name in _DIALS})
     for name, run, summary in (("solve", _solve, "answer questions with real parsers"),
                                ("score", _score, "score responses"),
                                ("load", _load, "read official files, or a folder of them"),
-                               ("rewrite", _rewrite, "name samples after a scenario, by a model")):
+                               ("rewrite", _rewrite, "have a model give names from a scenario")):
         command = commands.add_parser(name, help=summary)
-        command.add_argument("source", type=Path, help="a file, - for standard input")
+        command.add_argument("source", type=Path, help="a file, or - for standard input")
         command.set_defaults(run=run)
     command.add_argument("--model", required=True, help="its name at the endpoint")
     command.add_argument("--scenario-seed", type=int, default=42, help="assigns the scenarios")
     command.add_argument("--max-cost-usd", type=float, help="dollars that may be spent")
-    command.add_argument("--cache", type=Path, help="paid replies: data/structext/llm.sqlite")
+    command.add_argument("--cache", type=Path, help="paid replies (data/structext/llm.sqlite)")
     command.add_argument("--rejected", type=Path, help="a file for what could not be rewritten")
     for command in commands.choices.values():
         command.add_argument("--output", type=Path, help="a file; default: standard output")

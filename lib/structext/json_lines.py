@@ -31,7 +31,7 @@ def read_given(path: Path, kind: type[G]) -> list[G]:
     try:
         text = Path(path).read_text(encoding="utf-8-sig")  # Windows writes a byte order mark
     except UnicodeDecodeError as error:
-        raise ValueError(f"{shown(path)} is not text in UTF-8 ({error}): give JSON lines with "
+        raise ValueError(f"{shown(path)} is not UTF-8 text ({error}): give JSON lines with "
                          f"{needed}") from error
     rows = []
     for number, line in enumerate(text.split("\n"), 1):

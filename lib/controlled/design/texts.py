@@ -42,7 +42,7 @@ def _rewritten(documents: list[Document], rewrite: Rewrite) -> list[str]:
     rows = normalize(segments, documents, rewrite)
     dropped = [f"{row.document_id} ({row.dropped})" for row in rows if row.dropped]
     if dropped:
-        raise NotRewritten(f"{len(dropped)} of {len(rows)} records have no rewrite, {dropped[0]} "
-                           "first: run the stage again to request them again, or choose another "
+        raise NotRewritten(f"{len(dropped)} of {len(rows)} records have no rewrite; the first is "
+                           f"{dropped[0]}: run the stage to request them again, or choose another "
                            "normalizer")
     return [row.text for row in rows]

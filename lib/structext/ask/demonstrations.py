@@ -41,7 +41,7 @@ def _drawn(sample: Sample, cell: list[Sample], n_shots: int, key: str | None) ->
     if len(others) < n_shots:
         raise ValueError(f"{sample.task} at depth {sample.depth}, width {sample.width}: the pool "
                          f"has {len(others)} texts in addition to that of {sample.id}, too few for "
-                         f"{n_shots} shots; generate a pool with more per task")
+                         f"{n_shots} shots; generate a pool with more samples per task")
     if key is not None:
         Random(key).shuffle(others)
     return tuple(others[:n_shots])

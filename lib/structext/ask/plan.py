@@ -40,8 +40,8 @@ def asked_in(suites: Sequence[str], settings: Sequence[str], shots: Sequence[int
     """
     unknown = [name for name in (*suites, *settings) if name not in (*SUITES, OWN, *SETTINGS)]
     if unknown or not suites or not settings:
-        raise ValueError(f"{unknown[0] if unknown else 'nothing'!r} cannot be asked: give suites "
-                         f"of {', '.join((*SUITES, OWN))} and settings of {', '.join(SETTINGS)}")
+        raise ValueError(f"{unknown[0] if unknown else 'nothing'!r} cannot be asked: choose suites "
+                         f"({', '.join((*SUITES, OWN))}) and settings ({', '.join(SETTINGS)})")
     for name in suites:
         is_real, size = name == "real-test", own.size if name == OWN else SIZE
         if name == OWN:
@@ -52,7 +52,7 @@ def asked_in(suites: Sequence[str], settings: Sequence[str], shots: Sequence[int
         else:
             samples = some_of(suite(name, seed, mode), per_task)
         if not samples:
-            raise ValueError(f"the suite {name} has no sample: the rewriter named none, see "
+            raise ValueError(f"the suite {name} has no sample: the rewriter rewrote none; see "
                              f"rewrite_rejected.jsonl of {made_by('rewrite_rejected')}")
         pool = []
         if set(settings) & set(FEW_SHOT):

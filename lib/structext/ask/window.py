@@ -35,8 +35,8 @@ def fit_prompts(lists: Iterable[Sequence[Prompted]], tokenizer: Tokenizer, windo
     Raises ValueError for a window or budget below 1, and as `lib.infer.prompts.is_chat` does.
     """
     if window < 1 or answer_budget < 1:
-        raise ValueError(f"window {window}, answer_budget {answer_budget}: both are tokens, "
-                         "at least 1")
+        raise ValueError(f"window {window}, answer_budget {answer_budget}: each must be at least "
+                         "1 token")
     fitting, left_out, samples, rows = [], [], {}, []
     known: dict[str, int] = {}  # tokens of each structured text
     for prompts in lists:

@@ -20,7 +20,7 @@ def _parents(text: str) -> tuple[str, dict[str, str]]:
         parents[child] = parent
     roots = sorted({parent for parent in parents.values() if parent not in parents})
     if len(roots) != 1:
-        raise Unsolvable(f"a tree has one root; here are {len(roots)}")
+        raise Unsolvable(f"a tree has one root, but there are {len(roots)}")
     return roots[0], parents
 
 

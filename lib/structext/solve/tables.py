@@ -80,8 +80,8 @@ def _rows(language: str, text: str, column: str) -> list[Row]:
         header = table[0] if table else []
         if {column, KEY} <= set(header):
             if any(len(line) != len(header) for line in table):
-                raise Unsolvable(f"the table with {column!r} has a row with another number of "
-                                 "fields than its header")
+                raise Unsolvable(f"the table with {column!r} has a row whose number of fields "
+                                 "differs from its header's")
             return [dict(zip(header, line, strict=True)) for line in table[1:]]
     raise Unsolvable(f"no table has the columns {KEY} and {column!r}")
 

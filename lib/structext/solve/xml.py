@@ -46,7 +46,7 @@ def _read(text: str) -> tuple[bytes, list[Tag]]:
         opened.pop().end = parser.CurrentByteIndex
 
     def refuse(*_: object) -> None:
-        raise Unsolvable("the reference declares a document type: it is not read")
+        raise Unsolvable("the reference declares a document type, so it is not read")
 
     parser.StartElementHandler, parser.EndElementHandler = begin, finish
     parser.CharacterDataHandler = parser.CommentHandler = here

@@ -38,10 +38,10 @@ def compose_yaml(text: str) -> yaml.Node | None:
                 if isinstance(node, yaml.MappingNode):
                     node.value = list(zip(node.value[::2], node.value[1::2], strict=True))
             elif isinstance(event, yaml.AliasEvent):
-                raise Unsolvable("the text has a YAML alias: it is not read")
+                raise Unsolvable("the text has a YAML alias, so it is not read")
             if len(opened) > MOST_NESTED:
-                raise Unsolvable(f"the text is nested more than {MOST_NESTED} levels deep: it is "
-                                 "not read")
+                raise Unsolvable(f"the text is nested more than {MOST_NESTED} levels deep, so it "
+                                 "is not read")
     except yaml.YAMLError as error:
         raise Broken(f"the reference is not YAML: {' '.join(str(error).split())}") from error
     if len(roots) > 1:

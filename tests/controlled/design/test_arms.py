@@ -75,7 +75,7 @@ def test_a_record_without_a_rewrite_stops_the_arm():
         return [row.model_copy(update={"text": "", "dropped": "no marker"})
                 for row in by_rules(segments, documents)]
 
-    with pytest.raises(NotRewritten, match="6 of 6 records have no rewrite, .*no marker"):
+    with pytest.raises(NotRewritten, match="6 of 6 records have no rewrite; .*no marker"):
         texts("normalized-llm", rewrite=dropping)
     assert texts("normalized", rewrite=dropping) == texts("normalized")  # always by rules
 

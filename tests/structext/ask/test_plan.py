@@ -39,7 +39,7 @@ def test_what_a_model_named_replaces_real_test_and_nothing_is_asked_instead():
 @pytest.mark.parametrize(("suites", "settings", "wrong"), [
     (["tset"], ["base"], "'tset'"), (["test"], ["cot"], "'cot'"), ([], ["base"], "'nothing'")])
 def test_an_unknown_suite_or_setting_is_refused(suites, settings, wrong):
-    with pytest.raises(ValueError, match=f"{wrong} cannot be asked: give suites of test, "):
+    with pytest.raises(ValueError, match=f"{wrong} cannot be asked: choose suites [(]test, "):
         list(asked_in(suites, settings, [1]))
 
 

@@ -184,7 +184,7 @@ def test_stars_that_make_an_org_heading_are_not_bold():
     ("yaml", "What is the first object's id of subs?", "a: &x b\nc: *x", "alias"),
     ("xml", "What is the content of tag A? The", '<!DOCTYPE a [<!ENTITY b "c">]><A>&b;</A>',
      "document type"),
-    ("csv", "How many people are male?", "primeKey,gender\na", "another number of fields"),
+    ("csv", "How many people are male?", "primeKey,gender\na", "number of fields differs"),
     ("csv", "How many people are male?", "a,b\nc,d", "no table has"),
     ("tree", "What is the height of the root node", "a->b\nc->b", "father already"),
     ("tree", "What is the height of the root node", "a->b\nc->d\nd->c", "cycle"),
@@ -266,7 +266,7 @@ def test_a_file_from_windows_is_read_and_one_that_is_not_text_is_named(tmp_path,
     (tmp_path / "in.jsonl").write_bytes(b"\xef\xbb\xbf" + json.dumps(ROW).encode() + b"\r\n\r\n")
     assert solve_file(tmp_path / "in.jsonl", tmp_path / "out.jsonl") == (1, 0)
     (tmp_path / "bytes.jsonl").write_bytes(b"\xff\xfe\x00")
-    for name, complaint in (("bytes.jsonl", "bytes.jsonl is not text in UTF-8"),
+    for name, complaint in (("bytes.jsonl", "bytes.jsonl is not UTF-8 text"),
                             ("none.jsonl", "is missing or not a file"),
                             (".", "is missing or not a file")):
         assert main(["solve", str(tmp_path / name)]) == 1
