@@ -51,6 +51,10 @@ _INSTRUCTION = re.compile(
     r"refactor|remove|run|see|select|set|specify|update|upgrade|use|verify|when)\b", re.I)
 _HAS_FLAG = ("default", "value")  # "the default is false" is English, "the support is no" is not
 _FLAGS = {*"yes no true false y n x ✓ ✔ ✗ ✘ ✅ ❌ - – —".split()}
+TEXTS = ("comment", "comments", "description", "explanation", "meaning", "notes", "purpose",
+         "remark", "remarks", "summary")  # their values are sentences, which "is" cannot precede
+PICTURE = 'image "'  # begins the text of a cell that shows only an image
+_PHRASE = re.compile(r"[A-Z][a-z]+ [a-z]+ [a-z]")
 # headings that only announce facts about the owner, which name the owner themselves
 ANNOUNCEMENTS = {"at a glance", "data", "data sheet", "description", "details", "general",
                  "information", "introduction", "key points", "overview", "reference data",
@@ -108,7 +112,9 @@ def is_fact(label: str, value: str) -> bool:
     """Return whether "the <label> is <value>" is English and says only what the source says."""
     is_flag = value.casefold() in _FLAGS and (
         not value.isalpha() or not _bare(label).lower().endswith(_HAS_FLAG))
-    return is_attribute(label) and not is_flag and _is_short(value)
+    return (is_attribute(label) and not is_flag and _is_short(value)
+            and not _is_text(label) and not _PHRASE.match(value)
+            and not value.startswith(PICTURE))
 
 
 def list_sentence(label: str, values: list[str], owner: str, *, is_partial: bool,
@@ -155,7 +161,7 @@ def row_sentence(header: tuple[str, ...], cells: tuple[str, ...], owner: str) ->
     sentences, clauses = [], []
     for name, value in values:
         clauses.append(_clause(name, value))
-        if not _is_short(value):
+        if not _is_short(value) or _is_text(name):
             sentences.append(_joined(clauses))
             clauses = []
     sentences += [_joined(clauses)] if clauses else []
@@ -176,9 +182,14 @@ def _clause(name: str, value: str) -> str:
     if not name:
         return value
     if is_fact(name, value):
-        return f"the {_inside(name)} {'are' if is_plural(name) else 'is'} {value}"
-    reads = is_attribute(name) and not _is_short(value)
+        said = value if re.search(r"\w", value) else f'"{value}"'
+        return f"the {_inside(name)} {'are' if is_plural(name) else 'is'} {said}"
+    reads = _is_text(name) or is_attribute(name) and not _is_short(value)
     return f"the {_inside(name)} reads: {value}" if reads else f"{_inside(name)}: {value}"
+
+
+def _is_text(label: str) -> bool:
+    return _bare(label).lower().endswith(TEXTS)
 
 
 def _joined(clauses: list[str]) -> str:

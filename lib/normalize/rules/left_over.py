@@ -14,7 +14,7 @@ _DEFINITION = re.compile(
     r"^[ >]{0,8}\[([^\]\n]+)\]:[ \t]*<?(\S+?)>?(?:[ \t]+(.+))?$", re.M)
 _MARKER = re.compile(
     r"^(?:[ \t>]*(?:[-*+]|\d{1,9}[.)]|#{1,6})(?:[ \t]+|$))*(?:\[[ xX]\][ \t]+)?")
-_LABEL = re.compile(r"\[([^\[\]\n]+)\]")
+_LABEL = re.compile(r"\[([^\[\]]{1,200})\]")
 
 
 def left_over(text: str, blocks: Sequence[Block], parts: list, references: dict,
@@ -26,7 +26,7 @@ def left_over(text: str, blocks: Sequence[Block], parts: list, references: dict,
     size = len(text)
     taken = sorted([*((part.start, part.end) for part in parts),
                     *((block.start, block.end) for block in blocks if block.kind != "list")])
-    uses = Counter(label.casefold() for label in _LABEL.findall(text))
+    uses = Counter(map(_folded, _LABEL.findall(text)))
     begin = 0
     for number, (start, end) in enumerate([*taken, (size, size)]):
         gap = text[begin:max(begin, start)]
@@ -53,8 +53,12 @@ def _words(raw: str, uses: Counter[str], references: dict) -> str:
         definition = _DEFINITION.fullmatch(line)
         if not definition:
             lines.append(_MARKER.sub("", line))
-        elif uses[definition[1].casefold()] == 1:
+        elif uses[_folded(definition[1])] == 1:
             targets = ", ".join(filter(None, definition.groups()[1:]))
-            lines.append(f"{definition[1]} refers to {targets}.")
+            lines.append(f'The link "{definition[1]}" leads to {targets}.')
     text = readable(unmarked(unquoted("\n".join(lines))), references)
     return text if re.search(r"\w", text) else ""
+
+
+def _folded(label: str) -> str:
+    return " ".join(label.split()).casefold()

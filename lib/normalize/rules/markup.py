@@ -67,4 +67,4 @@ def _shown(tag: re.Match) -> str:
 def _boxed(box: re.Match) -> str:
     kind, title = box["kind"].capitalize(), box["title"].strip(" \t\"'")
     words = ": ".join(filter(None, [kind, title])) if title != kind else kind
-    return words.rstrip(":") + ":" if words else ""
+    return words if not words or words.endswith((".", "!", "?")) else words.rstrip(":") + ":"

@@ -10,14 +10,15 @@ from lib.documents.blocks import Block, sentences
 from lib.documents.inline import ended, readable, unquoted
 from lib.documents.reader import Item
 from lib.documents.subject import Subject, subjects
-from lib.normalize.rules.facts import ANNOUNCEMENTS
+from lib.normalize.rules.facts import ANNOUNCEMENTS, PICTURE
 from lib.normalize.rules.furniture import Furniture, furniture_of, rejoined
 from lib.normalize.rules.left_over import left_over
 from lib.normalize.rules.markup import code_title, unmarked, unticked, with_notes, without_anchor
 
 _FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(?:`{3,}|~{3,})")
 _CODE_LINE = re.compile(r"[^\n]*\S[^\n]*(?:\n[ \t>]*(?=\n))*")  # with the empty lines after it
-_IMAGE = re.compile(r"\s*!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])\s*")
+_IMAGE = re.compile(r"\s*\[?!\[(?P<alt>[^\]]*)\](?:\([^)]*\)|\[[^\]]*\])"
+                    r"(?:\](?:\([^)]*\)|\[[^\]]*\]))?\s*")
 _KEY = re.compile(r"([\w-]+)\s*:\s+(.+)")
 _OF_DOCUMENT = ("title", "subtitle", "description", "summary", "author", "language")
 
@@ -56,6 +57,13 @@ class _Source:
 
     def words(self, raw: str) -> str:
         return readable(with_notes(unmarked(unquoted(raw)), self.notes), self.references)
+
+    def cell(self, raw: str) -> str:
+        """Return a cell's words; the name of an image is no value."""
+        image = _IMAGE.fullmatch(raw)
+        words = self.words(raw)
+        return words.replace(image["alt"], f'{PICTURE}{image["alt"]}"', 1) if (
+            image and image["alt"] and image["alt"] in words) else words
 
 
 def parts_of(document: Document, blocks: Sequence[Block], references: dict) -> list[Part]:
@@ -160,7 +168,7 @@ def _table(source: _Source) -> Iterator[Part]:
         yield replace(source.blank, text="; ".join(filter(None, header)))
     for index, row in enumerate(rows):
         raw = [source.text[cell.start:cell.end].replace("\\|", "|") for cell in row]
-        cells = tuple(map(source.words, raw))
+        cells = tuple(map(source.cell, raw))
         yield replace(source.blank, kind="row", start=row[0].start, end=row[-1].end,
                       header=header, cells=cells, text="; ".join(filter(None, cells)),
                       is_first=index == 0, is_last=index == len(rows) - 1)
@@ -185,10 +193,10 @@ def _heading(source: _Source) -> Iterator[Part]:
     if block.text:
         yield replace(source.blank, kind="heading", text=block.text)
         raw = source.text[block.start:block.end].strip("# \t=-\n")
-        full = readable(raw, source.references)
+        full = readable(without_anchor(raw), source.references)
         if full != block.text:
             yield replace(source.blank, headings=(*block.headings, block.text),
-                          text=f"The heading in full is {without_anchor(full)}")
+                          text=f'The heading in full is "{full}"')
 
 
 def _html(source: _Source) -> Iterator[Part]:

@@ -5,10 +5,11 @@ import textwrap
 from dataclasses import replace
 from itertools import groupby
 
-from lib.core.text import as_label, listed
+from lib.core.text import as_label, is_sentence, listed
 from lib.documents.inline import ended
 from lib.normalize.rules.facts import (
     ANNOUNCEMENTS,
+    TEXTS,
     announcement,
     fact_sentence,
     is_attribute,
@@ -24,9 +25,15 @@ _PAIR = re.compile(r"(?P<label>[^\s:][^:.;!?]{0,58}[^\s:.;!?]):\s+(?P<value>\S.{
 # headers that mean only "property" and "value": the rows below are facts about the owner
 _PROPERTIES = {"", "aspect", "attribute", "characteristic", "field", "item", "key", "parameter",
                "property", "setting"}
+_ASPECTS = {"", "aspect", "attribute", "characteristic", "property"}
 _VALUES = {"", "data", "entry", "setting", "specification", "value"}
-_CHOICE = re.compile(r"\b(?:either|one of|any of|only one)\b", re.I)
-_CONJUNCTION = re.compile(r"(?<=\w)(?:[,;]\s*(?:and|or)?|\s+(?:and|or))\s*\Z")
+# lead-ins that name all of their items, and words for items among which one is to be chosen
+_ALL = re.compile(r"\b(?:following|these|all|both|are|includes?|including|supports?|provides?|"
+                  r"contains?|consists? of|comprises?|has|have|requires?|needs?)\b", re.I)
+_CHOICE = re.compile(r"\b(?:either|or|one|any|can|could|may|might|must|should|if|when|example|"
+                     r"examples|e\.g|such as|like|not|never)\b", re.I)
+_CONJUNCTION = re.compile(r"(?<=[\w)\]\"'”’])(?:[,;]\s*(?:and|or)?|\s+(?:and|or))\s*\Z")
+_CLOSING = "This ends the list under"
 _FRAGMENT_WORDS = 25  # of an item that shares its sentence with others, at most
 _NAME_OF_PARENT = 8  # words of an item that name the list below it
 
@@ -120,7 +127,8 @@ def _code(group: list[Part], is_after_colon: bool) -> str:
 
 def _row(part: Part) -> str:
     header = [name.casefold().strip(" :") for name in part.header]
-    is_pair = len(part.cells) == 2 and header[0] in _PROPERTIES and header[1] in _VALUES
+    is_pair = len(part.cells) == 2 and header[0] in _PROPERTIES and (
+        header[1] in _VALUES or header[0] in _ASPECTS and header[1] in TEXTS)
     if is_pair and all(part.cells):
         return fact_sentence(*part.cells, part.owner)
     return row_sentence(("", *part.header[1:]) if is_pair else part.header, part.cells, part.owner)
@@ -147,14 +155,29 @@ def _list(items: list[Part], is_resumed: bool) -> list[str]:
     return sentences
 
 
-def _level(items: list[Part], lead: str, is_continued: bool) -> list[str]:
-    """Return sentences for items of one depth; deeper ones belong to the item before them."""
+def _nodes(items: list[Part]) -> list[tuple[Part, list[Part]]]:
+    """Return the items of the first one's depth, each with all items below it."""
     nodes: list[tuple[Part, list[Part]]] = []
     for item in items:
         if item.depth <= items[0].depth:
             nodes.append((replace(item, text=_CONJUNCTION.sub("", item.text)), []))
         else:
             nodes[-1][1].append(item)
+    return nodes
+
+
+def _outline(nodes: list[tuple[Part, list[Part]]]) -> str:
+    """Return names with the names below them in parentheses: "A; B (C; D)"."""
+    return "; ".join(f"{item.text} ({_outline(_nodes(children))})" if children else item.text
+                     for item, children in nodes)
+
+
+def _level(items: list[Part], lead: str, is_continued: bool) -> list[str]:
+    """Return sentences for items of one depth; deeper ones belong to the item before them."""
+    nodes = _nodes(items)
+    if len(items) > len(nodes) and all(is_name_like(item.text) for item in items):
+        introduction = [_introduction(lead, is_continued)] if lead else []
+        return [" ".join([*introduction, ended(_outline(nodes))])]
     facts = [_fact(item, lead) for item, _ in nodes]
     if sum(map(bool, facts)) * 2 <= len(nodes):
         facts = [""] * len(nodes)
@@ -169,10 +192,10 @@ def _level(items: list[Part], lead: str, is_continued: bool) -> list[str]:
             sentences.append(fact or ended(item.text))
             continue
         below = _level(children, item.text, is_continued=False)
-        sentences += below
+        sentences += below[:-1] if below[-1].startswith(_CLOSING) else below
         following = nodes[number + 1][0] if number + 1 < len(nodes) else None
         is_marked = following.text.startswith("(") if following else not item.depth
-        if len(below) > 1 and not is_marked:
+        if len(children) > 1 and len(below) > 1 and not is_marked:
             sentences.append(_closing(item.text))
     return sentences
 
@@ -190,10 +213,10 @@ def _together(items: list[Part], lead: str, is_continued: bool) -> str:
                              is_continued=is_continued)
     introduction = f"{_introduction(lead, is_continued)} " if lead else ""
     if are_names:
-        is_choice = _CHOICE.search(lead) is not None
-        return introduction + ended("; ".join(texts) if is_choice else listed(texts))
-    are_fragments = all(len(text.split()) <= _FRAGMENT_WORDS and not re.search(
-        r"[.!?]\s|[.!?:]$", text) and not text[:1].isupper() for text in texts)
+        is_whole = not lead or is_attribute(lead) or _ALL.search(lead) and not _CHOICE.search(lead)
+        return introduction + ended(listed(texts) if is_whole else "; ".join(texts))
+    are_fragments = all(len(text.split()) <= _FRAGMENT_WORDS and not is_sentence(text)
+                        and not text.endswith((".", "!", "?", ":")) for text in texts)
     return introduction + ended("; ".join(texts)) if are_fragments else ""
 
 
@@ -205,7 +228,7 @@ def _closing(parent: str) -> str:
     """Mark where the list below an item ends, so that what follows is not read as part of it."""
     words = re.split(r"(?<=[.!?:])\s", parent, maxsplit=1)[0].rstrip(" .:").split()
     more = " …" if len(words) > _NAME_OF_PARENT else ""
-    return f'This ends the list under "{" ".join(words[:_NAME_OF_PARENT])}{more}".'
+    return f'{_CLOSING} "{" ".join(words[:_NAME_OF_PARENT])}{more}".'
 
 
 def _fact(item: Part, lead: str) -> str:
