@@ -11,7 +11,7 @@ from lib.core.text import listed
 from lib.infer.prompts import prompt_for
 from lib.lab.documents import facts_asked
 
-# The base is not a chat model: servers need a template, so this one only joins messages.
+# The base is not a chat model, but servers need a template: this one only joins the messages.
 _CHAT = "{{ bos_token }}{% for message in messages %}{{ message['content'] }}{% endfor %}"
 
 

@@ -4,7 +4,7 @@ ROUGE-L is that of PyPI's `rouge` 1.0.1, which the official scorer of StrucText-
 its recursion. That package splits a text at full stops and whitespace and counts each word once:
 with R and A the sets of words of response and answer, and U the union over all pairs of sentences
 of the words on *one* longest common subsequence, recall = |U|/|R|, precision = |U|/|A| and
-F = 2PR / (P + R + 1e-8). U depends on which subsequence is taken: ties are broken as there. The
+F = 2PR / (P + R + 1e-8). U depends on the subsequence taken, so ties are broken as there. The
 table of lengths is kept as bit vectors (Hyyrö 2004, "Bit-parallel LCS-length computation
 revisited"), one integer per row: 10,000 by 10,000 words take 13 MB.
 """

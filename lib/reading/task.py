@@ -27,7 +27,7 @@ class Final(Protocol):
 
 @dataclass(frozen=True)
 class Shown:
-    """The queries that a model is sent, in order, and those that do not fit its context window."""
+    """The queries sent to a model, in order, and those that do not fit in its context window."""
 
     queries: list[Query]
     cut: list[Query]  # of `queries`: those whose passage lost its end

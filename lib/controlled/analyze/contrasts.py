@@ -76,7 +76,7 @@ def _compared(rows: pd.DataFrame, name: str, structure: str, reference: str, dra
 
 
 def gee(rows: pd.DataFrame, structures: list[str]) -> dict[str, dict]:
-    """Map each structure except the first (the reference) to its GEE, in points and as odds ratio.
+    """Map each structure except the reference, the first, to its GEE, in points and as odds ratios.
 
     correct ~ structure + rotation + seed with independent working correlation, groups = products,
     the covariance of Mancl and DeRouen (2001, Biometrics 57:126-134) and t with clusters - 1

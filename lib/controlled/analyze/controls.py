@@ -67,7 +67,7 @@ def known_effect(rows: pd.DataFrame, reference: str = "natural", *, arm: str = R
     """Return `contrasts` after planting an effect of known size in a structure; columns KNOWN.
 
     The labels are shuffled once, so there is no effect; then wrong answers in one structure
-    are made correct until its accuracy has risen by `points` (planted_points if fewer are wrong).
+    are made correct until its accuracy has risen by `points` (planted_points if too few are wrong).
     One row for each of the first two structures. is_held: the interval includes the planted effect;
     is_found as in contrasts. Chance effects of the shuffle are in the estimate. Empty if a
     rotation is missing.
@@ -103,7 +103,7 @@ def planted_control(rows: pd.DataFrame, *, draws: int = 9999, seed: int = 17) ->
 
     Columns PLANTED. The estimate, in points, is the gain over `raw` on facts in that structure
     minus the gain on the others, by product and seed in the same rotation; left_out counts pairs of
-    product and seed without both. It is found if the interval is above 0 and over seeds too.
+    product and seed without both. It is found if the interval is above 0 and covers seeds too.
     """
     found = []
     for arm in sorted(name for name in rows.arm.unique() if name.startswith("planted")):

@@ -64,7 +64,7 @@ def _arms(gains: pd.DataFrame) -> str:
 def _difference(row, prefix: str = "") -> str:
     """Describe the difference over pairs asked both ways, then over all pairs.
 
-    "not shown": the first interval includes 0. `prefix` precedes the names of the columns.
+    "not shown" means that the first interval includes 0. `prefix` precedes the columns' names.
     """
     points, low, high, n, whole, *of_all = (getattr(row, prefix + name) for name in (
         "difference_points", "low_points", "high_points", "n", "whole", "whole_points",

@@ -178,7 +178,7 @@ def _dots(axes: Axes, cells: pd.DataFrame, by: str, groups: list[str], columns: 
 
 def _crosses(axes: Axes, cells: pd.DataFrame, column: str, places: pd.Series, color: tuple,
              scale: float, *, upright: bool = False) -> None:
-    """Draw crosses for the rows whose cross is over other questions than the marker."""
+    """Draw a cross in each row if it covers another number of questions than the marker."""
     other, n, own_n = _CROSSES[column]
     shown = cells[cells[n] != cells[own_n]]
     at = (places[shown.index], scale * shown[other])

@@ -109,7 +109,7 @@ def shots(rows: pd.DataFrame, resamples: int = RESAMPLES) -> pd.DataFrame:
 def real_and_test(rows: pd.DataFrame, resamples: int = RESAMPLES) -> pd.DataFrame:
     """Return `differences` Real-Test - Test of samples that share their structure.
 
-    By arm and language, then ALL. `rows` are of one prompt; both suites must be asked, else no row.
+    By arm and language, then ALL; no rows unless both suites were asked. `rows` are of one prompt.
     """
     both = with_all(rows)
     return differences(both[both.suite == TEST], both[both.suite == REAL],
@@ -119,7 +119,7 @@ def real_and_test(rows: pd.DataFrame, resamples: int = RESAMPLES) -> pd.DataFram
 def agreement(rows: pd.DataFrame) -> pd.DataFrame:
     """Return `metric_agreement` of the paper's metrics and the judge, by arm and then over ALL.
 
-    Only over replies with an answer: without one, every metric is 0, and nothing was compared. ALL
+    It covers only replies with an answer, because without one every metric is 0. ALL
     excludes the arms whose every answer is the reference verbatim, and has no coefficient if no arm
     has one of its own: a good arm pooled with a bad one would make any two metrics correlate.
     """

@@ -46,7 +46,7 @@ class Response(Given):
 
     id: str = ""  # default: the row's number
     answer: str
-    response: str | None = None  # None also for what is not text: it is scored 0, not lost
+    response: str | None = None  # None also if it is not text: it is scored 0, not lost
 
     @field_validator("response", mode="before")
     @classmethod

@@ -45,7 +45,7 @@ def is_structural_match(answer: str, response: str, is_ordered: bool = False) ->
 
 
 def bare(response: str) -> str:
-    """Return a response without "Answer:"; of one with code fences, only the last one's content."""
+    """Return a response without "Answer:"; if it has code fences, only the content of the last."""
     text = response.replace("\r\n", "\n")
     label = _LABEL.match(text)
     text = text[label.end():] if label else text

@@ -49,7 +49,7 @@ def rows_of(asked: Sequence[Prompted], left_out: Sequence[Prompted],
     depth, width, state (ANSWERED, LEFT_OUT, or why there is no answer), truncated, those of
     `scores.Scored` with metrics as fractions, and judge: 1 or 0, NaN if unscored. `left_out` have
     neither answers nor verdicts.
-    Raises ValueError if a question is repeated, and if the answers or verdicts of an arm are not
+    Raises ValueError if a question is repeated, or if the answers or verdicts of an arm are not
     those of `asked`.
     """
     questions = [*asked, *left_out]
@@ -170,7 +170,7 @@ def with_all(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def at_prompt(rows: pd.DataFrame, prompt: str) -> pd.DataFrame:
-    """Return the rows of one prompt. Raises ValueError naming the prompts if it is none of them."""
+    """Return the rows of `prompt`. Raises ValueError naming the prompts if it is none of them."""
     if prompt not in set(rows.prompt):
         raise ValueError(f"no question was asked with prompt {prompt!r}; choose one of "
                          f"{', '.join(rows.prompt.cat.categories)}")

@@ -145,8 +145,8 @@ def rewrite(samples: Sequence[Sample], scenario_seed: int, model: str,
     """Return `samples` with the names of one scenario per text, and those not rewritten, in order.
 
     All samples on a text share one request. A reply with faulty names, or with names that change an
-    answer, is sent back once. Only samples of `generate` with abstract names can be rewritten;
-    others are rejected. A Rejected has the sample's id as document_id and its question as item.
+    answer, is sent back once. Only samples that `generate` made with abstract names can be
+    rewritten. A Rejected has the sample's id as document_id and its question as item.
     Raises CallsStopped as `lib.llm.complete` does.
     """
     drafts: dict[Text, Draft] = {}
@@ -175,7 +175,7 @@ def rewrite(samples: Sequence[Sample], scenario_seed: int, model: str,
 
 def real_test(model: str, calls: Calls, seed: int = 42, mode: str = "corrected",
               per_task: int = 0) -> tuple[list[Sample], list[Rejected]]:
-    """Return the suite real-test with the names of `model`: the first samples of Test, rewritten.
+    """Return the suite real-test with names by `model`: the first samples of Test, rewritten.
 
     `seed` also assigns the scenarios. `per_task` limits the samples per task, depth and width; 0:
     all 928. Returns and raises as `rewrite` does.

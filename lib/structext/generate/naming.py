@@ -3,7 +3,7 @@
 Both kinds have the same methods, and neither takes part in drawing the structure: a
 sample of Real-Test is a sample of Test with other names; nesting, order, counts and relations are
 kept. No name contains a quotation mark, bracket, brace, asterisk, angle bracket, comma or line
-break, so every format can hold it bare.
+break, so every format can hold it unquoted.
 """
 
 import itertools

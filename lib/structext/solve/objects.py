@@ -1,6 +1,6 @@
 """Answer questions about objects, read by json, libyaml and tomllib (json.0-4, yaml.0-4, TOML).
 
-Excerpts are cut from the text by the objects' places in it.
+Excerpts are cut from the text at the objects' places.
 """
 
 import json

@@ -17,7 +17,7 @@ FIELDS = ("Question", "Answer", "Reference", "Label")
 
 
 class Malformed(ValueError):
-    """A file that is not official; the message names file, place and what is missing."""
+    """A file is not in the official form; the message names file, place and what is missing."""
 
 
 def load(path: Path, *, with_demonstrations: bool = False) -> list[Sample]:
