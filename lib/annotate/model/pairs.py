@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -13,7 +14,9 @@ from lib.annotate.queries import Propose
 from lib.core.prompts import prompt_template
 from lib.core.records import Document, Rejected, Structure
 from lib.core.untrusted import SPLIT, defused
-from lib.documents.blocks import STRUCTURE_OF, parse, structure_at
+from lib.documents.blocks import STRUCTURE_OF, block_at, parse
+from lib.documents.language import UNKNOWN
+from lib.documents.reader import Block
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request
@@ -65,8 +68,9 @@ def by_model(model: str, calls: Calls) -> Propose:
         found: list[Proposals] = []
         for document, its_spans in zip(documents, spans, strict=True):
             candidates, rejected = [], []
+            blocks = parse(document.text)
             for span in its_spans:
-                more, left_out = read_reply(next(replies), document, *span)
+                more, left_out = read_reply(next(replies), document, blocks, *span)
                 candidates += more
                 rejected += left_out
             found.append((candidates, rejected))
@@ -81,7 +85,8 @@ def _requests(document: Document, spans: list[tuple[int, int]], max_queries: int
     title = defused(" ".join(document.title.split())[:_MAX_TITLE], _TAGS)
     counts = shares([end - start for start, end in spans], max_queries)
     prompts = [prompt_template("annotate").render(
-        title=title, text=defused(document.text[start:end], _TAGS), count=count)
+        title=title, text=defused(document.text[start:end], _TAGS), count=count,
+        language=document.language or UNKNOWN)
         for (start, end), count in zip(spans, counts, strict=True)]
     return [Request.ask(prompt, max_tokens=max_tokens) for prompt in prompts]
 
@@ -100,8 +105,11 @@ def _repaired(requests: list[Request], replies: list[Reply], model: str,
     return [second.get(at, reply) for at, reply in enumerate(replies)]
 
 
-def read_reply(reply: Reply, document: Document, start: int, end: int) -> Proposals:
+def read_reply(reply: Reply, document: Document, blocks: Sequence[Block], start: int,
+               end: int) -> Proposals:
     """Return the usable pairs of a reply about document.text[start:end], and the others' reasons.
+
+    `blocks` are those of the document.
 
     The complete pairs of a truncated reply are used, because they were paid for and each is
     checked on its own.
@@ -111,7 +119,7 @@ def read_reply(reply: Reply, document: Document, start: int, end: int) -> Propos
     for written, fields in reading.pairs:
         try:
             pair = _pair(fields, document.text)
-            candidates.append(_candidate(pair, document.text, start, end))
+            candidates.append(_candidate(pair, document, blocks, start, end))
         except _Unusable as error:
             left_out.append((written, str(error)))
     return candidates, [Rejected(document_id=document.document_id, item=item, reason=reason)
@@ -141,12 +149,16 @@ def _pair(fields: dict[str, str | None], text: str) -> _Pair:
     return pair.model_copy(update={"question": " ".join(pair.question.split())})
 
 
-def _candidate(pair: _Pair, text: str, start: int, end: int) -> Candidate:
+def _candidate(pair: _Pair, document: Document, blocks: Sequence[Block], start: int,
+               end: int) -> Candidate:
     """Return the pair as a question grounded in text[start:end]. Raises _Unusable."""
+    text, doubt = document.text, document.doubt
     if "source_reference_type" in text and folded(pair.question) in folded(text):
         raise _Unusable("the pair is in the document, which thus dictates the annotator's reply")
-    place, structure = _grounded(pair, places(pair.source_reference, text, start, end), text)
-    is_list = structure == "entity-list"
+    place, block = _grounded(pair, places(pair.source_reference, text, start, end), blocks)
+    if block.kind == "table" and doubt:
+        raise _Unusable(f"the tables are in doubt: {doubt}")
+    is_list = block.kind == "list"
     lines = [_MARKER.sub("", line).strip() for line in pair.answer.splitlines() if line.strip()]
     answer = "\n".join(lines) if is_list else pair.answer
     stated, counted = pair.entity_list_length, len(lines) if is_list else 1
@@ -159,19 +171,21 @@ def _candidate(pair: _Pair, text: str, start: int, end: int) -> Candidate:
                         f"no {number!r} there")
     if is_list and (joined := _entity_over_items(answer, source)):
         raise _Unusable(f"an entity spans two items of the list: {joined!r}")
-    return Candidate(pair.question, answer, structure, place.start, place.end,
+    header = text[block.header[0].start:block.header[-1].end] if block.header else ""
+    return Candidate((pair.question,), answer, block.kind, place.start, place.end, header=header,
                      grounding=place.how, grounding_score=place.score)
 
 
-def _grounded(pair: _Pair, found: list[Place], text: str) -> tuple[Place, Structure]:
+def _grounded(pair: _Pair, found: list[Place], blocks: Sequence[Block]) -> tuple[Place, Block]:
     """Return the best place whose structure is the pair's, or any if its label is unknown."""
     if not found:
         raise _Unusable("the source reference is not in the document")
     label = re.sub(r"[\W_]+", " ", pair.source_reference_type).strip().lower()
-    seen = [STRUCTURE_OF.get(structure_at(parse(text), one.start, one.end)) for one in found]
-    for place, structure in zip(found, seen, strict=True):
+    around = [block_at(blocks, one.start, one.end) for one in found]
+    seen = [STRUCTURE_OF.get(block.kind) if block else None for block in around]
+    for place, block, structure in zip(found, around, seen, strict=True):
         if structure and NAMES.get(label, structure) == structure:
-            return place, structure
+            return place, block
     raise _Unusable("the label is not the structure that the parser sees there: "
                     f"{pair.source_reference_type or 'none'} stated, {seen[0] or 'none'} seen")
 

@@ -33,7 +33,7 @@ def room(model: str, max_queries: int) -> Room:
     count, how = counter(model)
     most = price and price.max_output_tokens or context
     reply = min(TOKENS_PER_PAIR * max_queries, context // 4, most)
-    prompt = prompt_template("annotate").render(title="", text="", count=max_queries)
+    prompt = prompt_template("annotate").render(title="", text="", count=max_queries, language="")
     record = context - reply - REPAIR_TOKENS - count(prompt)
     if how == ESTIMATE:
         record = record * 3 // 4  # tokens of Chinese, code or digits have 3 bytes rather than 4

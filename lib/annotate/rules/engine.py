@@ -1,29 +1,58 @@
 """Propose questions by rules, deterministically and without a model (paper, 3.1)."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from lib.annotate.constraints import Candidate
 from lib.annotate.rules.lists import ask_list
+from lib.annotate.rules.places import Names, outline_of
 from lib.annotate.rules.sentences import ask_prose
 from lib.annotate.rules.tables import ask_table
 from lib.core.records import Document, Rejected
 from lib.documents.blocks import parse
+from lib.documents.language import ENGLISH
 from lib.documents.subject import subjects
 
 
 def by_rules(documents: list[Document],
              max_queries: int) -> list[tuple[list[Candidate], list[Rejected]]]:
-    """Return every question that a rule can ask of each document; the rules reject nothing."""
-    return [(list(propose(document)), []) for document in documents]
+    """Return every question that a rule can ask of each document, and why blocks are passed over.
+
+    A document that is mostly not in English is not asked about, nor are the tables of one whose
+    structure is in doubt.
+    """
+    names = Names(documents)
+    return [_proposals(document, names) for document in documents]
 
 
-def propose(document: Document) -> Iterator[Candidate]:
-    """Yield every question that a rule can ask, unchecked, in the order of the blocks."""
+def _proposals(document: Document, names: Names) -> tuple[list[Candidate], list[Rejected]]:
+    if document.language not in ENGLISH:
+        reason = f"the rules ask in English only: the document is in {document.language}"
+        return [], [Rejected(document_id=document.document_id, item=document.title, reason=reason)]
+    candidates: list[Candidate] = []
+    passed: Counter[str] = Counter()
+    for found in propose(document, names):
+        if isinstance(found, str):
+            passed[found] += 1
+        else:
+            candidates.append(found)
+    return candidates, [
+        Rejected(document_id=document.document_id, item=f"{count} blocks", reason=reason)
+        for reason, count in passed.items()]
+
+
+def propose(document: Document, names: Names) -> Iterator[Candidate | str]:
+    """Yield every question that a rule can ask, unchecked, and why a block is passed over."""
     blocks = parse(document.text)
+    outline = outline_of(blocks)
+    labels = Counter(row[0].text for block in blocks for row in block.rows if row)
     for index, (block, about) in enumerate(zip(blocks, subjects(document, blocks), strict=True)):
-        if block.kind == "table":
-            yield from ask_table(block, about, document.text)
+        place = names.place(document, about, block.headings, outline)
+        if block.kind == "table" and document.doubt:
+            yield f"the tables are in doubt: {document.doubt}"
+        elif block.kind == "table":
+            yield from ask_table(block, place, document.text, labels)
         elif block.kind == "list":
-            yield from ask_list(blocks, index, about, document.text)
+            yield from ask_list(blocks, index, place, document.text)
         elif block.kind == "prose":
-            yield from ask_prose(blocks, index, about, document.text)
+            yield from ask_prose(block, place, document.text)

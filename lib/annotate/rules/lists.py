@@ -1,69 +1,87 @@
-"""Ask about lists: key-value bullets one by one, enumerations by their lead-in (paper, 3.1)."""
+"""Ask about lists: enumerations by their lead-in, key-value bullets one by one (paper, 3.1)."""
 
 import re
 from collections.abc import Iterator, Sequence
 
 from lib.annotate.constraints import Candidate
+from lib.annotate.rules.grammar import has_clause, is_imperative
+from lib.annotate.rules.labels import is_attribute, value_of
 from lib.annotate.rules.lead_ins import asked_by_heading, asked_by_lead_in
-from lib.annotate.rules.sentences import ask_sentence
-from lib.annotate.rules.tables import is_noun
-from lib.annotate.rules.verbs import BASE
-from lib.core.text import is_plural
-from lib.documents.blocks import Block, Item, sentences
-from lib.documents.subject import Subject
+from lib.annotate.rules.places import Place
+from lib.annotate.rules.verbs import FORMS
+from lib.core.text import is_plural, is_sentence
+from lib.documents.blocks import sentences
+from lib.documents.reader import Block, Item
 
-MAX_ITEMS = 12
-MAX_ITEM_WORDS = 24
-MAX_SHORT_ITEMS = 33  # of at most four words each; the longest list of the paper
+MAX_ITEMS = 33  # the longest list of the paper
+MAX_ITEM_WORDS = 14
 
-_KEY_VALUE = re.compile(
-    r"(?P<key>[A-Z0-9`\"][^:;.?!]{1,58}?)(?::\s+|\s+[–—]\s+)(?P<value>\S.*?)\.?")
-_OPTION = re.compile(r"`(?P<name>[\w.-]+)(?=[`:=\s])")
-_DEFAULT = re.compile(
-    r"^[\W_]*default(?: value)?:\s*(?P<value>[^\n]+?)[\s_*\\]*$", re.I | re.M)
-_BUMP = re.compile(
-    r"(?:(?P<bump>bump)|(?P<update>update|upgrade|downgrade))(?:s|d|ped|ed)?\s+(?P<name>[\w./@-]+)"
-    r"(?:\s+from\s+\S+)?\s+to\s+(?:version\s+)?(?P<value>v?\d[\w.-]*+)(?:\.?$|[ ,;].*)", re.I)
+NO_CLASS = "neither lead-in nor heading says what the items of the list are"
+MIXED = "the list mixes an enumeration with sentences"
+NESTED = "the list has lists in its items"
+CONTENTS = "the list is a table of contents"
+
+_KEY_VALUE = re.compile(r"(?P<key>[A-Z][^:;.?!]{1,58}?)(?::\s+|\s+[–—]\s+)(?P<value>\S.*?)\.?")
+# a term in bold, in code or linked at the beginning, and what is said about it
+_TERM = re.compile(
+    r"(?:\*\*(?P<bold>[^*\n]+?):?\*\*|__(?P<under>[^_\n]+?):?__|`(?P<code>[^`\n]+)`|"
+    r"\[`?(?P<link>[^\]\n`]+)`?\]\([^)\n]*\))(?:\s*\([^()\n]*\))?"
+    r"(?:\s*:\s+|\s+[-–—]+\s+|:\s*$)(?=\S|$)", re.M)
+_NAMED = re.compile(r"(?P<name>[A-Z][\w./()-]*(?: [\w./()-]+){0,3}): \S")
 _SEE = re.compile(r"(?:[.,;]\s+|\s+\()(?:please )?(?:see|refer to|for more)\b.*", re.I)
-_TAIL = re.compile(r"\s*(?:\((?:#?\d+|\[?#\d+\]?|https?://\S+)\)|[.;,:])$")
+_TAIL = re.compile(r"\s*(?:\((?:#?\d+|\[?#\d+\]?|https?://\S+)\)|[.;,:]|,? (?:and|or))$")
+_ANCHOR_LINK = re.compile(r"\[[^\]]*\]\(#[^)]*\)\W*")
 
 
-def ask_list(blocks: Sequence[Block], index: int, about: Subject,
-             text: str) -> Iterator[Candidate]:
-    """Yield questions about the list blocks[index], its nested lists and its single items."""
+def ask_list(blocks: Sequence[Block], index: int, place: Place,
+             text: str) -> Iterator[Candidate | str]:
+    """Yield questions about the list blocks[index] and its single items, or why there is none."""
     block = blocks[index]
     top = [item for item in block.items if item.depth == 0]
-    if _is_record(top):
-        yield from _of_record(top, about)
-    else:
-        above = blocks[index - 1] if index else Block("", 0, 0, "")
-        lead = sentences(text, above.start, above.end)[-1].text if above.kind == "prose" else ""
-        if lead.endswith(":"):
-            asked = asked_by_lead_in(lead, about)
-        else:
-            asked = asked_by_heading(above.text if above.kind == "heading" else "", about)
-        yield from _enumeration(asked, top, block.start, block.end)
-    for position, item in enumerate(block.items):
-        children = _children(block.items, position)
-        if children and item.text.endswith(":"):
-            asked = asked_by_lead_in(item.text, about)
-            yield from _enumeration(asked, children, item.start, children[-1].end)
-        elif not children:
-            yield from _of_item(item, about, text)
-
-
-def _enumeration(asked: tuple[str, str] | None, items: list[Item], start: int,
-                 end: int) -> Iterator[Candidate]:
-    entities = [_entity(item) for item in items]
-    if not asked or not entities or any(item.text.endswith(":") for item in items):
+    above = blocks[index - 1] if index else Block("", 0, 0, "")
+    lead = sentences(text, above.start, above.end)[-1].text if above.kind == "prose" else ""
+    found = [*_of_record(top, place)]
+    if found:
+        yield from found
         return
-    if any(re.search(r"[.!?]\s+[A-Z]", entity) for entity in entities):
-        return  # an item of several sentences is a paragraph, not an entity
-    longest = max(len(entity.split()) for entity in entities)
-    most_items = MAX_ITEMS if longest > 4 else MAX_SHORT_ITEMS
-    if longest <= MAX_ITEM_WORDS and len(entities) <= most_items:
-        rank = 0 if 2 <= len(entities) <= 10 and longest <= 8 else 1
-        yield _candidate(asked, entities, start, end, rank)
+    found = [*_of_items(top, place)]
+    yield from found
+    reason = _unfit(block, top, text)
+    if not reason:
+        forms = (asked_by_lead_in(lead, place) if lead.endswith(":")
+                 else asked_by_heading(above.text if above.kind == "heading" else "", place))
+        entities = _entities(top, text)
+        if forms and len(entities) > 1 and len(set(entities)) == len(entities):
+            yield Candidate(forms, "\n".join(entities), "list", block.start, block.end, 0)
+            return
+        reason = MIXED if forms else NO_CLASS
+    if not found:
+        yield reason
+
+
+def _unfit(block: Block, top: list[Item], text: str) -> str:
+    """Return why a list cannot be one enumeration, "" if it can."""
+    if len(top) < len(block.items):
+        return NESTED
+    if all(_ANCHOR_LINK.fullmatch(text, item.start, item.end) for item in top):
+        return CONTENTS
+    return MIXED if len(top) > MAX_ITEMS else ""
+
+
+def _entities(items: list[Item], text: str) -> list[str]:
+    """Return the entities of an enumeration: all items, or the terms that all describe.
+
+    [] if an item is a sentence, or too long to be an entity.
+    """
+    terms = [_TERM.match(text, item.start, item.end) for item in items]
+    if all(terms):
+        return [next(filter(None, term.groups())).strip() for term in terms]
+    entities = [_entity(item) for item in items]
+    named = [_NAMED.match(item.text) for item in items]
+    if all(named):
+        return [name["name"] for name in named]
+    is_mixed = any(terms) or any(named) or any(map(_is_sentence, entities))
+    return [] if is_mixed else entities
 
 
 def _entity(item: Item) -> str:
@@ -73,75 +91,48 @@ def _entity(item: Item) -> str:
     return entity
 
 
-def _is_record(items: list[Item]) -> bool:
-    """Return whether most items are key-value bullets with distinct keys."""
-    keys = [match["key"] for item in items if (match := _KEY_VALUE.fullmatch(item.text))]
-    keys = [key for key in keys if len(key.split()) <= 6]
-    return len(keys) == len(set(keys)) and 2 * len(keys) > len(items)
+def _is_sentence(entity: str) -> bool:
+    return not 0 < len(entity.split()) <= MAX_ITEM_WORDS or is_sentence(entity)
 
 
-def _of_record(items: list[Item], about: Subject) -> Iterator[Candidate]:
+def _of_record(items: list[Item], place: Place) -> Iterator[Candidate]:
+    """Ask about key-value bullets ("Parity: even") if all of the list are, with distinct keys."""
+    matches = [_KEY_VALUE.fullmatch(item.text) for item in items]
+    keys = [match["key"] for match in matches if match]
+    if place.is_vague or len(set(keys)) < len(items):
+        return
+    values = [value_of(match["value"]) for match in matches]
+    if not all(is_attribute(key) and _is_value(value)
+               for key, value in zip(keys, values, strict=True)):
+        return
+    for item, key, value in zip(items, keys, values, strict=True):
+        label = place.subject.label(key)
+        entities = _split(value) if is_plural(label) else [value]
+        verb = "are" if is_plural(label) else "is"
+        yield Candidate(place.attribute(label, verb), "\n".join(entities), "list", item.start,
+                        item.end, 0 if len(entities) > 1 else 3)
+
+
+def _is_value(value: str) -> bool:
+    """Return whether the value of a key is no sentence and no instruction."""
+    is_phrase = " " in value and (
+        has_clause(value) or is_imperative(value) or value.split()[0].lower() in FORMS)
+    return bool(value) and not is_phrase
+
+
+def _of_items(items: list[Item], place: Place) -> Iterator[Candidate]:
+    """Ask about an enumeration in one item: "Many modules added: a, b, c"."""
     for item in items:
-        match = _KEY_VALUE.fullmatch(item.text)
-        if (not match or len(match["value"].split()) > MAX_ITEM_WORDS
-                or re.match(r"https?:", match["value"])):
-            continue
-        value = re.split(r"(?<=\w)\.\s", match["value"].strip(), maxsplit=1)[0]
-        label, does = about.label(match["key"]), value.split(" ")[0].lower()
-        if does in BASE and BASE[does] != does:
-            asked = about.within(f"what does {match['key']} do?")
-            yield _candidate(asked, [value], item.start, item.end)
-        elif is_noun(label):
-            entities = _split(value) if is_plural(label) else [value]
-            asked = asked_by_lead_in(match["key"] + ":", about) if len(entities) > 1 else None
-            asked = asked or about.attribute(label, "are" if is_plural(label) else "is")
-            yield _candidate(asked, entities, item.start, item.end)
+        head, _, rest = item.text.partition(": ")
+        entities = _split(rest.strip().rstrip("."))
+        forms = asked_by_lead_in(head + ":", place) if len(entities) > 1 else ()
+        if forms and len(set(entities)) == len(entities):
+            yield Candidate(forms, "\n".join(entities), "list", item.start, item.end, 0)
 
 
 def _split(value: str) -> list[str]:
     """Split "a, b and c" into its entities, unless one is longer than a few words."""
     parts = re.split(r"\s*[,;]\s*(?:and\s+|or\s+)?|\s+and\s+", value)
-    is_short = all(len(part.split()) <= 4 for part in parts)
-    return [part for part in parts if part] if is_short and "(" not in value else [value]
-
-
-def _of_item(item: Item, about: Subject, text: str) -> Iterator[Candidate]:
-    """Yield questions about one item: a default, a new version, an enumeration, a sentence."""
-    raw = text[item.start:item.end]
-    option, default = _OPTION.match(raw), _DEFAULT.search(raw)
-    if option and default:
-        asked = about.within(f"what is the default value of {option['name']}?")
-        yield _candidate(asked, [default["value"].strip("`_* ")], item.start, item.end)
-    bump = _BUMP.fullmatch(item.text)
-    if bump and about.is_version:
-        done = "bumped"
-        if bump["update"]:
-            done = re.sub(r"e?$", "ed", bump["update"].lower(), count=1)
-        asked = about.within(f"to which version was {bump['name']} {done} in {about.name}?")
-        yield _candidate(asked, [bump["value"].strip(".")], item.start, item.end)
-    head, _, rest = item.text.partition(": ")
-    entities = _split(rest.strip().rstrip("."))
-    asked = asked_by_lead_in(head + ":", about) if len(entities) > 1 else None
-    if asked:
-        yield _candidate(asked, entities, item.start, item.end, 0)
-    elif not _KEY_VALUE.fullmatch(item.text):
-        for sentence in sentences(text, item.start, item.end):
-            if found := ask_sentence(sentence.text, about):
-                yield _candidate(about.within(found.core), [found.answer], sentence.start,
-                                 sentence.end, 2)
-
-
-def _candidate(asked: tuple[str, str], entities: list[str], start: int, end: int,
-               rank: int = 1) -> Candidate:
-    return Candidate(asked[0], "\n".join(entities), "entity-list", start, end, asked[1], rank)
-
-
-def _children(items: tuple[Item, ...], position: int) -> list[Item]:
-    """Return the items one level below items[position]."""
-    depth, below = items[position].depth, []
-    for item in items[position + 1:]:
-        if item.depth <= depth:
-            break
-        if item.depth == depth + 1:
-            below.append(item)
-    return below
+    is_short = all(0 < len(part.split()) <= 4 and not has_clause(part) for part in parts if part)
+    is_closed = "(" not in value and not re.search(r"\betc\b|\.\.\.|…", value)
+    return [part for part in parts if part] if is_short and is_closed else [value]

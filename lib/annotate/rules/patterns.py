@@ -1,47 +1,57 @@
-"""Patterns of plain factual English sentences, each giving a question and its answer (3.1)."""
+"""Patterns that ask one simple clause for its fact (paper, 3.1); each takes the whole clause.
+
+A clause is never cut: if a word of it is neither in the question nor in the answer, a condition
+may be lost. Its subject and its answer must be noun phrases (lib.annotate.rules.grammar).
+"""
 
 import re
-from collections.abc import Callable
 from typing import NamedTuple
 
-from lib.annotate.rules.phrases import (
-    ADVERB,
+from lib.annotate.rules.grammar import (
     AMOUNT,
     DATE,
-    FIXED,
-    is_attribute,
-    matched,
-    subject_in,
-    value_in,
+    is_complement,
+    is_noun_phrase,
+    is_rest,
+    is_specific,
 )
-from lib.annotate.rules.verbs import BASE, NEEDS_PREPOSITION, NOUN_LIKE, is_participle
+from lib.annotate.rules.places import Place
+from lib.annotate.rules.verbs import BASE, is_participle
 from lib.core.text import as_label, is_plural
-from lib.documents.subject import Subject
+
+MAX_ANSWER_WORDS = 14
+
+_ADVERB = r"(?:(?:now|also|currently|typically|usually|generally|always|normally|automatically) )?"
+# a number, a quoted value, a path or a name
+_FIXED = re.compile(r"[~<>=±+-]{0,2}\s?\d|[`\"“<\[/{$~]|[A-Z][\w.-]*|\w+_\w+|\w+\.\w|"
+                    r"(?:true|false|enabled|disabled|null|none|empty)\Z")
+_DURATION = (r"(?:(?:about|around|approximately|roughly|up to|at least|at most|less than|over) )*"
+             r"(?:\d[\d.,]*|one|two|three|four|five|ten)\s?"
+             r"(?:µs|us|ms|s|seconds?|minutes?|hours?|days?|weeks?|months?|years?)")
+_VERSION = re.compile(r"(?:version |release )?v?\d+(?:\.\d+)+[\w.-]*")
+# verbs whose object is one fact; what a thing "supports", "uses" or "contains" is often several
+_MUST = "implement include contain provide set have define use accept support handle ignore"
+_NARROW = {"": "return represent indicate mean measure denote specify describe emit replace "
+               "determine control identify expect trigger draw weigh withstand",
+           "to": "default refer correspond apply resolve belong", "of": "consist",
+           "on": "depend listen run rely", "from": "inherit", "with": "start begin end",
+           "for": "stand"}
+_TO = ("renamed moved changed reduced increased raised lowered limited restricted set mapped bound "
+       "connected attached sent written added converted translated forwarded exported")
+
+
+_ELSEWHERE = re.compile(r"\b(?:documents?|documentation|docs|website|guides?|pages?|sections?|"
+                        r"chapter|repository|examples?|tutorials?)\b", re.I)
+# words that begin a noun phrase and are no part of a name
+_LOWER = ("A", "An", "The", "Each", "Every", "All", "Both", "New", "Most", "Many", "Some")
 
 
 class Asked(NamedTuple):
-    """A question in lower case, without its place, and its answer."""
+    """A question without its place, in lower case and ending in "?", and its answer."""
 
     core: str
     answer: str
-    is_complete: bool = False  # it names its subject itself
-
-
-_TO = """
-set renamed changed moved limited connected updated mapped ported reduced increased restricted
-assigned tied bound attached wired routed soldered sent written"""
-_BROAD = """
-have use offer provide include contain implement feature allow support take need define
-show"""  # true of a product in many ways
-_RELATION = (
-    r"(?:equal to|equivalent to|compatible with|available (?:in|on|from|as|for|via)|"
-    r"responsible for|capable of|suitable for|limited to|part of|similar to|identical to|"
-    r"independent of|shorthand for|short for|relative to)")
-_DURATION = (
-    r"(?:(?:around|about|approximately|up to|at least|roughly|less than) )?\d[\d.,-]*\s?"
-    r"(?:[mnuµ]?s|seconds?|minutes?|hours?|days?|weeks?)")
-_VERSION = re.compile(
-    r"(?:version |release )?v?\d+(?:\.\d+)+\S*|[A-Z]\w+ v?\d+(?:\.\d+)+")
+    is_complete: bool = False  # names its subject: needs no place
 
 
 def attribute_of(text: str, entity: str) -> Asked | None:
@@ -55,122 +65,144 @@ def attribute_of(text: str, entity: str) -> Asked | None:
         rf"{name}(?:'s|’s|') (?P<a>.+?) (?:is|are) (?P<v>(?:an?|the|\d|\"|[A-Z/]).+)",
         rf"(?P<v>.+?) (?:is|are) the (?P<a>.+) of {name}",
     ) if (match := re.fullmatch(pattern, text, re.S))), None)
-    if not found or not is_attribute(found["a"]):
+    if not found or not is_noun_phrase(found["a"]) or not _is_answer(found["v"]):
         return None
-    value, label = value_in(found["v"]), as_label(found["a"])
+    label = as_label(found["a"])
     core = f"what {'are' if is_plural(label) else 'is'} the {label} of {entity}?"
-    return Asked(core, value, True) if value else None
+    return Asked(core, found["v"], True)
 
 
-def _with_tail(text: str, about: Subject) -> Asked | None:
-    """Ask about the clause of "By default, …", "On Linux, …"; the condition ends the question."""
+def ask_clause(text: str, place: Place) -> Asked | None:
+    """Ask one clause; "By default, …" and "On Linux, …" go to the end of the question."""
+    match = re.fullmatch(r"(?P<tail>By default|(?:In|On|For|With|At|Since|As of|Under) [^,;:()]+), "
+                         r"(?P<clause>.+)", text, re.S)
+    tail = match["tail"] if match else ""
+    if tail and tail != "By default" and not _subject(tail.split(" ", 1)[1], place):
+        return None
+    clause = match["clause"][:1].upper() + match["clause"][1:] if match else text
+    found = next((found for pattern in _PATTERNS if (found := pattern(clause, place))), None)
+    if not found or not tail:
+        return found
+    return found._replace(core=f"{found.core[:-1]} {tail[:1].lower()}{tail[1:]}?")
+
+
+def lowered(phrase: str, place: Place) -> str:
+    """Return a sentence's subject as it reads inside a question.
+
+    "" if it is open whether its first word is a name.
+    """
+    first, _, rest = phrase.partition(" ")
+    if first in _LOWER:
+        return f"{first.lower()} {rest}".strip()
+    is_name = re.fullmatch(r"[A-Z][a-z]+(?:-[a-z]+)*", first) is None or (
+        first in place.subject.names or first in re.findall(r"\w+", place.name)
+        or re.match(r"[A-Z\d]|\w+[A-Z\d]", rest))
+    if is_name:
+        return phrase
+    is_word = first in place.subject.words and (rest or is_plural(first))
+    return f"{first.lower()} {rest}".strip() if is_word else ""
+
+
+def _subject(phrase: str, place: Place) -> str:
+    """Return `phrase` as the subject of a question, "" if it cannot be one."""
+    if phrase in (place.name, place.subject.product):
+        return phrase
+    is_subject = len(phrase.split()) <= 10 and is_noun_phrase(phrase) and is_specific(
+        phrase, place.subject.words)
+    return lowered(phrase, place) if is_subject else ""
+
+
+def _is_answer(phrase: str) -> bool:
+    return 0 < len(phrase.split()) <= MAX_ANSWER_WORDS and is_complement(phrase)
+
+
+def _state(text: str, place: Place) -> Asked | None:
+    """Ask about "X is disabled by default"."""
+    match = re.fullmatch(r"(?P<s>.+?) (?:is|are) (?P<v>enabled|disabled|on|off|active|inactive) "
+                         r"by default", text, re.S)
+    subject = _subject(match["s"], place) if match else ""
+    return Asked(f"what is the default state of {subject}?", match["v"]) if subject else None
+
+
+def _related(text: str, place: Place) -> Asked | None:
+    """Ask about "X is limited to 5", "X is compatible with Y"."""
     match = re.fullmatch(
-        r"(?P<tail>By default|(?:In|On|For|With|At|Since|As of|Under) [^,;:()]+), (?P<clause>.+)",
-        text, re.S)
-    if not match:
-        return None
-    tail = match["tail"]
-    is_named = tail == "By default" or subject_in(
-        tail.split(" ", 1)[1].replace("of ", "", 1), about)
-    if not is_named or len(tail.split()) > 7:
-        return None
-    clause = match["clause"][:1].upper() + match["clause"][1:]
-    found = next((found for pattern in _CLAUSES if (found := pattern(clause, about))), None)
-    if not found:
-        return None
-    return Asked(f"{found.core[:-1]} {tail[:1].lower()}{tail[1:]}?", found.answer)
+        r"(?P<s>.+?) (?P<be>is|are) (?P<how>limited|restricted|compatible|equivalent|responsible) "
+        r"(?P<prep>to|with|for) (?P<v>.+)", text, re.S)
+    subject = _subject(match["s"], place) if match and _is_answer(match["v"]) else ""
+    core = f"what {match['be']} {subject} {match['how']} {match['prep']}?" if subject else ""
+    return Asked(core, match["v"]) if core else None
 
 
-def _count(text: str, about: Subject) -> Asked | None:
-    """Ask about "There are two X in Y" for the number."""
+def _how(text: str, place: Place) -> Asked | None:
+    """Ask about "X can be enabled by adding Y"."""
     match = re.fullmatch(
-        rf"There (?P<be>are|is) (?:{ADVERB} )?(?P<v>{AMOUNT}) (?P<what>[\w '\"/-]+)", text, re.S)
-    if not match or not is_attribute(match["what"]) or not is_plural(match["what"]):
+        r"(?P<s>.+?) (?P<modal>can|may|must|should) be (?P<done>\w+) "
+        r"(?P<v>(?:by|via|using|through) (?:\w+ing )?(?P<what>.+))", text, re.S)
+    if not match or not is_participle(match["done"]) or not _is_answer(match["what"]):
         return None
-    return Asked(f"how many {match['what']} {match['be']} there?", match["v"])
+    subject = _subject(match["s"], place)
+    core = f"how {match['modal']} {subject} be {match['done']}?"
+    return Asked(core, match["v"]) if subject else None
 
 
-def _template(pattern: str, core: str, answer: str = "{v}") -> Callable:
-    """Return a pattern whose groups fill the question; a group `done` is a participle."""
-    def ask(text: str, about: Subject) -> Asked | None:
-        found = matched(pattern, text, about)
-        if not found or not is_participle(found[0].groupdict().get("done", "done")):
-            return None
-        groups = found[0].groupdict() | {"s": found[1], "v": found[2]}
-        return Asked(core.format(**groups), answer.format(**groups))
-
-    return ask
-
-
-_state = _template(  # "X is disabled by default"
-    r"(?P<s>.+?) (?:is|are) (?P<v>enabled|disabled|on|off|active|inactive) by default",
-    "what is the default state of {s}?")
-_relation = _template(  # "X is compatible with Y"
-    rf"(?P<s>.+?) (?P<be>is|are) (?:{ADVERB} )?(?P<how>{_RELATION}) (?P<v>.+)",
-    "what {be} {s} {how}?")
-_how = _template(  # "X can be enabled by adding Y"
-    r"(?P<s>.+?) (?P<modal>can|may|must|should) (?:also )?be (?P<done>\w+) "
-    r"(?P<v>(?:by|via|using|with|through) .+)", "how {modal} {s} be {done}?")
-_occasion = _template(  # "X occurs when Y"
-    r"(?P<s>.+?) (?P<verb>occur|happen)s when (?P<v>.+)", "when does {s} {verb}?", "when {v}")
-
-
-def _duration(text: str, about: Subject) -> Asked | None:
-    """Ask about "X takes 15 s to start" for the time."""
-    found = matched(rf"(?P<s>.+?) (?P<modal>(?:will |can |may )?)(?:{ADVERB} )?(?P<verb>takes?) "
-                    rf"(?P<v>{_DURATION}) to (?P<rest>[\w '-]+)", text, about)
-    if not found or not is_attribute(found[0]["rest"]):
+def _count(text: str, place: Place) -> Asked | None:
+    """Ask about "X has two Y" and "There are two X in Y" for the number."""
+    match = re.fullmatch(rf"There (?P<verb>are) {_ADVERB}(?P<n>{AMOUNT}) (?P<what>.+)", text)
+    match = match or re.fullmatch(
+        rf"(?P<s>.+?) (?P<verb>has|have|holds?|supports?|contains?|provides?|includes?|requires?|"
+        rf"needs?|draws?|stores?|weighs?) {_ADVERB}(?P<n>{AMOUNT}) (?P<what>.+)", text, re.S)
+    if not match or not is_noun_phrase(match["what"]) or not is_plural(match["what"]):
         return None
-    helper = found[0]["modal"].strip() or ("do" if found[0]["verb"] == "take" else "does")
-    return Asked(f"how long {helper} {found[1]} take to {found[0]['rest']}?", found[2])
+    if match["verb"] == "are":
+        return Asked(f"how many {match['what']} are there?", match["n"])
+    subject = _subject(match["s"], place)
+    helper = "do" if match["verb"] == BASE[match["verb"]] else "does"
+    core = f"how many {match['what']} {helper} {subject} {BASE[match['verb']]}?"
+    return Asked(core, match["n"]) if subject else None
 
 
-def _copula(text: str, about: Subject) -> Asked | None:
-    """Ask about "The default port of X is 80", "X is a Y": a fixed value or a definition."""
-    found = matched(rf"(?P<s>.+?) (?P<be>is|are|must be|should be) (?:{ADVERB} )?(?P<v>.+)",
-                    text, about)
-    if not found or re.search(r"\bthe only\b", text):
+def _copula(text: str, place: Place) -> Asked | None:
+    """Ask about "The default port of X is 80" and "X is a Y": a fixed value or a definition."""
+    match = re.fullmatch(rf"(?P<s>.+?) (?P<be>is|are) {_ADVERB}(?P<v>.+)", text, re.S)
+    if not match or not _is_answer(match["v"]) or re.search(r"\bthe only\b", text):
         return None
-    match, subject, value = found
-    if re.match(r"(?:an?|the|one of the) \w", value):
-        is_fact = match["s"][:2] not in ("A ", "An") and len(value.split()) > 2
+    subject, value = _subject(match["s"], place), match["v"]
+    is_label = re.match(r"The (?:default|maximum|minimum) \w", match["s"]) is not None
+    if is_label and _FIXED.match(value):
+        is_long = is_noun_phrase(match["s"]) and len(match["s"].split()) > 2
+        subject = subject or (lowered(match["s"], place) if is_long else "")
+    if not subject:
+        return None
+    if re.match(r"(?:an?|the) \w", value):
+        # a definition is asked where the section or the document is about the thing defined
+        name = re.sub(r"^(?:The|An?) ", "", match["s"]).lower()
+        is_about = name in f"{place.section} {place.name}".lower()
+        is_fact = is_about and len(value.split()) > 3 and name not in value.lower()
     else:
-        is_definite = match["s"].startswith("The ") or re.match(r"\W{0,2}\d", value)
-        is_fact = FIXED.match(value) and is_definite
-    modal, _, be = match["be"].rpartition(" ")
-    core = f"what {modal} {subject} be?" if modal else f"what {be} {subject}?"
-    return Asked(core, value) if is_fact else None
+        is_fact = _FIXED.match(value) and match["s"].startswith("The ")
+    return Asked(f"what {match['be']} {subject}?", value) if is_fact else None
 
 
-def _purpose(text: str, about: Subject) -> Asked | None:
-    """Ask about "X is used to do Y", "X can be used to do Y" for the purpose."""
-    found = matched(
-        r"(?P<s>.+?) (?P<aux>is|are|can be|may be) (?:also )?"
-        r"(?P<done>used|intended|designed|required|needed) to (?P<v>.+)", text, about)
-    if not found:
-        return None
-    first, _, be = found[0]["aux"].partition(" ")
-    verb = f"{be} {found[0]['done']}".strip()
-    return Asked(f"what {first} {found[1]} {verb} to do?", found[2])
-
-
-def _passive(text: str, about: Subject) -> Asked | None:
+def _passive(text: str, place: Place) -> Asked | None:
     """Ask about "X is stored in Y", "X has been renamed to Y"; for dates and versions, "when"."""
-    found = matched(
-        r"(?P<s>.+?) (?P<aux>is|are|was|were|has been|have been|must be|should be|will be|can be) "
-        rf"(?:{ADVERB} )?(?P<done>\w+) (?P<prep>to|by|with|in|on top of|on|from|as|for|via|through|"
-        r"at|into|under) (?P<v>.+)", text, about)
-    if not found or not is_participle(found[0]["done"]) or re.match(r"\w+ing\b", found[2]):
+    match = re.fullmatch(
+        r"(?P<s>.+?) (?P<aux>is|are|was|were|has been|have been|must be|MUST be) "
+        rf"{_ADVERB}(?P<done>\w+) (?P<prep>to|by|with|in|on|from|as|at|under) (?P<v>.+)",
+        text, re.S)
+    if not match or not is_participle(match["done"]) or not _is_answer(match["v"]):
         return None
-    match, subject, value = found
-    first, _, second = match["aux"].partition(" ")
-    verb, prep = f"{second} {match['done']}".strip(), match["prep"]
+    subject, value, prep = _subject(match["s"], place), match["v"], match["prep"]
+    is_elsewhere = re.match(r"\w+ing\b|top of ", value) or prep == "by" and " to " in value or (
+        _ELSEWHERE.search(value))
+    if not subject or is_elsewhere:
+        return None
+    first, _, second = match["aux"].lower().partition(" ")
+    verb = f"{second} {match['done']}".strip()
     change = re.fullmatch(r"(?P<old>\S+) to (?P<new>\S+)", value) if prep == "from" else None
     if change:
         return Asked(f"to what {first} {subject} {verb} from {change['old']}?", change["new"])
     if prep == "to" and match["done"] not in _TO.split():
-        return None
-    if prep in ("by", "from") and re.search(r"\bto\b", value):
         return None
     if prep in ("in", "on") and re.fullmatch(rf"(?:19|20)\d\d|{DATE}", value):
         return Asked(f"when {first} {subject} {verb}?", value)
@@ -179,38 +211,52 @@ def _passive(text: str, about: Subject) -> Asked | None:
     return Asked(f"what {first} {subject} {verb} {prep}?", value)
 
 
-def _verb(text: str, about: Subject) -> Asked | None:
-    """Ask about "X supports Y", "X means that Y" with "does", or with "how many"."""
-    text = re.sub(r"\b(indicates?|means?|ensures?|shows?) that ", r"\1 ", text, count=1)
-    found = matched(
-        rf"(?P<s>.+?) (?:(?P<modal>can|will|must|should|may) )?(?:{ADVERB} |only (?=\w+ \d))?"
-        rf"(?P<verb>{'|'.join(BASE)}) (?P<prep>(?:on|of|to|in|at|with|for|from|as) )?(?P<v>.+)",
-        text, about)
-    if not found or re.match(r"(?:only|also|both|either|been)\b|\w+(?:ing|ly)\b", found[2]):
-        return None
-    match, subject, value = found
-    base, prep, modal = BASE[match["verb"]], (match["prep"] or "").strip(), match["modal"]
-    is_base = match["verb"] == base
-    if is_base and not modal and not is_plural(match["s"]) or (
-            base in NEEDS_PREPOSITION and not prep):
-        return None
-    if base in NOUN_LIKE and not modal and not re.match(r"(?:The|An?) |\S+$", match["s"]):
-        return None
-    number = re.fullmatch(rf"(?P<n>{AMOUNT}) (?P<what>[a-zA-Z][\w '-]*s)"
-                          r"(?P<rest> (?:for|in|on|of|per|with|to) .+)?", value)
-    is_count = number and not prep and is_plural(number["what"])
-    if base == "have" and not is_count or base == "need" and prep == "to":
-        return None  # a thing has many things, and "has to" is not possession
-    is_product = subject in (about.product, about.name, f"the {about.product}")
-    if base in _BROAD.split() and not is_count and is_product:
-        return None
-    helper = modal or ("do" if is_base else "does")
-    if is_count:
-        what = f"{number['what']}{number['rest'] or ''}"
-        return Asked(f"how many {what} {helper} {subject} {base}?", number["n"])
-    return Asked(f"what {helper} {subject} {base}{' ' + prep if prep else ''}?", value)
+def _narrow(text: str, place: Place) -> Asked | None:
+    """Ask about "X returns Y", "X defaults to Y", "X must specify Y"."""
+    has_must = re.search(r" (?:must|MUST) ", text) is not None
+    for prep, verbs in _NARROW.items():
+        verbs += f" {_MUST}" if has_must and not prep else ""
+        forms = "|".join(form for form, base in BASE.items() if base in verbs.split())
+        match = re.fullmatch(rf"(?P<s>.+?) (?P<modal>(?:must|MUST|will) )?{_ADVERB}"
+                             rf"(?P<verb>{forms}) {prep + ' ' if prep else ''}(?P<v>.+)",
+                             text, re.S)
+        subject = _subject(match["s"], place) if match and _is_answer(match["v"]) else ""
+        if not subject:
+            continue
+        base, modal = BASE[match["verb"]], (match["modal"] or "").strip().lower()
+        is_base = match["verb"] == base
+        if is_base and not modal and not is_plural(match["s"]) or not is_base and modal:
+            return None
+        helper = modal or ("do" if is_base else "does")
+        return Asked(f"what {helper} {subject} {base}{' ' + prep if prep else ''}?", match["v"])
+    return None
 
 
-_CLAUSES = (_count, _state, _duration, _copula, _relation, _how, _purpose, _occasion, _passive,
-            _verb)
-PATTERNS = (_with_tail, *_CLAUSES)
+def _rest(text: str, place: Place) -> Asked | None:
+    """Ask about "X occurs when …", "X means that …", "X is used to …": the whole rest answers."""
+    for pattern, core, answer in (
+            (r"(?P<s>.+?) (?P<verb>occur)s when (?P<v>.+)", "when does {s} occur?", "when "),
+            (r"(?P<s>.+?) (?P<verb>mean|indicate)s that (?P<v>.+)", "what does {s} {verb}?", ""),
+            (r"(?P<s>.+?) (?P<verb>is|are|can be) (?:mainly |also )?used to (?P<v>[a-z]+ .+)",
+             "what {verb} {s} used to do?", "")):
+        match = re.fullmatch(pattern, text, re.S)
+        subject = _subject(match["s"], place) if match else ""
+        if subject and is_rest(match["v"]) and len(match["v"].split()) <= MAX_ANSWER_WORDS:
+            first, _, second = match["verb"].partition(" ")
+            core = core.replace("{verb} {s}", "{verb} {s} {second}") if second else core
+            return Asked(core.format(s=subject, verb=first, second=second), answer + match["v"])
+    return None
+
+
+def _duration(text: str, place: Place) -> Asked | None:
+    """Ask about "X takes 15 s to start" for the time."""
+    match = re.fullmatch(rf"(?P<s>.+?) (?P<verb>takes?) (?P<v>{_DURATION}) to (?P<rest>[\w '-]+)",
+                         text, re.S)
+    subject = _subject(match["s"], place) if match else ""
+    if not subject:
+        return None
+    helper = "do" if match["verb"] == "take" else "does"
+    return Asked(f"how long {helper} {subject} take to {match['rest']}?", match["v"])
+
+
+_PATTERNS = (_count, _state, _related, _duration, _how, _rest, _copula, _passive, _narrow)

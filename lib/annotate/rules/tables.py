@@ -5,77 +5,140 @@ from collections import Counter
 from collections.abc import Iterator
 
 from lib.annotate.constraints import Candidate
+from lib.annotate.rules.grammar import has_clause, is_noun_phrase
+from lib.annotate.rules.labels import is_attribute, is_guessed, value_of
+from lib.annotate.rules.places import Place
 from lib.core.text import is_plural
-from lib.documents.blocks import Block, Span
-from lib.documents.subject import Subject
+from lib.documents.reader import Block, Span
+
+NO_KEY = "the rows of the table have no labels that tell them apart"
+NO_COLUMN = "no column of the table is an attribute with plain values"
+
+MAX_DESCRIPTION_WORDS = 20
 
 # the headers of a table that lists one thing's properties: property, value and perhaps unit
-_RECORD_HEADERS = tuple(re.compile(pattern, re.I) for pattern in (
-    r"(?:property|parameter|aspect|attribute|setting|item|field|characteristic|specification|"
-    r"feature|option|key|name|quantity|spec|)s?(?: name)?",
-    r"(?:value|entry|entries|description|detail|setting|specification|data|content|)s?",
-    r"units?"))
-_REMARK = re.compile(  # no header counts as one
-    r"|(?:description|note|remark|comment|detail|explanation|link)s?", re.I)
-_BAD_START = re.compile(
-    r"\W|\d|(?:all|any|each|every|is|are|has|can|supports|uses|requires|how|what|when|if|in|on|for|"
-    r"with|to|by|of|this|these|no)\b", re.I)
-_BAD_END = re.compile(r"\b(?:in|on|for|with|to|by|of|from|as|at|and|or)\W*$|[?=]", re.I)
+_PROPERTY = re.compile(r"(?:property|parameter|aspect|attribute|setting|item|characteristic|"
+                       r"specification|feature|quantity|spec|)s?(?: name)?", re.I)
+_VALUE = re.compile(r"(?:value|entry|setting|specification|data|content|)s?|entries", re.I)
+_UNIT = re.compile(r"units?", re.I)
+_DESCRIPTION = re.compile(r"descriptions?|details?", re.I)
+_NO_COLUMN = re.compile(r"(?:descriptions?|details?|values?|)", re.I)
+_DEFAULT = re.compile(r"default(?:s|s? values?| settings?)?", re.I)
+_YES_NO = re.compile(r"(?:yes|no|true|false|y|n|x|on|off|required|optional|enabled|disabled)", re.I)
+_NUMBER = re.compile(r"[~<>≤≥±+-]{0,2}\d[\d.,]*\s?[\w%°/µ]{0,6}")
+_BREAK = re.compile(r"<\s*/?\s*(?:br|li|p|ul|ol)\b", re.I)
+_REFERS = re.compile(r"\b(?:this|these|those|it|its|above|below|following|see|here|deprecated|"
+                     r"optional|required|alias)\b|[\"“”?!:]|[.;]\s", re.I)
 _ONLY_LINKS = re.compile(
     r"(?:\s*(?:\[?!\[[^\]]*\]\([^)]*\)(?:\]\([^)]*\))?|\[[^\]]*\]\([^)]*\)|<?https?://\S+>?)"
     r"[\s,;]*)+")
-_NO_VALUE = re.compile(r"(?:[-–—?./*+ ]|n/?a|none|tbd|todo|unknown|see .*)*", re.I)
 
 
-def ask_table(block: Block, about: Subject, text: str) -> Iterator[Candidate]:
-    """Yield questions about cells that have a value, and a unique header and row label."""
-    labels = Counter(row[0].text for row in block.rows if row)
-    headers = Counter(cell.text for cell in block.header)
-    is_record = 2 <= len(block.header) <= 3 and all(
-        kind.fullmatch(cell.text)
-        for kind, cell in zip(_RECORD_HEADERS, block.header, strict=False))
-    for row in block.rows:
-        if len(row) < 2 or not row[0].text or labels[row[0].text] > 1:
+def ask_table(block: Block, place: Place, text: str,
+              repeated: Counter[str]) -> Iterator[Candidate | str]:
+    """Yield questions about cells, or why there is none.
+
+    `repeated` counts the row labels of all tables of the document: of a label in two tables, the
+    section is always named.
+    """
+    rows = [row for row in block.rows if len(row) > 1]
+    labels = [row[0].text for row in rows]
+    headers = [" ".join(cell.text.replace("; ", " ").split()) for cell in block.header]
+    if len(set(labels)) < len(labels) or not all(labels) or not headers:
+        yield NO_KEY
+        return
+    asked = [*_of_record(rows, headers, place, text), *_of_columns(rows, headers, place, text),
+             *_of_descriptions(rows, headers, place, text)]
+    header = text[block.header[0].start:block.header[-1].end]
+    for row, forms, answer, rank in asked:
+        forms = forms[-1:] if repeated[row[0].text] > 1 else forms
+        yield Candidate(forms, answer, "table", row[0].start, row[-1].end, rank, header=header)
+    if not asked:
+        yield NO_COLUMN
+
+
+# a row, the question's forms, the answer and its rank
+_Asked = tuple[tuple[Span, ...], tuple[str, ...], str, int]
+_Rows = list[tuple[Span, ...]]
+
+
+def _of_record(rows: _Rows, headers: list[str], place: Place, text: str) -> Iterator[_Asked]:
+    """Ask about a table of one thing's properties: property, value and perhaps unit."""
+    has_unit = len(headers) == 3 and _UNIT.fullmatch(headers[2])
+    is_record = _PROPERTY.fullmatch(headers[0]) and len(headers) > 1 and (
+        _VALUE.fullmatch(headers[1]) or headers[0].lower() != "parameter"
+        and _DESCRIPTION.fullmatch(headers[1]))
+    if not is_record or place.is_vague or not (has_unit or len(headers) == 2):
+        return
+    for row in rows:
+        label, value = place.subject.label(row[0].text), _value(row[1], text)
+        if value and is_attribute(label) and value != row[0].text:
+            unit = f" {row[2].text}" if has_unit and len(row) > 2 and row[2].text else ""
+            verb = "are" if is_plural(label) else "is"
+            yield row, place.attribute(label, verb), value + unit, 0
+
+
+def _of_columns(rows: _Rows, headers: list[str], place: Place, text: str) -> Iterator[_Asked]:
+    """Ask about the columns that are attributes of the thing that a row is about."""
+    counts = Counter(headers)
+    if len(headers) > 1 and _PROPERTY.fullmatch(headers[0]) and _VALUE.fullmatch(headers[1]):
+        return  # a record
+    for at, header in enumerate(headers[1:], start=1):
+        label = place.subject.label(header)
+        cells = [(row, row[at]) for row in rows if at < len(row)]
+        is_default = _DEFAULT.fullmatch(header) is not None
+        is_label = is_default or is_attribute(label) and not _VALUE.fullmatch(header)
+        is_bare = all(_YES_NO.fullmatch(cell.text) or not cell.text for _, cell in cells)
+        if counts[header] > 1 or is_bare and not is_default or _NO_COLUMN.fullmatch(header):
             continue
-        if is_record:
-            if _has_value(row[1], text):
-                value = " ".join(cell.text for cell in row[1:])
-                yield _candidate(_of_record(row[0].text, about), value, row)
-            continue
-        for header, cell in zip(block.header[1:], row[1:], strict=False):
-            is_clear = headers[header.text] == 1 and not _REMARK.fullmatch(header.text)
-            if is_clear and _has_value(cell, text):
-                asked = _of_cell(block.header[0].text, row[0].text, header.text, about)
-                yield _candidate(asked, cell.text, row)
+        for row, cell in cells:
+            value = _value(cell, text)
+            which = _which(row[0].text, headers[0], place)
+            if not value or not which or value == row[0].text or not is_label and (
+                    not _NUMBER.fullmatch(value) or '"' in header or at == 1 == len(headers) - 1):
+                continue
+            what = "is the default value" if is_default else f"is the {label}"
+            if not is_label:
+                what = f'is the value of "{header}"'
+            elif is_plural(label) and not is_default:
+                what = f"are the {label}"
+            link = "of" if is_label else "for"
+            rank = int(not is_label or _YES_NO.fullmatch(value) is not None)
+            yield row, place.within(f"what {what} {link} {which}?"), value, rank
 
 
-def is_noun(label: str) -> bool:
-    """Return whether "the <label>" reads as English: no number first, no preposition at an end."""
-    return not _BAD_START.match(label) and not _BAD_END.search(label)
+def _of_descriptions(rows: _Rows, headers: list[str], place: Place,
+                     text: str) -> Iterator[_Asked]:
+    """Ask which option has a description, if its name is not to be guessed from that."""
+    at = next((at for at, header in enumerate(headers) if at and _DESCRIPTION.fullmatch(header)), 0)
+    key = _key(headers[0], place)
+    if not at or not key:
+        return
+    for row in rows:
+        name = row[0].text
+        described = row[at].text.rstrip(". ") if at < len(row) else ""
+        is_plain = 4 <= len(described.split()) <= MAX_DESCRIPTION_WORDS and not (
+            _REFERS.search(described) or _BREAK.search(text, row[at].start, row[at].end))
+        if is_plain and _value(row[0], text) and not is_guessed(name, described):
+            yield row, place.within(f'which {key} is described as "{described}"?'), name, 2
 
 
-def _candidate(asked: tuple[str, str], answer: str, row: tuple[Span, ...]) -> Candidate:
-    answer = answer.replace(":; ", ": ").strip()  # a list inside a cell
-    return Candidate(asked[0], answer, "tabular", row[0].start, row[-1].end, asked[1])
+def _key(header: str, place: Place) -> str:
+    """Return the first column's header as the noun for a row, "" if it is none."""
+    key = re.sub(r"^.* / | name$", "", place.subject.label(header))
+    is_noun = is_noun_phrase(key) and not has_clause(key) and len(key.split()) < 4
+    return key if is_noun and key != "name" and not is_plural(key) else ""
 
 
-def _has_value(cell: Span, text: str) -> bool:
-    is_link = _ONLY_LINKS.fullmatch(text, cell.start, cell.end)
-    return bool(cell.text) and not _NO_VALUE.fullmatch(cell.text) and not is_link
+def _which(name: str, header: str, place: Place) -> str:
+    """Return how a question names a row."""
+    key = _key(header, place)
+    is_name = '"' not in name and ";" not in name and len(name.split()) <= 6
+    return (f'the {key} "{name}"' if key else f'"{name}"') if is_name else ""
 
 
-def _of_record(label: str, about: Subject) -> tuple[str, str]:
-    named = about.label(label)
-    if is_noun(named):
-        return about.attribute(named, "are" if is_plural(named) else "is")
-    place = f"{about.name}, {about.topic}" if about.topic else about.name
-    return (f'What is given as "{label}" for {place}?',) * 2
-
-
-def _of_cell(key: str, row: str, column: str, about: Subject) -> tuple[str, str]:
-    named, key = about.label(column), about.label(key)
-    what = f'is the value of "{column}"'
-    if is_noun(named):
-        what = f"{'are' if is_plural(named) else 'is'} the {named}"
-    whom = f'the {key} "{row}"' if key and is_noun(key) else f'"{row}"'
-    return about.within(f"what {what} for {whom}?")
+def _value(cell: Span, text: str) -> str:
+    """Return a cell's one plain value, "" if it has none."""
+    raw = text[cell.start:cell.end]
+    value = "" if _BREAK.search(raw) or _ONLY_LINKS.fullmatch(raw) else value_of(cell.text)
+    return "" if " " in value and has_clause(value) else value

@@ -73,7 +73,8 @@ def ask(calls, monkeypatch):
 
 
 def read(reply: str, reason: str = "", document: Document = DOCUMENT):
-    return read_reply(Reply(reply, reason), document, 0, len(document.text))
+    blocks = parse(document.text)
+    return read_reply(Reply(reply, reason), document, blocks, 0, len(document.text))
 
 
 def kinds(rejected: list[Rejected]) -> list[str]:
@@ -90,7 +91,7 @@ def check(queries: list[Query], documents: list[Document]) -> None:
         assert query.source_reference == text[query.start:query.end]
         assert query.block_type == kind and query.structure == STRUCTURE_OF[kind]
         assert query.entity_count == (n_lines if query.structure == "entity-list" else None)
-        assert not violation(query, text, parse(text)) and 0.9 <= query.grounding_score <= 1
+        assert not violation(query.question, query, text) and 0.9 <= query.grounding_score <= 1
 
 
 def test_a_model_is_asked_once_per_document_and_its_pairs_become_queries(ask, calls):
@@ -279,7 +280,7 @@ def test_a_reference_quoted_from_the_defused_record_is_found_with_the_documents_
 
 
 def test_the_prompt_shows_three_examples_that_would_pass_its_own_parser():
-    prompt = prompt_template("annotate").render(title="t", text="x", count=1)
+    prompt = prompt_template("annotate").render(title="t", text="x", count=1, language="en")
     examples = [line for line in prompt.split("\n") if line.startswith("[{")]
     labels = [json.loads(line)[0]["source_reference_type"] for line in examples]
     assert labels == ["natural", "entity-list", "tabular"]

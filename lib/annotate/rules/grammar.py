@@ -1,0 +1,138 @@
+"""Decide what is a noun phrase: the subject of a question, and its answer (paper, 3.1).
+
+No dictionary of English is needed, because a phrase is refused unless every closed-class word in
+it (determiner, preposition, auxiliary, pronoun, …) is where a noun phrase can have it.
+"""
+
+import re
+from itertools import pairwise
+
+from lib.annotate.rules.verbs import BASE, FORMS, NOUN_LIKE
+
+DATE = (r"(?:\d{8}|\d{4}-\d{2}-\d{2}|\d{4}/\d{2}/\d{2}|\d{1,2}[./]\d{1,2}[./]\d{4}|"
+        r"\d{1,2} [A-Z][a-z]+ \d{4}|[A-Z][a-z]+ \d{1,2}, \d{4}|[A-Z][a-z]+ \d{4})")
+AMOUNT = (r"(?:(?:up to|exactly|at least|at most|no more than) )?"
+          r"(?:\d[\d,.]*[KkM]?|two|three|four|five|six|seven|eight|nine|ten|twelve)")
+
+_DETERMINERS = frozenset("a an the all any each every no both either neither some many most much "
+                         "several few various multiple another".split())
+_LINKS = frozenset("of in on at by for with from to into onto over under between among within "
+                   "without through via per across against about and or".split())
+AUXILIARIES = frozenset("""
+can could may might must shall should will would cannot is are was were be been being am has have
+had do does did isn't aren't don't doesn't can't won't""".split())
+# words that begin or join a clause, refer to another sentence, or deny
+_CLAUSAL = AUXILIARIES | frozenset("""
+that which who whom whose what where when whenever while whether how why if unless until although
+though because since so but whereas once except only otherwise instead however therefore hence thus
+then not never nor also too even just yet still it its itself they them their this these those one
+ones you your we our us i my he she his her there here above below following previous latter former
+same other others such etc e.g i.e eg ie unlike else please note see than as later after before
+again already more less remaining follows happened occurred became began went came threw
+wrote""".split())
+# nouns that mean nothing without the sentences around them
+_VAGUE = frozenset("""
+example examples case cases reason reasons way ways thing things section sections document
+documents documentation page pages guide guides chapter table figure list result results problem
+problems idea goal approach difference differences step steps fact something anything everything
+nothing person people user users someone anyone author authors reader team community feature
+features information details item items link links website rest number amount kind type sort lot
+part parts set change changes default defaults value values option options setting settings
+parameter parameters field fields entry entries name names argument arguments code file files
+snippet command configuration method function process operation""".split())
+# in a relative clause, words that refer to another sentence or begin one more clause
+_DANGLING = frozenset("""
+it its itself they them their this these those you your we our us i my he she his her there here
+above below following previous latter former but because although though if unless while whereas so
+since as then therefore however""".split())
+_SHORT_BRACKET = re.compile(r" \([\w/+.-]+(?: [\w/+.-]+)?\)")
+_NAMED = re.compile(r"[A-Z]{2,}|\d|_|[a-z][A-Z]|[<>\[\]{}/\"=]|\w\.\w")
+
+
+def is_noun_phrase(phrase: str) -> bool:
+    """Return whether `phrase` is one noun phrase, perhaps with "of …" or "and …".
+
+    A determiner may only begin it or follow a preposition or a conjunction; a clause word, a known
+    verb, or punctuation other than a quotation or a short bracket refuses it.
+    """
+    phrase = re.sub(r"\"[^\"]+\"", "QUOTED", _SHORT_BRACKET.sub("", phrase))
+    before = ""
+    for word in phrase.split():
+        low = word.lower()
+        kind = "link" if low in _LINKS else "determiner" if low in _DETERMINERS else "noun"
+        if re.search(r"[,;:()\"!?…]|\w\.$|n't$|^[-–—&/+=|*]+$", word) or (
+                low in _CLAUSAL and word not in ("IT", "US", "CAN")):
+            return False
+        if kind == "link" and before != "noun" or kind == "determiner" and before == "noun":
+            return False
+        if before == "noun" and word.islower() and low in FORMS and low not in NOUN_LIKE:
+            return False  # "the option sets", "X provides"
+        before = kind
+    return before == "noun" and not re.search(r"\b\w+ly\Z", phrase)
+
+
+def is_complement(phrase: str) -> bool:
+    """Return whether `phrase`, the end of a sentence, can answer for its verb.
+
+    It is a noun phrase, several of them, or one with a relative clause ("a span that has ended"),
+    but not a second predicate ("… and is sent") and not one that refers to another sentence.
+    """
+    if is_series(phrase):
+        return True
+    found = re.search(r" (?:that|which|who|whose|where) (?=\w)", phrase)
+    if not found or re.search(r"[,;:()!?\"]", phrase) or not is_noun_phrase(phrase[:found.start()]):
+        return False
+    return is_rest(phrase[found.end():])
+
+
+def is_rest(phrase: str) -> bool:
+    """Return whether `phrase` is the rest of one clause that refers to no other sentence."""
+    words = phrase.lower().split()
+    is_joined = any(before in ("and", "or") and (word in _CLAUSAL or word in FORMS)
+                    for before, word in pairwise(words))
+    is_plain = re.search(r"[,;:()!?\"]", phrase) is None
+    return len(words) > 1 and is_plain and not is_joined and not _DANGLING.intersection(words)
+
+
+def is_series(phrase: str) -> bool:
+    """Return whether `phrase` is one noun phrase or several: "a, b and c"."""
+    parts = re.split(r",\s+(?:(?:and|or)\s+)?", phrase)
+    has_end = len(parts) == 1 or re.search(r",? (?:and|or) [^,]+$", phrase) is not None
+    return has_end and all(map(is_noun_phrase, parts))
+
+
+def is_specific(phrase: str, words: frozenset[str]) -> bool:
+    """Return whether a subject says which thing it is: a name, a code, or "the" and two words.
+
+    `words` are the capitalized forms of words that the document has in lower case too.
+    """
+    if is_imperative(phrase) or re.match(r"\W*\w+ing\b", phrase):
+        return False
+    all_words = phrase.split()
+    content = [word for word in all_words if word.lower() not in _DETERMINERS]
+    head = re.split(r"\s(?:of|for|in|on|to|with|from|at|by)\s", " ".join(content))[0].split()
+    if not head or len(content) == 1 and head[-1].lower() in _VAGUE:
+        return False
+    is_named = any(_NAMED.search(word) for word in content) or any(
+        re.match(r"[A-Z][a-z]", word) and word not in words
+        for word in all_words[1:] if word.lower() not in _DETERMINERS)
+    if all_words[0].lower() in _DETERMINERS:
+        is_definite = all_words[0].lower() in ("the", "a", "an", "each", "every")
+        is_long = len(head) > 1 or len(content) > 2
+        is_clear = is_long and (head[-1].lower() not in _VAGUE or len(head) > 2)
+        return is_definite and (is_named or is_clear)
+    is_name = re.fullmatch(r"[A-Z][\w.-]+", all_words[0]) and all_words[0] not in words
+    return bool(is_named or is_name or len(head) > 1 and head[-1].endswith("s")
+                and head[-1].lower() not in _VAGUE)
+
+
+def is_imperative(phrase: str) -> bool:
+    """Return whether `phrase` begins with the base form of a verb: "Set the port"."""
+    first = phrase.split(" ", 1)[0].strip("*_`")
+    return BASE.get(first.lower()) == first.lower() and first in (first.lower(), first.title())
+
+
+def has_clause(phrase: str) -> bool:
+    """Return whether `phrase` holds a clause word, or a verb that is no noun."""
+    words = [word.lower() for word in re.findall(r"[A-Za-z][\w']*", phrase)]
+    return any(word in _CLAUSAL or word in FORMS and word not in NOUN_LIKE for word in words)
