@@ -13,7 +13,7 @@ from lib.documents.folder import (
     read_folder,
 )
 
-SHOWN = ".md .txt .html .docx .xlsx .pptx .epub .rst".split()
+SHOWN = ".md .txt .html .docx .pdf .xlsx .pptx .epub .rst".split()
 TEXT = "# Orval gate\n\nThe Orval gate listens on 7001.\n"
 
 

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from lib.documents.convert import docx, epub, html, pptx, rst, xlsx
+from lib.documents.convert import docx, epub, html, pdf, pptx, rst, xlsx
 from lib.documents.convert.outcome import Converted, Refused
 
 _READERS = {".html": html.read, ".htm": html.read, ".xhtml": html.read, ".docx": docx.read,
-            ".xlsx": xlsx.read, ".pptx": pptx.read, ".epub": epub.read,
+            ".pdf": pdf.read, ".xlsx": xlsx.read, ".pptx": pptx.read, ".epub": epub.read,
             ".rst": rst.read}
 _WITH_MACROS = {".docm": ".docx", ".xlsm": ".xlsx", ".pptm": ".pptx"}
 ENDINGS = (*_READERS, *_WITH_MACROS)

@@ -66,7 +66,8 @@ def marked(pieces: Iterable[Piece]) -> tuple[str, list[tuple[int, str]]]:
         is_tight = _tight(previous, piece)
         if text:
             text += "\n" if is_tight else "\n\n"
-        if piece.position and not is_tight and (not positions or positions[-1][1] != piece.position):
+        is_new = not positions or positions[-1][1] != piece.position
+        if piece.position and is_new and not is_tight:
             positions.append((len(text), piece.position))
         text += first + ("\n" + indent + " " * (len(first) - len(indent))).join(lines)
         previous = piece

@@ -1,0 +1,235 @@
+"""Read PDF with pdfplumber: pages become lines and ruled tables in reading order.
+
+A PDF has no structure, only characters, rulings and their places. Lengths are in points; `top`
+grows downwards.
+"""
+
+import io
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from lib.documents.convert.outcome import Converted, Refused, made
+from lib.documents.convert.pdf_blocks import pieces_of
+from lib.documents.convert.pdf_lines import Grid, Line, Word, lines_of, lines_text
+
+LEAST_WORDS = 5  # a page, on average: else it is a scan
+
+_MONOSPACE = re.compile(r"mono|courier|consol|menlo|typewriter|cmtt|inconsolata|fixed|code", re.I)
+_BOLD = re.compile(r"bold|black|heavy|semibold|demi|cmbx|-bd\b", re.I)
+_PAGE_NUMBER = re.compile(r"(?:page|sheet|p\.?|seite)?\s*[-–]?\s*\d{1,4}\s*[-–]?"
+                          r"(?:\s*(?:of|/|von)\s*\d{1,4})?", re.I)
+_MARGIN = 0.13  # of a page's height, where headers and footers are
+
+
+@dataclass
+class Page:
+    """What is on a page: words, bullets drawn as shapes, tables with rulings, horizontal rules."""
+
+    number: int
+    width: float
+    height: float
+    words: list[Word]
+    bullets: list[tuple[float, float]]  # x, y
+    grids: list[Grid] = field(default_factory=list)
+    rules: list[tuple[float, float, float]] = field(default_factory=list)  # y, x0, x1
+
+
+def read(raw: bytes) -> Converted:
+    """Convert a PDF file. Raises Refused for what is damaged, encrypted or has no text."""
+    pages = _pages(raw)
+    n_words = sum(len(page.words) + 20 * len(page.grids) for page in pages)
+    if n_words < LEAST_WORDS * len(pages):
+        raise Refused(f"no text in it: {len(pages)} pages of pictures (a scan?); run a text "
+                      "recognition over it")
+    bare = [page.number for page in pages if not page.words and not page.grids]
+    _drop_furniture(pages)
+    gutter = _gutter(pages)
+    flow = [part for page in pages for part in _ordered(page, gutter)]
+    blank = f"no text on {len(bare)} of {len(pages)} pages" if bare else ""
+    return made(pieces_of(flow), blank)
+
+
+def _pages(raw: bytes) -> list[Page]:
+    import pdfplumber
+    from pdfminer.pdfdocument import PDFPasswordIncorrect
+    from pdfplumber.utils.exceptions import PdfminerException
+
+    try:
+        with pdfplumber.open(io.BytesIO(raw)) as document:
+            pages = []
+            for page in document.pages:
+                pages.append(_page(page))
+                page.close()
+    except PdfminerException as error:
+        cause = error.args[0] if error.args else error
+        if isinstance(cause, PDFPasswordIncorrect):
+            raise Refused("encrypted: save it without a password") from error
+        raise Refused(f"damaged or cut off ({type(cause).__name__}: {cause})") from error
+    if not pages:
+        raise Refused("damaged or cut off (it has no page)")
+    return pages
+
+
+def _page(page) -> Page:
+    places = {(one["text"], round(one["x0"]), round(one["top"])) for one in page.chars}
+    if len(places) < 0.95 * len(page.chars):  # bold text that is printed twice
+        page = page.dedupe_chars()
+    found = page.extract_words(x_tolerance_ratio=0.15, use_text_flow=False,
+                               keep_blank_chars=False, extra_attrs=["fontname", "size", "upright"])
+    words = [Word(one["text"], one["x0"], one["x1"], one["top"], one["bottom"], one["size"],
+                  bool(_MONOSPACE.search(one["fontname"])), bool(_BOLD.search(one["fontname"])))
+             for one in found if one["upright"]]
+    shapes = [one for one in [*page.curves, *page.rects] if one["fill"]]
+    bullets = [((one["x0"] + one["x1"]) / 2, (one["top"] + one["bottom"]) / 2) for one in shapes
+               if 1 < one["width"] < 7 and 0.7 < one["width"] / max(one["height"], 0.1) < 1.4]
+    rules = [(one["top"], one["x0"], one["x1"]) for one in [*page.lines, *page.rects]
+             if one["height"] < 2 < 15 < one["width"]]
+    made_of = Page(page.page_number, page.width, page.height, words, bullets, rules=rules)
+    if page.rects or page.lines or page.curves:
+        _take_grids(page, made_of)
+    return made_of
+
+
+def _take_grids(page, into: Page) -> None:
+    """Move the words of every ruled table with at least two rows and columns into a grid."""
+    for table in page.find_tables():
+        columns = sorted({cell[0] for cell in table.cells})
+        tops = sorted({cell[1] for cell in table.cells})
+        if len(columns) < 2 or len(tops) < 2:
+            continue
+        rows = [[""] * len(columns) for _ in tops]
+        for x0, top, x1, bottom in table.cells:
+            inside = [one for one in into.words if x0 <= (one.x0 + one.x1) / 2 <= x1
+                      and top <= (one.top + one.bottom) / 2 <= bottom]
+            text = lines_text(lines_of(inside, [], into.number))
+            for at, y in enumerate(tops):
+                for column, x in enumerate(columns):
+                    if top - 1 <= y < bottom - 1 and x0 - 1 <= x < x1 - 1:
+                        rows[at][column] = text  # a merged cell's text is in each place
+        x0, top, x1, bottom = table.bbox
+        into.words = [one for one in into.words if not (
+            x0 <= (one.x0 + one.x1) / 2 <= x1 and top <= (one.top + one.bottom) / 2 <= bottom)]
+        into.grids.append(Grid(rows, x0, x1, top, bottom, into.number, columns))
+
+
+def _drop_furniture(pages: Sequence[Page]) -> None:
+    """Drop running headers, footers and page numbers: rows at an edge that repeat over pages."""
+    edges = [(page, _edge(page, sign)) for page in pages for sign in (1, -1)]
+    seen = Counter(key for _, rows in edges for key in {_key(row) for row in rows})
+    least = max(2, len(pages) * 0.4)
+    for page, rows in edges:
+        gone: list[Line] = []
+        for row, following in zip(rows, [*rows[1:], None], strict=True):
+            alone = len(pages) == 1 and _PAGE_NUMBER.fullmatch(row.text)
+            if seen[_key(row)] < least and not alone:
+                break
+            gone.append(row)
+            blank = abs(following.middle - row.middle) - row.size if following else row.size
+            if blank > 0.8 * row.size:
+                dropped = {id(word) for line in gone for word in line.words}
+                page.words = [word for word in page.words if id(word) not in dropped]
+                break
+
+
+def _edge(page: Page, sign: int) -> list[Line]:
+    """Return the rows near the upper (1) or lower (-1) edge of a page, from the edge inwards."""
+    rows = lines_of(page.words, [], page.number)
+    near = [row for row in rows if (row.bottom if sign > 0 else page.height - row.top)
+            < page.height * _MARGIN]
+    beyond = [row for row in rows if row not in near]
+    nearest = beyond[:1] if sign > 0 else beyond[-1:]
+    return (near + nearest)[::sign] if sign > 0 else (nearest + near)[::-1]
+
+
+def _key(row: Line) -> tuple[str, int]:
+    """What is the same on every page: the words without numbers, and their height."""
+    return re.sub(r"\d+", "#", row.text), round(row.middle / 3)
+
+
+def _gutter(pages: Sequence[Page]) -> tuple[float, float] | None:
+    """Return the blank strip between two columns of text, if most pages have it in the middle.
+
+    A table has such strips too; but text in columns is as wide as its column on most lines.
+    """
+    width = max(page.width for page in pages)
+    rows = [row for page in pages for row in _rows(page)]
+    crossed: Counter[int] = Counter()
+    for row in rows:
+        for left, right in _stretches(row):
+            crossed.update(range(int(left), int(right) + 1))
+    most = max(2, len(rows) * 0.08)
+    middle = [x for x in range(int(width * 0.35), int(width * 0.65)) if crossed[x] <= most]
+    best: list[int] = []
+    run: list[int] = []
+    for x in middle:
+        run = [*run, x] if run and run[-1] == x - 1 else [x]
+        best = max(best, run, key=len)
+    if len(best) < 8:
+        return None
+    left, right = best[0], best[-1]
+    ends = [stretch[1] for row in rows for stretch in _stretches(row) if stretch[1] <= left + 1]
+    begins = [stretch[0] for row in rows for stretch in _stretches(row) if stretch[0] >= right - 1]
+    full = sum(end > left - 0.12 * width for end in ends)
+    both = min(len(ends), len(begins)) > 0.25 * len(rows)
+    return (left, right) if both and full > 0.4 * len(ends) else None
+
+
+def _rows(page: Page) -> list[list[Word]]:
+    rows = defaultdict(list)
+    for word in page.words:
+        rows[round((word.top + word.bottom) / 6)].append(word)
+    return [sorted(row, key=lambda word: word.x0) for row in rows.values()]
+
+
+def _stretches(row: Sequence[Word]) -> Iterator[tuple[float, float]]:
+    """Yield the parts of a row without a wide blank, as (x0, x1)."""
+    x0, x1 = row[0].x0, row[0].x1
+    for word in row[1:]:
+        if word.x0 - x1 > 7:
+            yield x0, x1
+            x0 = word.x0
+        x1 = max(x1, word.x1)
+    yield x0, x1
+
+
+def _ordered(page: Page, gutter: tuple[float, float] | None) -> list[Line | Grid]:
+    """Return lines and grids in reading order: down a column, then the next column."""
+    if gutter is None:
+        return _column(page, 0, page.width, 0, page.height)
+    left, right = gutter
+    across = [line for line in lines_of(page.words, [], page.number)
+              if any(word.x0 < left - 1 and word.x1 > right + 1 for word in line.words)
+              or _bridges(line, left, right)]
+    across += [grid for grid in page.grids if grid.x0 < left - 5 and grid.x1 > right + 5]
+    parts, top = [], 0.0
+    middle = (left + right) / 2
+    for part in sorted(across, key=lambda one: one.top) + [None]:
+        bottom = part.top if part else page.height
+        for x0, x1 in ((0, middle), (middle, page.width)):
+            parts += _column(page, x0, x1, top, bottom)
+        if part:
+            parts += _column(page, 0, page.width, part.top, part.bottom)
+            top = part.bottom
+    return parts
+
+
+def _bridges(line: Line, left: float, right: float) -> bool:
+    """Whether a line has no more than a blank between its words where the gutter is."""
+    gaps = zip(line.words, line.words[1:], strict=False)
+    return not any(one.x1 <= left + 2 and other.x0 >= right - 2 for one, other in gaps) and (
+        line.x0 < left and line.x1 > right)
+
+
+def _column(page: Page, x0: float, x1: float, top: float, bottom: float) -> list[Line | Grid]:
+    words = [word for word in page.words if x0 <= (word.x0 + word.x1) / 2 < x1
+             and top <= (word.top + word.bottom) / 2 < bottom]
+    bullets = [(x, y) for x, y in page.bullets if x0 <= x < x1 and top <= y < bottom]
+    grids = [grid for grid in page.grids if x0 <= (grid.x0 + grid.x1) / 2 < x1
+             and top <= (grid.top + grid.bottom) / 2 < bottom]
+    lines = lines_of(words, bullets, page.number)
+    for line in lines:
+        line.rules = sorted({(a, b) for y, a, b in page.rules if x0 <= (a + b) / 2 < x1
+                             and -2 < y - line.bottom < line.size})
+    return sorted([*lines, *grids], key=lambda one: one.top)

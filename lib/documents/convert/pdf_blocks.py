@@ -1,0 +1,248 @@
+"""Make paragraphs, headings, lists, code and tables of the lines of a PDF."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from statistics import median
+
+from lib.documents.convert.markdown import Piece
+from lib.documents.convert.pdf_lines import Grid, Line, lines_text, words_text
+from lib.documents.convert.pdf_tables import aligned
+
+_BULLET = re.compile(r"[•◦▪▫‣●○■□⁃∙·\uf0b7\uf0a7–—*-]|o")
+_NUMBER = re.compile(r"\(?(\d{1,3}|[a-z])[.)]")
+_SENTENCE_END = re.compile(r"[.!?:;][\"')\]]*$")
+
+
+def pieces_of(flow: Sequence[Line | Grid]) -> list[Piece]:
+    """Return the pieces of all pages of a document, given in reading order."""
+    return _Reader(flow).read()
+
+
+class _Reader:
+    """Goes through the lines once; `stack` holds the open list items as (x of mark, x of text)."""
+
+    def __init__(self, flow: Sequence[Line | Grid]):
+        self.flow = flow
+        lines = [line for line in flow if isinstance(line, Line)]
+        sizes = Counter()
+        for line in lines:
+            if not line.mono:
+                sizes[line.size] += len(line.text)
+        self.body = sizes.most_common(1)[0][0] if sizes else 10.0
+        self.pitch = _pitch(lines)
+        self.numbered = _numbered(lines)
+        self.known = frozenset(word.lower() for line in lines
+                               for word in re.findall(r"[^\W\d_]+", line.text))
+        self.levels = self._heading_sizes(lines)
+        self.stack: list[tuple[float, float]] = []
+        self.pieces: list[Piece] = []
+        self.last: list[Line] = []  # the lines of the piece that may go on
+
+    def _heading_sizes(self, lines: Sequence[Line]) -> list[float]:
+        """Return the font sizes of headings, largest first; bold text of the body's size last."""
+        sizes = {line.size for line in lines if not line.mono and line.size > 1.08 * self.body}
+        merged: list[float] = []
+        for size in sorted(sizes, reverse=True):
+            if not merged or merged[-1] - size > 0.4:
+                merged.append(size)
+        return merged
+
+    def read(self) -> list[Piece]:
+        at = 0
+        while at < len(self.flow):
+            part = self.flow[at]
+            if isinstance(part, Grid):
+                self._table(part)
+                at += 1
+                continue
+            table = None if self._in_code(at) else aligned(self.flow, at, self.pitch)
+            if table is not None and not self._is_item(part):
+                self._table(table.grid, table.sure)
+                at = table.end
+            else:
+                at = self._block(at)
+        return self.pieces
+
+    def _add(self, kind: str, line, **fields) -> None:
+        self.pieces.append(Piece(kind, position=f"page {line.page}", **fields))
+
+    def _table(self, grid: Grid, sure: bool = True) -> None:
+        """Add a table, or its rows to the one that the page before began."""
+        before = self.pieces[-1] if self.pieces else None
+        self.last, self.stack = [], []
+        if before is not None and before.kind == "table" and sure and (
+                len(before.rows[0]) == len(grid.rows[0]) and before.rows[0] == grid.rows[0]
+                and before.position != f"page {grid.page}"):
+            before.rows += grid.rows[1:]
+        elif sure:
+            self._add("table", grid, rows=grid.rows)
+        else:
+            self._add("doubtful", grid, text="\n".join("   ".join(row) for row in grid.rows))
+
+    def _in_code(self, at: int) -> bool:
+        line = self.flow[at]
+        return line.mono and not self._goes_on(line)
+
+    def _goes_on(self, line: Line) -> bool:
+        """Whether a line is the next one of the paragraph or item before it."""
+        if not self.last:
+            return False
+        before = self.last[-1]
+        left = self.stack[-1][1] if self.stack and self.pieces[-1].kind == "item" else None
+        same_place = abs(line.x0 - (self.last[0].x0 if left is None else left)) < 4 or (
+            len(self.last) == 1 and left is None and 0 < self.last[0].x0 - line.x0 < 30)
+        if before.page != line.page or line.top < before.top:  # a new page or column
+            same_place = same_place or line.page != before.page or line.top < before.top
+            ended = _SENTENCE_END.search(before.text)
+            return same_place and not ended and abs(line.size - before.size) < 0.6
+        near = line.middle - before.middle < (self.pitch + 0.2) * max(line.size, before.size)
+        return near and same_place and (abs(line.size - before.size) < 0.6 or line.mono)
+
+    def _block(self, at: int) -> int:
+        """Read the piece that begins or goes on at line `at`; return the index after it."""
+        line = self.flow[at]
+        level = self._level(at)
+        if level:
+            return self._heading(at, level)
+        if self._is_item(line):
+            self._item(line)
+        elif self._in_code(at):
+            return self._code(at)
+        elif self._goes_on(line):
+            self.last.append(line)
+            self.pieces[-1].text = self._text(self.last)
+        else:
+            self._paragraph(line)
+        return at + 1
+
+    def _text(self, lines: Sequence[Line]) -> str:
+        words = [line.words for line in lines]
+        if self.pieces[-1].kind == "item" and lines[0].bullet is None:
+            words = [words[0][1:], *words[1:]]
+        return words_text([row for row in words if row], self.known)
+
+    def _level(self, at: int) -> int:
+        """Return the level of a heading, 0 for any other line."""
+        line = self.flow[at]
+        if line.mono or line.bullet is not None or not re.search(r"\w", line.text):
+            return 0
+        for level, size in enumerate(self.levels, 1):
+            if line.size > size - 0.4:
+                return level
+        if not line.bold or line.size < self.body - 0.1 or self._goes_on(line):
+            return 0
+        following = self.flow[at + 1] if at + 1 < len(self.flow) else None
+        alone = not isinstance(following, Line) or not following.bold or (
+            following.middle - line.middle > (self.pitch + 0.2) * line.size)
+        return len(self.levels) + 1 if alone and line.text[-1] not in ".:;," else 0
+
+    def _heading(self, at: int, level: int) -> int:
+        lines = [self.flow[at]]
+        for following in self.flow[at + 1:at + 6]:
+            if isinstance(following, Grid) or following.page != lines[0].page or (
+                    abs(following.size - lines[0].size) > 0.3 or following.bold != lines[0].bold
+                    or not 0 < following.middle - lines[-1].middle < 1.6 * lines[0].size):
+                break
+            lines.append(following)
+        self._add("heading", lines[0], text=lines_text(lines, self.known), level=level)
+        self.last, self.stack = [], []
+        return at + len(lines)
+
+    def _is_item(self, line: Line) -> bool:
+        if line.bullet is not None:
+            return True
+        if len(line.words) < 2:
+            return False
+        mark, text = line.words[0], line.words[1]
+        if _BULLET.fullmatch(mark.text):
+            return not self._goes_on(line) or mark.text in "•◦▪‣●○■"
+        return id(line) in self.numbered or bool(
+            _NUMBER.fullmatch(mark.text) and text.x0 - mark.x1 > 0.45 * line.size
+            and not self._goes_on(line))
+
+    def _item(self, line: Line) -> None:
+        mark = line.bullet if line.bullet is not None else line.words[0].x0
+        text = line.x0 if line.bullet is not None else line.words[1].x0
+        while self.stack and mark < self.stack[-1][1] - 3:
+            self.stack.pop()
+        depth = len(self.stack)
+        self.stack.append((mark, text))
+        number = None
+        if line.bullet is None and (found := _NUMBER.fullmatch(line.words[0].text)):
+            digits = found[1]
+            number = int(digits) if digits.isdecimal() else ord(digits) - ord("a") + 1
+        self._add("item", line, depth=depth, number=number)
+        self.last = [line]
+        self.pieces[-1].text = self._text(self.last)
+
+    def _depth(self, line: Line) -> int:
+        """Close the list items that a block at this indentation is not in."""
+        before = self.last[-1] if self.last else None
+        moved = before is not None and (line.page != before.page or line.top < before.top)
+        while self.stack and not moved and line.x0 < self.stack[-1][1] - 4:
+            self.stack.pop()
+        return len(self.stack)
+
+    def _paragraph(self, line: Line) -> None:
+        self._add("prose", line, depth=self._depth(line))
+        self.last = [line]
+        self.pieces[-1].text = self._text(self.last)
+
+    def _code(self, at: int) -> int:
+        """Read lines of monospaced words as code, with their indentation."""
+        lines = []
+        for line in self.flow[at:]:
+            if isinstance(line, Grid) or not line.mono or (
+                    lines and line.page == lines[-1].page and line.top > lines[-1].top
+                    and line.middle - lines[-1].middle > 3.2 * line.size):
+                break
+            lines.append(line)
+        first = lines[0]
+        lead = min(line.x0 for line in lines if line.page == first.page)
+        wide = median((word.x1 - word.x0) / len(word.text) for line in lines for word in line.words)
+        rows = []
+        for line in lines:
+            row = ""
+            for word in line.words:
+                column = round((word.x0 - lead) / wide) if line.page == first.page else 0
+                row += " " * max(column - len(row), 1 if row else 0) + word.text
+            rows.append(row)
+        before = self.pieces[-1] if self.pieces else None
+        crosses = before is not None and before.kind == "code" and (
+            before.position != f"page {first.page}")
+        if crosses:
+            before.text += "\n" + "\n".join(rows)
+        else:
+            self._add("code", first, text="\n".join(rows), depth=self._depth(first))
+        self.last = []
+        return at + len(lines)
+
+
+def _numbered(lines: Sequence[Line]) -> set[int]:
+    """Return the ids of lines that begin with the next number of a list that begins with 1."""
+    found: set[int] = set()
+    waiting: dict[tuple[int, int], list[Line]] = {}  # by number and indentation
+    for line in lines:
+        mark = re.fullmatch(r"\(?(\d{1,3})[.)]", line.words[0].text)
+        if not mark or len(line.words) < 2 or line.mono:
+            continue
+        number, x = int(mark[1]), round(line.words[1].x0 / 4)  # numbers end at the same place
+        before = next((waiting.pop((number, x + step)) for step in (0, -1, 1)
+                       if (number, x + step) in waiting), [])
+        if before or number == 1:
+            found.update(id(one) for one in [*before, line] if before)
+            waiting[number + 1, x] = [line]
+    return found
+
+
+def _pitch(lines: Sequence[Line]) -> float:
+    """Return the usual distance of two lines of running text, as a multiple of the font size."""
+    steps: Counter[float] = Counter()
+    for before, line in zip(lines, lines[1:], strict=False):
+        step = (line.middle - before.middle) / line.size
+        if (line.page == before.page and 0.9 < step < 2.2 and line.size == before.size
+                and len(before.text) > 30):
+            steps[round(step, 1)] += 1
+    return min((step for step, n in steps.items() if n >= 0.25 * max(steps.values())),
+               default=1.3)
