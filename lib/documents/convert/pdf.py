@@ -81,8 +81,8 @@ def _page(page) -> Page:
     words = [Word(one["text"], one["x0"], one["x1"], one["top"], one["bottom"], one["size"],
                   bool(_MONOSPACE.search(one["fontname"])), bool(_BOLD.search(one["fontname"])))
              for one in found if one["upright"]]
-    shapes = [one for one in [*page.curves, *page.rects] if one["fill"]]
-    bullets = [((one["x0"] + one["x1"]) / 2, (one["top"] + one["bottom"]) / 2) for one in shapes
+    bullets = [((one["x0"] + one["x1"]) / 2, (one["top"] + one["bottom"]) / 2)
+               for one in [*page.curves, *page.rects]
                if 1 < one["width"] < 7 and 0.7 < one["width"] / max(one["height"], 0.1) < 1.4]
     rules = [(one["top"], one["x0"], one["x1"]) for one in [*page.lines, *page.rects]
              if one["height"] < 2 < 15 < one["width"]]
@@ -159,8 +159,11 @@ def _gutter(pages: Sequence[Page]) -> tuple[float, float] | None:
     for row in rows:
         for left, right in _stretches(row):
             crossed.update(range(int(left), int(right) + 1))
-    most = max(2, len(rows) * 0.08)
-    middle = [x for x in range(int(width * 0.35), int(width * 0.65)) if crossed[x] <= most]
+    middle = range(int(width * 0.35), int(width * 0.65))
+    least = min(crossed[x] for x in middle)
+    if least > 0.2 * len(rows):
+        return None
+    middle = [x for x in middle if crossed[x] <= least + 0.01 * len(rows)]
     best: list[int] = []
     run: list[int] = []
     for x in middle:

@@ -82,7 +82,7 @@ class _Reader:
 
     def _in_code(self, at: int) -> bool:
         line = self.flow[at]
-        return line.mono and not self._goes_on(line)
+        return line.mono and line.bullet is None and not self._goes_on(line)
 
     def _goes_on(self, line: Line) -> bool:
         """Whether a line is the next one of the paragraph or item before it."""
@@ -96,7 +96,7 @@ class _Reader:
             same_place = same_place or line.page != before.page or line.top < before.top
             ended = _SENTENCE_END.search(before.text)
             return same_place and not ended and abs(line.size - before.size) < 0.6
-        near = line.middle - before.middle < (self.pitch + 0.2) * max(line.size, before.size)
+        near = line.middle - before.middle < (self.pitch + 0.3) * max(line.size, before.size)
         return near and same_place and (abs(line.size - before.size) < 0.6 or line.mono)
 
     def _block(self, at: int) -> int:
@@ -193,7 +193,8 @@ class _Reader:
         """Read lines of monospaced words as code, with their indentation."""
         lines = []
         for line in self.flow[at:]:
-            if isinstance(line, Grid) or not line.mono or (
+            if isinstance(line, Grid) or not line.mono or line.bullet is not None or (
+                    lines and abs(line.size - lines[0].size) > 0.5) or (
                     lines and line.page == lines[-1].page and line.top > lines[-1].top
                     and line.middle - lines[-1].middle > 3.2 * line.size):
                 break

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from lib.documents.convert.pdf_lines import Grid, Line, Word, segments, words_text
 
@@ -24,20 +25,53 @@ def aligned(lines: Sequence[Line | Grid], at: int, pitch: float) -> Aligned | No
 
     `pitch` is the distance of lines of running text as a multiple of their font size.
     """
-    end, columns = _extent(lines, at, pitch)
+    end, columns, n_head = _ruled(lines, at, pitch)
+    is_ruled = bool(columns)
+    if not is_ruled:
+        end, columns = _extent(lines, at, pitch)
     if len(columns) < 2:
         return None
     taken = list(lines[at:end])
-    rows = _rows(taken, columns, pitch)
+    rows, spaced = _rows(taken, columns, pitch, n_head)
     full = sum(sum(map(bool, row)) > 1 for row in rows)
-    ruled = any(line.rules for line in taken[:2])
-    strong = ruled or (taken[0].bold and not all(line.bold for line in taken))
-    if len(rows) < _LEAST_ROWS or full < (2 if strong else 3) or full < 0.5 * len(rows):
+    headed = taken[0].bold and not all(line.bold for line in taken)
+    if len(rows) < _LEAST_ROWS or not (
+            is_ruled or headed and (full > 1 or spaced) or full > 2 and full >= 0.5 * len(rows)):
         return None
     texts = [[words_text(cell) for cell in row] for row in rows]
     grid = Grid(texts, columns[0][0], columns[-1][1], taken[0].top, taken[-1].bottom,
                 taken[0].page, [left for left, _ in columns])
-    return Aligned(at, end, grid, strong and _is_sure(texts))
+    return Aligned(at, end, grid, (is_ruled or headed) and _is_sure(texts))
+
+
+def _ruled(lines: Sequence[Line | Grid], at: int,
+           pitch: float) -> tuple[int, list[tuple[float, float]], int]:
+    """Return end, columns and lines of the header of a table with one rule a column below it."""
+    for head in range(at, min(at + 5, len(lines))):
+        line = lines[head]
+        if isinstance(line, Grid) or line.page != lines[at].page or line.bullet is not None:
+            break
+        if len(line.rules) < 2 or not all(
+                abs(right - left) < 2 for (_, right), (left, _) in pairwise(line.rules)):
+            continue
+        left, right = line.rules[0][0] - 2, line.rules[-1][1] + 2
+        if any(one.x0 < left or one.x1 > right for one in lines[at:head + 1]):
+            break
+        end = head + 1
+        while end < len(lines) and _is_near(lines, end, pitch) and (
+                lines[end].x0 >= left and lines[end].x1 <= right):
+            end += 1
+            if lines[end - 1].rules:
+                break
+        return (end, line.rules, head + 1 - at) if end > head + 1 else (at, [], 0)
+    return at, [], 0
+
+
+def _is_near(lines: Sequence[Line | Grid], at: int, pitch: float) -> bool:
+    """Whether line `at` is on the same page and not far below the line before it."""
+    line, before = lines[at], lines[at - 1]
+    return isinstance(line, Line) and line.page == before.page and (
+        0 <= line.middle - before.middle < (pitch + 1.3) * before.size)
 
 
 def _extent(lines: Sequence[Line | Grid], at: int,
@@ -48,12 +82,9 @@ def _extent(lines: Sequence[Line | Grid], at: int,
     if len(columns) < 2 or first.bullet is not None:
         return at, []
     end = at + 1
-    while end < len(lines):
-        line, before = lines[end], lines[end - 1]
-        if isinstance(line, Grid) or line.page != first.page or line.bullet is not None:
-            break
-        far = line.middle - before.middle > (pitch + 1.3) * first.size
-        if far or line.top < before.top or abs(line.size - first.size) > 0.6 and not line.mono:
+    while end < len(lines) and _is_near(lines, end, pitch):
+        line = lines[end]
+        if line.bullet is not None or abs(line.size - first.size) > 0.6 and not line.mono:
             break
         grown = _grown(columns, [(part[0].x0, part[-1].x1) for part in _parts(line)], first.size)
         if grown is None:
@@ -81,31 +112,32 @@ def _grown(columns: list[tuple[float, float]], parts: list[tuple[float, float]],
     return grown
 
 
-def _rows(lines: Sequence[Line], columns: list[tuple[float, float]],
-          pitch: float) -> list[list[list[list[Word]]]]:
-    """Return rows of cells of lines of words.
+def _rows(lines: Sequence[Line], columns: Sequence[tuple[float, float]], pitch: float,
+          n_head: int) -> tuple[list[list[list[list[Word]]]], bool]:
+    """Return rows of cells of lines of words, and whether blanks separate the rows.
 
     A row ends where the lines are further apart than in running text; where they never are, a
-    line without its first cell continues the row above it.
+    line without its first cell continues the row above it. The first `n_head` lines are one row.
     """
-    gaps = [after.middle - before.middle for before, after in zip(lines, lines[1:], strict=False)]
+    gaps = [after.middle - before.middle for before, after in pairwise(lines)]
     limit = (pitch + 0.15) * min(line.size for line in lines)
     spaced = any(gap > limit for gap in gaps)
     rows: list[list[list[list[Word]]]] = []
     for at, line in enumerate(lines):
         cells: list[list[Word]] = [[] for _ in columns]
         for word in line.words:
-            middle = (word.x0 + word.x1) / 2
-            place = next(n for n, (left, right) in enumerate(columns)
-                         if left - 1 <= middle <= right + 1)
+            place = _nearest(columns, (word.x0 + word.x1) / 2)
             cells[place].append(word)
-        new = at == 0 or (gaps[at - 1] > limit if spaced else bool(cells[0]))
-        if new:
+        if at == 0 or at >= n_head and (gaps[at - 1] > limit if spaced else bool(cells[0])):
             rows.append([[] for _ in columns])
         for cell, words in zip(rows[-1], cells, strict=True):
             if words:
                 cell.append(words)
-    return rows
+    return rows, spaced
+
+
+def _nearest(columns: Sequence[tuple[float, float]], x: float) -> int:
+    return min(range(len(columns)), key=lambda n: max(columns[n][0] - x, x - columns[n][1]))
 
 
 def _is_sure(rows: Sequence[Sequence[str]]) -> bool:
