@@ -72,9 +72,10 @@ def language_of(blocks: Iterable[Block]) -> str:
     words = Counter(word.lower() for word in _WORD.findall(text))
     amounts = {language: sum(words[word] for word in known) / _SHARE
                for language, known in _FUNCTION_WORDS.items()}
-    amounts |= {language: len(re.findall(letters, text)) / size
-                for language, (letters, size) in _SCRIPTS.items()}
-    n_words = max(words.total(), *(amounts[language] for language in _SCRIPTS))
+    if not text.isascii():
+        amounts |= {language: len(re.findall(letters, text)) / size
+                    for language, (letters, size) in _SCRIPTS.items()}
+    n_words = max(words.total(), *(amounts.get(language, 0) for language in _SCRIPTS))
     found = max(amounts, key=amounts.__getitem__)
     if n_words < _FEW_WORDS:
         return ""

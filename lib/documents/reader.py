@@ -63,15 +63,14 @@ class Reader:
         while index < len(self.tokens):
             token = self.tokens[index]
             close = self.closing[index]
-            if token.map and self.span(token)[0] < skipped:
-                index = close + 1
-                continue
-            if token.type in _LISTS:
-                yield from self.list_blocks(index)
-            elif token.type == "html_block":
-                for block in self.html(token):
+            if token.type == "html_block":
+                for block in self.html(token, skipped):
                     skipped = block.end
                     yield block
+            elif token.map and self.span(token)[0] < skipped:
+                pass
+            elif token.type in _LISTS:
+                yield from self.list_blocks(index)
             elif token.type == "paragraph_open":
                 yield from self.paragraph(token, self.tokens[index + 1])
             elif block := self.block(index):
@@ -180,9 +179,10 @@ class Reader:
         return Block(self.source[start:end], start, end, "table", _texts(self.path),
                      header=rows[0], rows=tuple(rows[1:]))
 
-    def html(self, token: Token) -> Iterator[Block]:
+    def html(self, token: Token, skipped: int = 0) -> Iterator[Block]:
         """Yield the tables of raw HTML, to their ends beyond it, and the HTML between them."""
         start, end = self.span(token)
+        start = max(start, skipped)
         headings = _texts(self.path)
         while found := html_table(self.source, start, end):
             try:

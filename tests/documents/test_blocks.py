@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lib.core.paths import REPOSITORY
-from lib.documents.blocks import STRUCTURE_OF, parse, plain, sentences, structure_at
+from lib.documents.blocks import STRUCTURE_OF, block_at, parse, plain, sentences, structure_at
 
 DOCUMENTS = sorted((REPOSITORY / "tests" / "data" / "documents").glob("*.md"))
 MANUAL = """---
@@ -75,6 +75,156 @@ def test_a_table_inside_a_list_is_a_table():
     assert structure_at(parse(source), 2, 6) == "list"
 
 
+def only(source: str, kind: str):
+    found, = [block for block in parse(source) if block.kind == kind]
+    return found
+
+
+def texts(table) -> list[list[str]]:
+    return [[cell.text for cell in row] for row in (table.header, *table.rows)]
+
+
+NESTED = """3. Open the lid.
+   - Lift the tab.
+     * Left first.
+   - Pull it.
+
+   Then wait.
+4. Close it.
+
+   ```
+   close
+   ```
+"""
+
+
+def test_steps_keep_their_numbers_and_nested_lists_their_ends():
+    block = only(NESTED, "list")
+    items = {item.text: item for item in block.items}
+    assert [items[text].number for text in ("Open the lid.", "Close it.", "Pull it.")] == [
+        3, 4, None]
+    assert [block.items[item.parent].text if item.parent >= 0 else "" for item in block.items] == [
+        "", "Open the lid.", "Lift the tab.", "Open the lid.", ""]
+    inside = {text: NESTED[item.start:item.until] for text, item in items.items()}
+    assert inside["Open the lid."].endswith("Then wait.")
+    assert inside["Lift the tab."].endswith("Left first.")
+    assert [span.text for span in items["Open the lid."].after] == ["Then wait."]
+    after, = items["Open the lid."].after
+    assert NESTED[after.start:after.end] == "Then wait."
+    assert only(NESTED, "code").inside == block.start
+
+
+def test_a_list_counts_as_it_is_shown_not_as_it_is_typed():
+    assert [item.number for item in only("1. a\n1. b\n1. c\n", "list").items] == [1, 2, 3]
+
+
+def test_an_item_below_one_without_text_hangs_from_none():
+    items = only("- ```\n  x\n  ```\n  - a\n    - b\n- c\n", "list").items
+    assert [(item.text, item.depth, item.parent) for item in items] == [
+        ("a", 1, -1), ("b", 2, 0), ("c", 0, -1)]
+
+
+@pytest.mark.parametrize(("item", "is_sentence"), [
+    ("The valve is closed at 5 bar", True), ("It listens on 7001", True),
+    ("Open the lid. Then close it.", True), ("The server listens on port 7001.", True),
+    ("弁を閉じます。", True), ("Default: the pump is closed", True),
+    ("Port 8443", False), ("Open the lid.", False), ("Linux 5.4 or later", False),
+    ("Support for devices that are offline", False), ("Ability to have two names", False),
+    ("Default port: 8443", False), ("Fix a crash when the pump is off", False)])
+def test_an_item_is_a_sentence_if_its_main_clause_has_a_finite_verb(item, is_sentence):
+    assert only(f"- {item}\n", "list").items[0].is_sentence == is_sentence
+
+
+HTML = """<table>
+<thead><tr><th>Pump</th><th>Flow<br>max</th></tr></thead>
+<tbody>
+<tr><td rowspan="2"><b>R-9</b></td><td>5 l/min</td></tr>
+
+<tr><td>6 l/min<br>7 l/min</td></tr>
+<tr><td colspan=2>both &lt; 8</td></tr>
+</tbody></table>
+<p>after</p>
+
+Prose.
+"""
+
+
+def test_an_html_table_is_a_table_with_its_cells_in_place():
+    blocks = parse(HTML)
+    assert [block.kind for block in blocks] == ["table", "html", "prose"]
+    assert texts(blocks[0]) == [["Pump", "Flow max"], ["R-9", "5 l/min"],
+                                ["R-9", "6 l/min; 7 l/min"], ["both < 8", "both < 8"]]
+    cell = blocks[0].rows[1][0]
+    assert HTML[cell.start:cell.end] == "<b>R-9</b>"
+    assert blocks[1].text == "<p>after</p>"
+
+
+def test_a_first_row_is_a_header_only_if_it_looks_like_one():
+    def table(*rows: str) -> str:
+        body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row.split("|")) + "</tr>"
+                       for row in rows)
+        return f"<table>{body}</table>"
+
+    named = only(table("Pump|Flow|Mass", "R-9|5 l/min|2 kg", "R-8|4 l/min|1 kg"), "table")
+    assert texts(named)[0] == ["Pump", "Flow", "Mass"] and len(named.rows) == 2
+    unnamed = only(table("Flow|5 l/min", "Mass|2 kg", "Class|IP67"), "table")
+    assert texts(unnamed)[0] == ["", ""] and len(unnamed.rows) == 3
+    ragged = only(table("Pump|Flow|Mass", "R-9|5", "R-8|4|1"), "table")
+    assert {len(row) for row in texts(ragged)} == {3}
+
+
+@pytest.mark.parametrize("html", [
+    "<table><tr><td><table><tr><td>a</td><td>b</td></tr></table></td></tr></table>",
+    "<table><tr><td>never closed", "<table><tr><td>only one column</td></tr></table>",
+    "<table></table>"])
+def test_a_layout_and_a_broken_table_stay_html(html):
+    assert {block.kind for block in parse(f"{html}\n\nProse.\n")} == {"html", "prose"}
+
+
+def test_a_break_in_a_header_is_a_space_and_in_a_cell_a_semicolon():
+    table = only("| Flow<br>max | Use |\n|--|--|\n| 5 | a<br/>b |\n", "table")
+    assert texts(table) == [["Flow max", "Use"], ["5", "a; b"]]
+
+
+def test_footnotes_are_paragraphs_of_their_own_and_their_marks_no_text():
+    source = ("The flow[^1] is low[^b].\n\n[^1]: Measured at 20 °C.\n[^b]: https://example.org\n"
+              "\n    Second paragraph.\n\nEnd.\n")
+    blocks = parse(source)
+    assert [(block.text, block.footnote) for block in blocks] == [
+        ("The flow is low.", ""), ("Measured at 20 °C.", "1"), ("https://example.org", "b"),
+        ("Second paragraph.", ""), ("End.", "")]
+    assert source[blocks[1].start:blocks[1].end] == "Measured at 20 °C."
+    assert parse("Use `[^1]`.\n\n```\n[^1]: code\n```\n")[0].text == "Use [^1]."
+    assert parse("```\n[^1]: code\n```\n")[0].text == "[^1]: code\n"
+
+
+@pytest.mark.parametrize("source", [
+    '!!! note "Mind"\n\n    The lid is hot.\n\n    - one\n\nEnd.\n',
+    '=== "Tab"\n    The lid is hot.\n\n    - one\n\nEnd.\n',
+    ":::tip Mind\nThe lid is hot.\n\n- one\n:::\nEnd.\n",
+    '{% hint style="info" %}\nThe lid is hot.\n\n- one\n{% endhint %}\nEnd.\n'])
+def test_the_marks_of_a_box_are_no_text_and_what_is_in_it_is_no_code(source):
+    blocks = parse(source)
+    assert [(block.kind, block.text) for block in blocks] == [
+        ("prose", "The lid is hot."), ("list", "- one"), ("prose", "End.")]
+    assert [source[block.start:block.end] for block in blocks] == [
+        "The lid is hot.", "- one", "End."]
+
+
+def test_a_box_in_code_is_code_and_a_heading_loses_its_target():
+    assert only("```\n!!! note\n    x\n:::\n```\n", "code").text == "!!! note\n    x\n:::\n"
+    assert only("## Limits {#limits}\n\nx\n", "heading").text == "Limits"
+    assert only("> [!NOTE]\n> The lid is hot.\n", "prose").text == "The lid is hot."
+
+
+def test_references_of_the_document_are_collected_and_used():
+    references: dict = {}
+    blocks = parse("See [the *list*][1] and\n\n- [x][1]\n\n[1]: a%20b.md\n", references)
+    assert [block.text for block in blocks][0] == "See the list and"
+    assert blocks[1].items[0].text == "x"
+    assert references["references"]["1"]["href"] == "a%20b.md"
+
+
 @pytest.mark.parametrize(("text", "expected"), [
     ("One. Two.", ["One.", "Two."]),
     ("By J. Smith, e.g. Oslo. Next.", ["By J. Smith, e.g. Oslo.", "Next."]),
@@ -82,6 +232,10 @@ def test_a_table_inside_a_list_is_a_table():
     ("Version 2.1 is out. See `x.y`.", ["Version 2.1 is out.", "See x.y."]),
     ("Note:\nOpen it. Done", ["Note:", "Open it.", "Done"]),
     ("Ratio: High or low?", ["Ratio: High or low?"]),
+    ("It said “no.” Élan is set.", ["It said “no.”", "Élan is set."]),
+    ("弁を開く。次に待つ！終わり", ["弁を開く。", "次に待つ！", "終わり"]),
+    ("「開く。」と言う。（注：熱い。）終", ["「開く。」と言う。", "（注：熱い。）", "終"]),
+    ("値は（例：5。7ではない）です。次。", ["値は（例：5。7ではない）です。", "次。"]),
 ])
 def test_sentences_end_where_a_reader_ends_them(text, expected):
     assert [sentence.text for sentence in sentences(text, 0, len(text))] == expected
@@ -98,7 +252,9 @@ def test_plain_is_what_a_reader_sees(markdown, expected):
 
 @given(st.lists(st.sampled_from([
     "# T\n", "word ", "\n", "- a\n", "  - b\n", "1. c\n", "| a | b |\n", "|---|---|\n", "```\n",
-    "> q\n", "**x** ", "\r\n", "    ", "\\|", "é", "\t"]), max_size=40).map("".join))
+    "> q\n", "**x** ", "\r\n", "    ", "\\|", "é", "\t", "[^1]: n\n", "!!! note\n", "{% x %}\n",
+    ":::\n", "<table><tr><td>a</td><td>b\n", "</td></tr></table>", "<br>"]),
+    max_size=40).map("".join))
 def test_every_span_holds_the_text_that_it_names(source):
     blocks = parse(source)
     starts = [block.start for block in blocks if block.kind in ("heading", "prose", "list")]
@@ -109,10 +265,14 @@ def test_every_span_holds_the_text_that_it_names(source):
             assert block.start <= part.start <= part.end <= block.end, (block, part)
             assert plain(source[part.start:part.end]) or not part.text
         if block.kind in STRUCTURE_OF and block.end > block.start:
-            assert structure_at(blocks, block.start, block.end) != ""
+            holding = [one for one in blocks if one.start <= block.start and block.end <= one.end]
+            smallest = min(one.end - one.start for one in holding)
+            found = block_at(blocks, block.start, block.end)
+            assert found and found.end - found.start == smallest
+            assert structure_at(blocks, block.start, block.end) == found.kind
 
 
-@given(st.text(st.sampled_from("Ab. ?:\n*`(e)9"), max_size=60))
+@given(st.text(st.sampled_from("Ab. ?:\n*`(e)9。「」と"), max_size=60))
 def test_sentences_lose_no_character_but_whitespace(source):
     spans = sentences(source, 0, len(source))
     left = "".join(source[span.start:span.end] for span in spans)
