@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lib.core.records import Document
-from lib.core.text import as_label, is_plural
+from lib.core.text import as_label
 from lib.documents.inline import plain
 from lib.documents.reader import Block
 
@@ -42,7 +42,6 @@ _GENERIC_SECTION = re.compile(
 _VERSION = re.compile(
     r"(?:version |release )?\[?(?P<name>(?:[A-Za-z][\w.+-]*[ -]){0,4}?)"
     r"(?P<number>v?\d+(?:\.\d+)+[\w.+-]*)\]?(?:\s*[-–—(:,].*)?", re.I)
-_NOUN = re.compile(r"(?:ing|tion|ment|ness|ity|ance|ence|ware|age)$")
 _NAMED = re.compile(r"(?<=[a-z,] )[A-Z][A-Za-z]+")
 _LOWER = re.compile(r"(?<![\w./-])[a-z]+\b(?![/.]\w)")
 _URL = re.compile(r"https?://\S+")
@@ -74,37 +73,6 @@ class Subject:
             return " ".join(words)
         is_plain = [re.fullmatch(r"[A-Z][a-z]+", word) and word not in self.names for word in words]
         return " ".join(words).lower() if all(is_plain) else as_label(phrase)
-
-    def inside(self, phrase: str) -> str:
-        """Return a sentence's subject as it reads inside a question: first word in lower case."""
-        first, _, rest = phrase.partition(" ")
-        is_noun = _NOUN.search(first) or is_plural(first) or is_plural(phrase) and rest.islower()
-        is_name = first in self.names or first == self.product
-        is_word = re.fullmatch(r"[A-Z][a-z]+", first) and (
-            first in self.words or not is_name and is_noun)
-        is_lower = is_word or first in ("A", "The", "An")
-        return f"{first.lower()} {rest}".strip() if is_lower else phrase
-
-    def attribute(self, label: str, verb: str) -> tuple[str, str]:
-        """Return the question about `label` of the subject, without and with its section."""
-        core = f"hat {verb} the {label} of"
-        if self.is_entity:
-            short = f"W{core} {self.name}?"
-            return short, f'Under "{self.topic}", w{core} {self.name}?' if self.topic else short
-        if not self.topic or self.topic.lower() == label.lower():
-            return (f"W{core} {self.name}?",) * 2
-        return (f'In {self.name}, w{core} "{self.topic}"?',) * 2
-
-    def within(self, core: str) -> tuple[str, str]:
-        """Return `core`, a question without its place, completed without and with its section."""
-        name = self.name
-        is_named = not name or re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", core)
-        place = f"{'For' if self.is_entity and not self.is_version else 'In'} {name}"
-        short = core[:1].upper() + core[1:] if is_named else f"{place}, {core}"
-        if not self.topic or self.topic.lower() in core.lower():
-            return short, short
-        longer = f'Under "{self.topic}"{"" if is_named else f" in {name}"}, {core}'
-        return (short if self.is_entity else longer), longer
 
 
 def subjects(document: Document, blocks: Sequence[Block]) -> list[Subject]:
@@ -258,6 +226,7 @@ def _product(document: Document, running: str) -> str:
 def _is_word(name: str, running: str) -> bool:
     """Return whether a text uses a name as an ordinary noun: "the pipeline", "pipelines"."""
     word = re.escape(name)
-    articles = len(re.findall(rf"\b(?:an?|the|this|each|every|any|your|our|its) {word}\b", running))
+    articles = len(re.findall(rf"\b(?:an?|the|this|each|every|any|your|our|its) {word}\b", running,
+                              re.I))
     n_bare = len(re.findall(rf"(?<![\w/.-]){word}(?![\w/-])", running))
     return 3 * articles > n_bare or re.search(rf"\b{word}s\b", running) is not None
