@@ -137,8 +137,8 @@ def _is_hidden(element) -> bool:
 def _is_furniture(element) -> bool:
     if element.get("role") in _ROLES:
         return True
-    is_section = len(element) and element[0].tag in HEADINGS  # its id is made of its heading
-    tokens = f"{element.get('class', '')} {'' if is_section else element.get('id', '')}".split()
+    of_heading = {element.tag, *(one.tag for one in element[:1])} & HEADINGS  # as its id is
+    tokens = f"{element.get('class', '')} {'' if of_heading else element.get('id', '')}".split()
     if any(re.sub(r"[-_]", "", token).lower() in _MARKS for token in tokens):
         return True
     if element.tag in INLINE:
