@@ -45,6 +45,9 @@ _DANGLING = frozenset("""
 it its itself they them their this these those you your we our us i my he she his her there here
 above below following previous latter former but because although though if unless while whereas so
 since as then therefore however""".split())
+# a gerund has no agent, and "the specified key" is known from another sentence only
+_DEICTIC = re.compile(r"^\W*\w+ing\b|\b(?:specified|given|resulting|returned|expected|existing|"
+                      r"corresponding|respective|actual|desired|said)\b", re.I)
 _SHORT_BRACKET = re.compile(r" \([\w/+.-]+(?: [\w/+.-]+)?\)")
 _NAMED = re.compile(r"[A-Z]{2,}|\d|_|[a-z][A-Z]|[<>\[\]{}/\"=]|\w\.\w")
 
@@ -90,7 +93,7 @@ def is_rest(phrase: str) -> bool:
     words = phrase.lower().split()
     is_joined = any(before in ("and", "or") and (word in _CLAUSAL or word in FORMS)
                     for before, word in pairwise(words))
-    is_plain = re.search(r"[,;:()!?\"]", phrase) is None
+    is_plain = re.search(r"[,;:()!?\"]|^\w+ing\b", phrase) is None
     return len(words) > 1 and is_plain and not is_joined and not _DANGLING.intersection(words)
 
 
@@ -106,7 +109,7 @@ def is_specific(phrase: str, words: frozenset[str]) -> bool:
 
     `words` are the capitalized forms of words that the document has in lower case too.
     """
-    if is_imperative(phrase) or re.match(r"\W*\w+ing\b", phrase):
+    if is_imperative(phrase) or _DEICTIC.search(phrase):
         return False
     all_words = phrase.split()
     content = [word for word in all_words if word.lower() not in _DETERMINERS]

@@ -34,9 +34,10 @@ threshold throughput time timeout timestamp timezone title tolerance tool topic 
 trigger type unit update uri url usage user username uuid value variable vendor version viscosity
 voltage volume warranty wavelength weight width window wire worker zone""".split())
 _NOUN_ENDING = re.compile(r"\w{2}(?:tion|sion|ment|ance|ence|ity|ness|ship|ture)$")
-_RESULTS = frozenset("result results outcome behavior behaviour example examples output sample "
-                     "explanation reason comment comments note notes link links reference "
-                     "references see usage more".split())
+_RESULTS = frozenset("""
+action actions solution description explanation result results outcome behavior behaviour example
+examples output sample reason comment comments note notes link links reference references see usage
+more""".split())
 _NOT_VALUE = re.compile(r"(?:[-–—?./*+ ✓✗x]|n/?a|none|tbd|todo|unknown|same|ditto|see .*|\W*)*",
                         re.I)
 _STRAY = re.compile(r"(?:\s*(?:\[\^?\d+\]|[*†‡]+))+$")
@@ -49,7 +50,8 @@ def is_attribute(label: str) -> bool:
     row's other cells, are none.
     """
     words = re.sub(r"\s*\([^()]*\)$", "", label.strip()).split()
-    if not 0 < len(words) <= 6 or not is_noun_phrase(" ".join(words)) or has_clause(label):
+    if not 0 < len(words) <= 6 or not is_noun_phrase(" ".join(words)) or has_clause(label) or (
+            re.search(r"['’]|\bexpected\b", label, re.I)):
         return False
     head = re.split(r"\s(?:of|for|in|per|on|at|to)\s", " ".join(words), maxsplit=1)[0]
     last = head.lower().rsplit(" ", 1)[-1]

@@ -15,6 +15,7 @@ from lib.documents.reader import Block, Item
 
 MAX_ITEMS = 33  # the longest list of the paper
 MAX_ITEM_WORDS = 14
+MIN_SAID = 4  # words on average that describe a listed name
 
 NO_CLASS = "neither lead-in nor heading says what the items of the list are"
 MIXED = "the list mixes an enumeration with sentences"
@@ -74,12 +75,15 @@ def _entities(items: list[Item], text: str) -> list[str]:
     [] if an item is a sentence, or too long to be an entity.
     """
     terms = [_TERM.match(text, item.start, item.end) for item in items]
-    if all(terms):
-        return [next(filter(None, term.groups())).strip() for term in terms]
-    entities = [_entity(item) for item in items]
     named = [_NAMED.match(item.text) for item in items]
-    if all(named):
-        return [name["name"] for name in named]
+    if all(terms) or all(named):
+        names = [next(filter(None, term.groups())).strip() for term in (terms if all(terms)
+                                                                        else named)]
+        # "Oil change: every 500 hours" gives values, not descriptions of what is listed
+        said = [len(item.text.split()) - len(name.split())
+                for item, name in zip(items, names, strict=True)]
+        return names if min(said) == 0 or sum(said) >= MIN_SAID * len(said) else []
+    entities = [_entity(item) for item in items]
     is_mixed = any(terms) or any(named) or any(map(_is_sentence, entities))
     return [] if is_mixed else entities
 
@@ -132,7 +136,7 @@ def _of_items(items: list[Item], place: Place) -> Iterator[Candidate]:
 
 def _split(value: str) -> list[str]:
     """Split "a, b and c" into its entities, unless one is longer than a few words."""
-    parts = re.split(r"\s*[,;]\s*(?:and\s+|or\s+)?|\s+and\s+", value)
+    parts = re.split(r"\s*[,;]\s+(?:and\s+|or\s+)?|\s+and\s+", value)
     is_short = all(0 < len(part.split()) <= 4 and not has_clause(part) for part in parts if part)
     is_closed = "(" not in value and not re.search(r"\betc\b|\.\.\.|…", value)
     return [part for part in parts if part] if is_short and is_closed else [value]

@@ -5,8 +5,10 @@ may be lost. Its subject and its answer must be noun phrases (lib.annotate.rules
 """
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
+from lib.annotate.rules.forms import ADVERB, BROAD, VERSION, clause_forms
 from lib.annotate.rules.grammar import (
     AMOUNT,
     DATE,
@@ -16,30 +18,19 @@ from lib.annotate.rules.grammar import (
     is_specific,
 )
 from lib.annotate.rules.places import Place
-from lib.annotate.rules.verbs import BASE, is_participle
+from lib.annotate.rules.verbs import BASE, FORMS, NOUN_LIKE, is_participle
 from lib.core.text import as_label, is_plural
 
 MAX_ANSWER_WORDS = 14
 
-_ADVERB = r"(?:(?:now|also|currently|typically|usually|generally|always|normally|automatically) )?"
 # a number, a quoted value, a path or a name
 _FIXED = re.compile(r"[~<>=±+-]{0,2}\s?\d|[`\"“<\[/{$~]|[A-Z][\w.-]*|\w+_\w+|\w+\.\w|"
                     r"(?:true|false|enabled|disabled|null|none|empty)\Z")
-_DURATION = (r"(?:(?:about|around|approximately|roughly|up to|at least|at most|less than|over) )*"
-             r"(?:\d[\d.,]*|one|two|three|four|five|ten)\s?"
-             r"(?:µs|us|ms|s|seconds?|minutes?|hours?|days?|weeks?|months?|years?)")
-_VERSION = re.compile(r"(?:version |release )?v?\d+(?:\.\d+)+[\w.-]*")
-# verbs whose object is one fact; what a thing "supports", "uses" or "contains" is often several
-_MUST = "implement include contain provide set have define use accept support handle ignore"
-_NARROW = {"": "return represent indicate mean measure denote specify describe emit replace "
-               "determine control identify expect trigger draw weigh withstand",
-           "to": "default refer correspond apply resolve belong", "of": "consist",
-           "on": "depend listen run rely", "from": "inherit", "with": "start begin end",
-           "for": "stand"}
+_PREPOSITION = {"to": "default refer correspond apply resolve belong", "of": "consist",
+                "on": "depend listen run rely", "from": "inherit", "with": "start begin end",
+                "for": "stand"}
 _TO = ("renamed moved changed reduced increased raised lowered limited restricted set mapped bound "
-       "connected attached sent written added converted translated forwarded exported")
-
-
+       "connected attached sent written added converted translated forwarded exported").split()
 _ELSEWHERE = re.compile(r"\b(?:documents?|documentation|docs|website|guides?|pages?|sections?|"
                         r"chapter|repository|examples?|tutorials?)\b", re.I)
 # words that begin a noun phrase and are no part of a name
@@ -79,8 +70,10 @@ def ask_clause(text: str, place: Place) -> Asked | None:
     tail = match["tail"] if match else ""
     if tail and tail != "By default" and not _subject(tail.split(" ", 1)[1], place):
         return None
-    clause = match["clause"][:1].upper() + match["clause"][1:] if match else text
-    found = next((found for pattern in _PATTERNS if (found := pattern(clause, place))), None)
+    clause = match["clause"] if match else text
+    if clause.split(" ", 1)[0].title() in _LOWER:
+        clause = clause[:1].upper() + clause[1:]
+    found = next(_asked(clause, place), None)
     if not found or not tail:
         return found
     return found._replace(core=f"{found.core[:-1]} {tail[:1].lower()}{tail[1:]}?")
@@ -103,6 +96,30 @@ def lowered(phrase: str, place: Place) -> str:
     return f"{first.lower()} {rest}".strip() if is_word else ""
 
 
+def _asked(text: str, place: Place) -> Iterator[Asked]:
+    for pattern, core, answer in clause_forms():
+        if (match := pattern.fullmatch(text)) and (found := _fill(match, core, answer, place)):
+            yield found
+    yield from filter(None, (ask(text, place) for ask in (_count, _copula, _passive, _object)))
+
+
+def _fill(match: re.Match[str], core: str, answer: str, place: Place) -> Asked | None:
+    """Return the question of one of _FORMS, None if a group is not what it must be."""
+    groups = match.groupdict()
+    groups["s"] = _subject(groups["s"], place)
+    verb = groups.get("verb", "")
+    is_fit = (groups["s"] and _is_answer(groups.get("v", "x"))
+              and is_participle(groups.get("done", "done")) and is_noun_phrase(groups.get("o", "x"))
+              and is_rest(groups.get("r", "x y")) and len(match[0].split()) < 3 * MAX_ANSWER_WORDS)
+    is_agreed = not verb or "modal" in groups or (verb in FORMS) != is_plural(match["s"])
+    if not is_fit or not is_agreed:
+        return None
+    groups |= {"do": "does" if verb in FORMS else "do", "base": BASE.get(verb, ""),
+               "modal": groups.get("modal", "").lower()}
+    asked = Asked(core.format(**groups), answer.format(**groups))
+    return asked if len(asked.answer.split()) <= MAX_ANSWER_WORDS else None
+
+
 def _subject(phrase: str, place: Place) -> str:
     """Return `phrase` as the subject of a question, "" if it cannot be one."""
     if phrase in (place.name, place.subject.product):
@@ -116,55 +133,28 @@ def _is_answer(phrase: str) -> bool:
     return 0 < len(phrase.split()) <= MAX_ANSWER_WORDS and is_complement(phrase)
 
 
-def _state(text: str, place: Place) -> Asked | None:
-    """Ask about "X is disabled by default"."""
-    match = re.fullmatch(r"(?P<s>.+?) (?:is|are) (?P<v>enabled|disabled|on|off|active|inactive) "
-                         r"by default", text, re.S)
-    subject = _subject(match["s"], place) if match else ""
-    return Asked(f"what is the default state of {subject}?", match["v"]) if subject else None
-
-
-def _related(text: str, place: Place) -> Asked | None:
-    """Ask about "X is limited to 5", "X is compatible with Y"."""
-    match = re.fullmatch(
-        r"(?P<s>.+?) (?P<be>is|are) (?P<how>limited|restricted|compatible|equivalent|responsible) "
-        r"(?P<prep>to|with|for) (?P<v>.+)", text, re.S)
-    subject = _subject(match["s"], place) if match and _is_answer(match["v"]) else ""
-    core = f"what {match['be']} {subject} {match['how']} {match['prep']}?" if subject else ""
-    return Asked(core, match["v"]) if core else None
-
-
-def _how(text: str, place: Place) -> Asked | None:
-    """Ask about "X can be enabled by adding Y"."""
-    match = re.fullmatch(
-        r"(?P<s>.+?) (?P<modal>can|may|must|should) be (?P<done>\w+) "
-        r"(?P<v>(?:by|via|using|through) (?:\w+ing )?(?P<what>.+))", text, re.S)
-    if not match or not is_participle(match["done"]) or not _is_answer(match["what"]):
-        return None
-    subject = _subject(match["s"], place)
-    core = f"how {match['modal']} {subject} be {match['done']}?"
-    return Asked(core, match["v"]) if subject else None
-
-
 def _count(text: str, place: Place) -> Asked | None:
     """Ask about "X has two Y" and "There are two X in Y" for the number."""
-    match = re.fullmatch(rf"There (?P<verb>are) {_ADVERB}(?P<n>{AMOUNT}) (?P<what>.+)", text)
+    match = re.fullmatch(
+        rf"There (?P<modal>)(?P<verb>are) {ADVERB}(?P<n>{AMOUNT}) (?P<what>.+)", text)
     match = match or re.fullmatch(
-        rf"(?P<s>.+?) (?P<verb>has|have|holds?|supports?|contains?|provides?|includes?|requires?|"
-        rf"needs?|draws?|stores?|weighs?) {_ADVERB}(?P<n>{AMOUNT}) (?P<what>.+)", text, re.S)
+        rf"(?P<s>.+?) (?P<modal>(?:must|should|can) )?(?P<verb>has|have|holds?|supports?|contains?|"
+        rf"provides?|includes?|requires?|needs?|draws?|stores?|weighs?) {ADVERB}(?P<n>{AMOUNT}) "
+        r"(?P<what>.+)", text, re.S)
     if not match or not is_noun_phrase(match["what"]) or not is_plural(match["what"]):
         return None
     if match["verb"] == "are":
         return Asked(f"how many {match['what']} are there?", match["n"])
     subject = _subject(match["s"], place)
-    helper = "do" if match["verb"] == BASE[match["verb"]] else "does"
+    helper = (match["modal"] or "").strip() or (
+        "do" if match["verb"] == BASE[match["verb"]] else "does")
     core = f"how many {match['what']} {helper} {subject} {BASE[match['verb']]}?"
     return Asked(core, match["n"]) if subject else None
 
 
 def _copula(text: str, place: Place) -> Asked | None:
     """Ask about "The default port of X is 80" and "X is a Y": a fixed value or a definition."""
-    match = re.fullmatch(rf"(?P<s>.+?) (?P<be>is|are) {_ADVERB}(?P<v>.+)", text, re.S)
+    match = re.fullmatch(rf"(?P<s>.+?) (?P<be>is|are) {ADVERB}(?P<v>.+)", text, re.S)
     if not match or not _is_answer(match["v"]) or re.search(r"\bthe only\b", text):
         return None
     subject, value = _subject(match["s"], place), match["v"]
@@ -175,10 +165,10 @@ def _copula(text: str, place: Place) -> Asked | None:
     if not subject:
         return None
     if re.match(r"(?:an?|the) \w", value):
-        # a definition is asked where the section or the document is about the thing defined
+        # a definition is asked if it is long, or where all is about the thing defined
         name = re.sub(r"^(?:The|An?) ", "", match["s"]).lower()
-        is_about = name in f"{place.section} {place.name}".lower()
-        is_fact = is_about and len(value.split()) > 3 and name not in value.lower()
+        n_words = 5 if name in f"{place.section} {place.name}".lower() else 7
+        is_fact = len(value.split()) > n_words and name not in value.lower()
     else:
         is_fact = _FIXED.match(value) and match["s"].startswith("The ")
     return Asked(f"what {match['be']} {subject}?", value) if is_fact else None
@@ -188,7 +178,7 @@ def _passive(text: str, place: Place) -> Asked | None:
     """Ask about "X is stored in Y", "X has been renamed to Y"; for dates and versions, "when"."""
     match = re.fullmatch(
         r"(?P<s>.+?) (?P<aux>is|are|was|were|has been|have been|must be|MUST be) "
-        rf"{_ADVERB}(?P<done>\w+) (?P<prep>to|by|with|in|on|from|as|at|under) (?P<v>.+)",
+        rf"{ADVERB}(?P<done>\w+) (?P<prep>to|by|with|in|on|from|as|at|under) (?P<v>.+)",
         text, re.S)
     if not match or not is_participle(match["done"]) or not _is_answer(match["v"]):
         return None
@@ -202,61 +192,29 @@ def _passive(text: str, place: Place) -> Asked | None:
     change = re.fullmatch(r"(?P<old>\S+) to (?P<new>\S+)", value) if prep == "from" else None
     if change:
         return Asked(f"to what {first} {subject} {verb} from {change['old']}?", change["new"])
-    if prep == "to" and match["done"] not in _TO.split():
+    if prep == "to" and match["done"] not in _TO:
         return None
     if prep in ("in", "on") and re.fullmatch(rf"(?:19|20)\d\d|{DATE}", value):
         return Asked(f"when {first} {subject} {verb}?", value)
-    if prep == "in" and _VERSION.fullmatch(value):
+    if prep == "in" and re.fullmatch(VERSION, value):
         return Asked(f"in which version {first} {subject} {verb}?", value)
     return Asked(f"what {first} {subject} {verb} {prep}?", value)
 
 
-def _narrow(text: str, place: Place) -> Asked | None:
-    """Ask about "X returns Y", "X defaults to Y", "X must specify Y"."""
-    has_must = re.search(r" (?:must|MUST) ", text) is not None
-    for prep, verbs in _NARROW.items():
-        verbs += f" {_MUST}" if has_must and not prep else ""
-        forms = "|".join(form for form, base in BASE.items() if base in verbs.split())
-        match = re.fullmatch(rf"(?P<s>.+?) (?P<modal>(?:must|MUST|will) )?{_ADVERB}"
-                             rf"(?P<verb>{forms}) {prep + ' ' if prep else ''}(?P<v>.+)",
-                             text, re.S)
-        subject = _subject(match["s"], place) if match and _is_answer(match["v"]) else ""
-        if not subject:
+def _object(text: str, place: Place) -> Asked | None:
+    """Ask about "X returns Y" and "X defaults to Y" for the object."""
+    for match in re.finditer(rf"(?= {ADVERB}(?P<verb>[a-z]+) (?P<v>.+))", text, re.S):
+        base, value = BASE.get(match["verb"]), match["v"]
+        if not base or base in BROAD or match["verb"] in NOUN_LIKE and re.match(
+                r"(?:of|in|on|for|to|with|and|or|is|are|has|can|must) ", value):
             continue
-        base, modal = BASE[match["verb"]], (match["modal"] or "").strip().lower()
-        is_base = match["verb"] == base
-        if is_base and not modal and not is_plural(match["s"]) or not is_base and modal:
-            return None
-        helper = modal or ("do" if is_base else "does")
-        return Asked(f"what {helper} {subject} {base}{' ' + prep if prep else ''}?", match["v"])
+        prep = next((prep for prep, verbs in _PREPOSITION.items()
+                     if value.startswith(f"{prep} ") and base in verbs.split()), "")
+        before, value = text[:match.start()], value[len(prep):].strip()
+        subject = _subject(before, place)
+        is_agreed = (match["verb"] in FORMS) != is_plural(before)
+        if not subject or not is_agreed or not _is_answer(value) or subject in place.name:
+            continue
+        helper = "does" if match["verb"] in FORMS else "do"
+        return Asked(f"what {helper} {subject} {base}{' ' + prep if prep else ''}?", value)
     return None
-
-
-def _rest(text: str, place: Place) -> Asked | None:
-    """Ask about "X occurs when …", "X means that …", "X is used to …": the whole rest answers."""
-    for pattern, core, answer in (
-            (r"(?P<s>.+?) (?P<verb>occur)s when (?P<v>.+)", "when does {s} occur?", "when "),
-            (r"(?P<s>.+?) (?P<verb>mean|indicate)s that (?P<v>.+)", "what does {s} {verb}?", ""),
-            (r"(?P<s>.+?) (?P<verb>is|are|can be) (?:mainly |also )?used to (?P<v>[a-z]+ .+)",
-             "what {verb} {s} used to do?", "")):
-        match = re.fullmatch(pattern, text, re.S)
-        subject = _subject(match["s"], place) if match else ""
-        if subject and is_rest(match["v"]) and len(match["v"].split()) <= MAX_ANSWER_WORDS:
-            first, _, second = match["verb"].partition(" ")
-            core = core.replace("{verb} {s}", "{verb} {s} {second}") if second else core
-            return Asked(core.format(s=subject, verb=first, second=second), answer + match["v"])
-    return None
-
-
-def _duration(text: str, place: Place) -> Asked | None:
-    """Ask about "X takes 15 s to start" for the time."""
-    match = re.fullmatch(rf"(?P<s>.+?) (?P<verb>takes?) (?P<v>{_DURATION}) to (?P<rest>[\w '-]+)",
-                         text, re.S)
-    subject = _subject(match["s"], place) if match else ""
-    if not subject:
-        return None
-    helper = "do" if match["verb"] == "take" else "does"
-    return Asked(f"how long {helper} {subject} take to {match['rest']}?", match["v"])
-
-
-_PATTERNS = (_count, _state, _related, _duration, _how, _rest, _copula, _passive, _narrow)

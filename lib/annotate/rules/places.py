@@ -24,7 +24,7 @@ _OPENING = 1500  # characters in which a document introduces its subject
 # sections about the whole subject, which a question need not name
 _WHOLE = re.compile(
     r"(?:(?:general|basic|key|main|technical|reference|supported|available|common|full) )?"
-    r"(?:summary|overview|introduction|description|details|information|general|about|scope|"
+    r"(?:summary|overview|introduction|description|details|info|information|general|about|scope|"
     r"explanation|usage|settings?|options?|parameters?|properties|attributes|fields|keys|facts|"
     r"points|data|changes|specifications?|data ?sheet|at a glance|reference|configuration|"
     r"(?:configuration|plugin) (?:options?|parameters?|settings?|reference|keys|file))", re.I)
@@ -87,6 +87,7 @@ class Names:
         self.product = _folder_product(documents)
         self._found = {document.document_id: self._of(document) for document in documents}
         self._counts = Counter(name.lower() for name, _ in self._found.values())
+        self._titles = Counter(_bare(document.title).lower() for document in documents)
 
     def place(self, document: Document, subject: Subject, headings: Sequence[str],
               outline: Outline) -> Place:
@@ -101,9 +102,13 @@ class Names:
 
     def _named(self, document: Document, subject: Subject) -> tuple[str, bool]:
         name, is_entity = self._found[document.document_id]
-        if self._counts[name.lower()] > 1:
+        is_shared = self._titles[_bare(document.title).lower()] > 1 and not is_entity
+        if self._counts[name.lower()] > 1 or is_shared:
             stem = re.sub(r"\.\w+$", "", document.document_id)
             return f"{name if is_entity else _quoted(document.title)} ({stem})", is_entity
+        title = document.title
+        if title == title.lower() and subject.document.lower() not in ("", title):
+            return subject.document, True  # the title is only the file's name
         own = subject.name.rsplit(" ", 1)[-1]
         is_thing = subject.is_entity and not subject.is_version and not _ABSTRACT.search(own) and (
             not self.product or subject.name == self.product or re.search(r"\d", subject.name))
@@ -143,7 +148,7 @@ def _section(below: Sequence[str], counts: Counter[str]) -> str:
     kept: list[str] = []
     for heading in reversed(below):
         bare = _bare(heading)
-        if not _WHOLE.fullmatch(bare) and not (kept and _VAGUE.fullmatch(bare)):
+        if not _WHOLE.fullmatch(bare) and not _VAGUE.fullmatch(bare):
             kept.append(bare)
         if kept and counts[heading] <= 1:
             break

@@ -25,6 +25,7 @@ _HAPPENED = re.compile(
     r"(?P<who>.+?) (?P<aux>has been|have been|was|were) (?P<done>\w+)(?P<rest>.*)", re.S)
 _IS_OUT = re.compile(
     r"(?P<who>[A-Z][\w.-]*(?: [\w.-]+){0,3}) (?:is |was |has been )?released", re.S)
+_INDEFINITE = re.compile(r"(?:an?|several|some|many|various|multiple|new|more) ", re.I)
 _REPLACED = ("renamed", "replaced", "moved", "changed", "increased", "reduced", "raised",
              "superseded")
 _MARKUP = re.compile(r"^\s*(?:>\s*)?(?:!!!|\?\?\?|:::)|\{[%:]|\n\s*>", re.M)  # of other dialects
@@ -91,7 +92,8 @@ def _of_date(text: str, date: str, place: Place) -> Asked | None:
     out, done = _IS_OUT.fullmatch(text), _HAPPENED.fullmatch(text)
     if out:
         return Asked(f"when was {out['who']} released?", date, True)
-    if not done or not is_participle(done["done"]) or not is_noun_phrase(done["who"]):
+    if not done or not is_participle(done["done"]) or not is_noun_phrase(done["who"]) or (
+            _INDEFINITE.match(done["who"])):
         return None
     target = re.fullmatch(r" (?P<how>to|by|with|into) (?P<what>\S+)", done["rest"])
     who = lowered(done["who"], place) or done["who"]

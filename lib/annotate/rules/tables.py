@@ -22,7 +22,9 @@ _PROPERTY = re.compile(r"(?:property|parameter|aspect|attribute|setting|item|cha
 _VALUE = re.compile(r"(?:value|entry|setting|specification|data|content|)s?|entries", re.I)
 _UNIT = re.compile(r"units?", re.I)
 _DESCRIPTION = re.compile(r"descriptions?|details?", re.I)
-_NO_COLUMN = re.compile(r"(?:descriptions?|details?|values?|)", re.I)
+_NO_COLUMN = re.compile(r"(?:descriptions?|details?|values?|units?|)", re.I)
+_EXTREMES = {"min": "minimum", "max": "maximum", "typ": "typical value", "nom": "nominal value",
+             "minimum": "minimum", "maximum": "maximum", "typical": "typical value"}
 _DEFAULT = re.compile(r"default(?:s|s? values?| settings?)?", re.I)
 _YES_NO = re.compile(r"(?:yes|no|true|false|y|n|x|on|off|required|optional|enabled|disabled)", re.I)
 _NUMBER = re.compile(r"[~<>≤≥±+-]{0,2}\d[\d.,]*\s?[\w%°/µ]{0,6}")
@@ -83,14 +85,16 @@ def _of_columns(rows: _Rows, headers: list[str], place: Place, text: str) -> Ite
     counts = Counter(headers)
     if len(headers) > 1 and _PROPERTY.fullmatch(headers[0]) and _VALUE.fullmatch(headers[1]):
         return  # a record
+    unit_at = next((at for at, header in enumerate(headers) if _UNIT.fullmatch(header)), 0)
     for at, header in enumerate(headers[1:], start=1):
-        label = place.subject.label(header)
+        label = _EXTREMES.get(header.lower().rstrip("."), place.subject.label(header))
         cells = [(row, row[at]) for row in rows if at < len(row)]
         is_default = _DEFAULT.fullmatch(header) is not None
-        is_label = is_default or is_attribute(label) and not _VALUE.fullmatch(header)
+        is_label = is_default or is_attribute(label) or header.lower() in _EXTREMES
         is_bare = all(_YES_NO.fullmatch(cell.text) or not cell.text for _, cell in cells)
         if counts[header] > 1 or is_bare and not is_default or _NO_COLUMN.fullmatch(header):
             continue
+        values = Counter(cell.text for _, cell in cells)
         for row, cell in cells:
             value = _value(cell, text)
             which = _which(row[0].text, headers[0], place)
@@ -103,8 +107,14 @@ def _of_columns(rows: _Rows, headers: list[str], place: Place, text: str) -> Ite
             elif is_plural(label) and not is_default:
                 what = f"are the {label}"
             link = "of" if is_label else "for"
-            rank = int(not is_label or _YES_NO.fullmatch(value) is not None)
-            yield row, place.within(f"what {what} {link} {which}?"), value, rank
+            if unit_at and unit_at < len(row) and _NUMBER.fullmatch(value):
+                which += f", in {row[unit_at].text}" if row[unit_at].text else ""
+            is_guessable = 2 * values[cell.text] > len(cells) > 2
+            forms = place.within(f"what {what} {link} {which}?")
+            # a default is the option's wherever it is listed, if its name is a full one
+            is_full = is_default and re.search(r"[._\[-]|[a-z][A-Z]|\d", row[0].text) is not None
+            yield row, forms if is_full else forms[-1:], value, 2 if is_guessable else int(
+                not is_label or _YES_NO.fullmatch(value) is not None)
 
 
 def _of_descriptions(rows: _Rows, headers: list[str], place: Place,
