@@ -12,6 +12,7 @@ PARTS = (
     "training",
     "inference",
     "study",
+    "documents",
     "structext",
 )  # one module each, whose main() returns Markdown
 HEAD = """# Measurements
