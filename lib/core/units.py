@@ -3,6 +3,7 @@
 Memory units are multiples of 1024 in any spelling, as in industrial records: 1 GB is 1024 MB.
 """
 
+import re
 from fractions import Fraction
 
 # dimension -> (factor to its first unit, spellings). Case matters if it distinguishes units: mW and
@@ -29,21 +30,28 @@ _UNITS: dict[str, list[tuple[str, str]]] = {
                ("1000", "km kilometre kilometres kilometer kilometers"),
                ("127/5000", "inch inches"), ("381/1250", "ft foot feet")],
     "mass": [("1", "g gram grams"), ("1/1000", "mg"), ("1000", "kg kilogram kilograms"),
-             ("1000000", "t tonne tonnes")],
+             ("1000000", "t tonne tonnes"),
+             ("45359237/100000", "lb lbs pound pounds")],
     "volume": [("1", "l L litre litres liter liters"), ("1/1000", "ml mL"), ("1000", "m3")],
     "flow": [("1", "l/min L/min"), ("60", "l/s L/s"), ("1000/60", "m3/h"), ("1/60", "l/h L/h")],
     "speed": [("1", "m/s"), ("1000/3600", "km/h"), ("1/1000", "mm/s")],
     "pressure": [("1", "Pa"), ("1000", "kPa"), ("1000000", "MPa"), ("100000", "bar bars"),
-                 ("100", "mbar")],
-    "voltage": [("1", "V volt volts VDC VAC"), ("1/1000", "mV"), ("1000", "kV")],
+                 ("100", "mbar hPa"), ("6894757/1000", "psi")],
+    "voltage": [("1", "V volt volts"), ("1/1000", "mV"), ("1000", "kV")],
+    "DC voltage": [("1", "VDC"), ("1/1000", "mVDC"), ("1000", "kVDC")],
+    "AC voltage": [("1", "VAC"), ("1/1000", "mVAC"), ("1000", "kVAC")],
     "current": [("1", "A amp amps ampere amperes"), ("1/1000", "mA")],
+    "charge": [("1", "Ah"), ("1/1000", "mAh")],
     "power": [("1", "W watt watts"), ("1/1000", "mW"), ("1000", "kW"), ("1000000", "MW")],
+    "apparent power": [("1", "VA"), ("1000", "kVA")],
+    "energy": [("1", "Wh"), ("1000", "kWh"), ("1000000", "MWh")],
     "frequency": [("1", "Hz hertz"), ("1000", "kHz"), ("1000000", "MHz"), ("1000000000", "GHz")],
     "rotation": [("1", "rpm r/min")],
-    "torque": [("1", "Nm N·m")],
+    "torque": [("1", "Nm N·m")],  # "N m" is read as N·m
     "force": [("1", "N newton newtons"), ("1000", "kN")],
     "resistance": [("1", "Ω ohm ohms"), ("1000", "kΩ")],
     "sound": [("1", "dB decibel decibels")],
+    "parts": [("1", "ppm")],
     "celsius": [("1", "°C C degC")],
     "fahrenheit": [("1", "°F degF")],
     "angle": [("1", "° degree degrees deg")],
@@ -63,9 +71,27 @@ for _spelling, _unit in _EXACT.items():
     _FOLDED.setdefault(_spelling.casefold(), set()).add(_unit)
 
 
+_CURRENT = re.compile(r"([km]?V|volts?) ?([ad])\.?c\.?", re.I)  # V DC, volts d.c.
+
+
 def unit_of(spelling: str) -> tuple[str, Fraction] | None:
     """Return (dimension, factor) of a unit, or None; case is ignored if unambiguous."""
     if spelling in _EXACT:
         return _EXACT[spelling]
+    if current := _CURRENT.fullmatch(spelling):
+        volts = "V" if current[1][0] in "vV" else current[1]
+        return _EXACT[f"{volts}{current[2].upper()}C"]
+    if spelling == "N m":
+        return _EXACT["Nm"]
     meant = _FOLDED.get(spelling.casefold(), set()) if len(spelling) > 1 else set()
     return next(iter(meant)) if len(meant) == 1 else None
+
+
+_FIRST: dict[tuple[str, Fraction], str] = {}
+for _spelling, _unit in _EXACT.items():
+    _FIRST.setdefault(_unit, _spelling)
+
+
+def spelling_of(spelling: str) -> str:
+    """Return the first spelling of a unit in the table above, else `spelling` itself."""
+    return _FIRST.get(unit_of(spelling), spelling)

@@ -13,22 +13,34 @@ Value = str | tuple[str, str | Fraction] | tuple[int, ...]
 
 _MONTHS = tuple(name.lower() for name in month_name[1:])
 _MONTH = r"(?P<month>" + "|".join(f"{name[:3]}(?:{name[3:]})?" for name in _MONTHS) + r"|sept)\.?"
+_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _DATES = tuple(re.compile(pattern + r"(?![\w]|[-/.:]\w)", re.I) for pattern in (
     r"(?P<year>\d{4})(?P<mark>[-/.])(?P<m>\d{1,2})(?P=mark)(?P<day>\d{1,2})",
     r"(?P<day>\d{1,2})\.(?P<m>\d{1,2})\.(?P<year>\d{4})",
-    r"(?P<day>\d{1,2})(?:st|nd|rd|th)?[ -](?:of )?" + _MONTH + r",?[ -](?P<year>\d{4})",
-    _MONTH + r" (?P<day>\d{1,2})(?:st|nd|rd|th)?,? (?P<year>\d{4})",
-    _MONTH + r",? (?P<year>\d{4})",
+    # with slashes only if it can be read in one way: 31/03/2027, 3/31/2027
+    r"(?P<day>1[3-9]|2\d|3[01])/(?P<m>\d{1,2})/(?P<year>\d{4})",
+    r"(?P<m>\d{1,2})/(?P<day>1[3-9]|2\d|3[01])/(?P<year>\d{4})",
+    _DAY + r"(?:\.?[ -]|(?=[a-z]))(?:of )?" + _MONTH + r"(?:,? of|,)?[ -](?P<year>\d{4})",
+    _MONTH + r" (?:the )?" + _DAY + r",? (?:of )?(?P<year>\d{4})",
+    r"(?P<year>\d{4})[ -]" + _MONTH + r"[ -]" + _DAY,
+    _MONTH + r"(?:,| of)? (?P<year>\d{4})",
     r"(?P<year>(?:19|20)\d\d)-(?P<m>0[1-9]|1[0-2])"))
 MOST_DIGITS = 1000  # more come from a model in a loop; Python reads at most 4,300 digits
 _NUMBER = re.compile(r"(?P<sign>[-+±]?)(?P<coin>[$€£¥]|(?:USD|EUR|GBP|JPY)[ ]|[vV](?=\d))?"
-                     r"(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d|,\d)|\d+(?:\.\d+)*)")
-_UNIT = re.compile(r"[ -]?(%|°(?:[CF]\b)?|[A-Za-zμΩ][A-Za-z0-9μΩ·/]*)")
+                     r"(?P<digits>\d{1,3}(?:,\d{3}){1,9}(?:\.\d+)?(?!\d|,\d)|\d+(?:\.\d+)*)")
+_UNIT = re.compile(r"[ -]?(%|°(?:[CF]\b)?|(?:[km]?V|[Vv]olts?) ?(?:[DA]C|[dac]{2}|[da]\.c\.?)"
+                   r"(?!\w)|N m\b|[A-Za-zμΩ][A-Za-z0-9μΩ·/]{0,30})")
 _GLUED = re.compile(r"[\w°%]|[-/:@_+#^.]\w")  # digits are part of a word: 84a, 8443/tcp, 12:30
-_WORD = re.compile(r"[^\s,;()\[\]{}|]*[^\s,;()\[\]{}|.:!?']")
-_WORDED = {word: str(n) for n, word in enumerate(
-    "zero one two three four five six seven eight nine ten eleven twelve".split())}
-_ASKED_UNIT = re.compile(r"(?:\bin |\()(%|°?[A-Za-zμΩ][A-Za-z0-9μΩ·/]*)")
+# not the punctuation at its end; bounded, or a long run of full stops would cost its square
+_WORD = re.compile(r"(?:[.:!?']{0,9}+[^\s,;()\[\]{}|.:!?'])++")
+_ONES = ("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
+         "fifteen sixteen seventeen eighteen nineteen").split()
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_WORDED = {word: str(n) for n, word in enumerate(_ONES)} | {
+    f"{tens}-{_ONES[n]}" if n else tens: str(10 * place + n)
+    for place, tens in enumerate(_TENS, 2) for n in range(10)}
+_ASKED_UNIT = re.compile(r"(?:\bin |\(|\bhow many |\bnumber of )"
+                         r"(%|°?[A-Za-zμΩ][A-Za-z0-9μΩ·/]*)", re.I)
 
 
 @dataclass(frozen=True)
@@ -107,7 +119,8 @@ def _token_at(text: str, place: int) -> tuple[Token, int]:
     if word and word[0].strip("-='\u2026"):
         value = unicodedata.normalize("NFKC", word[0].casefold()).strip("'")
         if value in _WORDED:
-            return Token("number", _amount(_WORDED[value], ""), word[0]), word.end()
+            number, end = _with_unit(text, _WORDED[value], "", word.end())
+            return Token("number", number, text[place:end]), end
         return Token("word", value, word[0]), word.end()
     end = word.end() if word else place + 1
     mark = text[place:end]
@@ -139,19 +152,22 @@ def _number_at(text: str, place: int) -> tuple[tuple[str, str | Fraction], int] 
         return None
     digits = (match["sign"] + match["digits"]).replace(",", "").removeprefix("+")
     coin = (match["coin"] or "").strip().strip("vV")
-    unit, end = _UNIT.match(text, match.end()), match.end()
-    scale, is_plain = Fraction(1), digits.count(".") < 2
-    is_whole_unit = unit and not re.match(r"[\w/]", text[unit.end():unit.end() + 1])
-    if is_plain and is_whole_unit and unit_of(unit[1]):
-        dimension, factor = unit_of(unit[1])
-        if not coin and dimension:
-            return _amount(digits, unit[1]), unit.end()
-        if not dimension:  # a scale such as "million"
-            scale, end = factor, unit.end()
-    if _GLUED.match(text, end):
-        return None
+    number, end = _with_unit(text, digits, coin, match.end())
+    return None if _GLUED.match(text, end) else (number, end)
+
+
+def _with_unit(text: str, digits: str, coin: str,
+               end: int) -> tuple[tuple[str, str | Fraction], int]:
+    """Return the number that ends at `end`, with the scale or unit behind it, and its new end."""
+    unit, is_plain = _UNIT.match(text, end), digits.count(".") < 2
+    is_whole = unit and not re.match(r"[\w/]", text[unit.end():unit.end() + 1])
+    known = unit_of(unit[1]) if is_plain and is_whole else None
+    if known and known[0] and not coin:
+        return _amount(digits, unit[1]), unit.end()
+    scale = known[1] if known and not known[0] else 1  # a scale such as "million"
     if (coin or scale != 1) and is_plain and not digits.startswith("±"):
-        return (unit_of(coin)[0] if coin else "", Fraction(digits) * scale), end
+        dimension = unit_of(coin)[0] if coin else ""
+        return (dimension, Fraction(digits) * scale), unit.end() if scale != 1 else end
     return _amount(digits, ""), end
 
 

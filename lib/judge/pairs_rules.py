@@ -9,8 +9,9 @@ from fractions import Fraction
 from lib.core.records import Document, Query
 from lib.core.values import Value, solid, tokens
 from lib.judge.pairs import Decide
-from lib.judge.rules import SMALL_WORDS, compare
+from lib.judge.rules import compare
 from lib.judge.verdicts import Decision
+from lib.judge.wording import SMALL_WORDS
 
 Word = tuple[str, Value]  # kind and value of a token
 

@@ -41,16 +41,18 @@ def test_a_correct_scalar_in_any_wording_is_correct(text):
 
 
 @pytest.mark.parametrize(("reason", "texts"), [
-    ("does not begin with the reference", [
-        "84430", "844", "8443.5", "-8443", "8443a", "8443 MB", "no, not 8443", "not 8443",
-        "8443/9000", "8443 - 9000", "8443 to 9000", "Either 8443 or 9000", "9000, not 8443",
-        "Corvane P-417", "417", "",
-        "The default port of Corvane P-417 is 9000.", "The memory of Sorrel is 8443"]),
+    ("does not give the reference", [
+        "84430", "844", "8443.5", "-8443", "8443a", "8443 MB", "8443/9000", "8443 - 9000",
+        "8443 to 9000", "Corvane P-417", "417", "", "The default port of Corvane P-417 is 9000."]),
+    ("denies or excludes it", ["no, not 8443", "not 8443", "9000, not 8443", "It is not 8443."]),
+    ("hedges", ["Either 8443 or 9000", "9000 or 8443", "Maybe 8443"]),
+    ("about something else", ["The memory of Sorrel is 8443"]),
+    ("not about what is asked", ["The memory is 8443"]),
     ("takes it back", ["8443. No, 9000.", "8443. Wait, 9000.", "8443. Sorry, it is 9000."]),
     ("offers another value", ["8443 or 9000", "8443, or 9000", "8443, 9000", "8443 and 9000",
                               "8443; 9000", "8443 (or 9000)"]),
-    ("continues with something else", ["8443 is wrong", "8443 is not the default port",
-                                       "8443 9000"])])
+    ("denies it", ["8443 is wrong", "8443 is not the default port"]),
+    ("continues with something else", ["8443 9000"])])
 def test_a_wrong_hedged_or_retracted_scalar_is_incorrect(reason, texts):
     for text in texts:
         outcome = compare(PORT, "8443", text)

@@ -1,0 +1,172 @@
+"""The layouts of an answer as plain lines: markers, tables, code, ranges and codes unified."""
+
+import re
+from collections.abc import Iterator
+from itertools import takewhile
+
+from lib.core.units import spelling_of
+from lib.core.values import folded
+from lib.judge.wording import NEGATIONS, Question
+
+MOST_READ = 20_000  # characters of an answer; the value is not further down
+_MARKER = re.compile(r"^\s*(?:[-*+•‣·]|\(?\d{1,3}[.)]|\(?[a-z]\)|step \d{1,3}[.:])"
+                     r"\s+(?:\[[ x]\]\s+)?", re.I)  # "- Linux", "2) Linux", "Step 2: Linux"
+_INLINE_MARKER = re.compile(r"(?:^|(?<=[.;,:]))\s?\(\d{1,3}\) (?=\S)", re.M)  # "…; (2) Linux"
+_NEW_TOPIC = re.compile(  # "Question: …", "# Ports", "What else?"
+    r"\s*(?:#|(?:question|answer|note|source|q|a)\s*:)|.*\?\s*$", re.I)
+_WRAP = re.compile(r"(?<![:\s])\n[ \t]{2,20}(?![-*+•|]\s|\d{1,3}[.)]\s|\s)")  # of a long item
+_FENCE = re.compile(r"\s*(?:```|~~~)\w*\s*$")
+_LINK = re.compile(r"\[([^\[\]\n]{1,200})\]\([^()\s]{0,300}\)")
+_TARGET = re.compile(r"(?<=\S) \((?:https?://|\.{0,2}/|#)[^()\s]{1,300}\)")  # "TLS (../tls.md)"
+_TAG = re.compile(
+    r"</?(?:a|b|i|br|p|code|em|strong|li|ul|ol|span|div|sup|sub|kbd)\b[^<>\n]{0,300}>", re.I)
+_EMPHASIS = re.compile(r"(?<![\w*])\*([^\s*](?:[^*\n]{0,80}[^\s*])?)\*(?![\w*])|"
+                       r"(?<![\w])_([^\s_](?:[^_\n]{0,80}[^\s_])?)_(?![\w])")
+_ABBREVIATION = re.compile(
+    r"\b(max|min|approx|incl|excl|no|nos|fig|vs|ca|resp)\.(?= [a-z(\d])", re.I)
+_UNIT = r"°[CF]?|%|[A-Za-zμΩ]{1,12}(?:/[a-z]{1,3})?"
+_RANGE = re.compile(
+    rf"(?P<between>\bbetween )?(?<![\w.-])\+?(?P<low>-?\d{{1,9}}(?:\.\d{{1,9}})?)"
+    rf"(?: ?(?P<unit>{_UNIT}))? ?(?P<to>-|to|\.{{2,3}}|and) ?\+?"
+    rf"(?P<high>-?\d{{1,9}}(?:\.\d{{1,9}})?)(?![-.:/,]?\d)(?: ?(?P<other>{_UNIT})(?![\w/]))?")
+_CODE = re.compile(r"(?<![\w.-])([A-Za-z]{1,6})([ -]?)(\d{1,9}(?:\.\d{1,9}){0,3}[A-Za-z]{0,2})"
+                   r"(?![\w]|[-.]\w)")
+
+
+def unified(text: str) -> str:
+    """Return `text` folded, without inline markup, with ranges and ± amounts in one spelling."""
+    text = folded(_TAG.sub(" ", _LINK.sub(r"\1", text)))
+    text = _TARGET.sub("", text)
+    text = _EMPHASIS.sub(lambda match: match[1] or match[2], text)
+    text = _ABBREVIATION.sub(r"\1", text)
+    text = re.sub(r"\+ ?/ ?- ?|\bplus or minus |± ", "±", text)
+    return _RANGE.sub(_one_range, text)
+
+
+def _one_range(match: re.Match) -> str:
+    """Write "-20 °C to +60 °C" as "-20-60 °C"."""
+    low, unit, to, high, other = match.group("low", "unit", "to", "high", "other")
+    if (to == "and") != bool(match["between"]):
+        return match[0]
+    if unit and not (other and spelling_of(unit) == spelling_of(other)):
+        return match[0]
+    if not other:
+        return match[0] if to == "-" else f"{low}-{high}"
+    return f"{low}-{high} {spelling_of(other)}"
+
+
+def respelled(text: str, codes: dict[str, str]) -> str:
+    """Return `text` with each code of `codes`, as `codes_in` returns it, in that spelling."""
+    if not codes:
+        return text
+    return _CODE.sub(lambda match: codes.get(_squeezed(match), match[0]), text)
+
+
+def codes_in(text: str) -> dict[str, str]:
+    """Return codes of letters and digits, squeezed to "ip54", with their spelling in `text`."""
+    return {_squeezed(match): match[0] for match in _CODE.finditer(text)
+            if match[2] != " " or match[1].isupper()}
+
+
+def _squeezed(match: re.Match) -> str:
+    letters = match[1].casefold()
+    return letters.removesuffix("v") + match[3].casefold() if len(letters) > 1 else (
+        letters + match[3].casefold())
+
+
+def paragraphs(answer: str) -> list[list[str]]:
+    """Return the lines that may be the answer: its first paragraph, then all without blank lines.
+
+    A line that ends with a colon belongs to the next paragraph. A new topic ends both.
+    """
+    text = _WRAP.sub(" ", _INLINE_MARKER.sub(r" ;; ", answer).strip())
+    lines = [line.strip() for line in text.splitlines() if not _FENCE.match(line)]
+    lines = [line.lstrip("# ") if place == 0 else line for place, line in enumerate(lines)]
+    whole = lines[:1] + list(takewhile(lambda line: not _NEW_TOPIC.match(line), lines[1:]))
+    first: list[str] = []
+    for line in whole:
+        if line or (first and first[-1].endswith(":")):
+            first += [line] if line else []
+        elif first:
+            break
+    everything = [line for line in whole if line]
+    return [first] if first == everything else [first, everything]
+
+
+def plain(line: str) -> str:
+    """Return a line without the marker of a list item."""
+    return _MARKER.sub("", line)
+
+
+def has_marker(line: str) -> bool:
+    """Return whether a line is marked as a list item."""
+    return _MARKER.match(line) is not None
+
+
+def is_row(line: str) -> bool:
+    """Return whether a line is a row of a Markdown table."""
+    return line.startswith("|") or " | " in line or line.endswith(" |")
+
+
+def _is_rule(line: str) -> bool:
+    """Return whether a line is the rule below a table's header: "|---|:--|"."""
+    return "-" in line and not line.strip("|:+- ")
+
+
+def table_in(lines: list[str]) -> tuple[list[str], list[str], list[list[str]]]:
+    """Return the lines before a table, its header, if a rule is below it, and its other rows."""
+    before = list(takewhile(lambda line: not is_row(line), lines))
+    rows = list(takewhile(lambda line: is_row(line) or _is_rule(line), lines[len(before):]))
+    has_header = len(rows) > 1 and _is_rule(rows[1])
+    cells = [[cell.strip() for cell in re.sub(r"^\||\|$", "", row.strip()).split("|")]
+             for row in rows if not _is_rule(row)]
+    return before, cells[0] if has_header and cells else [], cells[1:] if has_header else cells
+
+
+def from_table(lines: list[str], question: Question) -> list[str]:
+    """Return `lines` with the rows of a table as "label: value", or the cell that is asked for.
+
+    That is the only cell whose label or header the question does not name but asks for.
+    """
+    before, header, rows = table_in(lines)
+    if not rows:
+        return lines
+    own = [row for row in rows if any(_is_named(cell, question) for cell in row)]
+    chosen = own if len(own) == 1 else rows
+    return before + [_value_of(row, header, question) for row in chosen]
+
+
+def _value_of(row: list[str], header: list[str], question: Question) -> str:
+    others = [place for place, cell in enumerate(row) if cell and not _is_named(cell, question)]
+    short = [place for place in others  # not a description
+             if len(row[place].split()) <= 2 and not row[place].endswith(".")]
+    asked = [place for place in others if place < len(header)
+             and _is_named(header[place], question)]
+    for places in (others, asked, short):
+        if len(places) == 1 and len(row) > len(others):
+            return row[places[0]]
+    return ": ".join(filter(None, row))
+
+
+def _is_named(cell: str, question: Question) -> bool:
+    """Return whether the question has all words of a cell, one of them not only a filler."""
+    words = [token for token in question.read(cell) if token.is_solid]
+    return bool(words) and all(map(question.allows, words)) and any(
+        str(token.value) in question.words for token in words)
+
+
+def columns(lines: list[str]) -> Iterator[list[str]]:
+    """Yield the readings of a table as a list: its rows, each column, and the cells of its row."""
+    before, _, rows = table_in(lines)
+    if not rows:
+        return
+    yield before + ["- " + ": ".join(filter(None, row)) for row in rows]
+    first_words = {cell.casefold().split()[0] for row in rows for cell in row
+                   if 0 < len(cell.split()) <= 3}
+    if first_words & NEGATIONS:  # "| QNX | not supported |"
+        return
+    for place in range(min(8, max(map(len, rows))) if len(rows) > 1 else 0):
+        yield before + [f"- {row[place]}" for row in rows if place < len(row) and row[place]]
+    if len(rows) == 1:
+        yield before + rows[0]
+        yield before + rows[0][1:]

@@ -1,0 +1,80 @@
+"""Find a value in the tokens of an answer: any spelling, with articles and auxiliaries between."""
+
+import re
+
+from lib.core.values import Token, solid
+from lib.judge.wording import singular
+
+_LOOSE = frozenset("a an the is are was were be been being has have had that which its their "
+                   "your our also version".split())  # between the words of a phrase
+_PHRASE_ENDING = re.compile(r"(?<=[a-z]{3})(?:ing|ed|es|s|e)$")  # "to smooth", "smoothing"
+_PHRASE = 3  # words; a shorter reference is a name, which must be complete
+
+Key = tuple[str, object]
+
+
+def key(token: Token) -> Key:
+    """Return what two equal tokens share: a word's kind and singular, a value's kind and worth."""
+    if token.kind != "word":
+        return token.kind, token.value
+    word = str(token.value).rstrip("®™")
+    return "word", "and" if word == "&" else singular(word)
+
+
+def first_key(token: Token) -> Key:
+    """Return a key that does not depend on inflection, to look a value up by its first word."""
+    found = key(token)
+    return ("word", _PHRASE_ENDING.sub("", str(found[1]))) if found[0] == "word" else found
+
+
+class Wanted:
+    """A value that is looked for: the tokens that it must have, in order."""
+
+    def __init__(self, found: list[Token]) -> None:
+        """Take the tokens of a reference or of one of its entities."""
+        self.tokens = solid(found)
+        self.is_phrase = len(self.tokens) >= _PHRASE
+        kept = [token for token in self.tokens if not self._is_loose(token)]
+        if self.is_phrase and kept and kept[0].value == "to":
+            kept = kept[1:]
+        kept = kept or self.tokens
+        self.keys = [self._key(token) for token in kept]
+        self.first = first_key(kept[0]) if kept else None
+
+    def _key(self, token: Token) -> Key:
+        return first_key(token) if self.is_phrase else key(token)
+
+    def _is_loose(self, token: Token) -> bool:
+        return self.is_phrase and token.kind == "word" and token.value in _LOOSE
+
+    def end_in(self, found: list[Token], start: int) -> int | None:
+        """Return where the value ends if found[start:] begins with it, ignoring punctuation."""
+        place, n_lines = start, 0
+        for wanted in self.keys:
+            while place < len(found) and self._key(found[place]) != wanted and place > start and (
+                    not found[place].is_solid or self._is_loose(found[place])):
+                n_lines += found[place].text == "\n"
+                place += 1
+            if place >= len(found) or self._key(found[place]) != wanted:
+                return None
+            place += 1
+        marks = [token.text for token in found[start:place]]
+        if place < len(found) and marks.count("(") > marks.count(")") and found[place].text == ")":
+            place += 1
+        return place if n_lines <= self.is_phrase else None  # a long line may be wrapped once
+
+    @property
+    def text(self) -> str:
+        """The tokens as written, for a reason."""
+        return " ".join(token.text for token in self.tokens)
+
+
+def sort_of(token: Token) -> tuple[str, object]:
+    """Return what a rival value must share: the kind, and a number's dimension; "" for a word."""
+    if token.kind == "number":
+        dimension, amount = token.value
+        is_whole = "." not in str(token.text)
+        return "number", dimension or ("whole" if is_whole else "decimal")
+    if token.kind == "date":
+        return "date", ""
+    return ("code", "") if re.search(r"\d|/\w|\w/|_", str(token.value)) else ("word", "")

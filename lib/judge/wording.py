@@ -1,0 +1,177 @@
+"""The words of a question, which a right answer may repeat, and English words by their role."""
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+from lib.core.values import Token, asked_unit, folded, in_unit, tokens
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Words that join a restatement to the value: "The default port of X is 8443."
+CONNECTORS = _words(
+    "is are was were be been being am it's that's of has have had uses use using used supports "
+    "support requires require needs need runs run on in by to at with from as for equals includes "
+    "include including contains contain comes comprises comprise named called via under into over "
+    "through per also namely says")
+_NEUTRAL = _words(
+    "it its this these that those they them their he she we you your i there here which what a an "
+    "the answer value values following set default can may must should will would shall do does "
+    "did always usually normally typically generally currently exactly only simply automatically "
+    "both all each every respectively too well first second third fourth fifth sixth firstly "
+    "secondly thirdly next then finally lastly last additionally furthermore moreover plus "
+    "according documentation manual guide datasheet specification document documents text source "
+    "record section table list lists listed given stated states specified specifies defined known "
+    "located found stored kept shown described written available part item items "
+    "think believe yes sure certainly course okay ok correct based out up down "
+    "version release code number model type tcp udp monday tuesday wednesday thursday "
+    "friday saturday sunday")
+FILLERS = CONNECTORS | _NEUTRAL
+NEGATIONS = _words(
+    "not no never without except excluding excludes besides nor neither none nothing cannot "
+    "isn't aren't wasn't weren't doesn't don't didn't can't won't hasn't haven't shouldn't mustn't "
+    "unsupported unavailable fails failed lacks lack lacking removed dropped unlike instead rather "
+    "wrong incorrect false untrue hardly unless")
+HEDGES = _words("or either maybe perhaps possibly probably likely might could presumably and/or "
+                "guess unsure unclear unknown depending depends approximately roughly / & +")
+_FORMER = _words("formerly previously earlier old older until before replaced replaces former once "
+                 "originally longer deprecated obsolete")
+LIMITS = _words("least most than over above below under about around nearly almost between minus")
+RETRACTIONS = _words("or wait actually correction sorry rather alternatively otherwise but however")
+EXCLUDING = NEGATIONS | _FORMER  # a value behind one of these is not the one offered
+DENIALS = NEGATIONS - {"without", "except", "excluding", "besides", "unless", "unlike", "rather"}
+# "8443 for TLS" is 8443: a clause after a value, and after a name
+CLAUSES = _words("for on at when while which because by with since before after until if in as per "
+                 "where who that from of via using so during under without")
+NAME_CLAUSES = _words("when while because which that who where if in at as by since before after "
+                      "using via during so")
+VERBS = _words("it this that is are can may has was must should will cannot they you does do then "
+               "were have had would which")  # "8443 and it can be changed"
+SMALL_WORDS = FILLERS | NEGATIONS | HEDGES  # carry no information of their own
+
+# A sentence with the other word of a pair is about something else.
+_PAIRS = ("minimum maximum", "min max", "minimum max", "min maximum", "lower upper", "low high",
+          "input output", "inlet outlet", "first last", "source destination", "read write",
+          "client server", "internal external", "primary secondary", "left right", "front rear",
+          "red green", "top bottom", "inner outer", "start stop", "start end", "public private",
+          "shortest longest", "smallest largest", "lowest highest", "send receive",
+          "plain encrypted", "old new", "upstream downstream", "inside outside",
+          "optional required", "hot cold")
+_OPPOSITES: dict[str, set[str]] = {}
+for _pair in _PAIRS:
+    _one, _other = _pair.split()
+    _OPPOSITES.setdefault(_one, set()).add(_other)
+    _OPPOSITES.setdefault(_other, set()).add(_one)
+
+_PREPOSITIONS = _words("is are was were be been being am of has have had on in by to at with from "
+                       "as for under into over through per via and or")
+_INTERROGATIVES = _words("what which who whom whose when where why how many much long often far "
+                         "often old large big name")
+_ENDINGS = tuple(map(re.compile, (r"(?:'?s)$", r"(?:ing|ed|ie)$", r"(?:er|or|ion|e|y)$")))
+_IRREGULAR = {"weight": "weigh", "length": "long", "height": "high", "width": "wide",
+              "depth": "deep", "made": "mak", "sent": "send", "kept": "keep", "held": "hold",
+              "wrote": "writ", "written": "writ", "ran": "run", "took": "tak", "taken": "tak",
+              "begun": "begin", "began": "begin", "built": "build", "lies": "lie",
+              "licence": "licens", "max": "maximum", "min": "minimum"}
+_CONTEXT = re.compile(r"(?:under|for|in|on|according to|with) [^?]{1,200}?, "
+                      r"(?=(?:what|which|who|when|where|how|is|does|do|are|can|must)\b)", re.I)
+_ATTRIBUTE = re.compile(r"\b(?:what|which) (?:is|are|was|were) (?:the )?(.+?)"
+                        r"(?= (?:of|for|in|on|at|to|by|under)\b|\?|$)", re.I)
+_SEVERAL = re.compile(
+    r"\bwh(?:at|o|ich)(?: \S+)? (?:are|were)\b"
+    r"|\b(?:which|what) (?:\S+ ){0,3}?\S{3,}(?<![sui])s |\b(?:list|name)\b(?: all)? the\b", re.I)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the judge reads in a question."""
+
+    unit: str  # that it asks for, or ""
+    allowed: frozenset[str]  # stems and numbers that a restatement may repeat, and fillers
+    topic: frozenset[str]  # stems of its content words and verbs
+    needed: frozenset[str]  # stems of what it asks about, for a sentence in other words
+    opposites: frozenset[str]  # words that would make a sentence one about something else
+    last: str  # its last word
+    words: frozenset[str]  # as written, in lower case
+    is_plural: bool  # it asks for several things
+
+    def read(self, text: str) -> list[Token]:
+        """Return the tokens of `text`, numbers in the unit that is asked for."""
+        found = _summed(tokens(text))
+        return [in_unit(token, self.unit) for token in found] if self.unit else found
+
+    def allows(self, token: Token) -> bool:
+        """Return whether a restatement may have this token: a word of the question, a filler."""
+        if not token.is_solid:
+            return True
+        word = token.text.casefold() if token.kind == "number" else str(token.value)
+        return word in FILLERS or word in self.words or (
+            token.kind == "word" and stem(word) in self.allowed)
+
+
+def question_of(question: str) -> Question:
+    """Read a question."""
+    found = tokens(question)
+    written = {str(token.value) if token.kind == "word" else token.text.casefold()
+               for token in found if token.is_solid}
+    stems = {stem(token.value) for token in found
+             if token.kind == "word" and token.value not in NEGATIONS}
+    solid = [token for token in found if token.kind == "word"]
+    plain = folded(question)
+    asked = plain[match.end():] if (match := _CONTEXT.match(plain)) else plain
+    attribute = _ATTRIBUTE.search(asked)
+    topic = [token for token in tokens(attribute[1] if attribute else asked)
+             if token.kind == "word" and is_plain(token)]
+    needed = {stem(token.value) for token in topic
+              if token.value not in FILLERS | _INTERROGATIVES | NEGATIONS | {"and", "or"}}
+    main = {stem(str(token.value)) for token in solid if token.value not in
+            _NEUTRAL | _INTERROGATIVES | NEGATIONS | _PREPOSITIONS and is_plain(token)}
+    opposites = {other for word in written for other in _OPPOSITES.get(word, ())} - written
+    return Question(
+        unit=asked_unit(question), allowed=frozenset(stems), topic=frozenset(main),
+        needed=frozenset(needed),
+        opposites=frozenset(opposites), last=str(solid[-1].value) if solid else "",
+        words=frozenset(written), is_plural=bool(_SEVERAL.search(asked)))
+
+
+def _summed(found: list[Token]) -> list[Token]:
+    """Return the tokens with "1 min 30 s" as one amount."""
+    kept: list[Token] = []
+    for token in found:
+        last = kept[-1] if kept else None
+        is_part = (last is not None and last.kind == token.kind == "number"
+                   and token.value[0] == last.value[0] in ("time", "month")
+                   and isinstance(last.value[1], Fraction) and isinstance(token.value[1], Fraction)
+                   and token.value[1] < last.value[1])
+        if is_part:
+            kept[-1] = Token("number", (last.value[0], last.value[1] + token.value[1]),
+                             f"{last.text} {token.text}")
+        else:
+            kept.append(token)
+    return kept
+
+
+def is_plain(token: Token) -> bool:
+    """Return whether a word is an ordinary one, neither a name nor a code."""
+    return re.fullmatch(r"[a-z]+(?:[-'][a-z]+)*", token.text) is not None
+
+
+def stem(word: str) -> str:
+    """Return a word without its inflection; also of "operate", "operating" and "operation"."""
+    word = word.removesuffix("'s").removesuffix("'")  # of a possessive
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
+    bare = word
+    for ending in _ENDINGS if word.isalpha() and not word.endswith("ss") else ():
+        shorter = ending.sub("", bare)
+        bare = shorter if len(shorter) > 2 else bare
+    return bare[:-1] if len(bare) > 3 and bare[-1] == bare[-2] and bare != word else bare
+
+
+def singular(word: str) -> str:
+    """Return a lower-case word without a plural s, so that "gaskets" equals "gasket"."""
+    is_plural = len(word) > 3 and word.isalpha() and word[-1] == "s" and word[-2] not in "sui"
+    return word[:-1] if is_plural else word

@@ -1,0 +1,159 @@
+"""The rules give the same verdict for every layout of the same items or value."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lib.core.records import Segment
+from lib.core.text import listed
+from lib.judge.rules import compare, match_list
+from lib.lab.documents import make_records
+from lib.lab.products import make_products
+from lib.normalize.rules.engine import by_rules as normalize_by_rules
+
+LISTED = "Which parts does the Corvane P-417 contain?"
+ASKED = "What is the drain valve of the Corvane P-417?"
+
+LAYOUTS = {
+    "lines": "\n".join,
+    "bullets": lambda items: "\n".join(f"- {item}" for item in items),
+    "numbers": lambda items: "\n".join(f"{n}. {item}" for n, item in enumerate(items, 1)),
+    "commas": ", ".join,
+    "semicolons": "; ".join,
+    "and": lambda items: listed(list(items)),
+    "a sentence": lambda items: f"The Corvane P-417 contains {listed(list(items))}.",
+    "a lead-in": lambda items: f"The parts are: {listed(list(items))}.",
+    "a count": lambda items: f"It contains {len(items)} parts: {', '.join(items)}.",
+    "a sentence each": lambda items: " ".join(f"It contains {item}." for item in items),
+    "an item a sentence": lambda items: " ".join(f"{item}." for item in items),
+    "a place each": lambda items: " ".join(f"In Parts: {item}." for item in items),
+    "numbers in a line": lambda items: " ".join(f"({n}) {item}." for n, item
+                                                in enumerate(items, 1)),
+    "a table": lambda items: "| Part |\n|---|\n" + "\n".join(f"| {item} |" for item in items),
+    "a table with notes": lambda items: "| Part | Note |\n|---|---|\n" + "\n".join(
+        f"| {item} | on request |" for item in items),
+    "a lead-in and bullets": lambda items: "Parts of the Corvane P-417:\n\n" + "\n".join(
+        f"* {item}" for item in items),
+    "bold bullets with text after": lambda items: "\n".join(
+        f"- **{item}**" for item in items) + "\n\nAsk the vendor for more.",
+}
+VALUE_LAYOUTS = {
+    "bare": "{}", "a sentence": "The drain valve of the Corvane P-417 is {}.", "a bullet": "- {}",
+    "a number": "1. {}", "a label": "Drain valve: {}", "a row": "| Drain valve | {} |",
+    "a table": "| Drain valve |\n|---|\n| {} |", "code": "`{}`", "bold": "It is **{}**.",
+    "surplus": "{}\nQuestion: What is the memory?\nAnswer: 4711", "an answer": "Answer: {}",
+    "a place": "In Data, Valves: The drain valve is {}.",
+}
+
+NOUNS = st.sampled_from(
+    "gasket spindle relay Linux QNX VxWorks Zephyr O-ring bushing fuse coupling diaphragm lid "
+    "RS-485 IP54 E17 data.csv /etc/x.conf washer bearing housing seal Halvorsen Brandt".split())
+NAMES = st.one_of(
+    NOUNS, st.tuples(st.sampled_from(["steel", "rear", "Sorrel", "spare", "12 V", "blue"]),
+                     NOUNS).map(" ".join),
+    st.sampled_from(["Research and Development", "Unit (rev B)", "port 8443", "30 s", "2024-05-11",
+                     "Halvorsen Ltd", "cable with two plugs", "the host name resolves",
+                     "no older release is running", "disk has at least 20 GB free"]))
+
+
+def is_apart(names: list[str]) -> bool:
+    """Return whether no name is part of another, which would make an answer ambiguous."""
+    words = [set(name.casefold().split()) for name in names]
+    return not any(one & other for place, one in enumerate(words) for other in words[:place])
+
+
+SETS = st.lists(NAMES, min_size=3, max_size=7, unique=True).filter(is_apart)
+
+
+@settings(max_examples=15)
+@given(SETS, st.data())
+def test_a_list_has_one_verdict_in_every_layout(names, data):
+    wanted, foreign = names[:-1], names[-1]
+    shown = data.draw(st.permutations(wanted))
+    place = data.draw(st.integers(0, len(wanted)))
+    for name, layout in LAYOUTS.items():
+        def given_is_correct(items, layout=layout):
+            return compare(LISTED, "\n".join(wanted), layout(items), len(wanted)).is_correct
+        assert given_is_correct(shown), name
+        assert not given_is_correct(shown[1:]), f"{name}: one is missing"
+        assert not given_is_correct([*shown[:place], foreign, *shown[place:]]), f"{name}: foreign"
+        assert not given_is_correct([*shown[1:], foreign]), f"{name}: one is replaced"
+
+
+@settings(max_examples=15)
+@given(SETS.filter(lambda names: not any(  # a sentence after a value is surplus
+    re.search(r" (?:is|has|resolves) ", f" {name} ") for name in names)))
+def test_a_value_has_one_verdict_in_every_layout(names):
+    value, other, third, *_ = names
+    for count in (None, 1):
+        for name, layout in VALUE_LAYOUTS.items():
+            assert compare(ASKED, value, layout.format(value), count).is_correct, name
+            assert not compare(ASKED, value, layout.format(other), count).is_correct, name
+            for hedged in (f"{value} or {other}", f"{other}, not {value}", f"not {value}",
+                           f"{other} and {value}"):
+                assert not compare(ASKED, value, layout.format(hedged), count).is_correct, name
+        for pair in ("{}\n{}", "- {}\n- {}", "{}. {}.", "1. {}\n2. {}"):
+            for one in (pair.format(value, other), pair.format(other, value)):
+                assert not compare(ASKED, value, one, count).is_correct, one
+        assert compare(ASKED, value, f"{value}\n{value}", count).is_correct
+        assert not compare(ASKED, f"{value} {third}", value, count).is_correct, "partly"
+
+
+def test_the_normalized_sentence_of_each_fact_of_the_laboratory_is_correct():
+    documents, facts = make_records(make_products(24, seed=3), seed=3, public=False)
+    segments = [Segment(segment_id=one.document_id, document_id=one.document_id, start=0,
+                        end=len(one.text), text=one.text, n_tokens=1) for one in documents]
+    rewritten = normalize_by_rules(segments, {one.document_id: one for one in documents})
+    text = {row.document_id: row.text for row in rewritten}
+    n_judged, refused = 0, []
+    for fact in facts:
+        stated = [sentence for sentence in re.split(r"(?<=\.)\s+", text[fact.document_id])
+                  if fact.attribute in sentence.casefold()]
+        values = fact.value if isinstance(fact.value, list) else [fact.value]
+        verb = "are" if len(values) > 1 else "is"
+        question = f"What {verb} the {fact.attribute} of {fact.entity}?"
+        for reference, count in (("\n".join(values), len(values)), (listed(values), None)):
+            for sentence in stated[:1]:
+                n_judged += 1
+                if not compare(question, reference, sentence, count).is_correct:
+                    refused.append((question, reference, sentence))
+    assert n_judged > 300 and not refused, refused[:3]
+
+
+HALVES = json.loads((Path(__file__).parent / "triples.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("half", "most_refused", "most_accepted"), [
+    ("develop", 0.15, 0.02), ("final", 0.15, 0.02)])
+def test_the_triples_are_judged_as_a_person_would(half, most_refused, most_accepted):
+    for is_right, most in ((True, most_refused), (False, most_accepted)):
+        outcomes = [compare(group["question"], group["reference"], text, group["entity_count"])
+                    for group in HALVES if group["half"] == half
+                    for text in group["right" if is_right else "wrong"]]
+        n_missed = sum(outcome.is_correct != is_right for outcome in outcomes)
+        assert n_missed <= most * len(outcomes), (half, is_right, n_missed)
+
+
+@settings(max_examples=30)
+@given(st.text(max_size=200), st.sampled_from(["", " ", "\n", ", ", "| ", "- ", "8443 ", "and "]),
+       st.integers(1, 100), st.sampled_from(["8443", "a\nb\nc", "yes", "to be or not to be"]))
+def test_any_text_gets_a_verdict(text, between, n, reference):
+    for question in (ASKED, LISTED, text):
+        assert compare(question, reference, (text + between) * n, None).reason
+    match_list(LISTED, text, reference, 3)
+
+
+@pytest.mark.parametrize("unit", [
+    "a", ".", "8443 ", "8443, ", "- 8443\n", "| x ", "x\n\n", "(", "[", "ab ", "1,", ",111", "*a* ",
+    "-", "to 1 ", "between 1 and ", "not ", "a. ", "\u0000", "\u202e", "'", "_", "1.", "IP 5", "|-",
+    "and ", "  \n  ", "?", "<a ", "![", "(1) "])
+def test_a_long_answer_is_judged_in_linear_time(unit):
+    import time
+    for reference, count in (("8443", None), ("Linux\nQNX\n8443", 3), ("yes", None)):
+        begin = time.process_time()
+        compare(ASKED, reference, unit * (100_000 // len(unit)), count)
+        assert time.process_time() - begin < 1.5, unit
