@@ -8,7 +8,8 @@ import io
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 
 from lib.documents.convert.outcome import Converted, Refused, made
 from lib.documents.convert.pdf_blocks import pieces_of
@@ -46,7 +47,8 @@ def read(raw: bytes) -> Converted:
     bare = [page.number for page in pages if not page.words and not page.grids]
     _drop_furniture(pages)
     gutter = _gutter(pages)
-    flow = [part for page in pages for part in _ordered(page, gutter)]
+    left = min((word.x0 for page in pages for word in page.words), default=0)
+    flow = [part for page in pages for part in _ordered(page, gutter, left)]
     blank = f"no text on {len(bare)} of {len(pages)} pages" if bare else ""
     return made(pieces_of(flow), blank)
 
@@ -79,7 +81,8 @@ def _page(page) -> Page:
     found = page.extract_words(x_tolerance_ratio=0.15, use_text_flow=False,
                                keep_blank_chars=False, extra_attrs=["fontname", "size", "upright"])
     words = [Word(one["text"], one["x0"], one["x1"], one["top"], one["bottom"], one["size"],
-                  bool(_MONOSPACE.search(one["fontname"])), bool(_BOLD.search(one["fontname"])))
+                  bool(_MONOSPACE.search(one["fontname"])), bool(_BOLD.search(one["fontname"])),
+                  one["fontname"].split("+")[-1])
              for one in found if one["upright"]]
     bullets = [((one["x0"] + one["x1"]) / 2, (one["top"] + one["bottom"]) / 2)
                for one in [*page.curves, *page.rects]
@@ -109,9 +112,12 @@ def _take_grids(page, into: Page) -> None:
                     if top - 1 <= y < bottom - 1 and x0 - 1 <= x < x1 - 1:
                         rows[at][column] = text  # a merged cell's text is in each place
         x0, top, x1, bottom = table.bbox
+        head = [one for one in into.words if x0 < one.x0 < x1 and top < one.bottom < tops[1] + 1]
+        headed = bool(head) and all(one.bold for one in head)
         into.words = [one for one in into.words if not (
             x0 <= (one.x0 + one.x1) / 2 <= x1 and top <= (one.top + one.bottom) / 2 <= bottom)]
-        into.grids.append(Grid(rows, x0, x1, top, bottom, into.number, columns))
+        into.grids.append(Grid(rows, x0, x1, top, bottom, into.number, columns,
+                               headed))
 
 
 def _drop_furniture(pages: Sequence[Page]) -> None:
@@ -121,7 +127,7 @@ def _drop_furniture(pages: Sequence[Page]) -> None:
     least = max(2, len(pages) * 0.4)
     for page, rows in edges:
         gone: list[Line] = []
-        for row, following in zip(rows, [*rows[1:], None], strict=True):
+        for row, following in zip_longest(rows, rows[1:]):
             alone = len(pages) == 1 and _PAGE_NUMBER.fullmatch(row.text)
             if seen[_key(row)] < least and not alone:
                 break
@@ -197,7 +203,7 @@ def _stretches(row: Sequence[Word]) -> Iterator[tuple[float, float]]:
     yield x0, x1
 
 
-def _ordered(page: Page, gutter: tuple[float, float] | None) -> list[Line | Grid]:
+def _ordered(page: Page, gutter: tuple[float, float] | None, margin: float) -> list[Line | Grid]:
     """Return lines and grids in reading order: down a column, then the next column."""
     if gutter is None:
         return _column(page, 0, page.width, 0, page.height)
@@ -210,8 +216,8 @@ def _ordered(page: Page, gutter: tuple[float, float] | None) -> list[Line | Grid
     middle = (left + right) / 2
     for part in sorted(across, key=lambda one: one.top) + [None]:
         bottom = part.top if part else page.height
-        for x0, x1 in ((0, middle), (middle, page.width)):
-            parts += _column(page, x0, x1, top, bottom)
+        parts += _column(page, 0, middle, top, bottom)
+        parts += _column(page, middle, page.width, top, bottom, shift=right - margin)
         if part:
             parts += _column(page, 0, page.width, part.top, part.bottom)
             top = part.bottom
@@ -225,14 +231,17 @@ def _bridges(line: Line, left: float, right: float) -> bool:
         line.x0 < left and line.x1 > right)
 
 
-def _column(page: Page, x0: float, x1: float, top: float, bottom: float) -> list[Line | Grid]:
-    words = [word for word in page.words if x0 <= (word.x0 + word.x1) / 2 < x1
+def _column(page: Page, x0: float, x1: float, top: float, bottom: float,
+            shift: float = 0) -> list[Line | Grid]:
+    """Return what is in a part of a page; `shift` moves it to the left, below the first column."""
+    words = [word if not shift else replace(word, x0=word.x0 - shift, x1=word.x1 - shift)
+             for word in page.words if x0 <= (word.x0 + word.x1) / 2 < x1
              and top <= (word.top + word.bottom) / 2 < bottom]
-    bullets = [(x, y) for x, y in page.bullets if x0 <= x < x1 and top <= y < bottom]
+    bullets = [(x - shift, y) for x, y in page.bullets if x0 <= x < x1 and top <= y < bottom]
     grids = [grid for grid in page.grids if x0 <= (grid.x0 + grid.x1) / 2 < x1
              and top <= (grid.top + grid.bottom) / 2 < bottom]
     lines = lines_of(words, bullets, page.number)
     for line in lines:
-        line.rules = sorted({(a, b) for y, a, b in page.rules if x0 <= (a + b) / 2 < x1
-                             and -2 < y - line.bottom < line.size})
+        line.rules = sorted({(a - shift, b - shift) for y, a, b in page.rules
+                             if x0 <= (a + b) / 2 < x1 and -2 < y - line.bottom < line.size})
     return sorted([*lines, *grids], key=lambda one: one.top)

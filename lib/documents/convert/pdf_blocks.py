@@ -25,11 +25,11 @@ class _Reader:
     def __init__(self, flow: Sequence[Line | Grid]):
         self.flow = flow
         lines = [line for line in flow if isinstance(line, Line)]
-        sizes = Counter()
+        text = Counter()
         for line in lines:
-            if not line.mono:
-                sizes[line.size] += len(line.text)
-        self.body = sizes.most_common(1)[0][0] if sizes else 10.0
+            if not line.mono and line.face:
+                text[line.size, line.face] += len(line.text)
+        self.body, self.face = text.most_common(1)[0][0] if text else (10.0, "")
         self.pitch = _pitch(lines)
         self.numbered = _numbered(lines)
         self.known = frozenset(word.lower() for line in lines
@@ -68,17 +68,30 @@ class _Reader:
         self.pieces.append(Piece(kind, position=f"page {line.page}", **fields))
 
     def _table(self, grid: Grid, sure: bool = True) -> None:
-        """Add a table, or its rows to the one that the page before began."""
+        """Add a table, or its rows to the one that the page or column before began."""
         before = self.pieces[-1] if self.pieces else None
         self.last, self.stack = [], []
-        if before is not None and before.kind == "table" and sure and (
-                len(before.rows[0]) == len(grid.rows[0]) and before.rows[0] == grid.rows[0]
-                and before.position != f"page {grid.page}"):
-            before.rows += grid.rows[1:]
-        elif sure:
-            self._add("table", grid, rows=grid.rows)
-        else:
+        if not sure:
             self._add("doubtful", grid, text="\n".join("   ".join(row) for row in grid.rows))
+        elif before is not None and before.kind == "table" and self._continues(grid):
+            rows = grid.rows[before.rows[0] == grid.rows[0]:]
+            if rows and not rows[0][0]:  # the rest of a row that the page cut
+                cut, *rows = rows
+                before.rows[-1] = [" ".join(filter(None, pair))
+                                   for pair in zip(before.rows[-1], cut, strict=True)]
+            before.rows += rows
+        else:
+            self._add("table", grid, rows=grid.rows)
+        self.grid = grid
+
+    def _continues(self, grid: Grid) -> bool:
+        """Whether a table is the rest of the one before: the same header, or none, below a page."""
+        if self.pieces[-1].rows[0] == grid.rows[0]:
+            return True
+        return grid.page > self.grid.page and not grid.headed and (
+            len(grid.columns) == len(self.grid.columns)) and all(
+            abs(one - other) < 3
+            for one, other in zip(grid.columns, self.grid.columns, strict=True))
 
     def _in_code(self, at: int) -> bool:
         line = self.flow[at]
@@ -89,15 +102,17 @@ class _Reader:
         if not self.last:
             return False
         before = self.last[-1]
-        left = self.stack[-1][1] if self.stack and self.pieces[-1].kind == "item" else None
-        same_place = abs(line.x0 - (self.last[0].x0 if left is None else left)) < 4 or (
-            len(self.last) == 1 and left is None and 0 < self.last[0].x0 - line.x0 < 30)
+        if len(self.last) > 1 or self.pieces[-1].kind != "item":
+            left = before.x0
+        else:
+            left = self.stack[-1][1]
+        indented = len(self.last) == 1 and self.pieces[-1].kind == "prose"
+        if not (abs(line.x0 - left) < 4 or indented and 0 < left - line.x0 < 30) or (
+                abs(line.size - before.size) > 0.6 and not line.mono):
+            return False
         if before.page != line.page or line.top < before.top:  # a new page or column
-            same_place = same_place or line.page != before.page or line.top < before.top
-            ended = _SENTENCE_END.search(before.text)
-            return same_place and not ended and abs(line.size - before.size) < 0.6
-        near = line.middle - before.middle < (self.pitch + 0.3) * max(line.size, before.size)
-        return near and same_place and (abs(line.size - before.size) < 0.6 or line.mono)
+            return not _SENTENCE_END.search(before.text) or line.text[0].islower()
+        return line.middle - before.middle < (self.pitch + 0.35) * max(line.size, before.size)
 
     def _block(self, at: int) -> int:
         """Read the piece that begins or goes on at line `at`; return the index after it."""
@@ -130,18 +145,21 @@ class _Reader:
         for level, size in enumerate(self.levels, 1):
             if line.size > size - 0.4:
                 return level
-        if not line.bold or line.size < self.body - 0.1 or self._goes_on(line):
+        families = {re.split("[-,]", face)[0] for face in (line.face, self.face)}
+        if not (line.bold or line.face and len(families) == 2) or (
+                line.size < self.body - 0.1 or self._goes_on(line)
+                or line.text[-1] in ".:;," or len(line.text) > 100):
             return 0
         following = self.flow[at + 1] if at + 1 < len(self.flow) else None
-        alone = not isinstance(following, Line) or not following.bold or (
-            following.middle - line.middle > (self.pitch + 0.2) * line.size)
-        return len(self.levels) + 1 if alone and line.text[-1] not in ".:;," else 0
+        alone = isinstance(following, Line) and (following.face != line.face or (
+            following.middle - line.middle > (self.pitch + 0.35) * line.size))
+        return len(self.levels) + 1 + (not line.bold) if alone or line.bold else 0
 
     def _heading(self, at: int, level: int) -> int:
         lines = [self.flow[at]]
         for following in self.flow[at + 1:at + 6]:
             if isinstance(following, Grid) or following.page != lines[0].page or (
-                    abs(following.size - lines[0].size) > 0.3 or following.bold != lines[0].bold
+                    abs(following.size - lines[0].size) > 0.3 or following.face != lines[0].face
                     or not 0 < following.middle - lines[-1].middle < 1.6 * lines[0].size):
                 break
             lines.append(following)

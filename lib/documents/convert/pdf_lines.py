@@ -19,6 +19,7 @@ class Word:
     size: float
     mono: bool
     bold: bool
+    face: str  # the font's name
 
 
 @dataclass
@@ -40,6 +41,8 @@ class Line:
         self.middle = (widest.top + widest.bottom) / 2
         self.mono = all(word.mono for word in self.words)
         self.bold = all(word.bold for word in self.words)
+        faces = {word.face for word in self.words}
+        self.face = faces.pop() if len(faces) == 1 else ""  # "" of several
         self.text = " ".join(word.text for word in self.words)
 
 
@@ -54,6 +57,7 @@ class Grid:
     bottom: float
     page: int
     columns: list[float]  # the left edges
+    headed: bool = False  # its first row is bold
 
 
 def lines_of(words: Sequence[Word], bullets: Sequence[tuple[float, float]],
