@@ -1,0 +1,67 @@
+"""Pieces written as Markdown parse back into the same pieces, whatever their text."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from lib.documents.convert.markdown import Piece, code_span, inline, marked
+
+TEXT = st.lists(st.sampled_from([*"ab 1.)#*_`[](){}<>!&;|\\-+=~:\"'é。", "&amp;", "<b>", "](x)"]),
+                min_size=1, max_size=15).map(lambda parts: " ".join("".join(parts).split())).filter(bool)
+READER = MarkdownIt("commonmark").enable("table")
+
+
+def seen(markdown: str) -> list[tuple[str, int, str]]:
+    """Return what a reader sees: the element around each text, the lists around it, the text."""
+    found, depth, kind = [], 0, ""
+    for token in READER.parse(markdown):
+        depth += token.nesting * token.type.startswith(("bullet_list", "ordered_list"))
+        kind = token.tag if token.type.endswith("_open") else kind
+        if token.type == "inline":
+            assert {one.type for one in token.children} <= {"text", "text_special"}
+            found.append((kind, depth, "".join(one.content for one in token.children)))
+    return found
+
+
+@given(st.lists(TEXT, min_size=1, max_size=5))
+def test_paragraphs_and_headings_keep_their_text(texts):
+    kinds = ["heading" if at % 2 else "prose" for at in range(len(texts))]
+    made, _ = marked(Piece(kind, inline(text)) for kind, text in zip(kinds, texts, strict=True))
+    tags = {"heading": "h1", "prose": "p"}
+    assert seen(made) == [(tags[kind], 0, text) for kind, text in zip(kinds, texts, strict=True)]
+
+
+@given(st.lists(st.tuples(TEXT, st.integers(0, 2), st.booleans()), min_size=1, max_size=6))
+def test_items_keep_their_text_and_depth(items):
+    depths: list[int] = []
+    for _, depth, _ in items:
+        depths.append(min(depth, depths[-1] + 1 if depths else 0))
+    made, _ = marked(Piece("item", inline(text), depth=depth, number=7 if ordered else None)
+                     for (text, _, ordered), depth in zip(items, depths, strict=True))
+    assert seen(made) == [("p", depth + 1, text)
+                          for (text, _, _), depth in zip(items, depths, strict=True)]
+
+
+@given(st.lists(st.lists(TEXT, min_size=2, max_size=2), min_size=2, max_size=4))
+def test_cells_keep_their_text_row_and_column(rows):
+    made, _ = marked([Piece("table", rows=[[inline(cell) for cell in row] for row in rows])])
+    cells = [text for kind, _, text in seen(made) if kind in ("th", "td")]
+    assert cells == [cell for row in rows for cell in row]
+
+
+def test_a_table_or_code_that_begins_an_item_is_inside_it():
+    made, _ = marked([Piece("item"), Piece("code", "a\n  b", depth=1), Piece("item", "c")])
+    assert made == "- ```\n  a\n    b\n  ```\n\n- c\n"
+
+
+def test_a_code_span_has_as_many_backticks_as_it_needs():
+    assert [code_span(text) for text in ("a", "a`b", "`a", " ")] == ["`a`", "``a`b``", "`` `a ``", ""]
+
+
+def test_a_position_is_given_where_it_changes_and_only_between_blocks():
+    pieces = [Piece("prose", "a", position="page 1"), Piece("prose", "b", position="page 1"),
+              Piece("item", "c", position="page 2"), Piece("item", "d", position="page 3"),
+              Piece("prose", "e", position="page 3")]
+    made, positions = marked(pieces)
+    assert [(made[at], where) for at, where in positions] == [
+        ("a", "page 1"), ("-", "page 2"), ("e", "page 3")]
