@@ -9,6 +9,7 @@ from transformers import PreTrainedTokenizerFast
 from lib.core.records import Document
 from lib.documents.tables import tables_of
 from lib.llm.calls import Calls
+from lib.normalize import segments as segments_module
 from lib.normalize.model import by_model
 from lib.normalize.rewrite import normalize
 from lib.normalize.segments import segment
@@ -34,6 +35,8 @@ def byte_level(corpus: list[str], vocabulary: int = 400) -> PreTrainedTokenizerF
 
 
 TOKENIZER = byte_level([TEXT] * 20)
+HEADER = "| Property | Value |\n|--|--|\n"
+ROWS = [f"| Valve {n} | {n * 137} |\n" for n in range(40)]
 
 
 def document(text: str) -> Document:
@@ -74,6 +77,30 @@ def test_a_long_run_of_whitespace_is_a_segment_of_its_own():
     assert [one.text.strip() for one in segments] == ["The first.", "", "The last."]
 
 
+def test_a_text_without_spaces_is_cut_between_its_sentences():
+    text = "# 弁\n\n" + "".join(f"弁 {n} を Mesa の 管 に付け「開く。」と書く。" for n in range(60))
+    segments = pieces(text, 120, "plain")
+    assert len(segments) > 10
+    assert all(one.text.rstrip().endswith("書く。") for one in segments if "弁 " in one.text)
+
+
+@pytest.mark.parametrize("how", ["plain", "table-aware"])
+@pytest.mark.parametrize("part", ["弁を開く。" * 9 + "\n\n", "It is red. " * 9 + "\n\n",
+                                  "# A\n\n" + HEADER + "| Valve | 7 |\n" * 9 + "\n",
+                                  "# A\n\n" + HEADER + "| Valve | 7 |\n" * 900 + "\n"],
+                         ids=["full-width", "prose", "tables", "table"])
+def test_the_text_to_be_counted_grows_with_the_document(how, part, monkeypatch):
+    def work(n_times: int) -> int:
+        counted = []
+        monkeypatch.setattr(segments_module, "_counter",
+                            lambda _: lambda text: counted.append(text) or len(text) // 4)
+        segment([document(part * n_times)], TOKENIZER, 100, how)
+        return sum(map(len, counted))
+
+    n_times = max(1, 100 // (1 + len(part) // 200))
+    assert work(2 * n_times) < 2.3 * work(n_times)
+
+
 def test_ids_number_the_segments_of_each_document():
     both = [document("One."), Document(document_id="other", title="", path="", text="Two.")]
     ids = [one.segment_id for one in segment(both, TOKENIZER)]
@@ -90,10 +117,6 @@ def test_an_empty_document_has_no_segment_and_one_of_whitespace_has_one():
 def test_a_limit_below_one_character_and_an_unknown_segmentation_are_refused(limit, how, message):
     with pytest.raises(ValueError, match=message):
         segment([document("a")], TOKENIZER, limit, how)
-
-
-HEADER = "| Property | Value |\n|--|--|\n"
-ROWS = [f"| Valve {n} | {n * 137} |\n" for n in range(40)]
 
 
 def test_a_table_that_fits_stays_with_its_heading_and_caption():
