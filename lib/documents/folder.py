@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import stat
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,13 +42,15 @@ class Unusable(ValueError):
 class Reading:
     """The files of a folder; `skipped` are other types, hidden entries and links to folders.
 
-    `converted` are those that were not text, by the id of their document.
+    `converted` are those that were not text, and `kinds` how many blocks of each kind a document
+    has, both by its id.
     """
 
     documents: list[Document]
     rejected: list[Rejected]
     skipped: list[Rejected]
     converted: dict[str, Converted] = field(default_factory=dict)
+    kinds: dict[str, Counter[str]] = field(default_factory=dict)
 
 
 def read_folder(folder: Path) -> Reading:
@@ -63,7 +66,7 @@ def read_folder(folder: Path) -> Reading:
             name = _name(path, folder)
             try:
                 made = _markdown(path, worker)
-                document = _document(made, name)
+                document, kinds = _document(made, name)
                 twin = seen.setdefault(hashlib.sha256(document.text.encode()).digest(), name)
                 if twin != name:
                     raise Unusable(f"same content as {twin}")
@@ -71,6 +74,7 @@ def read_folder(folder: Path) -> Reading:
                 reading.rejected.append(_left_out(path, folder, str(error)))
             else:
                 reading.documents.append(document)
+                reading.kinds[name] = kinds
                 if path.suffix.lower() not in TEXT:
                     reading.converted[name] = made
     if not reading.documents:
@@ -188,7 +192,7 @@ def _markdown(path: Path, worker: Worker) -> Converted:
     return made
 
 
-def _document(made: Converted, name: str) -> Document:
+def _document(made: Converted, name: str) -> tuple[Document, Counter[str]]:
     text = made.markdown
     if not text.strip():
         raise Unusable("empty")
@@ -196,8 +200,9 @@ def _document(made: Converted, name: str) -> Document:
     if not any(block.kind in STRUCTURE_OF and block.text.strip() for block in blocks):
         kinds = ", ".join(sorted({block.kind for block in blocks})) or "nothing"
         raise Unusable(f"no paragraph, list or table, only {kinds}")
-    return Document(document_id=name, title=_title(blocks, name), path=name, text=text,
-                    language=language_of(blocks), doubt=made.doubt)
+    document = Document(document_id=name, title=_title(blocks, name), path=name, text=text,
+                        language=language_of(blocks), doubt=made.doubt)
+    return document, Counter(block.kind for block in blocks)
 
 
 def _bytes(path: Path, limit: float = MAX_DOCUMENT_BYTES) -> bytes:

@@ -105,7 +105,7 @@ def _table(rows: Sequence[Sequence[str]]) -> list[str]:
     width = max(map(len, rows), default=0)
     if not width:
         return []
-    made = ["| " + " | ".join(re.sub(r"(?<!\\)\|", r"\\|", " ".join(cell.split()))
+    made = ["| " + " | ".join(" ".join(cell.replace("|", r"\|").split())
                               for cell in [*row, *[""] * (width - len(row))]) + " |"
             for row in rows]
     return [made[0], "|" + "---|" * width, *made[1:]]

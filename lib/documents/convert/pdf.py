@@ -50,7 +50,8 @@ def read(raw: bytes) -> Converted:
     left = min((word.x0 for page in pages for word in page.words), default=0)
     flow = [part for page in pages for part in _ordered(page, gutter, left)]
     blank = f"no text on {len(bare)} of {len(pages)} pages" if bare else ""
-    return made(pieces_of(flow), blank)
+    pieces, unsure = pieces_of(flow)
+    return made(pieces, "; ".join(filter(None, [blank, unsure])))
 
 
 def _pages(raw: bytes) -> list[Page]:
@@ -68,6 +69,8 @@ def _pages(raw: bytes) -> list[Page]:
         cause = error.args[0] if error.args else error
         if isinstance(cause, PDFPasswordIncorrect):
             raise Refused("encrypted: save it without a password") from error
+        if isinstance(cause, MemoryError):
+            raise cause from None
         raise Refused(f"damaged or cut off ({type(cause).__name__}: {cause})") from error
     if not pages:
         raise Refused("damaged or cut off (it has no page)")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from lib.documents.convert.markdown import Piece
-from lib.documents.convert.pdf_lines import Grid, Line, lines_text, words_text
+from lib.documents.convert.pdf_lines import Grid, Line, lines_text, segments, words_text
 from lib.documents.convert.pdf_tables import aligned
 
 _BULLET = re.compile(r"[•◦▪▫‣●○■□⁃∙·\uf0b7\uf0a7–—*-]|o")
@@ -14,9 +14,15 @@ _NUMBER = re.compile(r"\(?(\d{1,3}|[a-z])[.)]")
 _SENTENCE_END = re.compile(r"[.!?:;][\"')\]]*$")
 
 
-def pieces_of(flow: Sequence[Line | Grid]) -> list[Piece]:
-    """Return the pieces of all pages of a document, given in reading order."""
-    return _Reader(flow).read()
+_MOST_ROWS_IN_PROSE = 2
+
+
+def pieces_of(flow: Sequence[Line | Grid]) -> tuple[list[Piece], str]:
+    """Return the pieces of all pages, given in reading order, and what is doubtful about them."""
+    reader = _Reader(flow)
+    pieces = reader.read()
+    doubt = f"{reader.n_rows} lines outside tables look like rows of a table"
+    return pieces, doubt if reader.n_rows > _MOST_ROWS_IN_PROSE else ""
 
 
 class _Reader:
@@ -37,6 +43,7 @@ class _Reader:
         self.levels = self._heading_sizes(lines)
         self.stack: list[tuple[float, float]] = []
         self.pieces: list[Piece] = []
+        self.n_rows = 0  # lines of prose with wide blanks
         self.last: list[Line] = []  # the lines of the piece that may go on
 
     def _heading_sizes(self, lines: Sequence[Line]) -> list[float]:
@@ -61,6 +68,8 @@ class _Reader:
                 self._table(table.grid, table.sure)
                 at = table.end
             else:
+                self.n_rows += not part.mono and not self._is_item(part) and (
+                    len(segments(part, 2 * part.size)) > 1)
                 at = self._block(at)
         return self.pieces
 
@@ -159,7 +168,8 @@ class _Reader:
         lines = [self.flow[at]]
         for following in self.flow[at + 1:at + 6]:
             if isinstance(following, Grid) or following.page != lines[0].page or (
-                    abs(following.size - lines[0].size) > 0.3 or following.face != lines[0].face
+                    abs(following.size - lines[0].size) > 0.3
+                    or level > len(self.levels) and following.face != lines[0].face
                     or not 0 < following.middle - lines[-1].middle < 1.6 * lines[0].size):
                 break
             lines.append(following)
@@ -261,7 +271,7 @@ def _pitch(lines: Sequence[Line]) -> float:
     for before, line in zip(lines, lines[1:], strict=False):
         step = (line.middle - before.middle) / line.size
         if (line.page == before.page and 0.9 < step < 2.2 and line.size == before.size
-                and len(before.text) > 30):
+                and len(before.text) > 30 and not line.mono):
             steps[round(step, 1)] += 1
     return min((step for step, n in steps.items() if n >= 0.25 * max(steps.values())),
                default=1.3)

@@ -10,6 +10,7 @@ import json
 import os
 import resource
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -20,7 +21,7 @@ from lib.core.paths import REPOSITORY
 from lib.documents.convert.formats import converted
 from lib.documents.convert.outcome import Converted, Refused
 
-MOST_SECONDS = 60  # for a file, and as many again for each MB
+MOST_SECONDS = 60  # of processor time for a file, and as many again for each MB
 MOST_MEMORY = 2_000_000_000  # bytes of address space
 MOST_REPLY = 100_000_000  # bytes
 
@@ -46,18 +47,17 @@ class Worker:
         """Convert a file as `formats.converted` does. Raises Refused, also at a limit."""
         if self.child is None:
             self._start()
-        size = path.stat().st_size
-        seconds = self.most_seconds * (1 + size / 1e6)
-        request = json.dumps([os.path.abspath(path), ending]) + "\n"
+        seconds = self.most_seconds * (1 + path.stat().st_size / 1e6)
+        request = json.dumps([os.path.abspath(path), ending, seconds]) + "\n"
         try:
             self.child.stdin.write(request.encode())
             self.child.stdin.flush()
-            reply = json.loads(self._line(time.monotonic() + seconds))
-        except (OSError, ValueError, TimeoutError) as error:
-            self._stop()
-            late = isinstance(error, TimeoutError)
-            raise Refused(f"not converted within {seconds:.0f} s" if late else
-                          "its converter crashed, probably at its limit of memory") from error
+            reply = json.loads(self._line(time.monotonic() + 10 * seconds))
+        except (OSError, ValueError) as error:
+            code = self._stop()
+            late = isinstance(error, TimeoutError) or code == -signal.SIGPROF
+            raise Refused(f"its conversion takes more than {seconds:.0f} s" if late else
+                          f"its converter crashed (code {code})") from error
         if reply.get("restart"):
             self._stop()
         if "refused" in reply:
@@ -71,14 +71,18 @@ class Worker:
             [sys.executable, "-m", __name__], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": paths})
 
-    def _stop(self) -> None:
-        if self.child is not None:
-            self.child.kill()
-            self.child.stdout.close()
-            with suppress(OSError):  # it may hold a request that the child can no longer read
-                self.child.stdin.close()
-            self.child.wait()
-            self.child = None
+    def _stop(self) -> int | None:
+        """End the child; return its code, negative for the signal that ended it."""
+        child, self.child = self.child, None
+        if child is None:
+            return None
+        child.stdout.close()
+        with suppress(OSError):  # it may hold a request that the child can no longer read
+            child.stdin.close()
+        with suppress(subprocess.TimeoutExpired):
+            return child.wait(0.2)
+        child.kill()
+        return child.wait()
 
     def _line(self, deadline: float) -> bytes:
         """Return the child's reply. Raises TimeoutError, or ValueError if it ended without one."""
@@ -100,8 +104,11 @@ def _serve() -> None:
         os.dup2(nowhere.fileno(), 1)  # a library may print
     _confine()
     for line in sys.stdin.buffer:
-        path, ending = json.loads(line)
-        replies.write(json.dumps(_reply(Path(path), ending)).encode() + b"\n")
+        path, ending, seconds = json.loads(line)
+        signal.setitimer(signal.ITIMER_PROF, seconds)  # of processor time; then the system ends it
+        reply = json.dumps(_reply(Path(path), ending)).encode()
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        replies.write(reply + b"\n")
         replies.flush()
 
 

@@ -54,9 +54,10 @@ def _grid(sheet) -> list[list[str]]:
     for area in sheet.merged_cells.ranges:
         text = _shown(sheet.cell(area.min_row, area.min_col))
         merged |= {place: text for place in area.cells}
-    hidden = {letter for letter, one in sheet.column_dimensions.items() if one.hidden}
+    hidden = {column for one in sheet.column_dimensions.values() if one.hidden
+              for column in range(one.min, one.max + 1)}
     return [[merged.get((cell.row, cell.column)) or _shown(cell) for cell in row
-             if cell.column_letter not in hidden]
+             if cell.column not in hidden]
             for row in sheet.iter_rows() if not sheet.row_dimensions[row[0].row].hidden]
 
 

@@ -29,8 +29,6 @@ def docx(body: str, head: str = "", **parts: str | bytes) -> bytes:
     """Return a DOCX file with `body` as the XML inside w:body."""
     document = f'<?xml version="1.0"?>{head}<w:document xmlns:w="{W}"><w:body>{body}</w:body>' \
                "</w:document>"
-    parts = {name: text.replace("<w:", f'<w:', 1) if isinstance(text, str) else text
-             for name, text in parts.items()}
     return zipped(**DOCX, **{"word/document.xml": document}, **parts)
 
 

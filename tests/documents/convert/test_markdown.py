@@ -6,8 +6,9 @@ from markdown_it import MarkdownIt
 
 from lib.documents.convert.markdown import Piece, code_span, inline, marked
 
-TEXT = st.lists(st.sampled_from([*"ab 1.)#*_`[](){}<>!&;|\\-+=~:\"'é。", "&amp;", "<b>", "](x)"]),
-                min_size=1, max_size=15).map(lambda parts: " ".join("".join(parts).split())).filter(bool)
+SIGNS = [*"ab 1.)#*_`[](){}<>!&;|\\-+=~:\"'é。", "&amp;", "<b>", "](x)"]
+TEXT = st.lists(st.sampled_from(SIGNS), min_size=1, max_size=15).map(
+    lambda parts: " ".join("".join(parts).split())).filter(bool)
 READER = MarkdownIt("commonmark").enable("table")
 
 
@@ -55,7 +56,8 @@ def test_a_table_or_code_that_begins_an_item_is_inside_it():
 
 
 def test_a_code_span_has_as_many_backticks_as_it_needs():
-    assert [code_span(text) for text in ("a", "a`b", "`a", " ")] == ["`a`", "``a`b``", "`` `a ``", ""]
+    made = [code_span(text) for text in ("a", "a`b", "`a", " ")]
+    assert made == ["`a`", "``a`b``", "`` `a ``", ""]
 
 
 def test_a_position_is_given_where_it_changes_and_only_between_blocks():

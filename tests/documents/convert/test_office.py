@@ -1,0 +1,95 @@
+"""XLSX, PPTX, EPUB and RST: small files made by their libraries or by hand."""
+
+import datetime
+import io
+
+import pytest
+from openpyxl import Workbook
+from pptx import Presentation
+from pptx.util import Inches
+
+from lib.documents.convert import epub, pptx, rst, xlsx
+from lib.documents.convert.outcome import Refused
+from tests.documents.convert.making import zipped
+
+CONTAINER = ('<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
+             '<rootfile full-path="book/a.opf"/></rootfiles></container>')
+OPF = ('<package xmlns="http://www.idpf.org/2007/opf"><manifest><item id="t" href="t.xhtml"/>'
+       '<item id="n" href="n.xhtml" properties="nav"/><item id="b" href="b%201.xhtml"/>'
+       '<item id="a" href="a.xhtml"/></manifest><spine><itemref idref="t"/><itemref idref="n"/>'
+       '<itemref idref="a"/><itemref idref="b"/></spine></package>')
+PAGE = ('<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml" xmlns:epub='
+        '"http://www.idpf.org/2007/ops"><head><title/></head><body epub:type="{}"><h1>{}</h1>'
+        '<p><a id="x"/>Words.</p></body></html>')
+
+
+def bytes_of(made) -> bytes:
+    with io.BytesIO() as file:
+        made.save(file)
+        return file.getvalue()
+
+
+def test_a_sheet_is_cut_at_blank_rows_and_shows_values_as_a_spreadsheet_does():
+    book = Workbook()
+    sheet = book.active
+    sheet.title = "Pumps"
+    for row in (["Limits of 2026"], [], ["Pump", "Flow", "Share", "Day"],
+                ["P-1", 1234.5, 0.125, datetime.datetime(2026, 3, 1)], ["P-2", 7, 1, None]):
+        sheet.append(row)
+    sheet["B4"].number_format, sheet["C4"].number_format = "#,##0.00", "0.0%"
+    sheet.merge_cells("A7:B7")
+    sheet["A7"], sheet["C7"], sheet["A8"], sheet["B8"], sheet["C8"] = "Both", "One", 1, 2, 3
+    book.create_sheet("Notes").sheet_state = "hidden"
+    book["Notes"]["A1"] = "secret"
+    assert xlsx.read(bytes_of(book)).markdown == (
+        "## Pumps\n\nLimits of 2026\n\n| Pump | Flow | Share | Day |\n|---|---|---|---|\n"
+        "| P-1 | 1,234.50 | 12.5% | 2026-03-01 |\n| P-2 | 7 | 1 |  |\n\n"
+        "| Both | Both | One |\n|---|---|---|\n| 1 | 2 | 3 |\n")
+
+
+def test_formulas_without_values_are_doubted_and_a_far_cell_is_refused():
+    book = Workbook()
+    book.active["A1"], book.active["A2"] = "Sum", "=1+1"
+    assert xlsx.read(bytes_of(book)).doubt.startswith("1 formulas without a stored value")
+    book.active["XFD1048576"] = "far"
+    with pytest.raises(Refused, match="spreads over 17,179,869,184 cells"):
+        xlsx.read(bytes_of(book))
+
+
+def test_slides_have_titles_bullets_with_levels_tables_and_prose():
+    deck = Presentation()
+    slide = deck.slides.add_slide(deck.slide_layouts[1])
+    slide.shapes.title.text = "Pumps"
+    frame = slide.placeholders[1].text_frame
+    frame.text = "Two pumps"
+    inner = frame.add_paragraph()
+    inner.text, inner.level = "One spare", 1
+    slide = deck.slides.add_slide(deck.slide_layouts[5])
+    slide.shapes.title.text = "Limits"
+    slide.shapes.add_textbox(Inches(1), Inches(5), Inches(5), Inches(1)).text_frame.text = "Below."
+    table = slide.shapes.add_table(2, 2, Inches(1), Inches(2), Inches(5), Inches(1)).table
+    for place, text in zip(((0, 0), (0, 1), (1, 0)), ("Pump", "Flow", "both"), strict=True):
+        table.cell(*place).text = text
+    table.cell(1, 0).merge(table.cell(1, 1))
+    made = pptx.read(bytes_of(deck))
+    assert made.markdown == ("# Pumps\n\n- Two pumps\n  - One spare\n\n# Limits\n\n"
+                             "| Pump | Flow |\n|---|---|\n| both | both |\n\nBelow.\n")
+    assert [where for _, where in made.positions] == ["slide 1", "slide 2"]
+
+
+def test_a_book_is_read_in_the_order_of_its_spine_without_title_page_and_contents():
+    parts = {f"book/{name}.xhtml": PAGE.format(kind, name) for name, kind in (
+        ("t", "titlepage"), ("n", ""), ("a", ""), ("b 1", ""))}
+    made = epub.read(zipped(**{"META-INF/container.xml": CONTAINER, "book/a.opf": OPF}, **parts))
+    assert made.markdown == "# a\n\nWords.\n\n# b 1\n\nWords.\n"
+    assert made.positions[0][1].startswith("book/a.xhtml")
+
+
+def test_rst_keeps_the_text_of_roles_and_directives_that_only_sphinx_knows():
+    text = ("Pumps\n=====\n\nUse :ref:`the pump <p7>` with :opt:`--fast` or ``-f``.\n\n"
+            ".. toctree::\n\n   other\n\n.. versionadded:: 3.2\n   It starts.\n\n"
+            ".. include:: /etc/hostname\n\n.. raw:: html\n\n   <p>raw</p>\n\n"
+            "=====  =====\nCode   Limit\n=====  =====\nE1     3 bar\n=====  =====\n")
+    assert rst.read(text.encode()).markdown == (
+        "# Pumps\n\nUse the pump with `--fast` or `-f`.\n\n3.2 It starts.\n\n"
+        "| Code | Limit |\n|---|---|\n| E1 | 3 bar |\n")

@@ -1,0 +1,95 @@
+"""The child process: one for many files, within its limits, replaced after a failure."""
+
+import http.server
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from lib.documents.convert.formats import converted
+from lib.documents.convert.outcome import Refused
+from lib.documents.convert.worker import Worker
+from tests.documents.convert.making import docx, paragraph
+
+
+@pytest.fixture(scope="module")
+def worker():
+    with Worker() as one:
+        yield one
+
+
+def put(folder, name: str, content: bytes):
+    (folder / name).write_bytes(content)
+    return folder / name
+
+
+def test_one_child_converts_many_files_and_refusals_do_not_stop_it(worker, tmp_path):
+    good = put(tmp_path, "a.docx", docx(paragraph("Words.")))
+    assert worker.converted(good, ".docx").markdown == "Words.\n"
+    child = worker.child.pid
+    for name, content, reason in (
+            ("b.pdf", docx(paragraph("a")), "wrong ending: its content is a ZIP package"),
+            ("c.docx", b"<p>words</p>", "wrong ending: its content is something else, not .docx"),
+            ("d.docm", docx(paragraph("a")), "macros, which are never run: save it as .docx"),
+            ("e.html", b"%PDF-1.7", "wrong ending: its content is a PDF"),
+            ("f.html", b"  ", "empty"), ("g.html", b"<p></p>", "no text in it")):
+        with pytest.raises(Refused, match=reason):
+            worker.converted(put(tmp_path, name, content), os.path.splitext(name)[1])
+    assert worker.converted(good, ".docx").markdown == "Words.\n" and worker.child.pid == child
+
+
+def test_a_child_that_is_killed_or_too_slow_is_replaced(tmp_path):
+    page = put(tmp_path, "a.html", b"<p>Words.</p>")
+    slow = put(tmp_path, "slow.html", b"<p>" + b"<b>word</b> " * 300_000)
+    with Worker() as one:
+        assert one.converted(page, ".html").markdown == "Words.\n"
+        first = one.child.pid
+        one.child.kill()
+        with pytest.raises(Refused, match="stopped|crashed"):
+            one.converted(page, ".html")
+        assert one.converted(page, ".html").markdown == "Words.\n" and one.child.pid != first
+        one.most_seconds = 0.01
+        with pytest.raises(Refused, match="more than 0 s"):
+            one.converted(slow, ".html")
+        one.most_seconds = 60
+        assert one.converted(page, ".html").markdown == "Words.\n"
+
+
+def test_nothing_that_a_page_names_is_fetched(worker, tmp_path):
+    asked = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path)
+
+    server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    place = f"http://127.0.0.1:{server.server_port}"
+    page = (f'<!DOCTYPE html SYSTEM "{place}/dtd"><head><base href="{place}/"><script src="s.js">'
+            f'</script><link rel=stylesheet href="s.css"></head><p>Words.<img src="{place}/i.png">'
+            f'<iframe src="{place}/f"></iframe><img src="file:///etc/hostname"></p>')
+    for name in ("a.html", "a.xhtml"):
+        made = worker.converted(put(tmp_path, name, page.encode()), name[1:])
+        assert made.markdown == "Words.\n"
+    server.shutdown()
+    server.server_close()
+    assert asked == []
+
+
+def test_a_converter_in_the_child_may_not_write_connect_or_start_a_program(tmp_path):
+    code = ("import socket, subprocess, sys; from lib.documents.convert import worker; "
+            "worker._confine()\n"
+            "for act in (lambda: open(sys.argv[1], 'w'), lambda: subprocess.run(['true']),\n"
+            "            lambda: socket.create_connection(('127.0.0.1', 9))):\n"
+            "    try: act(); print('done')\n"
+            "    except PermissionError as error: print('refused')\n")
+    ran = subprocess.run([sys.executable, "-c", code, tmp_path / "x"], capture_output=True,
+                         text=True, check=True)
+    assert ran.stdout.split() == ["refused"] * 3 and not (tmp_path / "x").exists()
+
+
+def test_bytes_are_converted_like_a_file(tmp_path):
+    page = put(tmp_path, "a.HTM", b"<p>Words.</p>")
+    assert converted(page, ".HTM") == converted(page.read_bytes(), ".htm")
