@@ -1,10 +1,10 @@
-"""The texts of the base models: one base per seed, pretrained on public records in every form.
+"""Write the texts of the base models: one base per seed, pretrained on public records in all forms.
 
 A base that had never read JSON would fail on JSON because it cannot read it, not because it cannot
-learn from it. Every structure and every treatment is therefore in the public records (except a
+learn from it. The public records therefore have every structure and every treatment (except a
 model's rewriting, which cannot be known in advance). Each structure states equally many public
 facts, whatever arms there are, because a base that has read more prose than tables learns prose
-better. Questions about them have the format of lib.infer; a list is answered in one layout.
+better. Questions about these facts have the format of lib.infer; a list is answered in one layout.
 """
 
 import random
@@ -23,8 +23,8 @@ def writings_of(arms: list[str], structures: tuple[str, ...], renderings: int) -
     """Choose the `renderings` of the public records: up to half as the arms write, the rest raw.
 
     Each arm's writing occurs equally often. A raw rendering has the structures that were read least
-    so far, so in the end all are read equally often (within one rendering; exactly for three
-    structures). Raises ValueError if there are too few renderings for that.
+    so far, so in the end each is read equally often (within one rendering; exactly for three
+    structures). Raises ValueError if there are too few renderings to make them equal.
     """
     named = [arm_named(name, structures) for name in arms if name != RAW]
     own = list(dict.fromkeys(NORMALIZED if arm.is_mixed else arm.name for arm in named
@@ -41,7 +41,7 @@ def writings_of(arms: list[str], structures: tuple[str, ...], renderings: int) -
 
 def _with_raw(own: list[str], each: int, structures: tuple[str, ...],
               renderings: int) -> list[Writing]:
-    """Return `each` renderings of the arms in `own`, then raw ones."""
+    """Return `each` renderings for every arm in `own`, then raw ones."""
     chosen: list[Writing] = [
         (name, structures, 0 if name.startswith("table-") else number % len(structures))
         for name in own for number in range(each)]
@@ -70,7 +70,7 @@ def shares_read(writings: list[Writing], structures: tuple[str, ...]) -> dict[st
 
 def public_texts(facts: list[KnownFact], arms: list[str], structures: tuple[str, ...],
                  renderings: int, question_repeats: int, seed: int) -> list[str]:
-    """Return the public records in all writings and the answered questions, repeated; shuffled."""
+    """Return all writings of the public records and the repeated, answered questions, shuffled."""
     texts = []
     for number, (name, own, rotation) in enumerate(writings_of(arms, structures, renderings)):
         rendered = arm_texts(facts, arm_named(name, own), rotation, seed, rendering=number)
@@ -81,5 +81,5 @@ def public_texts(facts: list[KnownFact], arms: list[str], structures: tuple[str,
 
 
 def answered(fact: KnownFact) -> str:
-    """Return a question with its answer; a list as in prose, always in this layout."""
+    """Return a question with its answer. A list is always written as in prose."""
     return f"{prompt_for(question(fact))} {listed(fact.value)}"

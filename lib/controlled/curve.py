@@ -1,4 +1,4 @@
-"""The acquisition curve, fact by fact: what is stored while a run trains, teacher-forced."""
+"""Record the acquisition curve of a run: each fact's teacher-forced scores during training."""
 
 import io
 from contextlib import redirect_stderr
@@ -18,27 +18,27 @@ FILE = "curve.jsonl"
 
 @dataclass(frozen=True)
 class Curve:
-    """The queries to score and how often; `structures` maps fact_id to the fact's structure."""
+    """The queries to score, and how often. `structures` maps fact_id to the fact's structure."""
 
     run: tuple[str, int, int]  # arm, rotation, seed
     queries: list[Query]
     structures: dict[str, str]
-    every: int  # epochs
+    every: int  # epochs between scorings
     batch_size: int = 64
 
 
 class CurveCallback(TrainerCallback):
-    """Scorer of the reference answers before training, every k-th epoch and after the last.
+    """Score the reference answers before training, after every k-th epoch and after the last.
 
-    Its rows are saved with the checkpoints and survive a killed process. It draws nothing at
-    random, so training is unchanged. A list is scored in the more likely of its two layouts.
+    The rows are saved with the checkpoints, so they survive a killed process. Scoring draws nothing
+    at random, so training is unchanged. A list is scored in the more likely of its two layouts.
     """
 
     def __init__(self, curve: Curve, tokenizer: PreTrainedTokenizerBase) -> None:
         self.curve, self.tokenizer = curve, tokenizer
 
     def on_train_begin(self, args, state, control, model, **kwargs):
-        """Keep the rows of epochs that are done; an epoch trained again is also scored again."""
+        """Keep the rows of finished epochs; an epoch that is trained again is scored again too."""
         path, done = Path(args.output_dir) / FILE, round(state.epoch or 0)
         found = read_records(path, AcquiredFact, made_by("acquisition")) if path.exists() else []
         self.rows = [row for row in found if row.epoch <= done]
@@ -56,7 +56,7 @@ class CurveCallback(TrainerCallback):
         prompts = encoded(self.tokenizer, curve.queries)
         layouts = [after_question(self.tokenizer, query, prompt, "auto")
                    for query, prompt in zip(curve.queries, prompts, strict=True)]
-        with redirect_stderr(io.StringIO()):  # its progress bar would break the trainer's
+        with redirect_stderr(io.StringIO()):  # the scorer's progress bar would break the trainer's
             found = iter(likelihoods(model, [one for each in layouts for one in each],
                                      curve.batch_size, ""))
         model.train(was_training)

@@ -1,4 +1,4 @@
-"""Outcomes of a run, fact by fact, with the same questions in every run (paper, 4.3 and 4.4)."""
+"""Collect a run's outcomes fact by fact, with the same questions in every run (paper, 4.3, 4.4)."""
 
 from bisect import bisect_left
 
@@ -15,8 +15,8 @@ from lib.train.packing import stream_of
 def queries_of(facts: list[KnownFact], rendered: list[Rendered]) -> list[Query]:
     """Return one query per fact; its source reference is the fact's place in the raw document.
 
-    `structure` is the kind of answer, a list or not, and not the fact's structure: token budget,
-    layouts of the answer and judging must be the same in all rotations.
+    `structure` says whether the answer is a list, and is not the fact's structure: token budget,
+    layouts of the answer and judging must not change with the rotation.
     Raises ValueError if a fact is in no document.
     """
     placed = _placed(rendered)
@@ -33,7 +33,7 @@ def queries_of(facts: list[KnownFact], rendered: list[Rendered]) -> list[Query]:
 
 
 def query_of(fact: KnownFact, document_id: str = "", source: str = "", start: int = 0) -> Query:
-    """Return the query about a fact; a base only answers, so its queries have no source."""
+    """Return the query about a fact. A base's queries have no source, as it has no documents."""
     return Query(query_id=fact.fact_id, document_id=document_id, question=question(fact),
                  answer=reference(fact), structure="entity-list" if is_list(fact) else "natural",
                  source_reference=source, start=start, end=start + len(source),
@@ -41,7 +41,7 @@ def query_of(fact: KnownFact, document_id: str = "", source: str = "", start: in
 
 
 def _placed(rendered: list[Rendered]) -> dict[str, tuple[Rendered, Place]]:
-    """Map fact_id to its document and place; of a raw and a treated document, the first counts."""
+    """Map fact_id to its document and place; if a mixed arm has two documents, to the first."""
     return {place.fact_id: (one, place) for one in reversed(rendered)
             for place in reversed(one.places)}
 
@@ -74,7 +74,7 @@ def outcomes(facts: list[KnownFact], rendered: list[Rendered], tokenizer: PreTra
 
 
 def _count_items(fact: KnownFact, answer: str, is_correct: bool) -> tuple[int, int]:
-    """Count the items of the fact that the answer names, and other items that it names."""
+    """Count the fact's items that the answer names, and the other items that it names."""
     match = None
     if is_list(fact):
         match = match_list(question(fact), reference(fact), answer, len(fact.value))
@@ -82,7 +82,7 @@ def _count_items(fact: KnownFact, answer: str, is_correct: bool) -> tuple[int, i
 
 
 def _offsets(tokenizer: PreTrainedTokenizerBase, text: str) -> list[int]:
-    """Return where each token of `text` begins, in characters, ascending."""
+    """Return the character at which each token of `text` begins, in ascending order."""
     encoding = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True,
                          split_special_tokens=True)
     return [start for start, _ in encoding["offset_mapping"]]
@@ -91,8 +91,8 @@ def _offsets(tokenizer: PreTrainedTokenizerBase, text: str) -> list[int]:
 def check_fit(texts: list[str], tokenizer: PreTrainedTokenizerBase, block_size: int) -> None:
     """Raise ValueError if a text does not fit in a block.
 
-    The part after a cut has neither the product's name nor the table's header: the run would
-    measure the effect of the cut.
+    The part after a cut would have neither the product's name nor the table's header, so the run
+    would measure the effect of the cut.
     """
     sizes = [len(stream_of(text, tokenizer)) for text in texts]
     if (longest := max(sizes)) > block_size:

@@ -1,4 +1,4 @@
-"""The records of the controlled experiment: known facts, texts and outcomes."""
+"""Define the records of the controlled experiment: known facts, texts and outcomes."""
 
 from typing import Literal
 
@@ -6,7 +6,7 @@ from lib.core.records import Record
 
 
 class KnownFact(Record):
-    """A private fact. It is in section `section` at `place`, whatever the rotation."""
+    """A fact. It is in section `section` at `place`, whatever the rotation."""
 
     fact_id: str  # <product>/<attribute>
     product: str
@@ -18,7 +18,7 @@ class KnownFact(Record):
 
 
 class Place(Record):
-    """The place at which a document states a fact: raw[start:end], in `structure`."""
+    """The place at which a document states a fact, raw[start:end], and its structure there."""
 
     fact_id: str
     structure: str
@@ -27,7 +27,7 @@ class Place(Record):
 
 
 class Rendered(Record):
-    """A document of one arm and rotation: `text` is trained on; `raw` is what it was made from."""
+    """A document of one arm and rotation. The model trains on `text`, which was made from `raw`."""
 
     document_id: str
     title: str
@@ -52,7 +52,7 @@ class Outcome(Record):
     structure: str
     answer: str
     correct: bool  # strictly: all items and no others
-    items_named: int  # of n_items
+    items_named: int  # how many of n_items the answer names
     items_surplus: int
     question_loglik: float  # natural logarithms, summed over the reference answer's tokens
     question_tokens: int
@@ -60,9 +60,9 @@ class Outcome(Record):
     cloze_loglik: float | None  # after the raw document's own words; None if there is no cloze
     cloze_tokens: int | None
     cloze_argmax: bool | None
-    span_tokens: int  # of the fact in the raw document
+    span_tokens: int  # tokens of the fact's span in the raw document
     distance_tokens: int  # from the end of the raw document's title to the fact
-    run_tokens: int  # that this run trains on in an epoch
+    run_tokens: int  # tokens that this run trains on in an epoch
     as_asked: bool = False  # the training text has the question's words "<attribute> of <product>"
 
 

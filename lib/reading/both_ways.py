@@ -1,4 +1,4 @@
-"""Reading compared with learning: the same question with its passage in the prompt, and without."""
+"""Compare reading with learning: the same question with its passage in the prompt, and without."""
 
 import numpy as np
 import pandas as pd
@@ -12,10 +12,10 @@ COLUMNS = ["arm", "form", "n", "both", "only_read", "only_recalled", "neither",
 
 
 def reading_and_learning(rows: pd.DataFrame, resamples: int = 1999, seed: int = 17) -> pd.DataFrame:
-    """Return COLUMNS, one row per arm and form, of questions scored both ways.
+    """Return one row per arm and form over the questions scored both ways; columns COLUMNS.
 
-    `rows` has one row per scored answer: arm, question_id, form (how the passage was written, or
-    RECALL), cluster, right. difference_points is recalled - read with its 95% interval over
+    `rows` has one row per scored answer, with arm, question_id, form (how the passage was written,
+    or RECALL), cluster and right. difference_points is recalled - read, with its 95% interval over
     clusters; p is from the exact McNemar test, which treats questions as independent.
     """
     cells = []

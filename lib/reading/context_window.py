@@ -1,4 +1,4 @@
-"""The length of prompts in tokens, and of a model's context window."""
+"""Measure the length of prompts, and of a model's context window, in tokens."""
 
 from collections.abc import Callable, Sequence
 
@@ -7,7 +7,7 @@ from transformers import AutoConfig, PreTrainedTokenizerBase
 from lib.infer.prompts import beginning, is_chat
 
 Tokenizer = PreTrainedTokenizerBase | Callable[[str], int]  # or lib.llm.tokens.counter's count
-MARGIN = 16  # tokens that an endpoint's chat template may add to such a count
+MARGIN = 16  # tokens that an endpoint's chat template may add to such a counter's result
 _BATCH = 64  # texts encoded at once, so a study's tokens are never all in memory
 
 
@@ -22,8 +22,8 @@ def window_of(source: str) -> int:
 def lengths_of(prompts: Sequence[str], tokenizer: Tokenizer, style: str = "auto") -> list[int]:
     """Return the number of tokens of each prompt as `lib.infer.prompts` encodes it.
 
-    It includes the BOS token and the chat template in this `style`, or MARGIN if `tokenizer` only
-    counts. Raises ValueError as `lib.infer.prompts.is_chat` does.
+    A length includes the BOS token and the chat template in this `style`, or MARGIN if `tokenizer`
+    is a counter. Raises ValueError as `lib.infer.prompts.is_chat` does.
     """
     if not isinstance(tokenizer, PreTrainedTokenizerBase):
         return [length + MARGIN for length in token_counts(prompts, tokenizer)]
@@ -31,7 +31,7 @@ def lengths_of(prompts: Sequence[str], tokenizer: Tokenizer, style: str = "auto"
     if not is_chat(tokenizer, style):
         return [len(begin) + length for length in token_counts(prompts, tokenizer)]
     lengths = []
-    for prompt in prompts:  # one by one: a template writes a copy of each
+    for prompt in prompts:  # one at a time, because a template copies each
         ids = tokenizer.apply_chat_template(
             [{"role": "user", "content": prompt}], add_generation_prompt=True,
             sanitize_control_tokens=True, return_dict=False)

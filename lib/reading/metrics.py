@@ -1,12 +1,12 @@
-"""Metrics of a text against its reference: exact match, BLEU and ROUGE-L, each 0 to 1.
+"""Compare a text with its reference by exact match, BLEU and ROUGE-L, each from 0 to 1.
 
-ROUGE-L is that of PyPI's `rouge` 1.0.1, which the official scorer of StrucText-Eval calls, without
-its recursion. That package splits a text at full stops and whitespace and counts each word once:
-with R and A the sets of words of response and answer, and U the union over all pairs of sentences
-of the words on *one* longest common subsequence, recall = |U|/|R|, precision = |U|/|A| and
-F = 2PR / (P + R + 1e-8). U depends on the subsequence taken, so ties are broken as there. The
-table of lengths is kept as bit vectors (Hyyrö 2004, "Bit-parallel LCS-length computation
-revisited"), one integer per row: 10,000 by 10,000 words take 13 MB.
+ROUGE-L follows PyPI's `rouge` 1.0.1, which the official scorer of StrucText-Eval calls, without
+recursion. That package splits a text at full stops and whitespace and counts each word once. R and
+A are the sets of words of response and answer. U is the set of words on *one* longest common
+subsequence of a pair of sentences, united over all pairs. Then recall is |U|/|R|, precision is
+|U|/|A| and F = 2PR / (P + R + 1e-8). U depends on the subsequence chosen, so ties are broken as in
+the package. The table of lengths is kept as bit vectors (Hyyrö 2004, "Bit-parallel LCS-length
+computation revisited"), one integer per row: 10,000 by 10,000 words take 13 MB.
 """
 
 from sacrebleu.metrics import BLEU
@@ -15,11 +15,11 @@ _BLEU = BLEU(effective_order=True)  # as sacrebleu advises for a single sentence
 
 
 class EmptyText(ValueError):
-    """A text without a word between its full stops; the official scorer drops the row."""
+    """Raised for a text without a word between full stops; the official scorer drops its row."""
 
 
 def exact_match(answer: str, response: str) -> bool:
-    """Return whether `response` is `answer`, except for whitespace at both ends; never if empty."""
+    """Return whether `response` equals `answer`, ignoring outer whitespace; empty ones never do."""
     return bool(response.strip()) and response.strip() == answer.strip()
 
 
@@ -29,15 +29,15 @@ def bleu(answer: str, response: str) -> float:
 
 
 def rouge_l(answer: str, response: str) -> float:
-    """Return F of ROUGE-L. Raises EmptyText where the package would raise ValueError."""
+    """Return the F score of ROUGE-L. Raises EmptyText if the package would raise ValueError."""
     return rouge_l_with_steps(answer, response)[0]
 
 
 def rouge_l_with_steps(answer: str, response: str) -> tuple[float, int]:
     """Return `rouge_l`, and how deeply the official scorer would recurse.
 
-    That is the longest path back through a table of lengths, in cells. The answer is the
-    "hypothesis", as in the official code. Raises EmptyText as `rouge_l` does.
+    The depth is the number of cells on the longest path back through a table of lengths. The answer
+    is the "hypothesis", as in the official code. Raises EmptyText as `rouge_l` does.
     """
     evaluated, reference = _sentences(answer), _sentences(response)
     if not evaluated or not reference:
@@ -58,11 +58,11 @@ def rouge_l_with_steps(answer: str, response: str) -> tuple[float, int]:
 
 
 def common_words(x: list[str], y: list[str]) -> tuple[set[str], int]:
-    """Return the words on the longest common subsequence that the package takes, and its steps.
+    """Return the words on the longest common subsequence that the package finds, and its steps.
 
     The package walks back from the last cell of the table: diagonally at a match, otherwise up if
-    the cell above is larger, otherwise left. In the bit vector of a row, a 0 at j says that the
-    length grows there, which at a mismatch means that the cell above is larger.
+    the cell above is larger, otherwise left. In a row's bit vector, a 0 at j means that the length
+    increases there; at a mismatch, the cell above is then larger.
     """
     rows = _rows(x, y)
     found: set[str] = set()
@@ -92,5 +92,5 @@ def _rows(x: list[str], y: list[str]) -> list[int]:
 
 
 def _sentences(text: str) -> list[list[str]]:
-    """Split a text into the words between full stops; whitespace alone is one empty word."""
+    """Return the words between full stops, as lists; whitespace alone gives one empty word."""
     return [part.split() or [""] for part in text.split(".") if part]

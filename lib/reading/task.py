@@ -1,7 +1,7 @@
-"""Reading tasks: studies whose prompts contain the text that the model reads.
+"""Run reading tasks: studies whose prompts contain the text that the model reads.
 
-Each one implements `Task` (lib.structext.task, lib.tablequest.task); the notebooks of
-notebooks/reading choose one and do the rest with the functions below.
+Each task implements `Task` (lib.structext.task, lib.tablequest.task). The notebooks in
+notebooks/reading choose a task and run it with the functions below.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ NO_MEMORY = "asked without a text: this reader only reads"
 
 
 class Final(Protocol):
-    """The final answer in a reply, or why there is none; the other of the two is empty."""
+    """The final answer in a reply as `text`, or why there is none as `missing`; one is empty."""
 
     text: str
     missing: str
@@ -27,10 +27,10 @@ class Final(Protocol):
 
 @dataclass(frozen=True)
 class Shown:
-    """The queries sent to a model, in order, and those that do not fit in its context window."""
+    """The queries sent to a model, in order, and the rest, too long for its context window."""
 
     queries: list[Query]
-    cut: list[Query]  # of `queries`: those whose passage lost its end
+    cut: list[Query]  # those of `queries` whose passage lost its end
     too_long: list[Rejected]
 
 
@@ -43,11 +43,11 @@ class Task(Protocol):
 
     def finals(self, study: str, queries: list[Query],
                answers: list[Answer]) -> Mapping[str, Final]:
-        """Return query_id -> the final answer in each reply of one arm."""
+        """Return query_id -> the final answer in the reply, for one arm."""
 
     def judged_by_rules(self, study: str, queries: list[Query],
                         answers: list[Answer]) -> list[Verdict]:
-        """Return one verdict per query on the final `answers` of one arm, by the task's rules."""
+        """Return one verdict per query on one arm's final `answers`, by the task's rules."""
 
     def replies_by_rules(self, study: str, queries: list[Query]) -> Mapping[str, str]:
         """Return query_id -> the reply of the task's own reader, which needs no model."""
@@ -57,8 +57,8 @@ def shown_to_model(task: Task, study: str, queries: list[Query], source: str, ho
                    is_local: bool, window: int = 0) -> Shown:
     """Return the queries in the form in which they can be sent to the model `source`.
 
-    Without `window`, in tokens, a local model's configuration gives the context window; an
-    endpoint's is not known, so its prompts are not cut.
+    Without `window` (tokens), the context window is taken from a local model's configuration. That
+    of an endpoint's model is unknown, so its prompts are not cut.
     """
     if not (is_local or window):
         return Shown(queries, [], [])
@@ -68,9 +68,9 @@ def shown_to_model(task: Task, study: str, queries: list[Query], source: str, ho
 
 def answers_by_rules(task: Task, study: str, queries: list[Query],
                      arm: str) -> tuple[list[Answer], list[Rejected]]:
-    """Return the reader's answers in order, and the queries without a text, which it cannot read.
+    """Return the reader's answers in order, and the queries without a text, which it cannot answer.
 
-    An answer is empty if the reader finds none. No tokens are counted: no model writes any.
+    An answer is empty if the reader finds none. Token counts are 0, because no model writes any.
     """
     replies = task.replies_by_rules(study, queries)
     unread = [Rejected(document_id=query.document_id, item=query.query_id, reason=NO_MEMORY)
@@ -92,7 +92,7 @@ def final_answers(task: Task, study: str, queries: list[Query],
 
 
 def explained(verdicts: list[Verdict], missing: Mapping[str, str]) -> list[Verdict]:
-    """Return the verdicts; one on a reply without a final answer says what the reply lacks."""
+    """Return the verdicts; if a reply has no final answer, its verdict gives the reason."""
     return [verdict.model_copy(update={"reason": missing[verdict.query_id]})
             if verdict.verdict == "incorrect" and verdict.query_id in missing else verdict
             for verdict in verdicts]

@@ -1,4 +1,4 @@
-"""StrucText-Eval on the command line.
+"""Run StrucText-Eval from the command line.
 
     python -m lib.structext generate --depth 2 --per-task 10 --seed 42 > samples.jsonl
     python -m lib.structext generate --suite test-hard --output samples.jsonl
@@ -9,9 +9,10 @@
     python -m lib.structext rewrite samples.jsonl --model M
                                                    abstract names -> a scenario's, by a model
 
-Each command writes JSON lines to standard output or, all or nothing, to --output. A source of - is
-standard input. `rewrite` uses the endpoint that the environment names (OPENAI_BASE_URL,
-OPENAI_API_KEY); samples that it could not rewrite go to --rejected or to standard error.
+Each command writes JSON lines to standard output or to --output, which a failed command leaves
+unchanged. A source of - is standard input. `rewrite` uses the endpoint that the environment names
+(OPENAI_BASE_URL, OPENAI_API_KEY); samples that it cannot rewrite go to --rejected or to standard
+error.
 """
 
 import argparse
@@ -26,11 +27,11 @@ from lib.core.files import write_records
 from lib.core.paths import data_path
 from lib.structext.records import MODES
 
-_DIALS = ("depth", "width", "size", "per_task", "tasks", "real")  # a suite sets them itself
+_DIALS = ("depth", "width", "size", "per_task", "tasks", "real")  # set by a suite
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one sub-command; return 0, or 1 after printing one line that says what is wrong."""
+    """Run one sub-command. Return 0; on failure, print what is wrong on one line and return 1."""
     options = _parser().parse_args(arguments)
     try:
         options.run(options)
@@ -63,12 +64,12 @@ def _parser() -> argparse.ArgumentParser:
     for name, run, summary in (("solve", _solve, "answer questions with real parsers"),
                                ("score", _score, "score responses"),
                                ("load", _load, "read official files, or a folder of them"),
-                               ("rewrite", _rewrite, "have a model give names from a scenario")):
+                               ("rewrite", _rewrite, "let a model choose names from a scenario")):
         command = commands.add_parser(name, help=summary)
         command.add_argument("source", type=Path, help="a file, or - for standard input")
         command.set_defaults(run=run)
-    command.add_argument("--model", required=True, help="its name at the endpoint")
-    command.add_argument("--scenario-seed", type=int, default=42, help="assigns the scenarios")
+    command.add_argument("--model", required=True, help="the model's name at the endpoint")
+    command.add_argument("--scenario-seed", type=int, default=42, help="draws the scenarios")
     command.add_argument("--max-cost-usd", type=float, help="dollars that may be spent")
     command.add_argument("--cache", type=Path, help="paid replies (data/structext/llm.sqlite)")
     command.add_argument("--rejected", type=Path, help="a file for what could not be rewritten")
@@ -124,7 +125,7 @@ def _rewrite(options: argparse.Namespace) -> None:
         cache = options.cache or data_path("structext", "llm.sqlite")
         calls = Calls(cache, max_cost_usd=options.max_cost_usd)
         samples = read_given(source, GivenSample)
-        with contextlib.redirect_stdout(sys.stderr):  # the plan and the progress of the calls
+        with contextlib.redirect_stdout(sys.stderr):  # the calls' plan and progress
             made, rejected = rewrite(samples, options.scenario_seed, options.model, calls)
         write_records(target, made)
         if options.rejected:

@@ -1,4 +1,4 @@
-"""JSON lines from a user of the command line: read completely, or refused at the faulty line."""
+"""Read JSON lines from a user of the command line; refuse the file at the first faulty line."""
 
 from pathlib import Path
 from typing import TypeVar
@@ -10,7 +10,7 @@ from lib.core.records import Record
 
 
 class Given(Record):
-    """A row from outside: fields that it does not declare are ignored."""
+    """A row from outside the project; fields that the class does not declare are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -21,8 +21,8 @@ G = TypeVar("G", bound=Given)
 def read_given(path: Path, kind: type[G]) -> list[G]:
     """Return the rows of `path` in order, without empty lines.
 
-    Raises MissingInput if there is no such file, ValueError naming file, line and field if a row
-    does not fit.
+    Raises MissingInput if there is no such file, and ValueError with file, line and field if a row
+    is not a `kind`.
     """
     required = [name for name, field in kind.model_fields.items() if field.is_required()]
     needed = " and ".join(required)

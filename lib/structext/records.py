@@ -1,8 +1,8 @@
-"""A sample of StrucText-Eval, and the names of its languages and tasks."""
+"""Define a sample of StrucText-Eval, and name its languages and tasks."""
 
 from lib.core.records import Record
 
-# The benchmark's languages, in its order; the extra ones are our own choice of industrial formats.
+# The benchmark's languages, in its order; EXTRA_LANGUAGES are our choice of industrial formats.
 LANGUAGES = ("csv", "tree", "json", "yaml", "xml", "latex", "markdown", "org")
 EXTRA_LANGUAGES = ("toml", "html-table", "markdown-table", "log")
 MODES = ("corrected", "faithful")
@@ -17,7 +17,7 @@ def _numbered(**names: tuple[str, ...]) -> dict[str, str]:
             for index, name in enumerate(kinds)}
 
 
-TASKS = _numbered(  # "json.3" -> its kind; 29 of them
+TASKS = _numbered(  # 29 tasks, such as "json.3", -> kind
     csv=_RECORDS, tree=("Tree.Height", "Node.Depth", "PathCompose"), json=_OBJECTS, yaml=_OBJECTS,
     xml=("TextRetrieval", "TextRetrieval", "Syntax"), latex=_DOCUMENT, markdown=_DOCUMENT,
     org=_DOCUMENT)
@@ -27,11 +27,11 @@ EXTRA_TASKS = _numbered(
 
 
 class Sample(Record):
-    """A question about a structured text, with the answer that its generator knows."""
+    """A question about a structured text, with the generator's answer."""
 
     id: str
     language: str
-    task: str  # language and position, "json.3"
+    task: str  # language and position, such as "json.3"
     depth: int
     width: int
     question: str
@@ -41,7 +41,7 @@ class Sample(Record):
 
     @property
     def text_id(self) -> str:
-        """Return one id for all questions on a text of ours, and one for each official sample."""
+        """Return an id that all questions on a text share; every official sample has its own."""
         return self.id.replace(f"-{self.task}-", f"-{self.language}-", 1)
 
     @property

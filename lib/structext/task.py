@@ -1,4 +1,4 @@
-"""StrucText-Eval as a reading task: which prompts fit, final answers, verdicts, and its solver."""
+"""Implement StrucText-Eval as a reading task: fit prompts, read answers, judge, and solve."""
 
 from functools import cache
 
@@ -15,13 +15,13 @@ from lib.structext.solve.unsolvable import Unsolvable
 
 
 class StrucText:
-    """Implementation of lib.reading.task.Task; raises MissingInput without asked.jsonl."""
+    """Implement lib.reading.task.Task. Methods raise MissingInput without asked.jsonl."""
 
     def fitted(self, study: str, queries: list[Query], tokenizer: Tokenizer, window: int,
                how: Decoding) -> Shown:
         """Leave out prompts that do not fit: cutting a structured text would change its structure.
 
-        They were chosen to fit the base model's context window; an arm's may be smaller.
+        The prompts were chosen to fit the base model's context window; an arm's may be smaller.
         """
         read = [query for query in queries if query.context]
         lengths = lengths_of([query.context for query in read], tokenizer, how.prompt_style)
@@ -40,11 +40,11 @@ class StrucText:
 
     def judged_by_rules(self, study: str, queries: list[Query],
                         answers: list[Answer]) -> list[Verdict]:
-        """Judge by structure: the same structure in any layout is correct."""
+        """Judge by structure: an answer with the reference's structure is correct in any layout."""
         return judged_by_structure(_asked(study, queries), answers)
 
     def replies_by_rules(self, study: str, queries: list[Query]) -> dict[str, str]:
-        """Return the solver's replies: they show that each question can be answered from its text.
+        """Return the solver's replies, which show whether each text has the answer to its question.
 
         A reply has the form that its prompt asks for, and is empty if the solver fails.
         """

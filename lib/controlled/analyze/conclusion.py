@@ -1,4 +1,4 @@
-"""The findings of the controlled experiment as text, generated from its tables."""
+"""Write the findings of the controlled experiment as text, from its tables."""
 
 import numpy as np
 import pandas as pd
@@ -46,7 +46,7 @@ _TWO_COLUMNS = (
 def conclusion(contrasts: pd.DataFrame, tokens: pd.DataFrame, shuffled: pd.DataFrame,
                known: pd.DataFrame, planted: pd.DataFrame, interventions: pd.DataFrame,
                arm_pairs: pd.DataFrame, factors: pd.DataFrame) -> str:
-    """Return the findings as Markdown; each argument is the table that its function returns."""
+    """Return the findings as Markdown. The arguments are tables from the functions of that name."""
     parts = {
         "Does structure decide what is learned?": _structures(contrasts),
         "Where is it lost?": _measures(contrasts),
@@ -75,7 +75,7 @@ def _structures(table: pd.DataFrame) -> list[str]:
 
 
 def _contrast(row) -> str:
-    """Describe one contrast: found, or a null with the largest effects that its interval allows."""
+    """Describe a contrast; if none is found, give the largest effects that its interval allows."""
     against = f"{row.structure} against {row.reference}"
     if np.isnan(row.estimate):
         return f"{against}: no pair to compare ({row.left_out} left out)."
@@ -98,7 +98,7 @@ def _left_out(row) -> str:
 
 
 def _one_sided(row, low: float, high: float) -> str:
-    """Explain a null if only one of the two, p or interval, indicates an effect."""
+    """Explain a null result if p alone, or the interval alone, indicates an effect."""
     if row.p_holm <= ALPHA:
         return " that other seeds would repeat, although p distinguishes these trainings"
     if not (low > 0 or high < 0):
@@ -108,13 +108,13 @@ def _one_sided(row, low: float, high: float) -> str:
 
 
 def _allowed(low: float, high: float) -> str:
-    """Return the largest effects that an interval leaves open, in points."""
+    """Return the largest effects, in points, that an interval does not exclude."""
     ends = [f"a loss of {-low:.1f}"] * (low < 0) + [f"a gain of {high:.1f}"] * (high > 0)
     return f"The interval still allows {listed(ends)} points."
 
 
 def _sources(row) -> str:
-    """Return the number of seeds, and what the interval covers if not queries and seeds."""
+    """Return the number of seeds; add what the interval covers unless it is queries and seeds."""
     seeds = f"{row.seeds} seed" + ("s" if row.seeds > 1 else "")
     return seeds if row.interval == BOTH else f"{seeds}, interval covers {row.interval}"
 
@@ -208,7 +208,7 @@ def _interventions(table: pd.DataFrame) -> list[str]:
 
 
 def _comparisons(table: pd.DataFrame, pairs: pd.DataFrame) -> list[str]:
-    """Describe the gains from longer training alone and from prose; compare arms with these."""
+    """Describe the gains from longer training and from prose; compare other arms with them."""
     overall = table[(table.structure == ALL) & table.gain_points.notna()]
     controls = overall[(overall.role == CONTROL) & ~overall.arm.str.startswith("planted")]
     lines = [f"Control: {row.arm} (the raw text in more epochs, {row.tokens_added_percent:+.1f}% "
@@ -235,7 +235,7 @@ def _gain(row) -> str:
 
 
 def _details(table: pd.DataFrame, row) -> str:
-    """Return how often an arm's text has the question's words, and its gains by structure."""
+    """Return how often an arm's text has the question's words, and the arm's gains by structure."""
     text = (f"The question's own words are in the text of {row.as_asked_arm_percent:.0f}% of these "
             f"facts, in raw text of {row.as_asked_raw_percent:.0f}%.")
     cells = table[(table.arm == row.arm) & (table.structure != ALL) & table.gain_points.notna()]
@@ -245,7 +245,7 @@ def _details(table: pd.DataFrame, row) -> str:
 
 
 def _factors(table: pd.DataFrame, tokens: pd.DataFrame) -> list[str]:
-    """Describe each factor's differences, level by level; attributes are only in their table."""
+    """Describe each factor's differences by level, except attributes, which are in their table."""
     lines = []
     if len(tokens) > 1:
         sizes = [f"{row.tokens:.1f} as {row.structure}" for row in tokens.itertuples()]

@@ -1,7 +1,7 @@
-"""Each structure against a reference within fact: the same fact and seed, two rotations (5.2).
+"""Compare each structure with a reference on the same fact and seed, in two rotations (paper, 5.2).
 
-The paper compares different facts in different structures; here a fact is compared with itself, so
-the difference is due to the structure.
+The paper compares structures on different facts. Here each fact is compared with itself, so the
+difference is due to the structure.
 """
 
 import numpy as np
@@ -33,11 +33,11 @@ def contrasts(rows: pd.DataFrame, reference: str = "natural", *, arm: str = RAW,
               draws: int = 9999, seed: int = 17) -> pd.DataFrame:
     """Return one row per measure and structure other than `reference`; columns CONTRASTS.
 
-    The estimate is structure - reference in the measure's unit, the mean over pairs of fact and
-    seed (see rows.estimated for its interval). left_out counts pairs without both sides, only_…
-    the discordant pairs of a yes-or-no measure. p is permutation.permuted_p, p_holm Holm's over the
-    measure's structures. The GEE is of the first measure alone. Raises ValueError if the arm has
-    no rows, or none in `reference`.
+    The estimate is the mean of structure - reference over pairs of fact and seed, in the measure's
+    unit (interval: rows.estimated). left_out counts pairs that lack a side; only_… counts the
+    discordant pairs of a yes-or-no measure. p is from permutation.permuted_p; p_holm corrects it
+    over the measure's structures. Only the first measure has a GEE. Raises ValueError if the arm
+    has no rows, or none in `reference`.
     """
     rows = rows[rows.arm == arm]
     structures = sorted_structures(rows.structure, reference)
@@ -76,13 +76,14 @@ def _compared(rows: pd.DataFrame, name: str, structure: str, reference: str, dra
 
 
 def gee(rows: pd.DataFrame, structures: list[str]) -> dict[str, dict]:
-    """Map each structure except the reference, the first, to its GEE, in points and as odds ratios.
+    """Map each structure after the first (the reference) to its GEE, in points and as odds ratios.
 
-    correct ~ structure + rotation + seed with independent working correlation, groups = products,
-    the covariance of Mancl and DeRouen (2001, Biometrics 57:126-134) and t with clusters - 1
-    degrees of freedom, as in lib.analyze.statistics.interaction. Seeds and rotations are fixed
-    terms: the interval is for these training runs, not for other seeds. Odds are unbounded if a
-    structure, rotation or seed has all or nothing correct; gee_note then says so.
+    The model is correct ~ structure + rotation + seed, with an independent working correlation
+    within products, the covariance of Mancl and DeRouen (2001, Biometrics 57:126-134) and t with
+    clusters - 1 degrees of freedom, as in lib.analyze.statistics.interaction. Seeds and rotations
+    are fixed terms, so the interval holds for these training runs, not for other seeds. If all or
+    none of a structure's, rotation's or seed's answers are correct, gee_note says so: odds are
+    unbounded.
     """
     found = {structure: {"gee_note": ""} for structure in structures[1:]}
     for family, keys in ((sm.families.Gaussian(), GEE[:3]), (sm.families.Binomial(), GEE[3:6])):
@@ -141,8 +142,8 @@ def _fitted(rows: pd.DataFrame, structures: list[str],
 def is_found(row) -> bool:
     """Return whether a row of `contrasts` or `interventions` shows an effect.
 
-    Holm's p, which is about these training runs alone, is at most 5%, and the interval excludes 0
-    and is over seeds too: with one seed nothing is found.
+    It does if Holm's p, which is about these training runs alone, is at most 5%, and the interval
+    covers seeds too and excludes 0. With one seed, no row shows an effect.
     """
     low, high = (row.low, row.high) if hasattr(row, "low") else (row.low_points, row.high_points)
     return bool(row.p_holm <= ALPHA and row.interval == BOTH and (low > 0 or high < 0))

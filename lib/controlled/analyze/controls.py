@@ -1,7 +1,7 @@
-"""Controls: no effect is found among shuffled labels, and planted effects are found.
+"""Check that the analysis finds planted effects, and finds none among shuffled labels.
 
 Shuffled labels check the code and the width of the interval: their p is uniform by construction.
-Effects are planted in two ways: of known size in the answers, and in training (arm planted-…).
+Effects are planted in the answers, with a known size, and in training (arm planted-…).
 """
 
 import numpy as np
@@ -27,10 +27,11 @@ def shuffled_control(rows: pd.DataFrame, reference: str = "natural", *, arm: str
                      shuffles: int = 200, draws: int = 999, seed: int = 17) -> pd.DataFrame:
     """Return contrasts of strict accuracy with structures permuted, so that there is no effect.
 
-    One row per structure, columns SHUFFLED: estimate, interval and p of the first shuffle; of all
-    shuffles, how many have p < 0.05 (about 5% should) and how many intervals exclude 0 (at most
-    about 5% should), each count with its Wilson interval (fractions). A real effect appears in the
-    shuffles as a difference between products, which widens them. Empty if a rotation is missing.
+    The table has one row per structure and the columns SHUFFLED. Estimate, interval and p come from
+    the first shuffle. The counts are over all shuffles: p is below 0.05 in about 5% of them, and
+    the interval excludes 0 in at most about 5%; each count has its Wilson interval (fractions). A
+    real effect widens the intervals, because it adds to the differences between products. The
+    table is empty if a rotation is missing.
     """
     rows, measure = rows[rows.arm == arm], MEASURES["correct"]
     try:
@@ -66,11 +67,11 @@ def known_effect(rows: pd.DataFrame, reference: str = "natural", *, arm: str = R
                  points: float = 10.0, draws: int = 999, seed: int = 17) -> pd.DataFrame:
     """Return `contrasts` after planting an effect of known size in a structure; columns KNOWN.
 
-    The labels are shuffled once, so there is no effect; then wrong answers in one structure
-    are made correct until its accuracy has risen by `points` (planted_points if too few are wrong).
-    One row for each of the first two structures. is_held: the interval includes the planted effect;
-    is_found as in contrasts. Chance effects of the shuffle are in the estimate. Empty if a
-    rotation is missing.
+    The labels are shuffled once, which removes any effect. Then wrong answers in one structure are
+    made correct until its accuracy has risen by `points` (by less if too few are wrong: see
+    planted_points). There is one row for each of the first two structures. is_held says whether the
+    interval includes the planted effect; is_found is as in contrasts. The estimate includes chance
+    effects of the shuffle. The table is empty if a rotation is missing.
     """
     rows = rows[rows.arm == arm].reset_index(drop=True)
     try:
@@ -99,11 +100,11 @@ def known_effect(rows: pd.DataFrame, reference: str = "natural", *, arm: str = R
 
 
 def planted_control(rows: pd.DataFrame, *, draws: int = 9999, seed: int = 17) -> pd.DataFrame:
-    """Return whether the effect of repeating a structure's sections is found, by arm planted-….
+    """Return, for each arm planted-…, whether the effect of repeating a structure's sections shows.
 
     Columns PLANTED. The estimate, in points, is the gain over `raw` on facts in that structure
-    minus the gain on the others, by product and seed in the same rotation; left_out counts pairs of
-    product and seed without both. It is found if the interval is above 0 and covers seeds too.
+    minus the gain on the others, by product and seed in the same rotation. left_out counts pairs of
+    product and seed that lack one gain. is_found: the interval is above 0 and covers seeds too.
     """
     found = []
     for arm in sorted(name for name in rows.arm.unique() if name.startswith("planted")):

@@ -1,7 +1,7 @@
-"""Other factors, one at a time: list length, kind of value, section, distance, size of a table.
+"""Examine other factors one at a time: list length, kind of value, section, distance, table size.
 
-Within each level of a factor, structures are compared on the same facts. Also: tokens by structure,
-and acquisition over the epochs.
+Within each level of a factor, structures are compared on the same facts. Two more tables give
+tokens by structure and acquisition over the epochs.
 """
 
 import re
@@ -34,11 +34,11 @@ WORDS, AS_ASKED, OTHERWISE = "words of the prose", "the question's words", "othe
 def factors(rows: pd.DataFrame, reference: str = "natural") -> pd.DataFrame:
     """Return accuracy in percent by factor, level and structure, and its difference in points.
 
-    Columns FACTORS; `against` names what is subtracted: within `raw` the structure `reference` on
+    Columns FACTORS. `against` names what is subtracted: within `raw`, the structure `reference` on
     the same facts and seeds. Distance has no difference, because a fact's distance depends on the
-    structure; its tokens are averaged over the seeds' tokenizers and cut into thirds. Arms far-N
-    and table-WxH are levels of a factor, with `raw` in the same rotations and seeds as level 0
-    (`raw`); `raw` is subtracted, for a table arm on the facts that are tabular in `raw` too.
+    structure; distances are averaged over the seeds' tokenizers and cut into thirds. Arms far-N and
+    table-WxH are levels of a factor; `raw` in the same rotations and seeds is its first level and
+    is subtracted from them, for a table arm only on facts that are tabular in `raw` too.
     """
     raw = rows[rows.arm == RAW]
     structures = sorted_structures(raw.structure, reference)
@@ -74,7 +74,7 @@ def _cell(rows: pd.DataFrame, factor: str, level: str, structure: str, reference
 
 
 def _phrasings(raw: pd.DataFrame) -> list[dict]:
-    """Return prose with each fact in 1, 2, … wordings (natural, prose-2, …) as levels; or none."""
+    """Return one level per number of wordings of a fact in prose (natural, prose-2, …), or none."""
     wordings = {name: re.fullmatch(r"prose-(\d+)", name) for name in raw.structure.unique()}
     levels = {int(found[1]): name for name, found in wordings.items() if found}
     if not levels or "natural" not in wordings:
@@ -84,9 +84,10 @@ def _phrasings(raw: pd.DataFrame) -> list[dict]:
 
 
 def _words(raw: pd.DataFrame) -> list[dict]:
-    """Return prose with and without the question's own words; none if one of them is missing.
+    """Return prose with and prose without the question's own words; [] if either is missing.
 
-    The facts that have them were drawn at random; the others differ, so nothing is subtracted.
+    Which facts have these words was drawn at random. The two levels are different facts, so no
+    difference is given.
     """
     prose = raw[raw.structure == "natural"]
     if prose.as_asked.nunique() < 2:
@@ -107,12 +108,12 @@ def _difference(found: dict) -> dict:
 
 
 def _arm_levels(rows: pd.DataFrame, arm: str, reference: str) -> list[dict]:
-    """Return the rows of an arm that is a level, and of `raw` in the same runs; else none."""
+    """Return rows for an arm that is a level and for `raw` in the same runs; [] for other arms."""
     level = re.fullmatch(r"(far|table)-(\d+(?:x\d+)?)", arm)
     pairs, _ = matched(rows, arm) if level else (pd.DataFrame(), 0)
     if pairs.empty:
         return []
-    is_table = level[1] == "table"  # then every fact is in a table, whatever its structure in `raw`
+    is_table = level[1] == "table"  # every fact of such an arm is in a table, whatever `raw` has
     factor, zero = (TABLE, RAW) if is_table else (FILLERS, "0")
     found = []
     structures = ["tabular"] if is_table else sorted_structures(pairs.structure, reference)
@@ -146,7 +147,7 @@ def tokens_by_structure(rows: pd.DataFrame, reference: str = "natural",
 
 
 def acquisition(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return what is stored after each epoch: arm, structure, epoch, measure, then ESTIMATE.
+    """Return what is stored after each epoch; columns arm, structure, epoch, measure, ESTIMATE.
 
     `rows` is from rows.read_acquired. Measure "likeliest" is the percentage of reference answers
     whose every token is the argmax after the question and the tokens before it; "loglik" is in nats

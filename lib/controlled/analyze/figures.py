@@ -1,6 +1,6 @@
-"""Figures of the controlled experiment, all with intervals.
+"""Draw the figures of the controlled experiment, all with intervals.
 
-If there are many structures, the smaller figures show some; the tables have all.
+If there are many structures, the smaller figures show only some of them; the tables have all.
 """
 
 import pandas as pd
@@ -38,7 +38,7 @@ def look(structure: str) -> dict:
 
 
 def _shown(structures: pd.Series) -> list[str]:
-    """Return the structures that occur, in their fixed order; of many, the paper's three."""
+    """Return the structures that occur, in fixed order; if there are many, the paper's three."""
     found = set(structures)
     return [name for name in STRUCTURES
             if name in found and (len(found) <= _FEW or name in OF_THE_PAPER)]
@@ -48,9 +48,9 @@ def _shown(structures: pd.Series) -> list[str]:
 def draw_contrasts(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Draw a forest of structure - reference within fact, one panel per measure.
 
-    A point is filled if contrasts.is_found. A cross below strict accuracy is the GEE with its
-    interval; to the right are p by permutation, Holm's p and the number of facts. If there are
-    many structures, only three measures are drawn.
+    A filled point is an effect by contrasts.is_found. The cross below strict accuracy is the GEE
+    with its interval. To the right are p by permutation, Holm's p and the number of facts. If there
+    are many structures, only three measures are drawn.
     """
     many = table.structure.nunique() > _FEW
     names = [name for name in (("correct", "stored", "loglik") if many else MEASURES)
@@ -94,8 +94,8 @@ def _forest(axes: Axes, cells: pd.DataFrame, head: str) -> None:
 def draw_interventions(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Draw each arm's gain over raw by structure, and its gain on all facts against added tokens.
 
-    Numbers in the right panel name the arms of the left one; factors, which are not treatments, are
-    left out there. If there are many structures, only "all" is drawn.
+    The numbers next to the arms on the left identify them on the right. The right panel leaves out
+    factors, which are not treatments. If there are many structures, only "all" is drawn.
     """
     arms, structures = list(table.arm.unique()), list(table.structure.unique())
     structures = structures if len(structures) <= _FEW else [ALL]
@@ -153,7 +153,7 @@ def draw_factors(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
         axes.set_ylabel("Accuracy (%)")
     if wanted:
         drawn = table[table.factor.isin(wanted) & table.structure.isin(structures)]
-        top = drawn[["accuracy", "high"]].max(axis=None)  # of all panels: they share the axis
+        top = drawn[["accuracy", "high"]].max(axis=None)  # over all panels, which share the axis
         panels[0].set_ylim(0, 1.05 * max(1.0, top))
         style.legend(figure, panels[0])
     return figure, table

@@ -1,4 +1,4 @@
-"""The tables of the controlled experiment as text, for Markdown and notebooks."""
+"""Format the tables of the controlled experiment as text, for Markdown and notebooks."""
 
 from collections.abc import Iterable
 
@@ -122,7 +122,7 @@ def _table(rows: Iterable[dict], first: str) -> pd.DataFrame:
 
 
 def _sample(row, partner: str = "") -> dict[str, str]:
-    """Return the cell that counts facts, products and seeds, and what was left out."""
+    """Return the cell that gives the numbers of facts, products, seeds and rows left out."""
     text = f"{row.n} ({row.clusters}), {row.seeds}"
     if left_out := getattr(row, "left_out", 0):
         text += (f"; {left_out} without {partner}" if partner else

@@ -1,4 +1,4 @@
-"""Gains over `raw`, and the tokens added, on the same fact, rotation and seed (paper, 5.1)."""
+"""Estimate arms' gains over `raw` on the same fact, rotation and seed, and tokens (paper, 5.1)."""
 
 import re
 
@@ -24,7 +24,7 @@ _ROLES = {r"planted.*|raw-\d+x": CONTROL, rf"low-context|{PROSE}|far-\d+|table-\
 
 
 def role(arm: str) -> str:
-    """Return an arm's role: intervention (what an engineer may do), factor (form) or control."""
+    """Return an arm's role: intervention (open to an engineer), factor (form) or control."""
     return next((name for pattern, name in _ROLES.items() if re.fullmatch(pattern, arm)),
                 INTERVENTION)
 
@@ -32,10 +32,10 @@ def role(arm: str) -> str:
 def matched(rows: pd.DataFrame, arm: str, first: str = RAW) -> tuple[pd.DataFrame, int]:
     """Match rows of `arm` and `first` by fact, rotation and seed; count those without a match.
 
-    Columns fact_id, product, rotation, seed, structure (in `first`), first and second (0 or 1),
-    difference, tokens_first, tokens_second (read by the run per epoch of `raw`), as_asked_first,
-    as_asked_second. Prose has the same text in every rotation: with an arm other than `raw` it is
-    matched by fact and seed alone.
+    The columns are fact_id, product, rotation, seed, structure (in `first`), first and second (0 or
+    1), difference, tokens_first and tokens_second (read by the run per epoch of `raw`), and
+    as_asked_first and as_asked_second. Prose has the same text in every rotation, so it is matched
+    by fact and seed alone, except with `raw`.
     """
     is_any_rotation = PROSE in (arm, first) and RAW not in (arm, first)
     keys = ["fact_id", "product", *([] if is_any_rotation else ["rotation"]), "seed"]
@@ -55,10 +55,10 @@ def interventions(rows: pd.DataFrame, reference: str = "natural", *, draws: int 
                   seed: int = 17) -> pd.DataFrame:
     """Return, for each arm except `raw`, one row per structure and "all"; columns INTERVENTIONS.
 
-    gain_points is the arm's accuracy minus that of `raw`; for its interval see rows.estimated. p is
-    from flipping the signs of products: whether these runs differ. Chance variation between
-    runs is in the interval, not in p. p_holm is Holm's over the arms' rows "all", and separately
-    over the rows by structure (`family` is their number). tokens_added_percent compares
+    gain_points is the arm's accuracy minus that of `raw`; for its interval see rows.estimated. p
+    comes from flipping the signs of products and tests whether these runs differ; chance variation
+    between runs is in the interval, not in p. p_holm corrects p over the arms' rows "all", and
+    separately over the rows by structure (`family` counts the tests). tokens_added_percent compares
     the tokens that the matched runs read in all epochs; points_per_percent is NaN below
     LEAST_ADDED. as_asked_… is the percentage of matched facts stated in the question's words.
     """
@@ -83,9 +83,9 @@ def interventions(rows: pd.DataFrame, reference: str = "natural", *, draws: int 
 def arm_pairs(rows: pd.DataFrame, *, draws: int = 9999, seed: int = 17) -> pd.DataFrame:
     """Compare two arms other than `raw` on the same facts and seeds; columns ARM_PAIRS.
 
-    `mixed` minus `raw-2x`: what rewriting adds to equally long training. `normalized` minus
-    `prose`: what the rules' words add to prose. One row per pair that was run; estimate and p as
-    in `interventions`, Holm's over these rows.
+    `mixed` minus `raw-2x` shows what rewriting adds to equally long training; `normalized` minus
+    `prose` shows what the rules' words add to prose. Each pair that was run has one row. Estimate
+    and p are as in `interventions`; Holm's correction is over these rows.
     """
     found = []
     for first, second in _PAIRS:

@@ -1,9 +1,9 @@
-"""Tests without a model: permuting the structures among products as designed; flipping signs.
+"""Test differences without a model, by permuting products' offsets or by flipping signs.
 
 A product's sections are written in a cycle of structures that begins at the product's offset and
-moves on by one per rotation. Only the offset is randomized over products, so the offsets are
-permuted: the labels of all sections of a product move together, in all rotations and seeds, and
-what a product and a run have in common stays in common.
+moves on by one per rotation. Only the offset is randomized over products, so only the offsets are
+permuted. The labels of all sections of a product thus move together, in all rotations and seeds,
+and effects that a product's or a run's facts share remain shared.
 """
 
 from dataclasses import dataclass
@@ -21,11 +21,11 @@ class Square:
     """One arm's Latin square: facts and seeds that are measured in all k rotations."""
 
     pairs: pd.DataFrame  # product, section, fact_id, seed
-    values: np.ndarray  # (pairs, k): by rotation
+    values: np.ndarray  # (pairs, k), one column per rotation
     cycle: tuple[str, ...]  # k structures
-    starts: np.ndarray  # (pairs,): the place in the cycle of rotation 0's structure
-    units: np.ndarray  # (pairs,): number of the product
-    offsets: np.ndarray  # (products,): the start of its first section
+    starts: np.ndarray  # (pairs,), the place in the cycle of the structure in rotation 0
+    units: np.ndarray  # (pairs,), the product's number
+    offsets: np.ndarray  # (products,), the start of the product's first section
 
     def differences(self, structure: str, reference: str,
                     shifts: np.ndarray | int = 0) -> np.ndarray:
@@ -44,8 +44,8 @@ class Square:
 def square(rows: pd.DataFrame, measure: Measure) -> Square:
     """Return the square of one arm's rows.
 
-    Raises ValueError if some section does not have each structure in one of the rotations
-    0..k-1, in one cycle, or if no fact and seed is measured in all rotations.
+    Raises ValueError unless every section has each structure once in the rotations 0..k-1, in one
+    common cycle, and some fact and seed is measured in all rotations.
     """
     cells = rows.drop_duplicates(["product", "section", "rotation"])
     labels = cells.set_index(["product", "section", "rotation"]).structure.unstack("rotation")
@@ -56,7 +56,7 @@ def square(rows: pd.DataFrame, measure: Measure) -> Square:
     expected = [[cycle[(start + rotation) % k] for rotation in range(k)] for start in starts]
     is_cycle = labels.to_numpy().tolist() == expected and len(set(cycle)) == k > 0
     if not is_cycle or list(labels.columns) != list(range(k)):
-        raise ValueError(f"the {k} rotations that are there do not give every section each of "
+        raise ValueError(f"the {k} rotations found do not give every section each of "
                          f"{rows.structure.nunique()} structures once, in one order: a permutation "
                          "needs all of them")
     keys = ["product", "section", "fact_id", "seed"]
@@ -77,10 +77,10 @@ def permuted_p(found: Square, structure: str, reference: str, *, draws: int = 99
 
     p = (1 + permutations at least as far from 0) / (1 + draws), which is never 0 (Phipson and Smyth
     2010, Statistical Applications in Genetics and Molecular Biology 9:39). It is exact if no
-    structure changes any outcome of these runs. A permutation moves all structures, so an effect of
-    a third one would enter the draws of two that are equal: the statistic is therefore studentized,
-    which keeps the size of the test for these two as products grow (Chung and Romano 2013, Annals
-    of Statistics 41:484-507). Variation between seeds is in the interval, not in p.
+    structure changes any outcome of these runs. A permutation moves all structures, so the effect
+    of a third structure would enter the draws for two equal ones. The statistic is therefore
+    studentized, which keeps the test's size for those two as products increase (Chung and Romano
+    2013, Annals of Statistics 41:484-507). Variation between seeds is in the interval, not in p.
     """
     totals = found.totals(structure, reference)
     return offsets_p(totals, found.offsets, draws, np.random.default_rng(seed))
@@ -99,7 +99,7 @@ def offsets_p(totals: np.ndarray, offsets: np.ndarray, draws: int,
 def studentized(sums: np.ndarray) -> np.ndarray:
     """Return |sum| / SD over the last axis, the products.
 
-    If they do not vary, it is 0 for a sum of 0 and infinite for any other.
+    If the products' sums do not vary, return 0 for a sum of 0 and infinity for any other.
     """
     total = np.abs(sums.sum(axis=-1))
     deviation = sums.std(axis=-1, ddof=1) if sums.shape[-1] > 1 else 0 * sums[..., 0]
@@ -112,8 +112,8 @@ def sign_flip_p(differences: pd.Series, products: pd.Series, *, draws: int = 999
                 seed: int = 17) -> float:
     """Return the two-sided p of a mean difference, flipping the sign of each product's sum.
 
-    scipy's test, exact if there are fewer sign patterns than draws. NaN with fewer than two
-    products.
+    This is scipy's test; it is exact if there are fewer sign patterns than draws. p is NaN with
+    fewer than two products.
     """
     sums = differences.groupby(products.to_numpy()).sum().to_numpy(float)
     if len(sums) < 2:

@@ -1,4 +1,4 @@
-"""The rows that the analysis starts from, the measures, and the estimate of a mean difference."""
+"""Read the rows that the analysis starts from, define its measures, estimate mean differences."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ NO_VARIATION = "none: nothing varies between products"
 
 @dataclass(frozen=True)
 class Measure:
-    """A property of an answered fact, one number per row and NaN if it is not measured."""
+    """A property of an answered fact: a number for each row, or NaN if it was not measured."""
 
     label: str
     unit: str
@@ -38,7 +38,8 @@ def _stored(rows: pd.DataFrame) -> pd.Series:
     return rows.cloze_argmax.astype("boolean").astype("Float64").astype(float)
 
 
-# The first is the study's question; the others show where a fact is lost: in storing, in recall.
+# The first measure answers the study's question; the others show whether a lost fact was not
+# stored or not recalled.
 MEASURES = {
     "correct": Measure("answered, strictly", POINTS, lambda rows: rows.correct.astype(float)),
     "items": Measure("items named, lists", POINTS,
@@ -52,10 +53,10 @@ MEASURES = {
 
 def read_outcomes(study: str, runs: list[str], kind: type[Record] = Outcome,
                   artifact: str = "outcomes") -> pd.DataFrame:
-    """Return one row per run and fact; of all runs that exist if `runs` is empty.
+    """Return one row per run and fact; if `runs` is empty, of all runs that exist.
 
-    Raises MissingInput if a run, or every run, is missing, and ValueError if a run has a fact
-    twice.
+    Raises MissingInput if one of `runs` is missing or no run exists, and ValueError if a run has a
+    fact twice.
     """
     folder = artifact_path(study, artifact, run="any").parent
     names = runs or sorted(path.stem for path in folder.glob("[!.]*.jsonl"))  # .: unfinished
@@ -89,8 +90,8 @@ def within_fact(rows: pd.DataFrame, measure: Measure, structure: str,
     """Pair one arm's rows by fact and seed over two rotations; also count the pairs left out.
 
     Columns fact_id, product, seed, first (in `reference`), second (in `structure`), difference. A
-    pair is left out if one or both of its values are not measured. Raises ValueError if a
-    fact has one structure in two rotations of a seed, so its partner is ambiguous.
+    pair is left out if either value was not measured. Raises ValueError if a fact has the same
+    structure in two rotations of a seed, because its partner is then ambiguous.
     """
     measured = rows.assign(value=measure.of(rows))
     applies = measured.fact_id.isin(measured.fact_id[measured.value.notna()])
@@ -111,8 +112,8 @@ def within_fact(rows: pd.DataFrame, measure: Measure, structure: str,
 def estimated(pairs: pd.DataFrame, scale: float, column: str = "difference") -> dict:
     """Return the mean of `column` with its 95% interval over products and seeds; keys ESTIMATE.
 
-    The error over products is cluster-robust, that over seeds is the standard deviation of the
-    seeds' means; lib.analyze.statistics.seeds.both_sources adds them. With one seed the interval
+    The error over products is cluster-robust; the error over seeds is the standard deviation of the
+    seeds' means. lib.analyze.statistics.seeds.both_sources adds the two. With one seed the interval
     covers queries only, as `interval` says.
     """
     found = {"n": pairs.fact_id.nunique(), "clusters": pairs["product"].nunique(),

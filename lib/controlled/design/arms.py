@@ -1,6 +1,6 @@
-"""The arms of the controlled experiment: how records are written, rewritten and trained on.
+"""Define the arms of the controlled experiment: how records are written, treated and trained on.
 
-The rotations change the structure; an arm changes one more thing, the same in all rotations.
+The rotations change the structure. An arm changes one more thing, equally in all rotations.
 """
 
 import re
@@ -16,23 +16,23 @@ PROSE = "prose"
 
 @dataclass(frozen=True)
 class Arm:
-    """One arm: a layout, how the raw document is treated, and whether both texts are trained on."""
+    """An arm: a layout, a treatment of the raw document, and whether to train on both texts."""
 
     name: str
     layout: Layout
     treatment: str = ""  # a key of INTERVENTIONS, NORMALIZED, NORMALIZED_BY_MODEL; "": raw text
-    is_mixed: bool = False  # the raw text and the treated one
-    is_writing: bool = True  # whether it has a style of its own, which a base must have read
+    is_mixed: bool = False  # whether to train on both the raw text and the treated one
+    is_writing: bool = True  # whether the arm has a style of its own, which a base must have read
 
 
 def arm_named(name: str, structures: tuple[str, ...]) -> Arm:
-    """Return the arm called `name`, over `structures`. Raises ValueError with the legal names."""
+    """Return the arm `name` over `structures`. Raises ValueError with the legal names."""
     own = Layout(structures)
     plain: dict[str, Callable[[], Arm]] = {
         RAW: lambda: Arm(RAW, own),
         "raw-2x": lambda: Arm(name, own, is_writing=False),
         "mixed": lambda: Arm(name, own, NORMALIZED, is_mixed=True, is_writing=False),
-        PROSE: lambda: Arm(name, Layout(("natural",)), is_writing=False),  # in raw prose's wordings
+        PROSE: lambda: Arm(name, Layout(("natural",)), is_writing=False),  # worded as raw prose
         "low-context": lambda: Arm(name, Layout(structures, is_named=False)),
         NORMALIZED: lambda: Arm(name, own, NORMALIZED),
         NORMALIZED_BY_MODEL: lambda: Arm(name, own, NORMALIZED_BY_MODEL, is_writing=False)}
@@ -53,22 +53,22 @@ def arm_named(name: str, structures: tuple[str, ...]) -> Arm:
 
 
 def epochs_of(name: str) -> int:
-    """Return an arm's number of epochs as a multiple of the usual: 2 for raw-2x, else 1."""
+    """Return an arm's epochs as a multiple of the usual number: 2 for raw-2x, else 1."""
     found = re.fullmatch(r"raw-(\d+)x", name)
     return int(found[1]) if found else 1
 
 
 def rotations_of(arm: Arm) -> int:
-    """Return the number of an arm's rotations: one if all facts have one structure or a table."""
+    """Return the number of an arm's rotations: 1 if all its facts share a structure or a table."""
     return 1 if arm.layout.table else len(arm.layout.structures)
 
 
 def runs_of(arms: list[str], structures: tuple[str, ...], seeds: int,
             every_rotation: list[str]) -> list[str]:
-    """Name the runs arm-rotation-seed: arms in `every_rotation` have all, others one per seed.
+    """Return the runs' names, arm-rotation-seed. Arms not in `every_rotation` have one per seed.
 
-    A seed's one rotation is (seed - 1) mod rotations. With as many seeds as structures, each fact
-    then appears in each structure, and each run has a run of `raw` with the same base and rotation.
+    That rotation is (seed - 1) mod rotations. With as many seeds as structures, each fact then
+    appears in each structure, and each run has a run of `raw` with the same base and rotation.
     """
     runs = []
     for name in arms:
@@ -80,7 +80,7 @@ def runs_of(arms: list[str], structures: tuple[str, ...], seeds: int,
 
 
 def split_run(run: str) -> tuple[str, int, int]:
-    """Return arm, rotation and seed of a run. Raises ValueError for a name of another form."""
+    """Return the arm, rotation and seed in a run's name. Raises ValueError for another form."""
     found = re.fullmatch(r"(?P<arm>.+)-(?P<rotation>\d+)-(?P<seed>\d+)", run)
     if not found:
         raise ValueError(f"run {run!r}: a run has a name such as raw-0-1 (arm, rotation, seed)")

@@ -1,4 +1,4 @@
-"""Facts of many products in the same tables: catalogues with one row per product."""
+"""Write the facts of many products as catalogues: tables with one row per product."""
 
 import random
 from string import ascii_uppercase
@@ -16,9 +16,9 @@ def render_catalogues(products: dict[str, list[KnownFact]], table: tuple[int, in
     """Return one catalogue for every `table[1]` products, in tables of `table[0]` attributes.
 
     The last catalogue may have fewer products and the last table fewer columns. A fact's place is
-    its row up to its value, so places overlap; its label is in the header above. Codes are drawn
-    from the products' names, so that a public catalogue rarely has the code of a private one.
-    Raises ValueError if there are too few codes.
+    its row up to its value, without the header that has its label, so places overlap. The products'
+    names seed the codes, so a public catalogue rarely has the code of a private one. Raises
+    ValueError if there are too few codes.
     """
     width, height = table
     names = list(products)

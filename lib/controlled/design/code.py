@@ -1,7 +1,7 @@
-"""A section's facts as data in a code block (CSV, JSON, YAML, XML) or as an HTML table.
+"""Write a section's facts as data in a code block (CSV, JSON, YAML, XML) or as an HTML table.
 
-A label keeps its words and spaces (JSON and YAML keys allow them; XML has it as an attribute), so
-that formats differ in markup, not in names. See lib.controlled.design.structures for the renderers.
+A label keeps its words and spaces, so that formats differ in markup, not in names: JSON and YAML
+allow spaces in keys, and in XML it is an attribute. Renderers: lib.controlled.design.structures.
 """
 
 import csv

@@ -1,4 +1,4 @@
-"""The facts of the controlled experiment: only the design varies the kind and length of values.
+"""Draw the facts of the controlled experiment so that only the design varies kind and length.
 
 A section has two scalar facts and then a list-valued one. Kind, length, section and place are drawn
 independently, so that none is confounded with another; the rotation decides a section's structure.
@@ -15,10 +15,10 @@ from lib.lab.products import make_products
 N_SECTIONS = 3
 SCALARS_IN_SECTION = 2
 
-# Label: unit and nouns. A label suits a number and two words alike, and none begins with a vowel
-# ("has a {label} of"). Each has its own unit and nouns, as ports, paths and dates have in real
-# records: if all values look alike, a model stores them but cannot tell whose they are
-# (development: 15% recalled).
+# Each label has a unit and nouns. It suits a number as well as two words, and does not begin with a
+# vowel ("has a {label} of"). Units and nouns differ between labels, as ports, paths and dates look
+# different in real records: if all values look alike, a model stores them but cannot tell which
+# fact they belong to (in development, 15% were recalled).
 _SCALARS = {
     "service code": ("pages", "denim linen satin velvet muslin tweed corduroy flannel chiffon "
                      "taffeta gingham jersey fleece brocade hessian"),
@@ -46,9 +46,9 @@ LIST_POOLS = {
 ATTRIBUTES = (*SCALAR_LABELS, *LIST_POOLS)
 LENGTHS = (2, 3, 4)  # items of a list-valued fact
 
-# 30 x 15 pairs of words are as many values as 100-549: both kinds carry log2(450) = 8.8 bits. A
-# number is three tokens (digits are single tokens) and its unit; a pair of words is two if the
-# tokenizer knows the words.
+# There are 30 x 15 pairs of words and as many numbers (100-549), so both kinds carry log2(450) =
+# 8.8 bits. A number takes three tokens (one per digit) and its unit; a pair of words takes two if
+# both words are in the vocabulary.
 FIRST_WORDS = ("amber", "brisk", "calm", "dusty", "early", "faint", "gentle", "hollow", "ivory",
                "jolly", "keen", "lively", "mellow", "narrow", "oaken", "plain", "quiet", "rapid",
                "silent", "tidy", "upper", "vivid", "wooden", "young", "azure", "blunt", "crisp",
@@ -58,11 +58,11 @@ Level = TypeVar("Level")
 
 
 def make_facts(n_products: int, seed: int, taken: frozenset[str] = frozenset()) -> list[KnownFact]:
-    """Return the len(ATTRIBUTES) facts of each of `n_products`, by product, section and place.
+    """Return len(ATTRIBUTES) facts for each of `n_products`, by product, section and place.
 
-    Kinds are balanced within each scalar attribute and lengths within each list-valued one, as far
-    as the number allows, and nearly so within each section and place of an attribute. No name is in
-    `taken`; the same seed gives the same facts. Raises ValueError if there are too few names.
+    Kinds are balanced within each scalar attribute, and lengths within each list-valued one, as far
+    as `n_products` allows; within each section and place of an attribute they are nearly balanced.
+    No name is in `taken`. The same seed gives the same facts. Raises ValueError for too few names.
     """
     products = [product.name for product in make_products(n_products, seed, taken)]
     rng = random.Random(f"controlled facts {seed}")
@@ -78,7 +78,7 @@ def make_facts(n_products: int, seed: int, taken: frozenset[str] = frozenset()) 
 
 
 def assign_sections(rng: random.Random) -> dict[str, tuple[int, int]]:
-    """Draw section and place for each of ATTRIBUTES: in every section two scalars, then a list."""
+    """Draw a section and place for each of ATTRIBUTES: two scalars, then a list, per section."""
     scalars = rng.sample(SCALAR_LABELS, len(SCALAR_LABELS))
     cells = {label: divmod(number, SCALARS_IN_SECTION) for number, label in enumerate(scalars)}
     lists = rng.sample(list(LIST_POOLS), len(LIST_POOLS))
@@ -106,7 +106,7 @@ def as_id(name: str) -> str:
 
 
 def by_product(facts: Sequence[KnownFact]) -> dict[str, list[KnownFact]]:
-    """Group facts by product, products in the order of their first fact."""
+    """Group facts by product, ordering products by their first fact."""
     groups = defaultdict(list)
     for fact in facts:
         groups[fact.product].append(fact)
@@ -119,7 +119,7 @@ def _draw_values(products: list[str], cells: dict[tuple[str, str], tuple[int, in
     values = {}
     first_kind, first_length = rng.randrange(2), rng.randrange(len(LENGTHS))
     for number, label in enumerate(ATTRIBUTES):
-        # Dealt in the order of the cells: balanced within sections and places, not only in total.
+        # Dealing in the order of the cells also balances sections and places, not only the total.
         holders = sorted(rng.sample(products, len(products)),
                          key=lambda product: cells[product, label])
         before = number * len(holders)

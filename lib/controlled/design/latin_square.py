@@ -1,8 +1,9 @@
-"""The Latin square: which structure each section has in each rotation, and an arm's documents.
+"""Assign structures to sections by a Latin square, and write an arm's documents.
 
-Section j of document d has structures[(offset(d) + direction(d) * j + rotation) mod k]: over the k
-rotations every fact appears once in each structure, at the same position, under the same heading,
-with the same neighbours. direction is 1 or -1, so that no structure always follows the same one.
+Section j of document d has structures[(offset(d) + direction(d) * j + rotation) mod k]. Over the k
+rotations every fact thus appears once in each structure, in the same position, under the same
+heading, with the same neighbours. direction is 1 or -1, so that structures do not always follow
+each other in the same order.
 """
 
 import random
@@ -24,7 +25,7 @@ _FILLERS = ("Inspection note {number}: no remark.", "Visit {number}: nothing to 
 
 @dataclass(frozen=True)
 class Layout:
-    """An arm's changes to how the facts are laid out; the defaults are the arm `raw`."""
+    """How an arm lays out the facts; the defaults are those of `raw`."""
 
     structures: tuple[str, ...] = ("natural", "entity-list", "tabular")
     filler_lines: int = 0  # neutral lines between the notice and the first section
@@ -49,7 +50,7 @@ def render(facts: list[KnownFact], rotation: int, seed: int, layout: Layout = La
     """Return one document per product, or per catalogue, with each fact's place in its raw text.
 
     A `rendering` above 0 is a further rendering of the same products for a base to read, in other
-    words and with the facts in other sections. A repeated section's place is its first.
+    words and with the facts in other sections. A repeated section's facts have their first place.
     Raises ValueError for a rotation that the structures do not have.
     """
     k = len(layout.structures)
@@ -71,8 +72,8 @@ def render(facts: list[KnownFact], rotation: int, seed: int, layout: Layout = La
 def starts(n_products: int, k: int, seed: int, rendering: int = 0) -> list[tuple[int, int]]:
     """Draw (offset, direction) of every document, shape [n_products].
 
-    In every k documents each offset occurs once and the direction is the same, so in each rotation
-    and at each section position the numbers of sections per structure differ by at most one.
+    Among every k documents, each offset occurs once and the direction is the same. In each rotation
+    and section position, the numbers of sections per structure thus differ by at most one.
     """
     rng = random.Random(f"offsets {seed} {rendering}")
     drawn: list[tuple[int, int]] = []
@@ -84,7 +85,7 @@ def starts(n_products: int, k: int, seed: int, rendering: int = 0) -> list[tuple
 
 
 def _in_sections(facts: list[KnownFact], seed: int, rendering: int) -> list[list[KnownFact]]:
-    """Return each section's facts in their order there; a further rendering deals them again."""
+    """Return the facts of each section, in order; a further rendering deals them anew."""
     cells = {fact.attribute: (fact.section, fact.place) for fact in facts}
     if rendering:
         cells = assign_sections(random.Random(f"sections {seed} {facts[0].product} {rendering}"))

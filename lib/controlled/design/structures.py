@@ -1,10 +1,10 @@
-"""A section's facts in each structure, as text with the span of each fact.
+"""Write a section's facts in each structure, as text with the span of each fact.
 
 A renderer is called with the product's name, the facts of one section (scalars first and at most
 one list-valued fact, the last) and a random generator. It returns the section's body without its
 heading, and for each fact the span body[start:end] that states it: its sentence, bullet, lead-in
-with bullets, row or line. A `wide-table` has its labels once, above: the span runs from the label's
-cell to the value's, so spans overlap. A label has the same words in every structure.
+with bullets, row or line. A `wide-table` has its labels only in the header; the span runs from the
+label's cell to the value's, so spans overlap. A label has the same words in every structure.
 """
 
 import random
@@ -35,7 +35,7 @@ def _natural(n_wordings: int) -> Callable[..., Body]:
 
 
 def _several(name: str, facts: list[KnownFact], rng: random.Random) -> Body:
-    """State all facts in one sentence, or the scalars in one and the list in the next."""
+    """State all facts in one sentence, or the scalars in one sentence and the list in the next."""
     clauses = [f"the {fact.attribute} {'are' if is_list(fact) else 'is'} {listed(fact.value)}"
                for fact in facts]
     commas = [", "] * (len(facts) - 2)
@@ -75,7 +75,7 @@ def _tabular(name: str, facts: list[KnownFact], rng: random.Random) -> Body:
 
 
 def _wide_table(name: str, facts: list[KnownFact], rng: random.Random) -> Body:
-    """Write one row of values under a header of labels, cells in the order of the facts."""
+    """Write one row of values under a header of labels, in the order of the facts."""
     labels, tops = laid([capitalised(fact.attribute) for fact in facts], "| ", " | ", " |")
     values, bottoms = laid([", ".join(fact.value) for fact in facts], "| ", " | ", " |")
     above = f"{labels}\n{pipe_row(['---'] * len(facts))}\n"

@@ -1,4 +1,4 @@
-"""The texts that an arm trains on: private records in a rotation, raw or treated (paper, 3.2)."""
+"""Write the texts that an arm trains on: private records, raw or treated (paper, 3.2)."""
 
 from lib.controlled.design.arms import NORMALIZED, NORMALIZED_BY_MODEL, Arm
 from lib.controlled.design.latin_square import render
@@ -15,11 +15,11 @@ class NotRewritten(RuntimeError):
 
 def arm_texts(facts: list[KnownFact], arm: Arm, rotation: int, seed: int, *, rendering: int = 0,
               rewrite: Rewrite = by_rules) -> list[Rendered]:
-    """Return the documents of `arm` in one rotation: `raw` and places as laid out, `text` treated.
+    """Return the documents of `arm` in one rotation: `text` is treated, `raw` and places are not.
 
     `rewrite` is the engine of the arm normalized-llm. A mixed arm has each document twice, raw
-    first. Raises whatever the engine raises, and NotRewritten if a rewrite is missing, because an
-    arm without some facts cannot be compared.
+    first. Raises the engine's errors, and NotRewritten if a rewrite is missing, because an arm
+    that lacks some facts cannot be compared.
     """
     rendered = render(facts, rotation, seed, arm.layout, rendering)
     if not arm.treatment:
@@ -36,7 +36,7 @@ def arm_texts(facts: list[KnownFact], arm: Arm, rotation: int, seed: int, *, ren
 
 
 def _rewritten(documents: list[Document], rewrite: Rewrite) -> list[str]:
-    """Rewrite each document as one segment: far shorter than the paper's limit of 700 tokens."""
+    """Rewrite each document as one segment; all are far below the paper's limit of 700 tokens."""
     segments = [Segment(segment_id=one.document_id, document_id=one.document_id, start=0,
                         end=len(one.text), text=one.text, n_tokens=0) for one in documents]
     rows = normalize(segments, documents, rewrite)

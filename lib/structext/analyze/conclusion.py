@@ -1,4 +1,4 @@
-"""The findings of a run on StrucText-Eval as text: what `make study` prints at its end."""
+"""Write the findings of a run on StrucText-Eval as text, which `make study` prints at its end."""
 
 import pandas as pd
 
@@ -15,11 +15,11 @@ _CAUTION = (
 
 def conclusion(scores: pd.DataFrame, forms: pd.DataFrame, gains: pd.DataFrame,
                curve: pd.DataFrame, real: pd.DataFrame, agreed: pd.DataFrame) -> str:
-    """Return a table of scores, one by form of the first suite, and one line per comparison.
+    """Return tables of scores by suite and, for the first suite, by form; one line per comparison.
 
-    `scores` and `forms` are `summary` of one prompt by suite and arm, and by suite, form and arm;
-    the others are `against_first` (of that prompt), `shots`, `real_and_test` and `agreement`. If
-    there is nothing to compare, the line says so.
+    `scores` and `forms` are from `summary` for one prompt, by suite and arm and by suite, form and
+    arm. The others are from `against_first` (for that prompt), `shots`, `real_and_test` and
+    `agreement`. If there is nothing to compare, the line says so.
     """
     first = forms[forms.suite == forms.suite.min()]
     parts = ["ROUGE-L, 0 below 0.75: mean over all questions, % [95% over texts].",
@@ -64,7 +64,7 @@ def _arms(gains: pd.DataFrame) -> str:
 def _difference(row, prefix: str = "") -> str:
     """Describe the difference over pairs asked both ways, then over all pairs.
 
-    "not shown" means that the first interval includes 0. `prefix` precedes the columns' names.
+    "not shown" means that the first interval includes 0. The columns' names begin with `prefix`.
     """
     points, low, high, n, whole, *of_all = (getattr(row, prefix + name) for name in (
         "difference_points", "low_points", "high_points", "n", "whole", "whole_points",
@@ -78,7 +78,7 @@ def _difference(row, prefix: str = "") -> str:
 
 
 def _shots(curve: pd.DataFrame) -> str:
-    """Describe the gain from the most demonstrations, on the first suite that was given any."""
+    """Describe the gain from the most demonstrations, on the first suite with demonstrations."""
     most = curve[curve.gain_whole > 0]
     if most.empty:
         return "No suite was asked with demonstrations."
@@ -101,7 +101,7 @@ def _real(real: pd.DataFrame) -> str:
 
 
 def _agreed(agreed: pd.DataFrame) -> str:
-    """Describe how far each metric agrees with the judge, over all arms or the only one."""
+    """Describe how far each metric agrees with the judge, over all arms."""
     is_pooled = (agreed.arm == agreed.arm.iloc[-1]) & (agreed["second"] == JUDGE)
     pooled = agreed[is_pooled & agreed.pearson.notna()]
     if pooled.empty:

@@ -1,7 +1,7 @@
-"""Figures of a run on StrucText-Eval: scores by group, depth and width, shots, Real-Test and Test.
+"""Draw a run's scores by group, depth and width, and shots, and Real-Test against Test.
 
-Every interval is the table's 95% one; an estimate without one is a hollow marker. Arms keep their
-colour and marker throughout.
+Every interval is the table's 95% interval; a hollow marker is an estimate without one. An arm has
+the same colour and marker in all figures.
 """
 
 from collections.abc import Sequence
@@ -31,9 +31,9 @@ from lib.structext.analyze.tables import JUDGE
 from lib.structext.records import EXTRA_TASKS, TASKS
 
 SCORE = "ROUGE-L, 0 below 0.75 (%)"
-MEASURES = {"rouge_score": (SCORE, "rouge_score", "low", "high"),  # its label, value and interval
+MEASURES = {"rouge_score": (SCORE, "rouge_score", "low", "high"),  # label, value, interval
             JUDGE: ("Correct according to the judge (%)", JUDGE, "judge_low", "judge_high")}
-# Column of the markers -> column of the crosses, their number of questions, the markers' number.
+# Column of markers -> column of crosses, then the number of questions of crosses and of markers.
 _CROSSES = {"rouge_score": ("rouge_asked", "asked", "n"),
             "difference_points": ("whole_points", "whole", "n"),
             "common_score": ("rouge_score", "n", "common")}
@@ -47,7 +47,8 @@ def draw_groups(table: pd.DataFrame, by: str,
                 measure: str = "rouge_score") -> tuple[Figure, pd.DataFrame]:
     """Draw a key of MEASURES by group of `by` and arm, one panel per suite; also return `table`.
 
-    `table` is `summary` by suite, `by` and arm. Crosses show questions that fit the context window.
+    `table` is from `summary`, by suite, `by` and arm. Crosses cover only the questions that fit the
+    context window.
     """
     label, *columns = MEASURES[measure]
     groups, suites = _present(table[by]), _present(table.suite)
@@ -67,11 +68,11 @@ def draw_groups(table: pd.DataFrame, by: str,
 
 @styled
 def draw_heat(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Draw mean score and its standard deviations over depth and width, one row per arm.
+    """Draw mean score and its standard deviations by depth and width, one row per arm.
 
-    Of several suites, it shows the one with the most cells (of two, the later), and it returns the
-    figure and the plotted rows of `heat`. Below a mean are its interval and the number left out; a
-    cell in which nothing was asked is hatched.
+    The figure shows the suite with the most cells (if two are equal, the later). The rows of `heat`
+    that it shows are returned too. Below a mean are its interval and the number left out; a hatched
+    cell has no questions.
     """
     cells = table.groupby("suite", observed=True).apply(
         lambda suite: len(suite[["depth", "width"]].drop_duplicates()))
@@ -123,8 +124,8 @@ def _cell_text(mean: str, cell: tuple) -> str:
 def draw_shots(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Draw score by number of demonstrations, one panel per suite; also return `table`.
 
-    `table` is `pairs.shots`; the shortest demonstrations have hollow markers. The curves show the
-    samples asked with every number, so none falls only because of the context window.
+    `table` is from `pairs.shots`; hollow markers are for the shortest demonstrations. The curves
+    cover the samples asked with every number of them, so the context window alone lowers no curve.
     """
     suites = _present(table.suite)
     names = [f"{suite} (n = {table.common[table.suite == suite].max()})" for suite in suites]
@@ -148,9 +149,9 @@ def draw_shots(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
 
 @styled
 def draw_differences(table: pd.DataFrame, by: str, label: str) -> tuple[Figure, pd.DataFrame]:
-    """Draw `table`, `pairs.differences` in points, by group of `by` and arm; also return it.
+    """Draw `table` (`pairs.differences`, in points) by group of `by` and arm; also return `table`.
 
-    n counts the pairs asked both ways; crosses show all pairs.
+    n counts the pairs asked both ways; crosses are over all pairs.
     """
     groups = _present(table[by])
     figure, (axes,) = panels(1, _height(table, groups))
@@ -178,7 +179,7 @@ def _dots(axes: Axes, cells: pd.DataFrame, by: str, groups: list[str], columns: 
 
 def _crosses(axes: Axes, cells: pd.DataFrame, column: str, places: pd.Series, color: tuple,
              scale: float, *, upright: bool = False) -> None:
-    """Draw a cross in each row if it covers another number of questions than the marker."""
+    """Draw a cross in each row in which it covers more or fewer questions than the marker."""
     other, n, own_n = _CROSSES[column]
     shown = cells[cells[n] != cells[own_n]]
     at = (places[shown.index], scale * shown[other])

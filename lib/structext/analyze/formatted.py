@@ -1,4 +1,4 @@
-"""The tables of a run on StrucText-Eval as text, and its failures verbatim."""
+"""Format the tables of a run on StrucText-Eval as text, and quote its failures."""
 
 from collections.abc import Mapping, Sequence
 
@@ -52,7 +52,7 @@ def heat_formatted(table: pd.DataFrame) -> pd.DataFrame:
 
 def differences_formatted(table: pd.DataFrame, first: str, second: str,
                           by: Sequence[str]) -> pd.DataFrame:
-    """Format `differences`, second - first: pairs asked both ways; last column: all pairs."""
+    """Format `differences`, second - first, over pairs asked both ways; last column: all pairs."""
     return pd.DataFrame([{
         **_group(row, by), "pairs asked both ways (texts)":
         f"{row.n} of {row.whole} ({row.texts})"
@@ -88,7 +88,7 @@ def agreement_formatted(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def published_formatted(table: pd.DataFrame) -> pd.DataFrame:
-    """Format `published.with_ours`, one row per model, its prompts in one cell."""
+    """Format `published.with_ours`: one row per model, all its prompts in one cell."""
     rows = []
     for (suite, source, model, where), cell in table.groupby(
             ["suite", "source", "model", "where"], sort=False):
@@ -117,8 +117,8 @@ def failures(rows: pd.DataFrame, asked: Sequence[Prompted],
              answers: Mapping[str, Sequence[Answer]], each: int = 1) -> pd.DataFrame:
     """Return the first `each` incorrect replies of every arm, language and state, abridged.
 
-    Models wrote them: show them only where HTML is escaped (as pandas does by default).
-    Questions left out are not included.
+    Replies come from models, so show them only where HTML is escaped (as pandas does by default).
+    Questions left out have no row.
     """
     questions = {one.query_id: one.sample for one in asked}
     replies = {(arm, row.query_id): row.answer for arm, given in answers.items() for row in given}
@@ -138,7 +138,7 @@ def failures(rows: pd.DataFrame, asked: Sequence[Prompted],
 
 
 def shortened(text: str) -> str:
-    """Return `text` on one line, ↵ for line breaks; the middle of a long one is left out."""
+    """Return `text` on one line, with ↵ for line breaks and without the middle if it is long."""
     line = one_line(text)
     if len(line) <= _LONGEST:
         return line
@@ -147,14 +147,14 @@ def shortened(text: str) -> str:
 
 
 def _points(row: tuple, prefix: str = "") -> str:
-    """Format a difference of the table of differences, with its interval."""
+    """Format a row's difference with its interval."""
     name = "points" if prefix.endswith(("judge_", "whole_")) else "difference_points"
     columns = (name, "low_points", "high_points")
     return in_points(*(getattr(row, prefix + column) for column in columns))
 
 
 def _few(texts: int) -> str:
-    """Return a mark for so few texts that a bootstrap interval is known to be too narrow."""
+    """Return a mark if there are so few texts that a bootstrap interval is too narrow, else ""."""
     return " †" if texts < FEW_CLUSTERS else ""
 
 

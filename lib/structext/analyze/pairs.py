@@ -1,4 +1,4 @@
-"""Comparisons on the same questions: arms, demonstrations, Real-Test; and agreement of metrics."""
+"""Compare arms, demonstrations and Real-Test on the same questions, and metrics with the judge."""
 
 from collections.abc import Sequence
 
@@ -32,12 +32,12 @@ def differences(first: pd.DataFrame, second: pd.DataFrame, on: Sequence[str], by
                 resamples: int = RESAMPLES) -> pd.DataFrame:
     """Return second - first by group of `by`, rows matched by `on`; columns `by` and DIFFERENCE.
 
-    `by` are in `on` or are columns of `second`. n counts the pairs asked both ways: otherwise a
-    longer prompt would lose because of the context window, not of its content. For these pairs,
-    first and second are means of the paper's score, fractions of 1; the differences are points
-    with 95% intervals over texts, NaN if no pair differs; judged counts those with two verdicts.
-    whole counts all pairs, and a question left out has 0 in whole_points. unpaired counts the rows
-    of `second` without a partner.
+    The columns `by` are in `on` or in `second`. n counts the pairs asked both ways; with the rest,
+    a longer prompt would lose because of the context window, not because of its content. Over the n
+    pairs, first and second are means of the paper's score (fractions of 1); the differences are in
+    points with 95% intervals over texts, NaN if no pair differs; judged counts those with two
+    verdicts. whole counts all pairs; in whole_points a question left out scores 0. unpaired counts
+    the rows of `second` without a partner.
     """
     own = [name for name in by if name not in on]
     values = ["text", "state", "rouge_score", JUDGE]
@@ -59,7 +59,7 @@ def differences(first: pd.DataFrame, second: pd.DataFrame, on: Sequence[str], by
 
 
 def _points(values: pd.Series, texts: pd.Series, resamples: int) -> np.ndarray:
-    """Return mean, low and high of differences of fractions, in points; `texts` are by index."""
+    """Return mean, low and high of `values`, in points; `texts` has the text of each by index."""
     ends = (np.nan, np.nan)
     if len(values):
         ends = cluster_interval(values, texts[values.index], resamples=resamples)
@@ -67,9 +67,9 @@ def _points(values: pd.Series, texts: pd.Series, resamples: int) -> np.ndarray:
 
 
 def against_first(rows: pd.DataFrame, resamples: int = RESAMPLES) -> pd.DataFrame:
-    """Return `differences` between every other arm and the first, by suite, prompt and arm.
+    """Return `differences` of every other arm from the first, by suite, prompt and arm.
 
-    There are no rows if there is only one arm.
+    With only one arm there are no rows.
     """
     by = ["suite", "prompt", "arm"]
     is_first = rows.arm == rows.arm.cat.categories[0]
@@ -83,9 +83,9 @@ def against_first(rows: pd.DataFrame, resamples: int = RESAMPLES) -> pd.DataFram
 def shots(rows: pd.DataFrame, resamples: int = RESAMPLES) -> pd.DataFrame:
     """Return `summary` by suite, arm, setting (FEW_SHOT) and number of demonstrations, with gains.
 
-    The base prompt is in each setting of its suite, with n_shots 0. The other columns are those of
-    `differences` from the base prompt, with the prefix gain_, and COMMON: how many samples of the
-    suite were asked at every point of its curves, and their mean score with its interval. There are
+    The base prompt is in each setting of its suite, with n_shots 0. More columns give `differences`
+    from the base prompt, with the prefix gain_, and COMMON: the number of samples of the suite
+    that were asked at every point of its curves, and their mean score with its interval. There are
     no rows if no suite was asked with demonstrations.
     """
     shown = rows[rows.setting.isin(FEW_SHOT)]
@@ -107,9 +107,10 @@ def shots(rows: pd.DataFrame, resamples: int = RESAMPLES) -> pd.DataFrame:
 
 
 def real_and_test(rows: pd.DataFrame, resamples: int = RESAMPLES) -> pd.DataFrame:
-    """Return `differences` Real-Test - Test of samples that share their structure.
+    """Return `differences`, Real-Test - Test, between samples with the same structure.
 
-    By arm and language, then ALL; no rows unless both suites were asked. `rows` are of one prompt.
+    Rows are by arm and language, then ALL; there are none unless both suites were asked. `rows`
+    must be for one prompt.
     """
     both = with_all(rows)
     return differences(both[both.suite == TEST], both[both.suite == REAL],
@@ -119,9 +120,9 @@ def real_and_test(rows: pd.DataFrame, resamples: int = RESAMPLES) -> pd.DataFram
 def agreement(rows: pd.DataFrame) -> pd.DataFrame:
     """Return `metric_agreement` of the paper's metrics and the judge, by arm and then over ALL.
 
-    It covers only replies with an answer, because without one every metric is 0. ALL
-    excludes the arms whose every answer is the reference verbatim, and has no coefficient if no arm
-    has one of its own: a good arm pooled with a bad one would make any two metrics correlate.
+    Only replies with an answer count, because without one every metric is 0. ALL excludes arms
+    whose every answer is the reference verbatim. If no arm has a coefficient, ALL has none either:
+    pooling a good arm with a bad one would make any two metrics correlate.
     """
     answered = rows[rows.state == ANSWERED]
     own = [_agreement(cell, str(arm)) for arm, cell in answered.groupby("arm", observed=True)]

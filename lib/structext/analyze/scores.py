@@ -1,8 +1,8 @@
-"""Scores of responses: ROUGE-L, BLEU, exact and structural match; how far they agree (v2).
+"""Score responses by ROUGE-L, BLEU, exact and structural match, and compare these metrics (v2).
 
 The paper's main metric is ROUGE-L F, set to 0 below 0.75. Its code loses rows: an empty response
-raises ValueError and a long text RecursionError, and both leave the denominator. Here a row that
-cannot be scored has 0 and its reason, and a long text has its true score, with a mark.
+raises ValueError, a long text raises RecursionError, and neither is counted in the denominator.
+Here a row that cannot be scored has 0 and a reason, and a long text has its true score and a mark.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,11 +21,11 @@ from lib.reading.metrics import EmptyText, bleu, exact_match, rouge_l_with_steps
 from lib.structext.analyze.structural import is_structural_match
 from lib.structext.json_lines import Given, read_given
 
-LEAST_ROUGE = 0.75  # v2, 4.2: below it a response scores 0
+LEAST_ROUGE = 0.75  # a response with less scores 0 (v2, 4.2)
 METRICS = ("rouge_score", "bleu", "exact", "structural")
 NO_RESPONSE = "there is no response"
 RECURSION_LIMIT = 1000  # CPython's default, under which the official scorer runs
-FRAMES = 12  # approximately, on its stack before the recursion begins
+FRAMES = 12  # on that scorer's stack before the recursion begins, approximately
 
 
 class Scored(Record):
@@ -35,10 +35,10 @@ class Scored(Record):
     rouge_l: float  # F, as in `rouge` 1.0.1
     rouge_score: float  # the paper's: rouge_l, or 0 below LEAST_ROUGE
     bleu: float
-    exact: bool  # except for whitespace at both ends
+    exact: bool  # equal except for whitespace at both ends
     structural: bool
     error: str  # why the row has 0; "" if it was scored
-    official_fails: bool  # the official scorer would lose the row: empty, or too long to recurse
+    official_fails: bool  # the official scorer would lose the row, as it is empty or too long
 
 
 class Response(Given):
@@ -46,7 +46,7 @@ class Response(Given):
 
     id: str = ""  # default: the row's number
     answer: str
-    response: str | None = None  # None also if it is not text: it is scored 0, not lost
+    response: str | None = None  # None also if it is not text; it then scores 0
 
     @field_validator("response", mode="before")
     @classmethod
@@ -55,7 +55,7 @@ class Response(Given):
 
 
 def score(answer: str, response: str | None, id: str = "") -> Scored:
-    """Score one response; one that cannot be scored has 0 everywhere, and the reason."""
+    """Score a response; if it cannot be scored, every metric is 0 and `error` has the reason."""
     answer, response = (text.encode("utf-8", "replace").decode()  # unpaired surrogates become "?"
                         for text in (answer, response or ""))
     error, rouge, steps = "" if response.strip() else NO_RESPONSE, 0.0, 0
@@ -73,7 +73,7 @@ def score(answer: str, response: str | None, id: str = "") -> Scored:
 
 
 def score_file(source: Path, target: Path) -> list[Scored]:
-    """Write scores of the JSON lines of `source` ({answer, response}, optional id) to `target`.
+    """Score the JSON lines of `source` ({answer, response}, optional id); write to `target`.
 
     Raises as `read_given` does.
     """
@@ -84,17 +84,17 @@ def score_file(source: Path, target: Path) -> list[Scored]:
 
 
 def frame(rows: Iterable[Scored]) -> pd.DataFrame:
-    """Return one row per response, with the columns of Scored; metrics are numbers 0 to 1."""
+    """Return one row per response with the columns of Scored; metrics are from 0 to 1."""
     table = pd.DataFrame([row.model_dump() for row in rows], columns=list(Scored.model_fields))
     return table.astype({"exact": float, "structural": float})
 
 
 def metric_agreement(rows: pd.DataFrame, metrics: Sequence[str] = METRICS) -> pd.DataFrame:
-    """Return how far any two metrics agree over the rows that have both.
+    """Return how far each pair of metrics agrees, over the rows that have both.
 
-    Columns first, second, n, pearson, agreement, kappa. `rows` may have other metrics, such as a
-    judge's verdict as 0 or 1; a row in which one of the two is NaN is left out. Pearson's r uses
-    the values; agreement and Cohen's kappa use correctness, a value of at least LEAST_ROUGE. A
+    Columns first, second, n, pearson, agreement, kappa. `rows` may have further metrics, such as a
+    judge's verdict as 0 or 1. A row is left out if one of the two metrics is NaN. Pearson's r uses
+    the values; for agreement and Cohen's kappa, a value of at least LEAST_ROUGE is correct. A
     coefficient is NaN if a metric does not vary.
     """
     table = []

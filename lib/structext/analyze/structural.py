@@ -1,8 +1,8 @@
-"""Structural match: the correct answer in any layout counts (in addition to the paper's metrics).
+"""Match responses structurally: an answer is right in any layout. The paper has no such metric.
 
-Answer and response are read as what the answer looks like (a path, a number, objects, tags, lines)
-and compared as values: indentation, whitespace, quotation marks and code fences do not matter; the
-order of a list of lines or objects matters only if it is asked for.
+The answer's form (a path, a number, objects, tags or lines) decides how answer and response are
+read; their values are compared. Indentation, whitespace, quotation marks and code fences do not
+matter. The order of a list of lines or objects matters only if the question asks for it.
 """
 
 import json
@@ -26,10 +26,10 @@ _TRUTH = re.compile(r"[\W_]*(true|false)\b(?!\W*(?:or\W+)?(?:true|false)\b)", re
 
 
 def is_structural_match(answer: str, response: str, is_ordered: bool = False) -> bool:
-    """Return whether `response` says what `answer` says, in any layout; an unreadable one does not.
+    """Return whether `response` says what `answer` says, in any layout; False if it is unreadable.
 
-    If `is_ordered`, the order of lines, objects and an object's keys matters; in a section of a
-    document, which begins with a heading, and in the content of a tag it always does.
+    If `is_ordered`, the order of lines, objects and an object's keys matters. Order always matters
+    in a section of a document, which begins with a heading, and in the content of a tag.
     """
     wanted, given = answer.strip(), bare(response)
     if wanted in ("True", "False"):
@@ -45,7 +45,7 @@ def is_structural_match(answer: str, response: str, is_ordered: bool = False) ->
 
 
 def bare(response: str) -> str:
-    """Return a response without "Answer:"; if it has code fences, only the content of the last."""
+    """Return a response without "Answer:"; if it has code fences, the content of the last one."""
     text = response.replace("\r\n", "\n")
     label = _LABEL.match(text)
     text = text[label.end():] if label else text
@@ -54,7 +54,7 @@ def bare(response: str) -> str:
 
 
 def _fenced(text: str) -> list[str]:
-    """Return the content of each code fence that is closed."""
+    """Return the content of each closed code fence."""
     found, inside, marker = [], [], ""
     for line in text.split("\n"):
         fence = _FENCE.match(line)
@@ -74,7 +74,7 @@ def _plain(text: str) -> str:
 
 
 def _truth(text: str) -> bool | None:
-    """Read True or False; a response may go on to say where the error is."""
+    """Read True or False at the beginning; a response may then say where the error is."""
     found = _TRUTH.match(text)
     return found[1].lower() == "true" if found else None
 
@@ -121,7 +121,7 @@ def _json_objects(text: str) -> list[dict] | None:
 
 
 def _yaml_objects(text: str) -> list[dict] | None:
-    """Read each part as one mapping or a list of them, however its first line is indented."""
+    """Read each part as a mapping or a list of mappings, however its first line is indented."""
     found = []
     for part in re.split(r"\n\s*(?:---\s*)?\n", text):
         value = _loaded(part) or _loaded(_realigned(part))
@@ -139,7 +139,7 @@ def _loaded(text: str) -> list | dict | None:
 
 
 def _realigned(part: str) -> str:
-    """Align the lines after the first with it, if an excerpt kept its indentation in the file."""
+    """Align later lines with the first, in case an excerpt kept its indentation in the file."""
     first, *others = part.split("\n")
     common = min((len(line) - len(line.lstrip()) for line in others if line.strip()), default=0)
     wanted = len(first) - len(first.lstrip("- "))
@@ -147,7 +147,7 @@ def _realigned(part: str) -> str:
 
 
 def _strings(value: object) -> object:
-    """Return scalars as text, without the comma that official YAML has after a value."""
+    """Return scalars as text, without the comma after each value in official YAML."""
     if isinstance(value, dict):
         return {str(key): _strings(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -176,7 +176,7 @@ def _tags(text: str) -> list | None:
 
 
 def _lines(text: str, is_section: bool, is_ordered: bool) -> list[str]:
-    """Return lines with single spaces; those of a list lose their bullets, a section's do not."""
+    """Return lines with single spaces; remove bullets unless the lines are a section's."""
     lines = [" ".join(line.split()) for line in text.split("\n") if line.strip()]
     if is_section:
         return lines

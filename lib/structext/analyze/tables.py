@@ -1,8 +1,8 @@
-"""Results of reading structured texts: one row per question and arm, and means (v2, section 5).
+"""Tabulate the results of reading structured texts, by question and arm and as means (v2, 5).
 
-Every question stays in its denominator. A question that does not fit in the context window of the
-study's base model and was sent to no arm, whose call failed, or whose reply has no answer, scores 0
-and is counted separately; only what a judge could not score leaves the judge's own denominator.
+Every question stays in its denominator. A question scores 0 and is counted separately if it exceeds
+the context window of the study's base model (and was sent to no arm), if its call failed, or if its
+reply has no answer. Only what a judge could not score leaves the judge's own denominator.
 """
 
 import re
@@ -23,7 +23,7 @@ from lib.structext.ask.replies import NO_ROW, scored
 from lib.structext.generate.samples import SUITES
 from lib.structext.records import EXTRA_LANGUAGES, EXTRA_TASKS, LANGUAGES, TASKS
 
-FORMS = {  # what is in the prompt -> its languages
+FORMS = {  # form of the text in the prompt -> its languages
     "table": ("csv", "html-table", "markdown-table"),
     "nested objects": ("json", "yaml", "xml", "toml"),
     "document with headings": ("latex", "markdown", "org"),
@@ -34,7 +34,7 @@ RESAMPLES = 1999
 SUMMARY = ["n", "texts", "left_out", "asked", "failed", "no_answer", "truncated", "rouge_score",
            "low", "high", "rouge_asked", "bleu", "exact", "structural", "judged", "correct",
            "judge", "judge_low", "judge_high"]
-# in a sample's id: named by a scenario, or by a model
+# marks in a sample's id that a scenario, or a model, gave the names
 _REAL = re.compile(r"-(?:real|rewritten)-(?=d\d+-w\d+)")
 _FORM_OF = {language: form for form, languages in FORMS.items() for language in languages}
 
@@ -44,13 +44,12 @@ def rows_of(asked: Sequence[Prompted], left_out: Sequence[Prompted],
             verdicts: Mapping[str, list[Verdict]]) -> pd.DataFrame:
     """Return one row per question and arm, arms in the order of `answers`.
 
-    Columns arm, query_id, suite, prompt ("few-shot-3"), setting, n_shots, sample, twin (shared by a
-    sample of Test and its rewrite in Real-Test), text (see `clusters`), language, form, task,
-    depth, width, state (ANSWERED, LEFT_OUT, or why there is no answer), truncated, those of
-    `scores.Scored` with metrics as fractions, and judge: 1 or 0, NaN if unscored. `left_out` have
-    neither answers nor verdicts.
-    Raises ValueError if a question is repeated, or if the answers or verdicts of an arm are not
-    those of `asked`.
+    The columns are arm, query_id, suite, prompt ("few-shot-3"), setting, n_shots, sample, twin
+    (shared by a sample of Test and its rewrite in Real-Test), text (see `clusters`), language,
+    form, task, depth, width, state (ANSWERED, LEFT_OUT, or why there is no answer), truncated,
+    those of `scores.Scored` with metrics as fractions, and judge (1 or 0, NaN if unscored).
+    Questions in `left_out` have neither answers nor verdicts. Raises ValueError if a question is
+    repeated, or if the answers or verdicts of an arm are not those of `asked`.
     """
     questions = [*asked, *left_out]
     ids = pd.Series([one.query_id for one in questions])
@@ -64,7 +63,7 @@ def rows_of(asked: Sequence[Prompted], left_out: Sequence[Prompted],
 
 
 def _about(questions: Sequence[Prompted]) -> pd.DataFrame:
-    """Describe each question; its categories have the order that every table uses."""
+    """Describe each question, in categorical columns whose order every table uses."""
     table = pd.DataFrame([{
         "query_id": one.query_id, "suite": one.suite,
         "prompt": f"{one.setting}-{one.n_shots}" if one.n_shots else one.setting,
@@ -85,8 +84,8 @@ def _about(questions: Sequence[Prompted]) -> pd.DataFrame:
 def clusters(names: pd.Series, others: pd.Series) -> pd.Series:
     """Return the first of `names` in each connected group of rows.
 
-    Rows that share a name or one of `others` are connected: two names may have equal texts, since
-    small structures recur; and one name may have a text with and one without an error.
+    Rows that share a name or one of `others` are connected. Two names may have equal texts, because
+    small structures recur. One name may have two texts, one with and one without an error.
     """
     ids, known = pd.factorize(names)
     more, also = pd.factorize(others)
@@ -120,8 +119,8 @@ def interval(values: pd.Series, texts: pd.Series,
              resamples: int = RESAMPLES) -> tuple[float, float]:
     """Return the 95% interval of a mean of fractions over texts, as `cluster_interval` does.
 
-    If every value is 0, or every one 1, a bootstrap has nothing to vary, so it is Wilson's interval
-    for as many trials as there are texts. It is NaN for another constant, and for one text.
+    If all values are 0 or all are 1, a bootstrap has nothing to vary; the interval is then Wilson's
+    for as many trials as there are texts. It is NaN for another constant or a single text.
     """
     # ROUGE's F of equal texts is 1 - 5e-9
     if len(values) and (values.max() < 1e-6 or values.min() > 1 - 1e-6):
@@ -132,12 +131,13 @@ def interval(values: pd.Series, texts: pd.Series,
 
 
 def summary(rows: pd.DataFrame, by: Sequence[str], resamples: int = RESAMPLES) -> pd.DataFrame:
-    """Return the means of each group of `by`, in the fixed orders: columns `by` and SUMMARY.
+    """Return the means of each group of `by`, in the fixed orders; columns `by` and SUMMARY.
 
-    n counts every question; left_out, failed (no answer row) and no_answer (a reply without one)
-    score 0, and rouge_asked is the mean over those asked, n - left_out. judged counts verdicts that
-    are not unscored (left out is incorrect), correct those that are correct; low and high are of
-    the paper's score, judge_low and judge_high of `judge`. Scores are fractions of 1.
+    n counts every question. Those in left_out, failed (no answer row) and no_answer (a reply
+    without an answer) score 0; rouge_asked is the mean over the n - left_out that were asked.
+    judged counts the questions with a verdict other than unscored (a question left out counts as
+    incorrect), and correct counts the correct ones. low and high are the interval of the paper's
+    score, judge_low and judge_high that of `judge`. Scores are fractions of 1.
     """
     table = []
     for key, cell in rows.groupby([*by], observed=True):
@@ -158,19 +158,19 @@ def summary(rows: pd.DataFrame, by: Sequence[str], resamples: int = RESAMPLES) -
 
 
 def ordered(table: pd.DataFrame, rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Return `table` with the categories, and so the order, of the columns `by` in `rows`."""
+    """Return `table` with its columns `by` categorical and ordered as in `rows`."""
     return table.astype({name: rows[name].dtype for name in by
                          if isinstance(rows[name].dtype, pd.CategoricalDtype)})
 
 
 def with_all(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return `rows` twice, the second time with the language ALL, for a last row over all."""
+    """Return `rows` twice, the second time with the language ALL, to give tables a last row ALL."""
     language = rows.language.dtype
     return pd.concat([rows, rows.assign(language=ALL)]).astype({"language": language})
 
 
 def at_prompt(rows: pd.DataFrame, prompt: str) -> pd.DataFrame:
-    """Return the rows of `prompt`. Raises ValueError naming the prompts if it is none of them."""
+    """Return the rows of `prompt`. Raises ValueError with the known prompts if it is unknown."""
     if prompt not in set(rows.prompt):
         raise ValueError(f"no question was asked with prompt {prompt!r}; choose one of "
                          f"{', '.join(rows.prompt.cat.categories)}")
@@ -180,8 +180,8 @@ def at_prompt(rows: pd.DataFrame, prompt: str) -> pd.DataFrame:
 def states(rows: pd.DataFrame, by: Sequence[str] = ("suite", "prompt", "arm")) -> pd.DataFrame:
     """Count, in each group, the replies with an answer, and the others by reason.
 
-    Columns `by`, n, one per state, truncated. The states of a group sum to its n; truncated replies
-    may be of any state.
+    The columns are `by`, n, one per state, and truncated. The states of a group sum to its n;
+    truncated replies may have any state.
     """
     groups = rows.groupby([*by], observed=True)
     counts = groups.state.value_counts().unstack(fill_value=0)
@@ -194,8 +194,8 @@ def states(rows: pd.DataFrame, by: Sequence[str] = ("suite", "prompt", "arm")) -
 def heat(rows: pd.DataFrame, resamples: int = RESAMPLES) -> pd.DataFrame:
     """Return `summary` by suite, arm, depth and width, with n_tasks, sd_tasks and sd_languages.
 
-    The last two are the standard deviations (n - 1) of the means of tasks and of languages in a
-    cell; NaN if it has only one.
+    sd_tasks and sd_languages are the standard deviations (n - 1) of a cell's means by task and by
+    language; NaN if the cell has only one task or language.
     """
     by = ["suite", "arm", "depth", "width"]
     groups = rows.groupby(by, observed=True)

@@ -1,4 +1,4 @@
-"""Verdicts by rules: by structure, because that is what StrucText-Eval asks about."""
+"""Judge answers by rules that compare structure, because StrucText-Eval asks about structure."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from lib.judge.verdicts import answers_of_one_arm
 from lib.structext.analyze.structural import bare, is_structural_match
 from lib.structext.ask.prompts import Prompted, as_queries
 
-# the loose questions ask for neither order nor a copy
+# other questions ask neither for an order nor for a copy
 _ORDERED = re.compile(r"\bin the order of\b|\bcopy\b", re.IGNORECASE)
 _LONGEST = 60  # characters of a line that a reason shows
 
@@ -18,9 +18,9 @@ _LONGEST = 60  # characters of a line that a reason shows
 def judged_by_structure(prompted: Sequence[Prompted], answers: Sequence[Answer]) -> list[Verdict]:
     """Return one verdict per question, in order, on the final `answers` of one arm.
 
-    An answer is correct if it is the reference except for whitespace, or a structural match;
-    if the question asks for a copy or for the order of the file, order counts too. A question
-    without an answer row is unscored; an empty answer is incorrect. Raises ValueError as
+    An answer is correct if it equals the reference except for whitespace, or is a structural match.
+    Order counts if the question asks for a copy or for the order of the file. A question without an
+    answer row is unscored; an empty answer is incorrect. Raises ValueError as
     `lib.judge.verdicts.answers_of_one_arm` does.
     """
     arm, given = answers_of_one_arm(as_queries(prompted), list(answers))

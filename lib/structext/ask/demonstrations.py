@@ -1,4 +1,4 @@
-"""Demonstrations for few-shot prompts: other samples of the same task, depth and width (v2)."""
+"""Choose demonstrations for few-shot prompts among samples of the same task and size (v2)."""
 
 from collections.abc import Sequence
 from random import Random
@@ -8,13 +8,13 @@ from lib.structext.records import Sample
 
 def demonstrations_for(samples: Sequence[Sample], pool: Sequence[Sample], n_shots: int,
                        seed: int = 42, *, is_shortest: bool = False) -> list[tuple[Sample, ...]]:
-    """Return for each sample, in order, `n_shots` of `pool`: random draws, or its cell's shortest.
+    """Return, for each sample in order, `n_shots` of `pool`: random draws, or its cell's shortest.
 
-    Their texts differ from each other and from the sample's. The draw depends on `seed`, the
-    sample's id and its cell (task, depth, width) of the pool, not on the order of either. A draw of
-    more shots extends that of fewer, so a curve over shots uses the same draws. Texts of the same
-    seed and number have the same structure in every mode and in Real-Test: give such a pool a seed
-    of its own.
+    The texts shown with a sample differ from each other and from its own. A draw depends on `seed`,
+    the sample's id and its cell of the pool (task, depth, width), not on the order of samples. A
+    draw of more shots extends the draw of fewer, so a curve over shots uses the same draws. Texts
+    with the same seed and number have the same structure in every mode and in Real-Test, so
+    generate `pool` with another seed than `samples`.
     Raises ValueError, naming the cell, if the pool has too few other texts.
     """
     cells = _by_cell(pool, is_shortest)
@@ -23,7 +23,7 @@ def demonstrations_for(samples: Sequence[Sample], pool: Sequence[Sample], n_shot
 
 
 def _by_cell(pool: Sequence[Sample], is_shortest: bool) -> dict[tuple, list[Sample]]:
-    """Return cell -> its samples, one per text, in an order independent of the pool's."""
+    """Return cell -> its samples, one per text, in an order that does not depend on the pool's."""
     cells: dict[tuple, dict[str, Sample]] = {}
     for one in sorted(pool, key=lambda one: (_length(one) if is_shortest else 0, one.id)):
         cells.setdefault(one.cell, {}).setdefault(one.reference, one)
@@ -36,7 +36,7 @@ def _length(sample: Sample) -> int:
 
 
 def _drawn(sample: Sample, cell: list[Sample], n_shots: int, key: str | None) -> tuple[Sample, ...]:
-    """Return the first `n_shots` of `cell` on other texts, in its order or shuffled by `key`."""
+    """Return the first `n_shots` of `cell` with other texts, in its order or shuffled by `key`."""
     others = [one for one in cell if one.reference != sample.reference]
     if len(others) < n_shots:
         raise ValueError(f"{sample.task} at depth {sample.depth}, width {sample.width}: the pool "

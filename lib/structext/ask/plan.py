@@ -1,4 +1,4 @@
-"""The prompts of a study (suites in prompt settings) and the training queries of tuned arms."""
+"""Plan the prompts of a study (suites × settings) and the training queries of tuned arms."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -32,11 +32,11 @@ def asked_in(suites: Sequence[str], settings: Sequence[str], shots: Sequence[int
              own: Own | None = None) -> Iterator[list[Prompted]]:
     """Yield the prompts of a study, one list per suite, setting and number of shots.
 
-    `rewritten` is Real-Test with names given by a model, if one was asked; demonstrations keep
-    the names that the rules gave. `own` defines the suite OWN. `per_task` limits the
-    samples per task, depth and width; 0: all that the suite has. Real-Test has the structures of
-    Test, sample by sample. Raises ValueError for an unknown suite or setting, a suite without
-    samples, and as `prompts_for` does.
+    `rewritten` is Real-Test with names from a model, if one was asked for them; demonstrations have
+    names from the rules. `own` defines the suite OWN. `per_task` limits the samples per task, depth
+    and width; 0 means no limit. Real-Test has the structures of Test, sample by sample. Raises
+    ValueError for an unknown suite or setting, for a suite without samples, and as `prompts_for`
+    does.
     """
     unknown = [name for name in (*suites, *settings) if name not in (*SUITES, OWN, *SETTINGS)]
     if unknown or not suites or not settings:
@@ -69,10 +69,10 @@ def training_queries(arm: str, tested: Iterable[Sample], *, mode: str = "correct
                      seed: int = 42, per_task: int = 0) -> tuple[list[Query], int]:
     """Return prompts with answers for a tuned arm, and the number of samples left out.
 
-    A sample is left out if its text is in `tested`, or if no other is left to be shown with it.
     The samples are v1's training split (9 of 11 texts of its simple and hard halves), drawn with
-    the study's seed + 2; a text of depth 1 and width 1 may be so small that another seed draws it
-    too. `per_task` is as in `asked_in`. Raises ValueError for an arm that is not in TUNED.
+    the study's seed + 2. A sample is left out if its text is in `tested`, because another seed may
+    draw the same small text (depth 1, width 1), or if no other is left as a demonstration.
+    `per_task` is as in `asked_in`. Raises ValueError for an arm that is not in TUNED.
     """
     if arm not in TUNED:
         raise ValueError(f"arm {arm!r} is not trained on StrucText-Eval: choose one of "
@@ -91,7 +91,7 @@ def training_queries(arm: str, tested: Iterable[Sample], *, mode: str = "correct
 
 
 def some_of(samples: Sequence[Sample], per_task: int) -> list[Sample]:
-    """Return the first `per_task` of each task, depth and width, in order; all if it is 0."""
+    """Return the first `per_task` of each task, depth and width, in order; all if 0."""
     counts: dict[tuple[str, int, int], int] = {}
     kept = []
     for sample in samples:

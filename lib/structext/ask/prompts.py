@@ -1,8 +1,8 @@
-"""Prompts about structured texts: the papers' six settings (v2, Prompts), in prompts/structext/.
+"""Write prompts about structured texts in the papers' six settings (v2), from prompts/structext/.
 
 The papers' instruction on the layout of the answer is part of the question. A text, its question,
-hint and demonstrations are data: whatever in them could pass for a part of the prompt is split
-(lib.core.untrusted).
+hint and demonstrations are data, so anything in them that could pass for a part of the prompt is
+split (lib.core.untrusted).
 """
 
 import re
@@ -26,7 +26,7 @@ SETTINGS = {  # setting -> its prompt
 FEW_SHOT = ("few-shot", "simple-few-shot")
 REASONING = ("self-cot", "ps-cot")  # the answer is in tags, after the reasoning
 TAGS = "text|question|hint|answer"
-# XML tags <S> and <SYS>, split like chat turns, are joined again: in capitals they are not turns.
+# <S> and <SYS> in XML are split like chat turns and joined again: in capitals they are not turns.
 _ELEMENT = re.compile(rf"(?<=<){SPLIT}(?=/?(?:S|SYS)>)")
 _TABLES = ("csv", "html-table", "markdown-table")
 _LISTS = tuple(f"{language}.{index}" for language in ("latex", "markdown", "org")
@@ -42,11 +42,11 @@ class Prompted(Record):
     n_shots: int
     demonstrations: tuple[str, ...]  # ids of the samples shown with their answers, in order
     prompt: str  # all that the model is given, sent unchanged
-    suite: str = ""  # from which a study took the sample; suites may share samples
+    suite: str = ""  # the suite that the sample was taken from; suites may share samples
 
     @property
     def query_id(self) -> str:
-        """Join suite, sample and setting with its shots: a sample may have several prompts."""
+        """Join suite, sample, setting and shots, because a sample may have several prompts."""
         suite = self.suite and f"{self.suite}:"
         shots = f"-{self.n_shots}" if self.n_shots else ""
         return f"{suite}{self.sample.id}:{self.setting}{shots}"
@@ -57,8 +57,8 @@ def prompts_for(samples: Sequence[Sample], setting: str, n_shots: int = 0,
                 suite: str = "") -> list[Prompted]:
     """Return the prompt of each sample, in order, in one of SETTINGS.
 
-    Demonstrations come from `pool` (default: `samples`). Raises ValueError for an unknown setting,
-    for a number of shots that the setting cannot have, and as `demonstrations_for` does.
+    Demonstrations are drawn from `pool` (default: `samples`). Raises ValueError for an unknown
+    setting, for a number of shots that it does not allow, and as `demonstrations_for` does.
     """
     if setting not in SETTINGS:
         raise ValueError(f"setting {setting!r} is unknown: choose one of {', '.join(SETTINGS)}")
@@ -79,10 +79,10 @@ def prompts_for(samples: Sequence[Sample], setting: str, n_shots: int = 0,
 def as_queries(prompted: Sequence[Prompted]) -> list[Query]:
     """Return `prompted` as queries to answer and judge; `context` is the complete prompt.
 
-    The judge needs no more than `question` and `answer`; `document_id` is the same for all
-    questions on one text. A sample has no place in a document, and `structure` is the closest of
-    the study's three: tabular for tables, entity-list for answers of several lines, natural for
-    the rest; lists of names also have `entity_count`.
+    The judge needs only `question` and `answer`. All questions on a text share `document_id`. A
+    sample has no place in a document; `structure` is the closest of the study's three: tabular for
+    tables, entity-list for answers of several lines, natural for the rest. Lists of names also have
+    `entity_count`.
     """
     return [Query(query_id=one.query_id, document_id=one.sample.text_id,
                   question=one.sample.question, answer=one.sample.answer,
@@ -104,7 +104,7 @@ def _prompt(sample: Sample, setting: str, examples: Sequence[Sample],
 
 
 def _defused(text: str) -> str:
-    """Split anything in `text` that could close one of TAGS, but not XML's <S>: answers copy it."""
+    """Split what could close one of TAGS in `text`, except XML's <S>, which answers copy."""
     split = defused(text, TAGS)
     return split if SPLIT in text else _ELEMENT.sub("", split)
 

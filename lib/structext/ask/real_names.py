@@ -1,4 +1,4 @@
-"""New names from a model, one for each name in a sample, checked before they are used."""
+"""Read a model's new names, one for each name in a sample, and check them before they are used."""
 
 import json
 import re
@@ -10,13 +10,13 @@ from lib.core.untrusted import defused
 from lib.structext.ask.prompts import TAGS
 
 Names = dict[str, dict[str, str]]  # kind -> old name -> new name
-_MOST_LETTERS, _MOST_WORDS = 40, 5  # of a new name: no room for instructions
+_MOST_LETTERS, _MOST_WORDS = 40, 5  # in a new name, too few for instructions
 _MOST_BRACES = 50  # "{" at which a reply's object may begin
 _RESERVED = {"id", "subs"}  # fields that every object has
 
 
 class Kind(NamedTuple):
-    """Names used in the same place: what they are, and what a new one may look like."""
+    """Names used in the same place: what they name, and the form that a new name must have."""
 
     what: str
     form: str
@@ -47,13 +47,13 @@ KINDS = {
     "places": Kind("names of places", _SEVERAL, _PHRASE),
     "services": Kind("names of services that requests pass through", _SINGLE, _WORD),
 }
-# Call to Letters -> the kind of its names, if the two are named differently.
+# Method of Letters -> the kind of its names, if the kind has another name.
 KIND_OF = {"ids": "things", "primary_keys": "records", "keys": "fields", "texts": "words",
            "bold": "words", "body": "words"}
 
 
 def by_kind(called: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Return kind -> its distinct names, in the order in which the generator called for them."""
+    """Return kind -> its distinct names, in the order in which the generator asked for them."""
     names: dict[str, dict[str, None]] = {}
     for call, given in called.items():
         if given:
@@ -62,7 +62,7 @@ def by_kind(called: dict[str, list[str]]) -> dict[str, list[str]]:
 
 
 def read_names(reply: str, wanted: dict[str, list[str]]) -> tuple[Names, list[str]]:
-    """Return the new names in a reply, and their faults; names not `wanted` are ignored."""
+    """Return the new names in a reply, and their faults; ignore names that are not `wanted`."""
     given = _object_in(reply, set(wanted))
     if given is None:
         return {}, [f"the reply has no JSON object with the keys {', '.join(wanted)}"]
@@ -97,7 +97,7 @@ def _fault(kind: str, old: str, new: str) -> str:
 
 
 def _object_in(reply: str, keys: set[str]) -> dict | None:
-    """Return the JSON object of a reply with the most of `keys` (of several, the last), or None."""
+    """Return the last of the JSON objects in a reply that have the most of `keys`, or None."""
     text = re.sub(r"(?s)\A.*</think(?:ing)?>", "", reply)
     decoder, best, at = json.JSONDecoder(), None, 0
     for _ in range(_MOST_BRACES):

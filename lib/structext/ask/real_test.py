@@ -1,9 +1,9 @@
 """Rewrite samples as Real-Test: a model gives new names from one scenario; texts are rebuilt.
 
-The model sees no text and no question, only lists of names by kind. Its names are checked, the text
-is rebuilt with them, and the solver must find the answer that the generator finds; nesting, order,
-counts and relations are kept by construction. The model is told to fit a value to the type of its
-field; only its form is checked.
+The model sees only lists of names by kind, not the text or the question. Its names are checked, the
+text is rebuilt with them, and the solver must then find the generator's answer. Nesting, order,
+counts and relations are kept by construction. The model is told to give each value the type of its
+field, but only the value's form is checked.
 """
 
 import json
@@ -29,8 +29,8 @@ from lib.structext.solve.solver import solve
 from lib.structext.solve.unsolvable import Unsolvable
 
 MARKER = "rewritten-"  # in the ids of rewritten samples
-MOST_NAMES = 500  # in one reply; a text of Real-Test has at most 200
-_MOST_CELLS = 20_000  # nodes × names per node: a larger text is not even made
+MOST_NAMES = 500  # per reply; a text of Real-Test has at most 200
+_MOST_CELLS = 20_000  # nodes × names per node; a larger text is not built
 _MOST_FAULTS = 12  # reported to the model
 
 
@@ -39,7 +39,7 @@ class GivenSample(Sample, Given):
 
 
 class _Recorded:
-    """Letters that record their names in `called`: call -> names."""
+    """Letters that record the names they give in `called`, as method -> names."""
 
     def __init__(self, letters: Letters, called: dict[str, list[str]]) -> None:
         self._letters, self._called = letters, called
@@ -56,7 +56,7 @@ class _Recorded:
 
 
 class _Renamed:
-    """Names that answer the same calls with the new names for the recorded ones."""
+    """Names that answer the same calls with the new name of each recorded one."""
 
     def __init__(self, called: dict[str, list[str]], new: Names) -> None:
         self._called, self._new = called, new
@@ -68,12 +68,12 @@ class _Renamed:
 
 
 class Unusable(ValueError):
-    """Samples that cannot be rewritten; the message says why."""
+    """Raised if samples cannot be rewritten; the message says why."""
 
 
 @dataclass
 class Draft:
-    """One text to be rewritten, with all questions about it that were given."""
+    """A text to be rewritten, with all given questions about it."""
 
     text: Text
     samples: list[Sample]
@@ -83,7 +83,7 @@ class Draft:
 
     @cached_property
     def called(self) -> dict[str, list[str]]:
-        """Return the names that the text and its language's questions use. Raises Unusable."""
+        """Return the names in the text and in its language's questions. Raises Unusable."""
         text, called = self.text, {}
         try:
             n_cells = layout(text.depth, text.width).n_nodes * text.size * text.depth
@@ -108,7 +108,7 @@ class Draft:
 
     @property
     def request(self) -> Request:
-        """Return the prompt: names by kind, and a scenario, taken in turn from a seeded order."""
+        """Return the prompt: names by kind, and the next scenario in a seeded order."""
         text, names = self.text, by_kind(self.called)
         kind = f"{text.language} {text.depth} {text.width} {text.size} {text.seed}"
         order = Random(self.scenario_seed).sample(SCENARIOS, len(SCENARIOS))
@@ -119,7 +119,7 @@ class Draft:
         return Request.ask(prompt, max_tokens=1000 + 30 * sum(map(len, names.values())))
 
     def read(self, reply: Reply) -> list[str]:
-        """Make the samples with the names of `reply`; return faults that the model can correct."""
+        """Make samples with the names in `reply`; return the faults that the model can correct."""
         if reply.reason:
             self.faults = {sample.id: f"no complete reply, {reply.reason}"
                            for sample in self.samples}
@@ -132,7 +132,7 @@ class Draft:
         olds = {int(sample.task.split(".")[1]): sample for sample in self.samples}
         for new in samples_of(self.text, olds, lambda *_: _Renamed(self.called, names), MARKER):
             old = olds[int(new.task.split(".")[1])]
-            if _is_solved(new) or not _is_solved(old):  # a faithful answer may be faulty in both
+            if _is_solved(new) or not _is_solved(old):  # a faithful one may fail either way
                 self.made[old.id] = new
             else:
                 self.faults[old.id] = (f"with these names the answer to {new.question!r} is no "
@@ -142,11 +142,11 @@ class Draft:
 
 def rewrite(samples: Sequence[Sample], scenario_seed: int, model: str,
             calls: Calls) -> tuple[list[Sample], list[Rejected]]:
-    """Return `samples` with the names of one scenario per text, and those not rewritten, in order.
+    """Return `samples` with names from one scenario per text, and the rest as Rejected, in order.
 
     All samples on a text share one request. A reply with faulty names, or with names that change an
     answer, is sent back once. Only samples that `generate` made with abstract names can be
-    rewritten. A Rejected has the sample's id as document_id and its question as item.
+    rewritten. A Rejected has the sample's id as document_id and the question as item.
     Raises CallsStopped as `lib.llm.complete` does.
     """
     drafts: dict[Text, Draft] = {}
@@ -177,8 +177,8 @@ def real_test(model: str, calls: Calls, seed: int = 42, mode: str = "corrected",
               per_task: int = 0) -> tuple[list[Sample], list[Rejected]]:
     """Return the suite real-test with names by `model`: the first samples of Test, rewritten.
 
-    `seed` also assigns the scenarios. `per_task` limits the samples per task, depth and width; 0:
-    all 928. Returns and raises as `rewrite` does.
+    `seed` also assigns the scenarios. `per_task` limits the samples per task, depth and width; 0
+    means all 928. Returns and raises as `rewrite` does.
     """
     samples = [sample for depth, width, count in SUITES["real-test"] for sample in generate(
         mode, None, depth, width, min(per_task or count, count), seed)]
@@ -186,7 +186,7 @@ def real_test(model: str, calls: Calls, seed: int = 42, mode: str = "corrected",
 
 
 def _ask(drafts: list[tuple[Draft, Request]], model: str, calls: Calls) -> None:
-    """Send every draft once, and those whose reply had faults once more."""
+    """Send every draft once; send drafts whose replies had faults once more."""
     again = []
     replies = complete([request for _, request in drafts], model, calls) if drafts else []
     for (draft, request), reply in zip(drafts, replies, strict=True):

@@ -1,4 +1,4 @@
-"""The final answer in a reply to one of the six prompts, and its score; no row is lost."""
+"""Find the final answer in a reply to one of the six prompts, and score it; no row is lost."""
 
 import re
 from collections.abc import Sequence
@@ -11,27 +11,27 @@ from lib.structext.ask.prompts import REASONING, SETTINGS, Prompted, as_queries
 
 NO_ANSWER = "no <answer> in the reply"
 NO_ROW = "no answer row: the query was not asked, or its call failed"
-_TAG = re.compile(r"\\?<\s?(/?)\s?answer\s?\\?>", re.I)  # a backslash: escaped Markdown
-# a base model continues with tasks of its own
+_TAG = re.compile(r"\\?<\s?(/?)\s?answer\s?\\?>", re.I)  # a backslash if Markdown is escaped
+# a base model goes on to write tasks of its own
 _NEXT = re.compile(r"(?<=</answer>)\s*<(?:text|question)>.*", re.I | re.S)
 _THOUGHTS_END = re.compile(r"</think>", re.I)
 _THOUGHTS = re.compile(r"\s*<think>", re.I)
 
 
 class Final(NamedTuple):
-    """A reply's answer, stripped, or why there is none; the other of the two is empty."""
+    """A reply's answer, stripped, as `text`, or why there is none as `missing`; one is empty."""
 
     text: str
     missing: str
 
 
 def final_answer(reply: str | None, setting: str) -> Final:
-    """Return the answer in `reply`, to be scored; if `missing` is set, the score is 0.
+    """Return the answer in `reply`; if `missing` is set, there is none and the score is 0.
 
-    In a setting that asks for reasoning, it is the content of the last <answer> that is not empty;
-    the last tag may lack its end if the reply was truncated or stopped there. Otherwise the
-    prompt ends with <answer>, and the answer is the reply up to an end tag; a reply that opens the
-    tag again is read as above. Thoughts up to </think> are ignored.
+    In a setting that asks for reasoning, the answer is the content of the last <answer> that is not
+    empty; the last tag may lack its end if the reply was truncated or stopped there. In the other
+    settings the prompt ends with <answer>, and the answer is the reply up to an end tag; a reply
+    that opens the tag again is read as if it had reasoned. Thoughts up to </think> are ignored.
     Raises ValueError for an unknown setting.
     """
     if setting not in SETTINGS:
@@ -53,7 +53,7 @@ def final_answer(reply: str | None, setting: str) -> Final:
 
 
 def finals(prompted: Sequence[Prompted], answers: list[Answer]) -> dict[str, Final]:
-    """Return query_id -> the final answer of one arm's reply.
+    """Return query_id -> the final answer in the reply, for one arm.
 
     Raises ValueError as `lib.judge.verdicts.answers_of_one_arm` does.
     """
@@ -63,9 +63,9 @@ def finals(prompted: Sequence[Prompted], answers: list[Answer]) -> dict[str, Fin
 
 
 def scored(prompted: Sequence[Prompted], answers: list[Answer]) -> list[Scored]:
-    """Return one score per question, in order; its id is the query_id.
+    """Return one score per question, in order, with the query_id as id.
 
-    Without an answer it is 0 and `error` has the reason. Raises ValueError as `finals` does.
+    Without an answer the score is 0 and `error` has the reason. Raises ValueError as `finals` does.
     """
     found, rows = finals(prompted, answers), []
     for one in prompted:
@@ -78,8 +78,8 @@ def scored(prompted: Sequence[Prompted], answers: list[Answer]) -> list[Scored]:
 def _last_content(reply: str, tags: list[re.Match]) -> str:
     """Return the content of the last <answer> that is not empty.
 
-    One without an end tag counts only if it is the last tag and begins a line: "I write it in
-    <answer> tags." is prose.
+    An <answer> without an end tag counts only if it is the last tag and begins a line: in "I write
+    it in <answer> tags." it is prose.
     """
     for number in range(len(tags) - 1, -1, -1):
         tag, following = tags[number], tags[number + 1] if number + 1 < len(tags) else None

@@ -1,4 +1,4 @@
-"""Prompts that fit in a model's context window; the others are counted, never truncated."""
+"""Select the prompts that fit in a model's context window; count the others, truncate none."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,22 +16,22 @@ COLUMNS = [*_KEYS, "n", "fits", "left_out", "longest_prompt", "longest_answer",
 
 @dataclass(frozen=True)
 class Fit:
-    """The prompts that a model can be sent, the others, and a table of both."""
+    """The prompts that can be sent to a model, the others, and a table that counts both."""
 
     fitting: list[Prompted]  # in order
-    left_out: list[Prompted]  # with an empty prompt: not sent, so they score 0
-    samples: list[Sample]  # of both, once each
+    left_out: list[Prompted]  # not sent, so they score 0; their prompts are emptied
+    samples: list[Sample]  # the samples of all prompts, once each
     table: pd.DataFrame  # COLUMNS, one row per group of prompts; lengths in tokens
 
 
 def fit_prompts(lists: Iterable[Sequence[Prompted]], tokenizer: Tokenizer, window: int,
                 answer_budget: int) -> Fit:
-    """Separate the prompts that fit in `window` tokens with `answer_budget` tokens for the reply.
+    """Separate prompts by whether they fit in `window` tokens, `answer_budget` of them reserved.
 
-    Lengths are those of the text as sent, with BOS and the model's chat template. If the structured
+    A length is that of the text as sent, with BOS and the model's chat template. If the structured
     text alone does not fit, its length is used instead of the prompt's, because a suite's longest
-    prompts amount to hundreds of megabytes. The table also counts the reference answers that exceed
-    the budget, which no reply can give in full.
+    prompts amount to hundreds of megabytes. The table also counts reference answers longer than
+    the budget for the reply: no reply can give them in full.
     Raises ValueError for a window or budget below 1, and as `lib.infer.prompts.is_chat` does.
     """
     if window < 1 or answer_budget < 1:
@@ -57,7 +57,7 @@ def fit_prompts(lists: Iterable[Sequence[Prompted]], tokenizer: Tokenizer, windo
 
 def _lengths(prompts: Sequence[Prompted], tokenizer: Tokenizer, room: int,
              known: dict[str, int]) -> list[int]:
-    """Return each prompt's length in tokens, or its structured text's if that exceeds `room`."""
+    """Return each prompt's length in tokens, or that of its text if the text exceeds `room`."""
     texts = [text for text in {one.sample.reference: None for one in prompts} if text not in known]
     known.update(zip(texts, token_counts(texts, tokenizer), strict=True))
     lengths = [known[one.sample.reference] for one in prompts]
@@ -69,7 +69,7 @@ def _lengths(prompts: Sequence[Prompted], tokenizer: Tokenizer, room: int,
 
 
 def _table(rows: pd.DataFrame, answer_budget: int) -> pd.DataFrame:
-    """Count `rows`, one per prompt: suites and settings as first seen, languages in fixed order."""
+    """Count the prompts, one per row of `rows`; only languages are reordered, into fixed order."""
     languages = pd.CategoricalDtype([*LANGUAGES, *EXTRA_LANGUAGES], ordered=True)
     groups = rows.astype({"fits": int, "language": languages}).assign(
         over=rows.answer > answer_budget).groupby(_KEYS, sort=False, observed=True)

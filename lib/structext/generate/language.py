@@ -1,4 +1,4 @@
-"""A language of StrucText-Eval in the generator: a writer of texts, and one finder per task."""
+"""Define a language of the generator: a writer of texts, and a finder of answers per task."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from lib.structext.generate.naming import Letters, Words
 from lib.structext.generate.tree import Layout
 
-ERROR_SHARE = 0.8  # of the nodes of a text with structural errors, drawn independently
+ERROR_SHARE = 0.8  # probability of an error at each node of a text with structural errors
 
 
 class Setting(NamedTuple):
@@ -16,15 +16,15 @@ class Setting(NamedTuple):
 
     tree: Layout
     depth: int
-    size: int  # attributes of a node and words of a paragraph, both times depth
+    size: int  # attributes of a node, words of a paragraph; both are multiplied by depth
     is_corrected: bool
     rng: Random
     names: Letters | Words
-    number: int  # of the sample among those of its kind; labels are balanced over odd and even ones
+    number: int  # of the sample among those of its kind; odd and even ones balance the labels
 
 
 class Item(NamedTuple):
-    """A question's slots, its answer, and the text if it is not the document's own."""
+    """A question's slots, its answer, and its text if that differs from the document's."""
 
     slots: dict[str, object]
     answer: str
@@ -33,18 +33,18 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True)
 class Language:
-    """A plug-in. `write` makes a document with a field `text`; finders[i] serves task i."""
+    """A plug-in. `write` makes a document with a field `text`; finders[i] answers task i."""
 
     write: Callable[[Setting], Any]
     finders: tuple[Callable[[Any, Random], Item], ...]
-    deepest: int | None = None  # the most levels below the root for which it has headings
+    deepest: int | None = None  # levels below the root that it has headings for
 
 
 def broken_nodes(setting: Setting, rng: Random) -> set[int]:
-    """Draw the nodes that get a structural error; none in every second corrected sample.
+    """Draw the nodes that get a structural error; every second corrected sample has none.
 
-    Each node has one with probability ERROR_SHARE, so a faithful text is hardly ever intact: 129
-    of 132 official ones have the label True. A corrected text with errors has at least one.
+    Each node has an error with probability ERROR_SHARE, so a faithful text is hardly ever intact:
+    129 of 132 official texts have the label True. Other corrected texts have at least one error.
     """
     if setting.is_corrected and setting.number % 2 == 0:
         return set()

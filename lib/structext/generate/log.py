@@ -1,4 +1,4 @@
-"""Log lines of key=value pairs: requests that pass through services, in chronological order."""
+"""Write log lines of key=value pairs: requests passing through services, in time order."""
 
 from datetime import datetime, timedelta
 from random import Random
@@ -12,7 +12,7 @@ LONGEST = 5000  # ms
 
 
 class Log:
-    """As many lines as the tree has nodes, about three per request. rows[i] has FIELDS."""
+    """A log with one line per node of the tree, about three per request. rows[i] has FIELDS."""
 
     def __init__(self, setting: Setting) -> None:
         rng, names, n_rows = setting.rng, setting.names, setting.tree.n_nodes

@@ -1,4 +1,4 @@
-"""The tree as nested XML tags with attributes, and a word at the end of each tag's content."""
+"""Write the tree as nested XML tags with attributes; each tag's content ends with a word."""
 
 from bisect import bisect_right
 from itertools import accumulate
@@ -31,7 +31,7 @@ class Tags:
         self.text = self._text(self.parts)
 
     def _parts(self, broken: set[int]) -> list[str]:
-        """Return heads and tails in order. The error is a missing end tag."""
+        """Return heads and tails in order; leave out the end tag of each node in `broken`."""
         tails = []
         for node, (tag, word, depth) in enumerate(
                 zip(self.tags, self.words, self.tree.depth, strict=True)):
@@ -50,7 +50,7 @@ class Tags:
     def content(self, node: int) -> str:
         """Return the content of a tag, stripped of whitespace.
 
-        Faithful: re-indented as if it were the root's.
+        A faithful answer is re-indented as if it were the root's content.
         """
         margin = "\n" + " " * self.tree.depth[node]
         parts = self.parts[self.tree.begin[node] + 1:self.tree.end[node]]

@@ -1,9 +1,9 @@
-"""Names for the nodes of the tree: letters without meaning, or words of a scenario (Real-Test).
+"""Name the nodes of the tree by letters without meaning, or by words of a scenario (Real-Test).
 
-Both kinds have the same methods, and neither takes part in drawing the structure: a
-sample of Real-Test is a sample of Test with other names; nesting, order, counts and relations are
-kept. No name contains a quotation mark, bracket, brace, asterisk, angle bracket, comma or line
-break, so every format can hold it unquoted.
+Both kinds of names have the same methods, and neither affects the structure. A sample of Real-Test
+is therefore a sample of Test with other names and the same nesting, order, counts and relations. No
+name contains a quotation mark, bracket, brace, asterisk, angle bracket, comma or line break, so
+every format can hold it unquoted.
 """
 
 import itertools
@@ -60,7 +60,7 @@ class Letters:
         return tree.keys(0, count)
 
     def values(self, count: int, avoided: Collection[str] = ()) -> list[str]:
-        """Give attributes values, all different and none of `avoided`."""
+        """Give attributes values, all different and not in `avoided`."""
         values = tree.values(self._start(1), count + len(avoided))
         return [value for value in values if value not in avoided][:count]
 
@@ -77,7 +77,7 @@ class Letters:
         return tree.ids(self._start(2), count)
 
     def texts(self, count: int, start: int | None = None) -> list[str]:
-        """Return words in alphabetical order from the `start`-th, or from a seeded place."""
+        """Return words in alphabetical order, from the `start`-th or from a seeded place."""
         return _cycle(WORDS, self._start(3) if start is None else start, count)
 
     def bold(self, count: int) -> list[str]:
@@ -85,7 +85,7 @@ class Letters:
         return _cycle(WORDS, self._start(4), count)
 
     def body(self, count: int) -> list[str]:
-        """Draw the rest of a paragraph, words with replacement."""
+        """Draw words with replacement for the rest of a paragraph."""
         return Random(self.seed).choices(WORDS, k=count)
 
     def images(self, count: int) -> list[str]:
@@ -96,7 +96,7 @@ class Letters:
 
 
 class Words:
-    """Names from one scenario's vocabulary, typed and with units, unique where the letters are.
+    """Names from one scenario's vocabulary, typed and with units, as distinct as the letters.
 
     The methods are those of `Letters`.
     """
@@ -141,7 +141,7 @@ class Words:
         return [name for name, _ in self._fields(count)]
 
     def values(self, count: int, avoided: Collection[str] = ()) -> list[str]:
-        """Give the attributes of `keys` values of their types, all different, none of `avoided`."""
+        """Give the attributes of `keys` typed values, all different and not in `avoided`."""
         rng, taken, values, numbers = self._rng("values"), set(avoided), [], {}
         for _, field in self._fields(count):
             draws = (field.draw(rng) for _ in range(30))
@@ -177,7 +177,7 @@ class Words:
         return _cycle(self._shuffled("bold", self.scenario.words), 0, count)
 
     def body(self, count: int) -> list[str]:
-        """Draw the rest of a paragraph after its first word: clauses, cut after `count` words."""
+        """Draw clauses for a paragraph after its first word; cut them after `count` words."""
         rng, nouns, words = self._rng("body"), self.scenario.words, []
         while len(words) < count:
             words += [rng.choice(VERBS), "the", rng.choice(nouns), rng.choice(("while", "and")),
@@ -191,7 +191,7 @@ class Words:
 
 
 def names_for(is_real: bool, seed: int, number: int) -> Letters | Words:
-    """Return letters, or the words of scenario number `number`, counted cyclically."""
+    """Return letters, or the words of scenario `number` (modulo the number of scenarios)."""
     return Words(SCENARIOS[number % len(SCENARIOS)], seed) if is_real else Letters(seed)
 
 
@@ -200,6 +200,6 @@ def _cycle(words: list[str], start: int, count: int) -> list[str]:
 
 
 def _distinct(words: list[str], count: int, joint: str = "-") -> list[str]:
-    """Return `count` different words: the given ones, then the given ones numbered 2, 3, …"""
+    """Return `count` different words: the given ones, then the same ones numbered 2, 3, …"""
     rounds = (divmod(place, len(words)) for place in range(count))
     return [words[place] + (f"{joint}{number + 1}" if number else "") for number, place in rounds]

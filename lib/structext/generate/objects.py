@@ -1,4 +1,4 @@
-"""The tree as nested objects in JSON, YAML and TOML: id, attributes, and children under `subs`."""
+"""Write the tree as nested objects with id, attributes and `subs`, in JSON, YAML and TOML."""
 
 from bisect import bisect_right
 from collections.abc import Callable
@@ -39,7 +39,7 @@ class Objects:
     def excerpt(self, node: int) -> str:
         """Return an object as it is in the text, without whitespace and comma around it.
 
-        Faithful: re-indented as if outermost, and in YAML without its dash.
+        A faithful answer is re-indented as if outermost, and in YAML has no dash.
         """
         parts = self.parts[self.tree.begin[node]:self.tree.end[node] + 1]
         text, depth = "".join(parts).strip().removesuffix(","), self.tree.depth[node]
@@ -65,7 +65,7 @@ def _json_heads(objects: Objects) -> list[str]:
 
 
 def _json_tails(objects: Objects, broken: set[int]) -> list[str]:
-    """Close each object; the error is a missing closing brace."""
+    """Close each object; leave out the brace of each node in `broken`."""
     tree = objects.tree
     closed = ["\n" + " " * depth + "]" if depth < tree.height else ""
               for depth in range(tree.height + 1)]
@@ -78,7 +78,7 @@ def _json_tails(objects: Objects, broken: set[int]) -> list[str]:
 
 
 def _yaml_heads(objects: Objects) -> list[str]:
-    """Quote keys and values if corrected: in YAML 1.1, bare NO is a boolean and a comma is data."""
+    """In corrected texts, quote keys and values: bare NO is a boolean in YAML 1.1, a comma data."""
     is_corrected, starts, height = objects.setting.is_corrected, objects.starts, objects.tree.height
     pairs = [f'"{key}": "{value}"' if is_corrected else f"{key}: {value},"
              for key, value in zip(objects.keys, objects.values, strict=True)]
@@ -93,7 +93,7 @@ def _yaml_heads(objects: Objects) -> list[str]:
 
 
 def _yaml_tails(objects: Objects, broken: set[int]) -> list[str]:
-    """Write nothing; the error is a line without a key before its colon."""
+    """Write nothing, except a line without a key before its colon for each node in `broken`."""
     tails = [""] * objects.tree.n_nodes
     closed = [~event for event in objects.tree.events if event < 0 and ~event in broken]
     flaws = objects.setting.names.flaws(len(closed)) if closed else []
@@ -105,7 +105,7 @@ def _yaml_tails(objects: Objects, broken: set[int]) -> list[str]:
 def _toml_heads(objects: Objects, broken: set[int] = frozenset()) -> list[str]:
     """Write arrays of tables: [[subs.subs]] opens an object two levels down.
 
-    The error is a missing quotation mark.
+    Nodes in `broken` lack a quotation mark.
     """
     pairs = [f'{key} = "{value}"' for key, value in zip(objects.keys, objects.values, strict=True)]
     heads = []

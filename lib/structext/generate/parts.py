@@ -1,4 +1,4 @@
-"""The tree as a document of nested sections, in LaTeX, Markdown and Org, with bold and images."""
+"""Write the tree as nested sections with bold text and images, in LaTeX, Markdown and Org."""
 
 from collections.abc import Callable
 from functools import partial
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from lib.structext.generate.language import Item, Language, Setting
 from lib.structext.generate.wording import NO_BOLD, NO_IMAGE, latex_heading, section_place
 
-MARK_SHARE = 0.5  # of paragraphs have bold text; drawn independently, as many have an image
+MARK_SHARE = 0.5  # of paragraphs with bold text and, drawn independently, of those with an image
 
 
 class Notation(NamedTuple):
@@ -21,10 +21,10 @@ class Notation(NamedTuple):
 
 
 class Parts:
-    """A title and a paragraph, then headings with a paragraph each: node i is heads[i].
+    """A title and a paragraph, then headings with a paragraph each; node i is heads[i].
 
-    Every paragraph begins with a word of its own and continues with the document's `body`: together
-    size × depth words. bold[i] and images[i] are "" if the paragraph has none.
+    Every paragraph begins with a word of its own, continues with the document's `body`, and has
+    size × depth words in all. bold[i] and images[i] are "" if the paragraph has none.
     """
 
     def __init__(self, setting: Setting, notation: Notation) -> None:
@@ -47,7 +47,7 @@ class Parts:
         self.text = "\n".join(self.heads)
 
     def _between(self, node: int, bold_at: float, image_at: float) -> str:
-        """Write a paragraph with bold text and image as words of their own."""
+        """Write a paragraph with bold text and image as separate words."""
         words = [self.words[node], *self.body]
         pieces = ((bold_at, self.notation.bold, self.bold[node]),
                   (image_at, self.notation.image, self.images[node]))
@@ -60,7 +60,7 @@ class Parts:
     def _within(self, node: int, bold_at: float, image_at: float) -> str:
         """Write a paragraph with marks at any character.
 
-        The text between them occurs twice if the image's place comes first.
+        If the image comes before the bold text, the text between them occurs twice.
         """
         text = " ".join([self.words[node], *self.body])
         bold_place, image_place = int(bold_at * len(text)), int(image_at * len(text))
@@ -76,7 +76,7 @@ class Parts:
     def listed(self, marks: list[str], none: str, rng: Random) -> str:
         """Return one mark per line, or `none`.
 
-        Faithful: each distinct one once, in random order, as in a Python set.
+        A faithful answer has each distinct mark once, in random order, as in a Python set.
         """
         found = [mark for mark in marks if mark]
         if not self.setting.is_corrected:
@@ -102,7 +102,7 @@ def _part(document: Parts, rng: Random) -> Item:
 
 
 def _latex_heading(level: int, title: str, is_corrected: bool) -> str:
-    """Return the heading; faithful: levels 1 and 2 share \\section, lower ones are one too high."""
+    """Return the heading. Faithful headings below level 1 are at least one level too high."""
     return f"\\{latex_heading(level if is_corrected else min(max(level - 1, 1), 3))}{{{title}}}"
 
 

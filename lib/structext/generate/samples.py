@@ -1,23 +1,22 @@
 """Make samples of StrucText-Eval, one by one or as the papers' suites: same seed, same bytes.
 
-A text is grown from an abstract tree. Two dials set its difficulty: there are `depth` levels below
-the root, and every inner node has depth × `width` children; a third, `size`, sets how much one node
-holds. The content of a node means nothing, so only the structure can lead to the answer.
-Generator and solver (lib.structext.solve) share no finder, so their agreement is evidence.
+A text is grown from an abstract tree. Two dials set its difficulty: it has `depth` levels below the
+root, and every inner node has depth × `width` children. A third, `size`, sets how much one node
+holds. The content of a node means nothing, so only the structure can lead to the answer. Generator
+and solver (lib.structext.solve) find answers by separate code, so their agreement is evidence.
 
 Every text has its own random generator, seeded by seed, language, dials and number, so a sample
 does not depend on which others are requested. The structure is drawn independently of the names:
 `corrected`, `faithful` and Real-Test samples of the same number share it.
 
-Mode `corrected` avoids the known faults of the official generator, numbered here as in their list:
-LaTeX headings go down one command per level (1); bold texts and images are listed in
-the order of the text (2); a section is named at every level (3); excerpts are verbatim (4); YAML
-reads back as intended (5); bold texts and images are between words and no text occurs twice (6);
-half of the syntax labels are True, and every possible answer of a join is equally likely (7); no
-question has two answers, and no value is an id (8). Mode `faithful` keeps all these faults, with
-the order of a set drawn from the seed (10). In both, the hints (9) and the tables' colours and
-companies are our own. The additional languages have no official form: for them, faithful only means
-unbalanced labels and joins.
+Mode `corrected` avoids the known faults of the official generator, by their numbers in our list:
+LaTeX headings go down one command per level (1); bold texts and images are listed in text order
+(2); a section is named at every level (3); excerpts are verbatim (4); YAML reads back as intended
+(5); bold texts and images are between words and no text occurs twice (6); half of the syntax labels
+are True, and all possible answers of a join are equally likely (7); no question has two answers,
+and no value is an id (8). Mode `faithful` keeps these faults; the seed decides the order of a set
+(10). In both modes, the hints (9) and the tables' colours and companies are our own. The additional
+languages have no official form, so faithful changes only the balance of their labels and joins.
 """
 
 import re
@@ -34,7 +33,7 @@ from lib.structext.generate.tree import layout
 from lib.structext.generate.wording import HINTS, QUESTIONS
 from lib.structext.records import EXTRA_LANGUAGES, EXTRA_TASKS, LANGUAGES, MODES, TASKS, Sample
 
-# To add a language: its line here, its tasks in records, its questions and hints in questions.yaml.
+# To add a language, add a line here, tasks in records, and questions and hints in questions.yaml.
 PLUG_INS: dict[str, Language] = {
     "csv": tables.CSV, "tree": tree_edges.TREE, "json": objects.JSON, "yaml": objects.YAML,
     "xml": markup.XML, "latex": parts.LATEX, "markdown": parts.MARKDOWN, "org": parts.ORG,
@@ -42,8 +41,8 @@ PLUG_INS: dict[str, Language] = {
     "log": log.LOG,
 }
 
-# suite -> (depth, width, samples of each of the 29 tasks). v2, section 4; v1 gives only the sizes
-# of its halves: their depths follow the official June 2024 files (depth 1-4, width 1).
+# Suite -> (depth, width, samples of each of the 29 tasks), from v2, section 4. v1 gives only the
+# sizes of its halves; their depths follow the official June 2024 files (depth 1-4, width 1).
 SUITES: dict[str, list[tuple[int, int, int]]] = {
     "test": [(1, 1, 64), (2, 1, 64)],  # 3,712
     "real-test": [(1, 1, 16), (2, 1, 16)],  # 928
@@ -51,14 +50,14 @@ SUITES: dict[str, list[tuple[int, int, int]]] = {
     "v1-simple": [(1, 1, 52), (2, 1, 52)],  # 3,016
     "v1-hard": [(3, 1, 52), (4, 1, 52)],  # 3,016
 }
-SPLIT = (9, 2)  # train and test of v1
+SPLIT = (9, 2)  # train to test in v1
 SIZE = 6  # of a node, as in the papers
 Naming = Callable[[int, int], Letters | Words]  # from the seed of a text's names, and its turn
 _ID = re.compile(r"(corrected|faithful)-([a-z-]+)\.\d-d(\d+)-w(\d+)(?:-n(\d+))?-s(-?\d+)-(\d+)")
 
 
 class Text(NamedTuple):
-    """Everything that determines a text except its names."""
+    """Everything that determines a text, except its names."""
 
     mode: str
     language: str
@@ -66,7 +65,7 @@ class Text(NamedTuple):
     width: int
     size: int
     seed: int
-    number: int  # among the texts that have all else in common
+    number: int  # distinguishes texts that have all else in common
 
     @classmethod
     def of_sample(cls, sample: Sample) -> "Text | None":
@@ -89,8 +88,8 @@ def generate(mode: str = "corrected", tasks: Iterable[str] | None = None, depth:
     """Make `per_task` samples of each of `tasks`, taking the tasks in turn.
 
     `tasks` default to the benchmark's 29; a language's name means all its tasks. `size` × depth is
-    the greatest number of attributes of a node and the number of words of a paragraph; `is_real`
-    takes the words of scenarios instead of letters.
+    the greatest number of attributes of a node, and the number of words in a paragraph. With
+    `is_real`, names are words of scenarios instead of letters.
     Raises ValueError for an unknown mode or task, a dial below 1, a text that would be too large,
     and a depth for which a language has no headings.
     """
@@ -123,7 +122,7 @@ def suite(name: str, seed: int = 42, mode: str = "corrected") -> list[Sample]:
 
 
 def split(samples: list[Sample]) -> tuple[list[Sample], list[Sample]]:
-    """Split into train and test, 9 to 2 within each task, depth and width as nearly as possible.
+    """Split into train and test, as nearly 9 to 2 as possible in each task, depth and width.
 
     All questions on a text fall on the same side if `samples` includes them all.
     """
@@ -156,7 +155,7 @@ def _wanted(tasks: Iterable[str] | None) -> dict[str, list[int]]:
 def samples_of(text: Text, indices: Iterable[int], naming: Naming, marker: str) -> Iterator[Sample]:
     """Make the samples of one text for its language's tasks `indices`.
 
-    `marker`, in their ids, says where their names come from.
+    `marker` is part of their ids and says where their names come from.
     """
     language, depth, plug_in = text.language, text.depth, PLUG_INS[text.language]
     kind = f"{text.seed} {language} {depth} {text.width} {text.size}"

@@ -1,4 +1,4 @@
-"""The vocabularies of Real-Test: 32 scenarios, each with things, typed fields and words."""
+"""Read the vocabularies of Real-Test: 32 scenarios, each with things, typed fields and words."""
 
 import re
 from datetime import date, timedelta
@@ -14,7 +14,7 @@ WORDS, PEOPLE, SURNAMES, TOWNS, VERBS = (
     _TEXTS[kind].split() for kind in ("words", "people", "surnames", "towns", "verbs"))
 _STATES_OF = ("actual", "agreed", "expected", "final", "first", "last", "planned", "previous",
               "reported")
-_AMOUNTS_OF = ("average", "highest", "lowest")  # for numbers only
+_AMOUNTS_OF = ("average", "highest", "lowest")  # qualify numbers only
 
 
 class Field(NamedTuple):
@@ -25,7 +25,7 @@ class Field(NamedTuple):
 
     @property
     def qualifiers(self) -> tuple[str, ...]:
-        """Return words that may precede the name: they give a file many different field names."""
+        """Return words that may precede the name, so that a file can have many field names."""
         return _STATES_OF + (_AMOUNTS_OF if self.kind[0].isdigit() else ())
 
     def draw(self, rng: Random) -> str:

@@ -1,4 +1,4 @@
-"""Two tables about people (CSV, HTML, Markdown): bio and work, joined by their primeKey."""
+"""Write two tables about people, bio and work, joined by primeKey, as CSV, HTML or Markdown."""
 
 from collections.abc import Callable
 from functools import partial
@@ -12,13 +12,13 @@ from lib.structext.generate.naming import COLORS
 BIO = ("primeKey", "gender", "age", "name", "height", "weight", "color")
 WORK = ("primeKey", "status", "salary", "company", "location")
 GENDERS, STATUSES = ("female", "male"), ("employed", "retired", "unemployed")
-HEIGHT_LIMITS = range(150, 181)  # cm, of the questions; heights are 120-220
+HEIGHT_LIMITS = range(150, 181)  # cm, asked about in questions; heights are 120-220
 
 Row = tuple[str | int, ...]
 
 
 class Tables:
-    """`bio` and `work`, one row per person each, in the same order."""
+    """`bio` and `work`, each with one row per person, in the same order."""
 
     def __init__(self, setting: Setting, write: Callable[[list[Row]], str],
                  is_tall: bool) -> None:
@@ -72,7 +72,7 @@ def _of_gender(document: Tables, rng: Random) -> Item:
 
 
 def _join(document: Tables, rng: Random) -> Item:
-    """Draw place and limit: any if faithful (mostly answer 0), else with all answers as likely."""
+    """Draw place and limit: any if faithful (most answers: 0), else all answers equally often."""
     heights: dict[str, list[int]] = {}
     for bio, work in zip(document.bio, document.work, strict=True):
         heights.setdefault(work[WORK.index("location")], []).append(bio[BIO.index("height")])
@@ -83,12 +83,12 @@ def _join(document: Tables, rng: Random) -> Item:
         return Item({"place": place, "height": limit}, str(answer))
     lowest, highest = HEIGHT_LIMITS[0], HEIGHT_LIMITS[-1]
     choices: dict[int, list[tuple[str, int, int]]] = {}  # answer -> place, least and greatest limit
-    for place in places:  # in this order, so another scenario's places are drawn alike
+    for place in places:  # in this order, so that draws do not depend on names
         if place not in heights:
             continue
         tallest = [highest + 1, *sorted(heights[place], reverse=True), lowest]
         for answer in range(len(heights[place]) + 1):
-            # the limit is below the answer-th greatest height and not below the next
+            # The limit is below the answer-th greatest height and not below the next height.
             low, high = max(tallest[answer + 1], lowest), min(tallest[answer] - 1, highest)
             if low <= high:
                 choices.setdefault(answer, []).append((place, low, high))
@@ -98,7 +98,7 @@ def _join(document: Tables, rng: Random) -> Item:
 
 
 _FINDERS = (_cell, _paid_more, _of_gender, _join)
-# CSV has as many rows as the tree has levels; HTML and Markdown, as many as it has nodes.
+# CSV has as many rows as the tree has levels; HTML and Markdown have as many as it has nodes.
 CSV = Language(partial(Tables, write=_csv, is_tall=False), _FINDERS)
 HTML_TABLE = Language(partial(Tables, write=_html, is_tall=True), _FINDERS)
 MARKDOWN_TABLE = Language(partial(Tables, write=_markdown, is_tall=True), _FINDERS)

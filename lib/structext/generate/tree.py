@@ -1,18 +1,18 @@
-"""The abstract tree of a sample, and the letters that name its nodes and attributes."""
+"""Build the abstract tree of a sample, and the letters that name its nodes and attributes."""
 
 from functools import lru_cache
 from string import ascii_lowercase, ascii_uppercase
 from typing import NamedTuple
 
-MOST_NODES = 2_000_000  # a text of about 2 GB; a larger request is taken for a typing error
+MOST_NODES = 2_000_000  # about 2 GB of text; a larger request is taken for a typing error
 
 
 class Layout(NamedTuple):
-    """A complete tree in pre-order: each list has one entry per node, the root first.
+    """A complete tree in pre-order; each list has one entry per node, the root first.
 
-    A language writes a head for each node and, after its descendants, possibly a tail: `events` is
-    their order, as node for a head and ~node for a tail; begin[node] and end[node] are the
-    positions of the two.
+    A language writes a head for each node and, after its descendants, possibly a tail. `events`
+    gives their order, with node for a head and ~node for a tail; begin[node] and end[node] are the
+    positions of a node's head and tail in it.
     """
 
     parent: list[int]  # the root's is -1
@@ -41,7 +41,7 @@ class Layout(NamedTuple):
 
 @lru_cache(maxsize=32)
 def layout(depth: int, width: int) -> Layout:
-    """Return the complete tree of `depth` levels below the root, depth × width children per node.
+    """Return the tree with `depth` levels below the root and depth × width children per node.
 
     Raises ValueError if a dial is below 1 or the tree would have more than MOST_NODES nodes.
     """
@@ -58,7 +58,7 @@ def layout(depth: int, width: int) -> Layout:
                              "text; give smaller dials")
     tree = Layout(*([0] * n_nodes for _ in range(4)), [], [0] * n_nodes, [0] * n_nodes,
                   branching, depth)
-    node, open_nodes = 0, []  # of [node, number of its children so far]
+    node, open_nodes = 0, []  # holds [node, number of its children so far]
     tree.parent[0] = -1
     while True:
         tree.depth[node], tree.begin[node] = len(open_nodes), len(tree.events)

@@ -1,4 +1,4 @@
-"""The tree as text, one edge per line."""
+"""Write the tree as text, one edge per line."""
 
 from random import Random
 
@@ -6,7 +6,7 @@ from lib.structext.generate.language import Item, Language, Setting
 
 
 class Edges:
-    """`father->child` lines in pre-order of the child; node i is named ids[i]."""
+    """Lines `father->child`, ordered by the child in pre-order; node i is named ids[i]."""
 
     def __init__(self, setting: Setting) -> None:
         self.tree, self.ids = setting.tree, setting.names.ids(setting.tree.n_nodes)

@@ -1,7 +1,7 @@
-"""The wording of StrucText-Eval: a question and a hint for each task, in sentences of our own.
+"""Word StrucText-Eval: a question and a hint for each task, in sentences of our own.
 
-The sentences are in questions.yaml. Excerpts run from the first character that is not whitespace to
-the last, verbatim.
+The sentences are in questions.yaml. Excerpts are verbatim and run from the first character that is
+not whitespace to the last.
 """
 
 import yaml
@@ -19,7 +19,7 @@ _TEMPLATES = {"corrected": _TEXTS["corrected"], "hint": _TEXTS["hints"],
 
 
 def _filled(kind: str, task: str) -> str:
-    """Return the text of a task; only the slots that depend on the sample are still in braces."""
+    """Return the text of a task, with only the slots that depend on the sample left in braces."""
     language, index = task.split(".")
     text = _TEMPLATES[kind][language][int(index)]
     for slot in ("file", "extent", "flaw"):
@@ -34,8 +34,8 @@ QUESTIONS = {mode: {task: _filled(mode, task) for task in TASKS | EXTRA_TASKS} f
 def section_place(language: str, ranks: list[int], is_corrected: bool) -> str:
     """Return the text for the slot {place} in a question about a section.
 
-    `ranks`, from 0, are those of the section and its ancestors, the outermost first. Faithful
-    questions name three levels at most.
+    `ranks` (from 0) are the positions of the section and its ancestors, outermost first. Faithful
+    questions name at most three levels.
     """
     numbered = list(enumerate(ranks, 1))[::-1]
     if not is_corrected:

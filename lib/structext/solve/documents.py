@@ -1,4 +1,4 @@
-"""Answer questions about documents: markdown-it for Markdown, our parsers for LaTeX and Org."""
+"""Answer questions about documents: markdown-it reads Markdown, our parsers LaTeX and Org."""
 
 import re
 from collections.abc import Callable
@@ -10,10 +10,10 @@ from lib.structext.generate.wording import NO_BOLD, NO_IMAGE
 from lib.structext.solve.unsolvable import Unsolvable
 
 LEVELS = ("section", "subsection", "subsubsection", "paragraph", "subparagraph")  # LaTeX article
-OFFICIAL_NONE = {  # the sentences of the official files for an empty list
+OFFICIAL_NONE = {  # what the official files say instead of an empty list
     "bold": "No bold texts presented in file.", "image": "No image file is included in the file.",
     "figure": "No figure file is included in the file."}
-_STEP = re.compile(  # one heading, as the official wording or one of our two names it
+_STEP = re.compile(  # one heading as named in the official wording or in one of our two
     r"(?P<ordinal>\d+)(?:st|nd|rd|th) (?P<subs>(?:sub)*)section"  # 2th subsection
     r"|heading number (?P<number>\d+) of level (?P<level>\d+)"
     rf"|\\(?P<command>{'|'.join(LEVELS)}) number (?P<rank>\d+)")  # \subsection number 2
@@ -32,7 +32,7 @@ def _markdown_headings(text: str) -> Headings:
 
 
 def _latex_headings(text: str) -> Headings:
-    r"""Find lines that begin with \section, \subsection, …, read literally."""
+    r"""Find lines that begin literally with \section, \subsection, …"""
     pattern = re.compile(rf"\\({'|'.join(LEVELS)})\*?\s*\{{")
     return [(LEVELS.index(found[1]) + 1, number) for number, line in enumerate(text.split("\n"))
             if (found := pattern.match(line.lstrip()))]
@@ -51,8 +51,8 @@ HEADINGS: dict[str, Callable[[str], Headings]] = {
 def section(headings: Headings, n_lines: int, ordinals: list[int]) -> tuple[int, int]:
     """Return the first line, and the last + 1, of the section that `ordinals` name.
 
-    [i, j] names the j-th heading of level 2 within the i-th of level 1, and so on. Raises
-    Unsolvable if there is none.
+    [i, j] names the j-th heading of level 2 under the i-th of level 1, and so on. Raises Unsolvable
+    if there is no such section.
     """
     inside = headings
     start, end = 0, n_lines
@@ -138,7 +138,7 @@ def _images(language: str, text: str, asked: re.Match) -> str:
     return "\n".join(_IMAGES[language](text)) or none
 
 
-_DOCUMENT_QUESTIONS = [  # in the order of the tasks; for each, the official wording and ours
+_DOCUMENT_QUESTIONS = [  # in the order of the tasks, each in the official wording and ours
     (("Extract all bold texts", "Which texts are bold"), _bold),
     ((r"content of \d+th (?:sub)*section", r"file stands under .+\? Copy it",
       r"What does \d+th .+ say\? "), _section),

@@ -1,4 +1,4 @@
-"""Answer questions about lines: edges of a tree (tree.0-2) and key=value lines of a log."""
+"""Answer questions about texts of lines: a tree's edges (tree.0-2), a log's key=value pairs."""
 
 import re
 
@@ -38,7 +38,7 @@ def _trail(text: str, node: str) -> list[str]:
 
 
 def _height(language: str, text: str, asked: re.Match) -> str:
-    """Go down level by level from the root; a node that no level reaches is in a cycle."""
+    """Descend level by level from the root; a node that no level reaches is in a cycle."""
     root, parents = _parents(text)
     children: dict[str, list[str]] = {}
     for child, parent in parents.items():
@@ -61,7 +61,7 @@ def _path(language: str, text: str, asked: re.Match) -> str:
 
 
 def _log(text: str) -> list[dict[str, str]]:
-    """Return the fields of each line that has any; other text in the line is ignored."""
+    """Return the fields of each line that has any, ignoring other text in the line."""
     lines = [{name: quoted or bare for name, quoted, bare in _FIELD.findall(line)}
              for line in text.split("\n")]
     return [line for line in lines if line]
@@ -95,7 +95,7 @@ def _services(language: str, text: str, asked: re.Match) -> str:
     return "->".join(found)
 
 
-QUESTIONS = {  # in the order of the tasks; for each, the official wording and ours
+QUESTIONS = {  # in the order of the tasks, each in the official wording and ours
     "tree": [
         (("What is the height of the root",), _height),
         ((r"depth of node (?P<node>.+?)\? ", r"depth of the node (?P<node>.+?), where"), _depth),

@@ -1,4 +1,4 @@
-"""Answer questions about objects, read by json, libyaml and tomllib (json.0-4, yaml.0-4, TOML).
+"""Answer questions about objects (json.0-4, yaml.0-4, TOML), using json, libyaml and tomllib.
 
 Excerpts are cut from the text at the objects' places.
 """
@@ -20,7 +20,7 @@ CHILDREN = "subs"
 
 @dataclass
 class Object:
-    """One object of the file: its scalar fields in order, the objects below it, and its path."""
+    """An object of the file: its scalar fields in order, the objects below it, and its path."""
 
     path: str  # obj["subs"][0]…
     start: int  # place of its first character in the text
@@ -51,12 +51,12 @@ def _read_json(text: str) -> Object:
 
 
 def _read_toml(text: str) -> Object:
-    """Parse TOML; its objects have no places in the text."""
+    """Parse TOML, without the objects' places in the text."""
     return _root(_parsed(text, tomllib.loads, "TOML"), repeat([0, 0]))
 
 
 def _parsed(text: str, parse: Callable[[str], object], name: str) -> object:
-    """Parse `text`. Raises Broken if it is not well-formed, Unsolvable if nested too deeply."""
+    """Parse `text`. Raises Broken if it is not well-formed, Unsolvable if it is nested too deep."""
     try:
         return parse(text)
     except ValueError as error:
@@ -115,7 +115,7 @@ _READERS = {"json": _read_json, "yaml": _read_yaml, "toml": _read_toml}
 
 
 def _excerpt(text: str, one: Object, asked: re.Match) -> str:
-    """Cut an object out, with the dash before a YAML object if the question asks for it."""
+    """Cut an object out of the text; keep a YAML object's dash if the question asks for it."""
     dash = None
     if "with the dash" in asked.string:
         dash = re.search(r"-[ ]+$", text[max(0, one.start - 8):one.start])
@@ -152,7 +152,7 @@ def _is_broken(language: str, text: str, asked: re.Match) -> str:
 
 
 def _path(language: str, text: str, asked: re.Match) -> str:
-    """Return the path to a value that matches verbatim or with a final comma (official YAML).
+    """Return the path to a value equal to the one asked for, or with a final comma (official YAML).
 
     An object's id counts only if no other value matches.
     """
@@ -172,7 +172,7 @@ def _leaves(language: str, text: str, asked: re.Match) -> str:
 
 STRUCTURAL_ERROR = ("any structural error in this", "have a structural error",
                     "wrong with the structure of this")
-_OBJECT_QUESTIONS = [  # in the order of the tasks; for each, the official wording and ours
+_OBJECT_QUESTIONS = [  # in the order of the tasks, each in the official wording and ours
     ((r"object with id (?P<id>.+?)\? The", r"object has the id (?P<id>.+?)\? (?:Copy|Give)"),
      _object),
     (("first object's id of subs", "id of the first object in"), _first_below),

@@ -17,15 +17,15 @@ FIELDS = ("Question", "Answer", "Reference", "Label")
 
 
 class Malformed(ValueError):
-    """A file is not in the official form; the message names file, place and what is missing."""
+    """Raised for a file not in the official form; the message says where and what is missing."""
 
 
 def load(path: Path, *, with_demonstrations: bool = False) -> list[Sample]:
-    """Return the samples of one official file, or of all in a folder and its subfolders, by path.
+    """Return the samples of an official file, or of all files below a folder in order of path.
 
-    A file has one sample or a list of them (.json), or one per line (.jsonl), gzipped or not. A
-    sample's demonstrations (field `examples`) share its language, task, depth, width and hint;
-    their ids are the sample's with #1, #2, ….
+    A file has one sample or a list of samples (.json), or one per line (.jsonl), and may be
+    gzipped. A sample's demonstrations (field `examples`) share its language, task, depth, width and
+    hint; their ids are the sample's id with #1, #2, ….
     Raises MissingInput if there is no such file, Malformed if a file or a sample cannot be read.
     """
     path = Path(path)
@@ -59,7 +59,7 @@ def load_file(source: Path, target: Path) -> int:
 
 
 def _rows(file: Path) -> Iterator[tuple[str, object]]:
-    """Yield each sample's place in the file ("", "line 3", "item 3") and what is there."""
+    """Yield each sample's place in the file ("", "line 3", "item 3") and its JSON value."""
     try:
         content = file.read_bytes()
         text = (gzip.decompress(content) if file.suffix == ".gz" else content).decode("utf-8-sig")
@@ -88,7 +88,7 @@ def _parsed(text: str, where: str) -> object:
 
 
 def _samples(row: object, where: str, default: str) -> Iterator[Sample]:
-    """Yield the sample of a row, then its demonstrations. `default` is its id if it has none."""
+    """Yield the sample in a row, then its demonstrations. A sample without an id has `default`."""
     if not isinstance(row, dict) or not isinstance(row.get("Label"), dict):
         raise Malformed(f"{where}: not a sample; a sample is an object with the fields "
                         f"{', '.join(FIELDS)}")
@@ -117,7 +117,7 @@ def _samples(row: object, where: str, default: str) -> Iterator[Sample]:
 
 
 def _task(language: str, question: str, where: str) -> str:
-    """Find the task by the wording: the files say only TextRetrieval, which may be two tasks."""
+    """Find the task by the wording, because the files' TextRetrieval may be either of two tasks."""
     try:
         task = task_of(language, question)
     except Unsolvable as error:

@@ -1,10 +1,10 @@
 """Answer a StrucText-Eval question from the text alone, independently of the generator.
 
-`solve` shares nothing with the code that makes samples except the questions' wording: it reads the
-reference with json, libyaml, tomllib, expat, csv, html.parser and markdown-it, and with small
-readers of its own for LaTeX, Org, tree edges and logs. An answer that both find is therefore right
-unless both are wrong in the same way. It understands the official wording (v2, appendix) and ours,
-always literally: what the text says, not what its author meant.
+`solve` shares only the questions' wording with the code that makes samples. It reads the reference
+with json, libyaml, tomllib, expat, csv, html.parser and markdown-it, and with small readers of its
+own for LaTeX, Org, tree edges and logs. An answer that solver and generator agree on is therefore
+right unless both are wrong in the same way. The solver understands the official wording (v2,
+appendix) and ours, always literally: what the text says, not what its author meant.
 """
 
 import re
@@ -33,7 +33,7 @@ class Question(Given):
 
 
 class Solved(Record):
-    """An answer, or why there is none: then `answer` is empty."""
+    """An answer; if there is none, `answer` is empty and `error` says why."""
 
     id: str
     answer: str
@@ -43,15 +43,15 @@ class Solved(Record):
 def solve(language: str, question: str, reference: str) -> str:
     """Answer `question` about `reference`, a text in `language` (a key of QUESTIONS).
 
-    Raises Unsolvable (a ValueError) for an unknown language or wording, a reference that its
-    parser refuses, and a question about something that is not there.
+    Raises Unsolvable (a ValueError) for an unknown language or wording, for a reference that its
+    parser refuses, and for a question about something that the reference does not contain.
     """
     _, read, found = _understood(language, question)
     return read(language, reference.strip("\r\n"), found)
 
 
 def task_of(language: str, question: str) -> str:
-    """Return the task of a question, "json.3". Raises Unsolvable if `solve` does not know it."""
+    """Return a question's task, such as "json.3". Raises Unsolvable if the wording is unknown."""
     return f"{language}.{_understood(language, question)[0]}"
 
 
@@ -68,7 +68,7 @@ def _understood(language: str, question: str) -> tuple[int, Reader, re.Match]:
 
 
 def solved(rows: Iterable[Question]) -> Iterator[Solved]:
-    """Yield one row per question, in order; one that cannot be solved has its reason."""
+    """Yield one row per question, in order; if it cannot be solved, its row has the reason."""
     for row in rows:
         try:
             yield Solved(id=row.id, answer=solve(row.language, row.question, row.reference))

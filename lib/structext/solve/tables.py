@@ -1,4 +1,4 @@
-"""Answer questions about tables of people, read by csv, markdown-it and html.parser (csv.0-3)."""
+"""Answer questions about tables of people (csv.0-3), using csv, markdown-it and html.parser."""
 
 import csv
 import re
@@ -37,7 +37,7 @@ def _markdown_cells(text: str) -> list[Cells]:
 
 
 class _HtmlTables(HTMLParser):
-    """Collects cells; a row or a cell ends where the next begins, as HTML allows."""
+    """Collect cells; a row or cell without an end tag ends where the next begins."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ _CELLS: dict[str, Callable[[str], list[Cells]]] = {
 
 
 def _rows(language: str, text: str, column: str) -> list[Row]:
-    """Return the rows of the first table that has `column` and the key, or raise Unsolvable."""
+    """Return the rows of the first table with `column` and the key. Raises Unsolvable."""
     for table in _CELLS[language](text):
         header = table[0] if table else []
         if {column, KEY} <= set(header):
@@ -117,7 +117,7 @@ def _taller(language: str, text: str, asked: re.Match) -> str:
     return str(sum(key in heights and heights[key] > limit for key in keys))
 
 
-_TABLE_QUESTIONS = [  # in the order of the tasks; for each, the official wording and ours
+_TABLE_QUESTIONS = [  # in the order of the tasks, each in the official wording and ours
     ((r"What is the (?P<field>.+?) (?:of|in) (?:the )?record (?:with primeKey|whose primeKey is) "
       r"(?P<key>.+?)\??$",), _cell),
     ((r"salary more than (?P<limit>\d+)\?", r"salary above (?P<limit>\d+)\?"), _earning),

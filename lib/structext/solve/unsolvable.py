@@ -1,12 +1,12 @@
-"""The errors of the solver."""
+"""Define the errors of the solver."""
 
 
 class Unsolvable(ValueError):
-    """The question cannot be answered from the text; the message names the part at fault."""
+    """Raised if the text does not answer the question; the message names the part at fault."""
 
 
 class Broken(Unsolvable):
-    """The text is not well-formed in its language."""
+    """Raised if the text is not well-formed in its language."""
 
 
 def only(found: list, what: str):

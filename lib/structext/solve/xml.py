@@ -1,4 +1,4 @@
-"""Answer questions about XML with expat, which reports where each tag begins (xml.0-2)."""
+"""Answer questions about XML (xml.0-2), using expat, which reports where each tag begins."""
 
 import re
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from lib.structext.solve.unsolvable import Broken, Unsolvable, only
 
 @dataclass
 class Tag:
-    """An element: where its content begins and ends, in bytes of the text in UTF-8."""
+    """An element, with the bytes at which its content begins and ends in the UTF-8 text."""
 
     name: str
     attributes: dict[str, str]
@@ -21,8 +21,8 @@ class Tag:
 def _read(text: str) -> tuple[bytes, list[Tag]]:
     """Return the text in UTF-8 and its elements in document order.
 
-    Raises Broken if it is not well-formed, Unsolvable if it declares a document type, whose
-    entities may grow without bound.
+    Raises Broken if the text is not well-formed, and Unsolvable if it declares a document type,
+    because entities may expand without bound.
     """
     source = text.lstrip().encode()
     parser = expat.ParserCreate("utf-8")
@@ -31,7 +31,7 @@ def _read(text: str) -> tuple[bytes, list[Tag]]:
     new: list[Tag] = []
 
     def here(*_: object) -> None:
-        """Note this place, if a start tag was just read, as where the tag's content begins."""
+        """After a start tag, record this place as the beginning of the tag's content."""
         if new:
             new.pop().start = parser.CurrentByteIndex
 
@@ -78,7 +78,7 @@ def _is_broken(language: str, text: str, asked: re.Match) -> str:
     return "False"
 
 
-QUESTIONS = {"xml": [  # in the order of the tasks; for each, the official wording and ours
+QUESTIONS = {"xml": [  # in the order of the tasks, each in the official wording and ours
     ((r"content of tag (?P<tag>\S+)\? ", r"content of the tag (?P<tag>\S+)\? ",
       r"does the tag (?P<tag>\S+) hold\?"), _content),
     ((r"tag with attribute of value (?P<value>.+)\?$",

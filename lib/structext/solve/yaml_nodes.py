@@ -1,26 +1,26 @@
 """Read YAML as nodes with their places in the text, safely for untrusted text.
 
-libyaml's events are composed here, not by PyYAML, whose C composer recurses without a limit:
-100,000 opening brackets crash the process. Aliases are refused: a few lines of them can expand
-to a text of any size.
+libyaml's events are composed here, not by PyYAML. Its C composer recurses without a limit, so
+100,000 opening brackets crash the process. Aliases are refused, because a few lines of them can
+expand to a text of any size.
 """
 
 import yaml
 
 from lib.structext.solve.unsolvable import Broken, Unsolvable
 
-_Loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # Base: all scalars are strings, NO is NO
-MOST_NESTED = 200  # levels; a tree of the generator has a few
+_Loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # Base reads scalars as strings: NO is "NO"
+MOST_NESTED = 200  # levels; the generator's trees have a few
 
 
 def compose_yaml(text: str) -> yaml.Node | None:
-    """Return the root of the one document in `text`, None if it is empty.
+    """Return the root of the one document in `text`, or None if `text` is empty.
 
-    Raises Broken if it is not YAML; Unsolvable for an alias, several documents, or more than
-    MOST_NESTED levels.
+    Raises Broken if `text` is not YAML, and Unsolvable for an alias, several documents, or more
+    than MOST_NESTED levels.
     """
     roots: list[yaml.Node] = []
-    opened: list[yaml.Node] = []  # collections; a mapping's value is a flat list until it ends
+    opened: list[yaml.Node] = []  # collections; a mapping is a flat list until its end
     try:
         for event in yaml.parse(text, _Loader):
             if isinstance(event, yaml.ScalarEvent):
