@@ -21,8 +21,8 @@ from lib.documents.subject import Subject, subjects, version_name
 from lib.lab.documents import make_records
 from lib.lab.products import make_products
 
-THING = Place("Orsa R-9", "", True, False, False, Subject("Orsa R-9", "", True))
-PAPER = Place('"Orsa Notes"', "", False, False, False, Subject("Orsa Notes", "", False))
+THING = Place("Orsa R-9", "", True, False, False, False, Subject("Orsa R-9", "", True))
+PAPER = Place('"Orsa Notes"', "", False, False, False, False, Subject("Orsa Notes", "", False))
 
 MANUAL = """# Halden HX-20 Flow Meter: Operator Manual
 

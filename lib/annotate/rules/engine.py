@@ -9,7 +9,7 @@ from lib.annotate.rules.places import Names, outline_of
 from lib.annotate.rules.sentences import ask_prose
 from lib.annotate.rules.tables import ask_table
 from lib.core.records import Document, Rejected
-from lib.documents.blocks import parse
+from lib.documents.blocks import STRUCTURE_OF, parse
 from lib.documents.language import ENGLISH
 from lib.documents.subject import subjects
 
@@ -48,7 +48,9 @@ def propose(document: Document, names: Names) -> Iterator[Candidate | str]:
     labels = Counter(row[0].text for block in blocks for row in block.rows if row)
     for index, (block, about) in enumerate(zip(blocks, subjects(document, blocks), strict=True)):
         place = names.place(document, about, block.headings, outline)
-        if block.kind == "table" and document.doubt:
+        if block.kind in STRUCTURE_OF and place.is_example:
+            yield "the section is an example"
+        elif block.kind == "table" and document.doubt:
             yield f"the tables are in doubt: {document.doubt}"
         elif block.kind == "table":
             yield from ask_table(block, place, document.text, labels)

@@ -124,6 +124,8 @@ def is_specific(phrase: str, words: frozenset[str]) -> bool:
         is_long = len(head) > 1 or len(content) > 2
         is_clear = is_long and (head[-1].lower() not in _VAGUE or len(head) > 2)
         return is_definite and (is_named or is_clear)
+    if all_words[0].startswith('"') and not phrase.endswith('"'):
+        return False  # '"all" section' lacks its article
     is_name = re.fullmatch(r"[A-Z][\w.-]+", all_words[0]) and all_words[0] not in words
     return bool(is_named or is_name or len(head) > 1 and head[-1].endswith("s")
                 and head[-1].lower() not in _VAGUE)

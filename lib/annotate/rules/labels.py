@@ -80,6 +80,7 @@ def value_of(text: str, most: int = 10) -> str:
 
 def is_guessed(name: str, described: str) -> bool:
     """Return whether half of the words of a name are in its description."""
-    parts = [part.lower() for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+", name)]
+    own = name.rsplit(".", 2)[-2:] if "." in name else [name]  # the group of an option is no help
+    parts = [part.lower() for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+", " ".join(own))]
     heads = {word.lower()[:3] for word in re.findall(r"\w+", described)}
     return not parts or 2 * sum(part[:3] in heads for part in parts) >= len(parts)

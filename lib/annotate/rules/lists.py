@@ -9,7 +9,7 @@ from lib.annotate.rules.labels import is_attribute, value_of
 from lib.annotate.rules.lead_ins import asked_by_heading, asked_by_lead_in
 from lib.annotate.rules.places import Place
 from lib.annotate.rules.verbs import FORMS
-from lib.core.text import is_plural, is_sentence
+from lib.core.text import is_plural
 from lib.documents.blocks import sentences
 from lib.documents.reader import Block, Item
 
@@ -31,6 +31,7 @@ _TERM = re.compile(
 _NAMED = re.compile(r"(?P<name>[A-Z][\w./()-]*(?: [\w./()-]+){0,3}): \S")
 _SEE = re.compile(r"(?:[.,;]\s+|\s+\()(?:please )?(?:see|refer to|for more)\b.*", re.I)
 _TAIL = re.compile(r"\s*(?:\((?:#?\d+|\[?#\d+\]?|https?://\S+)\)|[.;,:]|,? (?:and|or))$")
+_LINK = re.compile(r"\[[^\]]*\]\([^)]*\)\W*")
 _ANCHOR_LINK = re.compile(r"\[[^\]]*\]\(#[^)]*\)\W*")
 
 
@@ -49,8 +50,10 @@ def ask_list(blocks: Sequence[Block], index: int, place: Place,
     yield from found
     reason = _unfit(block, top, text)
     if not reason:
-        forms = (asked_by_lead_in(lead, place) if lead.endswith(":")
-                 else asked_by_heading(above.text if above.kind == "heading" else "", place))
+        is_led = lead.endswith(":")
+        forms = asked_by_lead_in(lead, place) if is_led else ()
+        if not is_led and above.kind == "heading" and not _is_navigation(top, place, text):
+            forms = asked_by_heading(above.text, place)
         entities = _entities(top, text)
         if forms and len(entities) > 1 and len(set(entities)) == len(entities):
             yield Candidate(forms, "\n".join(entities), "list", block.start, block.end, 0)
@@ -69,6 +72,12 @@ def _unfit(block: Block, top: list[Item], text: str) -> str:
     return MIXED if len(top) > MAX_ITEMS else ""
 
 
+def _is_navigation(items: list[Item], place: Place, text: str) -> bool:
+    """Return whether a list under a heading only links to documents; in a release it is changes."""
+    return not place.subject.is_version and all(
+        _LINK.fullmatch(text, item.start, item.end) for item in items)
+
+
 def _entities(items: list[Item], text: str) -> list[str]:
     """Return the entities of an enumeration: all items, or the terms that all describe.
 
@@ -84,8 +93,9 @@ def _entities(items: list[Item], text: str) -> list[str]:
                 for item, name in zip(items, names, strict=True)]
         return names if min(said) == 0 or sum(said) >= MIN_SAID * len(said) else []
     entities = [_entity(item) for item in items]
-    is_mixed = any(terms) or any(named) or any(map(_is_sentence, entities))
-    return [] if is_mixed else entities
+    is_mixed = any(terms) or any(named) or any(item.is_sentence for item in items)
+    is_long = not all(0 < len(entity.split()) <= MAX_ITEM_WORDS for entity in entities)
+    return [] if is_mixed or is_long else entities
 
 
 def _entity(item: Item) -> str:
@@ -93,10 +103,6 @@ def _entity(item: Item) -> str:
     while entity != before:
         entity, before = _TAIL.sub("", entity.strip()), entity
     return entity
-
-
-def _is_sentence(entity: str) -> bool:
-    return not 0 < len(entity.split()) <= MAX_ITEM_WORDS or is_sentence(entity)
 
 
 def _of_record(items: list[Item], place: Place) -> Iterator[Candidate]:

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from lib.core.records import Document
 from lib.documents.blocks import plain
@@ -35,6 +36,8 @@ _VAGUE = re.compile(
     r"related .*|next steps?|guidance|faq|tips?|appendix|changes|(?:table of )?contents?|"
     r"(?:open )?questions?|open issues|future .*|.* reading|acknowledg\w+|credits|"
     r"(?:internal )?details|troubleshooting|motivation|background|prior art.*)", re.I)
+_EXAMPLE = re.compile(r"\b(?:examples?|samples?|tutorial|walk-?through|demo)(?: \d+|:.*|\s*\(.*)?$|"
+                      r"^examples? (?:of|for|with|using)\b", re.I)
 _LOOSE = re.compile(r"(?:.* )?(?:faq|glossary|notes|changes|changelog|news|readme|appendix|index|"
                     r"comparison|alternatives|overview|troubleshooting|questions)", re.I)
 _ANCHOR = re.compile(r"\s*\{[#:.][^}]*\}\s*$")
@@ -50,6 +53,7 @@ class Place:
     is_entity: bool  # `name` has attributes: "the default port of <name>"
     is_vague: bool  # the nearest heading says nothing of what the section holds
     is_loose: bool  # the document is about many things: its sections must be named
+    is_example: bool  # what the section states holds in an example only
     subject: Subject
 
     def attribute(self, label: str, verb: str) -> tuple[str, ...]:
@@ -74,9 +78,9 @@ class Place:
 
 @dataclass(frozen=True)
 class Outline:
-    """Whether a document's first heading is its title, and how often each heading occurs."""
+    """A document's title, if its first heading is one, and how often each heading occurs."""
 
-    is_titled: bool
+    title: str
     counts: Counter[str]
 
 
@@ -93,12 +97,14 @@ class Names:
               outline: Outline) -> Place:
         """Return the place of a block below `headings` of a document with this outline."""
         name, is_entity = self._named(document, subject)
-        below = headings[1:] if outline.is_titled else headings
+        below = headings[1:] if headings[:1] == (outline.title,) else headings
         if subject.is_version:
-            return Place(subject.name, subject.topic, True, False, False, subject)
+            return Place(subject.name, subject.topic, True, False, False, False, subject)
         is_vague = bool(below) and _VAGUE.fullmatch(_bare(below[-1])) is not None
         is_loose = _LOOSE.fullmatch(_bare(document.title)) is not None
-        return Place(name, _section(below, outline.counts), is_entity, is_vague, is_loose, subject)
+        is_example = any(_EXAMPLE.search(heading) for heading in below)
+        return Place(name, _section(below, outline.counts), is_entity, is_vague, is_loose,
+                     is_example, subject)
 
     def _named(self, document: Document, subject: Subject) -> tuple[str, bool]:
         name, is_entity = self._found[document.document_id]
@@ -111,7 +117,8 @@ class Names:
             return subject.document, True  # the title is only the file's name
         own = subject.name.rsplit(" ", 1)[-1]
         is_thing = subject.is_entity and not subject.is_version and not _ABSTRACT.search(own) and (
-            not self.product or subject.name == self.product or re.search(r"\d", subject.name))
+            not self.product or subject.name == self.product or re.search(r"\d", subject.name)
+        ) and subject.name.lower() in (title or subject.name).lower()
         return (subject.name, True) if is_thing and not is_entity else (name, is_entity)
 
     def _of(self, document: Document) -> tuple[str, bool]:
@@ -124,7 +131,8 @@ class Names:
         pattern = (rf"\b[Tt]he [_*`]*(?P<own>{re.escape(stem)})[_*`]*"
                    rf"(?P<kind>(?: [\w-]+)? {_THING}(?: {_THING})?)\b")
         opening = document.text[:_OPENING]
-        found = re.search(pattern, opening, re.I) if stem and len(stem.split()) <= 4 else None
+        is_name = 0 < len(stem.split()) <= 4 and not _ABSTRACT.search(stem)
+        found = re.search(pattern, opening, re.I) if is_name else None
         if found:
             own = stem if stem != stem.capitalize() or found["own"].islower() else found["own"]
             return f"the {own}{found['kind']}{of}", True
@@ -137,6 +145,7 @@ def _quoted(title: str) -> str:
     return f'"{_bare(title)}"'
 
 
+@lru_cache(4096)  # each heading is needed for all of its blocks
 def _bare(heading: str) -> str:
     """Return a heading without number, anchor and quotation marks of its own."""
     bare = _NUMBERING.sub("", _ANCHOR.sub("", plain(heading)).strip()).rstrip(":")
@@ -172,5 +181,5 @@ def _folder_product(documents: Sequence[Document]) -> str:
 def outline_of(blocks: Sequence[Block]) -> Outline:
     """Return the outline of a document."""
     headings = [block for block in blocks if block.kind == "heading"]
-    is_titled = bool(headings) and headings[0].level == 1
-    return Outline(is_titled, Counter(heading.text for heading in headings))
+    title = headings[0].text if headings and headings[0].level == 1 else ""
+    return Outline(title, Counter(heading.text for heading in headings))

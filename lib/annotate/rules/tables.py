@@ -23,6 +23,9 @@ _VALUE = re.compile(r"(?:value|entry|setting|specification|data|content|)s?|entr
 _UNIT = re.compile(r"units?", re.I)
 _DESCRIPTION = re.compile(r"descriptions?|details?", re.I)
 _NO_COLUMN = re.compile(r"(?:descriptions?|details?|values?|units?|)", re.I)
+_COLUMN = re.compile(  # headers of an attribute, not of a thing
+    r"(?:descriptions?|details?|values?|units?|defaults?|default values?|notes?|remarks?|comments?|"
+    r"required|mandatory|optional|min|max|typ|nom|minimum|maximum|typical|)\.?", re.I)
 _EXTREMES = {"min": "minimum", "max": "maximum", "typ": "typical value", "nom": "nominal value",
              "minimum": "minimum", "maximum": "maximum", "typical": "typical value"}
 _DEFAULT = re.compile(r"default(?:s|s? values?| settings?)?", re.I)
@@ -49,8 +52,9 @@ def ask_table(block: Block, place: Place, text: str,
     if len(set(labels)) < len(labels) or not all(labels) or not headers:
         yield NO_KEY
         return
-    asked = [*_of_record(rows, headers, place, text), *_of_columns(rows, headers, place, text),
-             *_of_descriptions(rows, headers, place, text)]
+    asked = [*_of_record(rows, headers, place, text), *_of_things(rows, headers, place, text)]
+    asked = asked or [*_of_columns(rows, headers, place, text),
+                      *_of_descriptions(rows, headers, place, text)]
     header = text[block.header[0].start:block.header[-1].end]
     for row, forms, answer, rank in asked:
         forms = forms[-1:] if repeated[row[0].text] > 1 else forms
@@ -76,15 +80,31 @@ def _of_record(rows: _Rows, headers: list[str], place: Place, text: str) -> Iter
         label, value = place.subject.label(row[0].text), _value(row[1], text)
         if value and is_attribute(label) and value != row[0].text:
             unit = f" {row[2].text}" if has_unit and len(row) > 2 and row[2].text else ""
-            verb = "are" if is_plural(label) else "is"
+            verb, label = _counted(label, value)
             yield row, place.attribute(label, verb), value + unit, 0
+
+
+def _of_things(rows: _Rows, headers: list[str], place: Place, text: str) -> Iterator[_Asked]:
+    """Ask about a table of several things' properties: one column is one thing."""
+    is_open = not headers[0] or _PROPERTY.fullmatch(headers[0])
+    if not is_open or len(headers) < 3 or len(set(headers)) < len(headers) or any(
+            map(_COLUMN.fullmatch, headers[1:])) or all(
+            is_attribute(place.subject.label(header)) for header in headers[1:]):
+        return
+    for row in rows:
+        label = place.subject.label(row[0].text)
+        for header, cell in zip(headers[1:], row[1:], strict=False):
+            value = _value(cell, text)
+            if value and is_attribute(label) and '"' not in header and not (
+                    _YES_NO.fullmatch(value)):
+                verb, counted = _counted(label, value)
+                core = f'what {verb} the {counted} of "{header}"?'
+                yield row, place.within(core)[-1:], value, 0
 
 
 def _of_columns(rows: _Rows, headers: list[str], place: Place, text: str) -> Iterator[_Asked]:
     """Ask about the columns that are attributes of the thing that a row is about."""
     counts = Counter(headers)
-    if len(headers) > 1 and _PROPERTY.fullmatch(headers[0]) and _VALUE.fullmatch(headers[1]):
-        return  # a record
     unit_at = next((at for at, header in enumerate(headers) if _UNIT.fullmatch(header)), 0)
     for at, header in enumerate(headers[1:], start=1):
         label = _EXTREMES.get(header.lower().rstrip("."), place.subject.label(header))
@@ -101,11 +121,9 @@ def _of_columns(rows: _Rows, headers: list[str], place: Place, text: str) -> Ite
             if not value or not which or value == row[0].text or not is_label and (
                     not _NUMBER.fullmatch(value) or '"' in header or at == 1 == len(headers) - 1):
                 continue
-            what = "is the default value" if is_default else f"is the {label}"
+            what = "is the default value" if is_default else " the ".join(_counted(label, value))
             if not is_label:
                 what = f'is the value of "{header}"'
-            elif is_plural(label) and not is_default:
-                what = f"are the {label}"
             link = "of" if is_label else "for"
             if unit_at and unit_at < len(row) and _NUMBER.fullmatch(value):
                 which += f", in {row[unit_at].text}" if row[unit_at].text else ""
@@ -133,17 +151,27 @@ def _of_descriptions(rows: _Rows, headers: list[str], place: Place,
             yield row, place.within(f'which {key} is described as "{described}"?'), name, 2
 
 
+def _counted(label: str, value: str) -> tuple[str, str]:
+    """Return the verb and the label; "Users: 10" gives a number, not the users."""
+    if is_plural(label) and _NUMBER.fullmatch(value):
+        return "is", f"number of {label}"
+    return ("are" if is_plural(label) else "is"), label
+
+
 def _key(header: str, place: Place) -> str:
     """Return the first column's header as the noun for a row, "" if it is none."""
     key = re.sub(r"^.* / | name$", "", place.subject.label(header))
-    is_noun = is_noun_phrase(key) and not has_clause(key) and len(key.split()) < 4
-    return key if is_noun and key != "name" and not is_plural(key) else ""
+    is_noun = re.search(r"[a-z]", key, re.I) and is_noun_phrase(key) and not has_clause(key)
+    is_one = key != "name" and not is_plural(key) and len(key.split()) < 4
+    return key if is_noun and is_one else ""
 
 
 def _which(name: str, header: str, place: Place) -> str:
     """Return how a question names a row."""
     key = _key(header, place)
     is_name = '"' not in name and ";" not in name and len(name.split()) <= 6
+    if not key and re.fullmatch(r"\W*\d*\W*", name):
+        return ""
     return (f'the {key} "{name}"' if key else f'"{name}"') if is_name else ""
 
 

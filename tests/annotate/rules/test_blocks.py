@@ -1,0 +1,116 @@
+"""lib.annotate.rules on tables, lists and places: the classes of error that readers found."""
+
+import pytest
+
+from lib.annotate.queries import annotate
+from lib.annotate.rules.engine import by_rules
+from lib.core.records import Document
+
+
+def asked(*texts: str, **fields: str) -> dict[str, str]:
+    """Return question -> answer of documents d0, d1, …, titled by their first lines."""
+    documents = [Document(document_id=f"d{number}.md", title=text.split("\n")[0].strip("# "),
+                          path="", text=text, **fields) for number, text in enumerate(texts)]
+    queries, rejected = annotate(documents, by_rules, 100)
+    assert all(row.reason for row in rejected)
+    return {query.question: query.answer for query in queries}
+
+
+TABLE = "# Orsa gate\n\n## Tuning\n\n{}\n"
+
+
+@pytest.mark.parametrize(("rows", "questions"), [
+    ("| Option | Default | Required |\n|---|---|---|\n| `a.b` | 5 | yes |\n| `a.c` | 6 | no |",
+     {'what is the default value of the option "a.b"?': "5",
+      'what is the default value of the option "a.c"?': "6"}),
+    ("| Mode | Port<br>number |\n|---|---|\n| fast | 81 |\n| slow | 82 |",
+     {'what is the port number of the mode "fast"?': "81",
+      'what is the port number of the mode "slow"?': "82"}),
+    ("| Rail | Min | Max | Unit |\n|---|---|---|---|\n| A1 | 4.5 | 5.5 | V |",
+     {'what is the minimum of the rail "A1", in V?': "4.5",
+      'what is the maximum of the rail "A1", in V?': "5.5"}),
+    ("| | Lite | Pro |\n|---|---|---|\n| Weight | 5 kg | 7 kg |\n| Users | 3 | 9 |",
+     {'what is the weight of "Lite"?': "5 kg", 'what is the weight of "Pro"?': "7 kg",
+      'what is the number of users of "Lite"?': "3", 'what is the number of users of "Pro"?': "9"}),
+    ("| Flag | Description |\n|---|---|\n| `-q` | Suppress all messages of the parser. |",
+     {'which flag is described as "Suppress all messages of the parser"?': "-q"}),
+    # several rows share a label; a result depends on other cells; numbers are no labels
+    ("| Depth | Address | Result |\n|---|---|---|\n| 0 | a | x |\n| 0 | b | y |", {}),
+    ("| Input | Result |\n|---|---|\n| up | on |\n| down | off |", {}),
+    ("| # | Name |\n|---|---|\n| 1 | alfa |\n| 2 | beta |", {}),
+    ("| Mode | Size |\n|---|---|\n| fast | 5<br>6 |\n| slow | if set, 7 |", {}),
+])
+def test_a_cell_is_asked_by_what_its_headers_mean(rows, questions):
+    found = asked(TABLE.format(rows))
+    assert {question.split(", ", 1)[1]: answer for question, answer in found.items()} == questions
+
+
+def test_a_cell_shows_its_header_and_the_tables_of_a_doubtful_document_are_not_asked():
+    text = TABLE.format("| Mode | Port |\n|---|---|\n| fast | 81 |\n| slow | 82 |")
+    document = Document(document_id="d", title="Orsa gate", path="", text=text)
+    queries, _ = annotate([document], by_rules)
+    assert [(query.source_header, query.source_reference) for query in queries] == [
+        ("Mode | Port", "fast | 81"), ("Mode | Port", "slow | 82")]
+    queries, rejected = annotate([document.model_copy(update={"doubt": "scanned"})], by_rules)
+    assert queries == [] and rejected[0].reason == "the tables are in doubt: scanned"
+
+
+@pytest.mark.parametrize(("text", "answer"), [
+    ("The following oils are approved:\n\n- Klar G2\n- Oilex 32\n", "Klar G2\nOilex 32"),
+    ("The gate checks names in the following files:\n\n- `a.txt`\n- `b.txt`\n", "a.txt\nb.txt"),
+    ("Possible modes:\n\n- **fast**: skips the check of all lids\n- **slow**: checks every lid\n",
+     "fast\nslow"),
+    ("Possible modes:\n\n- fast, without the check\n- The gate checks every lid.\n", None),  # mixed
+    ("Intervals:\n\n- Oil: 500 hours\n- Seal: 900 hours\n", None),  # values, not what is listed
+    ("The modes are good. Note that:\n\n- fast\n- slow\n", None),
+    ("Possible modes:\n\n- fast\n  - really\n- slow\n", None),
+    ("Possible modes:\n\n- fast\n", None),  # one entity is no enumeration
+])
+def test_only_a_real_enumeration_is_asked(text, answer):
+    found = asked(f"# Orsa gate\n\n## Use\n\n{text}")
+    assert list(found.values()) == ([] if answer is None else [answer])
+
+
+@pytest.mark.parametrize(("items", "n_asked"), [
+    ("- Port: 81\n- Colour: red\n", 2), ("- Debugging: 81\n- Port: 82\n", 0),
+    ("- Port: Open the gate first\n- Colour: red\n", 0), ("- Port: when it is set\n", 0)])
+def test_key_value_bullets_are_asked_if_all_keys_are_attributes(items, n_asked):
+    assert len(asked(f"# Orsa gate\n\n{items}")) == n_asked
+
+
+def test_a_fact_is_asked_of_its_section_not_of_the_title_or_of_other():
+    text = ("# Orsa gate\n\n## Relay\n\n- Voltage: 24 V\n- Current: 3 A\n\n"
+            "## Other\n\n- Mass: 3 kg\n- Colour: red\n")
+    assert asked(text) == {'Under "Relay" in "Orsa gate", what is the voltage?': "24 V",
+                           'Under "Relay" in "Orsa gate", what is the current?': "3 A"}
+
+
+def test_an_example_and_a_second_chapter_are_told_from_the_document():
+    text = ("# Orsa gate\n\nx\n\n# Relay R2\n\nThe relay voltage of R2 is 24 V.\n\n## Example\n\n"
+            "The relay voltage of R3 is 12 V.\n")
+    assert asked(text) == {
+        'Under "Relay R2" in "Orsa gate", what is the relay voltage of R2?': "24 V"}
+
+
+def test_two_documents_that_answer_a_question_differently_are_told_apart_or_not_asked():
+    table = ("# Relay\n\nThis page is about the relay {}.\n\n| Key | Default |\n|---|---|\n"
+             "| `a_b` | {} |\n")
+    same = asked(table.format("driver", 5), table.format("driver", 6))
+    assert same == {'For the Relay driver (d0), what is the default value of the key "a_b"?': "5",
+                    'For the Relay driver (d1), what is the default value of the key "a_b"?': "6"}
+    text = "# {}\n\n## v1.2\n\nReleased on {}.\n"
+    assert asked(text.format("Orsa log", "2024-05-01"), text.format("Orsa log", "2024-06-01")) == {}
+
+
+def test_the_product_of_a_folder_is_named():
+    texts = [f"# Part {name}\n\nThe port of {name} is the port of Orsa Gate. We use Orsa Gate.\n\n"
+             f"| Key | Default |\n|---|---|\n| `a_{name}` | 5 |\n" for name in "pqrs"]
+    assert [question for question in asked(*texts) if "a_p" in question] == [
+        'In "Part p" (Orsa Gate), what is the default value of the key "a_p"?']
+
+
+def test_a_document_in_another_language_is_not_asked_and_counted():
+    document = Document(document_id="d", title="t", path="", language="ja",
+                        text="# ゲート\n\n| Mode | Port |\n|---|---|\n| fast | 81 |\n")
+    queries, rejected = annotate([document], by_rules)
+    assert queries == [] and "the document is in ja" in rejected[0].reason
