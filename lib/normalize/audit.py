@@ -1,18 +1,25 @@
-"""Audit what each rewrite lost or invented: numbers, units, paths, names, items (paper, 3.2)."""
+"""Audit what each rewrite lost or invented: words, items, sentences, negations (paper, 3.2)."""
 
 import re
 from collections import defaultdict
-from functools import lru_cache
+from collections.abc import Sequence
+from functools import cached_property
+from html import unescape
+from itertools import groupby
 
 import pandas as pd
 
 from lib.core.records import Document, Normalized, Record, Segment
 from lib.core.values import tokens
-from lib.documents.blocks import parse
-from lib.normalize.rewrite import SHORT_WORDS, lost_tokens
+from lib.normalize.compare import compare
+from lib.normalize.rewrite import fact_words, words_in
+from lib.normalize.sources import Source
 
-# unit: an amount; item: a short list item or table cell, kept or lost as a unit
-KINDS = ("number", "unit", "path", "version", "name", "item")
+# unit: an amount; item: a short list item or table cell, kept or lost as a unit; sentence: most of
+# its words are in no one place; negation: lost or added; order: a number in the place of another
+_OF_WORDS = ("number", "unit", "path", "version", "name", "item")
+KINDS = (*_OF_WORDS, "sentence", "negation", "order")
+_NONE: dict[str, list[str]] = {kind: [] for kind in KINDS if kind not in _OF_WORDS}
 
 _WORD_KINDS = {  # of a single word; any other is a name
     "version": re.compile(r"v?\d+(?:\.\d+){2,}\S*|v\d+(?:\.\d+)*\S*", re.I),
@@ -48,8 +55,9 @@ def audit(segments: list[Segment], documents: list[Document],
     """Return one row per segment, worst first: most lost and invented, then most moved.
 
     Words are compared as a set, as `lost_tokens` does: if a number appears twice and is written
-    once, nothing is lost. A number with a unit counts as an amount (30 s is 0.5 min), and not as a
-    number. Raises KeyError for a segment without a row in `normalized` or without its document.
+    once, no number is lost. A number with a unit counts as an amount (30 s is 0.5 min), and not as
+    a number. Sentences, negations and the order of numbers are compared by `compare`.
+    Raises KeyError for a segment without a row in `normalized` or without its document.
     """
     by_id = {document.document_id: document for document in documents}
     rewrites = {row.segment_id: row for row in normalized}
@@ -58,8 +66,12 @@ def audit(segments: list[Segment], documents: list[Document],
         if before.document_id == after.document_id:
             near[before.segment_id].append(rewrites[after.segment_id].text)
             near[after.segment_id].append(rewrites[before.segment_id].text)
-    rows = [_audited(segment, by_id[segment.document_id], rewrites[segment.segment_id],
-                     "\n\n".join(near[segment.segment_id])) for segment in segments]
+    rows: list[SegmentAudit] = []
+    for document_id, own in groupby(segments, key=lambda segment: segment.document_id):
+        document = by_id[document_id]
+        source, whole = Source(document), _Facts(f"{document.title}\n\n{document.text}")
+        rows += [_audited(segment, source, whole, rewrites[segment.segment_id],
+                          "\n\n".join(near[segment.segment_id])) for segment in own]
     return sorted(rows, key=lambda row: (-row.number("lost", "invented"), -row.number("moved")))
 
 
@@ -113,55 +125,69 @@ def sentence(rows: list[SegmentAudit]) -> str:
             f"{n_bad}/{len(rows)} segments lost or invented something.")
 
 
-def _audited(segment: Segment, document: Document, rewrite: Normalized,
+class _Facts:
+    """The words and amounts of a text, by which it is compared with another."""
+
+    def __init__(self, text: str, items: Sequence[str] = ()) -> None:
+        self.text, self.items = text, items
+
+    @cached_property
+    def words(self) -> dict[str, str]:
+        return fact_words(self.text)
+
+    @cached_property
+    def every_word(self) -> frozenset[str]:
+        return words_in(self.text)
+
+    @cached_property
+    def amounts(self) -> dict[object, str]:
+        """Return the numbers with a unit, as value -> text."""
+        return {token.value: token.text for token in tokens(unescape(self.text))
+                if token.kind == "number" and token.value[0]}
+
+    def missing_in(self, other: "_Facts") -> dict[str, list[str]]:
+        """Return the facts that are not in `other`, by kind."""
+        inside = {part for text in self.amounts.values() for part in (text, *text.split())}
+        found: dict[str, list[str]] = {kind: [] for kind in _OF_WORDS}
+        for folded, word in self.words.items():
+            word = word.rstrip(".:!?") or word  # it may have ended a sentence
+            kind = kind_of(word)
+            if folded not in other.every_word and (kind != "number" or word not in inside):
+                found[kind].append(word)
+        found["unit"] = [text for value, text in self.amounts.items() if value not in other.amounts]
+        found["item"] = [item for item in self.items
+                         if not words_in(item) - {""} <= other.every_word]
+        return found
+
+
+def _audited(segment: Segment, source: Source, whole: _Facts, rewrite: Normalized,
              near: str) -> SegmentAudit:
-    items = [text for start, text in _short_items(document.text)
-             if segment.start <= start < segment.end]
-    source, elsewhere = segment.text, f"{document.title}\n\n{document.text}"
-    lost, new = _missing(source, items, rewrite.text), _missing(rewrite.text, [], source)
-    gone = _missing(source, items, f"{rewrite.text}\n\n{near}") if any(lost.values()) else lost
-    invented = _missing(rewrite.text, [], elsewhere) if any(new.values()) else new
-    every, written = _missing(source, items, ""), _missing(rewrite.text, [], "")
+    nothing = _Facts("")
+    said, written = _Facts(segment.text, source.items_of(segment)), _Facts(rewrite.text)
+    lost, new = said.missing_in(written), written.missing_in(said)
+    gone = said.missing_in(_Facts(f"{rewrite.text}\n\n{near}")) if any(lost.values()) else lost
+    invented = written.missing_in(whole) if any(new.values()) else new
+    found = compare(source.required(segment), rewrite.text, near)
+    every, all_written = said.missing_in(nothing), written.missing_in(nothing)
     return SegmentAudit(
         segment_id=segment.segment_id, document_id=segment.document_id, dropped=rewrite.dropped,
-        said={kind: len(words) for kind, words in every.items()},
-        written={kind: len(words) for kind, words in written.items()},
-        lost=gone, moved=_without(lost, gone), invented=invented, carried=_without(new, invented))
+        said={**_counts(every), "sentence": found.n_units, "negation": found.n_negations,
+              "order": 0},
+        written={**_counts(all_written), "sentence": found.n_written, "negation": 0,
+                 "order": found.n_numbers},
+        lost={**gone, "sentence": found.lost, "negation": found.affirmed, "order": []},
+        moved={**_without(lost, gone), **_NONE},
+        invented={**invented, "sentence": found.invented, "negation": found.negated,
+                  "order": found.swapped},
+        carried={**_without(new, invented), **_NONE})
 
 
-def _missing(source: str, items: list[str], other: str) -> dict[str, list[str]]:
-    """Return the facts of `source` that are not in `other`, by kind."""
-    amounts, there = _amounts(source), _amounts(other)
-    inside = {part for text in amounts.values() for part in (text, *text.split())}
-    found: dict[str, list[str]] = {kind: [] for kind in KINDS}
-    for word in lost_tokens(source, other):
-        word = word.rstrip(".:!?") or word  # it may have ended a sentence
-        kind = kind_of(word)
-        if kind != "number" or word not in inside:
-            found[kind].append(word)
-    found["unit"] = [text for value, text in amounts.items() if value not in there]
-    found["item"] = [item for item in items if not other or lost_tokens(f"- {item}", other)]
-    return found
+def _counts(words: dict[str, list[str]]) -> dict[str, int]:
+    return {kind: len(found) for kind, found in words.items()}
 
 
 def _without(words: dict[str, list[str]], others: dict[str, list[str]]) -> dict[str, list[str]]:
-    return {kind: [word for word in words[kind] if word not in others[kind]] for kind in KINDS}
-
-
-@lru_cache(64)  # a document is needed for each of its segments
-def _amounts(text: str) -> dict[object, str]:
-    """Return the numbers with a unit, as value -> text."""
-    return {token.value: token.text for token in tokens(text)
-            if token.kind == "number" and token.value[0]}
-
-
-@lru_cache(64)
-def _short_items(text: str) -> list[tuple[int, str]]:
-    """Return (start, text) of short items and cells. Headers ("Value") carry no facts."""
-    spans = [span for block in parse(text) for span in (
-        *block.items, *(cell for row in block.rows for cell in row))]
-    return [(span.start, span.text) for span in spans
-            if re.search(r"\w", span.text) and len(span.text.split()) <= SHORT_WORDS]
+    return {kind: [word for word in words[kind] if word not in others[kind]] for kind in _OF_WORDS}
 
 
 def _total(rows: list[SegmentAudit], change: str, kind: str) -> int:

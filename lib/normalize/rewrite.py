@@ -37,22 +37,40 @@ def normalize(segments: list[Segment], documents: list[Document],
 def lost_tokens(source: str, rewritten: str) -> list[str]:
     """Return the words of `source`, Markdown, that carry facts and are not in `rewritten`.
 
+    They are compared as `fact_words` and `words_in` fold them, and returned as written.
+    """
+    kept = words_in(rewritten)
+    return [word for folded, word in fact_words(source).items() if folded not in kept]
+
+
+def fact_words(source: str) -> dict[str, str]:
+    """Return the words of Markdown that carry facts, in order: folded -> as first written.
+
     Such words are numbers, versions, paths, code names and capitals anywhere, and every word of
     short table cells and list items. They are compared without case, markup and surrounding
-    punctuation, and returned once each, in order, as written. What a reader never sees does not
-    count: addresses of images, targets within the page, HTML tags and comments.
+    punctuation. What a reader never sees does not count: addresses of images, targets within the
+    page, HTML tags and comments.
     """
-    kept = {_folded(word) for word in _WORD.findall(rewritten)}
     named = {_folded(word) for block in parse(source) for span in (
         *block.items, *(cell for row in block.rows for cell in row))
         if len(span.text.split()) <= SHORT_WORDS for word in _WORD.findall(span.text)}
-    lost: dict[str, str] = {}
+    found: dict[str, str] = {}
     visible = _UNSEEN.sub(lambda match: f"{match[1] or ' '} ", source)
-    for word in _WORD.findall(unescape(visible)):
+    for word in _WORD.findall(_bare(visible)):
         folded = _folded(word)
-        if folded and folded not in kept and (folded in named or _FACTUAL.search(word)):
-            lost.setdefault(folded, word)
-    return list(lost.values())
+        if folded and (folded in named or _FACTUAL.search(word)):
+            found.setdefault(folded, word)
+    return found
+
+
+def words_in(text: str) -> frozenset[str]:
+    """Return all words of a text, folded for comparison."""
+    return frozenset(map(_folded, _WORD.findall(_bare(text))))
+
+
+def _bare(text: str) -> str:
+    """Remove the marks of code and bold type inside words, `Span`s, and of footnotes."""
+    return re.sub(r"`|\*\*|(?<=\S)\[\^[^\W_][\w-]*\]", "", unescape(text))
 
 
 def _folded(word: str) -> str:

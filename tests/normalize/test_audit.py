@@ -32,6 +32,43 @@ def audited(rewrites: list[str], cut: int | None = None, source: str = SOURCE):
     return audit(segments, [document], rows), segments, rows
 
 
+STATED = ("# Corvane P-417\n\nThe pump is not sealed. It runs at 40 bar and draws 12 A. "
+          "A filter must be fitted before the inlet. The housing is made of cast iron.\n\n"
+          "| Part | Torque |\n|--|--|\n| flange bolt | 25 |\n| drain plug | 60 |\n")
+WRITTEN = ("# Corvane P-417\n\nThe pump is not sealed. It runs at 40 bar and draws 12 A. A filter "
+           "must be fitted before the inlet. The housing is made of cast iron.\n\nFor part flange "
+           "bolt, the torque is 25. For part drain plug, the torque is 60.")
+
+
+@pytest.mark.parametrize(("true", "false", "change", "kind"), [
+    ("is not sealed", "is sealed", "lost", "negation"),
+    ("must be fitted", "must not be fitted", "invented", "negation"),
+    ("must be fitted", "mustn't be fitted", "invented", "negation"),
+    ("It runs at 40 bar and draws 12 A", "It runs at 12 bar and draws 40 A", "invented", "order"),
+    ("is 25. For part drain plug, the torque is 60", "is 60. For part drain plug, the torque is 25",
+     "invented", "order"),
+    (" The housing is made of cast iron.", "", "lost", "sentence"),
+    (" For part drain plug, the torque is 60.", "", "lost", "sentence"),
+    ("cast iron.", "cast iron. Magnets must be kept away from its display.", "invented",
+     "sentence")])
+def test_a_false_or_missing_sentence_is_found(true, false, change, kind):
+    [kept], _, _ = audited([WRITTEN], source=STATED)
+    assert not kept.is_changed
+    [row], _, _ = audited([WRITTEN.replace(true, false)], source=STATED)
+    assert getattr(row, change)[kind]
+
+
+@pytest.mark.parametrize("paraphrase", [
+    WRITTEN.replace("is not sealed", "is unsealed"),
+    WRITTEN.replace("40 bar", "4 MPa"),
+    WRITTEN.replace("A filter must be fitted before the inlet.",
+                    "Before the inlet, a filter must be fitted.")])
+def test_other_words_for_the_same_are_no_change(paraphrase):
+    [row], _, _ = audited([paraphrase], source=STATED)
+    assert not row.lost["negation"] and not row.invented["negation"]
+    assert not row.lost["sentence"] and not row.invented["sentence"]
+
+
 @pytest.mark.parametrize(("words", "kind"), [
     ("8443 10,000 20% -20 2024-05-07 36s", "number"), ("/etc/x.conf net/port.md main.py", "path"),
     ("v2 2.10.3 v1.0-rc.1", "version"), ("P-417 VxWorks max_rate gasket", "name")])
@@ -43,7 +80,8 @@ def test_a_faithful_rewrite_loses_nothing():
     [row], _, _ = audited(["See /etc/harbor.conf for v2.10.3 of Corvane P-417 and 36 s. It has a "
                            "seal kit, a hex key and the port 8443."])
     assert not row.number("lost", "moved", "invented", "carried") and not row.is_changed
-    assert row.said == {"number": 1, "unit": 1, "path": 1, "version": 1, "name": 6, "item": 4}
+    assert row.said == {"number": 1, "unit": 1, "path": 1, "version": 1, "name": 6, "item": 4,
+                        "sentence": 5, "negation": 0, "order": 0}
 
 
 def test_each_kind_is_found_lost_or_invented():
@@ -51,16 +89,19 @@ def test_each_kind_is_found_lost_or_invented():
                            "a seal and a key, and the port 8444 of QNX."])
     assert row.lost == {
         "number": ["8443"], "unit": ["36 seconds"], "path": ["/etc/harbor.conf"],
-        "version": ["v2.10.3"], "name": ["kit", "hex"], "item": ["seal kit", "hex key", "8443"]}
+        "version": ["v2.10.3"], "name": ["kit", "hex"], "item": ["seal kit", "hex key", "8443"],
+        "sentence": row.lost["sentence"], "negation": [], "order": []}
     assert row.invented == {
         "number": ["8444"], "unit": ["36 hours"], "path": ["/etc/hidden.conf"],
-        "version": ["v2.10.4"], "name": ["QNX"], "item": []}
+        "version": ["v2.10.4"], "name": ["QNX"], "item": [],
+        "sentence": ["See /etc/hidden.conf for v2.10.4 of Corvane P-417 and 36 hours."],
+        "negation": [], "order": []}
     table = kinds_table([row]).set_index("kind")
     assert list(table.columns) == ["said", "lost", "lost_percent", "moved", "written", "invented",
                                    "invented_percent", "carried"]
     assert list(table.loc["unit", ["said", "lost", "lost_percent"]]) == [1, 1, 100.0]
-    assert list(table.loc["all", ["lost", "invented"]]) == [row.number("lost"), 5]
-    assert "1/1 units" in sentence([row]) and "5 are nowhere" in sentence([row])
+    assert list(table.loc["all", ["lost", "invented"]]) == [row.number("lost"), 6]
+    assert "1/1 units" in sentence([row]) and "6 are nowhere" in sentence([row])
 
 
 def test_an_amount_written_in_another_unit_is_kept():
@@ -86,7 +127,8 @@ def test_the_worst_comes_first_and_a_dropped_segment_has_lost_all():
     assert rows[0].lost == {
         "number": ["8443"], "unit": [], "path": [], "version": [],
         "name": ["seal", "kit", "hex", "key", "port"],
-        "item": ["seal kit", "hex key", "port", "8443"]}
+        "item": ["seal kit", "hex key", "port", "8443"],
+        "sentence": ["seal kit", "hex key", "port", "port 8443"], "negation": [], "order": []}
     table = segments_table(rows)
     assert list(table.segment) == [f"s{CUT}"]
     assert table.dropped[0] and "8443" in table["words lost"][0]
@@ -114,7 +156,8 @@ def test_the_page_marks_what_is_lost_and_escapes_the_rest(tmp_path, monkeypatch)
     page = write_page("lab", rows, segments, rewrites).read_text(encoding="utf-8")
     assert "<script" not in page and "<img" not in page and "&lt;script&gt;" in page
     assert page.count('<mark class="lost">8443</mark>') == 2
-    assert '<mark class="invented">17</mark>' in page and page.startswith("<!DOCTYPE html>")
+    assert ('<mark class="invented">Nothing but &lt;img src=x onerror=alert(1)&gt; 17.</mark>'
+            in page and page.startswith("<!DOCTYPE html>"))
     part = side_by_side(rows, segments, rewrites, 3)
     assert "1 of 1 changed segments" in part and "<html" not in part
     assert sentence([]).startswith("There is nothing to audit")

@@ -182,7 +182,7 @@ def _clause(name: str, value: str) -> str:
     if not name:
         return value
     if is_fact(name, value):
-        said = value if re.search(r"\w", value) else f'"{value}"'
+        said = value if re.search(r"[\w\"]", value) else f'"{value}"'
         return f"the {_inside(name)} {'are' if is_plural(name) else 'is'} {said}"
     reads = _is_text(name) or is_attribute(name) and not _is_short(value)
     return f"the {_inside(name)} reads: {value}" if reads else f"{_inside(name)}: {value}"
