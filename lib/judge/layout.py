@@ -19,7 +19,7 @@ _FENCE = re.compile(r"\s*(?:```|~~~)\w*\s*$")
 _LINK = re.compile(r"\[([^\[\]\n]{1,200})\]\([^()\s]{0,300}\)")
 _TARGET = re.compile(r"(?<=\S) \((?:https?://|\.{0,2}/|#)[^()\s]{1,300}\)")  # "TLS (../tls.md)"
 _TAG = re.compile(
-    r"</?(?:a|b|i|br|p|code|em|strong|li|ul|ol|span|div|sup|sub|kbd)\b[^<>\n]{0,300}>", re.I)
+    r"</?(?:a|b|i|br|p|answer|code|em|strong|li|ul|ol|span|div|sup|sub|kbd)\b[^<>\n]{0,300}>", re.I)
 _EMPHASIS = re.compile(r"(?<![\w*])\*([^\s*](?:[^*\n]{0,80}[^\s*])?)\*(?![\w*])|"
                        r"(?<![\w])_([^\s_](?:[^_\n]{0,80}[^\s_])?)_(?![\w])")
 _ABBREVIATION = re.compile(
@@ -29,6 +29,16 @@ _RANGE = re.compile(
     rf"(?P<between>\bbetween )?(?<![\w.-])\+?(?P<low>-?\d{{1,9}}(?:\.\d{{1,9}})?)"
     rf"(?: ?(?P<unit>{_UNIT}))? ?(?P<to>-|to|\.{{2,3}}|and) ?\+?"
     rf"(?P<high>-?\d{{1,9}}(?:\.\d{{1,9}})?)(?![-.:/,]?\d)(?: ?(?P<other>{_UNIT})(?![\w/]))?")
+_HYPHENED = re.compile(  # two-year
+    r"\b(one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)-(?=[a-z])", re.I)
+_PER = re.compile(r"(?<=\d) an? (?=(?:year|month|week|day|hour|minute|second)\b)", re.I)
+_BOUNDS = tuple((re.compile(pattern, re.I), bound) for pattern, bound in (
+    (r"(?:(?<!\d )\bmin(?:imum)?(?: of)?|\bnot? (?:less|fewer) than|≥|>=) ?(?=\d)", "at least "),
+    (r"(?:\bmax(?:imum)?(?: of)?|\bnot? more than|\bup to|≤|<=) ?(?=\d)", "at most "),
+    (r"\b(\d[\d.,]{0,15}(?: ?[a-zA-Z%°]{1,15})?) (?:or|and) (?:more|above|higher|longer)\b",
+     r"at least \1"),
+    (r"\b(\d[\d.,]{0,15}(?: ?[a-zA-Z%°]{1,15})?) (?:or|and) (?:less|fewer|below|lower|shorter)\b",
+     r"at most \1")))
 _CODE = re.compile(r"(?<![\w.-])([A-Za-z]{1,6})([ -]?)(\d{1,9}(?:\.\d{1,9}){0,3}[A-Za-z]{0,2})"
                    r"(?![\w]|[-.]\w)")
 
@@ -40,6 +50,11 @@ def unified(text: str) -> str:
     text = _EMPHASIS.sub(lambda match: match[1] or match[2], text)
     text = _ABBREVIATION.sub(r"\1", text)
     text = re.sub(r"\+ ?/ ?- ?|\bplus or minus |± ", "±", text)
+    text = re.sub(r"[Øø∅] ?(?=\d)", "", text)
+    text = _HYPHENED.sub(r"\1 ", text)
+    text = _PER.sub(" per ", text)
+    for pattern, bound in _BOUNDS:
+        text = pattern.sub(bound, text)
     return _RANGE.sub(_one_range, text)
 
 
@@ -64,8 +79,7 @@ def respelled(text: str, codes: dict[str, str]) -> str:
 
 def codes_in(text: str) -> dict[str, str]:
     """Return codes of letters and digits, squeezed to "ip54", with their spelling in `text`."""
-    return {_squeezed(match): match[0] for match in _CODE.finditer(text)
-            if match[2] != " " or match[1].isupper()}
+    return {_squeezed(match): match[0] for match in _CODE.finditer(text)}
 
 
 def _squeezed(match: re.Match) -> str:
@@ -79,6 +93,8 @@ def paragraphs(answer: str) -> list[list[str]]:
 
     A line that ends with a colon belongs to the next paragraph. A new topic ends both.
     """
+    if "1) " in answer and "2) " in answer:
+        answer = re.sub(r"(?<=[^\n\s]) +\(?\d{1,2}\) (?=\S)", "; ", answer)
     text = _WRAP.sub(" ", _INLINE_MARKER.sub(r" ;; ", answer).strip())
     lines = [line.strip() for line in text.splitlines() if not _FENCE.match(line)]
     lines = [line.lstrip("# ") if place == 0 else line for place, line in enumerate(lines)]

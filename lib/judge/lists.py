@@ -4,27 +4,25 @@ Entities are found in the tokens of the answer, the longest first. What is left 
 must be a restatement of the question, a label or an explanation; else it is another item.
 """
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from lib.core.values import Token, solid, tokens
-from lib.judge.layout import columns, has_marker, is_row, paragraphs, plain
-from lib.judge.matching import Wanted, first_key
-from lib.judge.wording import (
-    CONNECTORS,
-    EXCLUDING,
-    FILLERS,
-    HEDGES,
-    NEGATIONS,
-    Question,
-    is_plain,
-    stem,
+from lib.judge.layout import columns, is_row, paragraphs, plain
+from lib.judge.matching import Wanted, has
+from lib.judge.statements import (
+    EXPLAINED,
+    EXPLAINING,
+    Group,
+    Statement,
+    outside,
+    statements,
 )
+from lib.judge.wording import EXCLUDING, FILLERS, HEDGES, NEGATIONS, Question, is_plain, stem
 
 _LONGEST_ENTITY = 6  # words; "a, b and c" is a list only if its parts are this short
-_BETWEEN = frozenset(("and", "&", "+", "plus", "/", ",", ";", "|"))
-_EXPLAINING = frozenset(("(", "[", ":", "-", "="))
-_EXPLAINED = frozenset("which that when who where used because if".split())
+_ADDING = frozenset("and or plus also not no optional optionally".split())  # "(and pliers)"
 _PLACES = frozenset(("in", "under"))  # "In Platforms: Linux"
 
 
@@ -36,38 +34,6 @@ class ListMatch:
     n_named: int
     surplus: list[str]
     missing: list[str]
-
-
-@dataclass
-class _Group:
-    """The tokens between two separators, with the places of the entities among them."""
-
-    tokens: list[Token] = field(default_factory=list)
-    hits: list[tuple[int, int, int]] = field(default_factory=list)  # start, end, index of entity
-    mark: str = ""  # the separator after it
-
-    @property
-    def text(self) -> str:
-        return " ".join(token.text for token in solid(self.tokens))
-
-
-@dataclass
-class _Statement:
-    """A sentence or line, in groups."""
-
-    groups: list[_Group]
-    is_marked: bool  # it begins with the marker of a list item
-    is_first: bool  # of its line
-    ends_line: bool
-    is_ended: bool  # with a full stop
-
-    @property
-    def named(self) -> set[int]:
-        return {index for group in self.groups for _, _, index in group.hits}
-
-    @property
-    def words(self) -> list[Token]:
-        return [token for group in self.groups for token in solid(group.tokens)]
 
 
 def entities_of(reference: str, question: Question, entity_count: int | None) -> list[str]:
@@ -104,6 +70,9 @@ def _parts(found: list[Token]) -> list[str]:
 def match(entities: list[str], answer: str, question: Question) -> ListMatch:
     """Return how `answer` matches `entities`; of several readings, the one with the best match."""
     wanted = [Wanted(question.read(plain(entity))) for entity in entities]
+    if "/" in answer and len(entities) <= 50:  # Linux/QNX
+        names = "|".join(sorted(map(re.escape, entities), key=len, reverse=True))
+        answer = re.sub(rf"(?<!\w)({names})/(?=(?:{names})(?!\w))", r"\1 / ", answer, flags=re.I)
     best = None
     for lines in _readings(answer):
         found = _match(wanted, lines, question)
@@ -123,11 +92,11 @@ def _readings(answer: str) -> Iterator[list[str]]:
 
 
 def _match(wanted: list[Wanted], lines: list[str], question: Question) -> ListMatch:
-    statements = _statements(wanted, lines, question)
+    said = statements(wanted, lines, question)
     named: set[int] = set()
     surplus: list[str] = []
-    listed = [one for one in statements if one.named]
-    for statement in statements:
+    listed = [one for one in said if one.named]
+    for statement in said:
         if named and not statement.named:
             if _is_further_item(statement, listed, wanted, question):
                 surplus.append(" ".join(token.text for token in statement.words))
@@ -141,80 +110,13 @@ def _match(wanted: list[Wanted], lines: list[str], question: Question) -> ListMa
     return ListMatch(len(wanted), len(named), surplus, missing)
 
 
-def _statements(wanted: list[Wanted], lines: list[str], question: Question) -> list[_Statement]:
-    by_first: dict[object, list[int]] = {}
-    for index, one in sorted(enumerate(wanted), key=lambda pair: -len(pair[1].keys)):
-        if one.keys:
-            by_first.setdefault(one.first, []).append(index)
-    statements = []
-    for line in lines:
-        found = question.read(plain(line))
-        place, is_first = 0, True
-        while place < len(found):
-            groups, place = _groups(found, place, wanted, by_first, question)
-            statement = _Statement(groups, has_marker(line), is_first, place >= len(found),
-                                   found[place - 1].text == ".")
-            if statement.words:
-                statements.append(statement)
-                is_first = False
-    return statements
-
-
-def _groups(found: list[Token], place: int, wanted: list[Wanted], by_first: dict,
-            question: Question) -> tuple[list[_Group], int]:
-    """Return the groups of one sentence from `place` on, and where the next one begins."""
-    groups = [_Group()]
-    depth = 0
-    while place < len(found):
-        token, group = found[place], groups[-1]
-        hit = _hit(found, place, wanted, by_first, question, group)
-        if hit:
-            index, end = hit
-            group.hits.append((len(group.tokens), len(group.tokens) + end - place, index))
-            group.tokens += found[place:end]
-            place = end
-            continue
-        place += 1
-        if token.kind == "end" and (token.text != "." or place >= len(found) or not depth):
-            break
-        depth = max(0, depth + {"(": 1, "[": 1, ")": -1, "]": -1}.get(token.text, 0))
-        if not depth and str(token.value) in _BETWEEN:
-            group.mark = str(token.value)
-            groups.append(_Group())
-        else:
-            group.tokens.append(token)
-    return groups, place
-
-
-def _hit(found: list[Token], place: int, wanted: list[Wanted], by_first: dict,
-         question: Question, group: _Group) -> tuple[int, int] | None:
-    """Return the longest entity that is complete at `place`, and where it ends."""
-    before = found[place - 1] if place else None
-    is_open = (not group.tokens or not before.is_solid or question.allows(before)
-               or str(before.value) in CONNECTORS)
-    for index in by_first.get(first_key(found[place]), ()) if is_open else ():
-        end = wanted[index].end_in(found, place)
-        if end is not None and _is_closed(found, end, question):
-            return index, end
-    return None
-
-
-def _is_closed(found: list[Token], end: int, question: Question) -> bool:
-    """Return whether no name goes on at `end`: not "Linux" in "Linux Mint" or "Linux 6"."""
-    if end >= len(found) or not found[end].is_solid:
-        return True
-    word = str(found[end].value)
-    return (word in _BETWEEN or word in _EXPLAINED or word in _EXPLAINING or question.allows(
-        found[end]) or word == "as") and found[end].kind == "word"
-
-
-def _said(statement: _Statement, n_wanted: int, question: Question,
+def _said(statement: Statement, n_wanted: int, question: Question,
           is_first: bool) -> tuple[set[int], list[str]]:
     """Return the entities that a statement asserts, and its other items."""
     named = statement.named
-    outside = [token for group in statement.groups for token in _outside(group)]
+    others = [token for group in statement.groups for token in outside(group)]
     if named and any(str(token.value) in EXCLUDING | {"or", "either", "maybe", "some"}
-                               and str(token.value) not in question.words for token in outside):
+                               and str(token.value) not in question.words for token in others):
         return set(), [" ".join(token.text for token in statement.words)]
     hits: set[int] = set()
     surplus: list[str] = []
@@ -231,23 +133,16 @@ def _said(statement: _Statement, n_wanted: int, question: Question,
         elif not (is_explained or _is_glue(group.tokens, n_wanted, question)
                   or (place == last and not solid(group.tokens))):
             is_lead = is_first and not named and place == last and (
-                group.tokens[-1].text == ":" and not _has(group.tokens, NEGATIONS))
+                group.tokens[-1].text == ":" and not has(group.tokens, NEGATIONS))
             surplus += [] if is_lead else [group.text]
     return hits, surplus
 
 
-def _outside(group: _Group) -> list[Token]:
-    """Return the words of a group that are in no entity."""
-    inside = {place for start, end, _ in group.hits for place in range(start, end)}
-    return [token for place, token in enumerate(group.tokens)
-            if place not in inside and token.is_solid]
-
-
-def _is_introduced(group: _Group, n_wanted: int, question: Question, is_lead: bool) -> bool:
+def _is_introduced(group: Group, n_wanted: int, question: Question, is_lead: bool) -> bool:
     """Return whether what surrounds the entities of a group restates, labels or explains them."""
     start, end = group.hits[0][0], group.hits[-1][1]
     before, after = group.tokens[:start], group.tokens[end:]
-    between = [token for token in _outside(group) if token not in before and token not in after]
+    between = [token for token in outside(group) if token not in before and token not in after]
     if not _is_glue(between, n_wanted, question):
         return False
     is_label = bool(before) and before[-1].text == ":" and (
@@ -255,7 +150,10 @@ def _is_introduced(group: _Group, n_wanted: int, question: Question, is_lead: bo
     if not (_is_glue(before, n_wanted, question) or is_label
             or (is_lead and _is_introduction(before, question))):
         return False
-    if not solid(after) or after[0].text in _EXPLAINING or str(after[0].value) in _EXPLAINED:
+    words = solid(after)
+    if words and after[0].text in ("(", "[") and str(words[0].value) in _ADDING:
+        return False
+    if not words or after[0].text in EXPLAINING or str(after[0].value) in EXPLAINED:
         return True
     return _is_glue(after, n_wanted, question)
 
@@ -280,7 +178,7 @@ def _is_glue(found: list[Token], n_wanted: int, question: Question) -> bool:
     return True
 
 
-def _is_further_item(statement: _Statement, listed: list[_Statement], wanted: list[Wanted],
+def _is_further_item(statement: Statement, listed: list[Statement], wanted: list[Wanted],
                      question: Question) -> bool:
     """Return whether a statement after `listed` ones offers another item in the same layout."""
     words = statement.words
@@ -299,6 +197,3 @@ def _is_further_item(statement: _Statement, listed: list[_Statement], wanted: li
     limit = longest + 4 if are_sentences else 3
     return is_restated or len(words) <= limit
 
-
-def _has(found: list[Token], words: frozenset[str]) -> bool:
-    return any(str(token.value) in words for token in found)

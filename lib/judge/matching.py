@@ -1,6 +1,7 @@
 """Find a value in the tokens of an answer: any spelling, with articles and auxiliaries between."""
 
 import re
+from collections.abc import Iterator
 
 from lib.core.values import Token, solid
 from lib.judge.wording import singular
@@ -78,3 +79,28 @@ def sort_of(token: Token) -> tuple[str, object]:
     if token.kind == "date":
         return "date", ""
     return ("code", "") if re.search(r"\d|/\w|\w/|_", str(token.value)) else ("word", "")
+
+
+def sentences(found: list[Token]) -> Iterator[list[Token]]:
+    """Yield the sentences and lines of a text that have words."""
+    sentence: list[Token] = []
+    for token in found:
+        if token.kind == "end":
+            if solid(sentence):
+                yield sentence
+            sentence = []
+        else:
+            sentence.append(token)
+    if solid(sentence):
+        yield sentence
+
+
+def until_end(rest: list[Token]) -> list[Token]:
+    """Return the rest of a sentence or line."""
+    end = next((place for place, token in enumerate(rest) if token.kind == "end"), len(rest))
+    return rest[:end]
+
+
+def has(found: list[Token], words: frozenset[str]) -> bool:
+    """Return whether a text has one of some words."""
+    return any(str(token.value) in words for token in found)

@@ -4,6 +4,7 @@ Values are compared in any spelling, unit or layout; lists are sets; restatement
 are allowed, hedges and denials are not.
 """
 
+import re
 from dataclasses import dataclass
 
 from lib.core.records import Query
@@ -21,6 +22,9 @@ from lib.judge.layout import (
 from lib.judge.lists import ListMatch, entities_of, match
 from lib.judge.matching import Wanted
 from lib.judge.wording import question_of
+
+_MAXIMUM = re.compile(r"\b(?:max|maximum|most|limit|up to|largest|longest|highest)\b", re.I)
+_MINIMUM = re.compile(r"\b(?:min|minimum|least|smallest|shortest|lowest)\b", re.I)
 
 
 @dataclass(frozen=True)
@@ -91,12 +95,21 @@ def _outcome(found: ListMatch) -> Outcome:
 def _readable(question: str, reference: str, answer: str) -> str:
     """Return the part of an answer that is read, with codes as the question and reference write."""
     most = MOST_READ + 10 * len(reference)
-    return respelled(unified(answer[:most]), codes_in(unified(f"{question}\n{reference}")))
+    text = respelled(unified(answer[:most]), codes_in(unified(f"{question}\n{reference}")))
+    return _unbounded(text, question)
+
+
+def _unbounded(text: str, question: str) -> str:
+    """Return `text` without "at most" if the question asks for a maximum, and the like."""
+    for bound, pattern in (("at most ", _MAXIMUM), ("at least ", _MINIMUM)):
+        text = text.replace(bound, "").replace(bound.capitalize(), "") if (
+            pattern.search(question)) else text
+    return text
 
 
 def _scalar_complaint(question: str, reference: str, answer: str, *, is_item: bool) -> str:
     read = question_of(unified(question))
-    wanted = scalars.without_echo(read.read(unified(reference)), read)
+    wanted = scalars.without_echo(read.read(_unbounded(unified(reference), question)), read)
     if not wanted:
         return "does not give the reference verbatim"
     sign = polarity.sign_of(read.read(unified(reference)), read)

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from lib.core.values import Token, asked_unit, folded, in_unit, tokens
 
@@ -27,22 +28,23 @@ _NEUTRAL = _words(
     "record section table list lists listed given stated states specified specifies defined known "
     "located found stored kept shown described written available part item items "
     "think believe yes sure certainly course okay ok correct based out up down "
-    "version release code number model type tcp udp monday tuesday wednesday thursday "
+    "version release code number model type tcp udp http https monday tuesday wednesday thursday "
     "friday saturday sunday")
 FILLERS = CONNECTORS | _NEUTRAL
 NEGATIONS = _words(
     "not no never without except excluding excludes besides nor neither none nothing cannot "
     "isn't aren't wasn't weren't doesn't don't didn't can't won't hasn't haven't shouldn't mustn't "
-    "unsupported unavailable fails failed lacks lack lacking removed dropped unlike instead rather "
+    "unsupported unavailable fails failed lacks lack lacking unlike instead rather "
     "wrong incorrect false untrue hardly unless")
 HEDGES = _words("or either maybe perhaps possibly probably likely might could presumably and/or "
                 "guess unsure unclear unknown depending depends approximately roughly / & +")
 _FORMER = _words("formerly previously earlier old older until before replaced replaces former once "
-                 "originally longer deprecated obsolete")
+                 "originally longer deprecated obsolete removed dropped")
 LIMITS = _words("least most than over above below under about around nearly almost between minus")
 RETRACTIONS = _words("or wait actually correction sorry rather alternatively otherwise but however")
 EXCLUDING = NEGATIONS | _FORMER  # a value behind one of these is not the one offered
-DENIALS = NEGATIONS - {"without", "except", "excluding", "besides", "unless", "unlike", "rather"}
+DENIALS = NEGATIONS - _words("without except excluding besides unless unlike rather") | _words(
+    "replaced deprecated obsolete closed blocked planned removed dropped")
 # "8443 for TLS" is 8443: a clause after a value, and after a name
 CLAUSES = _words("for on at when while which because by with since before after until if in as per "
                  "where who that from of via using so during under without")
@@ -60,6 +62,9 @@ _PAIRS = ("minimum maximum", "min max", "minimum max", "min maximum", "lower upp
           "shortest longest", "smallest largest", "lowest highest", "send receive",
           "plain encrypted", "old new", "upstream downstream", "inside outside",
           "optional required", "hot cold")
+# An amount with one of these is another amount than the one without.
+MODIFIERS = _words("minimum maximum min max average mean total recommended initial previous former "
+                   "peak nominal rated test next lowest highest longest shortest smallest largest")
 _OPPOSITES: dict[str, set[str]] = {}
 for _pair in _PAIRS:
     _one, _other = _pair.split()
@@ -68,6 +73,7 @@ for _pair in _PAIRS:
 
 _PREPOSITIONS = _words("is are was were be been being am of has have had on in by to at with from "
                        "as for under into over through per via and or")
+_PRESENT, _PAST = _words("is are does do"), _words("was were did has have been")
 _INTERROGATIVES = _words("what which who whom whose when where why how many much long often far "
                          "often old large big name")
 _ENDINGS = tuple(map(re.compile, (r"(?:'?s)$", r"(?:ing|ed|ie)$", r"(?:er|or|ion|e|y)$")))
@@ -75,7 +81,9 @@ _IRREGULAR = {"weight": "weigh", "length": "long", "height": "high", "width": "w
               "depth": "deep", "made": "mak", "sent": "send", "kept": "keep", "held": "hold",
               "wrote": "writ", "written": "writ", "ran": "run", "took": "tak", "taken": "tak",
               "begun": "begin", "began": "begin", "built": "build", "lies": "lie",
-              "licence": "licens", "max": "maximum", "min": "minimum"}
+              "licence": "licens", "max": "maximum", "min": "minimum", "cost": "pric",
+              "costs": "pric", "mass": "weigh", "need": "requir", "needs": "requir",
+              "needed": "requir"}
 _CONTEXT = re.compile(r"(?:under|for|in|on|according to|with) [^?]{1,200}?, "
                       r"(?=(?:what|which|who|when|where|how|is|does|do|are|can|must)\b)", re.I)
 _ATTRIBUTE = re.compile(r"\b(?:what|which) (?:is|are|was|were) (?:the )?(.+?)"
@@ -92,9 +100,9 @@ class Question:
     unit: str  # that it asks for, or ""
     allowed: frozenset[str]  # stems and numbers that a restatement may repeat, and fillers
     topic: frozenset[str]  # stems of its content words and verbs
+    is_present: bool  # it asks what is, so what was is another value
     needed: frozenset[str]  # stems of what it asks about, for a sentence in other words
     opposites: frozenset[str]  # words that would make a sentence one about something else
-    last: str  # its last word
     words: frozenset[str]  # as written, in lower case
     is_plural: bool  # it asks for several things
 
@@ -112,6 +120,7 @@ class Question:
             token.kind == "word" and stem(word) in self.allowed)
 
 
+@lru_cache(512)  # every arm's answer to it is judged
 def question_of(question: str) -> Question:
     """Read a question."""
     found = tokens(question)
@@ -133,7 +142,8 @@ def question_of(question: str) -> Question:
     return Question(
         unit=asked_unit(question), allowed=frozenset(stems), topic=frozenset(main),
         needed=frozenset(needed),
-        opposites=frozenset(opposites), last=str(solid[-1].value) if solid else "",
+        opposites=frozenset(opposites),
+        is_present=bool(written & _PRESENT) and not written & _PAST,
         words=frozenset(written), is_plural=bool(_SEVERAL.search(asked)))
 
 

@@ -1,0 +1,121 @@
+"""Divide an answer into statements and groups, and find the entities of a list in them."""
+
+from dataclasses import dataclass, field
+
+from lib.core.values import Token, solid
+from lib.judge.layout import has_marker, plain
+from lib.judge.matching import Wanted, first_key
+from lib.judge.wording import CONNECTORS, Question
+
+BETWEEN = frozenset(("and", "&", "+", "plus", "/", ",", ";", "|"))
+EXPLAINING = frozenset(("(", "[", ":", "-", "="))  # after an entity
+EXPLAINED = frozenset("which that when who where used because if".split())
+
+@dataclass
+class Group:
+    """The tokens between two separators, with the places of the entities among them."""
+
+    tokens: list[Token] = field(default_factory=list)
+    hits: list[tuple[int, int, int]] = field(default_factory=list)  # start, end, index of entity
+    mark: str = ""  # the separator after it
+
+    @property
+    def text(self) -> str:
+        """Its words."""
+        return " ".join(token.text for token in solid(self.tokens))
+
+
+@dataclass
+class Statement:
+    """A sentence or line, in groups."""
+
+    groups: list[Group]
+    is_marked: bool  # it begins with the marker of a list item
+    is_first: bool  # of its line
+    ends_line: bool
+    is_ended: bool  # with a full stop
+
+    @property
+    def named(self) -> set[int]:
+        """The indices of the entities in it."""
+        return {index for group in self.groups for _, _, index in group.hits}
+
+    @property
+    def words(self) -> list[Token]:
+        """Its tokens that have content."""
+        return [token for group in self.groups for token in solid(group.tokens)]
+
+
+def statements(wanted: list[Wanted], lines: list[str], question: Question) -> list[Statement]:
+    """Return the sentences of `lines` in order, with the entities that they contain."""
+    by_first: dict[object, list[int]] = {}
+    for index, one in sorted(enumerate(wanted), key=lambda pair: -len(pair[1].keys)):
+        if one.keys:
+            by_first.setdefault(one.first, []).append(index)
+    found_so_far: list[Statement] = []
+    for line in lines:
+        found = question.read(plain(line))
+        place, is_first = 0, True
+        while place < len(found):
+            groups, place = _groups(found, place, wanted, by_first, question)
+            statement = Statement(groups, has_marker(line), is_first, place >= len(found),
+                                   found[place - 1].text == ".")
+            if statement.words:
+                found_so_far.append(statement)
+                is_first = False
+    return found_so_far
+
+
+def _groups(found: list[Token], place: int, wanted: list[Wanted], by_first: dict,
+            question: Question) -> tuple[list[Group], int]:
+    """Return the groups of one sentence from `place` on, and where the next one begins."""
+    groups = [Group()]
+    depth = 0
+    while place < len(found):
+        token, group = found[place], groups[-1]
+        hit = _hit(found, place, wanted, by_first, question, group)
+        if hit:
+            index, end = hit
+            group.hits.append((len(group.tokens), len(group.tokens) + end - place, index))
+            group.tokens += found[place:end]
+            place = end
+            continue
+        place += 1
+        if token.kind == "end" and (token.text != "." or place >= len(found) or not depth):
+            break
+        depth = max(0, depth + {"(": 1, "[": 1, ")": -1, "]": -1}.get(token.text, 0))
+        if not depth and str(token.value) in BETWEEN:
+            group.mark = str(token.value)
+            groups.append(Group())
+        else:
+            group.tokens.append(token)
+    return groups, place
+
+
+def _hit(found: list[Token], place: int, wanted: list[Wanted], by_first: dict,
+         question: Question, group: Group) -> tuple[int, int] | None:
+    """Return the longest entity that is complete at `place`, and where it ends."""
+    before = found[place - 1] if place else None
+    is_open = (not group.tokens or not before.is_solid or question.allows(before)
+               or str(before.value) in CONNECTORS)
+    for index in by_first.get(first_key(found[place]), ()) if is_open else ():
+        end = wanted[index].end_in(found, place)
+        if end is not None and _is_closed(found, end, question):
+            return index, end
+    return None
+
+
+def _is_closed(found: list[Token], end: int, question: Question) -> bool:
+    """Return whether no name goes on at `end`: not "Linux" in "Linux Mint" or "Linux 6"."""
+    if end >= len(found) or not found[end].is_solid:
+        return True
+    word = str(found[end].value)
+    return (word in BETWEEN or word in EXPLAINED or word in EXPLAINING or question.allows(
+        found[end]) or word == "as") and found[end].kind == "word"
+
+
+def outside(group: Group) -> list[Token]:
+    """Return the words of a group that are in no entity."""
+    inside = {place for start, end, _ in group.hits for place in range(start, end)}
+    return [token for place, token in enumerate(group.tokens)
+            if place not in inside and token.is_solid]

@@ -1,0 +1,161 @@
+"""Judge what follows a value in an answer: surplus, a denial, or another value."""
+
+from lib.core.values import Token, solid
+from lib.judge.matching import Wanted, has, sentences, sort_of, until_end
+from lib.judge.wording import (
+    CLAUSES,
+    CONNECTORS,
+    DENIALS,
+    EXCLUDING,
+    HEDGES,
+    MODIFIERS,
+    NAME_CLAUSES,
+    NEGATIONS,
+    RETRACTIONS,
+    VERBS,
+    Question,
+    stem,
+)
+
+_SHORT = 3  # words of a second name: "Linux, QNX"
+_LONGEST_ITEM = 5  # words of one on a line of its own
+_OTHER = MODIFIERS | {"can", "may", "could"}  # "8443 and can be set to 9000"
+_UNTIL_NOW = frozenset("from than of formerly previously not".split())  # before what is not offered
+
+def objection_after(rest: list[Token], wanted: Wanted, question: Question, *, is_item: bool) -> str:
+    """Return the objection to a value followed by `rest`, "" if `rest` is only surplus.
+
+    Examples are for the value "8443".
+    """
+    said = (_directly_after(rest, wanted, question, is_item=is_item)
+            or _rival(until_end(rest), wanted, question))
+    if said:
+        return said
+    for sentence in sentences(rest[len(until_end(rest)):]):
+        if said := _later(sentence, wanted, question, is_item=is_item):
+            return said
+    return ""
+
+
+def _directly_after(rest: list[Token], wanted: Wanted, question: Question, *,
+                    is_item: bool) -> str:
+    following = solid(rest)
+    if not following or rest[0].kind == "end":
+        is_asked = bool(rest) and rest[0].text == "?"
+        return "asks instead of answering" if is_asked else ""
+    if following[0].text.startswith("±"):  # "25 mm ±0.1 mm"
+        return ""
+    first, word = rest[0], str(following[0].value)
+    second = str(following[1].value) if len(following) > 1 else ""
+    shown = repr(" ".join(token.text for token in following[:4]))
+    if word == "and":  # against: "8443 and 9000"; surplus: "8443 and it can …"
+        sort = sort_of(wanted.tokens[-1])
+        is_value = sort[0] != "word" and not is_item
+        continues = second in VERBS or (is_value and second and sort_of(following[1]) != sort)
+        return "" if continues else f"offers another value: {shown}"
+    if word in HEDGES or word in RETRACTIONS or (
+            word in ("to", "through") and len(following) > 1
+            and sort_of(following[1])[0] != "word"):
+        is_or_other = word == "but" and second in NEGATIONS
+        return "" if is_or_other else f"offers another value: {shown}"
+    if not first.is_solid:  # surplus: "8443 (TCP)", "8443, TCP"; against: "Linux, QNX"
+        return _after_mark(first, rest, wanted, question, is_item=is_item)
+    # surplus: "8443 for TLS", "8443 is the default port"; against: "8443 9000", "8443 is wrong"
+    clause = _until_mark(rest)
+    if any(str(token.value) in DENIALS and not question.allows(token) for token in clause):
+        return f"denies it: {shown}"
+    is_name = sort_of(wanted.tokens[-1])[0] == "word" and not wanted.is_phrase
+    is_clause = word in (NAME_CLAUSES if is_name else CLAUSES)
+    is_restated = question.allows(first) and (
+        all(map(question.allows, clause)) or _is_verb(clause, question))
+    return "" if is_clause or is_restated else f"continues with something else: {shown}"
+
+
+def _is_verb(clause: list[Token], question: Question) -> bool:
+    """Return whether "Halvorsen manufactures the valve" may go on with any words."""
+    verb = clause[1] if clause[0].value in ("is", "are") and len(clause) > 1 else clause[0]
+    return (stem(str(verb.value)) in question.topic and str(verb.value).endswith(("s", "ed"))) or (
+        clause[0].value in ("can", "may", "must", "should"))
+
+
+def _after_mark(mark: Token, rest: list[Token], wanted: Wanted, question: Question, *,
+                is_item: bool) -> str:
+    """Return the objection to words after a comma or bracket: another name, a denial."""
+    part = _until_mark(rest[1:])
+    shown = repr(" ".join(token.text for token in part[:4]))
+    if mark.text in ("(", "["):
+        is_bad = bool(part) and str(part[0].value) in HEDGES | NEGATIONS - {"not"}
+        is_denied = bool(part) and part[0].value == "not" and len(part) < 3 and (
+            sort_of(part[-1])[0] == "word")
+        return f"takes it back: {shown}" if is_bad or is_denied else ""
+    is_name = is_item or sort_of(wanted.tokens[-1])[0] == "word"
+    if not part or mark.text not in (",", ";", "/", "|") or not is_name:
+        return ""
+    goes_on = str(part[0].value) in NAME_CLAUSES | VERBS | CONNECTORS | EXCLUDING or (
+        part[0].kind != "word" and not is_item) or all(map(question.allows, part))
+    is_listed = len(part) <= _SHORT and not goes_on
+    return f"offers another value: {shown}" if is_listed else ""
+
+
+def _rival(sentence: list[Token], wanted: Wanted, question: Question) -> str:
+    """Return the objection to another value of the same sort in the rest of the sentence.
+
+    A clause that says what can be set, or names a maximum, is about something else.
+    """
+    sorts = {sort_of(token) for token in wanted.tokens} - {("word", "")}
+    worth = {token.value for token in wanted.tokens}
+    is_other, place = False, 0
+    for place, token in enumerate(sentence):
+        if token.text in (",", ";", "and", "but"):
+            is_other = False
+        elif str(token.value) in _OTHER and token.value not in question.words:
+            is_other = True
+        is_rival = (token.is_solid and sort_of(token) in sorts and token.value not in worth
+                    and not token.text.startswith("±") and not question.allows(token))
+        if is_rival and not is_other and _is_offered(sentence, place, question):
+            return f"offers another value: {token.text!r}"
+    return ""
+
+
+def _is_offered(sentence: list[Token], place: int, question: Question) -> bool:
+    """Return whether a value answers too: not in "version 2" and "not 9000"."""
+    before = sentence[place - 1] if place else None
+    if before is None or not before.is_solid:
+        return not (before is not None and before.text in ("(", "[") and place < 2)
+    word = str(before.value)
+    if word in EXCLUDING or word in _UNTIL_NOW:
+        return False
+    return word in ("and", "to", "then", "now", "but", "is", "are", "be", "uses", *HEDGES) or (
+        stem(word) in question.topic)
+
+
+def _later(sentence: list[Token], wanted: Wanted, question: Question, *, is_item: bool) -> str:
+    """Return the objection to a sentence or line after the value: it takes it back or rivals it.
+
+    Against: "No, 9000." "Wait, 9000." "9000" "The default port is 9000."; surplus: "No other port."
+    """
+    own = solid(sentence)
+    if not own:
+        return ""
+    word, shown = str(own[0].value), repr(" ".join(token.text for token in own[:4]))
+    is_no = word == "no" and any(not token.is_solid for token in sentence[1:3])
+    if is_no or word in RETRACTIONS - {"but", "however"}:
+        return f"takes it back: {shown}"
+    odd = [token for token in own if not question.allows(token)]
+    starts = wanted.end_in(odd, 0) is not None or not odd
+    if starts or any(token.text == ":" for token in sentence[:-1]):
+        return ""
+    sorts = set() if is_item else {sort_of(token) for token in wanted.tokens} - {("word", "")}
+    if len(odd) == 1 and sort_of(odd[0]) in sorts:
+        return f"offers another value: {shown}"
+    is_bare = len(own) <= _LONGEST_ITEM and not has(own, VERBS) and not question.allows(own[0])
+    is_restated = own[:-len(odd)] + odd == own and any(
+        str(token.value) in question.words for token in own) and len(odd) <= _SHORT
+    is_name = odd[-1] is own[-1] and (
+        is_item or sort_of(wanted.tokens[-1])[0] in ("word", "code"))
+    return f"offers another value: {shown}" if is_name and (is_bare or is_restated) else ""
+
+
+def _until_mark(rest: list[Token]) -> list[Token]:
+    end = next((place for place, token in enumerate(rest) if not token.is_solid), len(rest))
+    return rest[:end]
