@@ -163,10 +163,17 @@ def _cuts(text: str, count: Count, max_tokens: int) -> list[int]:
     """Return where the segments of `text` begin, and its end."""
     if not text:
         return []
-    _, spans = semchunk.chunk(text, max_tokens, count, offsets=True, memoize=False)
+
+    def estimate(part: str) -> int:
+        start = part[:8 * max_tokens]
+        if len(part) > 2 * len(start) and (n_tokens := count(start)) > max_tokens + slack:
+            return n_tokens * len(part) // len(start)  # semchunk counts it again at each level
+        return count(part)
+
+    slack, cuts = _slack(max_tokens), [0]
+    _, spans = semchunk.chunk(text, max_tokens, estimate, offsets=True, memoize=False)
     if not spans:
         return [0, len(text)]
-    slack, cuts = _slack(max_tokens), [0]
     next_starts = [*(start for start, _ in spans[1:]), len(text)]
     for (start, end), following in zip(spans, next_starts, strict=True):
         whitespace = (start - cuts[-1]) + (following - end)
