@@ -160,6 +160,7 @@ def _main(root):
             inner = found[0].xpath(".//article|.//*[@itemprop='articleBody']")
             bodies = [one for one in inner if n_words(one) * 3 > n_words(found[0]) * 2]
             return bodies[-1] if bodies else found[0]
+    _strip_links(root)
     place = root
     while True:
         parts = [one for one in place if isinstance(one.tag, str) and n_words(one)]
@@ -169,6 +170,21 @@ def _main(root):
                 or any(_has_content(one) for one in parts if one is not largest)):
             return place
         place = largest
+
+
+def _strip_links(root) -> None:
+    """Remove blocks that are mostly links before the first heading and after the last content."""
+    blocks = [one for one in root.iter() if one.tag not in INLINE | {"html", "body"}]
+    marks = [at for at, one in enumerate(blocks) if one.tag in HEADINGS] or [0]
+    first = next((at for at in marks if blocks[at].tag == "h1"), marks[0])
+    last = max((at for at, one in enumerate(blocks) if one.tag in _CONTENT and _has_content(one)
+                or is_data(one)), default=first)
+    keep = {id(one) for at in (first, last) for one in (blocks[at], *blocks[at].iterancestors())}
+    for at, block in enumerate(blocks):
+        words = n_words(block)
+        outside = (at < first or at > last) and id(block) not in keep
+        if outside and words and 2 * sum(map(n_words, block.iter("a"))) >= words:
+            _remove(block)
 
 
 def _has_content(element) -> bool:

@@ -21,6 +21,7 @@ _MONOSPACE = re.compile(r"mono|courier|consol|menlo|typewriter|cmtt|inconsolata|
 _BOLD = re.compile(r"bold|black|heavy|semibold|demi|cmbx|-bd\b", re.I)
 _PAGE_NUMBER = re.compile(r"(?:page|sheet|p\.?|seite)?\s*[-–]?\s*\d{1,4}\s*[-–]?"
                           r"(?:\s*(?:of|/|von)\s*\d{1,4})?", re.I)
+_UNKNOWN = re.compile(r"\(cid:\d+\)")  # a glyph of which the font does not say the letter
 _MARGIN = 0.13  # of a page's height, where headers and footers are
 
 
@@ -44,6 +45,9 @@ def read(raw: bytes) -> Converted:
     if n_words < LEAST_WORDS * len(pages):
         raise Refused(f"no text in it: {len(pages)} pages of pictures (a scan?); run a text "
                       "recognition over it")
+    unknown = sum("\ufffd" in word.text for page in pages for word in page.words)
+    if unknown > 0.2 * n_words:
+        raise Refused(f"{unknown} of its words have no letters (its fonts do not say which)")
     bare = [page.number for page in pages if not page.words and not page.grids]
     _drop_furniture(pages)
     gutter = _gutter(pages)
@@ -83,9 +87,9 @@ def _page(page) -> Page:
         page = page.dedupe_chars()
     found = page.extract_words(x_tolerance_ratio=0.15, use_text_flow=False,
                                keep_blank_chars=False, extra_attrs=["fontname", "size", "upright"])
-    words = [Word(one["text"], one["x0"], one["x1"], one["top"], one["bottom"], one["size"],
-                  bool(_MONOSPACE.search(one["fontname"])), bool(_BOLD.search(one["fontname"])),
-                  one["fontname"].split("+")[-1])
+    words = [Word(_UNKNOWN.sub("\ufffd", one["text"]), one["x0"], one["x1"], one["top"],
+                  one["bottom"], one["size"], bool(_MONOSPACE.search(one["fontname"])),
+                  bool(_BOLD.search(one["fontname"])), one["fontname"].split("+")[-1])
              for one in found if one["upright"]]
     bullets = [((one["x0"] + one["x1"]) / 2, (one["top"] + one["bottom"]) / 2)
                for one in [*page.curves, *page.rects]
@@ -246,5 +250,5 @@ def _column(page: Page, x0: float, x1: float, top: float, bottom: float,
     lines = lines_of(words, bullets, page.number)
     for line in lines:
         line.rules = sorted({(a - shift, b - shift) for y, a, b in page.rules
-                             if x0 <= (a + b) / 2 < x1 and -2 < y - line.bottom < line.size})
+                             if x0 <= (a + b) / 2 < x1 and -0.5 < y - line.bottom < line.size})
     return sorted([*lines, *grids], key=lambda one: one.top)

@@ -32,7 +32,8 @@ def aligned(lines: Sequence[Line | Grid], at: int, pitch: float) -> Aligned | No
     if len(columns) < 2:
         return None
     taken = list(lines[at:end])
-    rows, spaced = _rows(taken, columns, pitch, n_head)
+    ends = [line.rules == columns for line in taken]
+    rows, spaced = _rows(taken, columns, pitch, n_head, ends if sum(ends) > 2 else [])
     full = sum(sum(map(bool, row)) > 1 for row in rows)
     headed = taken[0].bold and not all(line.bold for line in taken)
     if len(rows) < _LEAST_ROWS or not (
@@ -51,18 +52,22 @@ def _ruled(lines: Sequence[Line | Grid], at: int,
         line = lines[head]
         if isinstance(line, Grid) or line.page != lines[at].page or line.bullet is not None:
             break
+        if head > at and not line.bold:
+            break
         if len(line.rules) < 2 or not all(
                 abs(right - left) < 2 for (_, right), (left, _) in pairwise(line.rules)):
             continue
         left, right = line.rules[0][0] - 2, line.rules[-1][1] + 2
-        if any(one.x0 < left or one.x1 > right for one in lines[at:head + 1]):
+        if any(one.x0 < left or one.x1 > right or one.bold != line.bold
+               or abs(one.size - line.size) > 0.6 for one in lines[at:head + 1]):
             break
-        end = head + 1
+        end = last = head + 1
         while end < len(lines) and _is_near(lines, end, pitch) and (
                 lines[end].x0 >= left and lines[end].x1 <= right):
             end += 1
-            if lines[end - 1].rules:
-                break
+            if lines[end - 1].rules == line.rules:
+                last = end
+        end = last if last > head + 1 else end  # a page may cut it above its last rule
         return (end, line.rules, head + 1 - at) if end > head + 1 else (at, [], 0)
     return at, [], 0
 
@@ -81,12 +86,16 @@ def _extent(lines: Sequence[Line | Grid], at: int,
     columns = [(part[0].x0, part[-1].x1) for part in _parts(first)]
     if len(columns) < 2 or first.bullet is not None:
         return at, []
-    end = at + 1
+    end, widest = at + 1, 0.0
     while end < len(lines) and _is_near(lines, end, pitch):
         line = lines[end]
+        parts, gap = _parts(line), line.middle - lines[end - 1].middle
         if line.bullet is not None or abs(line.size - first.size) > 0.6 and not line.mono:
             break
-        grown = _grown(columns, [(part[0].x0, part[-1].x1) for part in _parts(line)], first.size)
+        if len(parts) == 1 and (line.bold and not lines[end - 1].bold or gap > 1.25 * widest > 0):
+            break
+        widest = max(widest, gap)
+        grown = _grown(columns, [(part[0].x0, part[-1].x1) for part in parts], first.size)
         if grown is None:
             break
         columns = grown
@@ -113,11 +122,12 @@ def _grown(columns: list[tuple[float, float]], parts: list[tuple[float, float]],
 
 
 def _rows(lines: Sequence[Line], columns: Sequence[tuple[float, float]], pitch: float,
-          n_head: int) -> tuple[list[list[list[list[Word]]]], bool]:
+          n_head: int, ends: Sequence[bool]) -> tuple[list[list[list[list[Word]]]], bool]:
     """Return rows of cells of lines of words, and whether blanks separate the rows.
 
-    A row ends where the lines are further apart than in running text; where they never are, a
-    line without its first cell continues the row above it. The first `n_head` lines are one row.
+    A row ends where `ends` says so; else where the lines are further apart than in running text;
+    where they never are, a line without its first cell continues the row above it. The first
+    `n_head` lines are one row.
     """
     gaps = [after.middle - before.middle for before, after in pairwise(lines)]
     limit = (pitch + 0.15) * min(line.size for line in lines)
@@ -128,7 +138,8 @@ def _rows(lines: Sequence[Line], columns: Sequence[tuple[float, float]], pitch: 
         for word in line.words:
             place = _nearest(columns, (word.x0 + word.x1) / 2)
             cells[place].append(word)
-        if at == 0 or at >= n_head and (gaps[at - 1] > limit if spaced else bool(cells[0])):
+        is_apart = ends[at - 1] if ends else gaps[at - 1] > limit if spaced else bool(cells[0])
+        if at == 0 or at >= n_head and is_apart:
             rows.append([[] for _ in columns])
         for cell, words in zip(rows[-1], cells, strict=True):
             if words:

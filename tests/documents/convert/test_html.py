@@ -31,7 +31,7 @@ def test_a_page_becomes_its_document_without_the_site_around_it():
 
 
 def test_the_document_is_found_by_its_words_where_no_element_names_it():
-    links = "".join(f"<div><a href='{n}'>Chapter {n}</a></div>" for n in range(9))
+    links = "<p>Contents</p>" + "".join(f"<p><a href='{n}'>Chapter {n}</a></p>" for n in range(9))
     body = "".join(f"<p>Valve {n} opens at {n} bar and closes below it.</p>" for n in range(9))
     page = f"<body><div><div>{links}</div><div><h2>Valves</h2>{body}</div></div></body>"
     made = html.read(page.encode()).markdown
@@ -52,7 +52,8 @@ def test_headers_of_several_rows_are_joined_and_a_table_for_layout_is_none():
     page = ("<table><tr><td><h1>Layout</h1></td><td><p>Words beside it, in a cell.</p></td></tr>"
             "</table><table><thead><tr><th rowspan=2>Unit</th><th colspan=2>Flow</th></tr><tr>"
             "<th>low</th><th>high</th></tr></thead><tr><td>P-1</td><td>2</td><td>9</td></tr>"
-            "</table><table><tr><th>Power</th><td>90 W</td></tr><tr><th>Mass</th><td>8 kg</td></tr></table>")
+            "</table><table><tr><th>Power</th><td>90 W</td></tr><tr><th>Mass</th>"
+            "<td>8 kg</td></tr></table>")
     blocks = parse(html.read(page.encode()).markdown)
     assert [block.kind for block in blocks] == ["heading", "prose", "table", "table"]
     assert [cell.text for cell in blocks[2].header] == ["Unit", "Flow low", "Flow high"]
