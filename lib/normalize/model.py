@@ -7,6 +7,7 @@ from itertools import pairwise
 from lib.core.prompts import prompt_template
 from lib.core.records import Document, Normalized, Segment
 from lib.core.untrusted import SPLIT, defused, folded
+from lib.documents.language import UNKNOWN
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request
@@ -46,7 +47,7 @@ def by_model(model: str, document_kind: str, calls: Calls) -> Rewrite:
     """
     def rewrite(segments: list[Segment], documents: dict[str, Document]) -> list[Normalized]:
         worded = [segment for segment in segments if re.search(r"\w", segment.text)]
-        requests = [_request(segment, documents[segment.document_id].title, document_kind)
+        requests = [_request(segment, documents[segment.document_id], document_kind)
                     for segment in worded]
         replies = {segment.segment_id: reply for segment, reply in zip(
             worded, complete(requests, model, calls), strict=True)}
@@ -57,10 +58,11 @@ def by_model(model: str, document_kind: str, calls: Calls) -> Rewrite:
     return rewrite
 
 
-def _request(segment: Segment, title: str, document_kind: str) -> Request:
+def _request(segment: Segment, document: Document, document_kind: str) -> Request:
     tags = "document_title|part"
     return Request.ask(prompt_template("normalize").render(
-        document_kind=document_kind, title=defused(title, tags),
+        document_kind=document_kind, language=document.language or UNKNOWN,
+        title=defused(document.title, tags),
         segment=defused(segment.repeated + segment.text, tags)))
 
 

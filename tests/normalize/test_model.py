@@ -186,13 +186,14 @@ def test_a_model_without_a_key_is_refused(monkeypatch, calls):
 
 def prompt_for(part: str) -> str:
     return prompt_template("normalize").render(
-        document_kind="release notes", title="T", segment=part)
+        document_kind="release notes", language="ja", title="T", segment=part)
 
 
 def test_the_prompt_shows_the_marker_that_the_reader_looks_for():
     prompt = prompt_for("the part")
     assert LABEL + "<<<<{{ <the rewritten text> }}>>>>" in prompt
     assert prompt.startswith("You prepare release notes for")
+    assert 'could not be told): ja.' in prompt
     assert "<part>\nthe part\n</part>" in prompt
     assert "<document_title>\nT\n</document_title>" in prompt
 
