@@ -297,7 +297,7 @@ def test_few_queries_are_spread_over_structures_and_document():
 
 def test_a_document_without_questions_is_listed_with_its_reason():
     queries, rejected = annotate([made("Hello there.\n", title="Empty words")], by_rules)
-    assert queries == [] and rejected[0].item == "1 blocks"
+    assert queries == [] and rejected[0].item == "blocks: 1"
     assert "no sentence of the paragraph" in rejected[0].reason
 
 

@@ -28,7 +28,8 @@ _TO = re.compile(  # "To set the size of Y, use the `x` option."
 _SET = re.compile(  # "To enable Y, set `x` to `y`."
     rf"To (?P<said>[^,`]+), set (?:the )?{_CODE}(?: {_KIND}??)? to [*_]*`(?P<value>[^`\n]+)`[*_]*",
     re.S)
-_NOT_KINDS = frozenset("value is are was has will can must may to of in and or which that".split())
+_NOT_KINDS = frozenset(
+    "value section is are was has will can must may to of in and or which that".split())
 
 
 def ask_code(raw: str) -> Asked | None:

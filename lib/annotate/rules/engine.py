@@ -37,7 +37,7 @@ def _proposals(document: Document, names: Names) -> tuple[list[Candidate], list[
         else:
             candidates.append(found)
     return candidates, [
-        Rejected(document_id=document.document_id, item=f"{count} blocks", reason=reason)
+        Rejected(document_id=document.document_id, item=f"blocks: {count}", reason=reason)
         for reason, count in passed.items()]
 
 

@@ -5,7 +5,7 @@ from functools import cache
 
 from lib.annotate.rules.verbs import FORMS, NOUN_LIKE
 
-ADVERB = r"(?:(?:now|also|currently|typically|usually|generally|always|normally|automatically) )?"
+ADVERB = r"(?:(?:now|currently|typically|usually|generally|always|normally|automatically) )?"
 VERSION = r"(?:version |release )?v?\d+(?:\.\d+)+[\w.-]*"
 _DURATION = (r"(?:(?:about|around|approximately|roughly|up to|at least|at most|less than|over) )*"
              r"(?:\d[\d.,]*|one|two|three|four|five|ten)\s?"
@@ -31,7 +31,7 @@ _CLAUSES = (
      r"(?P<prep>to|with|for) (?P<v>.+)", "what {be} {s} {how} {prep}?", "{v}"),
     (rf"(?P<s>.+?) (?P<verb>takes?) (?P<w>{_DURATION}) to (?P<x>[\w '-]+)",
      "how long {do} {s} take to {x}?", "{w}"),
-    (r"(?P<s>.+?) (?P<modal>can|may|must|should) be (?P<done>\w+) "
+    (r"(?P<s>.+?) (?P<modal>can|may|must|should|CAN|MAY|MUST|SHOULD) be (?P<done>\w+) "
      r"(?P<w>(?:by|via|using|through|with) (?:\w+ing )?)(?P<v>.+)",
      "how {modal} {s} be {done}?", "{w}{v}"),
     (rf"(?P<s>.+?) {_PASSIVE} (?P<w>when|after|before|once) (?P<r>.+)",
@@ -47,10 +47,12 @@ _CLAUSES = (
      "what {be} {s} used to do?", "{r}"),
     (r"(?P<s>.+?) (?P<verb>uses?) (?P<v>.+?) to (?P<r>[a-z]+ .+)",
      "what {do} {s} use to {r}?", "{v}"),
-    (rf"(?P<s>.+?) (?P<verb>{{forms}}) (?P<w>{_NAMES}) (?P<o>[a-z][a-z -]*s)",
+    (rf"(?P<s>.+?) (?P<verb>{{forms}}) (?:the )?(?P<w>{_NAMES}) (?P<o>[a-z][a-z -]*s)",
      "which {o} {do} {s} {base}?", "{w}"),
     (rf"(?P<s>.+?) (?P<verb>{{forms}}) (?P<what>version|release|port) (?P<w>{VERSION}|\d+)"
      r"(?P<tail>(?: of .+)?)", "which {what}{tail} {do} {s} {base}?", "{w}"),
+    (rf"(?P<s>.+?) (?P<now>{ADVERB})(?P<verb>uses?|requires?) (?P<w>{_NAMES})",
+     "what {do} {s} {now}{base}?", "{w}"),
     (r"(?P<s>.+?) (?P<verb>{forms}) (?P<o>.+?) (?P<w>when|after|before|once) (?P<r>.+)",
      "when {do} {s} {base} {o}?", "{w} {r}"),
     (r"(?P<s>.+?) (?P<verb>{forms}) (?P<o>.+?) if (?P<r>.+)",

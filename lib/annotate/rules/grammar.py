@@ -29,7 +29,7 @@ then not never nor also too even just yet still it its itself they them their th
 ones you your we our us i my he she his her there here above below following previous latter former
 same other others such etc e.g i.e eg ie unlike else please note see than as later after before
 again already more less remaining follows happened occurred became began went came threw
-wrote""".split())
+wrote made took gave got saw ran knew""".split())
 # nouns that mean nothing without the sentences around them
 _VAGUE = frozenset("""
 example examples case cases reason reasons way ways thing things section sections document
@@ -48,6 +48,11 @@ since as then therefore however""".split())
 # a gerund has no agent, and "the specified key" is known from another sentence only
 _DEICTIC = re.compile(r"^\W*\w+ing\b|\b(?:specified|given|resulting|returned|expected|existing|"
                       r"corresponding|respective|actual|desired|said)\b", re.I)
+_ADJECTIVES = frozenset("""
+main new first second third last next other default basic simple good old current right left
+original general common special single whole entire full key additional optional required important
+different various certain final initial typical particular similar good best""".split())
+_SECOND = re.compile(r"\b(?:and|or) (?P<verb>[a-z]+) (?:to|into|from|the|an?|all|no|any)\b")
 _SHORT_BRACKET = re.compile(r" \([\w/+.-]+(?: [\w/+.-]+)?\)")
 _NAMED = re.compile(r"[A-Z]{2,}|\d|_|[a-z][A-Z]|[<>\[\]{}/\"=]|\w\.\w")
 
@@ -59,19 +64,23 @@ def is_noun_phrase(phrase: str) -> bool:
     verb, or punctuation other than a quotation or a short bracket refuses it.
     """
     phrase = re.sub(r"\"[^\"]+\"", "QUOTED", _SHORT_BRACKET.sub("", phrase))
-    before = ""
+    before, is_gerund = "", False
     for word in phrase.split():
         low = word.lower()
         kind = "link" if low in _LINKS else "determiner" if low in _DETERMINERS else "noun"
         if re.search(r"[,;:()\"!?…]|\w\.$|n't$|^[-–—&/+=|*]+$", word) or (
                 low in _CLAUSAL and word not in ("IT", "US", "CAN")):
             return False
-        if kind == "link" and before != "noun" or kind == "determiner" and before == "noun":
+        if kind == "link" and before != "noun" or kind == "determiner" and before == "noun" and (
+                not is_gerund):
             return False
         if before == "noun" and word.islower() and low in FORMS and low not in NOUN_LIKE:
             return False  # "the option sets", "X provides"
+        is_gerund = before == "link" and low.endswith("ing")  # "for opening a valve"
         before = kind
-    return before == "noun" and not re.search(r"\b\w+ly\Z", phrase)
+    second = _SECOND.search(phrase)  # "no lid and map to zero"
+    is_joined = second is not None and BASE.get(second["verb"]) == second["verb"]
+    return before == "noun" and not is_joined and not re.search(r"\b\w+ly\Z", phrase)
 
 
 def is_complement(phrase: str) -> bool:
@@ -104,31 +113,36 @@ def is_series(phrase: str) -> bool:
     return has_end and all(map(is_noun_phrase, parts))
 
 
-def is_specific(phrase: str, words: frozenset[str]) -> bool:
+def is_specific(phrase: str, words: frozenset[str], about: str = "") -> bool:
     """Return whether a subject says which thing it is: a name, a code, or "the" and two words.
 
-    `words` are the capitalized forms of words that the document has in lower case too.
+    `words` are the capitalized forms of words that the document has in lower case too, `about` is
+    the section in lower case: "the tracer" is clear in the section on the tracer.
     """
     if is_imperative(phrase) or _DEICTIC.search(phrase):
         return False
     all_words = phrase.split()
     content = [word for word in all_words if word.lower() not in _DETERMINERS]
     head = re.split(r"\s(?:of|for|in|on|to|with|from|at|by)\s", " ".join(content))[0].split()
-    if not head or len(content) == 1 and head[-1].lower() in _VAGUE:
+    is_vague = not head or head[-1].lower() in _VAGUE and (
+        len(head) == 1 or len(head) == 2 and head[0].lower() in _ADJECTIVES)
+    if is_vague:
         return False
+    is_clear = all_words[0].lower() in ("the", "a", "an") or content[0].endswith("s")
+    if len(content) == 1 and is_clear and content[0].lower().rstrip("s") in re.findall(
+            r"\w+?(?=s?\b)", about):
+        return True
     is_named = any(_NAMED.search(word) for word in content) or any(
         re.match(r"[A-Z][a-z]", word) and word not in words
         for word in all_words[1:] if word.lower() not in _DETERMINERS)
     if all_words[0].lower() in _DETERMINERS:
-        is_definite = all_words[0].lower() in ("the", "a", "an", "each", "every")
-        is_long = len(head) > 1 or len(content) > 2
-        is_clear = is_long and (head[-1].lower() not in _VAGUE or len(head) > 2)
-        return is_definite and (is_named or is_clear)
+        is_whole = all_words[0].lower() in ("each", "every", "all")
+        is_definite = is_whole or all_words[0].lower() in ("the", "a", "an")
+        return is_definite and (is_named or is_whole or len(head) > 1 or len(content) > 2)
     if all_words[0].startswith('"') and not phrase.endswith('"'):
         return False  # '"all" section' lacks its article
     is_name = re.fullmatch(r"[A-Z][\w.-]+", all_words[0]) and all_words[0] not in words
-    return bool(is_named or is_name or len(head) > 1 and head[-1].endswith("s")
-                and head[-1].lower() not in _VAGUE)
+    return bool(is_named or is_name or len(head) > 1 and head[-1].endswith("s"))
 
 
 def is_imperative(phrase: str) -> bool:

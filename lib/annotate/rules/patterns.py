@@ -74,6 +74,8 @@ def ask_clause(text: str, place: Place) -> Asked | None:
     if clause.split(" ", 1)[0].title() in _LOWER:
         clause = clause[:1].upper() + clause[1:]
     found = next(_asked(clause, place), None)
+    if not found and tail == "By default":
+        found = _copula(clause, place, is_default=True)
     if not found or not tail:
         return found
     return found._replace(core=f"{found.core[:-1]} {tail[:1].lower()}{tail[1:]}?")
@@ -112,7 +114,8 @@ def _fill(match: re.Match[str], core: str, answer: str, place: Place) -> Asked |
               and is_participle(groups.get("done", "done")) and is_noun_phrase(groups.get("o", "x"))
               and is_rest(groups.get("r", "x y")) and len(match[0].split()) < 3 * MAX_ANSWER_WORDS)
     is_agreed = not verb or "modal" in groups or (verb in FORMS) != is_plural(match["s"])
-    if not is_fit or not is_agreed:
+    is_broad = "now" in groups and groups["s"] in place.name
+    if not is_fit or not is_agreed or is_broad:
         return None
     groups |= {"do": "does" if verb in FORMS else "do", "base": BASE.get(verb, ""),
                "modal": groups.get("modal", "").lower()}
@@ -125,12 +128,13 @@ def _subject(phrase: str, place: Place) -> str:
     if phrase in (place.name, place.subject.product):
         return phrase
     is_subject = len(phrase.split()) <= 10 and is_noun_phrase(phrase) and is_specific(
-        phrase, place.subject.words)
+        phrase, place.subject.words, place.section.lower())
     return lowered(phrase, place) if is_subject else ""
 
 
 def _is_answer(phrase: str) -> bool:
-    return 0 < len(phrase.split()) <= MAX_ANSWER_WORDS and is_complement(phrase)
+    is_short = 0 < len(phrase.split()) <= MAX_ANSWER_WORDS
+    return is_short and is_complement(phrase) and not phrase.lower().startswith("no ")
 
 
 def _count(text: str, place: Place) -> Asked | None:
@@ -152,7 +156,7 @@ def _count(text: str, place: Place) -> Asked | None:
     return Asked(core, match["n"]) if subject else None
 
 
-def _copula(text: str, place: Place) -> Asked | None:
+def _copula(text: str, place: Place, is_default: bool = False) -> Asked | None:
     """Ask about "The default port of X is 80" and "X is a Y": a fixed value or a definition."""
     match = re.fullmatch(rf"(?P<s>.+?) (?P<be>is|are) {ADVERB}(?P<v>.+)", text, re.S)
     if not match or not _is_answer(match["v"]) or re.search(r"\bthe only\b", text):
@@ -169,15 +173,17 @@ def _copula(text: str, place: Place) -> Asked | None:
         name = re.sub(r"^(?:The|An?) ", "", match["s"]).lower()
         n_words = 5 if name in f"{place.section} {place.name}".lower() else 7
         is_fact = len(value.split()) > n_words and name not in value.lower()
+    elif re.search(r" (?:that|which|who) ", value) and is_plural(match["s"]):
+        is_fact = match["s"].lower() in place.section.lower()
     else:
-        is_fact = _FIXED.match(value) and match["s"].startswith("The ")
+        is_fact = _FIXED.match(value) and (match["s"].startswith("The ") or is_default)
     return Asked(f"what {match['be']} {subject}?", value) if is_fact else None
 
 
 def _passive(text: str, place: Place) -> Asked | None:
     """Ask about "X is stored in Y", "X has been renamed to Y"; for dates and versions, "when"."""
     match = re.fullmatch(
-        r"(?P<s>.+?) (?P<aux>is|are|was|were|has been|have been|must be|MUST be) "
+        r"(?P<s>.+?) (?P<aux>is|are|was|were|has been|have been|(?:must|MUST|should|SHOULD) be) "
         rf"{ADVERB}(?P<done>\w+) (?P<prep>to|by|with|in|on|from|as|at|under) (?P<v>.+)",
         text, re.S)
     if not match or not is_participle(match["done"]) or not _is_answer(match["v"]):
@@ -205,8 +211,10 @@ def _object(text: str, place: Place) -> Asked | None:
     """Ask about "X returns Y" and "X defaults to Y" for the object."""
     for match in re.finditer(rf"(?= {ADVERB}(?P<verb>[a-z]+) (?P<v>.+))", text, re.S):
         base, value = BASE.get(match["verb"]), match["v"]
-        if not base or base in BROAD or match["verb"] in NOUN_LIKE and re.match(
-                r"(?:of|in|on|for|to|with|and|or|is|are|has|can|must) ", value):
+        first = value.split(" ", 1)[0]
+        is_noun = match["verb"] in NOUN_LIKE and (first in BASE or re.match(
+            r"(?:of|in|on|for|to|with|and|or|is|are|has|can|must) ", value))
+        if not base or base in BROAD or is_noun:
             continue
         prep = next((prep for prep, verbs in _PREPOSITION.items()
                      if value.startswith(f"{prep} ") and base in verbs.split()), "")

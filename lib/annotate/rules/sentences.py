@@ -16,6 +16,9 @@ from lib.documents.reader import Block, Span
 MAX_SENTENCE_WORDS = 35
 NO_PATTERN = "no sentence of the paragraph is one plain clause about a named thing"
 
+_OPENING = re.compile(
+    r"(?:(?:additionally|furthermore|moreover|in addition|however|therefore|thus|hence|similarly|"
+    r"currently),? |(?:please )?note(?: that|:) )(?=\S)", re.I)
 _LOWER_START = re.compile(r"(?<=[\w)])\.\s+(?=[a-z/~])")
 _DATED = re.compile(rf"(?P<date>{DATE}):\s+(?P<text>\S.*)", re.S)
 _RELEASED = re.compile(
@@ -50,7 +53,8 @@ def ask_prose(block: Block, place: Place, text: str) -> Iterator[Candidate | str
 
 def ask_sentence(text: str, place: Place) -> Asked | None:
     """Return the question about one sentence, given as visible text, or None."""
-    text = re.sub(r"[.!\s]+$", "", text.strip())
+    text = re.sub(r"[.!\s]+$", "", _OPENING.sub("", text.strip()))
+    text = text[:1].upper() + text[1:] if text[:4].lower() in ("the ", "all ") else text
     if not text or text.endswith(("?", ":")) or len(text.split()) > MAX_SENTENCE_WORDS:
         return None
     released = _RELEASED.fullmatch(text)
