@@ -173,9 +173,12 @@ def _with_unit(text: str, digits: str, coin: str,
 
 def _amount(digits: str, unit: str) -> tuple[str, str | Fraction]:
     """Return (dimension, amount in its first unit); digits that may be a code are kept verbatim."""
-    if not unit or digits.startswith("±"):
+    if unit and digits.startswith("±"):
+        dimension, factor = unit_of(unit)
+        return dimension, f"±{Fraction(digits[1:]) * factor}"
+    if not unit:
         is_plain = digits.isdigit() and (digits == "0" or not digits.startswith("0"))
-        return (unit and unit_of(unit)[0], Fraction(digits) if is_plain else digits)
+        return "", Fraction(digits) if is_plain else digits
     dimension, factor = unit_of(unit)
     return dimension, Fraction(digits) * factor
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from itertools import takewhile
 
-from lib.core.units import spelling_of
+from lib.core.units import spelling_of, unit_of
 from lib.core.values import folded
 from lib.judge.wording import NEGATIONS, Question
 
@@ -31,6 +31,7 @@ _RANGE = re.compile(
     rf"(?P<high>-?\d{{1,9}}(?:\.\d{{1,9}})?)(?![-.:/,]?\d)(?: ?(?P<other>{_UNIT})(?![\w/]))?")
 _HYPHENED = re.compile(  # two-year
     r"\b(one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)-(?=[a-z])", re.I)
+_RATE = re.compile(r"(?<=\d )(?:newton[ -]met(?:re|er)s?|([a-z]{1,12}) per ([a-z]{1,7}))\b", re.I)
 _PER = re.compile(r"(?<=\d) an? (?=(?:year|month|week|day|hour|minute|second)\b)", re.I)
 _BOUNDS = tuple((re.compile(pattern, re.I), bound) for pattern, bound in (
     (r"(?:(?<!\d )\bmin(?:imum)?(?: of)?|\bnot? (?:less|fewer) than|≥|>=) ?(?=\d)", "at least "),
@@ -53,9 +54,18 @@ def unified(text: str) -> str:
     text = re.sub(r"[Øø∅] ?(?=\d)", "", text)
     text = _HYPHENED.sub(r"\1 ", text)
     text = _PER.sub(" per ", text)
+    text = _RATE.sub(_one_rate, text)
     for pattern, bound in _BOUNDS:
         text = pattern.sub(bound, text)
     return _RANGE.sub(_one_range, text)
+
+
+def _one_rate(match: re.Match) -> str:
+    """Write "litres per minute" as "l/min", and "newton metres" as "Nm"."""
+    if not match[2]:
+        return "Nm"
+    rate = f"{spelling_of(match[1])}/{spelling_of(match[2])}"
+    return rate if unit_of(rate) else match[0]
 
 
 def _one_range(match: re.Match) -> str:

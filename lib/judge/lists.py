@@ -19,7 +19,7 @@ from lib.judge.statements import (
     outside,
     statements,
 )
-from lib.judge.wording import EXCLUDING, FILLERS, HEDGES, NEGATIONS, Question, is_plain, stem
+from lib.judge.wording import EXCLUDING, FILLERS, HEDGES, NEGATIONS, VERBS, Question, is_plain, stem
 
 _LONGEST_ENTITY = 6  # words; "a, b and c" is a list only if its parts are this short
 _ADDING = frozenset("and or plus also not no optional optionally".split())  # "(and pliers)"
@@ -69,7 +69,7 @@ def _parts(found: list[Token]) -> list[str]:
 
 def match(entities: list[str], answer: str, question: Question) -> ListMatch:
     """Return how `answer` matches `entities`; of several readings, the one with the best match."""
-    wanted = [Wanted(question.read(plain(entity))) for entity in entities]
+    wanted = [Wanted(question.read(plain(entity)), in_list=True) for entity in entities]
     if "/" in answer and len(entities) <= 50:  # Linux/QNX
         names = "|".join(sorted(map(re.escape, entities), key=len, reverse=True))
         answer = re.sub(rf"(?<!\w)({names})/(?=(?:{names})(?!\w))", r"\1 / ", answer, flags=re.I)
@@ -194,6 +194,6 @@ def _is_further_item(statement: Statement, listed: list[Statement], wanted: list
             statement.is_ended and len(words) > max(_LONGEST_ENTITY, longest + 2))
         return statement.is_marked if is_marked else not is_sentence or is_restated
     are_sentences = len(listed) > 1 and not all(one.is_first for one in listed)
-    limit = longest + 4 if are_sentences else 3
-    return is_restated or len(words) <= limit
+    limit = longest + 4 if are_sentences else _LONGEST_ENTITY - 1
+    return is_restated or len(words) <= limit and (are_sentences or not has(words, VERBS))
 

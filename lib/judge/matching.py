@@ -8,7 +8,8 @@ from lib.judge.wording import singular
 
 _LOOSE = frozenset("a an the is are was were be been being has have had that which its their "
                    "your our also version".split())  # between the words of a phrase
-_PHRASE_ENDING = re.compile(r"(?<=[a-z]{3})(?:ing|ed|es|s|e)$")  # "to smooth", "smoothing"
+_PHRASE_ENDING = re.compile(r"(?<=[aeiouy][a-z]{2})(?:ing|ed|es|s|e)$|"
+                            r"(?<=[a-z][aeiouy][a-z])(?:ing|ed|es|s|e)$")  # smoothing
 _PHRASE = 3  # words; a shorter reference is a name, which must be complete
 
 Key = tuple[str, object]
@@ -25,14 +26,17 @@ def key(token: Token) -> Key:
 def first_key(token: Token) -> Key:
     """Return a key that does not depend on inflection, to look a value up by its first word."""
     found = key(token)
-    return ("word", _PHRASE_ENDING.sub("", str(found[1]))) if found[0] == "word" else found
+    is_inflected = found[0] == "word" and str(found[1]) != "https"
+    return ("word", _PHRASE_ENDING.sub("", str(found[1]))) if is_inflected else found
 
 
 class Wanted:
     """A value that is looked for: the tokens that it must have, in order."""
 
-    def __init__(self, found: list[Token]) -> None:
-        """Take the tokens of a reference or of one of its entities."""
+    def __init__(self, found: list[Token], *, in_list: bool = False) -> None:
+        """Take the tokens of a reference, or of one of its entities if it is `in_list`."""
+        has_comma = any(token.text in (",", ";") for token in found)
+        self._unread = (",", ";") if in_list and not has_comma else ()
         self.tokens = solid(found)
         self.is_phrase = len(self.tokens) >= _PHRASE
         kept = [token for token in self.tokens if not self._is_loose(token)]
@@ -53,7 +57,8 @@ class Wanted:
         place, n_lines = start, 0
         for wanted in self.keys:
             while place < len(found) and self._key(found[place]) != wanted and place > start and (
-                    not found[place].is_solid or self._is_loose(found[place])):
+                    self._is_loose(found[place]) or not (
+                        found[place].is_solid or found[place].text in self._unread)):
                 n_lines += found[place].text == "\n"
                 place += 1
             if place >= len(found) or self._key(found[place]) != wanted:

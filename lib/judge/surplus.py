@@ -149,10 +149,9 @@ def _later(sentence: list[Token], wanted: Wanted, question: Question, *, is_item
     if len(odd) == 1 and sort_of(odd[0]) in sorts:
         return f"offers another value: {shown}"
     is_bare = len(own) <= _LONGEST_ITEM and not has(own, VERBS) and not question.allows(own[0])
-    is_restated = own[:-len(odd)] + odd == own and any(
+    is_restated = odd[-1] is own[-1] and own[:-len(odd)] + odd == own and any(
         str(token.value) in question.words for token in own) and len(odd) <= _SHORT
-    is_name = odd[-1] is own[-1] and (
-        is_item or sort_of(wanted.tokens[-1])[0] in ("word", "code"))
+    is_name = is_item or sort_of(wanted.tokens[-1])[0] in ("word", "code")
     return f"offers another value: {shown}" if is_name and (is_bare or is_restated) else ""
 
 

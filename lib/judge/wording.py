@@ -27,7 +27,7 @@ _NEUTRAL = _words(
     "according documentation manual guide datasheet specification document documents text source "
     "record section table list lists listed given stated states specified specifies defined known "
     "located found stored kept shown described written available part item items "
-    "think believe yes sure certainly course okay ok correct based out up down "
+    "once times think believe yes sure certainly course okay ok correct based out up down "
     "version release code number model type tcp udp http https monday tuesday wednesday thursday "
     "friday saturday sunday")
 FILLERS = CONNECTORS | _NEUTRAL
@@ -38,7 +38,7 @@ NEGATIONS = _words(
     "wrong incorrect false untrue hardly unless")
 HEDGES = _words("or either maybe perhaps possibly probably likely might could presumably and/or "
                 "guess unsure unclear unknown depending depends approximately roughly / & +")
-_FORMER = _words("formerly previously earlier old older until before replaced replaces former once "
+_FORMER = _words("formerly previously earlier old older until before replaced replaces former "
                  "originally longer deprecated obsolete removed dropped")
 LIMITS = _words("least most than over above below under about around nearly almost between minus")
 RETRACTIONS = _words("or wait actually correction sorry rather alternatively otherwise but however")
@@ -182,6 +182,8 @@ def stem(word: str) -> str:
 
 
 def singular(word: str) -> str:
-    """Return a lower-case word without a plural s, so that "gaskets" equals "gasket"."""
-    is_plural = len(word) > 3 and word.isalpha() and word[-1] == "s" and word[-2] not in "sui"
+    """Return a lower-case word without a plural s: "gaskets", "O-rings", but not "https"."""
+    last = word.rpartition("-")[2]
+    is_plural = (len(last) > 3 and last.isalpha() and last[-1] == "s" and last[-2] not in "sui"
+                 and any(vowel in last for vowel in "aeiouy"))
     return word[:-1] if is_plural else word
