@@ -6,14 +6,14 @@ grows downwards.
 
 import io
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 
 from lib.documents.convert.outcome import Converted, Refused, made
 from lib.documents.convert.pdf_blocks import pieces_of
-from lib.documents.convert.pdf_lines import Grid, Line, Word, lines_of, lines_text
+from lib.documents.convert.pdf_lines import Grid, Line, Word, lines_of, lines_text, segments
 
 LEAST_WORDS = 5  # a page, on average: else it is a scan
 
@@ -161,67 +161,42 @@ def _key(row: Line) -> tuple[str, int]:
     return re.sub(r"\d+", "#", row.text), round(row.middle / 3)
 
 
-def _gutter(pages: Sequence[Page]) -> tuple[float, float] | None:
-    """Return the blank strip between two columns of text, if most pages have it in the middle.
+def _gutter(pages: Sequence[Page]) -> tuple[int, int] | None:
+    """Return the blank strip between two columns of text, if there is one in the middle.
 
     A table has such strips too; but text in columns is as wide as its column on most lines.
     """
     width = max(page.width for page in pages)
-    rows = [row for page in pages for row in _rows(page)]
-    crossed: Counter[int] = Counter()
-    for row in rows:
-        for left, right in _stretches(row):
-            crossed.update(range(int(left), int(right) + 1))
+    parts = [_parts(line) for page in pages for line in lines_of(page.words, [], page.number)]
+    crossed = Counter(x for row in parts for x0, x1 in row for x in range(int(x0), int(x1) + 1))
     middle = range(int(width * 0.35), int(width * 0.65))
     least = min(crossed[x] for x in middle)
-    if least > 0.2 * len(rows):
-        return None
-    middle = [x for x in middle if crossed[x] <= least + 0.01 * len(rows)]
-    best: list[int] = []
-    run: list[int] = []
-    for x in middle:
-        run = [*run, x] if run and run[-1] == x - 1 else [x]
-        best = max(best, run, key=len)
-    if len(best) < 8:
-        return None
-    left, right = best[0], best[-1]
-    ends = [stretch[1] for row in rows for stretch in _stretches(row) if stretch[1] <= left + 1]
-    begins = [stretch[0] for row in rows for stretch in _stretches(row) if stretch[0] >= right - 1]
-    full = sum(end > left - 0.12 * width for end in ends)
-    both = min(len(ends), len(begins)) > 0.25 * len(rows)
-    return (left, right) if both and full > 0.4 * len(ends) else None
+    blank = [x for x in middle if crossed[x] <= least + 0.01 * len(parts)]
+    runs = [[x for _, x in run]
+            for _, run in groupby(enumerate(blank), lambda one: one[1] - one[0])]
+    left, *_, right = max(runs, key=len) * 2
+    ends = [x1 for row in parts for _, x1 in row if x1 <= left + 1]
+    n_right = sum(x0 >= right - 1 for row in parts for x0, _ in row)
+    n_full = sum(end > left - 0.12 * width for end in ends)
+    is_text = least <= 0.2 * len(parts) < 0.8 * min(len(ends), n_right) and n_full > 0.4 * len(ends)
+    return (left, right) if right - left > 6 and is_text else None
 
 
-def _rows(page: Page) -> list[list[Word]]:
-    rows = defaultdict(list)
-    for word in page.words:
-        rows[round((word.top + word.bottom) / 6)].append(word)
-    return [sorted(row, key=lambda word: word.x0) for row in rows.values()]
+def _parts(line: Line) -> list[tuple[float, float]]:
+    """Return the parts of a line without a wide blank, as (x0, x1)."""
+    return [(part[0].x0, part[-1].x1) for part in segments(line, 7)]
 
 
-def _stretches(row: Sequence[Word]) -> Iterator[tuple[float, float]]:
-    """Yield the parts of a row without a wide blank, as (x0, x1)."""
-    x0, x1 = row[0].x0, row[0].x1
-    for word in row[1:]:
-        if word.x0 - x1 > 7:
-            yield x0, x1
-            x0 = word.x0
-        x1 = max(x1, word.x1)
-    yield x0, x1
-
-
-def _ordered(page: Page, gutter: tuple[float, float] | None, margin: float) -> list[Line | Grid]:
+def _ordered(page: Page, gutter: tuple[int, int] | None, margin: float) -> list[Line | Grid]:
     """Return lines and grids in reading order: down a column, then the next column."""
     if gutter is None:
         return _column(page, 0, page.width, 0, page.height)
     left, right = gutter
     across = [line for line in lines_of(page.words, [], page.number)
-              if any(word.x0 < left - 1 and word.x1 > right + 1 for word in line.words)
-              or _bridges(line, left, right)]
+              if any(x0 < left - 1 and x1 > right + 1 for x0, x1 in _parts(line))]
     across += [grid for grid in page.grids if grid.x0 < left - 5 and grid.x1 > right + 5]
-    parts, top = [], 0.0
-    middle = (left + right) / 2
-    for part in sorted(across, key=lambda one: one.top) + [None]:
+    parts, top, middle = [], 0.0, (left + right) / 2
+    for part in [*sorted(across, key=lambda one: one.top), None]:
         bottom = part.top if part else page.height
         parts += _column(page, 0, middle, top, bottom)
         parts += _column(page, middle, page.width, top, bottom, shift=right - margin)
@@ -229,13 +204,6 @@ def _ordered(page: Page, gutter: tuple[float, float] | None, margin: float) -> l
             parts += _column(page, 0, page.width, part.top, part.bottom)
             top = part.bottom
     return parts
-
-
-def _bridges(line: Line, left: float, right: float) -> bool:
-    """Whether a line has no more than a blank between its words where the gutter is."""
-    gaps = zip(line.words, line.words[1:], strict=False)
-    return not any(one.x1 <= left + 2 and other.x0 >= right - 2 for one, other in gaps) and (
-        line.x0 < left and line.x1 > right)
 
 
 def _column(page: Page, x0: float, x1: float, top: float, bottom: float,
