@@ -1,4 +1,4 @@
-"""Typed rows between the stages of TableQuest: the parts of a filing, and questions about it."""
+"""Define the rows between the stages of TableQuest: parts of a filing, and questions about it."""
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
@@ -13,41 +13,41 @@ LEVELS: tuple[Level, ...] = ("easy", "medium", "hard")
 
 
 class Cell(Record):
-    """One value of a table. `value` is as printed (in units of `scale`), negative in brackets."""
+    """A value in a table. `value` is as printed (in units of `scale`), negative if in brackets."""
 
-    text: str  # as a reader sees it, split parts merged: "$(24,690)", "12.4%", "—"
-    value: float | None  # None: not a number; a dash that means nil is 0
-    unit: str  # "USD", "%", "shares", "USD/share", …; "" where the filing does not say
-    scale: float  # the value of a printed 1: 1, 1e3, 1e6
+    text: str  # as a reader sees it, with split parts merged: "$(24,690)", "12.4%", "—"
+    value: float | None  # None if it is not a number; 0 for a dash that means nil
+    unit: str  # "USD", "%", "shares", "USD/share", …; "" if the filing does not say
+    scale: float  # what a printed 1 is worth: 1, 1e3, 1e6
 
     @property
     def exact(self) -> Fraction:
-        """Return `value` in whole units (dollars, not millions); only for a cell with a number."""
+        """Return `value` in whole units (dollars, not millions). The cell must have a number."""
         return in_whole_units(self.value, self.scale)
 
 
 class Grid(Record):
-    """A table as labelled rows and columns of values; headers and layout cells are gone."""
+    """A table as labelled rows and columns of values, without header and layout cells."""
 
     grid_id: str  # "<filing_id>-t07"
     filing_id: str
     section: str  # headings above it, joined: "Item 7. … > Segment results"
-    caption: str  # what introduces it, if anything does
+    caption: str  # the text that introduces it, if any
     unit_note: str  # "(in millions, except per-share amounts)", if there is one
     corner: str  # the text above the row labels
-    columns: tuple[str, ...]  # header rows joined from above: "2024", "Change 2024 to 2023"
-    rows: tuple[str, ...]  # a label under a group has the group before it: "Net sales: Products"
+    columns: tuple[str, ...]  # joined header rows, top to bottom: "2024", "Change 2024 to 2023"
+    rows: tuple[str, ...]  # labels, each after those of its groups: "Net sales: Products"
     cells: tuple[tuple[Cell, ...], ...]  # (rows, columns)
     footnotes: tuple[str, ...]
-    html: str  # the table cleaned: table, tr, th, td with colspan and rowspan only
+    html: str  # the cleaned table: only table, tr, th and td, with colspan and rowspan
 
     def cell(self, ref: "CellRef") -> Cell:
-        """Return the cell at `ref`, whose `grid_id` is this grid's."""
+        """Return the cell at `ref`, whose `grid_id` must be this grid's."""
         return self.cells[ref.row][ref.column]
 
 
 class Block(Record):
-    """A heading, a paragraph or a table; a table has its grid's id and its Markdown as `text`."""
+    """A heading, paragraph or table. A table has its grid's id, and its Markdown as `text`."""
 
     kind: Literal["heading", "paragraph", "table"]
     text: str
@@ -55,7 +55,7 @@ class Block(Record):
 
 
 class Passage(Record):
-    """What a question is about: adjacent blocks of one section, at least one of them a table."""
+    """What a question is about: adjacent blocks of a section with at least one table."""
 
     passage_id: str  # "<filing_id>-p03"
     filing_id: str
@@ -69,15 +69,15 @@ class Passage(Record):
 
 
 class Filing(Record):
-    """One annual report, or one paper."""
+    """An annual report or a paper."""
 
-    filing_id: str  # usable in file names, from the document's own name
-    company: str  # "Apple Inc."; of a paper, its title
+    filing_id: str  # made from the document's own name, usable in file names
+    company: str  # "Apple Inc."; for a paper, its title
     form: str  # "10-K", "paper"
     period: str  # the fiscal year's end as printed, "September 28, 2024"; "" if it has none
     fiscal_year: int | None
     path: str
-    n_tables: int  # all tables in it, layout tables too
+    n_tables: int  # all tables in the document, including layout tables
 
 
 class NotUnderstood(Record):
@@ -85,13 +85,13 @@ class NotUnderstood(Record):
 
     filing_id: str
     table: int  # position in the filing, from 1
-    kind: str  # "layout", "no numbers", "no row labels", …: tables are counted by it
+    kind: str  # "layout", "no numbers", "no row labels", …, by which tables are counted
     reason: str
     excerpt: str  # its first words
 
 
 class CellRef(Record):
-    """The position of a named value of a calculation."""
+    """The position of a named value in a calculation."""
 
     grid_id: str
     row: int
@@ -99,35 +99,35 @@ class CellRef(Record):
 
 
 class TableQuestion(Record):
-    """A question with its reference and its cells. The three of one chain share `chain_id`."""
+    """A question with its reference and cells. The three questions of a chain share `chain_id`."""
 
     question_id: str
     chain_id: str
     filing_id: str
     passage_id: str
     level: Level
-    kind: str  # extraction; difference, …, comparison; trend, contrast: model_replies.KINDS
+    kind: str  # one of model_replies.KINDS: extraction; difference, …; trend, contrast, …
     question: str
     answer: str  # with unit and scale: "$383,285 million", "-2.8%"
     steps: tuple[str, ...]  # the reference reasoning
     cells: dict[str, CellRef]  # name in `expression` -> position
-    expression: str  # over those names: "(a - b) / b * 100"; "" for hard
+    expression: str  # arithmetic over those names: "(a - b) / b * 100"; "" for hard
     value: float | None  # the value of `expression`, in `unit` × `scale`; None for hard
     unit: str
     scale: float
 
     @property
     def exact(self) -> Fraction:
-        """Return `value` in whole units (dollars, not millions); only for easy and medium ones."""
+        """Return `value` in whole units (dollars, not millions). The question must not be hard."""
         return in_whole_units(self.value, self.scale)
 
     def cells_in(self, grids: Mapping[str, Grid]) -> list[Cell]:
-        """Return the question's cells; `grids` by grid_id."""
+        """Return the question's cells; `grids` are by grid_id."""
         return [grids[ref.grid_id].cell(ref) for ref in self.cells.values()]
 
 
 def in_whole_units(value: float, scale: float) -> Fraction:
-    """Return value × scale exactly, as their shortest decimal notations read."""
+    """Return value × scale exactly, taking both in their shortest decimal notation."""
     return Fraction(str(value)) * Fraction(str(scale))
 
 

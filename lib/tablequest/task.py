@@ -1,4 +1,4 @@
-"""TableQuest as a reading task: which prompts fit, final answers, verdicts, and lexical reader."""
+"""Implement TableQuest as a reading task: fit prompts, read answers, judge, and read by rules."""
 
 from lib.core.files import load
 from lib.core.records import Answer, Query, Verdict
@@ -13,9 +13,9 @@ from lib.tablequest.records import Grid, Passage, TableQuestion
 
 
 class TableQuest:
-    """Implementation of lib.reading.task.Task; raises MissingInput without the study's questions.
+    """Implement lib.reading.task.Task. Methods raise MissingInput without the study's questions.
 
-    Its closed-book queries have no context: they are sent as ordinary questions.
+    Closed-book queries have no context and are sent as ordinary questions.
     """
 
     def fitted(self, study: str, queries: list[Query], tokenizer: Tokenizer, window: int,
@@ -37,7 +37,7 @@ class TableQuest:
                               load(study, "grids", Grid))
 
     def replies_by_rules(self, study: str, queries: list[Query]) -> dict[str, str]:
-        """Return the lexical reader's replies: what matching words with labels gets right."""
+        """Return the lexical reader's replies, which come from matching words with labels."""
         rows = answer_by_rules(queries, load(study, "questions", TableQuestion),
                                load(study, "passages", Passage), load(study, "grids", Grid))
         return {row.query_id: row.answer for row in rows}

@@ -1,22 +1,22 @@
-"""Score an answer to an easy or medium question: figures by a stated rule, other answers as words.
+"""Score an answer to an easy or medium question: figures by the rule below, other answers as words.
 
-The rule. A figure is right if it is the reference rounded to the digits that it is written with (at
-least three significant ones, or all that the reference has). In a calculation it is also right if
-it is off by at most `tolerance` of the reference; an extraction has no tolerance.
+A figure is right if it is the reference rounded to the digits that the answer gives (at least three
+significant ones, or all that the reference has). In a calculation it is also right if it is off by
+at most `tolerance`, a share of the reference; an extraction has no tolerance.
 
-- Scale counts: $391 million is wrong for $391 billion. A figure without a scale word has the scale
-  that the question names, or none.
+- Scale: $391 million is wrong for $391 billion. A figure without a scale word has the scale that
+  the question names, or none.
 - Unit: another currency, or percent for dollars, is wrong. A missing unit is taken as the
   reference's; percent and percentage points are the same. 0.124 is right for 12.4% unless the
-  question asks for a percentage, and 12.4% for 0.124.
+  question asks for a percentage, and 12.4% is right for 0.124.
 - Sign: a minus and brackets are the same, and "fell by 5" is -5. The sign does not matter if the
   question itself asks how far something fell. Labels that a question quotes ("Net loss") give no
   direction.
-- Years, numbers that the question names and the operands of the calculation may appear next to the
-  answer. Any other figure makes it wrong, because it offers a second value.
-- A comparison is right if it names the reference, by the item's own label or as a year in any
-  wording ("FY2024"), and no other label of these tables. One that denies or hedges is compared word
-  by word.
+- Other figures: years, numbers that the question names and the operands of the calculation may
+  appear next to the answer. Any other figure makes it wrong, because it offers a second value.
+- Comparison: the answer is right if it names the reference, by the item's own label or as a year in
+  any wording ("FY2024"), and no other label of the same tables. An answer that denies or hedges is
+  compared word by word.
 """
 
 import re
@@ -48,11 +48,11 @@ _PERCENT = re.compile(r"%|per\s?cent|percentage", re.I)
 _SCALE = re.compile(r"\b(thousand|million|billion)s?\b", re.I)
 _SCALES = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 _ENDLESS = re.compile(rf"(?:\d[,.]?){{{MOST_DIGITS},}}")
-_ROUNDING = Fraction(1, 10**9)  # of a reference that was computed with floats
+_ROUNDING = Fraction(1, 10**9)  # error of a reference that was computed with floats, as a share
 
 
 class Outcome(NamedTuple):
-    """Whether an answer is right, and why in a few words."""
+    """Whether an answer is right, and the reason in a few words."""
 
     is_correct: bool
     reason: str
@@ -60,11 +60,11 @@ class Outcome(NamedTuple):
 
 def assess(question: TableQuestion, answer: str, grids: Mapping[str, Grid],
            tolerance: float = TOLERANCE) -> Outcome:
-    """Return whether `answer` is right by the rule above; `grids` by grid_id.
+    """Return whether `answer` is right by the rule above. `grids` maps grid_id to grid.
 
-    A question whose reference is neither a figure nor one of the items that it compares is compared
-    as words, by lib.judge.rules. Raises ValueError for a hard question, which no rule can score,
-    and for a negative `tolerance`.
+    If the reference is neither a figure nor one of the items compared, lib.judge.rules compares the
+    answer as words. Raises ValueError for a hard question, which no rule can score, and for a
+    negative `tolerance`.
     """
     if question.level == "hard":
         raise ValueError(f"question {question.question_id} is hard: it is rated by pairs, not by a "
@@ -83,7 +83,7 @@ def assess(question: TableQuestion, answer: str, grids: Mapping[str, Grid],
 
 
 def is_figure(question: TableQuestion) -> bool:
-    """Return whether the reference is a figure; the name of the larger of two items is not."""
+    """Return whether the reference is a figure, and not the name of the larger of two items."""
     has_figure = question.value is not None and bool(amounts(question.answer))
     return has_figure and question.kind != "comparison"
 
@@ -104,10 +104,10 @@ def _assess_figure(question: TableQuestion, answer: str, grids: Mapping[str, Gri
 
 
 def _compared(question: TableQuestion, answer: str, grids: Mapping[str, Grid]) -> Outcome | None:
-    """Assess a comparison by the items that `answer` names; None if the words must decide.
+    """Assess a comparison by the items that `answer` names; None if its words must decide.
 
-    They must if it names no item, denies or hedges, names another label of these tables next to
-    the reference, or if the reference is not one of the items.
+    They must if the answer names no item, denies or hedges, or names another label of the same
+    tables next to the reference, or if the reference is not one of the items.
     """
     refs = question.cells.values()
     used = [grids[ref.grid_id] for ref in refs]
@@ -138,8 +138,8 @@ def _own(label: str) -> str:
 def asserted(question: TableQuestion, answer: str, grids: Mapping[str, Grid]) -> list[Amount]:
     """Return the amounts that `answer` offers as its own.
 
-    Years, amounts that the question names and, next to others, operands of the calculation are left
-    out; if nothing else is left, the last amount is returned.
+    Years, amounts that the question names and (next to other amounts) operands of the calculation
+    are left out; if no amount remains, the last one is returned.
     """
     named = {amount.value for amount in amounts(question.question)}
     is_calculation = len(question.cells) > 1
@@ -147,7 +147,7 @@ def asserted(question: TableQuestion, answer: str, grids: Mapping[str, Grid]) ->
     found = amounts(answer)
     own = [amount for amount in found if not amount.is_year and amount.value not in named
            and not any(abs(value) in operands for value in readings(question, amount))]
-    # a change from nil is its own operand
+    # The result of a change from nil equals an operand.
     is_operand = question.value is not None and abs(question.exact) in operands
     return (found if is_operand else own) or found[-1:]
 
@@ -174,7 +174,7 @@ def is_right(question: TableQuestion, amount: Amount, answer: str, tolerance: Fr
 
 
 def readings(question: TableQuestion, amount: Amount) -> list[Fraction]:
-    """Return what `amount` may mean in whole units, given the reference's unit and the question."""
+    """Return the values that `amount` may mean, in whole units, by the question and its unit."""
     unit = question.unit.split("/")[0]
     unit = "%" if re.match(r"%|percent|pp\b|points?\b", unit) else unit
     if amount.unit == "%" != unit:
@@ -191,7 +191,7 @@ def readings(question: TableQuestion, amount: Amount) -> list[Fraction]:
 
 def _signed(question: TableQuestion, value: Fraction,
             answer: str) -> list[tuple[Fraction, Fraction]]:
-    """Return `value` and the reference with the signs that the words' direction gives them."""
+    """Return pairs of `value` and reference, signed as the words for a rise or fall imply."""
     labels = sorted(map(own_label, _QUOTED.findall(question.question)), key=len, reverse=True)
     if labels:
         answer = re.sub("|".join(map(re.escape, labels)), " ", answer, flags=re.I)
@@ -205,7 +205,7 @@ def _signed(question: TableQuestion, value: Fraction,
 
 
 def word_scores(reference: str, answer: str) -> dict[str, float]:
-    """Return exact_match, f1, bleu and rouge_l of an answer, each 0 to 1; see `f1`."""
+    """Return exact_match, f1 (see `f1`), bleu and rouge_l of an answer, each from 0 to 1."""
     try:
         overlap = (bleu(reference, answer), rouge_l(reference, answer))
     except EmptyText:
@@ -217,7 +217,7 @@ def word_scores(reference: str, answer: str) -> dict[str, float]:
 def f1(reference: str, answer: str) -> float:
     """Return the harmonic mean of precision and recall over tokens with repetition, as in SQuAD.
 
-    The tokens are lib.core.values': folded words and numbers, with their units.
+    The tokens come from lib.core.values: folded words and numbers with their units.
     """
     wanted, given = ([(token.kind, token.value) for token in solid(tokens(_without_endless(text)))]
                      for text in (reference, answer))

@@ -1,11 +1,11 @@
-"""Amounts in a text as annual reports write them: signs, currencies, scale words, percent."""
+"""Read amounts as annual reports write them, with signs, currencies, scale words and percent."""
 
 import re
 import unicodedata
 from fractions import Fraction
 from typing import NamedTuple
 
-MOST_DIGITS = 40  # a model that repeats itself writes thousands; Python refuses to read so many
+MOST_DIGITS = 40  # a model that repeats itself writes thousands, which Python refuses to read
 _SCALES = {"thousand": 10**3, "k": 10**3, "million": 10**6, "mn": 10**6, "mm": 10**6, "m": 10**6,
            "billion": 10**9, "bn": 10**9, "b": 10**9, "trillion": 10**12, "tn": 10**12}
 _COINS = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY"}
@@ -38,13 +38,13 @@ _PLAIN = str.maketrans({**dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", 
 
 
 class Amount(NamedTuple):
-    """One number of a text; `value` counts dollars, shares or percent, with sign and scale."""
+    """A number in a text; `value` is in dollars, shares or percent, with sign and scale applied."""
 
     value: Fraction
-    step: Fraction  # 1 in the last digit written; a whole number's trailing zeros count as written
+    step: Fraction  # 1 in the last digit written, even if that is a whole number's trailing zero
     unit: str  # "USD", "EUR", "GBP", "JPY", "%" (also percentage points), "x" (4.62x, 4.62:1), ""
-    scale: int  # 10**6 where "million" is written, else 1
-    n_digits: int  # significant ones
+    scale: int  # 10**6 if "million" is written, …; 1 without a scale word
+    n_digits: int  # number of significant digits
     is_year: bool  # four bare digits, 1900 to 2100
     text: str
     start: int
@@ -52,11 +52,11 @@ class Amount(NamedTuple):
 
 
 def amounts(text: str) -> list[Amount]:
-    """Return the amounts of `text` in order; start and end count characters of `text` in NFKC.
+    """Return the amounts in `text`, in order; start and end count characters of `text` in NFKC.
 
-    Brackets and "minus" make a number negative, except after another amount: "$5 million (12.4%)",
-    "7 minus 5". Days of a month are left out, as are digits inside a longer word (10-K, Q4, 3.1.2)
-    and numbers of more than MOST_DIGITS digits.
+    Brackets and "minus" make a number negative, except after another amount, as in "$5 million
+    (12.4%)" and "7 minus 5". Days of a month, digits inside a longer word (10-K, Q4, 3.1.2) and
+    numbers of more than MOST_DIGITS digits are left out.
     """
     found: list[Amount] = []
     text = unicodedata.normalize("NFKC", text).translate(_PLAIN)

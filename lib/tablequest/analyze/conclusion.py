@@ -1,4 +1,4 @@
-"""The short text that `make study` prints at the end: every rate with its denominator."""
+"""Write the short text that `make study` prints at its end, every rate with its denominator."""
 
 import pandas as pd
 
@@ -10,9 +10,9 @@ from lib.tablequest.analyze.tables import OURS, accuracy_formatted, ratings_form
 def conclusion(accuracy: pd.DataFrame, failing: pd.DataFrame, flipped: pd.DataFrame,
                ratings: pd.DataFrame, learned: pd.DataFrame, form: str, judge: str,
                cut: pd.DataFrame) -> str:
-    """Return Markdown from the tables of the analysis.
+    """Return the findings in the analysis's tables as Markdown.
 
-    Failures and ratings are for answers to tables in `form`. `flipped` and the study's own ratings
+    Failures and ratings cover answers on tables in `form`. `flipped` and the study's own ratings
     have no rows if fewer than two arms were compared.
     """
     parts = ["Correct by the rule for figures, of all questions scored [Wilson 95%]; recall: the "
@@ -28,7 +28,7 @@ def conclusion(accuracy: pd.DataFrame, failing: pd.DataFrame, flipped: pd.DataFr
 
 
 def _lost(cut: pd.DataFrame) -> str:
-    """Summarize by arm how many of the prompts with a passage did not fit."""
+    """Summarize, by arm, how many of the prompts with a passage did not fit."""
     counts = {column: ", ".join(f"{row[column]}/{row['prompts']} of {row['arm']}"
                                 for row in cut.to_dict("records") if row[column])
               for column in ("cut", "unanswered")}

@@ -1,4 +1,4 @@
-"""How an answer fails: each easy and medium question of an arm has one mode, in a stated order."""
+"""Classify how answers fail: each easy or medium answer has the first mode that applies."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from lib.tablequest.ask.replies import IN_THOUGHTS, NO_ANSWER, NO_REPLY, Final
 from lib.tablequest.records import LEVELS, Grid, Passage, TableQuestion, own_label
 
 RIGHT = "right"
-ANSWERED = "answered"  # of a hard question, whose answer no rule scores
+ANSWERED = "answered"  # for a hard question, whose answer no rule scores
 HARD_MODES = ("empty", "format", "incomplete")
 CUT_AWAY = "cut away"
 MODES = (*HARD_MODES, "wrong unit", CUT_AWAY, "wrong cell", "wrong arithmetic", "other")
@@ -30,16 +30,16 @@ _POWERS = tuple(Fraction(10) ** power for power in (-9, -6, -3, -2, 0, 2, 3, 6, 
 
 def failure(question: TableQuestion, final: Final, passage: Passage, grids: Mapping[str, Grid],
             truncated: bool = False, tolerance: float = TOLERANCE, cut_away: bool = False) -> str:
-    """Return RIGHT or the first of MODES that holds; for a hard question HARD_MODES or ANSWERED.
+    """Return RIGHT or the first of MODES that applies; for a hard question, HARD_MODES or ANSWERED.
 
     - empty: no reply, or an empty answer.
-    - format: a reply without the JSON asked for.
+    - format: the reply lacks the JSON that the prompt asks for.
     - incomplete: truncated before its answer, or a calculation whose reply names only some cells.
     - wrong unit: the right digits with another scale, unit or sign.
-    - cut away: a cell that is needed was lost when the prompt was truncated (`is_cut_away`).
+    - cut away: a cell that the answer needs was lost when the prompt was truncated (`is_cut_away`).
     - wrong cell: an extraction gives another value of the passage's tables, or a calculation uses
-      one in place of its own.
-    - wrong arithmetic: the calculation names all its cells, and the result is wrong.
+      another value instead of one of its cells.
+    - wrong arithmetic: the calculation names all its cells, but the result is wrong.
     """
     if final.missing:
         if truncated:
@@ -64,7 +64,7 @@ def failure(question: TableQuestion, final: Final, passage: Passage, grids: Mapp
 
 def is_cut_away(question: TableQuestion, complete: str, truncated: str,
                 grids: Mapping[str, Grid]) -> bool:
-    """Return whether a cell's number is in the `complete` but not the `truncated` prompt."""
+    """Return whether one of the cells' numbers is in the `complete` prompt only."""
     printed = [_NUMBER.search(cell.text) for cell in question.cells_in(grids)]
     patterns = [rf"(?<![\d.,]){re.escape(found[0])}(?!\d|[.,]\d)" for found in printed if found]
     return any(re.search(number, complete) and not re.search(number, truncated)
@@ -73,10 +73,10 @@ def is_cut_away(question: TableQuestion, complete: str, truncated: str,
 
 def failures(arm: str, questions: Sequence[TableQuestion],
              found: Mapping[str, str]) -> pd.DataFrame:
-    """Return one row per level and mode of `modes_of`: arm, level, mode, count, n, share.
+    """Return one row per level and mode (`modes_of`); columns arm, level, mode, count, n, share.
 
-    `found` is question_id -> mode; n is the number of the level's questions in it, so that the
-    shares of a level add up to 1.
+    `found` maps question_id to mode. n counts the level's questions in `found`, so the shares of a
+    level add up to 1.
     """
     rows = []
     for level in LEVELS:
@@ -88,7 +88,7 @@ def failures(arm: str, questions: Sequence[TableQuestion],
 
 
 def modes_of(level: str) -> tuple[str, ...]:
-    """Return what `failure` can say of a question of this level, in order."""
+    """Return the modes that `failure` can return for a question of this level, in order."""
     return (ANSWERED, *HARD_MODES) if level == "hard" else (RIGHT, *MODES)
 
 
@@ -118,7 +118,7 @@ def _wrong_words(question: TableQuestion, final: Final, passage: Passage,
 
 
 def _has_its_digits(question: TableQuestion, amount: Amount) -> bool:
-    """Return whether the amount is the reference except for scale, unit and sign."""
+    """Return whether the amount equals the reference except for scale, unit and sign."""
     reference = abs(question.exact)
     if not reference:
         return not amount.value
@@ -141,6 +141,6 @@ def _is_in(amount: Amount, values: Sequence[Fraction]) -> bool:
 
 
 def _is_value(amount: Amount, value: Fraction) -> bool:
-    """Return whether the amount has a cell's digits, in any scale: steps often omit it."""
+    """Return whether the amount has a cell's digits, in any scale; steps often omit the scale."""
     written = abs(amount.value)
     return bool(written) and any(written * power == abs(value) for power in _POWERS)

@@ -1,4 +1,4 @@
-"""Figures of TableQuest: accuracy by serialization, ratings, and how answers fail."""
+"""Draw the figures of TableQuest: accuracy by serialization, ratings, and modes of failure."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ _FIRST = "right\n(hard: answered)"
 
 
 def draw_accuracy(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Draw accuracy in percent by form: one panel per level, with Wilson 95% intervals."""
+    """Draw accuracy in percent by form with Wilson 95% intervals, one panel per level."""
     plotted = table[table.n > table.unscored]
     plotted = plotted.assign(place=plotted.form, value=100 * plotted.accuracy,
                              left=100 * plotted.low, right=100 * plotted.high)
@@ -25,7 +25,7 @@ def draw_accuracy(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
 
 
 def draw_failures(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Draw the share of each mode in percent: one panel per level, with Wilson 95% intervals."""
+    """Draw the share of each mode in percent with Wilson 95% intervals, one panel per level."""
     low, high = wilson(table["count"], table.n)
     place = table["mode"].replace({RIGHT: _FIRST, ANSWERED: _FIRST})
     plotted = table.assign(place=place, value=100 * table.share, left=100 * low, right=100 * high)
@@ -38,7 +38,7 @@ def draw_failures(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
 def draw_ratings(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Draw ratings by arm, one panel per level.
 
-    Bradley–Terry has 95% intervals over passages, ELO those over orders of the matches.
+    Bradley–Terry has 95% intervals over passages; ELO has 95% intervals over orders of the matches.
     """
     kinds = {"Bradley–Terry (95% over passages)": ("bradley_terry", "low", "high"),
              "sequential ELO (median and 95% of orders)": ("elo", "elo_low", "elo_high")}
@@ -63,7 +63,7 @@ def _percentages(plotted: pd.DataFrame, label: str) -> Figure:
 
 def _points(plotted: pd.DataFrame, levels: Sequence[str], within: str, label: str,
             **options) -> Figure:
-    """Draw one panel per level, one row per `place` in the table's order, one marker per group."""
+    """Draw one panel per level, with a row per `place` in table order and a marker per group."""
     levels = [level for level in levels if (plotted.level == level).any()]
     places, groups = list(dict.fromkeys(plotted.place)), list(dict.fromkeys(plotted[within]))
     height = 1.1 + len(places) * max(0.26, 0.11 * len(groups))

@@ -1,8 +1,9 @@
 """Compare two arms' answers to each question; the arms' ratings are computed from these matches.
 
-A judge that is a model sees passage, question, reference and both answers, in both orders. It
-weighs accuracy, logic and clarity, in JSON. A flip between the orders is a tie and is counted. The
-judge "rules" needs no model: accuracy first, then how close a figure is, then shared words.
+A model as judge sees passage, question, reference and both answers, in both orders, and weighs
+accuracy, logic and clarity; it replies in JSON. If its verdict flips with the order, the match is a
+tie, and the flip is counted. The judge "rules" needs no model: accuracy decides, then how close a
+figure is, then shared words.
 """
 
 import re
@@ -33,12 +34,12 @@ _AS_FIRST = {"first": "A", "second": "B", "tie": "tie"}  # with the first arm's 
 _AS_SECOND = {"first": "B", "second": "A", "tie": "tie"}
 
 Round = tuple[TableQuestion, Final, Final]  # a question and the answers of two arms
-# For each round: the decision with the first answer shown first, and with it shown second.
+# Gives, for each round, the decision with the first arm's answer shown first, and shown second.
 Decide = Callable[[Sequence[Round]], list[tuple[Decision, Decision]]]
 
 
 class Match(Record):
-    """One judge's verdict on two arms' answers to one question."""
+    """A judge's verdict on two arms' answers to a question."""
 
     question_id: str
     passage_id: str
@@ -46,11 +47,11 @@ class Match(Record):
     first_arm: str
     second_arm: str
     judge: str
-    verdict: Choice  # unscored if either order is; a tie if the orders differ
+    verdict: Choice  # unscored if it is in either order; a tie if the orders differ
     is_flipped: bool  # both orders were scored, and differently
-    is_asked: bool  # False: two equal answers, or a missing one, need no judge
+    is_asked: bool  # False if no judge is needed, as answers are equal or one is missing
     as_first: Choice  # with the first arm's answer shown first; A is that arm in either order
-    as_second: Choice  # with it shown second
+    as_second: Choice  # with the first arm's answer shown second
     reason: str
     reason_as_second: str
 
@@ -67,9 +68,9 @@ def matches(questions: Sequence[TableQuestion], finals: Mapping[str, Mapping[str
     """Return a match for every question and pair of arms.
 
     `finals` is arm -> question_id -> final answer with its steps. `decide` is `by_rules(…)` or
-    `by_model(…)`, and `judge` its name in the matches. If an arm has no row for a question, the
+    `by_model(…)`, and `judge` is its name in the matches. If an arm has no row for a question, the
     match is unscored; two equal answers tie without a judge. Raises ValueError for fewer than two
-    arms, and what `decide` raises.
+    arms, and as `decide` does.
     """
     if len(finals) < 2:
         raise ValueError(f"{len(finals)} arms have answers here: name two or more to compare")
@@ -83,10 +84,10 @@ def matches(questions: Sequence[TableQuestion], finals: Mapping[str, Mapping[str
 
 
 def by_rules(grids: Mapping[str, Grid], tolerance: float = TOLERANCE) -> Decide:
-    """Return the judge that needs no model; both of its decisions are the same.
+    """Return the judge that needs no model; its decisions do not depend on the order.
 
-    The right answer wins; of two wrong figures the nearer, else the one with more of the
-    reference's words. Rationale and clarity are not judged. Of hard answers only shared words
+    A right answer wins over a wrong one, then the nearer figure, then the answer with more of the
+    reference's words. Rationale and clarity are not judged. For hard answers only shared words
     count, which is a weak substitute for a judge that can read.
     """
     def decide(rounds: Sequence[Round]) -> list[tuple[Decision, Decision]]:
@@ -95,7 +96,7 @@ def by_rules(grids: Mapping[str, Grid], tolerance: float = TOLERANCE) -> Decide:
 
 
 def by_model(model: str, calls: Calls, shown: Mapping[str, Shown]) -> Decide:
-    """Return `model` as judge; `shown` is question_id -> what it sees.
+    """Return `model` as judge; `shown` maps question_id to what the model sees.
 
     All rounds are sent at once, so they form one batch. An unreadable reply is unscored. The judge
     raises CallsStopped as `complete` does.
@@ -111,7 +112,7 @@ def by_model(model: str, calls: Calls, shown: Mapping[str, Shown]) -> Decide:
 
 
 def flips(rows: Sequence[Match]) -> pd.DataFrame:
-    """Return how often the verdict changed with the order, by level, as `flip_counts` counts."""
+    """Return, by level, how often the verdict changed with the order, as `flip_counts` does."""
     return pd.DataFrame([{"level": level, **flip_counts(
         [row for row in rows if level in (row.level, "all")])} for level in (*LEVELS, "all")])
 
@@ -156,7 +157,7 @@ def _better(question: TableQuestion, first: Final, second: Final, grids: Mapping
 def _nearness(question: TableQuestion, text: str, grids: Mapping[str, Grid]) -> Fraction:
     """Return minus the distance of the nearest asserted figure, as a share of the reference.
 
-    At least -10, which is also the nearness of a missing figure or a wrong unit.
+    The least value is -10, also given to a missing figure and a wrong unit.
     """
     reference = question.exact
     distances = [abs(value - reference) / (abs(reference) or 1)
@@ -180,7 +181,7 @@ def _as_text(steps: Sequence[str], answer: str) -> str:
 
 
 def _defused(text: str) -> str:
-    """Split `text` where it could leave TAGS or hold a verdict in the form of a reply."""
+    """Split anything in `text` that could close TAGS or pass for a verdict in a reply."""
     split = defused(text, TAGS)
     letters, ends = folded(split)
     cuts = [0, *(ends[match.start()] for match in _VERDICT.finditer(letters)), len(split)]
@@ -188,7 +189,7 @@ def _defused(text: str) -> str:
 
 
 def _decision(reply: Reply, words: dict[str, str]) -> Decision:
-    """Read the last object with "better"; it decides only with a known word."""
+    """Read the last object with "better"; unless its word is known, the match is unscored."""
     if reply.reason:
         return "unscored", f"no complete reply, {reply.reason}"
     offered = [found for found in objects(reply.text) if "better" in found]

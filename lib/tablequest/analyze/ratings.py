@@ -1,11 +1,11 @@
-"""Ratings of arms from their matches: sequential ELO from 1,000, and Bradley–Terry.
+"""Rate arms from their matches by sequential ELO, starting at 1,000, and by Bradley–Terry.
 
 Sequential ELO (Elo 1978) depends on the order of the matches, which the paper does not state. Here
-it is the median over many seeded orders, with the range of 95% of them. Bradley–Terry
-(1952), by maximum likelihood, does not depend on the order. On ELO's scale a difference d means
-that the better arm wins with probability 1 / (1 + 10^(-d/400)). A tie is half a win for each, as in
-ELO, so both estimate one quantity; Davidson's model would need a parameter for ties, which a
-judge's flips, counted as ties, would bias.
+it is the median over many seeded orders, with the range of 95% of them. Bradley–Terry (1952), by
+maximum likelihood, does not depend on the order. On ELO's scale a difference d means that the
+better arm wins with probability 1 / (1 + 10^(-d/400)). Bradley–Terry counts a tie as half a win for
+each arm, as ELO does, so both ratings estimate the same quantity. Davidson's model would need a
+parameter for ties, which a judge's flips would bias, because they count as ties.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from lib.tablequest.analyze.matches import Match
 from lib.tablequest.records import LEVELS
 
 START = 1000.0
-RIDGE = 0.01  # half of it times the squared log-strengths, only where there is no maximum
+RIDGE = 0.01  # the penalty is half of it times the squared log-strengths, if there is no maximum
 _POINTS = 400 / np.log(10)  # ELO points per unit of log-strength
 _SCORES = {"A": 1.0, "tie": 0.5, "B": 0.0}
 COLUMNS = ["level", "arm", "n", "passages", "wins", "ties", "losses", "bradley_terry", "low",
@@ -31,21 +31,21 @@ COLUMNS = ["level", "arm", "n", "passages", "wins", "ties", "losses", "bradley_t
 class Scores:
     """Matches as arrays."""
 
-    passages: np.ndarray  # (Q,) the number of each question's passage
-    pairs: np.ndarray  # (P, 2) the arms of each pair, by their position
-    scores: np.ndarray  # (Q, P) the first arm's score, NaN without a match
+    passages: np.ndarray  # (Q,), the number of each question's passage
+    pairs: np.ndarray  # (P, 2), the positions of each pair's arms
+    scores: np.ndarray  # (Q, P), the first arm's score, NaN without a match
 
 
 def ratings(matches: Sequence[Match], baseline: str, k: float = 32.0, seed: int = 1,
             resamples: int = 1000, orders: int = 200) -> pd.DataFrame:
-    """Return one row per level ("all" last) and arm: COLUMNS, in ELO points, the baseline at 1,000.
+    """Return one row per level ("all" last) and arm; columns COLUMNS, in points of ELO's scale.
 
-    bradley_terry has a 95% percentile interval of `resamples` bootstraps over passages, each drawn
-    with all matches on its questions; without_maximum is the share of them in which the likelihood
-    has none and RIDGE is used. elo is sequential with `k`, shifted so that the baseline has 1,000:
-    the median of `orders` seeded orders of the matches, of which elo_low to elo_high contain 95%.
-    That is the effect of the order alone, not an uncertainty of the data. Unscored matches are left
-    out. Raises ValueError where `baseline` has no match, and for `k` at or below 0.
+    `baseline` has 1,000. bradley_terry has a 95% percentile interval from `resamples` bootstraps
+    over passages, each drawn with all matches on its questions; without_maximum is the share of
+    bootstraps without a maximum of the likelihood, in which RIDGE is used. elo is sequential with
+    `k` and is the median over `orders` seeded orders of the matches; elo_low to elo_high contain
+    95% of these. That range is the effect of order alone, not uncertainty in the data. Unscored
+    matches are left out. Raises ValueError if `baseline` has no match or `k` is not above 0.
     """
     arms = list(dict.fromkeys(arm for match in matches
                               for arm in (match.first_arm, match.second_arm)))
@@ -82,16 +82,16 @@ def sequential_elo(matches: Sequence[Match], arms: Sequence[str], k: float,
 
 
 def bradley_terry(wins: np.ndarray, ridge: float = 0.0) -> np.ndarray:
-    """Return log-strengths (..., A), with mean 0, of wins (..., A, A).
+    """Return log-strengths (..., A), with mean 0, from wins (..., A, A).
 
-    wins[i, j] is how often i beat j, ties as halves. Newton's method on the concave log-likelihood
-    minus ridge/2 times the squared strengths; an arm without a match is at 0. With `ridge` 0 there
-    has to be a maximum: see `has_maximum`.
+    wins[i, j] is how often i beat j, counting ties as halves. Newton's method maximizes the concave
+    log-likelihood minus ridge/2 times the squared strengths; an arm without a match is at 0. If
+    `ridge` is 0, there must be a maximum: see `has_maximum`.
     """
     n_arms = wins.shape[-1]
     games = wins + np.swapaxes(wins, -1, -2)  # (..., A, A)
     strength = np.zeros(wins.shape[:-1])
-    flat = np.full((n_arms, n_arms), 1.0 / n_arms)  # fixes the mean, which the likelihood does not
+    flat = np.full((n_arms, n_arms), 1.0 / n_arms)  # fixes the mean, as the likelihood does not
     for _ in range(100):
         chance = expit(strength[..., :, None] - strength[..., None, :])
         slope = (wins - games * chance).sum(-1) - ridge * strength
@@ -99,7 +99,7 @@ def bradley_terry(wins: np.ndarray, ridge: float = 0.0) -> np.ndarray:
         curve = np.eye(n_arms) * (weight.sum(-1)[..., None] + ridge + 1e-12) - weight + flat
         step = np.linalg.solve(curve, slope[..., None])[..., 0]
         longest = np.abs(step).max(-1, keepdims=True)
-        step = step * np.minimum(1, 1 / np.maximum(longest, 1e-300))  # at most 1 at a time
+        step = step * np.minimum(1, 1 / np.maximum(longest, 1e-300))  # at most 1 per step
         strength = strength + step
         if np.abs(step).max() < 1e-10:
             break
@@ -107,7 +107,7 @@ def bradley_terry(wins: np.ndarray, ridge: float = 0.0) -> np.ndarray:
 
 
 def has_maximum(wins: np.ndarray) -> bool:
-    """Return whether the likelihood has one: wins or ties connect every arm to every other.
+    """Return whether the likelihood has a maximum: wins or ties connect each arm to every other.
 
     That is Ford's condition (1957).
     """
@@ -138,15 +138,15 @@ def _rated(matches: list[Match], arms: list[str], base: int, k: float, seed: int
 
 
 def _ends(drawn: np.ndarray) -> np.ndarray:
-    """Return the 2.5% and 97.5% quantiles (2, A) of ratings (B, A); NaN where nothing varies.
+    """Return the 2.5% and 97.5% quantiles (2, A) of ratings (B, A); NaN for a constant rating.
 
-    Nothing varies at the baseline, which is fixed.
+    The baseline's rating is constant.
     """
     return np.where(np.ptp(drawn, axis=0) < 1e-6, np.nan, np.percentile(drawn, [2.5, 97.5], axis=0))
 
 
 def _scores(matches: Sequence[Match], arms: Sequence[str]) -> Scores:
-    """Arrange the matches as arrays; of several for one question and pair, the last counts."""
+    """Arrange the matches as arrays; of several matches on a question and pair, keep the last."""
     rows = pd.DataFrame([(match.question_id, match.first_arm, match.second_arm,
                           _SCORES[match.verdict]) for match in matches],
                         columns=["question", "first", "second", "score"])
@@ -159,7 +159,7 @@ def _scores(matches: Sequence[Match], arms: Sequence[str]) -> Scores:
 
 
 def _wins(table: Scores, weights: np.ndarray, n_arms: int) -> np.ndarray:
-    """Return wins (B, A, A) under each of the weights (B, Q) of the questions."""
+    """Return wins (B, A, A) for each set of questions' weights (B, Q)."""
     won = weights @ np.nan_to_num(table.scores)  # (B, P)
     played = weights @ ~np.isnan(table.scores)
     wins = np.zeros((len(weights), n_arms, n_arms))
@@ -169,7 +169,7 @@ def _wins(table: Scores, weights: np.ndarray, n_arms: int) -> np.ndarray:
 
 
 def _fitted(wins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return strengths (B, A), and which of the B have no maximum and are held by RIDGE."""
+    """Return strengths (B, A), and which of the B have no maximum and so use RIDGE."""
     is_lost = np.array([not has_maximum(one) for one in wins])
     strengths = np.empty(wins.shape[:2])
     for which, ridge in ((is_lost, RIDGE), (~is_lost, 0.0)):

@@ -1,9 +1,9 @@
-"""Appendix F: does the text around a table also give its answers? Measured by recall, no labels.
+"""Measure without labels whether the text around a table gives the table's answers (Appendix F).
 
-A sentence of the paragraphs around its table is cited for each question; the answer is made from
+For each question, a sentence is cited from the paragraphs around the table; the answer is made from
 table and question alone, without that sentence. Recall is the share of the answer's tokens that the
 cited sentence contains. Tokens are those of nltk's word tokenizer, in lower case. The paper does
-not say whether case, punctuation or repetitions count: here punctuation is left out, and a repeated
+not say whether case, punctuation or repetitions count. Here punctuation is left out, and a repeated
 token counts as often as it occurs, whether or not the sentence repeats it. In the paper a question
 is written for its sentence; here the sentence is cited afterwards, by rules or a model.
 """
@@ -38,16 +38,16 @@ _ABBREVIATED = re.compile(r"(?:\b(?:[A-Z]|Inc|Corp|Co|Ltd|No|vs|Mr|Ms|Dr|Fig|e\.
 
 
 class Faithful(Record):
-    """One question's grounding sentence, its answer from the table, and their common tokens."""
+    """A question's cited sentence, its answer from the table, and the number of shared tokens."""
 
     question_id: str
     passage_id: str
     level: Level
     sentence: str  # cited verbatim from a paragraph of the passage
-    answer: str  # from table and question alone
-    n_tokens: int  # of the answer
-    n_found: int  # of these, how many the sentence contains
-    missing: str  # why there is no recall; "" where there is one: n_found / n_tokens
+    answer: str  # made from table and question alone
+    n_tokens: int  # tokens in the answer
+    n_found: int  # how many of these the sentence contains
+    missing: str  # why there is no recall; "" if there is one (n_found / n_tokens)
 
 
 def tokens_of(text: str) -> list[str]:
@@ -56,13 +56,13 @@ def tokens_of(text: str) -> list[str]:
 
 
 def recalled(answer: str, sentence: str) -> tuple[int, int]:
-    """Return how many tokens of `answer` are in `sentence`, and how many there are."""
+    """Return how many tokens of `answer` are in `sentence`, and how many `answer` has."""
     known, tokens = set(tokens_of(sentence)), tokens_of(answer)
     return sum(token in known for token in tokens), len(tokens)
 
 
 def sentences_of(passage: Passage) -> list[str]:
-    """Return the sentences of the passage's paragraphs; none ends at an initial or abbreviation."""
+    """Return the sentences of the passage's paragraphs, not split at initials or abbreviations."""
     found = []
     for text in (block.text for block in passage.blocks if block.kind == "paragraph"):
         start = 0
@@ -75,9 +75,10 @@ def sentences_of(passage: Passage) -> list[str]:
 
 
 def cite_by_rules(question: str, passage: Passage) -> str:
-    """Return the sentence that shares most with `question`, by its words' inverse frequencies.
+    """Return the sentence that shares most with `question`, weighting words by inverse frequency.
 
-    Ties go to the first; "" if no sentence shares a word. The reference answer is not used.
+    Ties go to the first sentence; the result is "" if none shares a word. The reference answer is
+    not used.
     """
     sentences = sentences_of(passage)
     words = [set(words_of(sentence)) for sentence in sentences]
@@ -89,7 +90,7 @@ def cite_by_rules(question: str, passage: Passage) -> str:
 
 def faithful_by_rules(questions: Sequence[TableQuestion], passages: Sequence[Passage],
                       grids: Sequence[Grid]) -> list[Faithful]:
-    """Return one row per question, by `cite_by_rules` and the reader that matches words."""
+    """Return one row per question, with `cite_by_rules` and the lexical reader."""
     read, tables = by_id(passages), by_id(grids)
     rows = []
     for question in questions:
@@ -102,11 +103,11 @@ def faithful_by_rules(questions: Sequence[TableQuestion], passages: Sequence[Pas
 def faithful_by_model(questions: Sequence[TableQuestion], passages: Sequence[Passage],
                       grids: Sequence[Grid], sources: Mapping[str, str], model: str,
                       calls: Calls) -> list[Faithful]:
-    """Return one row per question, by two separate calls of `model`: one cites, one answers.
+    """Return one row per question from two separate calls of `model`, one to cite, one to answer.
 
-    `sources` is filing_id -> the document's description. A citation that is not in the passage or
-    a reply that cannot be read leaves the row without a recall, with the reason. Raises
-    CallsStopped as `complete` does.
+    `sources` is filing_id -> the document's description. If a citation is not in the passage or a
+    reply cannot be read, the row has a reason instead of a recall. Raises CallsStopped as
+    `complete` does.
     """
     read, tables = by_id(passages), by_id(grids)
     requests = []
@@ -126,12 +127,11 @@ def faithful_by_model(questions: Sequence[TableQuestion], passages: Sequence[Pas
 
 
 def recall_table(rows: Sequence[Faithful], resamples: int = 2000, seed: int = 1) -> pd.DataFrame:
-    """Return recall by level and answer length: group, value, questions, n, mean, low, high,
-    of_tokens.
+    """Return recall by level and answer length.
 
-    n counts the questions with a recall; the others have a reason instead. low and high are the 95%
-    interval of a bootstrap over passages, NaN where nothing varies; of_tokens is the recall over
-    all tokens of the group at once.
+    Columns group, value, questions, n, mean, low, high, of_tokens. n counts the questions with a
+    recall; the others have a reason instead. low and high are the 95% interval of a bootstrap over
+    passages, NaN if recall does not vary; of_tokens is the recall over the group's pooled tokens.
     """
     frame = pd.DataFrame([row.model_dump() for row in rows], columns=list(Faithful.model_fields))
     has_recall = frame.missing == ""

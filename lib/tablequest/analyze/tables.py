@@ -1,4 +1,4 @@
-"""The tables of TableQuest: accuracy, words, failures, lengths, and reading next to learning."""
+"""Tabulate TableQuest: accuracy, word metrics, failures, lengths, and reading against learning."""
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -24,7 +24,7 @@ WORD_METRICS = ("exact_match", "f1", "bleu", "rouge_l")
 SCORED = ["arm", "query_id", "question_id", "form", "level", "kind", "passage_id", "verdict",
           "reason", "mode", "cut", "by_judge", *WORD_METRICS]
 OURS = "this study"
-# As the paper prints them. Models and questions differ: they only show what its scale looks like.
+# The paper's ratings. Its models and questions are not ours, so these only illustrate the scale.
 PUBLISHED = pd.DataFrame([
     ("GPT-4o (baseline)", "all", 1000.0), ("GPT-4 Turbo", "all", 1164.35),
     ("Llama-3.1-70B", "all", 869.27), ("Llama-3.1-70B", "easy", 880.19),
@@ -40,10 +40,10 @@ def scored(questions: Sequence[TableQuestion], queries: Sequence[Query],
            cut: Mapping[str, Sequence[Query]] = MappingProxyType({})) -> pd.DataFrame:
     """Return one row per arm and query, with the columns SCORED.
 
-    The verdict is by lib.tablequest.analyze.accuracy, the word metrics are 0 to 1. `cut` is arm ->
-    the queries whose passage lost its end before that arm was asked, as they were sent. A query
-    without an answer row is unscored with NaN metrics and mode ""; a hard one has the verdict "",
-    since no rule scores it. by_judge is the judge's verdict, "" where there is none. Raises
+    The verdict is from lib.tablequest.analyze.accuracy; word metrics are from 0 to 1. `cut` is arm
+    -> the queries, as sent, whose passage lost its end before that arm was asked. A query without
+    an answer row is unscored, with NaN metrics and mode "". A hard query has the verdict "",
+    because no rule scores it. by_judge is the judge's verdict, "" if there is none. Raises
     ValueError as `finals` does.
     """
     asked, read, tables = by_id(questions), by_id(passages), by_id(grids)
@@ -83,18 +83,18 @@ def _verdict(question: TableQuestion, final: Final, grids: Mapping[str, Grid],
 
 
 def arms_in_order(arms: Sequence[str] | Mapping[str, object]) -> list[str]:
-    """Sort arms as in every table, the reader without a model last."""
+    """Sort arms as every table does, with the reader that needs no model last."""
     return sorted(sorted_arms(list(arms)), key=lambda arm: arm == LEXICAL)
 
 
 def accuracy_table(rows: pd.DataFrame, resamples: int = 2000, seed: int = 17) -> pd.DataFrame:
     """Return one row per arm, level (easy, medium) and form, with `accuracy`'s columns and more.
 
-    low and high are Wilson's, which treat questions as independent; cluster_low and cluster_high
-    draw passages, NaN where nothing varies. cut counts the prompts that lost their passage's end.
-    whole counts the scored answers to questions whose prompts were complete and answered in every
-    form, and whole_correct the correct ones: on these, forms can be compared. by_judge counts what
-    the judge calls correct, of judged.
+    low and high are Wilson's interval, which treats questions as independent; cluster_low and
+    cluster_high are a bootstrap's over passages, NaN if nothing varies. cut counts the prompts
+    whose passage lost its end. whole counts the scored answers to questions whose prompts were
+    complete and answered in every form, and whole_correct the correct ones among them; on these,
+    forms can be compared. by_judge counts the answers that the judge calls correct, out of judged.
     """
     is_lost = rows.cut | ((rows.verdict == "unscored") & (rows.form != RECALL))
     rows = rows.assign(whole=~is_lost.groupby([rows.arm, rows.question_id]).transform("any"))
@@ -115,9 +115,9 @@ def accuracy_table(rows: pd.DataFrame, resamples: int = 2000, seed: int = 17) ->
 
 
 def cut_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return how an arm's context window changed its prompts: arm, prompts, cut, unanswered.
+    """Return how each arm's context window changed its prompts.
 
-    The prompts are those with a passage, of all levels.
+    Columns arm, prompts (those with a passage, of all levels), cut, unanswered.
     """
     read = rows[rows.form != RECALL].assign(unanswered=rows["mode"] == "")
     return read.groupby("arm", sort=False, as_index=False).agg(
@@ -125,7 +125,7 @@ def cut_table(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def form_shown(queries: Sequence[Query], form: str = "") -> str:
-    """Return `form`, or the first in which passages were sent. Raises ValueError for another."""
+    """Return `form`, or the first form sent. Raises ValueError if `form` was not sent."""
     forms = list(dict.fromkeys(form_of(query.query_id) for query in queries if query.context))
     if form and form not in forms:
         raise ValueError(f"no passage has tables as {form!r}: choose from {', '.join(forms)}, or "
@@ -134,7 +134,7 @@ def form_shown(queries: Sequence[Query], form: str = "") -> str:
 
 
 def word_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return mean word metrics by arm, level and form; n is the number of answers."""
+    """Return mean word metrics by arm, level and form; n counts the answers."""
     answered = rows[rows.f1.notna()]
     return answered.groupby(["arm", "level", "form"], sort=False, as_index=False).agg(
         n=("f1", "size"), **{metric: (metric, "mean") for metric in WORD_METRICS})
@@ -142,7 +142,7 @@ def word_table(rows: pd.DataFrame) -> pd.DataFrame:
 
 def failure_table(rows: pd.DataFrame, questions: Sequence[TableQuestion],
                   form: str) -> pd.DataFrame:
-    """Return `failures` of every arm, for the answers on passages in one form."""
+    """Return `failures` of every arm over its answers on passages in one form."""
     answered = rows[(rows.form == form) & (rows["mode"] != "")]
     modes = {arm: dict(zip(cell.question_id, cell["mode"], strict=True))
              for arm, cell in answered.groupby("arm", sort=False)}
@@ -160,7 +160,7 @@ def finals_of(queries: Sequence[Query], answers: Mapping[str, list[Answer]],
 
 def shown_of(questions: Sequence[TableQuestion], passages: Sequence[Passage],
              grids: Sequence[Grid], filings: Sequence[Filing], form: str) -> dict[str, Shown]:
-    """Return question_id -> what a judge that is a model sees: the complete passage."""
+    """Return question_id -> what a model as judge sees, with the complete passage."""
     read, tables = by_id(passages), by_id(grids)
     sources = {filing.filing_id: source_of(filing) for filing in filings}
     texts = {key: serialized(read[key], tables, form)
@@ -171,9 +171,9 @@ def shown_of(questions: Sequence[TableQuestion], passages: Sequence[Passage],
 
 def length_table(queries: Sequence[Query], questions: Sequence[TableQuestion],
                  tokens_of: Callable[[list[str]], list[int]] | None = None) -> pd.DataFrame:
-    """Return prompt lengths by level and form: n, then median, mean and longest of each unit.
+    """Return prompt lengths by level and form: n, then median, mean and longest in each unit.
 
-    The units are characters, words (separated by whitespace, of which HTML has little) and, with
+    The units are characters, words (separated by whitespace, which is rare in HTML) and, with
     `tokens_of`, tokens.
     """
     levels = {question.question_id: question.level for question in questions}
@@ -190,13 +190,13 @@ def length_table(queries: Sequence[Query], questions: Sequence[TableQuestion],
 
 
 def asked_both_ways(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the easy questions as lib.reading.both_ways compares them, by the rule for figures."""
+    """Return the easy questions, scored by the rule for figures, for lib.reading.both_ways."""
     easy = rows[(rows.level == "easy") & (rows.verdict != "unscored")]
     return easy.assign(cluster=easy.passage_id, right=easy.verdict == "correct")
 
 
 def with_published(ratings: pd.DataFrame) -> pd.DataFrame:
-    """Return ours and the paper's ratings: source, arm, level, rating, low, high, elo."""
+    """Return our ratings and the paper's; columns source, arm, level, rating, low, high, elo."""
     ours = ratings.rename(columns={"bradley_terry": "rating"}).assign(source=OURS)
     theirs = PUBLISHED.assign(source="paper", rating=np.nan, low=np.nan, high=np.nan)
     columns = ["source", "arm", "level", "rating", "low", "high", "elo"]
@@ -206,7 +206,7 @@ def with_published(ratings: pd.DataFrame) -> pd.DataFrame:
 def accuracy_formatted(table: pd.DataFrame) -> pd.DataFrame:
     """Format accuracy, one row per level and form, one column per arm.
 
-    Cells are "17/65 = 26.2% [17.0, 38.0]", with counts of what was unscored or truncated.
+    A cell reads "17/65 = 26.2% [17.0, 38.0]" and counts unscored and truncated prompts.
     """
     keys = ["level", "form"]
     texts = table.assign(text=[_accuracy_text(row) for row in table.itertuples()])
@@ -227,7 +227,7 @@ def _accuracy_text(row) -> str:
 
 
 def ratings_formatted(table: pd.DataFrame) -> pd.DataFrame:
-    """Format ratings, one row per level and model, the published ones below."""
+    """Format ratings, one row per level and model, with the published ones below."""
     order = {level: place for place, level in enumerate((*LEVELS, ALL))}
     table = table.assign(is_theirs=table.source != OURS, place=table.level.map(order))
     table = table.sort_values(["is_theirs", "place"], kind="stable")

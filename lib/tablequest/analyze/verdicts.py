@@ -1,4 +1,4 @@
-"""Verdicts by the rule for figures, the same that 02_analyze counts."""
+"""Give verdicts by the rule for figures, the same verdicts that 02_analyze counts."""
 
 from collections.abc import Sequence
 
@@ -17,9 +17,9 @@ def judged_by_rule(questions: Sequence[TableQuestion], queries: Sequence[Query],
                    tolerance: float = TOLERANCE) -> list[Verdict]:
     """Return one verdict per query, in order, on one arm's final `answers`; see `assess`.
 
-    A hard query is unscored, answered or not, and so is one without an answer row; an empty answer
-    is incorrect. Raises ValueError as `answers_of_one_arm` and `assess` do, and for a query whose
-    question is not among `questions`.
+    Hard queries and queries without an answer row are unscored; an empty answer is incorrect.
+    Raises ValueError as `answers_of_one_arm` and `assess` do, and for a query whose question is not
+    in `questions`.
     """
     arm, given = answers_of_one_arm(list(queries), list(answers))
     asked, tables = by_id(questions), by_id(grids)

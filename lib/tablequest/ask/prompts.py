@@ -1,6 +1,6 @@
 """Write each question's prompt in each serialization, truncated to a small context window.
 
-A passage and its question are data: anything in them that could pass for a part of the prompt is
+A passage and its question are data, so anything in them that could pass for a part of the prompt is
 split (lib.core.untrusted).
 """
 
@@ -20,19 +20,19 @@ from lib.tablequest.ask.serialize import FORMS, serialized
 from lib.tablequest.records import Filing, Grid, Passage, TableQuestion, by_id
 
 TAGS = "passage|question"
-_START, _END = "<passage>\n", "\n</passage>"  # once in a prompt, because the passage is defused
+_START, _END = "<passage>\n", "\n</passage>"  # each occurs once, because passages are defused
 COLUMNS = ["level", "form", "n", "fits", "cut", "left_out", "median_tokens", "longest_tokens",
            "median_words"]
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Which queries fit a context window, as they are or truncated."""
+    """The queries that fit a context window, complete or truncated, and those that do not."""
 
     queries: list[Query]  # those that fit, in order
-    cut: list[Query]  # of `queries`: those whose passage lost its end
+    cut: list[Query]  # those of `queries` whose passage lost its end
     left_out: list[Rejected]
-    table: pd.DataFrame  # COLUMNS, one row per level and form; lengths are of complete prompts
+    table: pd.DataFrame  # COLUMNS, one row per level and form, with lengths of complete prompts
 
 
 def as_queries(questions: Sequence[TableQuestion], passages: Sequence[Passage],
@@ -40,9 +40,9 @@ def as_queries(questions: Sequence[TableQuestion], passages: Sequence[Passage],
                closed_book: bool = True) -> list[Query]:
     """Return each question in each form ("<question_id>:<form>"); `context` is the prompt.
 
-    With `closed_book` an easy question has a twin without a context, "<question_id>:recall", after
-    its others. Raises ValueError for an unknown or repeated serialization and for a question
-    without its passage or filing.
+    With `closed_book`, an easy question is also asked without a context, as "<question_id>:recall",
+    after its forms. Raises ValueError for an unknown or repeated serialization and for a question
+    whose passage or filing is missing.
     """
     if unknown := [form for form in serializations if form not in FORMS]:
         raise ValueError(f"serialization {unknown[0]!r} is unknown: choose from {', '.join(FORMS)}")
@@ -71,7 +71,7 @@ def as_queries(questions: Sequence[TableQuestion], passages: Sequence[Passage],
 
 
 def prompt_of(question: str, passage: str, source: str) -> str:
-    """Return the prompt "tablequest/answer" with its slots filled, the material defused."""
+    """Return the prompt "tablequest/answer" with its slots filled and its material defused."""
     raw = {"question": question, "passage": passage, "source": source}
     slots = defused_slots(TAGS, **raw)
     return prompt_template("tablequest/answer").render(**slots, is_split=slots != raw)
@@ -83,7 +83,7 @@ def defused_slots(tags: str, **texts: str) -> dict[str, str]:
 
 
 def source_of(filing: Filing) -> str:
-    """Describe the passage's source: "the 10-K of Apple Inc. for September 28, 2024"."""
+    """Describe a passage's source, as in "the 10-K of Apple Inc. for September 28, 2024"."""
     if filing.form == "paper":
         return f"the paper “{filing.company}”"
     period = f" for {filing.period}" if filing.period else ""
@@ -104,13 +104,13 @@ def fits(queries: Sequence[Query], questions: Sequence[TableQuestion], tokenizer
          window: int, answer_budget: int, style: str = "auto", is_cut: bool = False) -> Fit:
     """Return which of `queries` fit `window` tokens with `answer_budget` for the reply.
 
-    The others are left out. With `is_cut` their passage loses words at its end until they fit, as
-    in the paper, and they are left out only if no word of the passage would remain. Closed-book
-    queries are kept. Raises ValueError for a window or budget below 1.
+    The others are left out. With `is_cut`, their passages instead lose words at the end until they
+    fit, as in the paper; a query is then left out only if no word of its passage would remain.
+    Closed-book queries are kept. Raises ValueError for a window or budget below 1.
     """
     if window < 1 or answer_budget < 1:
-        raise ValueError(f"window {window}, answer_budget {answer_budget}: both are tokens, at "
-                         "least 1")
+        raise ValueError(f"window {window}, answer_budget {answer_budget}: each must be at least "
+                         "1 token")
     levels = {question.question_id: question.level for question in questions}
     counted = lengths_of([query.context for query in queries if query.context], tokenizer, style)
     lengths, room = iter(counted), window - answer_budget
@@ -146,7 +146,7 @@ def _table(rows: list[tuple]) -> pd.DataFrame:
 
 
 def _shortened(query: Query, tokenizer: Tokenizer, room: int, style: str) -> Query | None:
-    """Keep the longest beginning of the passage that fits `room` tokens; None if no word does."""
+    """Keep as much of the passage's beginning as fits `room` tokens; None if no word fits."""
     start = query.context.index(_START) + len(_START)
     end = query.context.rindex(_END)
     passage = query.context[start:end]
@@ -156,7 +156,7 @@ def _shortened(query: Query, tokenizer: Tokenizer, room: int, style: str) -> Que
     def of(count: int) -> str:
         return query.context[:start] + passage[:ends[count]] + query.context[end:]
 
-    # ends[low] fits, ends[high] does not; lengths grow with the text, give or take a token
+    # ends[low] fits and ends[high] does not; longer text has more tokens, give or take one.
     low, high = -1, len(ends)
     while high - low > 1:
         middle = (low + high) // 2

@@ -1,7 +1,8 @@
-"""The arm "lexical", which needs no model: it picks cells by their labels' words and computes.
+"""Answer as the arm "lexical", without a model: pick cells by their labels' words, and compute.
 
-It sees what a model sees, the question's words and the passage's tables, and never the reference.
-What it gets right needs only matching of words; a model has to do better to show that it reads.
+The arm sees what a model sees, the question's words and the passage's tables, but never the
+reference. A question that it answers correctly needs only matching of words; a model must do better
+to show that it reads.
 """
 
 import json
@@ -20,7 +21,8 @@ from lib.tablequest.records import Cell, Grid, Passage, TableQuestion, by_id, ow
 
 ARM = "lexical"
 _CHANGE = r"change|increase|decrease|grow|growth|decline|rise|fall"
-# The first whose words the question has; percent change before difference, share before sum.
+# The first operation named by a question's words counts, so percent change is before difference,
+# and share before sum.
 _OPERATIONS = (
     ("trend", r"\btrends?\b|\bdevelop(?:ed|s)?\b|\bevolved?\b|\bcontrast\b"
               r"|\bdr(?:ove|ives?|iven)\b|\bassess|\banaly[sz]e|\binsight|\bsuggest"),
@@ -34,9 +36,9 @@ _OPERATIONS = (
                r"\b(?:larger|greater|higher|more|largest|highest|bigger|most|fastest)\b"),
     ("difference", r"\b(?:difference|change|increase|decrease|exceed|by how much"
                    r"|how much (?:more|less|higher|lower))"))
-_MANY = ("sum", "average", "trend", "larger")  # over all years or items named; the others over two
+_MANY = ("sum", "average", "trend", "larger")  # use all years or items named; the others use two
 _QUOTED = re.compile(r'"[^"]*"|“[^”]*”')  # an item's name says nothing about the operation
-# "According to Alm's 10-K for 2024, what": its dates are not asked for
+# In "According to Alm's 10-K for 2024, what", the year is not what the question asks about.
 _SOURCE = re.compile(r"^(?:according to|based on|in|from)\b.*?, "
                      r"(?=(?:what|which|who|how|by|in which|contrast)\b)", re.I | re.S)
 _WORD = re.compile(r"[a-z]+|\d+(?:\.\d+)*")
@@ -74,8 +76,8 @@ class _Place(NamedTuple):
 def read_by_rules(question: str, passage: Passage, grids: Mapping[str, Grid]) -> str:
     """Return a reply in the form that prompts/tablequest/answer.md asks for.
 
-    Each cell's labels are scored by the inverse frequencies of the words that they share with the
-    question, with a small penalty for other words; a calculation takes the best cells of one row or
+    A cell's score sums the inverse frequencies of the words that its labels share with the
+    question, with a small penalty for other words. A calculation uses the best cells of one row or
     one column. The answer is "" if no cell has a number.
     """
     places = _scored(question, [grids[key] for key in passage.grid_ids])
@@ -94,10 +96,10 @@ def read_by_rules(question: str, passage: Passage, grids: Mapping[str, Grid]) ->
 
 def answer_by_rules(queries: Sequence[Query], questions: Sequence[TableQuestion],
                     passages: Sequence[Passage], grids: Sequence[Grid]) -> list[Answer]:
-    """Return one reply per query with a context; closed-book queries need a model's memory.
+    """Return one reply per query with a context; closed-book queries would need a model's memory.
 
-    The tables are read as grids: the reply is the same in every serialization, and does not change
-    when a prompt is truncated.
+    Tables are read as grids, so a reply is the same for every serialization, and truncating the
+    prompt does not change it.
     """
     asked, read, tables = by_id(questions), by_id(passages), by_id(grids)
     replies: dict[str, str] = {}
@@ -113,7 +115,7 @@ def answer_by_rules(queries: Sequence[Query], questions: Sequence[TableQuestion]
 
 
 def operation_of(question: str) -> str:
-    """Return the operation that the question's words name, by default "extraction"."""
+    """Return the operation that the question's words name, or "extraction"."""
     text = _QUOTED.sub(" ", _SOURCE.sub("", question).lower())
     return next((name for name, words in _OPERATIONS if re.search(words, text)), "extraction")
 
@@ -145,7 +147,7 @@ def _scored(question: str, tables: Sequence[Grid]) -> list[_Place]:
 
 
 def _chosen(question: str, places: Sequence[_Place], operation: str) -> list[_Place]:
-    """Return a calculation's cells in its order: the latest year first, else as mentioned."""
+    """Return a calculation's cells in its order: the latest year first, or as mentioned."""
     question = _SOURCE.sub("", question)
     n_years = len(set(_YEAR.findall(question)))
     n_items = len(_QUOTED.findall(question))
@@ -153,7 +155,7 @@ def _chosen(question: str, places: Sequence[_Place], operation: str) -> list[_Pl
     lines: dict[tuple, list[_Place]] = {}
     for place in places:
         lines.setdefault((place.grid.grid_id, "row", place.row), []).append(place)
-        if n_years < 2:  # two years are in two columns of a row
+        if n_years < 2:  # two years are two columns of a row
             lines.setdefault((place.grid.grid_id, "column", place.column), []).append(place)
     best = max((_best_of(line, min(wanted, len(line)), question) for line in lines.values()),
                key=lambda found: (len(found) >= 2, _score(found) / len(found)))
@@ -169,7 +171,7 @@ def _chosen(question: str, places: Sequence[_Place], operation: str) -> list[_Pl
 
 
 def _best_of(line: Sequence[_Place], wanted: int, question: str) -> list[_Place]:
-    """Return the `wanted` best cells of a line that together name most of the question's words."""
+    """Return `wanted` cells of a row or column that together name most of the question's words."""
     best = sorted(line, key=lambda place: place.score, reverse=True)[:wanted + 3]
     asked = set(words_of(question))
 

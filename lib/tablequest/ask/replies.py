@@ -1,4 +1,4 @@
-"""The answer in a reply to prompts/tablequest/answer.md: JSON read leniently, never evaluated."""
+"""Read the answer in a reply to prompts/tablequest/answer.md as lenient JSON; evaluate nothing."""
 
 import json
 import re
@@ -13,21 +13,21 @@ IN_THOUGHTS = "the reply ends in its thoughts"
 NO_JSON = "no JSON with an answer in the reply"
 NO_ANSWER = "the answer is empty"
 _THOUGHTS = re.compile(r"\A.*</think>|\A\s*<think>.*\Z", re.S | re.I)
-# a base model continues with tasks of its own
+# a base model goes on to write tasks of its own
 _NEXT = re.compile(r"</?(?:passage|question)>.*\Z", re.S | re.I)
-# a string, which stays, or a trailing comma: '["a", ]' but not '"a, ]"'
+# a trailing comma, or a string, which is kept: '["a", ]' has such a comma, '"a, ]"' has none
 _COMMA = re.compile(r'("(?:\\.|[^"\\])*+")|,(?=\s*+[\]}])', re.S)
-# '"answer": "5", "x' where no object can be read: truncated, or a slip elsewhere in it
+# '"answer": "5", "x', for objects that are truncated or faulty elsewhere
 _FIELD = re.compile(r"""["'“]answer["'”]\s*+:\s*+"""
                     r"""(?:"((?:\\.|[^"\\])*+)"|'((?:\\.|[^'\\])*+)'|([^\s,{}\[\]"']+))""",
                     re.S | re.I)
 _STEP = re.compile(r'"((?:\\.|[^"\\])*+)"\s*+[,\]]', re.S)
-_LONGEST = 20_000  # characters of a reply that are read
-_MOST_OBJECTS = 200  # opening braces that are tried
+_LONGEST = 20_000  # characters read per reply
+_MOST_OBJECTS = 200  # opening braces tried per reply
 
 
 class Final(NamedTuple):
-    """A reply's answer, the steps before it, and why there is none; `text` or `missing` is ""."""
+    """A reply's answer and the steps before it, or why there is none; `text` or `missing` is ""."""
 
     text: str
     steps: tuple[str, ...]
@@ -35,11 +35,11 @@ class Final(NamedTuple):
 
 
 def read_reply(reply: str | None) -> Final:
-    """Return the last object with a filled "answer": in prose, a code fence, with trailing commas.
+    """Return the answer of the last object with a filled "answer".
 
-    Thoughts up to </think> are ignored, as is what follows a tag of the prompt. If no object can be
-    read, the field alone is searched for; it counts in double quotes only. A number or list counts
-    as it is written, one item per line.
+    The object may be in prose or a code fence and have trailing commas. Thoughts up to </think> are
+    ignored, as is anything after a tag of the prompt. If no object can be read, the field "answer"
+    is searched for, in double quotes only. A number is kept as written; a list has one item a line.
     """
     text = _NEXT.sub("", _THOUGHTS.sub("", (reply or "")[:_LONGEST])).strip()
     if not text:
@@ -48,7 +48,7 @@ def read_reply(reply: str | None) -> Final:
     for found in reversed(answered):
         if answer := _text(found["answer"]):
             return Final(answer, _steps(found.get("steps")), "")
-    # the strings of a list of steps that cannot be read as JSON, because the reply was truncated
+    # the strings of a list of steps that is not valid JSON, because the reply was truncated
     written = [_unescaped(match[1]) for match in _STEP.finditer(text.partition('"steps"')[2])]
     steps, fields = tuple(filter(None, written)), list(_FIELD.finditer(text))
     for match in reversed(fields):
@@ -58,7 +58,7 @@ def read_reply(reply: str | None) -> Final:
 
 
 def finals(queries: Sequence[Query], answers: list[Answer]) -> dict[str, Final]:
-    """Return query_id -> one arm's final answer; a closed-book reply is plain text.
+    """Return query_id -> one arm's final answer; closed-book replies are read as plain text.
 
     Raises ValueError as `answers_of_one_arm` does.
     """

@@ -1,6 +1,6 @@
-"""A passage as text for a prompt, with its tables in one of several forms.
+"""Write a passage as text for a prompt, with its tables in one of several forms.
 
-Which form a model reads best is a result.
+The study measures which form a model reads best.
 """
 
 import csv
@@ -19,10 +19,10 @@ _CLEARER = str.maketrans({"\n": " ", "\r": " ", "\t": " "})
 def serialized(passage: Passage, grids: Mapping[str, Grid], form: str) -> str:
     """Return the passage's blocks in order, separated by blank lines, each table in `form`.
 
-    "html" is the table as the filing lays it out, with groups of rows and nested headers; every
-    other form is written from the grid, whose labels are complete ("html-grid" too, to separate the
-    effects of form and labels). Caption and unit note precede a table, and its footnotes follow it,
-    where no other text contains them. Raises ValueError for a form that is not in FORMS, KeyError
+    "html" is the table as the filing lays it out, with groups of rows and nested headers. Every
+    other form is written from the grid, whose labels are complete; so is "html-grid", to separate
+    the effects of form and labels. Caption and unit note precede a table and footnotes follow it,
+    unless other text contains them. Raises ValueError for a form that is not in FORMS, KeyError
     for a grid that is not in `grids`.
     """
     if form not in FORMS:
@@ -42,14 +42,14 @@ def serialized(passage: Passage, grids: Mapping[str, Grid], form: str) -> str:
 
 
 def printed(cell: Cell) -> str:
-    """Return a value with sign, scale and unit: "$294,866 million", "-2.8%"; "—" is unchanged."""
+    """Return a value with sign, scale and unit ("$294,866 million", "-2.8%"); "—" is unchanged."""
     if cell.value is None or not any(letter.isdigit() for letter in cell.text):
         return cell.text.strip()
     return amount(cell.value, cell.unit, cell.scale, decimals_of(cell))
 
 
 def as_csv(grid: Grid) -> str:
-    """Return RFC 4180 with a header line, without a final line break."""
+    """Return CSV (RFC 4180) with a header line and without a final line break."""
     file = io.StringIO()
     lines = [[grid.corner, *grid.columns], *_rows(grid)]
     csv.writer(file, lineterminator="\n").writerows(lines)
@@ -57,7 +57,7 @@ def as_csv(grid: Grid) -> str:
 
 
 def as_json(grid: Grid) -> str:
-    """Return one object per row, keyed by the columns; lists where two keys would be equal."""
+    """Return one object per row, keyed by the columns; if two keys are equal, return lists."""
     keys = [grid.corner or "row", *grid.columns]
     rows = _rows(grid)
     if len(set(keys)) < len(keys):
@@ -67,7 +67,7 @@ def as_json(grid: Grid) -> str:
 
 
 def as_prose(grid: Grid) -> str:
-    """Return a sentence per row: "Net sales: 2024 is $294 million; 2023 is $298 million."."""
+    """Return a sentence per row, as in "Net sales: 2024 is $294 million; 2023 is $298 million."."""
     lines = []
     for label, cells in zip(grid.rows, grid.cells, strict=True):
         values = "; ".join(f"{column} is {printed(cell)}" for column, cell in zip(

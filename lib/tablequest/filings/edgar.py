@@ -1,6 +1,6 @@
 """Download annual reports: `python -m lib.tablequest.filings.edgar AAPL 2024 folder`.
 
-Needs the optional package edgartools.
+The optional package edgartools must be installed.
 """
 
 import argparse
@@ -15,13 +15,13 @@ IDENTITY = re.compile(r"\S.*\s<?[^\s@]+@[^\s@]+\.[^\s@]+>?")  # "Ann Smith ann@e
 
 
 class CannotFetch(RuntimeError):
-    """Why a report could not be fetched, and what to do."""
+    """Raised if a report could not be fetched; the message says why and what to do."""
 
 
 def fetch(ticker: str, year: int, identity: str, folder: Path) -> Path:
     """Write the 10-K for the fiscal year that ended in `year` to `folder`; return the .html file.
 
-    `identity` is "Name email", which the SEC requires of programs. Nothing is written unless the
+    `identity` is "Name email", which the SEC requires of programs. The file is written only if the
     complete report arrived. Raises CannotFetch without the package, the identity or the network,
     and if there is no such company or report.
     """
@@ -50,7 +50,7 @@ def _fetched(edgar, ticker: str, year: int, identity: str, folder: Path) -> Path
     edgar.set_identity(identity)
     company = edgar.Company(ticker)
     if getattr(company, "not_found", False):
-        raise CannotFetch(f"EDGAR knows no company {ticker}: look up its ticker or CIK at "
+        raise CannotFetch(f"EDGAR has no company {ticker}: look up its ticker or CIK at "
                           "www.sec.gov/search-filings")
     filings = company.get_filings(form="10-K", amendments=False)
     reports = {str(filing.report_date)[:10]: filing for filing in filings}
@@ -67,12 +67,12 @@ def _fetched(edgar, ticker: str, year: int, identity: str, folder: Path) -> Path
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Fetch one report; return 1 with the reason on stderr where that failed."""
+    """Fetch one report; on failure, print the reason to stderr and return 1."""
     parser = argparse.ArgumentParser(prog="python -m lib.tablequest.filings.edgar",
                                      description="Download an annual report from EDGAR.")
-    parser.add_argument("ticker", help="such as AAPL, or a CIK")
-    parser.add_argument("year", type=int, help="in which the fiscal year ended")
-    parser.add_argument("folder", type=Path, help="where the .html file is written")
+    parser.add_argument("ticker", help="a ticker such as AAPL, or a CIK")
+    parser.add_argument("year", type=int, help="year in which the fiscal year ended")
+    parser.add_argument("folder", type=Path, help="folder for the .html file")
     given = parser.parse_args(arguments)
     identity = os.environ.get("EDGAR_IDENTITY", "")
     try:

@@ -1,4 +1,4 @@
-"""Files that may be filings: found, read and parsed, or refused with a reason."""
+"""Find, read and parse files that may be filings, or refuse them with a reason."""
 
 import codecs
 import re
@@ -9,17 +9,17 @@ from lxml import etree
 from lxml.html import HtmlElement, HTMLParser, document_fromstring
 
 SUFFIXES = (".html", ".htm", ".md")
-MAX_FILING_BYTES = 100_000_000  # the largest 10-K filings are about a third of it
+MAX_FILING_BYTES = 100_000_000  # about three times the largest 10-K filings
 
 
 class NoFiling(ValueError):
-    """Why one file is not an annual report that can be read."""
+    """Raised for a file that is not a readable annual report; the message says why."""
 
 
 def root_of(raw: bytes) -> HtmlElement:
-    """Parse a page; broken HTML is repaired as browsers do.
+    """Parse a page; broken HTML is repaired as in browsers.
 
-    Raises NoFiling for what is not HTML and for a truncated file: a page without its end, or a part
+    Raises NoFiling for a file that is not HTML or is truncated: a page without its end, or a part
     of a page that ends within a table.
     """
     raw = _without_utf16(raw)
@@ -45,7 +45,7 @@ def root_of(raw: bytes) -> HtmlElement:
     except (etree.ParserError, etree.XMLSyntaxError, ValueError) as error:
         raise NoFiling(f"broken beyond repair ({error})") from error
     fatal = [error.message for error in parser.error_log if error.level_name == "FATAL"]
-    if fatal:  # the parser stopped there, and the rest would be lost silently
+    if fatal:  # the parser stopped there and would silently lose the rest
         raise NoFiling(f"broken beyond repair ({fatal[0]})")
     return root
 
@@ -58,7 +58,7 @@ def _is_within_table(raw: bytes) -> bool:
 
 
 def _without_utf16(raw: bytes) -> bytes:
-    """Return `raw` as UTF-8 where its byte order mark says UTF-16."""
+    """Return `raw` as UTF-8 if its byte order mark says UTF-16, else unchanged."""
     if not raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return raw
     try:
@@ -68,7 +68,7 @@ def _without_utf16(raw: bytes) -> bytes:
 
 
 def bytes_of(path: Path) -> bytes:
-    """Return the content of a regular file of up to MAX_FILING_BYTES. Raises NoFiling."""
+    """Return the content of a regular file of at most MAX_FILING_BYTES. Raises NoFiling."""
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -86,8 +86,8 @@ def bytes_of(path: Path) -> bytes:
 def list_filings(folder: Path) -> list[tuple[Path, str]]:
     """Return the files to read in the order of their paths, with their names below the folder.
 
-    A broken link is among them, so that it is refused with a reason. Raises FileNotFoundError,
-    saying what to put there, where there is none.
+    A broken link is included, so that it is refused with a reason. Raises FileNotFoundError, saying
+    what to put there, if there is no such file.
     """
     if folder.is_file():
         return [(folder, folder.name)]
@@ -105,6 +105,6 @@ def list_filings(folder: Path) -> list[tuple[Path, str]]:
 
 
 def identifier_of(name: str) -> str:
-    """Return a name usable in files and ids: "2024/acme.html" gives "2024-acme"."""
+    """Return a name usable in files and ids, such as "2024-acme" for "2024/acme.html"."""
     stem = re.sub(r"\.(?:html?|md)$", "", name, flags=re.I)
     return re.sub(r"[^A-Za-z0-9.]+", "-", stem).strip("-.") or "filing"

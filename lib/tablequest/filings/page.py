@@ -1,4 +1,4 @@
-"""The page of a filing as headings, paragraphs and tables, in reading order."""
+"""Read the page of a filing as headings, paragraphs and tables, in reading order."""
 
 import re
 from collections import Counter
@@ -28,10 +28,10 @@ class PageBlock:
 
     kind: str  # heading, paragraph, table, page-end
     text: str = ""
-    level: tuple = ()  # of a heading: its rank and its style
-    element: HtmlElement | None = None  # of a table, as the next two
+    level: tuple = ()  # a heading's rank and style
+    element: HtmlElement | None = None  # for a table, as are the next two fields
     rows: tuple[PlacedRow, ...] = ()
-    table_kind: str = ""  # if it holds no data: "page footer", …
+    table_kind: str = ""  # what a table without data is: "page footer", …
 
 
 class _Look(NamedTuple):
@@ -46,7 +46,7 @@ _Runs = list[tuple[str, _Look]]
 
 
 def page_blocks(body: HtmlElement) -> list[PageBlock]:
-    """Return the blocks of a page without what repeats on every page (headers, page numbers)."""
+    """Return the blocks without the headers and page numbers that printed pages repeat."""
     return _without_running(list(_walk(body)))
 
 
@@ -54,7 +54,7 @@ def _walk(body: HtmlElement) -> Iterator[PageBlock]:
     """Yield blocks; a run of text ends where a block's tag opens or closes."""
     runs: _Runs = []
     looks = [_Look()]
-    # not recursive: a broken file nests thousands deep
+    # not recursive, because a broken file may nest thousands deep
     walker = etree.iterwalk(body, events=("start", "end"))
     for event, element in walker:
         is_block = element.tag in BLOCK_TAGS and element.tag != "br"
@@ -110,7 +110,7 @@ def _block(runs: _Runs) -> Iterator[PageBlock]:
 
 
 def _level(text: str, looks: list[_Look]) -> tuple:
-    """Return the rank of a heading, () for a paragraph: parts, items, notes, then by style."""
+    """Return a heading's rank (parts, items, notes, then by style), or () for a paragraph."""
     is_bold, n_words = all(look.bold for look in looks), len(text.split())
     is_italic = all(look.italic for look in looks)
     is_underlined = all(look.underlined for look in looks)
@@ -135,8 +135,8 @@ def under_headings(blocks: list[PageBlock],
                    skipped: str = "") -> list[tuple[PageBlock, tuple[str, ...]]]:
     """Return each block with the headings above it, outermost first.
 
-    A heading that reads `skipped` (the company's name) does not count. Filings have no heading
-    tags: a heading styled like an open one ends that one, any other is below it.
+    A heading equal to `skipped` (the company's name) does not count. Filings have no heading tags,
+    so a heading styled like an open one closes it; any other heading is nested by rank.
     """
     path: list[tuple[tuple, str]] = []
     found = []
@@ -154,7 +154,7 @@ def under_headings(blocks: list[PageBlock],
 
 
 def _without_running(blocks: list[PageBlock]) -> list[PageBlock]:
-    """Drop dividers, page numbers, and short texts that recur near the ends of five pages or more.
+    """Drop dividers, page numbers, and short texts that recur near the ends of at least five pages.
     """
     def shape(block: PageBlock) -> str:
         return re.sub(r"\d+", "#", block.text)

@@ -1,6 +1,6 @@
-"""Papers in Markdown: each table with the text that refers to it ("Table 3").
+"""Read papers in Markdown: each table with the text that refers to it ("Table 3").
 
-The validation of synthesis needs them.
+Papers serve to validate the synthesis of questions.
 """
 
 import re
@@ -23,8 +23,8 @@ def read_paper(text: str, filing_id: str, path: str, max_words: int = MAX_WORDS,
                ) -> tuple[Filing, list[ReadGrid], list[Passage], list[NotUnderstood]]:
     """Read one paper; its heading of level 1 is the title.
 
-    Each table has one passage: its heading, the text that refers to it by number, its neighbours
-    and itself. A dash in a paper's table is a missing value, not nil.
+    Each table has one passage: its heading, the text that refers to it by number, the table and its
+    neighbours. A dash in a paper's table is a missing value, not nil.
     """
     kinds = ("heading", "prose", "list", "table")
     blocks = [block for block in parse(text.replace("\r\n", "\n")) if block.kind in kinds]
@@ -61,7 +61,7 @@ def _neighbours(blocks: list[MarkdownBlock], place: int) -> list[int]:
 
 
 def _caption(blocks: list[MarkdownBlock], place: int) -> str:
-    """Return the neighbouring paragraph that begins with "Table 3", else the text before."""
+    """Return the neighbouring paragraph that begins as in "Table 3", else the text before."""
     for block in (blocks[index] for index in _neighbours(blocks, place)):
         if block.kind == "prose" and _CAPTION.match(block.text):
             return block.text
@@ -80,7 +80,7 @@ def _footnotes(blocks: list[MarkdownBlock], place: int) -> tuple[str, ...]:
 
 def _around(blocks: list[MarkdownBlock], place: int, caption: str, table: Block,
             max_words: int) -> tuple[Block, ...]:
-    """Return the table with its neighbours and what refers to it, under headings, in order."""
+    """Return the table, its neighbours and the text that refers to it, under headings, in order."""
     texts = {index: block for index, block in enumerate(blocks) if block.kind in ("prose", "list")}
     chosen = {index for index in _neighbours(blocks, place)
               if index in texts and texts[index].headings == blocks[place].headings}

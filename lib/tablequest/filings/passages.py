@@ -1,4 +1,4 @@
-"""Cut filings into passages to ask about: a section's blocks around its tables, up to a length."""
+"""Cut filings into passages to ask about: blocks of a section around its tables."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from lib.core.records import Document
 from lib.tablequest.grids.labels import FOOTNOTE
 from lib.tablequest.records import Block, Filing, Passage
 
-MAX_WORDS = 2500  # a passage's, about 3,500 tokens of prose and more of tables
+MAX_WORDS = 2500  # per passage; about 3,500 tokens in prose, more in tables
 
 
 @dataclass(frozen=True)
@@ -16,12 +16,12 @@ class SectionBlock:
 
     block: Block
     path: tuple[str, ...]
-    starts_unit: bool = False  # it heads a part, an item or a note
+    starts_unit: bool = False  # whether it heads a part, an item or a note
 
 
 @dataclass
 class _Atom:
-    """Blocks that stay together: headings and what follows; a table with introduction and notes."""
+    """Blocks that stay together: headings with the next block, a table with intro and notes."""
 
     blocks: list[Block]
     path: tuple[str, ...]
@@ -37,11 +37,11 @@ class _Atom:
 
 def cut_passages(filing_id: str, blocks: Iterable[SectionBlock],
                  max_words: int = MAX_WORDS) -> list[Passage]:
-    """Return the passages of a filing: each grid is in exactly one, with its section's text.
+    """Return the passages of a filing; each grid is in exactly one, with text of its section.
 
-    Tables of one part, item or note share a passage while it stays under `max_words`; text under
-    headings without a table is left out. A passage is longer only if one table with its
-    introduction is.
+    Tables of a part, item or note share a passage of at most `max_words`; text under headings
+    without a table is left out. A passage is longer only if a single table with its introduction
+    is longer.
     """
     passages: list[Passage] = []
     for unit in _units(blocks):
@@ -59,7 +59,7 @@ def cut_passages(filing_id: str, blocks: Iterable[SectionBlock],
 
 
 def as_documents(filings: list[Filing], passages: list[Passage]) -> list[Document]:
-    """Return one Markdown document per filing, for continual pretraining: its passages in order."""
+    """Return one Markdown document per filing, its passages in order, for continual pretraining."""
     documents = []
     for filing in filings:
         title = " ".join(filter(None, (filing.company, filing.form, filing.period)))
@@ -101,7 +101,7 @@ def _atoms(unit: list[SectionBlock]) -> list[_Atom]:
 
 
 def _is_near(path: tuple[str, ...], grid_path: tuple[str, ...]) -> bool:
-    """Return whether text belongs to a table: it is above it or in a part of its section."""
+    """Return whether text belongs to a table: it is in the table's section or an enclosing one."""
     n_shared = min(len(path), len(grid_path))
     return path[:n_shared] == grid_path[:n_shared]
 

@@ -22,13 +22,13 @@ from lib.tablequest.grids.layout import NoGrid
 from lib.tablequest.grids.values import unit_note_in
 from lib.tablequest.records import Block, Filing, Grid, NotUnderstood, Passage
 
-_SHOWN_KINDS = ("text", "ranges or words only", "bullets")  # no grid, but something to read
+_SHOWN_KINDS = ("text", "ranges or words only", "bullets")  # no grids, but readable as text
 _PERIOD = re.compile(r"fiscal year ended:?\s+([A-Z][a-z]+ \d{1,2}, ?\d{4})", re.I)
 
 
 @dataclass(frozen=True)
 class ReadFiling:
-    """One filing, read, and its grids' check against inline XBRL."""
+    """A filing as read, and the check of its grids against inline XBRL."""
 
     filing: Filing
     grids: list[Grid]
@@ -41,8 +41,8 @@ def read_filings(folder: Path,
                  max_words: int = MAX_WORDS) -> tuple[list[ReadFiling], list[Rejected]]:
     """Read all .html, .htm and .md files below `folder`, sorted by path, or the file that it names.
 
-    A file that is not a filing is rejected with its reason, and reading continues. Passages have
-    about `max_words` at most. Raises FileNotFoundError as `list_filings` does.
+    A file that is not a filing is rejected with a reason, and reading continues. `max_words` limits
+    passages as in `cut_passages`. Raises FileNotFoundError as `list_filings` does.
     """
     found, rejected, names = [], [], {}
     for path, name in list_filings(Path(folder)):
@@ -59,7 +59,7 @@ def read_filings(folder: Path,
 
 
 def read_file(path: Path, name: str = "", max_words: int = MAX_WORDS) -> ReadFiling:
-    """Read one filing, called `name`. Raises NoFiling with the reason if it is not one."""
+    """Read the filing at `path`, called `name`. Raises NoFiling if it is not a filing."""
     name, raw = name or path.name, bytes_of(path)
     if path.suffix.lower() == ".md":
         return _paper(raw, name, max_words)
@@ -83,7 +83,7 @@ def read_file(path: Path, name: str = "", max_words: int = MAX_WORDS) -> ReadFil
 
 def _read_tables(filing: Filing, blocks: list[PageBlock], numbers: dict[HtmlElement, int],
                  ) -> tuple[list[ReadGrid], list[NotUnderstood], list[SectionBlock]]:
-    """Read each table; return also the filing's blocks with their headings, tables in place."""
+    """Read each table; also return all blocks of the filing, tables included, with headings."""
     filing_id, before = filing.filing_id, None
     grids, not_understood, sections = [], [], []
     blocks = [_with_rows(block) for block in blocks]
@@ -123,7 +123,7 @@ def _read_tables(filing: Filing, blocks: list[PageBlock], numbers: dict[HtmlElem
 
 
 def _with_rows(block: PageBlock) -> PageBlock:
-    """Read the rows of a table's block and find its kind."""
+    """Return a table's block with its rows and kind."""
     if block.kind != "table":
         return block
     try:
@@ -135,7 +135,7 @@ def _with_rows(block: PageBlock) -> PageBlock:
 
 def _surroundings(blocks: list[PageBlock], index: int, before: Grid | None,
                   place: Surroundings) -> Surroundings:
-    """Add the text around blocks[index]; `before` is the grid of the table before it, if any."""
+    """Add the text around blocks[index]; `before` is the grid of the previous table, if any."""
     notes = []
     for block in blocks[index + 1:]:
         if block.kind == "paragraph" and FOOTNOTE.match(block.text):
@@ -143,7 +143,7 @@ def _surroundings(blocks: list[PageBlock], index: int, before: Grid | None,
         elif block.kind != "page-end":
             break
     caption, note = _introduction(blocks[:index])
-    # nothing except a page's end in between
+    # Only a page's end may be in between.
     continues = before is not None and _last_kind(blocks[:index]) == "table"
     if continues and not note:
         caption, note = before.caption, before.unit_note
@@ -155,7 +155,7 @@ def _surroundings(blocks: list[PageBlock], index: int, before: Grid | None,
 
 
 def _introduction(blocks: list[PageBlock]) -> tuple[str, str]:
-    """Return the nearest text before a table as caption, and the nearest unit note in brackets.
+    """Return the nearest text before a table (its caption) and the nearest unit note in brackets.
 
     "The following tables …" introduces all tables of its part, item or note.
     """
@@ -195,7 +195,7 @@ def _texts(rows: Iterable[PlacedRow]) -> list[str]:
 
 
 def _filing(root: HtmlElement, blocks: list[PageBlock], name: str, n_tables: int) -> Filing:
-    """Find the company and its fiscal year: in the cover's tagged facts, else in its words."""
+    """Find the company and its fiscal year in the cover's tagged facts, or in its words."""
     tagged = {element.get("name"): visible_text(element) for element in root.iter("ix:nonnumeric")
               if (element.get("name") or "").startswith("dei:")}
     front = [block.text for block in blocks if block.text][:120]

@@ -1,4 +1,4 @@
-"""Check grids against the facts that a filing tags in inline XBRL, which reading does not use."""
+"""Check grids against the facts tagged in a filing's inline XBRL, which reading does not use."""
 
 import re
 from calendar import month_name
@@ -23,19 +23,19 @@ HALF_YEAR = timedelta(days=182)
 
 @dataclass(frozen=True)
 class Difference:
-    """A cell that differs from the fact tagged in it."""
+    """A cell that differs from its tagged fact."""
 
     grid_id: str
     row: str
     column: str
-    kind: str  # of KINDS
+    kind: str  # one of KINDS
     cell: str
     fact: str
 
 
 @dataclass(frozen=True)
 class Check:
-    """Tagged cells of a filing, the comparisons of each kind and how many agree; differences."""
+    """A filing's tagged cells, how many comparisons of each kind agree, and the differences."""
 
     n_tagged: int = 0
     checked: Counter[str] = field(default_factory=Counter)
@@ -44,9 +44,9 @@ class Check:
 
 
 def check_table(checks: Mapping[str, Check]) -> pd.DataFrame:
-    """Return tagged cells, and "agree / checked" of each kind, one row per filing that has any.
+    """Return one row per filing with tagged cells: their number, and "agree / checked" by kind.
 
-    `checks` are by filing_id.
+    `checks` maps filing_id to the filing's check.
     """
     rows = [(filing_id, check.n_tagged, *(f"{check.agree[kind]:,} / {check.checked[kind]:,}"
                                           for kind in KINDS))
@@ -57,13 +57,13 @@ def check_table(checks: Mapping[str, Check]) -> pd.DataFrame:
 def check_grids(root: HtmlElement, grids: Iterable[ReadGrid]) -> Check:
     """Compare every tagged number of the grids' cells with its tag.
 
-    - value: |cell × scale| and the tag's digits × 10^scale (Inline XBRL 1.1, section 10:
-      nonFraction)
-    - unit: unitRef, where that is dollars, shares or dollars per share
+    - value: |cell × scale| equals the tag's digits × 10^scale (Inline XBRL 1.1, section 10:
+      nonFraction).
+    - unit: the cell's unit is unitRef, if that is dollars, shares or dollars per share.
     - sign: a tag has the sign of its concept, so an outflow in brackets may be tagged positive; in
-      one row, all cells of a concept must be inverted or none
-    - period: the context's dates and the year or date that the column names; for an opening
-      balance, the year before
+      a row, either all cells of a concept must be inverted or none.
+    - period: the context's dates match the year or date in the column's label; for an opening
+      balance, the year before.
     """
     n_tagged, checked, agree, differences = 0, Counter(), Counter(), []
     contexts = _contexts(root)
@@ -97,7 +97,7 @@ def _tagged(grid: ReadGrid) -> Iterator[tuple[int, int, Cell, HtmlElement]]:
 
 def _comparisons(cell: Cell, tag: HtmlElement, labels: tuple[str, str],
                  contexts: dict[str, tuple[date, date]]) -> Iterator[tuple[str, object, object]]:
-    """Yield (kind, what the cell says, what the tag says)."""
+    """Yield (kind, the cell's value, the tag's value)."""
     digits = re.sub(r"[^\d.]", "", "".join(tag.itertext()))
     is_nil = not re.search(r"\d", digits)
     fact = 0.0 if is_nil else float(digits) * 10 ** int(tag.get("scale") or 0)
@@ -114,18 +114,18 @@ def _comparisons(cell: Cell, tag: HtmlElement, labels: tuple[str, str],
     start, end = span
     is_opening = start == end and bool(_OPENING.search(labels[0]))
     if "-" in named and is_opening:
-        # 52 or 53 weeks before
+        # The balance is from 52 or 53 weeks earlier.
         yield "period", 357 <= (date.fromisoformat(named) - end).days <= 378, True
     elif "-" in named:
         yield "period", named, end.isoformat()
     else:
-        # an instant at a year's end belongs to that year
+        # An instant at a year's end belongs to that year.
         middle = start + (end - start) / 2 if start != end else end - HALF_YEAR
         yield "period", named, str(middle.year + is_opening)
 
 
 def _period_of(column: str) -> str:
-    """Return the one date (ISO) or year that a column names; "" if it names none or several."""
+    """Return the only date (ISO) or year that a column names; "" if it names none or several."""
     dates = _DATE.findall(column)
     if len(dates) == 1:
         month, day, year = dates[0]

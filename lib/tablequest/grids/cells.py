@@ -1,4 +1,4 @@
-"""A table of HTML or Markdown as rows of placed cells; a value split over cells is joined."""
+"""Read an HTML or Markdown table as rows of placed cells; join values split over cells."""
 
 import re
 from collections.abc import Iterable
@@ -9,12 +9,12 @@ from lxml.html import HtmlElement
 from lib.tablequest.grids.values import is_number, is_year
 
 MAX_SPAN = 1000  # what browsers allow (HTML standard, 4.9.11)
-MAX_SLOTS = 400_000  # rows × columns of one table
+MAX_SLOTS = 400_000  # rows × columns per table
 BLOCK_TAGS = frozenset((
     "address", "article", "blockquote", "br", "center", "dd", "div", "dl", "dt", "h1", "h2", "h3",
     "h4", "h5", "h6", "hr", "li", "ol", "p", "pre", "section", "table", "tbody", "td", "tfoot",
     "th", "thead", "tr", "ul"))
-# what no reader sees
+# tags whose content no reader sees
 SKIPPED_TAGS = frozenset(("head", "script", "style", "template", "noscript", "ix:header"))
 
 _LENGTH = re.compile(r"(-?\d*\.?\d+)(pt|px|em|in)?")
@@ -26,12 +26,12 @@ _RULE = re.compile(r"border(?:-top)?(?:-style)?:(?!\s*(?:0|none))", re.I)
 
 
 class TooLarge(ValueError):
-    """A table with more slots than any filing's: it is listed, not read."""
+    """Raised for a table with more slots than any in a filing; it is listed, not read."""
 
 
 @dataclass(frozen=True)
 class PlacedCell:
-    """The text of a cell, or of the cells of one value, and its columns [start, end)."""
+    """The text of a cell, or of all cells of a value, and its columns [start, end)."""
 
     start: int
     end: int
@@ -39,13 +39,13 @@ class PlacedCell:
     is_header: bool = False  # a <th>
     is_bold: bool = False
     has_rule: bool = False  # a line above it, as above a sum
-    indent: float = 0.0  # of its first line, points
-    elements: tuple[HtmlElement, ...] = field(default=(), compare=False)  # its origin
+    indent: float = 0.0  # indent of the first line, in points
+    elements: tuple[HtmlElement, ...] = field(default=(), compare=False)  # where it was read from
 
 
 @dataclass(frozen=True)
 class PlacedRow:
-    """The non-empty cells of one row, from left to right; none for a blank row."""
+    """The non-empty cells of a row, from left to right; a blank row has none."""
 
     cells: tuple[PlacedCell, ...]
 
@@ -57,17 +57,17 @@ def style_of(element: HtmlElement) -> dict[str, str]:
 
 
 def is_hidden(element: HtmlElement) -> bool:
-    """Return whether a reader of the page does not see it."""
+    """Return whether the element is invisible to a reader of the page."""
     style = (element.get("style") or "").lower().replace(" ", "")
     return (element.tag in SKIPPED_TAGS or element.get("hidden") is not None
             or "display:none" in style)
 
 
 def visible_text(element: HtmlElement) -> str:
-    """Return what a reader sees, whitespace folded; a raised footnote mark becomes " (1)"."""
+    """Return what a reader sees, with whitespace folded; a raised footnote mark becomes " (1)"."""
     pieces: list[str] = []
     stack: list[HtmlElement | str] = [element]
-    while stack:  # not recursive: a broken file nests thousands deep
+    while stack:  # not recursive, because a broken file may nest thousands deep
         node = stack.pop()
         if isinstance(node, str):
             pieces.append(node)
@@ -87,7 +87,7 @@ def visible_text(element: HtmlElement) -> str:
 
 def read_html_rows(table: HtmlElement) -> list[PlacedRow]:
     """Return the rows with colspan and rowspan laid out. Raises TooLarge beyond MAX_SLOTS."""
-    rows, reserved, n_slots = [], {}, 0  # reserved: column -> rows that a rowspan still covers
+    rows, reserved, n_slots = [], {}, 0  # reserved: column -> rows still covered
     for line in table.iter("tr"):
         if is_hidden(line) or len(line) and all(is_hidden(element) for element in line):
             continue
@@ -109,7 +109,7 @@ def read_html_rows(table: HtmlElement) -> list[PlacedRow]:
 
 
 def read_text_rows(header: Iterable[str], body: Iterable[Iterable[str]]) -> list[PlacedRow]:
-    """Return the rows of a Markdown table, the first one a header."""
+    """Return the rows of a Markdown table; the first is the header."""
     rows = [(header, True), *((row, False) for row in body)]
     return [PlacedRow(tuple(PlacedCell(column, column + 1, text.strip(), is_header)
                             for column, text in enumerate(row) if text.strip()))
@@ -117,7 +117,7 @@ def read_text_rows(header: Iterable[str], body: Iterable[Iterable[str]]) -> list
 
 
 def joined(cells: Iterable[PlacedCell]) -> tuple[PlacedCell, ...]:
-    """Join "$", ")" and "%" that have their own cells to the neighbouring number of the row."""
+    """Join "$", ")" and "%" in cells of their own to the neighbouring number in the row."""
     done: list[PlacedCell] = []
     opening: PlacedCell | None = None
     for cell in cells:
@@ -138,7 +138,7 @@ def joined(cells: Iterable[PlacedCell]) -> tuple[PlacedCell, ...]:
 
 
 def _closes(text: str, cell: PlacedCell) -> bool:
-    """Return whether `cell` ends the value: ")" ends "(565" and "%" ends "3", but not a year."""
+    """Return whether `cell` ends the value, as ")" ends "(565" and "%" ends "3" but not a year."""
     return not cell.is_header and not is_year(text) and is_number(text + cell.text)
 
 
@@ -169,7 +169,7 @@ def _is_bold(inner: list[HtmlElement]) -> bool:
 
 
 def _indent(style: dict[str, str]) -> float:
-    """Return where the first line begins, in points: left padding, margin and text indent."""
+    """Return the first line's indent in points: left padding, margin and text indent."""
     lengths = []
     padding = _LENGTH.findall(style.get("padding", ""))
     if padding and "padding-left" not in style:
@@ -180,7 +180,7 @@ def _indent(style: dict[str, str]) -> float:
 
 
 def _raised_mark(node: HtmlElement) -> str:
-    """Return a footnote's mark that is set above the line, in brackets; "" for anything else."""
+    """Return a raised footnote mark, in brackets; "" for anything else."""
     is_raised = node.tag == "sup" or style_of(node).get("vertical-align") in ("super", "top")
     if not is_raised or node.tag in ("td", "th"):
         return ""

@@ -1,4 +1,4 @@
-"""A filing's table as a grid: complete labels, values with sign, unit and scale, cleaned HTML."""
+"""Read a table as a grid: complete labels, values with sign, unit and scale, and cleaned HTML."""
 
 import html
 import re
@@ -40,12 +40,12 @@ class Surroundings:
     caption: str = ""
     unit_note: str = ""
     footnotes: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()  # of the table just before, continued by one without headers
+    columns: tuple[str, ...] = ()  # the previous table's, which a table without headers continues
 
 
 @dataclass(frozen=True)
 class ReadGrid:
-    """A grid, the placed cell behind each of its cells (or None), and rows left out."""
+    """A grid, the placed cell (or None) that each of its cells was read from, and rows left out."""
 
     grid: Grid
     placed: tuple[tuple[PlacedCell | None, ...], ...]
@@ -106,7 +106,7 @@ def _columns(layout: Layout, around: Surroundings) -> tuple[str, ...]:
 
 
 def _unit_note(layout: Layout, around: Surroundings) -> str:
-    """Return the first unit note: in the table's corner or titles, else in its introduction."""
+    """Return the first unit note in the table's corner or titles, else in its introduction."""
     found = (unit_note_in(text, anywhere=True) for text in (*layout.titles, *layout.corner))
     return next(filter(None, found), around.unit_note)
 
@@ -141,7 +141,7 @@ def _cell(cell: PlacedCell | None, reading: Reading | None, labels: tuple[str, s
 
 
 def _marks(readings: Iterable[Reading | None]) -> str:
-    """Return the one unit printed among `readings`; "mixed" for several, "" for none."""
+    """Return the unit printed in `readings`; "mixed" for several, "" for none."""
     units = _units(readings)
     return "" if not units else units.pop() if len(units) == 1 else "mixed"
 
@@ -166,7 +166,7 @@ def _html(layout: Layout, columns: tuple[str, ...]) -> str:
 
 
 def _header_line(row: PlacedRow, layout: Layout) -> str:
-    """Return one header row: a cell over each run of columns that it heads."""
+    """Return a header row, with one cell over each run of columns that it heads."""
     heads = [next((cell for cell in row.cells if cell in headers), None)
              for headers in layout.headers]
     placed = {id(cell) for cell in heads if cell}

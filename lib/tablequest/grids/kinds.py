@@ -1,4 +1,4 @@
-"""Tables of a filing that hold no data, recognized before a grid is tried: footers, bullets, …"""
+"""Recognize tables without data (footers, bullets, …) before they are read as grids."""
 
 import re
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ _FOOTER = re.compile(r"form 10-[kq]|annual report|table of contents", re.I)
 _COVER = re.compile(r"state or other jurisdiction|zip code|accelerated filer|title of each class|"
                     r"trading symbol|employer identification|commission file", re.I)
 _EXHIBIT = re.compile(r"\bexhibit\s*(?:number|no\.|description)?$", re.I)
-_NUMBER = re.compile(r"\d{1,3}|[ivx]{1,5}")  # of a page
+_NUMBER = re.compile(r"\d{1,3}|[ivx]{1,5}")  # a page's
 
 
 def kind_of(rows: Sequence[PlacedRow]) -> str:
@@ -41,7 +41,7 @@ def _is_footer(line: list[str]) -> bool:
 
 
 def _is_contents(lines: list[list[str]]) -> bool:
-    """Return whether 3 rows or more end with ascending page numbers, under "Page" or no header."""
+    """Return whether at least 3 rows end with ascending page numbers, under "Page" or no header."""
     pages = [line[-1] for line in lines if len(line) > 1 and _NUMBER.fullmatch(line[-1])]
     numbers = [int(page) for page in pages if page.isdigit()]
     if len(numbers) < 3 or numbers != sorted(numbers) or len(pages) < 0.6 * len(lines):

@@ -1,4 +1,4 @@
-"""Complete labels of rows and columns: groups before their rows, header rows joined, no marks."""
+"""Complete the labels of rows and columns: prepend groups, join header rows, remove marks."""
 
 import re
 from calendar import month_name
@@ -12,7 +12,7 @@ from lib.tablequest.grids.layout import BodyRow
 # "Services (1)", "Sales*", "Total (2)(3):"; not "Term (Years)"
 _MARKS = re.compile(r"(?:\s*(?:\((?:\d{1,2}|[a-z])\)|[*†‡§]+)(?:,(?=\s*\())?)+\s*(?=:?\s*$)")
 _BARE_TOTAL = re.compile(r"(?:sub-?)?totals?|net|balances?", re.I)
-# a sum that needs its group's name: "Ending balance"
+# sums that need their group's name, such as "Ending balance"
 _CLOSING = re.compile(r"\b(?:balances?|ending|at (?:the )?end)\b", re.I)
 _TOTAL = re.compile(r"\b(?:sub)?totals?\b|^net (?:cash|increase|decrease|change)\b", re.I)
 # "Balance as of May 31, 2029", "Nonvested at 2029"; not "Balance"
@@ -24,7 +24,7 @@ _CHANGE = re.compile(r"(?:[$%] ?)?(?:change|variance|growth|increase(?: ?/? ?\(d
                      r"(?: ?[$%])?", re.I)
 _PERIOD = re.compile(r"\b(?:19|20)\d\d\b")
 _SHARE_OF = re.compile(r"(?:as an? )?(?:percent(?:age)?|%) of\b|%|margin\b", re.I)
-# a line that Regulation S-X requires even without amounts
+# Regulation S-X requires this line even without amounts.
 _NO_GROUP = re.compile(r"commitments and contingencies", re.I)
 # "(1) Without taxes.", "* See below", "Note: "; not "(1)"
 FOOTNOTE = re.compile(r"\((?:\d{1,2}|[a-z])\)\s*\S|[*†‡§]\s*\S|notes?: ", re.I)
@@ -39,13 +39,13 @@ def without_marks(text: str) -> str:
 
 
 def column_label(headers: tuple[PlacedCell, ...]) -> str:
-    """Join the header cells above a column from above, each once."""
+    """Join the header cells above a column, from top to bottom, each once."""
     texts = [without_marks(cell.text) for cell in headers]
     return " ".join(text for index, text in enumerate(texts) if text and text not in texts[:index])
 
 
 def with_periods(labels: list[str]) -> list[str]:
-    """Name equal columns "Change" by the periods on both sides: "Change 2024 to 2023"."""
+    """Add the periods on both sides to equal columns "Change", as in "Change 2024 to 2023"."""
     done = list(labels)
     for index, label in enumerate(labels):
         if labels.count(label) < 2 or not _CHANGE.fullmatch(label):
@@ -68,17 +68,16 @@ class _Group:
 
 @dataclass
 class Groups:
-    """The group labels above a row, "Liabilities" > "Current", while a table is read from the top.
+    """The labels of open groups, such as "Liabilities" > "Current", while reading down a table.
 
-    A filing shows where a group ends by indent, a blank row, a sum's rule above the values or the
-    word "Total".
+    Indent, a blank row, a sum's rule above the values or the word "Total" shows where a group ends.
     """
 
     open: list[_Group] = field(default_factory=list)
-    is_new: bool = False  # the row before opened the innermost one
+    is_new: bool = False  # whether the row before opened the innermost
 
     def add(self, label: str, style: tuple[float, bool]) -> None:
-        """Open a group at a row that is only a label: inside the last one, or instead of it."""
+        """Open a group at a row with only a label, inside the last group or in its place."""
         indent, is_bold = style
         styles = [group.style for group in self.open]
         if style in styles:
@@ -116,21 +115,21 @@ class Groups:
 
 
 class _Named(NamedTuple):
-    groups: list[str]  # above the row
+    groups: list[str]  # labels of the groups above the row
     label: str
     is_sum: bool
     words: list[str]  # in the row's text columns
 
 
 def row_labels(rows: list[BodyRow], texts: list[int]) -> list[str | None]:
-    """Return the complete label of each row of values; None for any other row.
+    """Return the complete label of each row of values, or None for another row.
 
-    The others are group rows, blank rows and rows that cannot be named. `texts` are the positions
+    Other rows are group rows, blank rows and rows that cannot be named. `texts` are the positions
     of text columns, which distinguish rows with equal labels.
     """
     groups, found = Groups(), []
     ruled = [any(cell and cell.has_rule for cell in row.cells) for row in rows]
-    # a line above most rows says nothing
+    # Lines above most rows do not mark sums.
     has_sums = sum(ruled) * 2 <= sum(row.has_values for row in rows)
     last, n_values = "", 0
     for row, is_ruled in zip(rows, ruled, strict=True):
@@ -159,7 +158,7 @@ def row_labels(rows: list[BodyRow], texts: list[int]) -> list[str | None]:
 
 
 def _indent(cell: PlacedCell) -> float:
-    """Return where a label begins, in points: some filings indent by columns, not by styles."""
+    """Return where a label begins, in points; some filings indent by columns, not by styles."""
     return cell.indent + 12.0 * cell.start
 
 
@@ -172,7 +171,7 @@ def _told_apart(found: list[_Named | None]) -> list[str | None]:
         if row is None:
             labels.append(None)
             continue
-        # of two groups or more, a bare "Total" is the sum
+        # A bare "Total" sums the groups if there are several.
         is_bare = bool(_BARE_TOTAL.fullmatch(row.label)) and n_groups < 2
         stands_alone = (row.is_sum and own[row.label] == 1 and not is_bare
                         and not _CLOSING.search(row.label))
@@ -189,7 +188,7 @@ def _told_apart(found: list[_Named | None]) -> list[str | None]:
 
 
 def _between_balances(labels: list[str | None]) -> list[str | None]:
-    """Name the equal rows of a roll-forward over several years by the balances around them."""
+    """Add the balances around them to equal rows of a roll-forward over several years."""
     times = Counter(labels)
     marks = [(index, match[1]) for index, label in enumerate(labels)
              if label and (match := _BALANCE.search(label))]

@@ -1,4 +1,4 @@
-"""Which cells of a table are headers, row labels and values: by their position and content."""
+"""Classify a table's cells as headers, row labels or values, by position and content."""
 
 import re
 from dataclasses import dataclass
@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from lib.tablequest.grids.cells import PlacedCell, PlacedRow
 from lib.tablequest.grids.values import is_number, is_year, read_value, unit_note_in
 
-Headers = tuple[tuple[PlacedCell, ...], ...]  # per column, from above
+Headers = tuple[tuple[PlacedCell, ...], ...]  # per column, from top to bottom
 
 
 class NoGrid(ValueError):
-    """Why a table is not a grid; tables are counted by `kind`."""
+    """Raised if a table is not a grid, with the reason; tables are counted by `kind`."""
 
     def __init__(self, kind: str, reason: str) -> None:
         super().__init__(reason)
@@ -23,16 +23,16 @@ class Column:
 
     start: int
     end: int
-    is_text: bool  # no cell of it is a number
+    is_text: bool  # whether none of its cells is a number
 
     def overlap(self, cell: PlacedCell) -> int:
-        """Return how many slots `cell` shares with this column; 0 or less if none."""
+        """Return the number of slots that `cell` shares with this column; at most 0 if none."""
         return min(self.end, cell.end) - max(self.start, cell.start)
 
 
 @dataclass(frozen=True)
 class BodyRow:
-    """A row under the headers: its label's cells, and each column's cell or None."""
+    """A row below the headers: its label's cells, and a cell or None for each column."""
 
     label: tuple[PlacedCell, ...]
     cells: tuple[PlacedCell | None, ...]
@@ -44,13 +44,13 @@ class BodyRow:
 
     @property
     def has_values(self) -> bool:
-        """Return whether it has more than a label."""
+        """Return whether the row has more than a label."""
         return any(self.cells)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The parts of a table: headers, the corner, titles above everything, and the rows below."""
+    """The parts of a table: titles at the top, headers, the corner, and the rows below."""
 
     columns: tuple[Column, ...]
     headers: Headers
@@ -61,9 +61,9 @@ class Layout:
 
 
 def lay_out(rows: list[PlacedRow], n_header: int = 0) -> Layout:
-    """Take a table apart; the first `n_header` rows are headers whatever they contain.
+    """Divide a table into its parts; the first `n_header` rows are headers whatever they contain.
 
-    Raises NoGrid where no number is next to a label, or columns cannot be separated.
+    Raises NoGrid if no number is next to a label, or if columns cannot be separated.
     """
     while rows and not rows[0].cells:
         rows = rows[1:]
@@ -86,7 +86,7 @@ def lay_out(rows: list[PlacedRow], n_header: int = 0) -> Layout:
 
 def _check_headers(rows: tuple[BodyRow, ...], columns: tuple[Column, ...],
                    headers: Headers) -> None:
-    """Raise NoGrid where a row among the values has other headers; repeated ones are allowed."""
+    """Raise NoGrid if a row among the values has new headers; repeated headers are allowed."""
     for row in rows:
         texts = [(cell.text, header)
                  for cell, column, header in zip(row.cells, columns, headers, strict=True)
@@ -123,7 +123,7 @@ def _is_label_only(row: PlacedRow, label_end: int) -> bool:
 
 
 def _heads(row: PlacedRow) -> bool:
-    """Return whether a row with only a first cell is a header: a unit note or a <th>."""
+    """Return whether a row with only a first cell is a header, as a unit note or <th> is."""
     text = " ".join(cell.text for cell in row.cells)
     return bool(unit_note_in(text, anywhere=True)) or all(cell.is_header for cell in row.cells)
 
@@ -143,7 +143,7 @@ def _numeric_columns(body: list[PlacedRow], left: int) -> list[Column]:
 
 
 def _columns(body: list[PlacedRow], numeric: list[Column]) -> tuple[int, tuple[Column, ...]]:
-    """Return the slot where labels end, and all columns of numbers and of text."""
+    """Return the slot at which labels end, and all columns of numbers and of text."""
     begin = numeric[0].start
     before = _merged(sorted((cell.start, max(min(cell.end, begin), cell.start + 1))
                             for row in body for cell in row.cells if cell.start < begin))
@@ -158,7 +158,7 @@ def _columns(body: list[PlacedRow], numeric: list[Column]) -> tuple[int, tuple[C
         if is_next_to_label or words:
             words.append((start, end))
         else:
-            label_end = end  # a level of indented labels
+            label_end = end  # another level of indented labels
     after = [(cell.start, cell.end) for row in body for cell in row.cells if cell.start >= begin
              and not any(column.overlap(cell) > 0 for column in numeric)]
     columns = numeric + [Column(start, end, True) for start, end in (*words,
@@ -167,7 +167,7 @@ def _columns(body: list[PlacedRow], numeric: list[Column]) -> tuple[int, tuple[C
 
 
 def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Merge overlapping spans, which are sorted."""
+    """Merge overlapping spans; `spans` are sorted."""
     done: list[tuple[int, int]] = []
     for start, end in spans:
         if done and start < done[-1][1]:
@@ -193,7 +193,7 @@ def _headers(rows: list[PlacedRow], columns: tuple[Column, ...],
 
 
 def _nearest(cell: PlacedCell, row: PlacedRow, columns: tuple[Column, ...]) -> list[int]:
-    """Return the column nearest to a header that is above none, unless another cell heads it."""
+    """Return the nearest column without a header of its own, for a header above no column."""
     free = [index for index, column in enumerate(columns) if -column.overlap(cell) <= 2
             and not any(column.overlap(other) > 0 for other in row.cells)]
     return sorted(free, key=lambda index: -columns[index].overlap(cell))[:1]
@@ -206,7 +206,7 @@ def _body_row(row: PlacedRow, columns: tuple[Column, ...], label_end: int) -> Bo
         over = [index for index, column in enumerate(columns) if column.overlap(cell) > 0]
         free = [index for index in over if cells[index] is None]
         if not free or len(over) > 1 and read_value(cell.text) is None:
-            label += (cell,)  # a sentence across columns: a note, or a label at the right
+            label += (cell,)  # text across columns is a note or a label on the right
             continue
         cells[max(free, key=lambda index: columns[index].overlap(cell))] = cell
     return BodyRow(label, tuple(cells))

@@ -1,4 +1,4 @@
-"""Tables side by side: "State | Stores | State | Stores" is one table of two columns."""
+"""Join tables side by side: "State | Stores | State | Stores" is one table of two columns."""
 
 from dataclasses import replace
 
@@ -8,11 +8,11 @@ from lib.tablequest.grids.layout import BodyRow, Column, Layout
 
 
 def one_panel(layout: Layout) -> Layout:
-    """Return `layout` with its panels below each other, or unchanged if it has one.
+    """Return `layout` with its panels below each other, or unchanged if it has only one.
 
-    A panel is a column of labels and the columns of numbers after it, under the same headers as the
-    first ones. Where the labels' own headers differ ("Canada", "Mexico"), each becomes a group's
-    row.
+    A panel is a column of labels and the columns of numbers after it, with the same headers as the
+    first panel. If the headers of the label columns differ ("Canada", "Mexico"), each becomes a
+    group's row.
     """
     bounds = [index for index, column in enumerate(layout.columns) if column.is_text]
     width = bounds[0] if bounds else 0
@@ -44,11 +44,11 @@ def one_panel(layout: Layout) -> Layout:
 def _panel_row(row: BodyRow, panel: int, width: int) -> BodyRow:
     if panel == 0:
         return BodyRow(row.label, row.cells[:width])
-    start = panel * (width + 1)  # the label's column is the one before
+    start = panel * (width + 1)  # the labels are in the column before
     label = row.cells[start - 1]
     return BodyRow((label,) if label else (), row.cells[start:start + width])
 
 
 def _without_rules(row: BodyRow) -> BodyRow:
-    """Drop the line between the header and a panel's first row, which is not a sum's."""
+    """Drop the line between the header and a panel's first row, which does not mark a sum."""
     return replace(row, cells=tuple(cell and replace(cell, has_rule=False) for cell in row.cells))

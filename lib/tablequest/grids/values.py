@@ -1,4 +1,4 @@
-"""Read a table's cell: its number, sign and unit, and what the words around it say about them."""
+"""Read a cell's number, sign and unit, with the help of the labels and notes around it."""
 
 import re
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ _UNITS = {"%": "%", "percent": "%", "x": "times", "×": "times", "basis points":
 
 @dataclass(frozen=True)
 class Reading:
-    """A cell's text read: `unit` and `scale` only where the cell itself prints them."""
+    """What a cell's text says; `unit` and `scale` are set only if the cell itself prints them."""
 
     value: float | None
     unit: str
@@ -52,20 +52,20 @@ class Reading:
 
 @dataclass(frozen=True)
 class Note:
-    """What a table's unit note says. A scale that it does not give is None."""
+    """What a table's unit note says; a scale that the note does not give is None."""
 
     text: str
-    money: float | None  # of amounts of money, and of what has no unit
+    money: float | None  # scale of amounts of money and of values without a unit
     shares: float | None
     area: float | None
-    is_money: bool  # it says dollars
-    of_shares: bool = False  # the introduction mentions shares: without "$", the table counts them
+    is_money: bool  # whether the note says dollars
+    of_shares: bool = False  # whether the introduction mentions shares; without "$", these count
 
 
 def read_value(text: str, dash_is_nil: bool = True) -> Reading | None:
     """Return the number in `text`, or None if it is not a single number.
 
-    Brackets make it negative, a dash means nil if `dash_is_nil`; "71.2 ± 0.3" is 71.2.
+    Brackets make a number negative, and a dash is nil if `dash_is_nil`. "71.2 ± 0.3" is 71.2.
     """
     text = text.strip()
     if dash := _DASH.fullmatch(text):
@@ -86,17 +86,17 @@ def read_value(text: str, dash_is_nil: bool = True) -> Reading | None:
 
 
 def is_number(text: str) -> bool:
-    """Return whether a cell holds one number or a dash."""
+    """Return whether a cell holds a single number or a dash."""
     return read_value(text) is not None
 
 
 def is_year(text: str) -> bool:
-    """Return whether `text` is a year, which is a header more often than a value."""
+    """Return whether `text` is a year; years are headers more often than values."""
     return bool(re.fullmatch(r"(?:19|20)\d\d", re.sub(r"\s*\(\w{1,2}\)$", "", text.strip())))
 
 
 def read_note(text: str) -> Note:
-    """Read a unit note: "(in millions, except shares, which are in thousands, and …)"."""
+    """Read a unit note, such as "(in millions, except shares, which are in thousands, and …)"."""
     found = {"money": None, "shares": None, "area": None}
     end = 0
     for match in _IN_SCALE.finditer(text):
@@ -112,7 +112,7 @@ def read_note(text: str) -> Note:
 
 
 def unit_note_in(text: str, anywhere: bool = False) -> str:
-    """Return a bracket with "in millions", or the entire text if `anywhere`; or ""."""
+    """Return a bracket such as "(in millions)", or with `anywhere` the whole text, or ""."""
     for bracket in re.findall(r"\([^()]*\)", text):
         if _IN_SCALE.search(bracket) and len(bracket) < 250:
             return bracket
@@ -123,8 +123,9 @@ def unit_and_scale(reading: Reading, row: str, column: str, marks: tuple[str, st
                    note: Note) -> tuple[str, float]:
     """Return unit and scale from a value's own marks, labels, neighbours and the unit note.
 
-    `marks` are the units printed elsewhere in its row (in columns of several units), its column and
-    the table: "USD", "%", "mixed" or "". Filings print "$" only in a column's first and last row.
+    `marks` are the units ("USD", "%", "mixed" or "") printed elsewhere in the value's row (if its
+    column has several units), its column and the table. Filings print "$" only in a column's first
+    and last row.
     """
     own = read_note(" ".join(unit_note_in(label) for label in (row, column)))
     unit = reading.unit or _unit_by_labels(row, column, marks, note, own)
@@ -171,7 +172,7 @@ def _counts_shares(label: str) -> bool:
 
 
 def _only_par(row: str) -> bool:
-    """Return whether a balance sheet's row on stock gives its total and only mentions par value."""
+    """Return whether a balance sheet's row gives the stock's total and only mentions par value."""
     return bool(re.search(r"\bpar value\b", row, re.I)
                 and re.search(r"\b(?:issued|authorized)\b", row, re.I))
 

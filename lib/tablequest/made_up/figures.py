@@ -1,4 +1,4 @@
-"""The figures of a made-up company for three years: sums, cash flows and changes agree."""
+"""Make up a company's figures for three years, with consistent sums, cash flows and changes."""
 
 import random
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ _SECOND = ("Instruments", "Foods", "Logistics", "Paper", "Tools", "Lighting", "T
            "Glass", "Marine")
 _ENDS = ("December 31", "September 30", "June 30", "March 31")
 
-Years = list[int]  # amounts of three years, latest first
+Years = list[int]  # amounts for three years, latest first
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Company:
     slug: str
     year: int
     end: str  # "September 28"
-    line: str  # what it makes
+    line: str  # what the company makes
 
     @property
     def years(self) -> tuple[int, int, int]:
@@ -34,7 +34,7 @@ class Company:
 
     @property
     def ends(self) -> tuple[str, str, str]:
-        """Return the dates on which these years end."""
+        """Return the dates on which those years end."""
         return tuple(f"{self.end}, {year}" for year in self.years)
 
     @property
@@ -49,7 +49,7 @@ class Company:
 
     @property
     def business(self) -> str:
-        """Return a paragraph on what it does."""
+        """Return a paragraph on the company's business."""
         return (f"{self.name} makes and services {self.line} for industrial customers. It sells "
                 "through its own branches and through dealers, and it reports by region.")
 
@@ -60,13 +60,13 @@ class Company:
                 "a tenth of net sales.")
 
     def policy(self, heading: str) -> str:
-        """Return a paragraph at the beginning of a note."""
+        """Return the paragraph that begins a note."""
         return (f"{self.name} accounts for {heading.lower()} as described in its accounting "
                 "policies.")
 
 
 def made_company(random_: random.Random, index: int) -> Company:
-    """Return a company; below 20, no two values of `index` share a first name."""
+    """Return a company; for `index` below 20, the first words of the names all differ."""
     first, second = _FIRST[index % len(_FIRST)], random_.choice(_SECOND)
     number = f" {index // len(_FIRST) + 1}" if index >= len(_FIRST) else ""
     name = f"{first}{number} {second}, Inc."
@@ -76,7 +76,7 @@ def made_company(random_: random.Random, index: int) -> Company:
 
 
 def made_tables(company: Company, random_: random.Random) -> list[MadeTable]:
-    """Return statements of operations, balance sheet and cash flows, then the notes' tables."""
+    """Return statements of operations, balance sheet and cash flows, and then the notes' tables."""
     income = _income(random_)
     flows, cash = _flows(company, random_, income["Net income"])
     return [_operations(company, income), _balance(company, random_, cash), flows,
@@ -84,7 +84,7 @@ def made_tables(company: Company, random_: random.Random) -> list[MadeTable]:
 
 
 def _income(random_: random.Random) -> dict[str, tuple[int, ...]]:
-    """Return each item's amounts in millions; shares in thousands."""
+    """Return each item's amounts, in millions (shares in thousands)."""
     products, services = _series(random_, 900, 6000), _series(random_, 200, 2000)
     made = [round(x * random_.uniform(0.5, 0.62)) for x in products]
     served = [round(x * random_.uniform(0.3, 0.4)) for x in services]

@@ -1,6 +1,6 @@
-"""The tables of a made-up report's discussion and notes.
+"""Make up the tables of a report's discussion and notes.
 
-They have changes, percentages, nested header rows and roll-forwards.
+The tables have changes, percentages, nested header rows and roll-forwards.
 """
 
 import random
@@ -15,11 +15,11 @@ _MILLIONS = {MONEY: 1e6}
 
 Years = tuple[int, int, int]  # latest first
 Ends = tuple[str, str, str]
-Income = dict[str, tuple[int, ...]]  # item -> amounts of the years, in millions
+Income = dict[str, tuple[int, ...]]  # item -> amounts for the years, in millions
 
 
 def made_notes(years: Years, ends: Ends, income: Income, random_: random.Random) -> list[MadeTable]:
-    """Return sales by region, gross margin, securities, leases, stock units and income taxes.
+    """Return tables of sales by region, gross margin, securities, leases, stock units and taxes.
 
     `ends` are the dates on which `years` end.
     """

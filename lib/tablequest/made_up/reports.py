@@ -1,4 +1,4 @@
-"""Made-up annual reports with known figures, for the study where there are no filings."""
+"""Write made-up annual reports with known figures, for studies without filings."""
 
 import random
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ from lib.core.files import write_text
 from lib.tablequest.made_up.figures import Company, made_company, made_tables
 from lib.tablequest.made_up.tables import SETTINGS, MadeTable, as_html
 
-_STATEMENTS = 3  # the first tables are the financial statements, then the notes
-_TAG = {"split": "div", "plain": "P", "headed": "p"}  # of a paragraph
+_STATEMENTS = 3  # this many tables are statements; the others are in notes
+_TAG = {"split": "div", "plain": "P", "headed": "p"}  # setting -> tag of a paragraph
 
 
 @dataclass(frozen=True)
 class KnownCell:
-    """One value in a report."""
+    """A value in a report."""
 
     file: str
     caption: str  # the paragraph before its table
@@ -29,8 +29,8 @@ def write_reports(folder: Path, n_companies: int, seed: int) -> list[KnownCell]:
     """Write `n_companies` annual reports, one .html file each, and return every value in them.
 
     The companies do not exist. Sums add up, cash flows lead to the balance sheet's cash, and
-    changes in % follow from the amounts. The reports imitate in turn three kinds of filing software
-    (SETTINGS). Raises ValueError for a number of companies below 1.
+    changes in % follow from the amounts. The reports imitate three kinds of filing software
+    (SETTINGS) in turn. Raises ValueError if `n_companies` is below 1.
     """
     if n_companies < 1:
         raise ValueError(f"n_companies is {n_companies}: at least one report is needed")

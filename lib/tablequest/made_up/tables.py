@@ -1,25 +1,25 @@
-"""A made-up table with known values, as three kinds of filing software would write it in HTML."""
+"""Write a made-up table with known values in HTML, as three kinds of filing software do."""
 
 import html
 from dataclasses import dataclass
 
 MONEY, COUNT, RATE, PRICE = "USD", "shares", "%", "USD/share"
-# "$" and "%" in their own cells of a fine grid; old tags; one cell per value
+# split: "$" and "%" have cells of their own; plain: old tags; headed: one cell per value
 SETTINGS = ("split", "plain", "headed")
 
 
 @dataclass(frozen=True)
 class Line:
-    """A row: a group's label (no values), a row in it, a sum, or blank ("")."""
+    """A row: a group's label (without values), values in a group, a sum, or a blank row ("")."""
 
     label: str
     values: tuple[float | None, ...] = ()
     unit: str = MONEY
-    groups: tuple[str, ...] = ()  # the labels above it
+    groups: tuple[str, ...] = ()  # the group labels above the row
     is_sum: bool = False
     mark: str = ""  # "(1)"
     decimals: int = 0
-    units: tuple[str, ...] = ()  # of each value, where they differ
+    units: tuple[str, ...] = ()  # the unit of each value, if units differ
 
     def unit_of(self, column: int) -> str:
         """Return the unit of the value in `column`."""
@@ -34,14 +34,14 @@ class MadeTable:
     intro: str
     columns: tuple[str, ...]  # complete labels, as a reader joins them
     lines: tuple[Line, ...]
-    scales: dict[str, float]  # unit -> the value of a printed 1
+    scales: dict[str, float]  # unit -> what a printed 1 is worth
     header: tuple[tuple[tuple[str, int], ...], ...] = ()  # rows of (text, columns that it spans)
     corner: str = ""
     notes: tuple[str, ...] = ()
 
     @property
     def header_rows(self) -> list[tuple[str, tuple[tuple[str, int], ...]]]:
-        """Return each header row with the text of the label's column, which only the last has."""
+        """Return each header row with the text above the labels, which only the last row has."""
         rows = self.header or (tuple((label, 1) for label in self.columns),)
         return [*(("", row) for row in rows[:-1]), (self.corner, rows[-1])]
 
@@ -49,7 +49,7 @@ class MadeTable:
     def printed(self) -> list[tuple[Line, list[tuple[str, str, str]]]]:
         """Return each line with its values as ("$", "(4,635)", "%").
 
-        "$" is in the first row of money of each column, and in sums.
+        "$" is printed in each column's first amount of money, and in sums.
         """
         seen: set[tuple[int, str]] = set()
         found = []
@@ -69,7 +69,7 @@ class MadeTable:
 def shown(value: float | None, unit: str, decimals: int, is_first: bool) -> tuple[str, str, str]:
     """Return a value as ("$", "(4,635)", "%").
 
-    Brackets mark a negative value, a dash is nil, and money has "$" only if `is_first`.
+    A negative value is in brackets, nil is a dash, and money has "$" only if `is_first`.
     """
     if value is None:
         return "", "", ""
@@ -89,7 +89,7 @@ def as_html(table: MadeTable, setting: str) -> str:
 
 
 def _split(table: MadeTable) -> str:
-    """Write three slots per column and three between them; styles only."""
+    """Write three slots per column and three between columns, formatted by styles only."""
     n_slots = 3 + 6 * len(table.columns)
     rows = ['<td style="width:1.0%"></td>' * n_slots]
     for corner, header in table.header_rows:
@@ -116,7 +116,7 @@ def _split(table: MadeTable) -> str:
 
 
 def _plain(table: MadeTable) -> str:
-    """Write four cells per value, with indents of spaces, upper-case tags and no closing </TD>."""
+    """Write four cells per value, with spaces as indents, upper-case tags and no closing </TD>."""
     rows = []
     for corner, header in table.header_rows:
         cells = (f'<TD>&nbsp;<TD ALIGN="center" COLSPAN="{4 * span - 1}"><B>{_e(text)}</B>'
@@ -134,7 +134,7 @@ def _plain(table: MadeTable) -> str:
 
 
 def _headed(table: MadeTable) -> str:
-    """Write one cell per value, with headers in <th> with colspan and indents by a style."""
+    """Write one cell per value, with headers in <th colspan> and indents by styles."""
     rows = []
     for corner, header in table.header_rows:
         cells = (f'<th colspan="{span}">{_e(text)}</th>' for text, span in header)

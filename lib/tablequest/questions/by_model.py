@@ -1,7 +1,7 @@
-"""A model as annotator: three rounds in one chat over a passage, every pair checked.
+"""Annotate with a model: three rounds in one chat over a passage, with every pair checked.
 
-Each round is given the previous pair. Chains run in parallel, round by round, so each round is one
-batch.
+Each round is given the previous pair. All chains run in parallel and round by round, so each round
+is one batch.
 """
 
 import random
@@ -29,15 +29,15 @@ from lib.tablequest.questions.places import places, source_of
 from lib.tablequest.records import LEVELS, Filing, Grid, Level, Passage, TableQuestion, by_id
 
 TAGS = "passage|pair|question|answer|steps|faults"
-MAX_TOKENS = 1500  # of a reply
-BARREN = 20  # chains in a row without a question: more would cost money and probably give none
+MAX_TOKENS = 1500  # per reply
+BARREN = 20  # chains in a row without a question, after which more would probably waste money
 Filter = Callable[[Sequence[TableQuestion]], tuple[list[TableQuestion], list[Rejected]]]
-_LAST_CHARACTERS = 3000  # of an unusable reply, shown to the model again
+_LAST_CHARACTERS = 3000  # the end of an unusable reply that the model is shown again
 
 
 @dataclass(eq=False)
 class _Chain:
-    """One chat: its ground, its messages so far, and its last question."""
+    """A chat: its ground, its messages so far, and its last question."""
 
     ground: Ground
     filing: Filing
@@ -45,7 +45,7 @@ class _Chain:
     focus: tuple[str, str]  # table and row at which the first question begins
     messages: tuple[tuple[str, str], ...] = ()
     last: TableQuestion | None = None
-    fault: str = ""  # why the last reply gave no question; with one the chain ends
+    fault: str = ""  # why the last reply gave no question, which ends the chain
 
     def left_out(self, level: Level, reason: str, text: str = "") -> Rejected:
         item = text or f"{self.ground.chain_id}-{level}"
@@ -55,7 +55,7 @@ class _Chain:
 def synthesis_by_model(filings: Sequence[Filing], grids: Sequence[Grid],
                        passages: Sequence[Passage], model: str, calls: Calls, per_level: int = 80,
                        seed: int = 42, examples: Sequence[str] = ()) -> Synthesis:
-    """Return the questions that `model` writes, then filters, with `examples` of faults.
+    """Return the questions that `model` writes and then filters, given `examples` of faults.
 
     Raises ValueError and CallsStopped as `questions_by_model` does.
     """
@@ -78,10 +78,10 @@ def questions_by_model(filings: Sequence[Filing], grids: Sequence[Grid],
                        ) -> tuple[list[TableQuestion], list[Rejected]]:
     """Return at most `per_level` questions per level, and what was left out and why.
 
-    A pair that fails a check is sent back once with the reason. Where chains fail or `keep` drops
+    A pair that fails a check is sent back once with the reason. If chains fail or `keep` drops
     questions, further chains are asked until each level is full, no row is left, or BARREN chains
-    in a row gave nothing. Raises ValueError where per_level is below 1, CallsStopped as `complete`
-    does.
+    in a row gave no question. Raises ValueError if per_level is below 1, and CallsStopped as
+    `complete` does.
     """
     if per_level < 1:
         raise ValueError(f"per_level is {per_level}: ask for at least 1 question per level")
@@ -112,7 +112,7 @@ def questions_by_model(filings: Sequence[Filing], grids: Sequence[Grid],
 
 def _chosen(found: list[TableQuestion], order: Mapping[str, int],
             per_level: int) -> tuple[list[TableQuestion], list[Rejected]]:
-    """Take `per_level` questions of each level, of complete chains first."""
+    """Take `per_level` questions of each level, those of complete chains first."""
     n_of_chain = Counter(one.chain_id for one in found)
     ranked = sorted(found, key=lambda one: (n_of_chain[one.chain_id] < len(LEVELS),
                                             order[one.chain_id]))
@@ -127,7 +127,7 @@ def _chosen(found: list[TableQuestion], order: Mapping[str, int],
 
 def _wave(chains: Sequence[_Chain], model: str, calls: Calls, tables: Mapping[str, Grid],
           before: Sequence[TableQuestion]) -> tuple[list[TableQuestion], list[Rejected]]:
-    """Ask `chains` in parallel; return questions, no near-duplicates of `before`, and faults."""
+    """Ask `chains` in parallel; return faults, and questions not nearly the same as in `before`."""
     questions, rejected = list(before), []
     for level in LEVELS:
         rejected += [chain.left_out(level, "not asked, because the round before gave no question: "
@@ -138,7 +138,7 @@ def _wave(chains: Sequence[_Chain], model: str, calls: Calls, tables: Mapping[st
             reply.text[-_LAST_CHARACTERS:],
             prompt_template("tablequest/repair").render(
                 **defused_slots(TAGS, reason=chain.fault)))
-            for chain, reply in unread.items() if not reply.reason}  # else it would fail again
+            for chain, reply in unread.items() if not reply.reason}  # else it fails again
         unread |= _round(again, level, model, calls, tables, questions)
         rejected += [chain.left_out(level, chain.fault, reply.text)
                      for chain, reply in unread.items() if chain.fault]
@@ -147,7 +147,7 @@ def _wave(chains: Sequence[_Chain], model: str, calls: Calls, tables: Mapping[st
 
 def _round(asked: Mapping[_Chain, Request], level: Level, model: str, calls: Calls,
            tables: Mapping[str, Grid], questions: list[TableQuestion]) -> dict[_Chain, Reply]:
-    """Ask one round: add usable questions to `questions`, return the other replies."""
+    """Ask one round; add usable questions to `questions` and return the other replies."""
     unread = {}
     replies = complete(list(asked.values()), model, calls) if asked else []
     for (chain, request), reply in zip(asked.items(), replies, strict=True):
@@ -158,7 +158,7 @@ def _round(asked: Mapping[_Chain, Request], level: Level, model: str, calls: Cal
             chain.fault, unread[chain] = str(error), reply
             continue
         questions.append(question)
-        # a repair is not part of the chat
+        # The chat goes on without the unusable reply and the request to repair it.
         before = request.messages[:-2] if request.attempt else request.messages
         chain.messages = (*before, ("assistant", reply.text))
         chain.fault, chain.last = "", question
@@ -174,7 +174,7 @@ def _check(question: TableQuestion, chain: _Chain, tables: Mapping[str, Grid],
 
 
 def _task(chain: _Chain, level: Level) -> Request:
-    """Return the next round's request: the chat so far and the task, with the pair before."""
+    """Return the next round's request: the chat so far and the task, with the previous pair."""
     if level == "easy":
         table, row = chain.focus
         slots = defused_slots(TAGS, source=source_of(chain.filing) or chain.filing.company, row=row,
@@ -203,7 +203,7 @@ def _shown(passage: Passage, tables: Mapping[str, Grid]) -> str:
 
 def _chains(filings: Sequence[Filing], grids: Sequence[Grid], passages: Sequence[Passage],
             seed: int) -> list[_Chain]:
-    """Return chains, each from another row, from filings and passages in turn, in seeded order."""
+    """Return chains, one per row, taking filings and their passages in turn, in seeded order."""
     chance, tables = random.Random(seed), by_id(grids)
     waiting: list[list[list[_Chain]]] = []
     for filing in filings:
@@ -215,7 +215,7 @@ def _chains(filings: Sequence[Filing], grids: Sequence[Grid], passages: Sequence
         waiting.append(of_filing)
     chains: list[_Chain] = []
     while any(map(any, waiting)):
-        for of_filing in waiting:  # one chain per filing, of the passage that waited longest
+        for of_filing in waiting:  # one chain per filing, from the passage that waited longest
             if here := next((one for one in of_filing if one), None):
                 chains.append(here.pop())
                 of_filing.append(of_filing.pop(of_filing.index(here)))

@@ -1,4 +1,4 @@
-"""Questions from grids by rules: chains of easy, medium and hard over one passage, all checked."""
+"""Write questions on grids by rules, in checked chains of easy, medium and hard over a passage."""
 
 import random
 from collections import Counter
@@ -18,7 +18,7 @@ from lib.tablequest.records import LEVELS, Filing, Grid, Level, Passage, TableQu
 
 @dataclass
 class _Anchor:
-    """A cell where a passage's chains can start, and what can be asked from there."""
+    """A cell at which a chain can start, and the questions that can be asked from there."""
 
     place: Place
     mediums: list[Draft]
@@ -27,7 +27,7 @@ class _Anchor:
 
 @dataclass
 class _Choice:
-    """The chains chosen so far, and the counts by which they are spread."""
+    """The chains chosen so far, and the counts that serve to spread them."""
 
     per_level: int
     chance: random.Random
@@ -36,14 +36,14 @@ class _Choice:
     rejected: list[Rejected] = field(default_factory=list)
     kinds: Counter[tuple[Level, str]] = field(default_factory=Counter)
     rows: Counter[tuple[str, int]] = field(default_factory=Counter)
-    chains: Counter[str] = field(default_factory=Counter)  # of a filing, of a passage
+    chains: Counter[str] = field(default_factory=Counter)  # per filing and per passage
 
     @property
     def is_full(self) -> bool:
         return len(self.chosen) >= len(LEVELS) * self.per_level
 
     def rank(self, anchor: _Anchor) -> tuple:
-        """Sort by the chains of its row, then those of its rarest kinds; break ties at random."""
+        """Rank by chains from the same row, then by those of its rarest kinds, then at random."""
         ref = anchor.place.ref
         n_medium = min(self.kinds["medium", draft.kind] for draft in anchor.mediums)
         n_hard = min(self.kinds["hard", draft.kind] for draft in anchor.hards)
@@ -70,7 +70,7 @@ def questions_by_rules(filings: Sequence[Filing], grids: Sequence[Grid],
     """Return at most `per_level` chains of three questions, and what was left out and why.
 
     The chains are spread over filings, their passages, rows and kinds; `seed` breaks ties. There
-    are fewer if the tables hold fewer. Raises ValueError if per_level is below 1.
+    are fewer chains if the tables allow fewer. Raises ValueError if per_level is below 1.
     """
     if per_level < 1:
         raise ValueError(f"per_level is {per_level}: ask for at least 1 question per level")
@@ -95,7 +95,7 @@ def questions_by_rules(filings: Sequence[Filing], grids: Sequence[Grid],
 
 
 def _anchors(passage: Passage, tables: dict[str, Table], rejected: list[Rejected]) -> list[_Anchor]:
-    """Return the cells that give a complete chain; why others give none goes to `rejected`."""
+    """Return the cells that give a complete chain; add the others to `rejected`, with reasons."""
     anchors = []
     for table in (tables[grid_id] for grid_id in passage.grid_ids if grid_id in tables):
         for place in table.places:
@@ -117,7 +117,7 @@ def _anchors(passage: Passage, tables: dict[str, Table], rejected: list[Rejected
 
 
 def _next(waiting: Waiting, choice: _Choice) -> tuple[str, _Anchor] | None:
-    """Take the next anchor: of the filing, then the passage with fewest chains, then a new row."""
+    """Take the next anchor from the filing and passage with the fewest chains, by `rank`."""
     open_filings = [filing_id for filing_id, by_passage in waiting.items()
                     if any(by_passage.values())]
     if not open_filings:
@@ -132,7 +132,7 @@ def _next(waiting: Waiting, choice: _Choice) -> tuple[str, _Anchor] | None:
 
 
 def _add_chain(anchor: _Anchor, filing: Filing, passage: Passage, choice: _Choice) -> None:
-    """Add the three questions from `anchor`, or the reasons why there are not three."""
+    """Add the three questions from `anchor`, or the reasons for having fewer."""
     chain_id = f"{passage.passage_id}-c{choice.chains[passage.passage_id] + 1}"
     questions: list[TableQuestion] = []
     drafts_of = zip(LEVELS, ([easy_of(anchor.place)], anchor.mediums, anchor.hards), strict=True)

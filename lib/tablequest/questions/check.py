@@ -1,4 +1,4 @@
-"""Check a question's answer against its cells: it is recomputed, whoever wrote the question."""
+"""Check a question's answer by recomputing it from its cells, whoever wrote the question."""
 
 import re
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from lib.tablequest.analyze.amounts import Amount, amounts
 from lib.tablequest.questions.expression import ExpressionError, evaluate, names_in
 from lib.tablequest.records import Cell, CellRef, Grid, TableQuestion, in_whole_units
 
-MOST_SENTENCES = 2  # of a hard answer: "under three"
+MOST_SENTENCES = 2  # in a hard answer: "under three"
 # 'rose. It', 'rose." It'; not 'rose. it'
 _SENTENCE_END = re.compile(r"(?<=[.!?][\"”')])\s+(?=[\"“A-Z])|(?<=[.!?])\s+(?=[\"“A-Z])")
 _ABBREVIATION = re.compile(r"\b(?:Inc|Corp|Co|Ltd|vs|No|U\.S|approx|e\.g|i\.e)\.$")
@@ -17,9 +17,9 @@ _ABBREVIATION = re.compile(r"\b(?:Inc|Corp|Co|Ltd|vs|No|U\.S|approx|e\.g|i\.e)\.
 def verified(question: TableQuestion, grids: Mapping[str, Grid]) -> str:
     """Return why the answer does not follow from the cells of `grids` (by grid_id), or "".
 
-    Easy: the cell holds the answer. Medium: the expression over the cells gives value and answer.
-    Hard: each figure of the answer is a cell, or the result of a step "expression = figure", which
-    is recomputed.
+    For an easy question, the cell must hold the answer. For a medium one, the expression over the
+    cells must give value and answer. For a hard one, each figure of the answer must be a cell or
+    the result of a step "expression = figure", which is recomputed.
     """
     try:
         cells = {name: _cell(ref, grids) for name, ref in question.cells.items()}
@@ -43,7 +43,7 @@ def verified(question: TableQuestion, grids: Mapping[str, Grid]) -> str:
 
 
 def _fault_of_figure(question: TableQuestion) -> str:
-    """Say why the answer's figure is not the value, or ""; a comparison names an item instead."""
+    """Say why the answer's figure is not the value, or ""; a comparison's answer is an item."""
     found = amounts(question.answer)
     if question.kind == "comparison":
         return "" if question.answer.strip() else "the answer is empty"
@@ -56,13 +56,13 @@ def _fault_of_figure(question: TableQuestion) -> str:
 
 
 def is_rounding(amount: Amount, wanted: Fraction) -> bool:
-    """Return whether `amount` is `wanted`, both in whole units, to the digits that it has."""
+    """Return whether `amount` is `wanted` rounded to the digits of `amount`, in whole units."""
     return abs(amount.value - wanted) <= amount.step / 2 + abs(wanted) * Fraction(1, 10**9)
 
 
 def _fault_of_hard(question: TableQuestion, cells: list[Cell], values: Mapping[str, float],
                    labels: set[str]) -> str:
-    """Name a figure that is neither cell nor step, or ""; digits of row `labels` do not count."""
+    """Name a figure that is neither cell nor step, or ""; digits in row `labels` do not count."""
     if (n := n_sentences(question.answer)) > MOST_SENTENCES:
         return f"the answer has {n} sentences, at most {MOST_SENTENCES} are allowed"
     known = [cell.exact for cell in cells]
@@ -88,7 +88,7 @@ def _fault_of_hard(question: TableQuestion, cells: list[Cell], values: Mapping[s
 
 
 def _without_labels(text: str, labels: set[str]) -> str:
-    """Blank out the quoted row labels, complete or from one of their levels on."""
+    """Blank out quoted row labels, complete or without their first levels."""
     for label in labels:
         parts = label.split(": ")
         for first in range(len(parts)):
@@ -97,7 +97,7 @@ def _without_labels(text: str, labels: set[str]) -> str:
 
 
 def n_sentences(text: str) -> int:
-    """Count the sentences of `text`; periods in numbers and common abbreviations end none."""
+    """Count the sentences of `text`, ignoring periods in numbers and common abbreviations."""
     parts = _SENTENCE_END.split(text.strip())
     ended = [part for part in parts if part.strip() and not _ABBREVIATION.search(part)]
     return len(ended) or bool(text.strip())

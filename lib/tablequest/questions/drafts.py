@@ -1,4 +1,4 @@
-"""Drafts of questions by rules: the parts that medium and hard questions share."""
+"""Draft questions by rules: the parts that medium and hard questions share."""
 
 import string
 from collections.abc import Sequence
@@ -11,14 +11,14 @@ from lib.tablequest.questions.tables import Table, is_opening
 from lib.tablequest.questions.wording import POINTS, amount, decimals_of, unit_words
 from lib.tablequest.records import CellRef
 
-MOST_PERIODS = 5  # of a series that is averaged, or summarized in two sentences
+MOST_PERIODS = 5  # in a series that is averaged, or summarized in two sentences
 PERCENT = ("%", 1.0)
 _FORM = "Answer in fewer than three sentences and support the statement with the figures."
 
 
 @dataclass(frozen=True)
 class Draft:
-    """A question that is not yet part of a chain; fields as in TableQuestion."""
+    """A question that is not yet part of a chain, with fields as in TableQuestion."""
 
     kind: str
     question: str
@@ -32,20 +32,20 @@ class Draft:
 
 
 def lettered(items: Sequence[Place]) -> dict[str, Place]:
-    """Return letters for the values of a calculation."""
+    """Map letters to the items of a calculation."""
     return dict(zip(string.ascii_lowercase, items, strict=False))
 
 
 def givens(cells: dict[str, Place]) -> tuple[str, ...]:
-    """Return the first steps of a calculation: what each letter stands for."""
+    """Return the first steps of a calculation, which say what each letter stands for."""
     return tuple(f"{name} = {place.name} = {place.printed}" for name, place in cells.items())
 
 
 def draft_of(kind: str, asked: str, items: Sequence[Place], expression: str,
              unit: tuple[str, float], decimals: int, answer: str = "") -> Draft:
-    """Return a calculation over `items`, called a, b, c … in `expression`.
+    """Return a calculation over `items`, which are a, b, c … in `expression`.
 
-    `answer` is given where it is not a figure.
+    Give `answer` if it is not a figure.
     """
     cells = lettered(items)
     value = evaluate(expression, {name: place.value for name, place in cells.items()})
@@ -56,7 +56,7 @@ def draft_of(kind: str, asked: str, items: Sequence[Place], expression: str,
 
 
 class Figure(NamedTuple):
-    """A computed value, and how it is printed."""
+    """A computed value, and its printed form."""
 
     value: float
     text: str
@@ -68,7 +68,7 @@ class Figure(NamedTuple):
 
     @property
     def signed(self) -> str:
-        """Return the text with its sign, also above 0."""
+        """Return the text with its sign, including a plus."""
         return f"+{self.text}" if self.value > 0 and not self.text.startswith("-") else self.text
 
 
@@ -80,7 +80,7 @@ class Working:
     steps: list[str] = field(default_factory=list)
 
     def figure(self, expression: str, unit: str, scale: float = 1.0, decimals: int = 1) -> Figure:
-        """Return the value of an expression over the letters of the cells; it becomes a step."""
+        """Compute an expression over the cells' letters, and record it as a step."""
         values = {name: place.value for name, place in lettered(self.items).items()}
         value = evaluate(expression, values)
         figure = Figure(value, amount(value, unit, scale, decimals))
@@ -88,7 +88,7 @@ class Working:
         return figure
 
     def change(self, new: Place, old: Place) -> Figure:
-        """Return the change of two of the items: percentages in points, others in percent."""
+        """Return the change between two items, in points for percentages, else in percent."""
         letters = {id(item): name for name, item in lettered(self.items).items()}
         above, below = letters[id(new)], letters[id(old)]
         if new.cell.unit == "%":
@@ -96,7 +96,7 @@ class Working:
         return self.figure(f"({above} - {below}) / {below} * 100", "%")
 
     def difference(self, expression: str) -> Figure:
-        """Return a difference of items in their own unit."""
+        """Return a difference between items in their own unit."""
         decimals = decimals_of(*(item.cell for item in self.items))
         return self.figure(expression, *self.items[0].kind, decimals)
 
@@ -109,31 +109,31 @@ class Working:
 
 
 def answer_in(place: Place) -> str:
-    """Return the request for an answer in the place's unit."""
+    """Return the request to answer in the place's unit."""
     words = unit_words(*place.kind)
     return f"Answer in {words}" if words else "Answer with the number"
 
 
 def signed_in(what: str, unit: tuple[str, float]) -> str:
-    """Return the request for a signed answer: "State the change with its sign, in percent."."""
+    """Return a request such as "State the change with its sign, in percent."."""
     words = unit_words(*unit)
     return f"State the {what} with its sign" + (f", in {words}." if words else ".")
 
 
 def difference_unit(place: Place) -> tuple[str, float]:
-    """Return the unit and scale of a difference of two values like `place`."""
+    """Return the unit and scale of a difference between two values like `place`."""
     return (POINTS, 1.0) if place.cell.unit == "%" else place.kind
 
 
 def periods_told(place: Place, table: Table) -> list[Place]:
-    """Return the item over 3 to MOST_PERIODS periods, all above 0; [] if that says little."""
+    """Return the item over 3 to MOST_PERIODS periods, all above 0; [] without such a series."""
     row = table.series(place)
     is_told = 3 <= len(row) <= MOST_PERIODS and not place.is_change and not is_opening(place)
     return row if is_told and min(item.value for item in row) > 0 else []
 
 
 def together(items: Sequence[Place], word: str = "and") -> str:
-    """Name items and, once, their group: '"Federal" and "State" (both under "Current")'."""
+    """Name items and, once, their group, as in '"Federal" and "State" (both under "Current")'."""
     group = items[0].group if all(item.group == items[0].group for item in items) else ""
     above = filter(None, (group and f'"{group}"', items[0].under.removeprefix("under ")))
     names = listed([f'"{item.own if group else item.row}"' for item in items], word)

@@ -1,7 +1,7 @@
-"""The arithmetic of a medium answer: an expression over named cells, with its own calculator.
+"""Compute a medium answer: an expression over named cells, evaluated by our own calculator.
 
-A model may write the expression, so nothing of it is executed: its syntax tree is walked, and
-whatever is not plain arithmetic is an error.
+A model may write the expression, so no part of it is executed. Its syntax tree is walked, and
+anything except plain arithmetic is an error.
 """
 
 import ast
@@ -19,14 +19,14 @@ _FUNCTIONS: dict[str, Callable[[list[float]], float]] = {
 
 
 class ExpressionError(ValueError):
-    """An expression that is not arithmetic over the known names, or has no finite value."""
+    """Raised if an expression is not arithmetic over the known names or has no finite value."""
 
 
 def evaluate(expression: str, values: Mapping[str, float]) -> float:
     """Return the value of `expression` over `values`.
 
-    Allowed are numbers, names, + - * /, brackets, and min, max, abs, sum and mean, which take their
-    numbers one by one: mean(a, b, c). Raises ExpressionError saying what is wrong: another
+    Allowed are numbers, names, + - * /, brackets, and min, max, abs, sum and mean, which take
+    numbers as arguments: mean(a, b, c). Raises ExpressionError, with what is wrong, for another
     construct, an unknown name, a division by zero, or a result that is not finite.
     """
     try:
@@ -41,7 +41,7 @@ def evaluate(expression: str, values: Mapping[str, float]) -> float:
 
 
 def names_in(expression: str) -> tuple[str, ...]:
-    """Return the names of values in `expression`, each once, in order. Raises ExpressionError."""
+    """Return the distinct names of values in `expression`, in order. Raises ExpressionError."""
     tree = _tree(expression)
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     found = [node for node in ast.walk(tree) if isinstance(node, ast.Name)

@@ -1,4 +1,4 @@
-"""The quality filter: is a question relevant, reasonable, valid, and not a near-duplicate?"""
+"""Filter questions by quality: a question must be relevant, reasonable, valid and distinct."""
 
 import re
 from collections import Counter
@@ -16,7 +16,7 @@ from lib.tablequest.questions.wording import folded, label_of, period_of
 from lib.tablequest.records import Filing, Grid, Passage, TableQuestion, by_id, own_label
 
 CRITERIA = ("relevant", "reasonable", "valid")
-LEAST_SIMILAR = 90.0  # rapidfuzz's token_sort_ratio of near-duplicates, 0 to 100
+LEAST_SIMILAR = 90.0  # rapidfuzz's token_sort_ratio (0 to 100) from which words are nearly the same
 # "the table above", "following passage", "in this text"; not "the table of leases"
 _POINTS = re.compile(
     r"\b(?:this|the|these) (?:table|passage|text|document|excerpt|context)s? (?:above|below)\b|"
@@ -28,7 +28,7 @@ _MOST_WORDS = 130
 
 
 class Screening(Record):
-    """What one filter says of a question: for each criterion "" where it is met, or the reason."""
+    """A filter's findings on a question: for each criterion, "" if met, else the reason."""
 
     question_id: str
     by: str  # "rules" or a model's id
@@ -45,7 +45,7 @@ class Screening(Record):
 
 @dataclass(frozen=True)
 class Synthesis:
-    """The questions of a study, what was left out, and what each filter says of every question."""
+    """The questions of a study, what was left out, and each filter's findings on every question."""
 
     questions: list[TableQuestion]
     rejected: list[Rejected]
@@ -54,7 +54,7 @@ class Synthesis:
 
 def screened(questions: Iterable[TableQuestion], filings: Iterable[Filing],
              passages: Iterable[Passage], grids: Mapping[str, Grid]) -> list[Screening]:
-    """Return what the rules say of each question, in order; `grids` by grid_id."""
+    """Return the rules' findings on each question, in order; `grids` are by grid_id."""
     of_filing, read = by_id(filings), by_id(passages)
     return [screened_by_rules(one, of_filing[one.filing_id], read[one.passage_id], grids)
             for one in questions]
@@ -62,14 +62,14 @@ def screened(questions: Iterable[TableQuestion], filings: Iterable[Filing],
 
 def screened_by_rules(question: TableQuestion, filing: Filing, passage: Passage,
                       grids: Mapping[str, Grid]) -> Screening:
-    """Return what the rules say of one question; `grids` by grid_id."""
+    """Return the rules' findings on a question; `grids` are by grid_id."""
     return Screening(question_id=question.question_id, by="rules",
                      relevant=_irrelevance(question, filing, passage),
                      reasonable=_unreason(question, grids), valid=verified(question, grids))
 
 
 def _irrelevance(question: TableQuestion, filing: Filing, passage: Passage) -> str:
-    """Say why a question is unclear on its own or not about the passage's own tables, or ""."""
+    """Say why a question is unclear on its own or about tables outside the passage, or ""."""
     used = {ref.grid_id for ref in question.cells.values()}
     if elsewhere := sorted(used.difference(passage.grid_ids)):
         return f"the table {elsewhere[0]} is not in the passage"
@@ -111,12 +111,12 @@ def _unreason(question: TableQuestion, grids: Mapping[str, Grid]) -> str:
 
 def duplicate_of(question: TableQuestion, others: Iterable[TableQuestion],
                  grids: Mapping[str, Grid]) -> TableQuestion | None:
-    """Return the first of `others` that asks nearly the same of the same filing and level.
+    """Return the first of `others`, on the same filing and level, that asks nearly the same.
 
-    Questions from one pattern share most of their words, so similar words count only with the same
-    numbers in them, and with the same answer or the same cells. Whatever its words, a question is a
-    duplicate if one of its kind uses the same figures of the same years, on rows that have a word
-    in common: reports print net income three times.
+    Questions from one pattern share most of their words, so similar words count only together with
+    the same numbers and with the same answer or cells. Whatever its words, a question is also a
+    duplicate if another of its kind uses the same figures for the same years in rows that share a
+    word, because reports print net income three times.
     """
     scope = (question.filing_id, question.level)
     return next((other for other in others if (other.filing_id, other.level) == scope
@@ -136,7 +136,7 @@ def _is_same(one: TableQuestion, other: TableQuestion, grids: Mapping[str, Grid]
 
 
 def _has_same_figures(one: TableQuestion, other: TableQuestion, grids: Mapping[str, Grid]) -> bool:
-    """Compare the (value, scale, unit, year) of both, all with a year, and their rows' words."""
+    """Compare (value, scale, unit, year), and the rows' words; every figure must have a year."""
     figures, words = [], []
     for question in (one, other):
         cells = [(grids[ref.grid_id], ref) for ref in question.cells.values()

@@ -1,4 +1,4 @@
-"""A model as quality filter; faults that people found are its examples."""
+"""Filter questions by a model, with faults that people found as examples."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,17 +15,18 @@ from lib.tablequest.questions.places import source_of
 from lib.tablequest.records import Filing, Grid, Passage, TableQuestion, by_id
 
 _TAGS = "passage|question|steps|answer|faults"
-_MAX_TOKENS = 700  # of a reply
+_MAX_TOKENS = 700  # per reply
 _YES, _NO = ("true", "yes"), ("false", "no")
 
 
 def screened_by_model(questions: Sequence[TableQuestion], filings: Sequence[Filing],
                       passages: Sequence[Passage], grids: Mapping[str, Grid], model: str,
                       calls: Calls, examples: Sequence[str] = ()) -> list[Screening]:
-    """Return what `model` says of each question, in order.
+    """Return the findings of `model` on each question, in order.
 
-    `grids` are by grid_id, `examples` are faults as text. A criterion without a clear decision in
-    the reply is not met, and its reason says so. Raises CallsStopped as `complete` does.
+    `grids` are by grid_id; `examples` are faults as text. If the reply has no clear decision on a
+    criterion, the criterion is not met and the reason says so. Raises CallsStopped as `complete`
+    does.
     """
     of_filing, read = by_id(filings), by_id(passages)
     requests = [_request(one, of_filing[one.filing_id], read[one.passage_id], grids, examples)
@@ -37,7 +38,7 @@ def screened_by_model(questions: Sequence[TableQuestion], filings: Sequence[Fili
 
 def kept(questions: Sequence[TableQuestion],
          screenings: Sequence[Screening]) -> tuple[list[TableQuestion], list[Rejected]]:
-    """Return the questions that pass all `screenings`, and the others with filter and reason."""
+    """Return the questions that pass all `screenings`; reject the others with filter and reason."""
     faults: dict[str, str] = {}
     for screening in screenings:
         if screening.fault:
@@ -66,7 +67,7 @@ def _screening(question: TableQuestion, model: str, reply: Reply) -> Screening:
 
 
 def _fault(decided: object, missing: str) -> str:
-    """Return "" where a criterion is met; else the reason, or that there is no clear decision."""
+    """Return "" if a criterion is met; else the reason, or that there is no clear decision."""
     if not isinstance(decided, dict):
         return f"no decision: {missing or 'the reply holds none'}"
     decision = str(decided.get("ok", "")).strip().lower()

@@ -1,7 +1,7 @@
-"""Hard questions by rules: a trend, a contrast or what drove a total, in one or two sentences.
+"""Write hard questions by rules, on a trend, a contrast or what drove a total.
 
-Each figure of the answer is a cell of the table or in a step that computes it, so all can be
-checked.
+The answer has one or two sentences. Each of its figures is a cell of the table or the result of a
+step, so all can be checked.
 """
 
 from collections.abc import Sequence
@@ -13,18 +13,18 @@ from lib.tablequest.questions.wording import POINTS, decimals_of
 
 _MOST_PERCENT = 400.0
 _LEAST_PERCENT = 0.05  # a smaller change is printed as none
-_OTHER_PACE = 1.1  # how much larger a change must be than the first one to be called faster
-_MOST_TIMES = 10.0  # how many times as large as the other item one may be
+_OTHER_PACE = 1.1  # ratio to the first change from which a change is called faster
+_MOST_TIMES = 10.0  # largest ratio of the two items' sizes
 
 
 def hards_of(place: Place, table: Table) -> list[Draft]:
-    """Return every analysis with `place`; of one kind, the one that says more comes first."""
+    """Return every analysis with `place`; within a kind, the one that says more comes first."""
     drafts = (ask(place, table) for ask in (_trend, _drivers, _contrast, _composition))
     return [draft for draft in drafts if draft]
 
 
 def _trend(place: Place, table: Table) -> Draft | None:
-    """Ask for an item over three periods or more."""
+    """Ask how an item developed over three periods or more."""
     if not (row := periods_told(place, table)):
         return None
     working = Working(row)
@@ -82,7 +82,7 @@ def _span(first: Place, last: Place) -> str:
 
 
 def _contrast(place: Place, table: Table) -> Draft | None:
-    """Ask for two neighbouring items from one period to the next."""
+    """Ask how two neighbouring items developed from one period to the next."""
     before = table.before(place)
     others = [other for other in table.neighbours(place) if table.before(other)]
     if not before or not others or is_odd(place):
@@ -113,7 +113,7 @@ def _moved(new: Place, old: Place, change: Figure) -> str:
 
 
 def _relation(working: Working) -> str:
-    """Say how two items (a, b before; c, d before) relate to each other, before and after."""
+    """Say how two items' relation changed: one went from b to a, the other from d to c."""
     place, before, other, old_other = working.items
     if place.cell.unit == "%":
         decimals = decimals_of(place.cell, other.cell)
@@ -133,7 +133,7 @@ def _relation(working: Working) -> str:
 
 
 def _drivers(place: Place, table: Table) -> Draft | None:
-    """Ask which parts of a total made it change."""
+    """Ask which parts of a total drove its change."""
     whole = place if place.ref.row in table.totals else table.total_of(place)
     before = table.before(whole) if whole else None
     parts = table.parts_of(whole)
@@ -159,14 +159,14 @@ def _drivers(place: Place, table: Table) -> Draft | None:
 
 
 def _names(parts: Sequence[Place]) -> list[str]:
-    """Name the parts of one total by their own labels where these differ."""
+    """Name the parts of a total, by their own labels if these differ."""
     short = [part.own for part in parts]
     return [f'"{name if short.count(name) == 1 else part.row}"'
             for part, name in zip(parts, short, strict=True)]
 
 
 def _driven(working: Working, sign: int, most: str, least: str) -> str:
-    """Say which of a total's parts (a, b before) moved it most (c, d) and least (e, f)."""
+    """Say which parts moved a total (b to a) most (d to c) and least (f to e)."""
     whole, before, *_, last, last_before = working.items
     total, percent = working.difference("a - b"), working.change(whole, before)
     share, by = working.figure("(c - d) / (a - b) * 100", "%"), working.difference("c - d")
@@ -202,7 +202,7 @@ def _composition(place: Place, table: Table) -> Draft | None:
 
 
 def _tells(change: float, place: Place) -> bool:
-    """Return whether a change is neither printed as nil nor from a base close to nil."""
+    """Return whether a change says something: it is not printed as nil or from a base near nil."""
     if place.cell.unit == "%":
         return change != 0
     return _LEAST_PERCENT <= abs(change) <= _MOST_PERCENT

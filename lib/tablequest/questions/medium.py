@@ -1,8 +1,8 @@
-"""Easy and medium questions by rules: one cell, or a calculation over cells of one unit and scale.
+"""Write easy questions, on one cell, and medium ones, on a calculation over cells of one kind.
 
-Each calculation is asked only where a reader of reports would ask it: a change between two years of
-one item, a share of a total whose parts sum to it, a ratio of two of its parts or one that has a
-name. The question says how the answer is rounded.
+A calculation is asked for only if a reader of reports would ask for it: an item's change between
+two years, a part's share of a total that its parts sum to, the ratio of two parts, or a ratio with
+a name. The question says how to round the answer.
 """
 
 import re
@@ -26,7 +26,7 @@ from lib.tablequest.questions.tables import Table, is_odd
 from lib.tablequest.questions.wording import decimals_of
 
 _MOST_PERCENT = 400.0  # a larger change comes from a base close to nil
-_MOST_TIMES = 20.0  # of a ratio
+_MOST_TIMES = 20.0  # largest ratio
 _MOST_COMPARED = 5
 _SALES = r"^(?:total )?(?:net )?(?:sales|revenues?)$"
 # Ratios with a name in finance: numerator, denominator, name, whether it is a percentage.
@@ -43,7 +43,7 @@ _METRICS = (
 
 
 def easy_of(place: Place) -> Draft:
-    """Return the question for one cell, which must be without fault."""
+    """Return the question for one cell; `place` must be without fault."""
     question = (f"According to {place.source}, what is reported for {place.name}? "
                 f"{answer_in(place)}.")
     return Draft("extraction", question, place.printed, givens({"a": place}), {"a": place.ref}, "a",
@@ -51,7 +51,7 @@ def easy_of(place: Place) -> Draft:
 
 
 def mediums_of(place: Place, table: Table) -> list[Draft]:
-    """Return every calculation with `place`; of one kind, the one that asks more comes first."""
+    """Return every calculation with `place`; within a kind, the one that asks more comes first."""
     askers = (_difference, _percent_change, _average, _fastest, _peak, _share, _sum, _metric,
               _ratio)
     drafts = (ask(place, table) for ask in askers)
@@ -132,7 +132,7 @@ def _sum(place: Place, table: Table) -> Draft | None:
 
 
 def _ratio(place: Place, table: Table) -> Draft | None:
-    """Ask how many times one part of a total is as large as another."""
+    """Ask for the ratio of two parts of a total."""
     others = [other for other in table.neighbours(place) if table.total_of(place)
               and other.value < place.value <= _MOST_TIMES * other.value]
     if not others or is_odd(place):
@@ -144,7 +144,7 @@ def _ratio(place: Place, table: Table) -> Draft | None:
 
 
 def _metric(place: Place, table: Table) -> Draft | None:
-    """Ask for a ratio with a name, of which `place` is one of the two."""
+    """Ask for a ratio with a name that `place` is a part of."""
     column = [other for other in table.columns[place.ref.column] if other.kind == place.kind]
     for above, below, name, is_percent in _METRICS:
         if not re.search(f"{above}|{below}", place.own, re.I):
@@ -163,7 +163,7 @@ def _metric(place: Place, table: Table) -> Draft | None:
 
 
 def _fastest(place: Place, table: Table) -> Draft | None:
-    """Ask which of several neighbouring items grew most, in percent."""
+    """Ask which of several neighbouring items grew most in percent."""
     items = [item for item in (place, *table.neighbours(place))
              if (before := table.before(item)) and before.value > 0 and item.value > 0
              and not item.is_part and not is_odd(item)][:_MOST_COMPARED]
@@ -188,7 +188,7 @@ def _when(place: Place) -> str:
 
 
 def _after(place: Place, others: list[Place]) -> list[Place]:
-    """Sort `others` from the one that follows `place` in the table, the earlier ones last."""
+    """Return `others` in table order, starting after `place`; those before it come last."""
     return sorted(others, key=lambda other: (other.ref.row < place.ref.row, other.ref.row))
 
 

@@ -1,4 +1,4 @@
-"""A model's pair read and checked: its cells found by their labels, its answer recomputed."""
+"""Read and check a model's pair: find its cells by their labels and recompute its answer."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,17 +22,17 @@ KINDS: dict[Level, tuple[str, ...]] = {
 
 
 class Unusable(ValueError):
-    """Why a reply gives no question; sent to the model, which may try once more."""
+    """Raised if a reply gives no question; the reason is sent to the model for one more try."""
 
 
 class _Lenient(BaseModel):
-    """A part of a reply; fields that are not asked for are ignored."""
+    """A part of a reply; fields that the prompt does not ask for are ignored."""
 
     model_config = ConfigDict(str_strip_whitespace=True, coerce_numbers_to_str=True)
 
 
 class _Named(_Lenient):
-    """A cell as a model names it."""
+    """A cell as named by a model."""
 
     name: str
     table: str
@@ -53,14 +53,14 @@ class _Pair(_Lenient):
 
 @dataclass(frozen=True)
 class Cells:
-    """Every cell with a number of a filing, by its position and by its row's label."""
+    """Every cell of a filing that has a number, by its position and by its row's label."""
 
     at: Mapping[CellRef, Place]
     of_row: Mapping[str, Sequence[Place]]
 
     @classmethod
     def of(cls, places: Iterable[Place]) -> "Cells":
-        """Index the cells of one filing, as lib.tablequest.questions.places.places gives them."""
+        """Index the cells of one filing, as returned by lib.tablequest.questions.places.places."""
         at, of_row = {place.ref: place for place in places}, defaultdict(list)
         for place in at.values():
             of_row[folded(place.row)].append(place)
@@ -69,7 +69,7 @@ class Cells:
 
 @dataclass(frozen=True)
 class Ground:
-    """What a chain of questions is about: its passage's tables by their names in the prompt."""
+    """What a chain of questions is about: a passage, with tables by their names in the prompt."""
 
     chain_id: str
     filing_id: str
@@ -119,7 +119,7 @@ def _pair(text: str) -> _Pair:
 
 
 def _found(named: _Named, ground: Ground) -> Place:
-    """Return the one cell that `named` leads to."""
+    """Return the only cell that `named` can mean. Raises Unusable."""
     tables = {name.casefold(): grid for name, grid in ground.tables.items()}
     grid = tables.get(named.table.casefold()) or tables.get(f"t{named.table}".casefold())
     if grid is None:
@@ -142,7 +142,7 @@ def _found(named: _Named, ground: Ground) -> Place:
 def _check_named(place: Place, question: str, ground: Ground) -> None:
     """Raise Unusable if the question may also mean a cell with another value.
 
-    It may if it does not name the section or table that distinguishes the two.
+    It may if it does not name the section or table that distinguishes the two cells.
     """
     words = set(folded(question).split())
     own = next(grid for grid in ground.tables.values() if grid.grid_id == place.ref.grid_id)

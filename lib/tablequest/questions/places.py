@@ -1,7 +1,7 @@
-"""The position of a value in a question's words: row, period or column, section.
+"""Word the position of a value for a question: row, period or column, and section.
 
-A question names a cell by its labels, so it is asked only if they lead to no other cell of the
-filing.
+A question names a cell by its labels, so it is asked only if no other cell of the filing has the
+same labels.
 """
 
 import re
@@ -26,28 +26,28 @@ _CHANGES = re.compile(r"change|increase|decrease|growth|variance|vs\.?\b|versus|
 _PARTS = re.compile(r"percentage of|percent of|% of|per (?:common )?share", re.I)
 _COUNTS = re.compile(r"\b(?:numbers? of|counts?|stores|employees|associates|locations|customers"
                      r"|countries)\b", re.I)
-# "The following table shows net sales", "As shown below, net sales"; what remains is "net sales"
+# The part before "net sales" in "The following table shows net sales", "As shown below, net sales"
 _INTRODUCES = re.compile(
     r"^(?:as\s+(?:shown|presented|detailed)\b.*?\b(?:table|follows),?\s*)?(?:the\s+)?"
     r"(?:following\s+)?(?:tables?|chart)?(?:\s*below|\s*above)?\s*"
     r"(?:shows?|presents?|sets?\s+forth|summari[sz]es?|provides?|details?|reflects?|lists?)?"
     r"\s*(?:the\s+)?", re.I)
 _MONEY = ("USD", "EUR", "GBP", "JPY")
-_MOST_UNSCALED = 1e6  # larger amounts are written out
+_MOST_UNSCALED = 1e6  # from here on, amounts are taken as written out in full
 _LONGEST_LABEL, _LONGEST_CAPTION = 130, 130  # characters
 
 
 @dataclass(frozen=True)
 class Place:
-    """A cell with a number, and the words of a question that lead to it."""
+    """A cell with a number, and the words by which a question names it."""
 
     ref: CellRef
     cell: Cell
-    row: str  # as in the table, without footnote marks
+    row: str  # label as in the table, without footnote marks
     column: str
     period: Period | None
     source: str  # 'Apple Inc.'s annual report (10-K) for the fiscal year ended …, section "…"'
-    fault: str = ""  # why no question can ask for it; "" where one can
+    fault: str = ""  # why no question can ask for the cell; "" if one can
 
     @property
     def value(self) -> float:
@@ -57,7 +57,7 @@ class Place:
 
     @property
     def kind(self) -> tuple[str, float]:
-        """Return unit and scale: a calculation combines only cells of one kind."""
+        """Return unit and scale; a calculation combines only cells of the same kind."""
         return self.cell.unit, self.cell.scale
 
     @property
@@ -67,28 +67,28 @@ class Place:
 
     @property
     def labels(self) -> Labels:
-        """Return the labels by which a question names it within its section."""
+        """Return the labels by which a question names the cell within its section."""
         return Labels.of(self.ref.grid_id, self.row, self.column)
 
     @property
     def under(self) -> str:
-        """Return what the column measures, in addition to a time: 'under "Net Sales"'."""
+        """Return what the column measures apart from a time, as in 'under "Net Sales"'."""
         measure = self.period.measure if self.period else self.column
         return f'under "{measure}"' if measure else ""
 
     @property
     def at(self) -> str:
-        """Return the column in the row: 'in 2024', 'under "Net Sales" in fiscal 2024'."""
+        """Return words for the column, as in 'in 2024' or 'under "Net Sales" in fiscal 2024'."""
         return " ".join(filter(None, (self.under, self.period.phrase if self.period else "")))
 
     @property
     def item(self) -> str:
-        """Return the item over all periods: '"Mac" under "Net Sales"'."""
+        """Return words for the item over all periods, as in '"Mac" under "Net Sales"'."""
         return f'"{self.row}" {self.under}'.strip()
 
     @property
     def name(self) -> str:
-        """Return the item and its position in the row: '"Mac" in 2024'."""
+        """Return words for the item and the column, as in '"Mac" in 2024'."""
         return f'"{self.row}" {self.at}'.strip()
 
     @property
@@ -108,25 +108,25 @@ class Place:
 
     @property
     def is_part(self) -> bool:
-        """Return whether the value is a share or a rate: such values do not add up."""
+        """Return whether the value is a share or a rate; such values do not add up."""
         is_ratio = self.cell.unit == "%" or "/" in self.cell.unit
         return is_ratio or bool(_PARTS.search(f"{self.row} {self.column}"))
 
     @property
     def is_paper(self) -> bool:
-        """Return whether it is in a paper, whose figures need no unit."""
+        """Return whether the cell is in a paper, whose figures need no unit."""
         return self.source.startswith(PAPER)
 
     @property
     def is_total(self) -> bool:
-        """Return whether its row claims to sum others."""
+        """Return whether the row's label says that it sums others."""
         return bool(re.search(r"\b(?:sub)?totals?\b", self.row, re.I))
 
 
 def source_of(filing: Filing) -> str:
-    """Return the opening of every question on `filing`; "" where its year is not known.
+    """Return the opening of every question on `filing`; "" if the filing's year is not known.
 
-    It lets the question be understood on its own.
+    With this opening, a question can be understood on its own.
     """
     if filing.form == "paper":
         return f'{PAPER}"{filing.company}"'
@@ -140,12 +140,12 @@ def source_of(filing: Filing) -> str:
 
 
 def heading_of(grid: Grid) -> str:
-    """Return the last heading above a table, by which a question names its section."""
+    """Return the last heading above a table, by which questions name the section."""
     return label_of(grid.section.split(" > ")[-1])
 
 
 def caption_of(grid: Grid) -> str:
-    """Return what the text before a table says it shows; "" where that is too long."""
+    """Return what a table shows, according to the text before it; "" if that is too long."""
     text = re.sub(r"\((?:dollars |amounts )?in [^)]*\)", "", grid.caption)
     text = re.split(r"(?<=[a-z)])[.:](?:\s|$)", text)[0]
     text = label_of(_INTRODUCES.sub("", " ".join(text.split()), count=1))
@@ -154,11 +154,11 @@ def caption_of(grid: Grid) -> str:
 
 
 def places(filing: Filing, grids: Sequence[Grid]) -> list[Place]:
-    """Return every cell with a number of the filing's `grids`.
+    """Return every cell with a number in the filing's `grids`.
 
-    Give all of them: labels are compared over the complete filing. A table is named by its section,
-    and also by its caption where one of its cells may be taken for a cell of another table. All of
-    its cells share that name, because a calculation uses several.
+    Give all grids, because labels are compared over the complete filing. A table is named by its
+    section, and also by its caption if one of its cells may be taken for a cell of another table.
+    All its cells share this name, because a calculation uses several.
     """
     source, usual = source_of(filing), _usual_scale(grids)
     words = {grid.grid_id: _words(grid) for grid in grids}
@@ -205,27 +205,27 @@ def _usual_scale(grids: Sequence[Grid]) -> float:
 
 
 def _unscaled(grid: Grid, cell: Cell, usual: float) -> str:
-    """Say that a round amount may be in the filing's usual scale without saying so, or ""."""
+    """Say that a table may have the filing's usual scale without stating it, or return ""."""
     is_round = cell.scale == 1 < usual and cell.unit in _MONEY and "." not in cell.text
     is_doubtful = is_round and not grid.unit_note and abs(cell.value or 0) < _MOST_UNSCALED
     return "the table may be in millions or thousands and does not say so" if is_doubtful else ""
 
 
 def _words(grid: Grid) -> tuple[str, str]:
-    """Return the words for a table's place: with its section, and with its caption too."""
+    """Return the words for a table's place by its section, and by section and caption."""
     heading, caption = heading_of(grid), caption_of(grid)
     section = f', section "{heading}"' if heading else ""
     return section, section + (f', table of {caption[0].lower() + caption[1:]}' if caption else "")
 
 
 def _row(grid: Grid, row: int) -> str:
-    """Return a row's label after the one above it; after all above it if two would be equal."""
+    """Return a row's label after its group's; if two rows are then equal, after all its groups'."""
     short = [": ".join(label.split(": ")[-2:]) for label in grid.rows]
     return label_of(short[row] if short.count(short[row]) == 1 else grid.rows[row])
 
 
 def _fault(cell: Cell, row: str, column: str, source: str) -> str:
-    """Return why a cell cannot be asked for: its own fault or that of its labels; "" if it can."""
+    """Return why no question can ask for a cell, because of its value or labels; "" if one can."""
     if not source:
         return "the filing does not say its fiscal year"
     if not re.search(r"[^\W\d_]{2}", row):
@@ -241,7 +241,7 @@ def _fault(cell: Cell, row: str, column: str, source: str) -> str:
 
 
 def rows_of(found: Iterable[Place]) -> Iterator[list[Place]]:
-    """Yield the places of one row and measure over periods, in order of time, each once."""
+    """Yield, for each row and measure, its places over the periods in order of time."""
     rows: dict[tuple, dict[tuple[int, int, int], Place]] = {}
     for place in found:
         if place.period and not place.fault:

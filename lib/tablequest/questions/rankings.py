@@ -1,4 +1,4 @@
-"""Questions on tables without periods, such as a paper's results: the rows of a column compared."""
+"""Write questions that compare rows of a table without periods, such as a paper's results."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ _MOST_RANKED, _LEAST_RANKED = 12, 3  # rows
 
 
 def ranked_mediums_of(place: Place, table: Table) -> list[Draft]:
-    """Ask for the column's best row, average and a gap; [] where rows cannot be compared."""
+    """Ask for the column's best row, its average and a gap; [] if rows cannot be compared."""
     rows = _ranked(place, table)
     if not rows:
         return []
@@ -40,7 +40,7 @@ def ranked_mediums_of(place: Place, table: Table) -> list[Draft]:
 
 
 def rankings_of(place: Place, table: Table) -> list[Draft]:
-    """Ask which of a column's rows is highest, which lowest, and how far they are apart."""
+    """Ask which of a column's rows is highest, which is lowest, and how far apart they are."""
     rows = _ranked(place, table)
     if not rows:
         return []
@@ -60,7 +60,7 @@ def rankings_of(place: Place, table: Table) -> list[Draft]:
 
 
 def _ranked(place: Place, table: Table) -> Sequence[Place]:
-    """Return the rows of a paper's column that compare with `place`, from the top, or ()."""
+    """Return the rows of a paper's column that compare with `place`, highest first, or ()."""
     if not place.is_paper or place.period:
         return ()
     rows = [row for row in table.columns[place.ref.column] if not row.fault

@@ -1,7 +1,7 @@
-"""A sheet of questions for people to review; the faults they write down help the filter.
+"""Write a sheet of questions for people to review, and read the faults that they write down.
 
-For each question: where is the answer, does it match, does the level fit, what is wrong? The faults
-are examples in the prompt of the model that filters. Files are as in lib.analyze.agreement.
+A reviewer says where the answer is, whether it matches, whether the level fits and what is wrong.
+The filter model's prompt has the faults as examples. Files are as in lib.analyze.agreement.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from lib.core.files import replacing
 from lib.core.paths import shown
 from lib.tablequest.records import LEVELS, Grid, TableQuestion
 
-FILLED = ("label", "level fits", "where", "fault")  # by a person
+FILLED = ("label", "level fits", "where", "fault")  # columns that a person fills in
 COLUMNS = ("item", "question", "reference answer", "where it stands", "label", "level",
            *FILLED[1:])
 _MOST_EXAMPLES = 12
@@ -30,7 +30,7 @@ _MOST_EXAMPLES = 12
 
 def draw_for_review(questions: Sequence[TableQuestion], per_level: int = 50,
                     seed: int = 42) -> list[TableQuestion]:
-    """Draw at most `per_level` questions of each level, of all kinds in turn; shuffle by `seed`."""
+    """Draw at most `per_level` questions of each level, taking kinds in turn, in seeded order."""
     chance, drawn = random.Random(seed), []
     for level in LEVELS:
         of_kind: dict[str, list[TableQuestion]] = {}
@@ -51,11 +51,11 @@ def draw_for_review(questions: Sequence[TableQuestion], per_level: int = 50,
 def write_review(path: Path, questions: Sequence[TableQuestion], grids: Mapping[str, Grid]) -> int:
     """Write the sheet (.csv or .xlsx), one row per question; return how many rows are filled in.
 
-    `label` is correct, incorrect or unsure: does the reference answer match the report? `level
-    fits` is yes or no; `where` and `fault` are text. An item's name depends on its texts, so that
-    no entry counts for another question. A sheet with entries keeps all of its rows, and missing
-    `questions` are added below. An apostrophe is put before what a spreadsheet would take for a
-    formula. Raises ValueError for another suffix, or a sheet whose first row was changed.
+    `label` says whether the reference answer matches the report: correct, incorrect or unsure.
+    `level fits` is yes or no; `where` and `fault` are text. An item's name depends on its texts, so
+    that no entry counts for another question. A sheet with entries keeps all its rows, and missing
+    `questions` are added below. Text that a spreadsheet would take for a formula gets an apostrophe
+    in front. Raises ValueError for another suffix, or for a sheet whose first row was changed.
     """
     if path.suffix not in (".csv", ".xlsx"):
         raise ValueError(f"{shown(path)}: a sheet is a .csv or .xlsx file: change its name")
@@ -73,9 +73,9 @@ def write_review(path: Path, questions: Sequence[TableQuestion], grids: Mapping[
 
 
 def _add(path: Path, lines: list[list[str]]) -> None:
-    """Add `lines` below the sheet's, in its own columns, and change nothing else."""
+    """Add `lines` below the sheet's own, in the sheet's columns; change nothing else."""
     header = header_of(lines_of(path, path.suffix))
-    new = [name for name in COLUMNS if name not in header]  # a person may have removed a column
+    new = [name for name in COLUMNS if name not in header]  # people may remove columns
     named = [dict(zip(COLUMNS, line, strict=True)) for line in lines]
     if named:
         with replacing(path) as temporary:
@@ -84,7 +84,7 @@ def _add(path: Path, lines: list[list[str]]) -> None:
 
 
 def faults_as_examples(path: Path) -> tuple[str, ...]:
-    """Return at most 12 faults in the sheet at `path`, each with its pair, repeated ones last.
+    """Return at most 12 faults from the sheet at `path`, each with its pair; repeated ones last.
 
     Returns () if there is no sheet. A pair labelled incorrect counts even without a written fault.
     Raises ValueError as `write_review` and `read_labels` do.
@@ -107,10 +107,10 @@ def faults_as_examples(path: Path) -> tuple[str, ...]:
 
 
 def faults_digest(path: Path) -> str:
-    """Return a digest of the faults in the sheet at `path`; "" without any.
+    """Return a digest of the faults in the sheet at `path`; "" if there are none.
 
-    A sheet that cannot be read has the digest of its bytes or of the error: the notebook reports
-    what is wrong with it.
+    For an unreadable sheet, return the digest of its bytes or of the error; the notebook then
+    reports what is wrong with the sheet.
     """
     try:
         examples = json.dumps(faults_as_examples(path)).encode()
@@ -122,7 +122,7 @@ def faults_digest(path: Path) -> str:
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
-    """Return the sheet's rows by the names of COLUMNS; a removed column is empty."""
+    """Return the sheet's rows as dicts by column; removed COLUMNS are empty."""
     lines = lines_of(path, path.suffix)
     header = header_of(lines)
     if not {"item", "question"} <= set(header):

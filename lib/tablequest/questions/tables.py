@@ -1,4 +1,4 @@
-"""How the cells of one table relate: totals that are sums, neighbouring items, time series."""
+"""Relate the cells of a table: totals that are sums, neighbouring items and time series."""
 
 import re
 from collections import defaultdict
@@ -28,7 +28,7 @@ class Table:
 
     @cached_property
     def columns(self) -> dict[int, list[Place]]:
-        """Return column -> its places, from the top."""
+        """Return column -> its places, from top to bottom."""
         found: dict[int, list[Place]] = defaultdict(list)
         for place in self.places:
             found[place.ref.column].append(place)
@@ -41,7 +41,7 @@ class Table:
 
     @cached_property
     def totals(self) -> dict[int, tuple[int, ...]]:
-        """Return each total's row -> the rows above that sum to it in every column that can."""
+        """Map each total's row to the rows above that sum to it, in every column with a total."""
         rows = sorted({place.ref.row for place in self.places})
         found = {}
         for number, total in enumerate(rows):
@@ -61,11 +61,11 @@ class Table:
             for whole, items in lines)
 
     def series(self, place: Place) -> list[Place]:
-        """Return the place's row over the periods, in order of time; [] where there is only one."""
+        """Return the place's row over the periods, in order of time; [] if there is only one."""
         return self._series.get((place.ref.row, place.ref.column), [])
 
     def total_of(self, place: Place) -> Place | None:
-        """Return the smallest total that `place` is a part of, if all of its parts are above 0."""
+        """Return the smallest total that `place` is a part of, if all its parts are above 0."""
         for row, parts in self.totals.items() if not place.is_part else ():
             whole = self.at.get((row, place.ref.column))
             is_whole = whole and whole.kind == place.kind and not whole.fault
@@ -74,13 +74,13 @@ class Table:
         return None
 
     def parts_of(self, whole: Place | None) -> list[Place]:
-        """Return what sums to `whole`, a total of `totals`, in the table's order."""
+        """Return the places that sum to `whole`, one of `totals`, in the table's order."""
         rows = self.totals.get(whole.ref.row, ()) if whole else ()
         parts = (self.at.get((row, whole.ref.column)) for row in rows)
         return [part for part in parts if part]
 
     def neighbours(self, place: Place) -> list[Place]:
-        """Return other items of the column and kind: parts of one total, or under one label."""
+        """Return other items of the same column and kind that share a total or a group label."""
         whole = self.total_of(place)
         items = self.parts_of(whole) if whole else self.columns[place.ref.column]
         return [item for item in items if item.kind == place.kind and item.ref != place.ref
@@ -97,12 +97,12 @@ class Table:
 
 
 def is_opening(place: Place) -> bool:
-    """Return whether a balance is carried over: its own year says nothing about it."""
+    """Return whether a balance is carried over from the year before its own."""
     return bool(re.search(r"\b(?:beginning|opening)\b", place.row, re.I))
 
 
 def is_odd(place: Place) -> bool:
-    """Return whether a row cannot be compared: a balance, deduction, change, total or time."""
+    """Return whether a row is not comparable, as a balance, deduction, change, total or time is."""
     period = period_of(place.own)
     is_time = _TIMES.fullmatch(place.own) or period and not period.measure  # "Fiscal 2026"
     return bool(is_time or _BALANCE.search(place.own)) or place.is_change or place.is_total
@@ -119,7 +119,7 @@ def tables_of(found: Iterable[Place]) -> dict[str, Table]:
 def _slack(whole: Place, items: list[Place]) -> float:
     """Return how far a sum of rounded numbers may be from its printed total.
 
-    That is one unit of the last digit, if that is little.
+    That is one unit of the last digit, unless this is much of the total.
     """
     unit = 10.0 ** -decimals_of(whole.cell, *(item.cell for item in items))
     return unit * 1.001 if abs(whole.value) > 1000 * unit else unit / 1000

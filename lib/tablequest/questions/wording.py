@@ -1,6 +1,6 @@
-"""Amounts, periods and labels as questions and answers word them.
+"""Word amounts, periods and labels for questions and answers.
 
-"$383,285 million", "millions of euros"; "for the year ended September 28, 2024".
+Examples are "$383,285 million", "millions of euros" and "for the year ended September 28, 2024".
 """
 
 import re
@@ -30,14 +30,14 @@ _NOTE_MARK = re.compile(r"(?:\s*\((?:\d{1,2}|[a-h])\))+$")  # "Sales (1)(a)"; no
 
 
 def rounded(value: float, decimals: int) -> Decimal:
-    """Round to `decimals` places, halves away from zero as accountants do; never minus zero."""
+    """Round to `decimals` places, halves away from zero as accountants do; never to minus zero."""
     exact = Decimal(repr(round(value, decimals + 9)))  # 2.675, not 2.67499999
     result = exact.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
     return result if result else abs(result)
 
 
 def amount(value: float, unit: str, scale: float, decimals: int) -> str:
-    """Return an amount, rounded: "-$24,690 million", "12.4%", "15,408 thousand shares"."""
+    """Return a rounded amount, as in "-$24,690 million", "12.4%" or "15,408 thousand shares"."""
     number, coin = f"{rounded(abs(value), decimals):,}", unit.split("/")[0]
     sign = "-" if value < 0 and rounded(value, decimals) else ""
     words = [_SCALES.get(scale) or ("" if scale == 1 else f"× {scale:g}")]
@@ -52,7 +52,7 @@ def amount(value: float, unit: str, scale: float, decimals: int) -> str:
 
 
 def unit_words(unit: str, scale: float) -> str:
-    """Return how a question names the unit of its answer: "millions of US dollars", or ""."""
+    """Return the answer's unit as a question names it, such as "millions of US dollars", or ""."""
     coin, _, per = unit.partition("/")
     named = "percent" if unit == "%" else _COINS[coin][1] if coin in _COINS else coin
     many = "" if scale == 1 else f"units of {scale:,.0f}"
@@ -62,7 +62,7 @@ def unit_words(unit: str, scale: float) -> str:
 
 
 def decimals_of(*cells: Cell) -> int:
-    """Return the decimal places of the most exact of `cells`, as printed."""
+    """Return the number of decimal places of the most exact of `cells`, as printed."""
     printed = [re.search(r"\d\.(\d+)", cell.text) for cell in cells]
     return max(len(match[1]) if match else 0 for match in printed)
 
@@ -73,18 +73,18 @@ class Period:
 
     name: str  # "2024", "fiscal 2024", "February 2, 2025", "the year ended September 28, 2024"
     order: tuple[int, int, int]  # year, month, day; 0 where not given
-    measure: str  # the rest of the column's label: "Net Sales", "" where it only gives a time
+    measure: str  # the rest of the column's label, such as "Net Sales"; "" if it is only a time
 
     @property
     def phrase(self) -> str:
-        """Add the preposition: "in 2024", "as of February 2, 2025", "for the year ended …"."""
+        """Return the time with its preposition: "in 2024", "as of February 2, 2025", …"""
         if self.name.startswith("the "):
             return f"for {self.name}"
         return f"as of {self.name}" if self.order[2] else f"in {self.name}"
 
 
 def period_of(column: str) -> Period | None:
-    """Return the time that a column's label names; None if it names none or several."""
+    """Return the only time that a column's label names; None if it names none or several."""
     dates = list(_DATE.finditer(column))
     if len(dates) != 1 or len(_YEAR.findall(column)) != 1:
         return None
@@ -111,12 +111,12 @@ def label_of(text: str) -> str:
 
 
 def folded(text: str) -> str:
-    """Return the form in which labels are compared: letters and digits in lower case."""
+    """Return the letters and digits of a label in lower case, the form for comparing labels."""
     return " ".join(re.findall(r"[^\W_]+|%", text.lower()))
 
 
 class Labels(NamedTuple):
-    """A cell's labels within its section, in the form in which they are compared."""
+    """A cell's labels within its section, in the form for comparing labels."""
 
     grid_id: str
     row: str
@@ -125,15 +125,15 @@ class Labels(NamedTuple):
 
     @classmethod
     def of(cls, grid_id: str, row: str, column: str) -> "Labels":
-        """Return the labels of a cell from those of its row and column."""
+        """Return the labels of a cell from its row's and column's labels."""
         return cls(grid_id, folded(row), re.sub(r"\bfiscal ", "", folded(column)),
                    period_of(column))
 
     def may_mean(self, other: "Labels") -> bool:
-        """Return whether a question by these labels may mean the cell `other`.
+        """Return whether a question with these labels may mean the cell `other`.
 
-        It may if the labels are the same or, in another table, row and time are: asking for "Net
-        sales" in fiscal 2024 does not exclude those "under Consolidated".
+        It may if the labels are equal or, in another table, if row and time are equal: a question
+        on "Net sales" in fiscal 2024 does not exclude those "under Consolidated".
         """
         if self.row != other.row:
             return False
