@@ -1,12 +1,12 @@
-"""Names of arms: their order in tables, which are trained, and their seeds (`dapt`, `dapt@2`)."""
+"""Names of arms: sort them, and tell which arms are trained and with which seed (`dapt@2`)."""
 
 import re
 from collections.abc import Iterable
 
 BASE = "base"  # the base model, untrained
 ARMS = (BASE, "dapt", "dapt-n")  # the order in every table and figure
-TRAINED_ARMS = ("dapt", "dapt-n", "tuned")  # by 03_train; any other arm is an existing model
-INTERVENTION = "intervention"  # a role in interventions.csv: a change an engineer may make
+TRAINED_ARMS = ("dapt", "dapt-n", "tuned")  # by 03_train; other arms are existing models
+INTERVENTION = "intervention"  # the role in interventions.csv of a change that an engineer may make
 ALL = "all"  # the row of all structures together, last in every table
 _NAME = re.compile(r"(?P<arm>[^@]+)(?:@(?P<number>[2-9]|[1-9]\d+))?")
 
@@ -37,7 +37,7 @@ def repeated(arm: str, seeds: int) -> list[str]:
 
 
 def sorted_arms(arms: Iterable[str]) -> list[str]:
-    """Sort arms as in every table: base, dapt, dapt@2, dapt-n, others as given; drop duplicates."""
+    """Sort arms as every table does (base, dapt, dapt@2, dapt-n, then others); drop duplicates."""
     unique = list(dict.fromkeys(arms))
     kinds = list(dict.fromkeys([*ARMS, *(split_arm(arm)[0] for arm in unique)]))
     return sorted(unique, key=lambda arm: (kinds.index(split_arm(arm)[0]), split_arm(arm)[1]))

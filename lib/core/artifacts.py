@@ -1,4 +1,4 @@
-"""The table of files in data/<study>: their names, their rows, and the notebooks that write them.
+"""List the files in data/<study>, the type of their rows and the notebooks that write them.
 
 Only this table and lib.run know the names of notebooks. Tests compare notebook headers with it.
 """
@@ -21,11 +21,11 @@ from lib.core.records import (
 
 @dataclass(frozen=True)
 class Artifact:
-    """A file between two stages; `lib.core.files` fills in `{arm}` and the like in `path`."""
+    """A file between two stages; `lib.core.files` replaces `{arm}` and similar slots in `path`."""
 
     path: str  # below data/<study>
-    made_by: tuple[str, ...]  # notebooks below notebooks/, the usual one first
-    kind: type[Record] | None = None  # of its rows; None: a study's own type
+    made_by: tuple[str, ...]  # paths below notebooks/, the usual notebook first
+    kind: type[Record] | None = None  # the type of its rows; None if a study has its own
 
 
 _ASKED_BY = ("01_annotate", "structext/00_samples", "tablequest/01_questions")

@@ -1,11 +1,11 @@
-"""Digest of what a notebook or a module computes: paths, comments and docstrings do not change it.
+"""Hash what a notebook or module computes; paths, comments and docstrings do not change the digest.
 
-A digest is a Merkle hash over syntax trees: of the code itself, of every module of lib that it
-imports anywhere (also inside a function), and of the prompts and data files that these name with
-a literal in `prompt_template("…")` or `package_file("…")`. Python's minor version is part of it,
-because `ast.dump` differs between versions. Limits: moving a file keeps the digest, splitting or
-merging files does not; circular imports are an error; a module named only in a string is not seen,
-so import it and use its `__name__`.
+A digest is a Merkle hash. It covers the code's syntax tree, every module of lib that the code
+imports (also inside a function), and every prompt and data file that is named with a literal in
+`prompt_template("…")` or `package_file("…")`. It also covers Python's minor version, because
+`ast.dump` differs between versions. Moving a file keeps the digest, but splitting or merging files
+changes it. Circular imports are an error. A module named only in a string is not seen: import it
+and use its `__name__`.
 """
 
 import ast
@@ -111,7 +111,7 @@ def _is_ours(name: str) -> bool:
 
 
 class _Bare(ast.NodeTransformer):
-    """Remove docstrings and imports of lib; replace the names of prompts by content hashes."""
+    """Remove docstrings and imports of lib; replace prompts' names with hashes of content."""
 
     def __init__(self, root: Path, name: str) -> None:
         self.root, self.name = root, name

@@ -19,14 +19,14 @@ R = TypeVar("R", bound=Record)
 def artifact_path(study: str, name: str, **keys: object) -> Path:
     """Return the path of an artifact, such as `artifact_path("lab", "answers", arm="dapt")`.
 
-    Slashes in a model id become dashes, so that a judge is one folder. Creates the parent folder.
+    Slashes in a model id become dashes: each judge has a single folder. Creates the parent folder.
     """
     filled = {key: str(value).replace("/", "--") for key, value in keys.items()}
     return data_path(study, *ARTIFACTS[name].path.format(**filled).split("/"))
 
 
 def made_by(name: str, **keys: object) -> str:
-    """Return as text which notebooks write an artifact: "04_infer.ipynb with arm dapt"."""
+    """Name the notebooks that write an artifact, for a message: "04_infer.ipynb with arm dapt"."""
     notebooks = " or ".join(f"{notebook}.ipynb" for notebook in ARTIFACTS[name].made_by)
     return notebooks + "".join(f" with {key} {value}" for key, value in keys.items())
 
@@ -76,9 +76,9 @@ def save_if_any(study: str, name: str, rows: Sequence[Record], **keys: object) -
 
 @contextmanager
 def replacing(path: Path):
-    """Yield a temporary path next to `path`; on success it becomes `path`, else it is removed.
+    """Yield a temporary path, which replaces `path` on success and is removed after a failure.
 
-    So a file is complete or absent, whatever stops the process.
+    The file is therefore complete or absent, whatever stops the process.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Join pieces of text and return the span of each: the basis of every renderer."""
+"""Join pieces of text and return the span of each; every renderer uses this."""
 
 from collections.abc import Sequence
 

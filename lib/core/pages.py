@@ -1,4 +1,4 @@
-"""HTML pages from Jinja templates; everything put into a slot is escaped."""
+"""Render HTML pages from Jinja templates; every value is escaped."""
 
 from pathlib import Path
 

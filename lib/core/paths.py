@@ -1,11 +1,11 @@
-"""Locations of a study's files, as absolute paths: a kernel may start in any folder."""
+"""Locate a study's files by absolute paths, because a kernel may start in any folder."""
 
 import os
 from pathlib import Path
 
 import lib
 
-REPOSITORY = Path(lib.__file__).resolve().parent.parent  # not from this file: that may move
+REPOSITORY = Path(lib.__file__).resolve().parent.parent  # this file itself may move
 
 
 class MissingInput(FileNotFoundError):
@@ -55,7 +55,7 @@ def required(path: Path, made_by: str) -> Path:
 
 
 def shown(path: Path) -> str:
-    """Return `path` for display: relative to output_root() if it is below."""
+    """Return `path` for display, relative to output_root() if it is below that folder."""
     path, root = Path(path), output_root()
     return str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
 

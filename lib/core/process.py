@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 
-VARIABLE = "STUDY_PARENT"  # the process id that a child of ours must not outlive
+VARIABLE = "STUDY_PARENT"  # the id of the process that its children must not outlive
 
 _PR_SET_PDEATHSIG = 1
 
@@ -13,8 +13,8 @@ _PR_SET_PDEATHSIG = 1
 def die_with_parent(variable: str = VARIABLE) -> None:
     """Ask the system to kill this process when its parent ends; exit now if it already has.
 
-    The parent's id is read from the environment `variable`; if that is not set (a shell started
-    this process), nothing happens. Outside Linux, only a parent that has already ended is noticed;
+    The environment `variable` holds the parent's id. If it is not set (a shell started this
+    process), nothing happens. Outside Linux, only a parent that has already ended is noticed, but
     a notebook's kernel watches its parent by itself.
     """
     parent = int(os.environ.get(variable) or 0)
@@ -27,5 +27,5 @@ def die_with_parent(variable: str = VARIABLE) -> None:
 
 
 def be_parent() -> None:
-    """Bind children that call die_with_parent() to this process from now on."""
+    """Make children that call die_with_parent() end with this process."""
     os.environ[VARIABLE] = str(os.getpid())

@@ -1,4 +1,4 @@
-"""prompts/*.md: the text that a model is sent, one file per task, with Jinja slots."""
+"""Load prompts/*.md: the text sent to a model, one file per task, with Jinja slots."""
 
 from functools import cache
 

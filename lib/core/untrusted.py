@@ -8,7 +8,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
-SPLIT = "¦"  # inserted to defuse; visible, and part of none of the patterns
+SPLIT = "¦"  # the character inserted; visible, and part of none of the patterns
 
 # Look-alikes of < > [ ] and of Latin letters that Unicode itself does not fold.
 _LOOKALIKES = str.maketrans({
@@ -19,11 +19,11 @@ _LOOKALIKES = str.maketrans({
                "aeiosctpdqw", strict=True))})  # Cyrillic that looks Latin
 _CHARACTER = re.compile(r"&(?:amp;){0,3}(?:#0{0,9}\d{1,7}|#x0{0,9}[\da-f]{1,6}|[lg]t|"
                         r"[lr](?:sqb|brack|cub|brace));?|.", re.S | re.I)
-_PLAIN = re.compile(r"[\t-\r -%'-~]*")  # folded by lower() alone
+_PLAIN = re.compile(r"[\t-\r -%'-~]*")  # text for which lower() is enough
 # Between the parts of a mark: anything except letters, digits and brackets.
 _GAP = rf"(?:(?![<>\[\]{SPLIT}])[\W_])*+"
-# Each pattern matches the one character after which SPLIT is inserted: [[True]] of the judges,
-# <<<<{{ }}>>>> of the normalizer, turns of a chat template.
+# Each pattern matches the one character after which SPLIT is inserted: in the judges' [[True]], the
+# normalizer's <<<<{{ }}>>>> and the turns of a chat template.
 _MARKS = "|".join((
     rf"\[(?={_GAP}\[{_GAP}(?:true|false|first|second|tie){_GAP}\]{_GAP}\])",
     r"(?:(?<=<)|(?<=<\s))<(?=\s*+\{\s?\{)",
@@ -36,10 +36,10 @@ def defused(text: str, tags: str) -> str:
     """Return `text`, changed so that it can neither close its `tags` in a prompt nor contain a
     verdict, a rewrite's marker or a chat turn.
 
-    `tags` are names separated by |: "question|answer". One SPLIT is inserted after the first
-    character of each match; everything else is unchanged, so the text stays readable and can be
-    restored. Other spellings are found too: with whitespace, invisible characters, other brackets,
-    HTML escapes, accents or attributes.
+    `tags` are names separated by |, as in "question|answer". One SPLIT is inserted after the
+    first character of each match; everything else is unchanged, so the text stays readable and can
+    be restored. Spellings with whitespace, invisible characters, other brackets, HTML escapes,
+    accents or attributes are found too.
     """
     letters, ends = folded(text)
     found = re.finditer(rf"<(?={_GAP}(?:{tags})(?!\w))|{_MARKS}", letters)

@@ -16,10 +16,10 @@ from lib.run.controlled import ControlledStudy
 from lib.run.parameters import WrongParameter, checked, notebook_path, parameters_of
 from lib.run.stages import KINDS, STAGES, Kind
 
-# `make study` passes the folder to the graph in this variable: Snakemake reads --config as YAML
-# and quotes it for a shell with repr(), which corrupts some folder names.
+# `make study` passes the folder to the graph in this variable, because Snakemake reads --config as
+# YAML and quotes it for a shell with repr(), which corrupts some folder names.
 FOLDER_VARIABLE = "STUDY_DOCUMENTS"
-# Parameters that the graph sets, with the key of the study's file that decides them.
+# Parameters that the graph sets, and what decides their values.
 SET_BY_GRAPH = {
     "study": "the file's name", "arm": "the key arms", "arms": "the key arms",
     "first_arm": "the key arms", "second_arm": "the key arms", "folder": "DOCUMENTS=path",
@@ -27,8 +27,8 @@ SET_BY_GRAPH = {
     "annotator": "the key annotator", "normalizer": "the key normalizer", "judge": "the key judge",
     "judges": "the keys judge and other_judges", "base_model": "the key base_model",
     "task": "the key source"}
-MODELS = ("base_model", "endpoint_model", "reader")  # what answers for an arm with its own model
-_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"  # it becomes a file name and part of commands
+MODELS = ("base_model", "endpoint_model", "reader")  # each names an arm's own model
+_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"  # names become file names and parts of commands
 
 
 class WrongStudy(ValueError):
@@ -36,7 +36,7 @@ class WrongStudy(ValueError):
 
 
 class Study(BaseModel):
-    """One study; `notebooks` and the values of `arms` hold parameters by notebook."""
+    """One study. `notebooks` holds parameters by notebook, `arms` those of single arms."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -120,7 +120,7 @@ class Study(BaseModel):
 
     @property
     def runs(self) -> list[str]:
-        """Return the arms, trained ones once per seed: base, dapt, dapt@2, dapt-n, dapt-n@2."""
+        """Return all arms, and trained ones once per seed: base, dapt, dapt@2, dapt-n, dapt-n@2."""
         return [name for arm in self.arms
                 for name in repeated(arm, self.seeds if is_trained(arm) else 1)]
 
@@ -137,7 +137,7 @@ class Study(BaseModel):
 
     @property
     def labs(self) -> list[str]:
-        """Return the studies whose 00_lab must run: for its documents, and for the base model."""
+        """Return the studies whose 00_lab must run for this study's documents or base model."""
         own = [self.name] if self.source == "lab" else []
         return own + ([self.made_by] if self.made_by and self.made_by not in own else [])
 
@@ -149,24 +149,24 @@ class Study(BaseModel):
 
     @property
     def drawing(self) -> list[str]:
-        """Return the rules that draw figures: the study's own and those of drawn variants."""
+        """Return the graph's rules that draw figures, also of variants that have been run."""
         return [STAGES[stage].draws for stage in self.stages if STAGES[stage].draws and (
             stage in self.kind.stages or data_path(self.name, "stages", f"{stage}.json").exists())]
 
     @property
     def summary(self) -> Path | None:
-        """Return the file that `make study` prints last; None: Table 2."""
+        """Return the file that `make study` prints last, or None if it prints Table 2."""
         return figures_path(self.name, self.kind.summary) if self.kind.summary else None
 
     def arms_of(self, stage: str) -> list[str]:
-        """Return the arms that `stage` runs for; [""] for a stage that runs once."""
+        """Return the arms that `stage` runs for, or [""] if it runs once."""
         arms = list(self.arms)
         return {"": [""], "trained": self.trained, "run": self.runs, "arm": arms,
                 "pair": arms[1:]}[STAGES[stage].per]
 
     def given(self, stage: str, arm: str = "") -> dict[str, object]:
-        """Return the parameters of `stage`: those that the graph sets, overridden by the file's,
-        then by the arm's own."""
+        """Return the parameters of `stage`. The study's file overrides what the graph sets, and
+        the arm's own parameters override both."""
         declared = parameters_of(notebook_path(stage))
         given = {name: value for name, value in self._wired(stage, arm).items() if name in declared}
         for other, names in STAGES[stage].like.items():
@@ -199,9 +199,9 @@ def studies() -> list[str]:
 def load_study(name: str, folder: str = "") -> Study | ControlledStudy:
     """Read and check studies/<name>.yaml.
 
-    `folder`, else $STUDY_DOCUMENTS, contains the user's own documents. Raises WrongStudy or
-    WrongParameter, naming what is legal, for an unknown study, key, arm, notebook or parameter and
-    for a value of the wrong type; NoDocuments if `folder` has none.
+    `folder` (by default $STUDY_DOCUMENTS) contains the user's own documents. Raises WrongStudy or
+    WrongParameter, which say what is legal, for an unknown study, key, arm, notebook or parameter
+    and for a value of the wrong type. Raises NoDocuments if `folder` has none.
     """
     if name not in studies():
         raise WrongStudy(f"no study is called {name!r}: choose {', '.join(studies())}, "
@@ -242,7 +242,7 @@ def load_study(name: str, folder: str = "") -> Study | ControlledStudy:
 
 
 def _explained(error: ValidationError, model: type[BaseModel]) -> str:
-    """Return the place of the first error in a study's file, the error, and what is legal."""
+    """Describe the first error in a study's file: where it is, what is wrong and what is legal."""
     first = error.errors()[0]
     place = "".join(f", {part}" for part in first["loc"])
     match first["type"]:
@@ -256,7 +256,7 @@ def _explained(error: ValidationError, model: type[BaseModel]) -> str:
 
 
 def _filled(values: object) -> object:
-    """Replace `key:` without a value by an empty mapping."""
+    """Replace the value of an empty `key:` with an empty mapping."""
     if values is None:
         return {}
     return ({key: {} if value is None else value for key, value in values.items()}
@@ -285,7 +285,7 @@ def _no_folder(name: str) -> str:
 
 
 def _folder(study: Study, folder: str) -> str:
-    """Return the absolute folder of the user's documents or filings, "" if none is read."""
+    """Return the absolute path of the user's folder, or "" if the study reads none."""
     kind = study.kind
     if not kind.folder:
         if folder:
@@ -299,7 +299,7 @@ def _folder(study: Study, folder: str) -> str:
                          f"files: make study STUDY={study.name} {kind.folder}=path")
     place = Path(folder).expanduser()  # some shells keep the ~ of DOCUMENTS=~/docs
     list_files(place, kind.endings)
-    if not str(place.resolve()).isprintable():  # the name travels through YAML, JSON, a notebook
+    if not str(place.resolve()).isprintable():  # the name passes through YAML and JSON
         raise WrongStudy(f"the folder's name {str(place)!r} contains control characters or is not "
                          "UTF-8: rename it")
     return str(place.resolve())

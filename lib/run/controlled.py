@@ -1,4 +1,4 @@
-"""Study files with `source: controlled`: structures, arms, rotations and seeds of the runs."""
+"""Check study files with `source: controlled`, which set the arms, rotations and seeds of runs."""
 
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
@@ -31,7 +31,7 @@ Names = Annotated[list[str], AfterValidator(_different)]
 
 
 class ControlledStudy(BaseModel):
-    """A controlled experiment: bases (one per seed) and runs (arm, rotation, seed)."""
+    """A controlled experiment: one base per seed, and runs named by arm, rotation and seed."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -42,7 +42,7 @@ class ControlledStudy(BaseModel):
 
     name: str
     source: Literal["controlled"]
-    minutes: int = 0  # measured, on two cores; printed before the study starts
+    minutes: int = 0  # as measured on two cores; printed before the study starts
     structures: Names = ["natural", "entity-list", "tabular"]
     arms: Names = [RAW]
     seeds: int = Field(default=3, ge=1)
@@ -118,7 +118,7 @@ class ControlledStudy(BaseModel):
         return figures_path(self.name, "controlled.md")
 
     def arms_of(self, stage: str) -> list[str]:
-        """Return the runs (of 02_run), a seed (of 01_pretrain) or [""] to check parameters with."""
+        """Return what to check parameters with: a run of 02_run, a seed of 01_pretrain, or ""."""
         return {"01_pretrain": ["1"], "02_run": self.runs[:1]}.get(stage, [""])
 
     def given(self, stage: str, run: str = "") -> dict[str, object]:

@@ -1,6 +1,6 @@
 """Print this interpreter's path if it has what a study needs, else nothing.
 
-make runs it in an active conda environment to find out whether that can be used unchanged.
+make runs this in an active conda environment, to find out whether to use the environment as it is.
 """
 
 import sys

@@ -3,7 +3,7 @@
 `python -m lib.run.intervene NAME FOLDER TARGET` writes the folder that `make study STUDY=documents
 DOCUMENTS=TARGET` reads, so that you can try the advice from the laboratory on your own documents
 and model. Text is written as lib.documents.folder reads it: UTF-8 without a byte-order mark, with
-line feeds as line ends. A file that differs only in these counts as unchanged.
+line feeds as line ends. A file that differs only in encoding or line ends counts as unchanged.
 """
 
 import argparse
@@ -19,8 +19,8 @@ def intervene(name: str, folder: Path, target: Path) -> tuple[int, int, list[str
     """Write each document of `folder` with the intervention `name` to `target`, under its own path.
 
     Returns how many were written, how many of them changed, and what was left out with its reason.
-    Raises ValueError if the target is inside `folder` (it would be read with it) or not empty,
-    NoDocuments, and OSError.
+    Raises ValueError if the target is not empty, or is inside `folder` and would be read as input;
+    also NoDocuments and OSError.
     """
     if target.resolve().is_relative_to(folder.resolve()):
         raise ValueError(f"{target} is inside {folder} and would be read with it: "
@@ -42,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
     summary = __doc__.split("\n")[0]
     parser = argparse.ArgumentParser(prog="python -m lib.run.intervene", description=summary)
     parser.add_argument("name", choices=list(INTERVENTIONS))
-    parser.add_argument("folder", type=Path, help="of .md and .txt files")
+    parser.add_argument("folder", type=Path, help="folder of .md and .txt files")
     parser.add_argument("target", type=Path, help="a new folder")
     options = parser.parse_args(arguments)
     try:

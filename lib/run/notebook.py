@@ -1,4 +1,4 @@
-"""Run one notebook headlessly with papermill: executed copy, HTML, stage record, or nothing."""
+"""Run one notebook headlessly with papermill; keep an executed copy, HTML and a stage record."""
 
 import argparse
 import json
@@ -16,14 +16,14 @@ from lib.core.paths import REPOSITORY, data_path, shown
 from lib.run.parameters import WrongParameter, checked, notebook_path, parameters_of
 from lib.run.provenance import code_state
 
-# A notebook's kernel is a separate process: it must not go on writing when its runner is killed.
+# A notebook's kernel is a separate process, which must not go on writing if its runner is killed.
 KERNEL_BOND = f"import {process.__name__} as process; process.die_with_parent('JPY_PARENT_PID')"
-# Nobody sees widgets here: tqdm.auto would draw bars with ipywidgets, frozen in the executed copy.
+# Otherwise tqdm.auto would draw its bars with ipywidgets, which the executed copy cannot show.
 NO_WIDGETS = "import sys; sys.modules['ipywidgets'] = None"
-# papermill's imports that only other uses of it need: the grammar of IRIs in JSON schemas (1.4 s to
-# build) and paths in HDFS.
+# papermill imports these modules, but they are not needed here: the grammar of IRIs in JSON schemas
+# (1.4 s to build) and paths in HDFS.
 NOT_NEEDED = ("rfc3987_syntax", "pyarrow")
-SECONDS_BETWEEN_LINES = 30.0  # of progress, if the output is not a terminal
+SECONDS_BETWEEN_LINES = 30.0  # lines of progress, if the output is not a terminal
 
 _BAR = re.compile(r"\d+%\||\bit/s\b|\bs/it\b|\d+it \[")
 _FRAME = re.compile(r"(?:File (?P<file>[^\s\"<>]+?\.py)|Cell In\[(?P<cell>\d+)\])"
@@ -35,7 +35,7 @@ class NotebookFailed(RuntimeError):
 
 
 class Progress:
-    """Passes on a notebook's progress bars from stderr as one line, after the stage's name."""
+    """Show a notebook's progress bars, from stderr, on one line after the stage's name."""
 
     def __init__(self, name: str) -> None:
         self.name, self.last = name, time.monotonic()
@@ -58,10 +58,10 @@ class Progress:
 def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> Path:
     """Run `notebook` with the parameters `given`; return the HTML copy.
 
-    Leaves data/<study>/notebooks/<name>.ipynb and .html and, last, data/<study>/stages/<name>.json;
-    while it runs, only <name>.running.ipynb; after a failure, only <name>.failed.ipynb. Raises
-    WrongParameter before anything runs, NotebookFailed for an error in a cell or a dead kernel, and
-    OSError if a file cannot be written.
+    A success leaves <name>.ipynb and .html in data/<study>/notebooks, and <name>.json in
+    data/<study>/stages. During the run there is only <name>.running.ipynb, after a failure only
+    <name>.failed.ipynb. Raises WrongParameter before anything runs, NotebookFailed for an error in
+    a cell or a dead kernel, and OSError if a file cannot be written.
     """
     given = checked(notebook, given)
     defaults = {one.name: one.default for one in parameters_of(notebook).values()}
@@ -94,7 +94,7 @@ def _executed(notebook: Path, output: Path, name: str, given: dict[str, object])
     import papermill  # slow to import, so only when a notebook runs
     from nbclient.exceptions import DeadKernelError
 
-    # Its parser misses `float | None` and calls such parameters unknown; ours refuses those.
+    # papermill warns that parameters of type `float | None` are unknown; they were checked before.
     logging.getLogger("papermill").setLevel(logging.ERROR)
 
     os.environ["PYTHONPATH"] = os.pathsep.join(
@@ -141,7 +141,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run `python -m lib.run.notebook 04_infer --given '{"arm": "dapt"}'`; return 0 on success."""
     parser = argparse.ArgumentParser(prog="python -m lib.run.notebook", description=__doc__)
     parser.add_argument("notebook", help="such as 04_infer")
-    parser.add_argument("--name", help="of the executed copy; default: the notebook's")
+    parser.add_argument("--name", help="name of the executed copy (default: the notebook's)")
     parser.add_argument("--given", type=json.loads, default={}, help="parameters as JSON")
     options = parser.parse_args(arguments)
     process.die_with_parent()

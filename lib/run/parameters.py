@@ -19,7 +19,7 @@ class WrongParameter(ValueError):
 
 @dataclass(frozen=True)
 class Parameter:
-    """`name: annotation = default` of a parameters cell."""
+    """One line of a parameters cell: `name: annotation = default`."""
 
     name: str
     annotation: str
@@ -70,9 +70,9 @@ def parameters_of(notebook: Path) -> dict[str, Parameter]:
 
 
 def checked(notebook: Path, given: dict[str, object]) -> dict[str, object]:
-    """Return `given` as `notebook` will receive it: every name known, every value of its type.
+    """Return `given` as `notebook` will receive it, after checking every name and type.
 
-    Raises WrongParameter giving the legal names, or the expected type.
+    Raises WrongParameter, which gives the legal names or the expected type.
     """
     declared = parameters_of(notebook)
     result = {}

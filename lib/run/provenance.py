@@ -1,4 +1,4 @@
-"""run.json: where a study's numbers come from (code, parameters, versions, inputs, machine)."""
+"""Write run.json: the code, parameters, versions, inputs and machine behind a study's numbers."""
 
 import hashlib
 import importlib.metadata
@@ -62,7 +62,7 @@ def write_run(study: str, stages: list[Path]) -> Path:
               *(artifact_path(study, name) for name in ("documents", "queries", "normalized"))]
     named = {}
     for path, record in zip(stages, records, strict=True):
-        owner = path.parts[-3]  # another study if its laboratory made the base model
+        owner = path.parts[-3]  # another study, if its laboratory made the base model
         named[record["stage"] if owner == study else f"{owner}/{record['stage']}"] = record
     return write_json(data_path(study, "run.json"), {
         "study": study, "written": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -1,4 +1,4 @@
-"""The notebooks of each kind of study; a new notebook needs an entry here and a rule in a graph."""
+"""List each kind of study's notebooks; a new one needs an entry here and a rule in a graph."""
 
 from dataclasses import dataclass, field
 
@@ -12,13 +12,13 @@ _SPENDING = ("max_cost_usd", "mode", "concurrency", "requests_per_minute", "toke
 class Stage:
     """How often a notebook is run, and what it shares or draws.
 
-    `per`: "" once, "trained" for every arm and seed that 03_train trains, "run" for every arm and
-    seed, "arm" for every arm's first seed, "pair" for the first arm with each other one.
+    `per` is "" if it is run once, "trained" if for every arm and seed that 03_train trains, "run"
+    if for every arm and seed, "arm" if for every arm's first seed, "pair" if for pairs of arms.
     """
 
     per: str = ""
-    every_seed: bool = False  # its parameter `arms` lists the runs of every seed
-    like: dict[str, tuple[str, ...]] = field(default_factory=dict)  # stage: parameters shared
+    every_seed: bool = False  # whether its parameter `arms` lists the runs of all seeds
+    like: dict[str, tuple[str, ...]] = field(default_factory=dict)  # parameters shared, by stage
     draws: str = ""  # the rule of the graph that draws its figures from finished results
 
 
@@ -48,7 +48,7 @@ STAGES = {
     "02_analyze": Stage(every_seed=True, draws="tablequest"),
 }
 CHAIN = ("01_annotate", "02_normalize", "03_train", "04_infer", "05_judge", "06_analyze")
-# Additional notebooks for a study of documents: all of them, unless its key `variants` names some.
+# Additional notebooks for a study of documents. All run unless the key `variants` names some.
 EVIDENCE = ("00_retention", "01_pairs", "02_statistics", "03_ledger", "04_agreement", "05_paper",
             "06_advice")
 
@@ -59,13 +59,13 @@ class Kind:
 
     stages: tuple[str, ...]  # its notebooks, in order
     variants: tuple[str, ...] = ()
-    arms: tuple[str, ...] = ARMS  # if a study names none
-    trained: tuple[str, ...] = ARMS[1:]  # those that 03_train can train
+    arms: tuple[str, ...] = ARMS  # used if a study names none
+    trained: tuple[str, ...] = ARMS[1:]  # the arms that 03_train can train
     any_arm: bool = False  # further arms may be named, each with its own model
     folder: str = ""  # the variable of make that names the user's own folder
     is_folder_needed: bool = False
-    endings: tuple[str, ...] = ()  # of the files in it
-    summary: str = ""  # the file of figures/<study> that `make study` prints last; "": Table 2
+    endings: tuple[str, ...] = ()  # of the files that are read
+    summary: str = ""  # file in figures/<study> that `make study` prints last; "": Table 2
 
 
 KINDS = {

@@ -1,4 +1,4 @@
-"""`make study`: check a study, lock it against other calls, and let Snakemake run it."""
+"""`make study`: check a study, lock it against other processes, and let Snakemake run it."""
 
 import argparse
 import fcntl
@@ -19,17 +19,17 @@ from lib.run.controlled import ControlledStudy
 from lib.run.parameters import WrongParameter
 
 SECONDS_FOR_THE_LOCK = 5.0  # processes of a killed run end within this time
-SHOWN_FILES = 10  # of those left out from the user's folder
+SHOWN_FILES = 10  # number of left-out files to list
 
 
 class Busy(RuntimeError):
-    """Another call is running this study."""
+    """Another process is running this study."""
 
 
 def locked(names: list[str]) -> list[TextIO]:
-    """Lock data/<name>/.lock of each study that a run may write, until the last holder exits.
+    """Lock data/<name>/.lock for each study that a run may write to, until the last holder exits.
 
-    Raises Busy if another process holds one.
+    Raises Busy if another process holds one of the locks.
     """
     files = []
     for name in sorted(names):
@@ -42,8 +42,8 @@ def locked(names: list[str]) -> list[TextIO]:
                 break
             except BlockingIOError:
                 if time.monotonic() > deadline:
-                    raise Busy(f"the study {name} is being run by another call ({shown(path)} is "
-                               "held): wait for it, or stop it") from None
+                    raise Busy(f"the study {name} is already being run by another process "
+                               f"({shown(path)} is locked): wait for it, or stop it") from None
                 time.sleep(0.1)
         os.set_inheritable(file.fileno(), True)
         files.append(file)
@@ -51,7 +51,7 @@ def locked(names: list[str]) -> list[TextIO]:
 
 
 def command(study: Study | ControlledStudy, jobs: str, only_figures: bool) -> list[str]:
-    """Return the Snakemake call for `study`, without Snakemake's lock, which survives a kill."""
+    """Return the Snakemake command for `study`, without its own lock, which survives a kill."""
     rules = [*study.drawing, "run_record"]
     figures = ["--forcerun", *study.drawing, "--allowed-rules", *rules] if only_figures else []
     return [sys.executable, "-m", "snakemake", "--snakefile", str(REPOSITORY / "Snakefile"),
@@ -76,12 +76,12 @@ def run_study(name: str, folder: str, jobs: str, only_figures: bool = False) -> 
     Raises what load_study does, Busy, and WrongStudy if `jobs` is not a number of cores or if there
     are no results to draw figures from.
     """
-    if jobs != "all" and not (jobs.isdecimal() and int(jobs) > 0):  # Snakemake waits for 0 cores
+    if jobs != "all" and not (jobs.isdecimal() and int(jobs) > 0):  # with 0, Snakemake hangs
         raise WrongStudy(f"{jobs!r} is not a number of cores: give JOBS=2, or JOBS=all")
     study = load_study(name, folder)
     missing = [path for path in study.results if not path.exists()]
     if only_figures and missing:
-        raise WrongStudy(f"there are no results to draw: {shown(missing[0])} is missing: "
+        raise WrongStudy(f"there are no results to draw ({shown(missing[0])} is missing); "
                          f"run make study STUDY={name} first")
     locks = locked([study.name, *(lab for lab in study.labs if lab != study.name)])
     for root in (data_path(name), figures_path(name)):
@@ -110,7 +110,7 @@ def run_study(name: str, folder: str, jobs: str, only_figures: bool = False) -> 
 
 
 def print_left_out(study: Study | ControlledStudy) -> None:
-    """Print the first files of the user's folder that are not documents, with their reasons."""
+    """Print the first files left out from the user's folder, each with its reason."""
     if not study.folder:
         return
     rows = load(study.name, "documents_rejected")

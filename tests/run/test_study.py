@@ -124,7 +124,7 @@ def test_after_any_kill_nothing_keeps_writing_and_the_next_call_gives_the_same_n
         if part == "study":
             busy = finished.run("tiny")
             assert busy.returncode == 2
-            assert "the study tiny is being run by another call" in busy.stdout
+            assert "the study tiny is already being run by another process" in busy.stdout
         time.sleep(1)  # into the cell that sleeps
         processes[part].kill()
         assert started.wait(timeout=30) != 0
