@@ -43,7 +43,7 @@ def export_to(cache: Cache, file: Path) -> int:
 
 
 def import_from(cache: Cache, file: Path) -> int:
-    """Add the replies of a file, all or none; return how many are new. They serve any endpoint.
+    """Add the replies of a file, all or none, for any endpoint; return how many are new.
 
     Raises ValueError naming the line that is not a reply.
     """

@@ -1,4 +1,4 @@
-"""Replies that were paid for, in one SQLite file per study that processes may share."""
+"""Store paid replies in one SQLite file per study, which several processes may share."""
 
 import os
 import sqlite3
@@ -54,7 +54,7 @@ _COLUMNS = ", ".join(field.name for field in fields(Entry))
 
 
 class Cache:
-    """The replies in `path`. A reply is committed before its call counts: kill -9 loses none.
+    """The replies in `path`, each committed before its call counts as made, so kill -9 loses none.
 
     Raises CacheFailed, naming the file, if it cannot be opened or is not a cache of ours.
     """
@@ -83,7 +83,7 @@ class Cache:
     def get(self, request_keys: Sequence[str]) -> dict[str, list[Entry]]:
         """Return the stored entries by request key: one per endpoint, oldest first."""
         found: dict[str, list[Entry]] = {}
-        for start in range(0, len(request_keys), 500):  # SQLite limits their number
+        for start in range(0, len(request_keys), 500):  # SQLite limits the number of slots
             some = list(request_keys[start:start + 500])
             slots = ",".join("?" * len(some))
             for row in self.database.execute(f"select {_COLUMNS} from replies where request_key in "
@@ -144,7 +144,7 @@ class Cache:
         self.database.execute("delete from claims where key = ?", (key,))
 
     def entries(self) -> Iterator[Entry]:
-        """Yield every entry, in an order that is the same for any endpoint: exports are equal."""
+        """Yield every entry, in the same order for any endpoint, so that exports are equal."""
         for row in self.database.execute(f"select {_COLUMNS} from replies "
                                          "order by request_key, asked_at, key"):
             yield Entry(*row)
@@ -155,7 +155,7 @@ class Cache:
 
 
 def _is_alive(pid: int) -> bool:
-    """Return whether a process runs; a killed one that its parent has not yet reaped does not."""
+    """Return whether a process runs; a killed one that awaits its parent does not."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -1,4 +1,4 @@
-"""The settings of a stage's calls to a model, their tally, and the money that is left."""
+"""Hold the settings of a stage's calls to a model, their tally and the money that is left."""
 
 import asyncio
 import math
@@ -22,12 +22,12 @@ class Tally:
     cached: int = 0
     new: int = 0
     failed: int = 0
-    marked: int = 0  # of cached and new: truncated or refused replies, which are not answers
-    repairs: int = 0  # of cached and new: sent because a first reply was unreadable
+    marked: int = 0  # truncated or refused replies, cached or new, which are not answers
+    repairs: int = 0  # repair requests, cached or new, because a first reply was unreadable
     lost: int = 0  # replies that never arrived and may have been charged
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    estimated: int = 0  # of new: replies without a usage, whose tokens are estimates
+    estimated: int = 0  # new replies without a usage, whose tokens are estimates
     usd: float | None = 0.0
 
 
@@ -45,7 +45,7 @@ class Calls:
     requests_per_minute: int | None = None  # a cap; None: the endpoint's headers decide
     tokens_per_minute: int | None = None  # a cap; None: the endpoint's headers decide
     max_failed_share: float = 0.1  # stop when a larger share of the calls has failed
-    timeout_seconds: float = 600.0  # of one call, from sending to the complete reply
+    timeout_seconds: float = 600.0  # per call, from sending to the complete reply
     poll_seconds: float = 30.0  # between two polls of a batch
     tally: Tally = field(default_factory=Tally, init=False)
 
@@ -91,7 +91,7 @@ def dollars(amount: float | None) -> str:
 
 
 class Budget:
-    """The budget of a stage: a call starts only if its worst case fits next to those in flight."""
+    """A stage's budget: a call starts only if it covers the worst cases of all calls in flight."""
 
     def __init__(self, calls: Calls, price: Price | None) -> None:
         self.calls, self.price = calls, price
@@ -103,13 +103,13 @@ class Budget:
         return cost_usd(self.price, prompt_tokens, max_tokens, batch) if self.price else 0.0
 
     def room(self) -> float:
-        """Return dollars that are neither spent nor reserved; infinite without a limit."""
+        """Return the dollars that are neither spent nor reserved; infinite without a limit."""
         limit = self.calls.max_cost_usd
         spent = self.calls.tally.usd or 0.0
         return math.inf if limit is None else limit - spent - self.reserved
 
     async def reserve(self, worst: float) -> bool:
-        """Reserve `worst` dollars, waiting for calls in flight; False if they exceed the limit."""
+        """Reserve `worst` dollars, waiting for calls in flight; return False if over the limit."""
         while worst > self.room():
             if not self.reserved:
                 return False
@@ -119,7 +119,7 @@ class Budget:
         return True
 
     def settle(self, worst: float, cost: float | None) -> None:
-        """Release a reservation and count the call's dollars; None: the cost is unknown."""
+        """Release a reservation and count the call's `cost` in dollars (None: unknown)."""
         left = self.reserved - worst  # clamp float residue so that reserve() cannot block
         self.reserved = left if self.reserved > worst + 1e-12 else 0.0
         spent = self.calls.tally.usd

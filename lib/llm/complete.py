@@ -1,4 +1,4 @@
-"""Send requests to a model and return its replies in order, from the cache where possible."""
+"""Send requests to a model and return its replies in order, from the cache if possible."""
 
 import asyncio
 import contextvars
@@ -17,15 +17,15 @@ from lib.llm.prices import price_of
 from lib.llm.request import Reply, Request
 from lib.llm.response import read_response
 
-_SECONDS_FOR_THE_LAST = 30.0  # an interrupted run waits so long for calls in flight
+_SECONDS_FOR_THE_LAST = 30.0  # how long an interrupted run waits for calls in flight
 
 
 def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Reply]:
     """Return one reply of `model` per request, in order; identical requests are sent once.
 
-    Replies that were paid for come from `calls.cache`. The others are planned, priced and
-    requested; each reply is stored before it counts. A call that fails for good keeps its place
-    with its reason. All are counted in `calls.tally`. Raises CallsStopped if a wrong key or model,
+    Replies that were paid for come from `calls.cache`. The other requests are planned, priced and
+    sent; each reply is stored before it counts. A call that fails for good gets a Reply with the
+    reason. `calls.tally` counts all of them. Raises CallsStopped if a wrong key or model,
     the cost limit or too many failures stop the calls, or if a reply is missing and no key is set;
     CacheFailed and RuntimeError as Cache and endpoint() do.
     """
@@ -50,7 +50,7 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
 
 def _stored(cache: Cache, requests: Sequence[Request], keys: Sequence[str], model: str,
             at: Endpoint | None) -> dict[str, Entry]:
-    """Return stored replies by key: of this endpoint or imported; without a key, of any."""
+    """Return stored replies by key: this endpoint's and imported ones, or all without a key."""
     request_keys = [request.key(model) for request in requests]
     found, stored = cache.get(list(dict.fromkeys(request_keys))), {}
     for key, request_key in zip(keys, request_keys, strict=True):

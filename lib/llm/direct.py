@@ -1,4 +1,4 @@
-"""Requests sent one by one over HTTP, concurrently, retried where that helps, and stored."""
+"""Send requests over HTTP, concurrently; retry those worth repeating, and store the replies."""
 
 import asyncio
 import time
@@ -30,7 +30,7 @@ from lib.llm.tokens import estimate, most_tokens
 if TYPE_CHECKING:
     import openai
 
-_ENOUGH = 20  # decided calls before a share of failures stops the stage early
+_ENOUGH = 20  # decided calls before their share of failures may stop the stage
 
 
 class Direct:
@@ -42,9 +42,9 @@ class Direct:
         self.cache, self.budget = cache, budget
         self.pace = Pace(calls.concurrency, calls.requests_per_minute, calls.tokens_per_minute)
         self.dropped: set[str] = set()  # parameters that the endpoint refuses
-        self.failed: dict[str, str] = {}  # by key, the reason
+        self.failed: dict[str, str] = {}  # the reason, by key
         self.n_replied, self.reply_tokens = 0, 0
-        self.counts_most = False  # whether the endpoint counts max_tokens, not a reply's length
+        self.counts_most = False  # whether limits count max_tokens, not a reply's length
         self.stopped = ""
 
     async def ask(self, waiting: dict[str, Request], progress: Progress) -> None:
@@ -67,7 +67,7 @@ class Direct:
 
     async def _decide(self, client: "openai.AsyncOpenAI", key: str, request: Request,
                       progress: Progress) -> None:
-        """Repeat one request until its result is final; called with a slot, which it frees."""
+        """Repeat one request until its result is final; then free the slot that it was given."""
         try:
             while not self.stopped and not self.cache.claim(key, 2 * self.calls.timeout_seconds):
                 if self.cache.has(key):  # another process has sent it since
@@ -97,7 +97,7 @@ class Direct:
                 fault = replace(fault, stops=NO_SERVER)
             if fault.stops:
                 self.stopped = self.stopped or fault.stops
-            elif fault.unsupported:  # repeated without it, like all later calls
+            elif fault.unsupported:  # repeat the call, and send later ones, without it
                 self.dropped.add(fault.unsupported)
                 continue
             elif (not fault.is_worth_repeating or n_tries - n_throttled >= MOST_TRIES
@@ -110,7 +110,7 @@ class Direct:
         self.cache.release(key)
 
     async def _try(self, client: "openai.AsyncOpenAI", key: str, request: Request) -> Fault | None:
-        """Make one call, paid for at most once; return None if its reply is stored, or a fault."""
+        """Make one call, paid for at most once; return None if a reply is stored, else a fault."""
         worst = self.budget.worst(most_tokens(request), request.max_tokens)
         if not await self.budget.reserve(worst):
             return Fault("the money is spent", stops=out_of_money(self.calls))
@@ -122,7 +122,7 @@ class Direct:
             if isinstance(got, Fault):
                 if got.is_throttled:
                     self.pace.throttled(sent, got.wait)
-                    # Refused although enough was left: OpenAI counts max_tokens before it replies.
+                    # Refused, although enough is left: OpenAI counts max_tokens before it replies.
                     left = self.pace.tokens.left
                     self.counts_most |= self._expected_tokens(request) <= left < request.max_tokens
                 if got.is_maybe_paid:
@@ -156,7 +156,7 @@ class Direct:
                 "messages": [{"role": role, "content": content}
                              for role, content in request.messages]}
         try:
-            async with asyncio.timeout(self.calls.timeout_seconds):  # client's own limit: one read
+            async with asyncio.timeout(self.calls.timeout_seconds):  # the client limits each read
                 # `post` avoids the type checks of chat.completions.create: 25% of a call's CPU time
                 got = await client.post("/chat/completions", cast_to=httpx2.Response, body=body)
         except (openai.OpenAIError, aiohttp.ClientError, OSError, ValueError) as error:
@@ -177,7 +177,7 @@ class Direct:
         if isinstance(error, openai.APIStatusError):
             fault = fault_of_status(error.status_code, error.body, error.response.headers,
                                     self.model, self.endpoint, sent)
-            # A 403 among replies is about one prompt: some gateways' filters answer with it.
+            # Once others were answered, a 403 is about one prompt: some gateways filter like that.
             is_about_prompt = error.status_code == 403 and self.n_replied
             return replace(fault, stops="") if is_about_prompt else fault
         if isinstance(error, TimeoutError):
@@ -186,7 +186,7 @@ class Direct:
         return self._disconnected(error)
 
     def _disconnected(self, error: BaseException) -> Fault:
-        """Return a failed connection, with the error's type only: its message has the address."""
+        """Return a failed connection's fault without the error's message, which has the address."""
         chain = [error]
         while (inner := chain[-1].__cause__ or chain[-1].__context__) and inner not in chain:
             chain.append(inner)
@@ -199,7 +199,7 @@ class Direct:
                      is_maybe_paid=not is_unreached, is_unreached=is_unreached)
 
     def parameters(self, request: Request) -> dict[str, object]:
-        """Return a call's optional parameters; the token limit has two names except at OpenAI."""
+        """Return a call's optional parameters; the token limit has two names, except for OpenAI."""
         wanted: dict[str, object] = {"temperature": request.temperature,
                                      "max_completion_tokens": request.max_tokens}
         if not self.endpoint.is_openai:
@@ -207,7 +207,7 @@ class Direct:
         return {name: value for name, value in wanted.items() if name not in self.dropped}
 
     def count(self, request: Request, response: Response) -> tuple[int, int]:
-        """Add a reply's tokens in and out to the tally; return them, estimated if not reported."""
+        """Count a reply's input and output tokens, reported or estimated, and return them."""
         tally = self.calls.tally
         prompt_tokens, completion_tokens = response.prompt_tokens, response.completion_tokens
         if prompt_tokens is None or completion_tokens is None:
@@ -221,7 +221,7 @@ class Direct:
         return prompt_tokens, completion_tokens
 
     def _expected_tokens(self, request: Request) -> int:
-        """Estimate what a call counts against a limit of tokens per minute, from replies so far."""
+        """Estimate from replies so far how many tokens a call counts toward a limit per minute."""
         if self.counts_most:
             return max(estimate(request), request.max_tokens)
         mean = self.reply_tokens / self.n_replied if self.n_replied else request.max_tokens / 4

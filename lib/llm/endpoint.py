@@ -1,4 +1,4 @@
-"""The endpoint: key and base URL from the environment or .env, never written anywhere else."""
+"""Read the endpoint's key and base URL from the environment or .env; write them nowhere."""
 
 import logging
 import os
@@ -20,7 +20,7 @@ _SECRET = 16  # characters; a shorter key is not worth hiding
 
 @dataclass(frozen=True)
 class Endpoint:
-    """An OpenAI-compatible endpoint. Neither field is in its repr, and so in no traceback."""
+    """An OpenAI-compatible endpoint. Its repr, and so a traceback, shows neither field."""
 
     key: str = field(repr=False)
     url: str = field(repr=False)
@@ -31,7 +31,7 @@ class Endpoint:
         return (urlsplit(self.url).hostname or "").endswith(("openai.com", "azure.com"))
 
     def without_key(self, body: str) -> str:
-        """Return a reply as it is stored: an echoed key is removed and nothing else.
+        """Return a reply as it is stored: only an echoed key is removed.
 
         A short key, such as one for a local server, is not a secret and may be a word of the text.
         """
@@ -46,12 +46,12 @@ class Endpoint:
         return re.sub(r"\bsk-[\w*.-]{4,}", "[key]", text)  # OpenAI's message quotes part of the key
 
     def client(self) -> "openai.AsyncOpenAI":
-        """Return one client for all calls of a run, without its retries: ours know the limits."""
+        """Return a client for all calls of a run, with its retries off: ours know the limits."""
         import httpx2
-        import openai  # half a second: only if something must be requested
+        import openai  # takes half a second, so only if it is needed
         for name in ("openai", "httpx2", "httpcore2", "httpx", "aiohttp"):
             logging.getLogger(name).setLevel(logging.WARNING)  # their debug lines show the address
-        # Only https needs certificates (40 ms to load), so no redirect to it is followed.
+        # Certificates (40 ms to load) are needed only for https; no redirect to https is followed.
         over = openai.DefaultAioHttpClient(timeout=None, follow_redirects=False,
                                            verify=self.url.startswith("https"))
         return openai.AsyncOpenAI(api_key=self.key, base_url=self.url, max_retries=0,
@@ -61,8 +61,8 @@ class Endpoint:
 def endpoint() -> Endpoint | None:
     """Return the endpoint of OPENAI_API_KEY and OPENAI_BASE_URL; None without a key.
 
-    The environment precedes .env. Raises RuntimeError if a value cannot be used, without
-    repeating it.
+    The environment takes precedence over .env. Raises RuntimeError if a value cannot be used; the
+    message does not repeat the value.
     """
     written = dotenv_values(REPOSITORY / ".env")
     key, url = ((os.environ.get(name) or written.get(name) or "").strip()

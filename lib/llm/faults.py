@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from lib.llm.endpoint import Endpoint
 from lib.llm.pace import seconds_of
 
-MOST_TRIES = 8  # of one call that fails for reasons other than too many requests
-MOST_THROTTLED = 60  # of one call that is refused because of too many requests
-TRIES_TO_REACH = 4  # of one call before any reply: the server may not be running (yet)
+MOST_TRIES = 8  # tries per call that fails for reasons other than too many requests
+MOST_THROTTLED = 60  # tries per call that is refused because of too many requests
+TRIES_TO_REACH = 4  # tries per call if the endpoint has never replied: it may not be running yet
 LONGEST_WAIT = 900.0  # seconds; if an endpoint asks for more, the run stops
 NO_SERVER = ("there is no connection to the endpoint: start the server, or check OPENAI_BASE_URL "
              "and the network")
@@ -25,8 +25,8 @@ _STOP = {
     401: "the endpoint refuses the key: set OPENAI_API_KEY (and OPENAI_BASE_URL, if the key is for "
          "another endpoint)",
     403: "the endpoint forbids this key to use the model {model!r}: choose another model or key",
-    404: "the endpoint knows no model {model!r}: check its name, and OPENAI_BASE_URL (most end in "
-         "/v1)"}
+    404: "the endpoint does not have the model {model!r}: check its name, and OPENAI_BASE_URL "
+         "(most end in /v1)"}
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ def fault_of_status(status: int, body: object, headers: Mapping[str, str], model
     if status == 429 and "insufficient_quota" in (code, error.get("type")):
         return Fault(reason, stops="the account has no money left (insufficient_quota): add credit")
     if 300 <= status < 400:
-        return Fault(reason, stops=f"the endpoint points to another address (status {status}): "
-                                   "set OPENAI_BASE_URL to that one")
+        return Fault(reason, stops=f"the endpoint redirects to another address (status {status}): "
+                                   "set OPENAI_BASE_URL to that address")
     if status in _STOP:
         return Fault(reason, stops=_STOP[status].format(model=model))
     if status in (400, 422) and _NO_MODEL.search(f"{code} {message}"):
@@ -68,8 +68,8 @@ def fault_of_status(status: int, body: object, headers: Mapping[str, str], model
         return Fault(reason)
     wait = _retry_after(headers)
     if wait > LONGEST_WAIT:
-        return Fault(reason, stops=f"the endpoint asks to wait for {wait / 3600:.1f} hours "
-                                   f"(status {status}): run the same command then")
+        return Fault(reason, stops=f"the endpoint asks for a wait of {wait / 3600:.1f} hours "
+                                   f"(status {status}): run the same command again after that")
     return Fault(reason, is_worth_repeating=True, wait=wait, is_throttled=status == 429,
                  is_maybe_paid=status in (408, 504))
 
@@ -79,7 +79,7 @@ def pause(n_tries: int, fault: Fault) -> float:
 
     It is never less than the endpoint asks for.
     """
-    # Pace delays throttled calls too; jitter keeps calls that waited together apart.
+    # Pace delays throttled calls too; the jitter spreads out calls that waited together.
     longest = min(30.0, 0.25 * 2 ** min(n_tries, 7))
     return fault.wait * random.uniform(1.0, 1.2) + random.uniform(0, longest)
 

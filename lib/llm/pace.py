@@ -1,4 +1,4 @@
-"""Concurrency and rate of calls, adapted to replies, 429s and x-ratelimit headers."""
+"""Adapt the concurrency and rate of calls to replies, 429s and x-ratelimit headers."""
 
 import asyncio
 import re
@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 
 START, MOST = 8, 256  # concurrent calls if the user gives no number: first guess and ceiling
-_SHARE = 0.99  # of a limit that the endpoint states: two clocks never agree exactly
+_SHARE = 0.99  # used of a limit that the endpoint states: two clocks never agree exactly
 _LOWEST_SHARE = 0.8
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|us|µs|ns|h|m|s|d)")
 _SECONDS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6,
@@ -14,7 +14,7 @@ _SECONDS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e
 
 
 class Bucket:
-    """Requests or tokens, passed evenly at `rate` per second (generic cell rate algorithm).
+    """Let requests or tokens pass evenly, at `rate` per second (generic cell rate algorithm).
 
     A rate of 0 means that no limit is known.
     """
@@ -25,15 +25,15 @@ class Bucket:
         self.slack = slack  # seconds that a late caller may catch up
         self.share = _SHARE
         self.next = 0.0  # when the next one may pass, on the monotonic clock
-        self.left = 0.0  # according to the endpoint's last reply; 0 if it has none
+        self.left = 0.0  # how many the endpoint's last reply says are left; 0 if none
 
     def learn(self, per_minute: float) -> None:
-        """Adopt the endpoint's limit; the lower of it and the user's cap applies."""
+        """Adopt the endpoint's limit, or the user's cap if that is lower."""
         rate = self.share * per_minute / 60
         self.rate = min(rate, self.cap) if self.cap else rate
 
     def back_off(self) -> None:
-        """Stay further below the limit, with no catching up: the endpoint's window is shorter."""
+        """Stay further below the limit and stop catching up: the endpoint's window is shorter."""
         self.share, self.slack = max(_LOWEST_SHARE, 0.97 * self.share), 0.0
 
     def wait(self, now: float) -> float:
@@ -51,11 +51,11 @@ class Bucket:
 
 
 class Pace:
-    """Admission to an endpoint: a slot, then a turn.
+    """Admit calls to an endpoint: each waits for a slot, then for its turn.
 
-    `concurrency` is the fixed number of simultaneous calls; None: START, growing with the replies
-    to at most MOST until the endpoint throttles or slows down. A 429 halves the number, once for
-    all calls that were then in flight.
+    `concurrency` fixes the number of simultaneous calls. If it is None, the number begins at START
+    and grows with the replies, to at most MOST, until the endpoint throttles or slows down. A 429
+    halves the number, once for all calls that were then in flight.
     """
 
     def __init__(self, concurrency: int | None, requests_per_minute: int | None,
@@ -66,7 +66,7 @@ class Pace:
         self.n_throttled = 0
         self._is_starting = True
         self._cut_at = 0.0
-        self._latency = self._best = 0.0  # seconds per reply: running mean, its minimum
+        self._latency = self._best = 0.0  # seconds per reply: running mean, and its minimum
         self._gate, self._freed = asyncio.Lock(), asyncio.Event()
 
     async def admit(self, tokens: int) -> None:
@@ -92,7 +92,7 @@ class Pace:
         """Grow after a reply: at first by one per reply, later by one per round."""
         self._latency = 0.9 * self._latency + 0.1 * seconds if self._latency else seconds
         self._best = min(self._best or self._latency, self._latency)
-        if self._latency > 2 * self._best:  # more calls only wait longer: a server with few slots
+        if self._latency > 2 * self._best:  # more calls would only wait: it has few slots
             self._is_starting = False
         elif self.limit < self.most:
             growth = 1.0 if self._is_starting else 1 / self.limit
@@ -110,14 +110,14 @@ class Pace:
         self.requests.hold(now + wait)
 
     def heed(self, headers: Mapping[str, str]) -> None:
-        """Adopt the limits per minute, and what is left of them, from x-ratelimit headers."""
+        """Read the limits per minute, and what is left of each, from x-ratelimit headers."""
         for bucket, name in ((self.requests, "requests"), (self.tokens, "tokens")):
             limit, left = (_number(headers.get(f"x-ratelimit-{kind}-{name}"))
                            for kind in ("limit", "remaining"))
             if limit:
                 bucket.learn(limit)
             bucket.left = left or 0.0
-            if left == 0:  # reset: until all of it is back
+            if left == 0:  # reset says when all of it is back
                 reset = seconds_of(headers.get(f"x-ratelimit-reset-{name}", ""))
                 bucket.hold(time.monotonic() + min(reset / (limit or 1), 60.0))
 

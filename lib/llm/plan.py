@@ -10,7 +10,7 @@ from lib.llm.tokens import counter
 
 def plan(waiting: Mapping[str, Request], n_requests: int, model: str, calls: Calls,
          price: Price | None) -> str:
-    """Return one paragraph: calls, share in the cache, tokens and how they are counted, dollars.
+    """Return a paragraph on calls, the cached share, tokens and how they are counted, and dollars.
 
     Raises CallsStopped if `max_cost_usd` is set and the model has no price, or the prompts alone
     would exceed it.

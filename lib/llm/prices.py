@@ -1,4 +1,4 @@
-"""Prices of models, from prices.csv. A model without a row has no price, never a price of $0."""
+"""Read models' prices from prices.csv. A model without a row has no price, not a price of $0."""
 
 import csv
 from datetime import date
@@ -21,7 +21,7 @@ class Price(BaseModel):
     cache_write_usd_per_million: Decimal = Field(Decimal(0), ge=0)
     output_usd_per_million: Decimal = Field(ge=0)
     batch_factor: Decimal = Field(Decimal(1), gt=0, le=1)  # batch price / direct price
-    context_tokens: int | None = Field(None, gt=0)  # of the longest prompt at this price
+    context_tokens: int | None = Field(None, gt=0)  # in the longest prompt at this price
     max_output_tokens: int | None = Field(None, gt=0)
     tokenizer: str = ""  # a tiktoken encoding
     as_of: date  # when the source gave this price
@@ -38,7 +38,7 @@ def price_of(model: str, table: Path = TABLE) -> Price | None:
 
 def cost_usd(price: Price, prompt_tokens: int, completion_tokens: int,
              batch: bool = False) -> float:
-    """Return dollars, never below the bill: each prompt token counts as a cache write."""
+    """Return dollars, at least those of the bill: a prompt token is priced as a cache write."""
     per_million = max(price.input_usd_per_million, price.cache_write_usd_per_million)
     millionths = prompt_tokens * per_million + completion_tokens * price.output_usd_per_million
     return float(millionths * (price.batch_factor if batch else 1) / 1_000_000)

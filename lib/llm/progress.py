@@ -1,4 +1,4 @@
-"""One progress bar for a stage's calls: in place in a terminal or notebook, as lines in a log."""
+"""Show a stage's calls in one progress bar: in place in a terminal or notebook, lines in a log."""
 
 import sys
 import time
@@ -8,7 +8,7 @@ from tqdm import tqdm
 
 from lib.llm.calls import Calls, dollars
 
-SECONDS_BETWEEN_LINES = 15.0  # of a log
+SECONDS_BETWEEN_LINES = 15.0  # lines in a log
 
 
 class _Lines:

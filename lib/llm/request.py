@@ -1,4 +1,4 @@
-"""Requests to a model, its replies, and the hash that identifies a request."""
+"""Define requests to a model, its replies, and the hash that identifies a request."""
 
 import hashlib
 import json
@@ -11,7 +11,7 @@ class Request:
     """One chat completion. `attempt` is 0 for the first request, 1 for a repair request."""
 
     messages: tuple[tuple[str, str], ...]  # (role, content)
-    max_tokens: int = 4096  # of the reply
+    max_tokens: int = 4096  # in the reply
     temperature: float = 0.0
     attempt: int = 0
 
@@ -27,14 +27,14 @@ class Request:
 
     @cached_property
     def body(self) -> str:
-        """Return all that decides the reply except endpoint and model, as JSON with sorted keys."""
+        """Return what determines the reply, except endpoint and model, as JSON with sorted keys."""
         return json.dumps({"messages": self.messages, "max_tokens": self.max_tokens,
                            "attempt": self.attempt, "temperature": float(self.temperature)},
                           ensure_ascii=True, sort_keys=True)
 
     @classmethod
     def of_body(cls, body: str) -> "Request":
-        """Return the request of a body; raise ValueError, TypeError or KeyError for any other."""
+        """Return the request of a body; raise ValueError, TypeError or KeyError for other text."""
         fields = json.loads(body)
         messages = tuple((role, content) for role, content in fields["messages"])
         request = cls(messages, fields["max_tokens"], fields["temperature"], fields["attempt"])

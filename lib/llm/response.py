@@ -14,7 +14,7 @@ class Unreadable(ValueError):
 
 @dataclass(frozen=True)
 class Response:
-    """A chat completion. `reason` is "" if `text` is complete; tokens are None if not sent."""
+    """A chat completion. `reason` is "" if `text` is complete; tokens are None if not reported."""
 
     text: str
     reason: str
@@ -55,7 +55,7 @@ def _parsed(raw: str) -> object:
 
 
 def _text(content: object) -> str:
-    """Return a string, or the text parts of a list; lone surrogates (SQLite refuses them) are ?."""
+    """Return a string, or a list's text parts, with ? for lone surrogates, which SQLite refuses."""
     if isinstance(content, list):
         texts = [part.get("text") for part in content if isinstance(part, dict)]
         content = "".join(text for text in texts if isinstance(text, str))

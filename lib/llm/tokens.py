@@ -20,7 +20,7 @@ _SLICE = 100_000  # characters; each slice may add a token
 
 
 def counter(model: str) -> tuple[Callable[[str], int], str]:
-    """Return a function that counts tokens of a text as `model` does, and how it counts.
+    """Return a function that counts a text's tokens as `model` does, and a note on how it counts.
 
     It uses tiktoken if prices.csv names an encoding, else tokenizer.json if `model` is a
     folder or a cached hub id, else an estimate.
@@ -35,7 +35,7 @@ def counter(model: str) -> tuple[Callable[[str], int], str]:
         tokenizer.no_padding()
 
         def count(text: str) -> int:
-            storable = text.encode("utf-8", "replace").decode()  # it refuses lone surrogates
+            storable = text.encode("utf-8", "replace").decode()  # lone surrogates are refused
             return len(tokenizer.encode(storable, add_special_tokens=False))
 
         return count, "counted by the model's tokenizer"
@@ -48,7 +48,7 @@ def upper_bound(text: str) -> int:
 
 
 def most_tokens(request: Request) -> int:
-    """Return the most tokens that an endpoint can count for a prompt, with its chat template's."""
+    """Return the most tokens that an endpoint can count for a prompt and its chat template."""
     return sum(upper_bound(content) + 8 for _, content in request.messages) + 8
 
 
@@ -65,7 +65,7 @@ def _count(encoding: "tiktoken.Encoding", text: str) -> int:
 
 @cache
 def _tiktoken(name: str) -> "tiktoken.Encoding | None":
-    """Return an encoding, or None if it takes too long; it is then on disk for the next run."""
+    """Return an encoding, or None if loading takes too long; the next run then has it on disk."""
     loaded = []
 
     def load() -> None:

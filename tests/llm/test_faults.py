@@ -32,8 +32,8 @@ KEY = "sk-proj-Zx81QmfT0rN5vKbW"
 MARKS = {"length": "cut at the length limit", "content-filter": "content filter",
          "refusal": "refused by the model", "null-content": "an empty reply",
          "tool-calls": "tool_calls", "no-finish": "no finish reason"}
-STOPS = {"401": "OPENAI_API_KEY", "403": "choose another model or key", "404": "no model 'm'",
-         "429-quota": "add credit"}
+STOPS = {"401": "OPENAI_API_KEY", "403": "choose another model or key",
+         "404": "does not have the model 'm'", "429-quota": "add credit"}
 
 
 @pytest.fixture
@@ -155,7 +155,7 @@ def test_what_would_fail_every_call_stops_the_run_at_the_first_replies(ask, faul
 
 @pytest.mark.parametrize(("settings", "message"), [
     ({"key": "sk-another-key-of-the-server"}, "refuses the key"),
-    ({"key": KEY, "models": ("gpt-x",)}, "knows no model 'm'")])
+    ({"key": KEY, "models": ("gpt-x",)}, "does not have the model 'm'")])
 def test_a_wrong_key_and_a_wrong_model_are_distinguished(ask, settings, message):
     with Server(**settings) as server, pytest.raises(CallsStopped, match=message):
         ask(server, ["question"])
@@ -219,7 +219,7 @@ def test_a_short_key_of_a_local_server_does_not_hide_an_errors_message():
     refused = {"detail": "max_completion_tokens: Extra inputs are not permitted"}
     assert fault_of_status(422, refused, {}, "m", at, sent).unsupported == "max_completion_tokens"
     unknown = {"message": "unknown model: m"}
-    assert "knows no model" in fault_of_status(400, unknown, {}, "m", at, sent).stops
+    assert "does not have the model" in fault_of_status(400, unknown, {}, "m", at, sent).stops
 
 
 RUN = """

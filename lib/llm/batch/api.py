@@ -1,4 +1,4 @@
-"""An endpoint's files and batches; failed calls are retried, but no batch is created twice."""
+"""Call an endpoint's file and batch APIs; retry failed calls, but never create a batch twice."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -39,7 +39,7 @@ class BatchApi:
         return file.id
 
     async def create(self, file_id: str, batch: Sent) -> str:
-        """Create a batch over a file; return its id. After a lost reply, look for it first."""
+        """Create a batch from a file; return its id. After a lost reply, look for one first."""
         async def new() -> str:
             return (await self.client.batches.create(
                 input_file_id=file_id, endpoint="/v1/chat/completions", completion_window="24h",
@@ -47,7 +47,7 @@ class BatchApi:
         return await self._call(str, new, before_again=lambda: self.find(batch))
 
     async def find(self, batch: Sent) -> str:
-        """Return the id of the batch with our digest; "" if none, or if batches are not listed."""
+        """Return the id of the batch with our digest, or "" if the endpoint lists none."""
         async def search() -> str:
             async for one in self.client.batches.list(limit=100):
                 if (one.metadata or {}).get("digest") == batch.digest:
@@ -77,7 +77,7 @@ class BatchApi:
 
     async def _call(self, kind: type[_Got], make: Callable[[], Awaitable[_Got]],
                     before_again: Callable[[], Awaitable[_Got]] | None = None) -> _Got:
-        """Return what `make` returns, of type `kind`; retry unless `before_again` finds it."""
+        """Return the result of `make`, of type `kind`; retry unless `before_again` finds one."""
         for n_tries in count(1):
             if n_tries > 1 and before_again and (found := await before_again()):
                 return found
@@ -100,7 +100,7 @@ class BatchApi:
                 raise NotThere from None
             return self.direct.fault(error, {})
         except (openai.OpenAIError, aiohttp.ClientError, OSError, ValueError, TypeError,
-                AttributeError) as error:  # the last two: a web page instead of a batch
+                AttributeError) as error:  # the last two if a web page is sent, not a batch
             return self.direct.fault(error, {})
         return got if isinstance(got, kind) else Fault("the reply is not JSON",
                                                        is_worth_repeating=True)

@@ -1,4 +1,4 @@
-"""The lines of batch files: requests within the provider's limits, and the replies."""
+"""Write and read the lines of batch files: requests within the provider's limits, and replies."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from lib.llm.request import Request
 
-MOST_REQUESTS, MOST_BYTES = 50_000, 200_000_000  # of one file; OpenAI's limits
+MOST_REQUESTS, MOST_BYTES = 50_000, 200_000_000  # OpenAI's limits per file
 
 
 @dataclass
 class Room:
-    """The limits of one more batch: `usd` of worst cases, `tokens` of prompts."""
+    """The limits of one more batch; `tokens` counts prompts, `usd` the worst-case cost."""
 
     requests: int = MOST_REQUESTS
     bytes: int = MOST_BYTES
@@ -31,7 +31,7 @@ class Line:
 
 def request_line(key: str, model: str, request: Request,
                  parameters: Mapping[str, object]) -> bytes:
-    """Return an input file's line; its key is the custom_id, `parameters` as in a direct call."""
+    """Return a line of an input file: `key` is its custom_id, `parameters` are a direct call's."""
     messages = [{"role": role, "content": content} for role, content in request.messages]
     row = {"custom_id": key, "method": "POST", "url": "/v1/chat/completions",
            "body": {"model": model, "messages": messages, **parameters}}
@@ -39,7 +39,7 @@ def request_line(key: str, model: str, request: Request,
 
 
 def that_fit(lines: Iterator[Line], room: Room) -> list[Line]:
-    """Return the first of `lines`, as many as fit into `room`."""
+    """Return as many of the first `lines` as fit into `room`."""
     fitting: list[Line] = []
     n_bytes, tokens, usd = 0, 0, 0.0
     for line in lines:
@@ -70,8 +70,8 @@ def answers(file: bytes) -> Iterator[Answer]:
             continue
         if isinstance(row, dict) and isinstance(row.get("custom_id"), str):
             response = row.get("response")
-            response = response if isinstance(response, dict) else {}  # errors may have none
+            response = response if isinstance(response, dict) else {}  # an error may have none
             body = response.get("body") or ""
-            raw = body if isinstance(body, str) else json.dumps(body)  # llama-stack: JSON as string
+            raw = body if isinstance(body, str) else json.dumps(body)  # llama-stack sends a string
             yield Answer(row["custom_id"], raw.encode("utf-8", "replace").decode(),  # no surrogates
                          str(response.get("request_id") or ""))

@@ -1,4 +1,4 @@
-"""Batches that were sent and not yet collected, in the study's cache, to resume after kill -9."""
+"""Store the batches that were sent but not yet collected, so that a run resumes after kill -9."""
 
 import hashlib
 import json
@@ -15,16 +15,16 @@ from lib.llm.request import Request
 
 @dataclass
 class Sent:
-    """A batch. Without an `id` it is an intention: its process ended while creating it."""
+    """A batch. Without an `id` it is only intended: its process ended while creating it."""
 
-    keys: list[str]  # of all its requests
-    requests: Mapping[str, Request]  # of those that are wanted now
+    keys: list[str]  # keys of all its requests
+    requests: Mapping[str, Request]  # its requests that are wanted now
     created: float  # seconds since 1970
-    id: str = ""  # the provider's
-    digest: str = ""  # ours, in the provider's metadata; unique
-    tokens: int = 0  # of the prompts
-    usd: float = 0.0  # reserved for it
-    n_done: int = 0  # when last looked at: requests with a reply or an error
+    id: str = ""  # given by the provider
+    digest: str = ""  # our own unique mark, in the provider's metadata
+    tokens: int = 0  # in its prompts
+    usd: float = 0.0  # dollars reserved for it
+    n_done: int = 0  # requests with a reply or an error at the last poll
     n_replied: int = 0
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The Batch API: half the price, done within a day; after kill -9 nothing is sent twice."""
+"""Send requests through the Batch API, at half the price; kill -9 makes none be paid for twice."""
 
 import asyncio
 import re
@@ -29,23 +29,23 @@ _LONGEST_PAUSE = 900.0  # seconds between those tries
 
 
 class Batches:
-    """One run over requests that are not cached; what batches leave unanswered is sent directly."""
+    """One run over requests that are not cached; batches leave the rest to direct calls."""
 
     def __init__(self, direct: Direct) -> None:
         self.direct, self.calls = direct, direct.calls
         self.cache, self.budget = direct.cache, direct.budget
         self.rows = Rows(direct.cache)
-        self.pool: dict[str, Request] = {}  # to be sent
+        self.pool: dict[str, Request] = {}  # requests still to be sent
         self.running: list[Sent] = []
-        self.queue_tokens = float("inf")  # that the provider queues, as far as known
+        self.queue_tokens = float("inf")  # the provider's limit, as far as it is known
         self.n_refused = 0
         self.decided: set[str] = set()  # keys that are stored, or left to be sent directly
         self.claim_seconds = max(600.0, 10 * self.calls.poll_seconds)
 
     async def ask(self, waiting: dict[str, Request]) -> None:
-        """Send every request; each ends in the cache or in direct.failed, unless it is stopped.
+        """Send every request; each ends in the cache or in direct.failed unless the run is stopped.
 
-        In mode "direct", batches of earlier runs are collected: nothing in one is paid for again.
+        In mode "direct", batches of earlier runs are still collected: nothing is paid for twice.
         """
         with closing(Progress(self.calls, self.direct.model, len(waiting))) as progress:
             left, is_reported = waiting, False
@@ -69,7 +69,7 @@ class Batches:
                 await self.direct.ask(rest, progress)
 
     def _open(self, waiting: dict[str, Request]) -> dict[str, Request]:
-        """Return those of `waiting` that have neither a reply nor failed."""
+        """Return the requests in `waiting` that have neither been answered nor failed."""
         return {key: request for key, request in waiting.items()
                 if key not in self.direct.failed and not self.cache.has(key)}
 
@@ -83,7 +83,7 @@ class Batches:
             if self.calls.mode == "batch":
                 sent = {key for batch in self.running for key in batch.requests}
                 self.pool = {key: request for key, request in mine.items() if key not in sent}
-            if self.pool:  # one is sent directly: a wrong model shows now, not after a day
+            if self.pool:  # one is sent directly, to notice a wrong model now, not after a day
                 first = next(iter(self.pool))
                 await self.direct.ask({first: self.pool.pop(first)}, progress)
             await self._run(api, progress)
@@ -99,7 +99,7 @@ class Batches:
             await client.close()
 
     async def _resume(self, api: BatchApi, mine: dict[str, Request]) -> None:
-        """Resume batches of earlier runs; ask the provider whether it created an intended one."""
+        """Resume earlier runs' batches; ask the provider whether intended ones exist."""
         for batch in self.rows.of(mine):
             batch.id = batch.id or await api.find(batch)
             if not batch.id:
@@ -111,7 +111,7 @@ class Batches:
                   "replies", flush=True)
 
     async def _run(self, api: BatchApi, progress: Progress) -> None:
-        """Send what fits and check what runs until all is collected or left to direct calls."""
+        """Send and poll batches until every request is collected or left to direct calls."""
         while (self.pool or self.running) and not self.direct.stopped:
             await self._send(api)
             for batch in list(self.running):
@@ -128,7 +128,7 @@ class Batches:
                 await self._sleep()
 
     async def _sleep(self) -> None:
-        """Wait until the next poll; longer each time if others' requests fill the queue."""
+        """Wait until the next poll, longer each time while others' requests fill the queue."""
         seconds = self.calls.poll_seconds
         if not self.running:
             seconds = min(seconds * 2 ** self.n_refused, _LONGEST_PAUSE)
@@ -170,7 +170,7 @@ class Batches:
         print(f"batch {batch.id}: {len(lines):,} requests sent{worst}", flush=True)
 
     def _take_up(self, batch: Sent, lines: list[Line]) -> None:
-        """Wait for a batch, with its money reserved."""
+        """Add a batch to the running ones and reserve its money."""
         batch.tokens = sum(line.tokens for line in lines)
         batch.usd = sum(line.usd for line in lines)
         self.budget.reserved += batch.usd
@@ -204,7 +204,7 @@ class Batches:
         self.budget.settle(batch.usd, usd if self.budget.price else None)
 
     def _refused(self, batch: Sent, limit: float) -> None:
-        """Wait for our batches in a provider's full queue; if there are none, send smaller ones."""
+        """React to a full queue: wait for our own batches in it, or if none, send smaller ones."""
         self._give_up(batch, 0.0)
         others = sum(one.tokens for one in self.running if one is not batch)
         self.n_refused += not others
@@ -226,9 +226,9 @@ class Batches:
                     try:
                         entries[answer.key], usd = self._entry(request, answer, state)
                         cost += usd
-                    except Unreadable:  # an error, or no reply
+                    except Unreadable:  # an error, or no reply at all
                         continue
-        if lost := max(0, batch.n_replied - len(entries)):  # paid for, and sent again
+        if lost := max(0, batch.n_replied - len(entries)):  # these are paid for twice
             self.calls.tally.lost += lost
             cost += batch.usd * lost / len(batch.requests)
         self.cache.put_all(list(entries.values()))
@@ -257,7 +257,7 @@ class Batches:
 
 
 def _queue_limit(state: "Batch") -> float:
-    """Return the tokens of the provider's queue if it made a batch fail; 0: another reason."""
+    """Return the queue's limit in tokens if that made a batch fail, 0 for another reason."""
     for error in state.errors.data or [] if state.errors else []:
         message = (error.message or "").lower()
         if error.code == "token_limit_exceeded" or "enqueued token" in message:

@@ -323,7 +323,7 @@ def test_no_batch_is_sent_where_the_budget_is_too_small_for_one_request(tmp_path
 
 def test_a_wrong_model_stops_before_a_batch_is_sent(tmp_path, at):
     with at(Server(models=["another"])) as server:
-        with pytest.raises(CallsStopped, match="knows no model 'gpt-4o-mini'"):
+        with pytest.raises(CallsStopped, match="does not have the model 'gpt-4o-mini'"):
             complete(prompts(), MODEL, batched(tmp_path))
         assert not server.batches.files
 
