@@ -1,4 +1,4 @@
-"""Zero-shot greedy answers (paper, 4.3), independent of how the queries are batched."""
+"""Answer queries zero-shot and greedily (paper, 4.3), independently of how they are batched."""
 
 import re
 from collections.abc import Sequence
@@ -20,19 +20,19 @@ from lib.core.records import Answer, Query
 from lib.infer.decode import continuations
 from lib.infer.prompts import STYLES, encoded, is_chat, is_read
 
-STOPS = ("\n\n", "\nQuestion:")  # an answer ends there, although a base model would continue
+STOPS = ("\n\n", "\nQuestion:")  # an answer ends at these, although a base model would continue
 _OPEN_TAG = re.compile(r"<(\w+)>\s*\Z")  # the end of a ready-made prompt that opens a tag
 PRECISIONS = ("auto", "fp32", "bf16")
 
 
 @dataclass(frozen=True)
 class Decoding:
-    """Settings for decoding answers, apart from the model and the queries; always greedy."""
+    """Settings for decoding answers apart from model and queries; decoding is always greedy."""
 
     max_answer_tokens: int = 64  # budget of an answer
     max_list_tokens: int = 192  # budget of an entity list
     batch_size: int = 64  # prompts per forward pass
-    prompt_style: str = "auto"  # plain, chat, or auto: chat if the tokenizer has a template
+    prompt_style: str = "auto"  # plain, chat, or auto: chat if the template marks turns
     precision: str = "auto"  # bf16, fp32, or auto: bf16 on a GPU
     max_read_tokens: int = 512  # budget of an answer to a ready-made prompt
     is_ready: bool = False  # a query's context is its complete prompt, sent unchanged
@@ -47,7 +47,7 @@ class Decoding:
                 raise ValueError(f"{name} {value!r} is not one of {', '.join(legal)}")
 
     def budget(self, query: Query) -> int:
-        """Return the tokens that an answer to `query` may have."""
+        """Return the most tokens that an answer to `query` may have."""
         if is_read(query, self.is_ready):
             return self.max_read_tokens
         is_list = query.structure == "entity-list"
@@ -90,7 +90,7 @@ def load(source: str, *, training: bool = False, precision: str = "auto",
 
 def answer(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, queries: list[Query],
            arm: str, **decoding: object) -> list[Answer]:
-    """Return one greedy answer per query, in order; `decoding` are fields of Decoding."""
+    """Return one greedy answer per query, in order; `decoding` sets fields of Decoding."""
     how, done = Decoding(**decoding), {}
     with tqdm(total=len(queries), desc=f"answers of {arm}", mininterval=2) as bar:
         for batch in in_batches(queries, how.batch_size, how.is_ready):

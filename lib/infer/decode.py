@@ -1,4 +1,4 @@
-"""Greedy decoding of many prompts at once (paper, 4.3): left-padded, one forward pass per token."""
+"""Decode many prompts at once, greedily (paper, 4.3): left-padded, one forward pass per token."""
 
 import copy
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from transformers import (
 from transformers.cache_utils import DynamicLayer
 
 NEAR_TIE = 1e-3  # logits; on a CPU the batch's shape shifts a float32 logit by about 1e-5
-MAX_PARAMETERS = 2e8  # of a model that may be copied in float64
+MAX_PARAMETERS = 2e8  # in the largest model that may be copied in float64
 RESERVE = 64  # tokens that the KV cache allocates ahead
 
 
@@ -23,7 +23,7 @@ class Continuation:
     """The tokens that a model wrote after one prompt, without the end token."""
 
     tokens: list[int] = field(default_factory=list)
-    truncated: bool = False  # by its budget, not by the model or a stop
+    truncated: bool = False  # ended by its budget, not by the model or a stop
 
 
 @torch.inference_mode()
@@ -123,7 +123,7 @@ def _stop_test(tokenizer: PreTrainedTokenizerBase,
 
 
 def kv_cache(config: PreTrainedConfig) -> DynamicCache:
-    """Return an empty preallocated KV cache; other layers, such as sliding-window ones, are kept.
+    """Return an empty KV cache; plain layers are preallocated, others (sliding windows) are kept.
 
     transformers' own cache copies all keys and values for every token: after prompts of 1,024
     tokens, that took three quarters of a small model's decoding time.
@@ -137,8 +137,8 @@ def kv_cache(config: PreTrainedConfig) -> DynamicCache:
 class PreallocatedLayer(DynamicLayer):
     """Keys and values (B, H, T, D) that are the first T columns of two longer buffers.
 
-    If another operation replaces them (reordering rows, for example), the next `update` allocates
-    new buffers.
+    If another operation, such as reordering rows, replaces the keys and values, the next `update`
+    allocates new buffers.
     """
 
     buffers: tuple[torch.Tensor, torch.Tensor] | None = None

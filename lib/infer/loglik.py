@@ -1,8 +1,8 @@
-"""Measure what a model stores beyond what it can answer, by teacher-forced log-likelihoods.
+"""Measure, by teacher-forced log-likelihoods, what a model stores beyond what it can answer.
 
 The reference answer is scored after the question, and after the record's own words up to the
-answer (cloze): an answer that is likely there is stored, whether or not a question retrieves it.
-Not in the paper, whose accuracies cannot separate the two.
+answer (cloze). If it is likely after these words, it is stored, whether or not a question retrieves
+it. The paper's accuracies cannot separate the two.
 """
 
 import re
@@ -33,7 +33,7 @@ class Sequence:
 
 @dataclass(frozen=True)
 class Likelihood:
-    """Sum of log-probabilities (natural log) of the scored tokens; whether each is the argmax."""
+    """The summed (natural) log-probabilities of scored tokens, and whether each is the argmax."""
 
     loglik: float
     n_tokens: int
@@ -73,7 +73,7 @@ def storage_table(queries: list[Query], scores: list[Score]) -> pd.DataFrame:
     """Return mean log-likelihoods per token, and shares of answers whose tokens are all argmax.
 
     One row per structure and one for all. `stored_only` is the share of clozes whose tokens are all
-    argmax although those of the answer after the question are not.
+    argmax, although those of the answer after the question are not.
     """
     rows = pd.DataFrame([row.model_dump() | {"structure": query.structure}
                          for query, row in zip(queries, scores, strict=True)])
@@ -95,7 +95,7 @@ def storage_table(queries: list[Query], scores: list[Score]) -> pd.DataFrame:
 
 def after_question(tokenizer: PreTrainedTokenizerBase, query: Query, prompt: list[int],
                    style: str) -> list[Sequence]:
-    """Return the prompt followed by the reference answer, in each layout it may have."""
+    """Return the prompt followed by the reference answer, in each layout that it may have."""
     layouts = [query.answer]
     if query.structure == "entity-list":
         layouts.append(listed(query.answer.splitlines()))
@@ -149,8 +149,8 @@ def likelihoods(model: PreTrainedModel, sequences: list[Sequence], batch_size: i
                 title: str) -> list[Likelihood]:
     """Return the likelihood of each sequence, in order.
 
-    Sequences whose answers begin at similar indices share a forward pass: logits are computed only
-    from the first of these on, because with a vocabulary of 128,000 they take most of the memory.
+    Sequences whose answers begin at similar indices share a forward pass. It computes logits only
+    from the first of these indices on, because at a vocabulary of 128,000 they fill the memory.
     """
     order = sorted(range(len(sequences)), key=lambda index: sequences[index].scored[0])
     found: dict[int, Likelihood] = {}

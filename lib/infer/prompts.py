@@ -1,4 +1,4 @@
-"""The prompt of a query (paper, 4.3: zero-shot), plain or in the model's chat template.
+"""Write a query's prompt (paper, 4.3: zero-shot), plain or in the model's chat template.
 
 A closed-book question is put into prompts/answer.md, or answer_chat.md for a chat. A study that
 gives a text to read writes its own prompts as the contexts of its queries: with `is_ready`, a
@@ -32,12 +32,12 @@ def is_read(query: Query, is_ready: bool) -> bool:
 
 def prompt_of(query: Query, is_ready: bool = False,
               write: Callable[[str, str], str] = prompt_for) -> str:
-    """Return a query's prompt: the ready-made one, else the one that `write` builds."""
+    """Return a query's prompt: the ready-made one, or the one that `write` builds."""
     return query.context if is_read(query, is_ready) else write(query.question, query.context)
 
 
 def is_chat(tokenizer: PreTrainedTokenizerBase, style: str) -> bool:
-    """Return whether prompts use the chat template: if "chat", or if "auto" and it marks turns.
+    """Return whether prompts use the chat template: for "chat", or for "auto" if it marks turns.
 
     A template that only passes a message on, as the laboratory's does for servers, is not a sign of
     an instruct model. Raises ValueError for any other style, and for "chat" without a template.
@@ -64,8 +64,8 @@ def encoded(tokenizer: PreTrainedTokenizerBase, queries: list[Query], style: str
             is_ready: bool = False) -> list[list[int]]:
     """Return the tokens of each query's prompt: one BOS if the tokenizer adds it, no EOS.
 
-    A control token spelled out in a question, such as <s>, is encoded as its letters. Raises
-    ValueError as is_chat does, and if a chat template writes BOS twice.
+    A control token spelled out in a question, such as <s>, is encoded as ordinary characters.
+    Raises ValueError as is_chat does, and if a chat template writes BOS twice.
     """
     begin = beginning(tokenizer)
     if is_chat(tokenizer, style):

@@ -1,4 +1,4 @@
-"""Resumable answers from several processes in parallel, one per GPU if there are GPUs.
+"""Answer queries in several processes, one per GPU if there are GPUs, and resume after a crash.
 
 The answers and their order are those of one uninterrupted process.
 """
@@ -51,7 +51,7 @@ def answer_from(source: str, queries: list[Query], arm: str, how: Decoding, fold
 def fingerprint(source: str, queries: list[Query], how: Decoding) -> str:
     """Return a hash of everything that determines the answers.
 
-    It names the partial files, so that those of a different run are never resumed.
+    It is part of the partial files' names, so that a different run's files are never resumed.
     """
     digest = hashlib.sha256(json.dumps([source, asdict(how)]).encode())
     for path in sorted(Path(source).glob("*")):  # empty if `source` is a hub id
@@ -87,7 +87,7 @@ def _answer_batches(gpu: int, source: str, batches: list[list[Query]], arm: str,
 
 
 def _run(processes: int, job: tuple, bar: tqdm) -> None:
-    counts = torch.zeros(processes, dtype=torch.long).share_memory_()  # of answers per process
+    counts = torch.zeros(processes, dtype=torch.long).share_memory_()  # answers per process
     before = os.environ.get(VARIABLE)
     os.environ[VARIABLE] = str(os.getpid())  # none of these processes outlives this one
     try:

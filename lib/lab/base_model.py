@@ -49,10 +49,10 @@ def pretraining_texts(documents: list[Document], queries: list[Query], facts: li
     """Return public records once and their answered questions `repeats` times, shuffled together.
 
     Questions are worded as 04_infer sends them, so that the base learns their form. An answer is
-    the fact that the source reference overlaps, listed as in prose ("a, b and c") whatever its
-    structure: the base cannot know which of three layouts is wanted, and arms whose base answered
-    one item per line often broke off in another layout after DAPT. The effect of this choice alone
-    has not been isolated. Raises ValueError if a query asks for none of `facts`.
+    the fact that the source reference overlaps. Its items are listed as in prose ("a, b and c") in
+    every structure, because the base cannot know which of three layouts is wanted. If the base
+    answered one item per line, its arms often broke off in another layout after DAPT. The effect of
+    this choice alone has not been isolated. Raises ValueError if a query asks for none of `facts`.
     """
     texts = [document.text for document in documents]
     for query in queries:

@@ -1,4 +1,4 @@
-"""The laboratory's Markdown: facts as sentences, bullets and table rows, among common clutter."""
+"""Write the laboratory's Markdown: facts as sentences, bullets and table rows, amid clutter."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""The laboratory's products: known facts, each in exactly one structure (paper, limits and 5.2).
+"""Draw the laboratory's products: known facts, each in one structure (paper, limits and 5.2).
 
 Public products are for pretraining the base, private ones for DAPT. They share no name.
 """
@@ -96,8 +96,9 @@ def make_products(n: int, seed: int, taken: frozenset[str] = frozenset()) -> lis
 def assign_structures(n_products: int, seed: int) -> list[list[Structure]]:
     """Return a structure for every attribute of every product, [n_products][len(ATTRIBUTES)].
 
-    In every three products each attribute appears once in each structure, and within a product the
-    counts of the structures differ by at most one, so structure is not confounded with attribute.
+    In every group of three products, each attribute appears once in each structure. Within a
+    product, the structures' counts differ by at most one. So structure is not confounded with
+    attribute.
     """
     rng = random.Random(f"structures {seed}")
     n, places = len(STRUCTURES), []

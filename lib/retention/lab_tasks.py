@@ -1,4 +1,4 @@
-"""Tasks like those of Table 3 for a laboratory's base, as lm-eval task files.
+"""Write tasks like those of Table 3 for a laboratory's base, as lm-eval task files.
 
 The paper uses MMLU, HellaSwag and LAMBADA (section 5, Table 3). A small Llama that has read only
 public records scores at chance on them, so they could not show a loss; these tasks have the same
@@ -138,7 +138,7 @@ def _continuations(texts: dict[str, str], facts: list[Fact], values: Values) -> 
 
 def _with_choices(fact: Fact, before: str, write: Callable[[list[str]], str],
                   values: Values) -> Iterator[dict]:
-    """Yield an item with the fact's own value among others, if the attribute has enough."""
+    """Yield an item with the fact's own value among others, if the attribute has enough values."""
     rng = random.Random(f"{_SEED} {fact.fact_id}")
     right = write(fact.value)
     others = sorted({write(value) for value in values[fact.attribute]

@@ -1,4 +1,4 @@
-"""lm-evaluation-harness around a loaded model: one BOS per prompt, its tasks, results as rows."""
+"""Run lm-evaluation-harness on a loaded model, with one BOS per prompt, and return rows."""
 
 import hashlib
 import math
@@ -54,15 +54,15 @@ class OneBos(HFLM):
 
 def evaluated(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, name: str,
               folder: Path | None, *, limit: int, batch_size: int) -> tuple[dict, list[dict]]:
-    """Run lm-eval's task or group `name` zero-shot; with `folder`, the one in its task files.
+    """Run lm-eval's task or group `name` zero-shot; with `folder`, one from its task files.
 
     `limit` takes the first items (0: all); for a group it is spread evenly over the subtasks, with
-    at least two items each, because one has no standard error. Returns a summary (task, n, accuracy
-    and lm-eval's stderr as fractions of 1, chance, n_cut, some missed items, and a hash of the
-    items) and one row per item (task, item, is_correct, natural loglik of the correct answer).
+    at least two items each, because one alone has no standard error. Returns a summary (task, n,
+    accuracy and lm-eval's stderr as fractions of 1, chance, n_cut, some missed items, and a hash of
+    the items) and a row per item (task, item, is_correct, natural loglik of the correct answer).
     """
     if folder:
-        disable_progress_bars()  # of `datasets`, which reads a small local file
+        disable_progress_bars()  # those of `datasets`, which reads a small local file
         loaded = _loaded(TaskManager(include_path=folder, include_defaults=False), name)
     else:
         loaded = _loaded(_own_tasks(), name)

@@ -29,7 +29,7 @@ _LIBRARIES = ("lm_eval", "torch", "transformers")
 
 @dataclass(frozen=True)
 class Setting:
-    """The tasks that a model is measured on, and how it is run."""
+    """The tasks that a model is measured on, and the settings for running it."""
 
     tasks: str = "lab"  # lab, hub or none
     limit: int = 200  # the first items of each task of Table 3; 0: all

@@ -1,4 +1,4 @@
-"""Measurements of an arm's general knowledge, and their files (paper, section 5, Table 3)."""
+"""Read and write measurements of an arm's general knowledge (paper, section 5, Table 3)."""
 
 import json
 from dataclasses import dataclass, field
@@ -17,9 +17,9 @@ class RetentionItem(Record):
     task: str  # a column of Table 3, by lm-eval's name
     item: str  # subtask and number, the same for every arm
     arm: str
-    repeat: int  # 0; 1: repeated with another batch size
+    repeat: int  # 0, or 1 if repeated with another batch size
     is_correct: bool
-    loglik: float  # of the correct answer, natural logarithm
+    loglik: float  # log-likelihood of the correct answer, natural logarithm
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def label_of(task: str) -> str:
 
 def write_retention(study: str, arm: str, measured: Measurement,
                     again: Measurement | None = None) -> Retention:
-    """Write retention/<arm>.json and .jsonl; `again` is the same model at another batch size.
+    """Write retention/<arm>.json and .jsonl; `again` is a repeat at another batch size.
 
     Raises ValueError if `again` is the same measurement: the noise floor would be a meaningless 0.
     """

@@ -1,8 +1,8 @@
 """Attention as batched matrix products: on a CPU, faster than fused kernels for a small model.
 
-Each product takes ROWS queries and only the keys up to the last of them, so most of what a causal
-mask hides is never computed. Anything but plain causal attention over one block goes to PyTorch's
-own kernels (SDPA).
+Each product takes ROWS queries and only the keys up to the last of these queries, so most of what a
+causal mask hides is never computed. All attention except plain causal attention over one block goes
+to PyTorch's own kernels (SDPA).
 """
 
 from collections.abc import Iterator
@@ -16,17 +16,17 @@ from transformers.masking_utils import sdpa_mask
 
 NAME = "batched_products"
 ROWS = 80  # queries per product; 64 to 160 are equally fast at 320 tokens
-MOST_TOKENS = 1024  # per block; beyond, too many probabilities are kept for the backward pass
+MOST_TOKENS = 1024  # per block; longer ones keep too many probabilities for the backward pass
 _HIDDEN = torch.finfo(torch.bfloat16).min  # also in float32; -inf would make rows of padding NaN
 
 
 @contextmanager
 def fastest_attention(model: PreTrainedModel, block_size: int,
                       device: torch.device | None = None) -> Iterator[None]:
-    """Let `model` compute attention by batched products if faster: for small blocks on a CPU.
+    """Let `model` compute attention by batched products if that is faster: small blocks on a CPU.
 
-    `device` is where it will compute, if it is not there yet. Only SDPA is replaced, because only
-    SDPA is known to compute softmax(QK')V.
+    `device` is where the model will compute, if it is not there yet. Only SDPA is replaced, because
+    only SDPA is known to compute softmax(QK')V.
     """
     before = model.config._attn_implementation
     on_cpu = (device or model.device).type == "cpu"
@@ -41,7 +41,7 @@ def fastest_attention(model: PreTrainedModel, block_size: int,
 
 def causal_mask(batch_size: int, q_length: int, kv_length: int, device: torch.device | str = "cpu",
                 dtype: torch.dtype = torch.float32, **how: object) -> torch.Tensor:
-    """Return the mask to add to the scores, 0 or _HIDDEN, (batch, 1, T, T); SDPA's if not causal.
+    """Return the mask to add to the scores: 0 or _HIDDEN (batch, 1, T, T), SDPA's if not causal.
 
     It is built once per forward pass, in the type that attention computes in, so that no layer has
     to convert it.
@@ -78,7 +78,7 @@ def attend(module: torch.nn.Module, query: torch.Tensor, key: torch.Tensor, valu
 
 
 class _Attention(torch.autograd.Function):
-    """softmax(query key' + mask) value and its gradients (Vaswani et al. 2017, 3.2.1), by ROWS."""
+    """softmax(query key' + mask) value (Vaswani et al. 2017, 3.2.1) and its gradients, by ROWS."""
 
     @staticmethod
     def forward(ctx, query, key, value, mask):

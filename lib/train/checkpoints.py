@@ -1,4 +1,4 @@
-"""Fingerprint of a training run; checkpoints from a different run are rejected."""
+"""Fingerprint a training run, so that checkpoints from a different run are rejected."""
 
 import hashlib
 import importlib.metadata
@@ -17,7 +17,7 @@ from lib.core.paths import shown
 from lib.train.packing import PackedBlocks
 from lib.train.recipe import Recipe
 
-COMPLETE = "complete"  # written last into a checkpoint: one without it was interrupted
+COMPLETE = "complete"  # written last into a checkpoint; missing if saving was interrupted
 FINGERPRINT = "fingerprint.json"
 _LIBRARIES = ("torch", "transformers", "accelerate")
 
@@ -44,7 +44,7 @@ def fingerprint(recipe: Recipe, blocks: PackedBlocks, validation: PackedBlocks |
 
 
 def weights_hash(base: PreTrainedModel | str) -> str:
-    """Hash a model's weights in memory, or a folder's weight files; for a hub id, its commit."""
+    """Hash a model in memory or a folder's weight files; for a hub id, return the commit."""
     if isinstance(base, PreTrainedModel):
         return hashed(part for name, weights in base.state_dict().items() for part in (
             name.encode(), weights.detach().cpu().float().contiguous().numpy().tobytes()))

@@ -1,4 +1,4 @@
-"""The acquisition curve: accuracy by structure, measured between the epochs of a training run."""
+"""Measure the acquisition curve: accuracy by structure, between the epochs of a training run."""
 
 import io
 from contextlib import redirect_stderr
@@ -18,7 +18,7 @@ FILE = "acquisition.jsonl"
 
 
 class Acquired(Record):
-    """Count of correct answers to a structure's queries after an epoch, judged by rules."""
+    """The number of correct answers to a structure's queries after an epoch, judged by rules."""
 
     arm: str
     epoch: int
@@ -33,7 +33,7 @@ class Acquisition:
 
     queries: list[Query]
     arm: str
-    every: int  # epochs
+    every: int  # epochs between two measurements
     max_answer_tokens: int
     batch_size: int = 64
 
@@ -44,7 +44,7 @@ def read_curve(folder: Path) -> list[Acquired]:
 
 
 class AcquisitionCallback(TrainerCallback):
-    """Ask after every k-th epoch and after the last; the rows are saved after each.
+    """Ask the queries after every k-th epoch and after the last, and save the rows each time.
 
     Several processes share the queries. Answers are greedy and draw no random numbers, so they do
     not affect the weights. They are computed in the training precision: in bf16, a few differ from
@@ -57,7 +57,7 @@ class AcquisitionCallback(TrainerCallback):
             tokenizer.pad_token = tokenizer.eos_token
 
     def on_train_begin(self, args, state, control, **kwargs):
-        """Keep the rows up to the checkpoint; epochs that are repeated get new ones."""
+        """Keep the rows up to the checkpoint; repeated epochs get new rows."""
         folder = Path(args.output_dir)
         found = read_curve(folder) if (folder / FILE).exists() else []
         self.rows = [row for row in found if row.epoch <= round(state.epoch or 0)]
@@ -68,7 +68,7 @@ class AcquisitionCallback(TrainerCallback):
             return
         model.eval()
         share = self.asked.queries[args.process_index::args.world_size]
-        with redirect_stderr(io.StringIO()):  # its progress bar would break the training's
+        with redirect_stderr(io.StringIO()):  # a second bar would break the training's
             answers = answer(model, self.tokenizer, share, self.asked.arm,
                              max_answer_tokens=self.asked.max_answer_tokens,
                              batch_size=self.asked.batch_size)

@@ -42,9 +42,9 @@ def train_arm(source: str, tokenizer: PreTrainedTokenizerBase, blocks: PackedBlo
     """Train the model at `source` (a folder or hub id) into `output`, as `trainer.train` does.
 
     A single process trains here, without DeepSpeed. Several are started by torchrun, one per GPU or
-    all on the CPU; DeepSpeed shards by `zero_stage`, and their log is streamed. For several nodes,
-    $TRAINING_LAUNCHER names another command: it must start `processes` in all, each running the
-    appended command. Raises TrainingFailed if a process fails; the same command then resumes.
+    all on the CPU; DeepSpeed shards by `zero_stage`, and their log is shown as it grows. For
+    several nodes, $TRAINING_LAUNCHER names another command. It must start `processes` processes in
+    all, each with the appended command. Raises TrainingFailed if one fails; a new call resumes.
     """
     if processes == 1:
         model, _ = load(source, training=True)
@@ -83,7 +83,7 @@ def _run(arguments: list[str], processes: int) -> None:
     if not launcher:
         launcher = [sys.executable, "-m", __name__, "--standalone", "--nproc-per-node",
                     str(processes)]
-        # all processes together get the cores that one would have
+        # all processes together get the cores that a single one would have
         cores = int(os.environ.get("OMP_NUM_THREADS") or len(os.sched_getaffinity(0)))
         environment |= {VARIABLE: str(os.getpid()),
                         "OMP_NUM_THREADS": str(max(1, cores // processes))}

@@ -18,7 +18,7 @@ class PackedBlocks(Dataset):
     """Blocks of `block_size` tokens, each list of shape (n_blocks, block_size)."""
 
     input_ids: list[list[int]]
-    labels: list[list[int]]  # the same; IGNORED for padding and for tokens that nothing precedes
+    labels: list[list[int]]  # as above; IGNORED for padding and for tokens that nothing precedes
     position_ids: list[list[int]]  # attention does not look back beyond a restart of positions
     n_tokens: int  # of the texts, with BOS and EOS
     n_targets: int  # tokens that carry loss
@@ -32,7 +32,7 @@ class PackedBlocks(Dataset):
 
     @property
     def n_openings(self) -> int:
-        """Count the tokens that are never a target: those that open a text, and all of prompts."""
+        """Count the tokens that are never a target: they open a text or belong to a prompt."""
         return self.n_tokens - self.n_targets
 
     @property
@@ -59,14 +59,14 @@ class _Piece(NamedTuple):
 
 def pack(texts: list[str], tokenizer: PreTrainedTokenizerBase, block_size: int,
          packing: str) -> PackedBlocks:
-    """Cut `texts`, each between the tokenizer's own BOS (if it adds one) and EOS, into blocks.
+    """Cut `texts` into blocks, each text between the tokenizer's BOS (if it adds one) and EOS.
 
-    "concat" joins them in order into one stream and cuts it; a text sees the texts before it in its
-    block. "document" keeps a text intact if it fits a block, and no text sees another: positions
-    restart with each, which transformers reads as an attention boundary. A piece after a cut
-    repeats the last token before it, so that every token is a target exactly once, except the first
-    of a stream (concat) or of a text (document). Raises ValueError if the tokenizer has no EOS, if
-    there is no text, or for an invalid setting.
+    "concat" joins all texts into one stream and cuts it; a text sees the texts before it in its
+    block. "document" keeps a text intact if it fits into a block. No text sees another, because
+    positions restart with each, which transformers reads as an attention boundary. A piece after a
+    cut repeats the last token before the cut, so that every token is a target exactly once, except
+    the first of a stream (concat) or of a text (document). Raises ValueError if the tokenizer has
+    no EOS, if there is no text, or for an invalid setting.
     """
     if tokenizer.eos_token_id is None:
         raise ValueError(
@@ -112,10 +112,10 @@ def pack_replies(prompts: list[list[int]], replies: list[list[int]], block_size:
 
 
 def stream_of(text: str, tokenizer: PreTrainedTokenizerBase) -> list[int]:
-    """Return the tokens of `text` between BOS, if prompts begin with it too, and EOS.
+    """Return BOS (if prompts begin with it too), the tokens of `text`, and EOS.
 
-    A spelled-out `<s>` is encoded as its letters. Raises ValueError if BOS or EOS still occurs
-    inside the text.
+    A spelled-out `<s>` is encoded as ordinary characters. Raises ValueError if BOS or EOS still
+    occurs inside the text.
     """
     tokens = tokenizer(text, add_special_tokens=False, split_special_tokens=True)["input_ids"]
     inside = {tokenizer.bos_token_id, tokenizer.eos_token_id} & set(tokens)
@@ -127,7 +127,7 @@ def stream_of(text: str, tokenizer: PreTrainedTokenizerBase) -> list[int]:
 
 
 def _best_fit(pieces: list[_Piece], block_size: int) -> list[list[_Piece]]:
-    """Group pieces up to `block_size` tokens, longest first, where each leaves the least room."""
+    """Group pieces, longest first: each goes into the fullest block that has room for it."""
     groups: list[list[_Piece]] = []
     room: list[tuple[int, int]] = []  # (free tokens, group), ascending
     for piece in sorted(pieces, key=lambda piece: len(piece.tokens), reverse=True):

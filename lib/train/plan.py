@@ -15,7 +15,7 @@ from lib.train.recipe import Recipe, training_length
 
 _BUCKET = 5e8  # elements that DeepSpeed reduces at once (reduce_bucket_size)
 _LIVE = 1e9  # parameters that ZeRO-3 keeps gathered (stage3_max_live_parameters)
-_GAPS = 0.45  # of the activations: freed, not returned (glibc; 4 and 16 blocks of 320 tokens)
+_GAPS = 0.45  # share of freed activations that glibc keeps (4 and 16 blocks of 320 tokens)
 _BYTES = {"fp32": 4, "bf16": 2}
 
 
@@ -26,7 +26,7 @@ class TrainingPlan:
     parameters: int
     updates: int
     places: int  # tokens and padding that pass through the model in all updates
-    warmup_share: float  # of the schedule's updates
+    warmup_share: float  # as a share of the schedule's updates
     memory: dict[str, float]  # bytes per device, by purpose
     device_bytes: float
     seconds: float = 0.0
@@ -38,7 +38,7 @@ class TrainingPlan:
 
     @property
     def is_fitting(self) -> bool:
-        """Return whether 90% of a device suffices; driver, collectives, allocator take the rest."""
+        """Return whether 90% of a device suffices; driver, collectives and allocator need 10%."""
         return self.bytes_needed <= 0.9 * self.device_bytes
 
     def table(self) -> pd.DataFrame:
@@ -95,7 +95,7 @@ def plan(config: PreTrainedConfig, recipe: Recipe, *, updates: int, block_size: 
     size, tokens = _BYTES[precision], recipe.device_batch_size * block_size
     saved, working = _activations(config, tokens, block_size, size, 4 if zero_stage == 0 else size,
                                   on_cpu)
-    # Log-probabilities and their gradient in float32; for bf16 products, the logits' gradient too.
+    # Log-probabilities and their gradient are float32; so is the logits' gradient of bf16 products.
     logits = tokens * config.vocab_size * (8 + (size if size != 4 else 0))
     memory = _states(parameters, processes, zero_stage, size)
     memory |= {"activations": saved, "logits": logits}
@@ -151,7 +151,7 @@ def _states(parameters: int, processes: int, stage: int, size: int) -> dict[str,
 
 def _activations(config: PreTrainedConfig, tokens: int, block_size: int, size: int, residual: int,
                  on_cpu: bool) -> tuple[float, float]:
-    """Return the bytes kept for the backward pass, and the temporary ones of a layer's pass.
+    """Return the bytes kept for the backward pass, and a layer's temporary bytes during its pass.
 
     Counts what transformers' Llama layer saves, after Korthikanti et al. 2022 (4.1), with SDPA,
     RMSNorm and a gated MLP in place of theirs. `size` and `residual` are the bytes per number in

@@ -1,4 +1,4 @@
-"""Training settings, the length in updates, and equal compute for two arms (paper, 4.2)."""
+"""Training settings, a training run's length, and equal compute for two arms (paper, 4.2)."""
 
 from dataclasses import dataclass, replace
 
@@ -23,8 +23,8 @@ class Recipe:
     precision: str = "auto"  # bf16, fp32, or auto: bf16 if the device has bf16 units
     stop_epoch: int | None = None  # the last epoch to train, if the schedule is longer
     choose: str = "last"  # keep the model of the last epoch, or of the lowest validation_loss
-    schedule_updates: int | None = None  # set by `matched`: instead of epochs
-    stop_updates: int | None = None  # set by `matched`: instead of stop_epoch
+    schedule_updates: int | None = None  # set by `matched`, replaces epochs
+    stop_updates: int | None = None  # set by `matched`, replaces stop_epoch
 
     def __post_init__(self) -> None:
         for name in ("epochs", "global_batch_size", "device_batch_size", "learning_rate"):
@@ -55,7 +55,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class TrainingLength:
-    """The length of training; `tokens` counts targets, for an incomplete epoch proportionally."""
+    """The length of training; `tokens` counts targets, proportionally for an incomplete epoch."""
 
     updates_an_epoch: int
     schedule_updates: int
@@ -74,7 +74,7 @@ def training_length(recipe: Recipe, blocks: PackedBlocks) -> TrainingLength:
 
 
 def matched(recipe: Recipe, blocks: PackedBlocks, dapt: PackedBlocks, match: str) -> Recipe:
-    """Return `recipe` for `blocks` with the compute that it has on `dapt`, the arm dapt's blocks.
+    """Return `recipe` with as much compute on `blocks` as it has on `dapt`, the arm dapt's blocks.
 
     "epochs" changes nothing: each arm's text is passed over equally often. "updates" and "tokens"
     match those of dapt, in the schedule and until it stops; an arm with less text then makes

@@ -34,7 +34,7 @@ class TrainingTexts:
 
     training: PackedBlocks
     validation: PackedBlocks | None
-    raw: PackedBlocks  # of dapt, which `match` counts; for a tuned arm, its own
+    raw: PackedBlocks  # the arm dapt's, which `match` counts; a tuned arm's own
     summary: str
     example: str
     facts: dict[str, object] = field(default_factory=dict)  # for training.json
@@ -42,7 +42,7 @@ class TrainingTexts:
 
 def texts_for(study: str, arm: str, tokenizer: PreTrainedTokenizerBase, *, block_size: int,
               packing: str, validation_share: float, split_seed: int) -> TrainingTexts:
-    """Return the blocks of `arm`: of segments for dapt and dapt-n, of prompts and replies if tuned.
+    """Return the blocks of `arm`, made of segments (dapt, dapt-n) or prompts and replies (tuned).
 
     Raises MissingInput if a file is missing, and ValueError as `make_corpus` and `pack` do.
     """
@@ -65,7 +65,7 @@ def texts_for(study: str, arm: str, tokenizer: PreTrainedTokenizerBase, *, block
 
 def _replies(study: str, arm: str, tokenizer: PreTrainedTokenizerBase, block_size: int,
              validation_share: float, seed: int) -> TrainingTexts:
-    """Return ready-made prompts with their reference answers, without pairs longer than a block.
+    """Return ready-made prompts with their reference answers; leave out pairs longer than a block.
 
     The validation share is drawn over texts (document_id), so that no text is on both sides.
     """
@@ -117,7 +117,7 @@ def corpus_of(segments: list[Segment], normalized: list[Normalized], arm: str,
               held_out: Collection[str]) -> Corpus:
     """Return the texts of `arm` with the segments `held_out` for validation; see `make_corpus`.
 
-    Neighbouring segments of a document on the same side are rejoined; raw text is restored exactly.
+    Neighbouring segments on one side of the split are rejoined, which restores raw text exactly.
     """
     if arm not in ("dapt", "dapt-n"):
         raise ValueError(f"arm {arm!r} is not trained here: choose dapt (raw text) or dapt-n "

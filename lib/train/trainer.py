@@ -41,14 +41,14 @@ from lib.train.recipe import Recipe, training_length
 
 @dataclass(frozen=True)
 class History:
-    """Rows by epoch (epoch, loss, validation_loss, gradient_norm, learning_rate), and totals."""
+    """A row per epoch (epoch, loss, validation_loss, gradient_norm, learning_rate), and totals."""
 
     epochs: list[dict[str, float]]
     updates: int
     tokens: int  # targets, counted as often as they were trained on
-    seconds: float  # of this run, which began after update `resumed_at`
+    seconds: float  # length of this run, which began after update `resumed_at`
     resumed_at: int
-    chosen_epoch: int  # whose model was kept
+    chosen_epoch: int  # the epoch whose model was kept
 
 
 def train(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, blocks: PackedBlocks,
@@ -74,7 +74,7 @@ def train(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, blocks: Pa
 def fit(load: Callable[[], PreTrainedModel], blocks: PackedBlocks, validation: PackedBlocks | None,
         recipe: Recipe, work: Path, callbacks: Sequence[TrainerCallback] = (), *,
         processes: int = 1, deepspeed: dict[str, object] | None = None) -> History:
-    """Train the model that `load` returns into work/final, from the last complete checkpoint.
+    """Train the model that `load` returns, from the last complete checkpoint on, into work/final.
 
     Under torchrun, every process calls this with the same arguments. Raises ValueError if a
     different number of processes was started, and what `train` raises.
@@ -99,7 +99,7 @@ def fit(load: Callable[[], PreTrainedModel], blocks: PackedBlocks, validation: P
         save_strategy="epoch", load_best_model_at_end=recipe.choose == "validation_loss",
         metric_for_best_model="loss", report_to=[], disable_tqdm=True,
         dataloader_pin_memory=on_gpu)
-    if arguments.world_size != processes:  # reading it starts torch.distributed
+    if arguments.world_size != processes:  # this read starts torch.distributed
         raise ValueError(f"{arguments.world_size} processes were started, but processes is "
                          f"{processes}: set it to what the launcher starts on all nodes together")
     arguments._n_gpu = min(arguments.n_gpu, 1)  # else Trainer splits a batch over all visible GPUs
@@ -209,7 +209,7 @@ def _per_epoch(log: list[dict[str, float]]) -> list[dict[str, float]]:
 
 
 class _Order(Sampler[int]):
-    """Order of the blocks, different in every epoch, the same for any number of processes.
+    """Order of the blocks: new in every epoch, but the same for any number of processes.
 
     `n` blocks are shuffled; padding blocks without loss, up to `length`, come last. (accelerate
     would repeat blocks instead, and resume several processes with the first epoch's order.)

@@ -26,9 +26,9 @@ def deepspeed_config(recipe: Recipe, processes: int, zero_stage: int) -> dict[st
     """Return DeepSpeed's configuration, which is saved with the model.
 
     ZeRO stage 1 shards the optimizer's state, 2 also the gradients, 3 also the weights (Rajbhandari
-    et al., 2020). With bf16 the weights are bf16 and the optimizer's shard keeps them in float32,
-    while a single process has float32 weights and bf16 arithmetic. Gradients are summed in float32:
-    DeepSpeed would use the weights' type, and 8 steps of accumulation in bf16 lose small gradients.
+    et al., 2020). With bf16, the weights are bf16 and the optimizer's shard keeps a float32 copy,
+    while a single process has float32 weights and bf16 arithmetic. Gradients are summed in float32,
+    because 8 steps of accumulation in the weights' type, bf16, would lose small gradients.
     Raises ValueError for any other stage, or if processes cannot share the global batch evenly.
     """
     if zero_stage not in (1, 2, 3):
@@ -52,7 +52,7 @@ def write_job(work: Path, **job: object) -> Path:
 
 def run_job(path: Path) -> None:
     """Train this process's part of the job at `path`; the first process writes history.json."""
-    from deepspeed.ops import __compatible_ops__  # runs a compiler: not in notebooks
+    from deepspeed.ops import __compatible_ops__  # this runs a compiler, so not in notebooks
 
     work, job, is_first = path.parent, pickle.loads(path.read_bytes()), os.environ["RANK"] == "0"
     if not is_first:
@@ -93,7 +93,7 @@ def main(arguments: list[str]) -> int:
     die_with_parent()
     try:
         run_job(Path(arguments[0]).resolve())
-    except Exception as error:  # of any kind: the notebook must show it
+    except Exception as error:  # any error: the notebook must show it
         traceback.print_exc(file=sys.stdout)
         message = f"{type(error).__name__}: {' '.join(str(error).split())}"
         print(f"process {os.environ['RANK']} stopped: {message}", flush=True)
