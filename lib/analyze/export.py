@@ -16,7 +16,7 @@ def show(study: str, name: str, numbers: pd.DataFrame,
          formatted: pd.DataFrame | None = None) -> pd.DataFrame:
     """Write a table to figures/<study>/<name> and return what a notebook displays.
 
-    `numbers` becomes the CSV; `formatted` (cells of text; by default as `formatted_table` has them)
+    `numbers` becomes the CSV. `formatted` (cells of text, by default those of `formatted_table`)
     becomes Markdown and LaTeX, and is returned.
     """
     formatted = formatted_table(numbers) if formatted is None else formatted
@@ -52,7 +52,7 @@ def browse(table: pd.DataFrame, **options: object) -> None:
 def source(study: str, arms: Iterable[str], judge: str) -> str:
     """Return one line with the commits and parameters behind the verdicts.
 
-    Taken from the records of the stages in data/<study>/stages; notebooks run by hand leave none.
+    They come from the records in data/<study>/stages; notebooks run by hand leave no record.
     """
     stages = {Path(notebook).name for name in ("documents", "queries", "normalized", "model",
                                                "answers", "verdicts")

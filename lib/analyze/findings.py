@@ -1,4 +1,4 @@
-"""The findings as text, written from the numbers of Tables 2 and 5, and the rows behind them."""
+"""Write the findings as text, from Tables 2 and 5, and list the answers behind them."""
 
 from itertools import combinations, pairwise
 

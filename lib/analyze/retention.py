@@ -1,4 +1,4 @@
-"""Table 3 of the paper: how much general knowledge an arm kept, and what chance alone changes.
+"""Compute Table 3: how much general knowledge an arm kept, and what chance alone changes.
 
 The paper gives each arm's mean and standard error (section 5, Table 3). The arms answer the same
 items, so here the differences are paired, which is more precise than two such errors suggest.
@@ -22,7 +22,7 @@ NOISE = ["task", "n", "batch_size", "other_batch_size", "changed", "difference_p
 
 
 def table3(arms: list[Retention]) -> pd.DataFrame:
-    """Return one row per arm and task, columns TABLE3; accuracy and stderr are fractions of 1.
+    """Return one row per arm and task, in columns TABLE3; accuracy and stderr are fractions of 1.
 
     Differences are the arm's accuracy minus the base's, in points over the same items: mean,
     standard error and 95% t interval of the items' differences (statsmodels), with items counted as
@@ -83,7 +83,7 @@ def _cell(arm: Retention, task: dict, base: Retention | None) -> dict:
 
 
 def noise_floor(arms: list[Retention]) -> pd.DataFrame:
-    """Return one row per task of a base that was measured twice, columns NOISE.
+    """Return one row per task of a base that was measured twice, in columns NOISE.
 
     `changed` counts the items that became right or wrong with the batch size alone,
     `difference_points` is the change in accuracy, and largest_loglik_change shows that the

@@ -13,8 +13,8 @@ LEAST_ADDED = 1.0  # percent of tokens; below it, the gain per percent is a larg
 def wilson(count, n) -> tuple:
     """Return the Wilson 95% interval of count / n as fractions in [0, 1]; arrays give arrays.
 
-    NaN if n is 0. At 0 and 1 the floating-point formula misses its bound by 1e-17: the interval
-    returned always contains the share itself.
+    NaN if n is 0. At 0 and 1 the floating-point formula misses its bound by 1e-17; this is
+    corrected, so the interval always contains the share.
     """
     count, n = np.asarray(count, dtype=float), np.asarray(n, dtype=float)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -29,8 +29,8 @@ def cluster_interval(values: pd.Series, clusters: pd.Series, *, resamples: int =
     """Return the 95% BCa interval of the mean of `values`, resampling entire clusters (scipy).
 
     A resample's mean is the sum over its clusters divided by their number of values, so large
-    clusters count as they do in the mean. (NaN, NaN) if the resamples do not vary: one cluster,
-    or equal means of all clusters.
+    clusters count as they do in the mean. (NaN, NaN) if the resamples cannot vary, because
+    there is one cluster or all clusters have equal means.
     """
     groups = values.groupby(clusters.to_numpy())
     totals, sizes = groups.sum().to_numpy(float), groups.size().to_numpy(float)

@@ -1,4 +1,4 @@
-"""Tables 1, 2 and 5 of the paper from queries and verdicts, with counts and Wilson intervals.
+"""Compute Tables 1, 2 and 5 of the paper from queries and verdicts, with Wilson intervals.
 
 `python -m lib.analyze.tables <study>` prints Table 2 and the paths of a finished study's results.
 """
@@ -20,7 +20,7 @@ COUNTS = ["n", "correct", "unscored", "accuracy", "low", "high"]
 
 
 def from_memory(queries: list[Query], *others: list) -> tuple[list, ...]:
-    """Keep the queries without a context, and of each list in `others` the rows of those queries.
+    """Keep the queries without a context, and in each list of `others` the rows of these queries.
 
     If every query has a context, all are kept.
     """
@@ -63,7 +63,7 @@ def table1(queries: list[Query]) -> pd.DataFrame:
     """Return one row per structure: queries, mean words of questions and answers, and entities.
 
     Words are separated by whitespace. entity_words is the mean over queries of answer words /
-    entities; the paper's 3.12 is not its 16.72 / 5.44, so it averages over queries too. Means have
+    entities; the paper's 3.12 is not its 16.72 / 5.44, so the paper does the same. Means have
     two decimals, as in the paper.
     """
     rows = []

@@ -1,4 +1,4 @@
-"""Win rates of pairs of arms: the paper's Table 4, and flips with the order (paper, 4.4)."""
+"""Compute win rates of pairs of arms (the paper's Table 4), and flips with the order (4.4)."""
 
 from collections.abc import Iterable
 
@@ -76,12 +76,12 @@ def flips(preferences: Iterable[Preference]) -> pd.DataFrame:
 
 
 def flip_counts(rows: list) -> dict[str, float]:
-    """Count the changes of a verdict with the order, of the pairs that were scored in both.
+    """Count verdicts that change with the order, among the pairs that were scored in both orders.
 
     `rows` are Preferences, or other records with their fields. low and high are the rate's Wilson
-    95% interval; first_shown and second_shown count the flips in which the one in that position won
-    both times. The rules see both answers at once: their rate is 0 by construction, says nothing
-    about them, and has no interval.
+    95% interval; first_shown and second_shown count the flips in which the answer in that position
+    won both times. The rules see both answers at once, so their rate is 0 by construction, says
+    nothing about them, and has no interval.
     """
     asked = [row for row in rows if row.is_asked]
     scored = [row for row in asked if row.verdict != "unscored"]

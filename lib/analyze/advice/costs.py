@@ -1,4 +1,4 @@
-"""Measure what documents consist of, and what interventions cost in tokens and dollars (3.2)."""
+"""Measure what documents consist of and what rewriting costs in tokens and dollars (paper, 3.2)."""
 
 import re
 from collections import Counter
@@ -17,7 +17,7 @@ from lib.llm.tokens import counter
 from lib.normalize.interventions import INTERVENTIONS
 from lib.train.texts import corpus_of
 
-# of a block; other: raw HTML, whitespace between blocks
+# kinds of blocks; "other" is raw HTML, and whitespace between blocks
 KINDS = ("prose", "list", "table", "code", "heading", "other")
 NORMALIZED, MIXED = "normalized", "mixed"
 SHARES = ["kind", "structure", "blocks", "tokens", "text_share", "statements", "statement_share",
@@ -29,7 +29,7 @@ MODEL = ["sent", "segments", "tokens_in", "overhead_tokens", "tokens_out", "usd"
 # a reply without its rewrite, as in prompts/normalize.md, with a remark of typical length
 REPLY_FORM = ("Rating: 7\nRemark: Clear facts on one product, but in a table that a reader has to "
               "put together.\nConversion to High-Quality Data:<<<<{{  }}>>>>")
-_MESSAGE_TOKENS = 4  # a chat template's own, as in lib.llm.plan
+_MESSAGE_TOKENS = 4  # added by a chat template, as in lib.llm.plan
 _SENT: dict[str, set[str]] = {
     "every segment": set(), "segments with a list or table": {"entity-list", "tabular"},
     "segments with a list": {"entity-list"}, "segments with a table": {"tabular"}}
@@ -40,8 +40,8 @@ def shares(documents: list[Document], queries: list[Query],
     """Return one row per kind of block: tokens, statements and queries, with their shares.
 
     The columns are SHARES. A token counts for the innermost block that holds its last character. A
-    statement is a sentence of prose, a list item or a table row: there may be far more than
-    queries. A query counts for its structure; code, headings and the rest have neither.
+    statement is a sentence of prose, a list item or a table row; only some of them are queried. A
+    query counts for its structure. Code, headings and the rest have no statements or queries.
     """
     n_blocks, n_tokens, n_statements = Counter(), Counter(), Counter()
     for document in documents:
@@ -68,7 +68,7 @@ def shares(documents: list[Document], queries: list[Query],
 
 
 def mix_of(table: pd.DataFrame) -> dict[str, float]:
-    """Return structure -> its share of all queries, from `shares`."""
+    """Map each structure to its share of all queries, from `shares`."""
     return {structure: float(table.query_share[table.structure == structure].sum())
             for structure in STRUCTURES}
 
@@ -89,12 +89,12 @@ def _kinds_of_characters(text: str, blocks: Sequence[Block]) -> bytearray:
 def training_costs(documents: list[Document], segments: list[Segment],
                    normalized: list[Normalized], tokenizer: PreTrainedTokenizerBase,
                    corpus_tokens: int = 0) -> pd.DataFrame:
-    """Return the tokens of one epoch with each intervention; columns TRAINING.
+    """Return the tokens of one epoch with each intervention, in columns TRAINING.
 
-    The interventions of lib.normalize.interventions are applied to the documents. NORMALIZED is
-    `normalized`, MIXED the raw text together with it. `corpus_tokens` is the size of the corpus to
-    scale to, before any intervention (0: these documents). Raises ValueError if it is negative
-    or there are no tokens to scale from.
+    The interventions of lib.normalize.interventions are applied to the documents. NORMALIZED means
+    training on `normalized`, MIXED on raw text and `normalized`. The tokens are scaled to a corpus
+    of `corpus_tokens` before any intervention (0: these documents). Raises ValueError if that is
+    negative or there are no tokens to scale from.
     """
     if corpus_tokens < 0:
         raise ValueError(f"corpus_tokens is {corpus_tokens}: give the number of tokens, or 0 for "
@@ -119,11 +119,11 @@ def model_costs(documents: list[Document], segments: list[Segment], normalized: 
                 document_kind: str = "technical records") -> pd.DataFrame:
     """Return the costs of rewriting by `model`: all segments, or those with a list or table.
 
-    The columns are MODEL. Each segment with a word is one call: the prompt of prompts/normalize.md
-    with the title and the segment (overhead_tokens: the prompt without them), and a reply as long
-    as the rewrite in `normalized` (if dropped, as the segment) plus REPLY_FORM. Tokens are the
-    model's (`counted` says how), times `corpus_tokens` / the tokens of `segments`. If prices.csv
-    has no row for `model`, price is "price unknown" and the dollars are NaN.
+    The columns are MODEL. Each segment with a word is one call. Its prompt is prompts/normalize.md
+    with the title and the segment; overhead_tokens counts the prompt without these. Its reply is
+    assumed to be REPLY_FORM with the rewrite in `normalized`, or with the segment if that was
+    dropped. Tokens are counted as `counted` says, and scaled to `corpus_tokens`. If prices.csv has
+    no row for `model`, price is "price unknown" and the dollars are NaN.
     """
     count, counted = counter(model)
     price, own = price_of(model), _counting(tokenizer)
@@ -157,7 +157,7 @@ def model_costs(documents: list[Document], segments: list[Segment], normalized: 
 
 
 def _structures_of(documents: list[Document], segments: list[Segment]) -> dict[str, set[str]]:
-    """Return segment_id -> structures of the blocks that the segment overlaps."""
+    """Map each segment_id to the structures of the blocks that the segment overlaps."""
     blocks = {document.document_id: parse(document.text) for document in documents}
     return {one.segment_id: {STRUCTURE_OF[block.kind] for block in blocks[one.document_id]
                              if block.kind in STRUCTURE_OF

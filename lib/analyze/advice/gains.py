@@ -1,4 +1,4 @@
-"""Gain of each intervention on the user's mix of structures, and its evidence (paper, 5 and 6).
+"""Estimate the gain of each intervention on the user's mix of structures (paper, 5 and 6).
 
 The paper advises rewriting only what needs it but does not test this; here each option has an
 interval.
@@ -24,7 +24,7 @@ GAINS = ["intervention", "evidence", "structure", "n", "clusters", "seeds", *_PO
 MIX = ["intervention", "evidence", *_POINTS, "seeds", "known_share", "p_holm"]
 RANKED = [*MIX, "verdict", "tokens_added_percent", "corpus_added", "points_per_percent"]
 _NEEDED = {"arm", "structure", "n", *_POINTS, "seeds"}
-# the names in the tables of costs and of the laboratory's arms
+# descriptions of the names in the tables of costs and of the laboratory's arms
 WHAT = {NORMALIZED: "everything rewritten as prose",
         "normalized-llm": "everything rewritten as prose by a model",
         MIXED: "raw text together with its rewrite",
@@ -38,7 +38,7 @@ DERIVABLE = {"verbalize": ("entity-list", "tabular"), "targeted-entity-list": ("
 
 
 def added_here(rows: pd.DataFrame, before: str = "dapt") -> pd.DataFrame:
-    """Return what training on raw text adds to the base (spread_pairs); empty without both."""
+    """Return what training on raw text adds to the base; empty if either was not judged."""
     if not _has_arms(rows, BASE, before):
         return pd.DataFrame(columns=["structure", "n", "difference_points", "low_points",
                                      "high_points"])
@@ -46,11 +46,11 @@ def added_here(rows: pd.DataFrame, before: str = "dapt") -> pd.DataFrame:
 
 
 def gains_here(rows: pd.DataFrame, before: str = "dapt", after: str = "dapt-n") -> pd.DataFrame:
-    """Return what `after` gains over `before` in this study; columns GAINS, empty without both.
+    """Return what `after` gains over `before` here, in columns GAINS; empty if one is missing.
 
-    `rows` are lib.analyze.tables.joined with clusters. Estimates and intervals are those of
-    lib.analyze.statistics.seeds.spread_pairs: over queries and seeds if an arm has several, else
-    over queries alone, as `interval` says.
+    `rows` are those of lib.analyze.tables.joined, with clusters. Estimates and intervals are those
+    of lib.analyze.statistics.seeds.spread_pairs. They cover seeds as well as queries only if an arm
+    has several seeds, as `interval` says.
     """
     if not _has_arms(rows, before, after):
         return pd.DataFrame(columns=GAINS)
@@ -66,7 +66,7 @@ def _has_arms(rows: pd.DataFrame, *arms: str) -> bool:
 
 
 def gains_of_laboratory(study: str) -> pd.DataFrame:
-    """Return the gains of a controlled study's interventions; columns GAINS, empty without it.
+    """Return the gains of a controlled study's interventions, in columns GAINS; empty if not run.
 
     Its controls and other factors are left out. Raises ValueError naming the columns that
     figures/<study>/interventions.csv lacks.
@@ -85,15 +85,15 @@ def gains_of_laboratory(study: str) -> pd.DataFrame:
 
 
 def on_my_mix(gains: pd.DataFrame, mix: dict[str, float]) -> pd.DataFrame:
-    """Return points gained on all queries, by intervention and evidence; columns MIX.
+    """Return points gained on all queries, by intervention and evidence, in columns MIX.
 
-    The gain is the sum of share × gain by structure; `mix` has the shares of queries
-    (lib.analyze.advice.costs.mix_of). This study's own "all" is taken as it is: its queries are the
-    mix. For other evidence the ends of the intervals are summed likewise, which holds whatever the
-    correlation between structures, and is conservative. A structure that was not measured counts as
-    no gain, and known_share says how much of the mix is known. Derived rows take this study's gain
-    by structure for rewriting only these structures, if nothing else changes. p_holm is the
-    laboratory's over all its facts, NaN elsewhere.
+    The gain is the sum over structures of share × gain; `mix` has the shares of queries
+    (lib.analyze.advice.costs.mix_of). This study's own "all" is used unchanged, because its queries
+    are the mix. For other evidence, the ends of the intervals are summed in the same way. This is
+    conservative, and valid for any correlation between structures. A structure that was not
+    measured counts as no gain; known_share is the share of the mix that was measured. Derived rows
+    assume that a structure gains as much as here if only some structures are rewritten. p_holm is
+    the laboratory's, over all its facts, and NaN elsewhere.
     """
     rows = []
     for (intervention, evidence), cells in gains.groupby(["intervention", "evidence"], sort=False):
@@ -112,7 +112,7 @@ def on_my_mix(gains: pd.DataFrame, mix: dict[str, float]) -> pd.DataFrame:
 
 def _weighted(cells: pd.DataFrame, mix: dict[str, float],
               structures: tuple[str, ...]) -> dict[str, float]:
-    """Sum gain and ends over `structures` by their shares, and say how much of the mix is known."""
+    """Return gain and interval summed by share over `structures`, and the share that is known."""
     measured = cells.index[cells.gain_points.notna()]
     known = [name for name in structures if mix.get(name) and name in measured]
     unknown = sum(mix.get(name, 0.0) for name in structures if name not in known)
@@ -122,10 +122,10 @@ def _weighted(cells: pd.DataFrame, mix: dict[str, float],
 
 
 def ranked(gains: pd.DataFrame, costs: pd.DataFrame) -> pd.DataFrame:
-    """Return `on_my_mix` with the tokens of `training_costs`, best first; columns RANKED.
+    """Return `on_my_mix` with the tokens of `training_costs`, best first, in columns RANKED.
 
-    Gains measured here come first, then derived ones, then the laboratory's; within each, by
-    verdict, then by points. points_per_percent is NaN below LEAST_ADDED.
+    Gains measured here come first, then derived ones, then the laboratory's. Each group is sorted
+    by verdict, then by points. points_per_percent is NaN if less than LEAST_ADDED is added.
     """
     added = costs[["intervention", "tokens_added_percent", "corpus_before", "corpus_after"]]
     table = gains.merge(added, how="left", on="intervention")
@@ -141,14 +141,14 @@ def ranked(gains: pd.DataFrame, costs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _verdict(row) -> str:
-    """Return the verdict: it helps if its interval is above 0 and nothing contradicts it."""
+    """Return the verdict: a change helps if its interval is above 0 and nothing contradicts it."""
     if np.isnan(row.low_points) or np.isnan(row.high_points):
         return UNKNOWN
-    if row.p_holm > ALPHA:  # the laboratory did not find it over all its facts
+    if row.p_holm > ALPHA:  # not significant over all of the laboratory's facts
         return OPEN
     if row.known_share < 1 - ROUNDING:  # a structure of the mix was not measured
         return OPEN
-    if row.low_points > 0 and row.evidence == DERIVED:  # it was not trained
+    if row.low_points > 0 and row.evidence == DERIVED:  # no model was trained on it
         return LIKELY
     if row.low_points > 0:  # one seed does not cover variation between trainings
         return SURE if row.seeds > 1 else ONCE

@@ -1,4 +1,4 @@
-"""The page of advice as Markdown and as one HTML file that needs no network; texts are escaped."""
+"""Write the page of advice as Markdown and as self-contained HTML, with all texts escaped."""
 
 import base64
 import re
@@ -21,13 +21,13 @@ class Section:
     paragraphs: list[str]
     tables: list[pd.DataFrame] = field(default_factory=list)
     picture: Path | None = None
-    alternative: str = ""  # the picture as text
+    alternative: str = ""  # text in place of the picture
 
 
 def write_page(study: str, title: str, sections: list[Section]) -> list[Path]:
     """Write figures/<study>/advice.md and advice.html, and return both paths.
 
-    The Markdown names its picture by file, the HTML contains it. The first section is highlighted.
+    The Markdown links to its picture, the HTML contains it. The first section is highlighted.
     """
     slots = [{"heading": one.heading, "paragraphs": map(_marked, one.paragraphs),
               "tables": [Markup(table.to_html(index=False, escape=True, border=0))

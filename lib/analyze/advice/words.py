@@ -1,4 +1,4 @@
-"""The advice as text and formatted tables, all computed from the numbers of gains and costs."""
+"""Write the advice as text and formatted tables, all computed from gains and costs."""
 
 import numpy as np
 import pandas as pd
@@ -92,7 +92,7 @@ def made_of(shares: pd.DataFrame) -> str:
 
 
 def learned(seeds: pd.DataFrame, differences: pd.DataFrame, before: str = "dapt") -> str:
-    """Say what is known before and after training on raw text.
+    """Say how much the model answers before and after training on raw text.
 
     `seeds` and `differences` are lib.analyze.statistics.seeds.spread and spread_pairs of the base
     and `before`, which may have no row.
@@ -123,7 +123,7 @@ def first(ranked: pd.DataFrame, differences: pd.DataFrame, models: pd.DataFrame,
           normalizer: str = "rules") -> list[str]:
     """Say what to do first, in paragraphs.
 
-    From lib.analyze.advice.gains.ranked, spread_pairs of the base and the raw arm, and model_costs.
+    The tables are those of gains.ranked, spread_pairs (base and raw arm) and costs.model_costs.
     """
     is_helped = ranked.verdict[ranked.evidence == HERE].isin([SURE, ONCE]).any()
     smaller = _gains(ranked[ranked.verdict == LIKELY])
@@ -196,7 +196,7 @@ def _decided(ranked: pd.DataFrame, bill, normalizer: str) -> str:
 
 
 def _elsewhere(ranked: pd.DataFrame, is_helped: bool) -> str:
-    """Say what the laboratory's controlled experiment shows for my mix."""
+    """Say what the laboratory's controlled experiment shows for the user's mix."""
     rows = ranked[ranked.evidence == LABORATORY]
     if rows.empty:
         return ("The laboratory's controlled experiment has not been run here (`make study "

@@ -1,6 +1,6 @@
-"""Agreement of two judges on the same answers: share, Cohen's kappa, Gwet's AC1 (paper, 4.4).
+"""Measure how far two judges agree on the same answers: share, kappa and AC1 (paper, 4.4).
 
-A judge may be a person. Unscored is a third state: counted and shown, but part of no
+A judge may be a person. Unscored is a third state, which is counted and shown but is part of no
 coefficient.
 """
 
@@ -26,7 +26,7 @@ NAN = float("nan")
 
 def compared(queries: list[Query],
              verdicts: dict[str, list[Verdict]]) -> dict[tuple[str, str], pd.DataFrame]:
-    """Return `paired_verdicts` of any two judges; `verdicts` maps a judge to its verdicts."""
+    """Return `paired_verdicts` by pair of judges; `verdicts` maps each judge to its verdicts."""
     return {pair: paired_verdicts(queries, *(verdicts[judge] for judge in pair))
             for pair in combinations(verdicts, 2)}
 
@@ -35,7 +35,7 @@ def paired_verdicts(queries: list[Query], first: Iterable[Verdict],
                     second: Iterable[Verdict]) -> pd.DataFrame:
     """Return one row per answer that both judges judged, with their verdicts and reasons.
 
-    Columns query_id, arm, document_id, structure, first, first_reason, second, second_reason.
+    Columns are query_id, arm, document_id, structure, first, first_reason, second, second_reason.
     Raises ValueError if a judge has judged an answer twice, a query is unknown, or no answer has
     both verdicts.
     """
@@ -71,8 +71,8 @@ def stacked(tables: dict[tuple[str, str], pd.DataFrame]) -> pd.DataFrame:
 def agreement(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the agreement in `paired_verdicts` by structure over all arms, then by arm.
 
-    Columns arm, structure, n (answers with both verdicts), unscored_first, unscored_second, then
-    those of `clustered_coefficients` over the answers that both scored.
+    Columns are arm, structure, n (answers with both verdicts), unscored_first, unscored_second,
+    and those of `clustered_coefficients` over the answers that both scored.
     """
     arms = sorted_arms(rows.arm)
     parts = [(ALL, structure, rows[rows.structure == structure]) for structure in STRUCTURES]
@@ -87,7 +87,7 @@ def agreement(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _by_document(cell: pd.DataFrame) -> np.ndarray:
-    """Count verdicts that both scored, by document, first and second: (documents, 2, 2)."""
+    """Count answers that both scored, by document and both verdicts: (documents, 2, 2)."""
     both = cell[cell["first"].isin(SCORED) & cell["second"].isin(SCORED)]
     codes, names = pd.factorize(both.document_id)
     tables = np.zeros((len(names), 2, 2))
@@ -97,7 +97,7 @@ def _by_document(cell: pd.DataFrame) -> np.ndarray:
 
 
 def confusion_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """Count answers by structure ("all" last), first judge's state and (columns) second judge's."""
+    """Count answers by structure ("all" last), first judge's state and (in columns) second's."""
     parts = []
     for structure in (*STRUCTURES, ALL):
         cell = rows[(rows.structure == structure) | (structure == ALL)]
@@ -123,12 +123,12 @@ def formatted(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def coefficients(table: np.ndarray) -> dict[str, float]:
-    """Return scored, agreed, and agreement, kappa and ac1 with 95% low and high.
+    """Return scored, agreed, agreement, kappa and ac1, the last three with 95% low and high.
 
-    `table` has counts, shape (q, q). agreement has its Wilson interval, kappa the asymptotic one of
-    statsmodels, ac1 that of `gwet_ac1`; all treat answers as independent. A coefficient is NaN if
-    chance alone would always agree (kappa: one state only). An interval is NaN if its variance
-    is 0, because an interval without width would claim certainty.
+    `table` has counts, shape (q, q). The interval is Wilson's for agreement, the asymptotic one of
+    statsmodels for kappa, and that of `gwet_ac1` for ac1; all treat answers as independent. A
+    coefficient is NaN if chance alone would always agree (kappa: one state only). An interval is
+    NaN if its variance is 0, because an interval without width would claim certainty.
     """
     table = np.asarray(table, dtype=float)
     total, agreed = float(table.sum()), float(np.trace(table))
@@ -138,7 +138,7 @@ def coefficients(table: np.ndarray) -> dict[str, float]:
                                       for end in ("", "_low", "_high")], NAN)
     kappa, error = _kappa(table), 0.0
     if not np.isnan(kappa):
-        with np.errstate(invalid="ignore"):  # a variance of -1e-18 where all agree
+        with np.errstate(invalid="ignore"):  # a variance of -1e-18 if all agree
             error = float(np.nan_to_num(cohens_kappa(table).std_kappa))
     ac1, ac1_error = gwet_ac1(table)
     return (found | _share(agreed / total, total)
@@ -147,13 +147,13 @@ def coefficients(table: np.ndarray) -> dict[str, float]:
 
 
 def clustered_coefficients(tables: np.ndarray) -> dict[str, float]:
-    """Return `coefficients` of the sum of `tables`, one per document, clustered by document.
+    """Return `coefficients` of the sum of `tables`, with intervals clustered by document.
 
-    Shape (documents, q, q). Answers about one document are alike, so the standard errors are those
-    of the jackknife over documents (B. Efron and R. Tibshirani, An Introduction to the Bootstrap,
-    1993, ch. 11). kappa and ac1 have t intervals of documents - 1 degrees of freedom; agreement has
-    Wilson's for as many independent answers as have this standard error, at most the actual number.
-    With one document the intervals are those of `coefficients`.
+    `tables` has shape (documents, q, q). Answers about one document are correlated, so standard
+    errors come from the jackknife over documents (B. Efron and R. Tibshirani, An Introduction to
+    the Bootstrap, 1993, ch. 11). kappa and ac1 have t intervals of documents - 1 degrees of
+    freedom. agreement has Wilson's interval for as many independent answers as would have this
+    standard error, at most the actual number. One document has the intervals of `coefficients`.
     """
     total, documents = tables.sum(axis=0), len(tables)
     found = coefficients(total)
@@ -202,7 +202,7 @@ def gwet_ac1(table: np.ndarray) -> tuple[float, float]:
     mean of both raters' shares of category k. The variance is conditional on these raters, without
     finite correction: K. L. Gwet, Computing inter-rater reliability and its variance in the
     presence of high agreement, Brit. J. Math. Stat. Psychol. 61 (2008) 29-48, in the form of the
-    author's R package irrCAC. No library that this study installs has it.
+    author's R package irrCAC. No library installed here provides it.
     """
     table = np.asarray(table, dtype=float)
     n, q = table.sum(), len(table)

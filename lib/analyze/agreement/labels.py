@@ -1,4 +1,4 @@
-"""A person's labels against each judge: agreement, and leniency by structure (paper, 4.4)."""
+"""Compare a person's labels with each judge: agreement, and leniency by structure (paper, 4.4)."""
 
 from collections import Counter
 
@@ -12,15 +12,15 @@ from lib.analyze.format import estimate, in_points, percent
 from lib.core.arms import ALL
 from lib.core.records import STRUCTURES, Verdict
 
-N_RESAMPLES = 9999  # of the permutation test: its smallest p value is 1/10,000
+N_RESAMPLES = 9999  # permutations, so the smallest p value is 1/10,000
 
 
 def labelled(items: list[Item], labels: dict[str, str],
              judges: dict[str, list[Verdict]]) -> pd.DataFrame:
     """Return one row per judge and labelled answer.
 
-    Columns judge, item, query_id, arm, structure, person, verdict, weight. `items` are all answers
-    of the study, `judges` maps a judge to its verdicts. weight is the number of answers that a
+    Columns are judge, item, query_id, arm, structure, person, verdict, weight. `items` are all of
+    the study's answers, `judges` maps judges to verdicts. weight is the number of answers that a
     labelled one represents: the size of its stratum / the number labelled in it; strata without a
     label are not represented. Labels of items that no longer exist are left out.
     """
@@ -43,13 +43,13 @@ def _stratum(item: Item) -> tuple[str, str, str]:
 def human_agreement(rows: pd.DataFrame, items: list[Item]) -> pd.DataFrame:
     """Return each judge's agreement with the person by structure ("all" last).
 
-    `rows` is what `labelled` returned for `items`, the study's answers with a text. Columns judge,
-    structure, answers (of the structure), covered (of these, in strata with a label), then counts
-    of the sample: labelled, unsure (the person), unscored (the judge), scored (by both), agreed,
-    lenient (judge correct, person incorrect), strict (the reverse), effective_n; then agreement,
-    kappa, ac1 and leniency with low and high, estimated for the covered answers. Strata were not
-    drawn in proportion, so each answer counts with its weight, and the table of weights is scaled
-    to Kish's effective sample size (sum w)^2 / sum w^2 (L. Kish, Survey Sampling, 1965, 11.2).
+    `rows` is what `labelled` returned for `items`, the study's answers with a text. Columns are
+    judge, structure, answers (of the structure), covered (of these, in strata with a label); in the
+    sample: labelled, unsure (the person), unscored (the judge), scored (by both), agreed, lenient
+    (judge correct, person incorrect), strict (the reverse), effective_n; for the covered answers:
+    agreement, kappa, ac1 and leniency, with low and high. Strata were not drawn in proportion, so
+    each answer counts with its weight, and the table of weights is scaled to Kish's effective
+    sample size (sum w)^2 / sum w^2 (L. Kish, Survey Sampling, 1965, 11.2).
     """
     table = []
     for judge in rows.judge.unique():
@@ -96,13 +96,13 @@ def _weighted(both: pd.DataFrame) -> np.ndarray:
 
 
 def leniency(table: np.ndarray) -> dict[str, float]:
-    """Return leniency with low and high, from counts by judge and person, correct first: (2, 2).
+    """Return leniency with low and high, from (2, 2) counts by judge and person, correct first.
 
-    leniency is the share where the judge says correct and the person incorrect, less the share of
-    the reverse: the judge's accuracy less the person's. Its 95% interval adds half an answer to
-    each of the four cells, so that it has a width even if the two agree: A. Agresti and Y. Min,
-    Simple improved confidence intervals for comparing matched proportions, Statistics in Medicine
-    24 (2005) 729-740.
+    leniency is the share that the judge calls correct and the person incorrect, less the share of
+    the reverse. It equals the judge's accuracy less the person's. Its 95% interval adds half an
+    answer to each of the four cells, so that it has a width even if the two agree: A. Agresti and
+    Y. Min, Simple improved confidence intervals for comparing matched proportions, Statistics in
+    Medicine 24 (2005) 729-740.
     """
     lenient, strict, n = float(table[0, 1]), float(table[1, 0]), float(table.sum())
     names = ("leniency", "leniency_low", "leniency_high")
@@ -117,11 +117,11 @@ def leniency(table: np.ndarray) -> dict[str, float]:
 
 
 def leniency_test(rows: pd.DataFrame, seed: int = 1) -> pd.DataFrame:
-    """Test whether leniency differs by structure: judge, n, structures, differing, p.
+    """Test whether leniency differs by structure; columns judge, n, structures, differing, p.
 
     Each answer scores +1 (lenient), -1 (strict) or 0; the statistic is the sum of squares between
     structures, and p the share of random permutations that reach it (scipy.stats.permutation_test),
-    which needs no large counts. NaN if fewer than two structures are labelled or the two agree.
+    which needs no large counts. p is NaN if fewer than two structures are labelled or none differ.
     Answers are treated as independent and unweighted: the sample draws the same strata for every
     structure.
     """
@@ -141,7 +141,7 @@ def leniency_test(rows: pd.DataFrame, seed: int = 1) -> pd.DataFrame:
 
 
 def _between(*groups: np.ndarray, axis: int = 0) -> np.ndarray:
-    """Return the sum of n × mean², which for a fixed total ranks as the squares between groups."""
+    """Return the sum of n × mean², which ranks a fixed total like the squares between groups."""
     return sum(group.shape[axis] * group.mean(axis=axis) ** 2 for group in groups)
 
 
@@ -163,7 +163,7 @@ def _leniency_text(row) -> str:
 
 
 def human_findings(table: pd.DataFrame, tests: pd.DataFrame, without_text: int) -> str:
-    """Summarize both tables as text; `without_text` answers are in neither of them."""
+    """Summarize both tables as text; neither has the `without_text` answers without a text."""
     if table.empty:
         return "No answer is labelled, so no judge is compared with a person."
     sentences = []

@@ -1,4 +1,4 @@
-"""Precision and recall of list items, where the verdict is all or nothing (paper, 4.4)."""
+"""Measure precision and recall of list items; verdicts are all or nothing (paper, 4.4)."""
 
 import numpy as np
 import pandas as pd
@@ -18,10 +18,10 @@ MEASURES = ("recall", "precision")
 def match_items(queries: list[Query], answers: list[Answer]) -> pd.DataFrame:
     """Return one row per answer to a query whose reference lists at least LEAST_ENTITIES.
 
-    Columns arm, query_id, document_id, structure, wanted, named (of these), surplus (other items),
-    recall = named / wanted, precision = named / (named + surplus), NaN for an answer without items,
-    and is_whole: all entities and nothing else, the rules' verdict. Items are matched as the rules
-    match them. Raises ValueError for an answer to an unknown query.
+    Columns are arm, query_id, document_id, structure, wanted, named (of these), surplus (other
+    items), recall = named / wanted, precision = named / (named + surplus), which is NaN without
+    items, and is_whole, the rules' verdict: all entities and nothing else. Items are matched by the
+    rules. Raises ValueError for an answer to an unknown query.
     """
     asked = {query.query_id: query for query in queries}
     rows = []
@@ -47,8 +47,8 @@ def item_table(items: pd.DataFrame, seed: int = 1, n_resamples: int = 9999) -> p
 
     strict is whole / lists with its Wilson 95% interval. recall and precision are means over lists,
     with low and high of the 95% percentile bootstrap interval over documents, because lists of one
-    document are alike; NaN below two documents or if all are equal. with_items counts the lists
-    that precision averages. Structures without lists are left out.
+    document are correlated; NaN below two documents or if all are equal. with_items counts the
+    lists that precision averages. Structures without lists are left out.
     """
     rows = []
     for arm, structure, cell in cells(items):

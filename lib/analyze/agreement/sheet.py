@@ -1,4 +1,4 @@
-"""Draw a blinded sample of answers for a person to judge, as a sheet, and read its labels.
+"""Draw a blinded sample of answers for a person to judge, write a sheet and read its labels.
 
 The sheet shows neither arm nor judge. An item's name is a hash of all that its label depends on, so
 that a label is found again in later studies of the same answers, but never counted for a changed
@@ -26,13 +26,13 @@ from lib.core.paths import MissingInput, data_path, shown
 from lib.core.records import Answer, Query, Verdict
 
 COLUMNS = ("item", "question", "reference answer", "answer", "label")
-LABELS = ("correct", "incorrect", "unsure")  # what a person writes; a spreadsheet may write:
+LABELS = ("correct", "incorrect", "unsure")  # a person writes these; the aliases are accepted too
 _ALIASES = {"correct": {"correct", "right", "true", "yes", "y", "1", "1.0", "wahr", "vrai"},
             "incorrect": {"incorrect", "wrong", "false", "no", "n", "0", "0.0", "falsch", "faux"},
             "unsure": {"unsure", "unclear", "unscored", "?"}}
-# in Excel, LibreOffice and Google Sheets
+# the start of a formula in Excel, LibreOffice and Google Sheets
 _STARTS_A_FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
-# not allowed in XML
+# characters that XML does not allow
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 _LONGEST_CELL = 32_000  # characters; Excel takes 32,767
 
@@ -45,14 +45,14 @@ class Item:
     query_id: str
     arm: str
     structure: str
-    verdict: str  # of the judge by whom the sample is stratified
+    verdict: str  # by the judge that stratifies the sample
     question: str
     reference: str
     answer: str
 
 
 def sheet_path(study: str, sheet: str) -> Path:
-    """Return data/<study>/<sheet>. Raises ValueError unless it is in human/, which is kept."""
+    """Return data/<study>/<sheet>. Raises ValueError unless it is in human/, which stays."""
     parts, name = Path(sheet).parts, Path(sheet).name
     if len(parts) < 2 or parts[0] != "human" or ".." in parts:
         remedy = f"human/{name if name.endswith(('.csv', '.xlsx')) else 'sheet.csv'}"
@@ -64,7 +64,7 @@ def sheet_path(study: str, sheet: str) -> Path:
 
 def items_of(queries: list[Query], answers: Iterable[Answer],
              verdicts: Iterable[Verdict]) -> list[Item]:
-    """Return every answer that has a text and a verdict in `verdicts`, which are of one judge."""
+    """Return every answer that has a text and a verdict in one judge's `verdicts`."""
     asked = {query.query_id: query for query in queries}
     judged = {(row.query_id, row.arm): row.verdict for row in verdicts}
     items = []
@@ -81,8 +81,8 @@ def items_of(queries: list[Query], answers: Iterable[Answer],
 def draw(items: list[Item], size: int, seed: int) -> list[Item]:
     """Draw at most `size` items, one of each structure × arm × verdict in turn, shuffled by `seed`.
 
-    Rare strata are thus as large as frequent ones if possible; lib.analyze.agreement.labels
-    re-weights for this.
+    Rare strata are therefore drawn as often as frequent ones, if possible;
+    lib.analyze.agreement.labels corrects for this by weights.
     """
     chance = random.Random(seed)
     strata: dict[tuple[str, str, str], list[Item]] = defaultdict(list)
@@ -161,7 +161,7 @@ def labels_of(path: Path, sample: list[Item]) -> dict[str, str]:
 
 
 def labels_digest(path: Path) -> str:
-    """Return a digest of the labels at `path`; "" if none: writing an empty sheet changes nothing.
+    """Return a digest of the labels at `path`, "" for a sheet without labels or no sheet.
 
     A sheet that cannot be read has the digest of its bytes: the notebook says what is wrong.
     """
@@ -175,7 +175,7 @@ def labels_digest(path: Path) -> str:
 def read_labels(path: Path) -> dict[str, str]:
     """Return item -> label (correct, incorrect or unsure) from a filled-in sheet.
 
-    Accepts what spreadsheets make of it: another separator or encoding, another order of rows and
+    Accepts what spreadsheets change: another separator or encoding, another order of rows and
     columns, empty rows. Raises MissingInput for a missing file, ValueError naming row and remedy
     for an unknown label, two labels of one item, a row without its item, or a missing column.
     """

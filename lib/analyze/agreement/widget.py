@@ -1,4 +1,4 @@
-"""The blinded sheet in JupyterLab: one answer at a time, a click for its label (paper, 4.4)."""
+"""Show the blinded sheet in JupyterLab: one answer at a time, labelled by a click (paper, 4.4)."""
 
 import html
 import importlib.util
@@ -18,7 +18,7 @@ def has_front_end() -> bool:
 def label_widget(path: Path, items: list[Item], labels: dict[str, str]):
     """Return an ipywidgets.VBox that shows `items` one by one and saves the sheet at each click.
 
-    The widget adds to `labels`, those given so far, and opens at the first item without one.
+    The widget adds to `labels` (those given so far) and opens at the first item without a label.
     """
     import ipywidgets as widgets  # needed only with a front end
 

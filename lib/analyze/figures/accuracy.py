@@ -1,4 +1,4 @@
-"""Figures of accuracy by structure and arm, of numeric queries, and of the lengths of texts."""
+"""Draw accuracy by structure and arm, accuracy on numeric queries, and lengths of texts."""
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -72,8 +72,8 @@ def _finish(figure: Figure, drawn: list[Axes], plotted: pd.DataFrame) -> None:
 def draw_lengths(queries: list[Query], answers: list[Answer]) -> tuple[Figure, pd.DataFrame]:
     """Draw words of questions (left) and of reference and arms' answers (right) by structure.
 
-    A box is the middle half, its line the median, its whiskers 5% to 95%, the diamond the mean;
-    the returned frame has these numbers (part, structure, n, mean, and the five quantiles).
+    A box spans the middle half, its line is the median, its whiskers span 5% to 95%, and the
+    diamond is the mean. The returned frame has part, structure, n, mean and the five quantiles.
     """
     lengths = _lengths(queries, answers)
     figure, (left, right) = panels(2, 2.7, width_ratios=(1, 2.2))

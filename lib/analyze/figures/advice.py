@@ -1,4 +1,4 @@
-"""The figure of the advice: what the documents are made of, and what each change gains."""
+"""Draw the figure of the advice: what documents are made of, and what each change gains."""
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -22,11 +22,11 @@ _SHARES = {"text_share": "tokens", "statement_share": "statements", "query_share
 
 @styled
 def draw_advice(shares: pd.DataFrame, ranked: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Draw shares by kind of block (top) and the gain on my mix by change, with 95% intervals.
+    """Draw shares by kind of block (top), and the gain of each change on my mix (bottom).
 
-    A change is filled if it helps or harms; one without a gain is not drawn. Shares are counted,
-    not estimated, and have no interval. Without a change there is no lower panel. Returns the
-    figure and both frames, distinguished by `panel`.
+    Gains have 95% intervals; a marker is filled if its change helps or harms. A change without a
+    measured gain is not drawn; without any, there is no lower panel. Shares are counted, not
+    estimated, and have no interval. Returns the figure and both frames, distinguished by `panel`.
     """
     known = ranked[ranked.gain_points.notna()]
     heights = {"height_ratios": (6, 2 + len(known))} if len(known) else {}

@@ -1,4 +1,4 @@
-"""Figures of judges: preferences, agreement of judges, items of lists, judge and person (4.4)."""
+"""Draw judges' preferences, their agreement with each other and a person, and list items (4.4)."""
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -96,7 +96,7 @@ def _dots(table: pd.DataFrame, within: str, groups: list[str], measures: dict[st
 
 
 def _limit(axes: Axes, values: pd.DataFrame, *, is_signed: bool) -> None:
-    """Set the range from 0, or the lowest value, to 1; symmetric for a signed measure."""
+    """Set the range from 0 (or a lower value) to 1, or a symmetric one if the measure is signed."""
     if is_signed:
         reach = max(0.05, 1.1 * values.abs().max().max())
         axes.set_xlim(-reach, reach)

@@ -1,4 +1,4 @@
-"""The funnel: how many answers are complete after each stage on the way into training."""
+"""Draw the funnel: how many answers are complete after each stage on the way into training."""
 
 import pandas as pd
 from matplotlib.axes import Axes

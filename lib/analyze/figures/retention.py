@@ -1,4 +1,4 @@
-"""Figure of Table 3: the change in each arm's accuracy, and that from another batch size alone."""
+"""Draw Table 3: changes in each arm's accuracy, and those from another batch size alone."""
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -16,8 +16,8 @@ _REPEATED = f"{BASE}, other batch size"
 def draw_retention(table3: pd.DataFrame, noise: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Draw paired differences in points by task, with 95% intervals; return the plotted numbers.
 
-    Markers are filled if Holm's p is at most 5%. The grey bar reaches as far on both sides as the
-    base's accuracy changes when it is measured again with another batch size.
+    Markers are filled if Holm's p is at most 5%. The grey bar reaches, on both sides, as far as
+    the base's accuracy changes with another batch size.
     """
     cells, tasks = table3[table3.p.notna()], list(table3.task.unique())
     arms = sorted_arms(cells.arm)
@@ -28,7 +28,7 @@ def draw_retention(table3: pd.DataFrame, noise: pd.DataFrame) -> tuple[Figure, p
         rows = cells[cells.arm == arm]
         y = [tasks.index(task) + offset(index, len(arms)) for task in rows.task]
         forest(axes, y, rows.difference_points, rows.low_points, rows.high_points, label=arm,
-               filled=rows.p_holm <= ALPHA, **marker(index + 1))  # the base's come first
+               filled=rows.p_holm <= ALPHA, **marker(index + 1))  # 0 is the base's
     for row in noise.itertuples():  # a line if the floor is 0, to show that it was measured
         width = abs(row.difference_points)
         axes.barh(tasks.index(row.task), 2 * width, 0.8, left=-width, color="0.8", edgecolor="0.6",

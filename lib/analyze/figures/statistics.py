@@ -1,4 +1,4 @@
-"""Figures of the statistics: differences with intervals, what n queries show, seeds and queries."""
+"""Draw the statistics: differences with intervals, what n queries show, seeds and queries."""
 
 import numpy as np
 import pandas as pd
@@ -37,8 +37,8 @@ _LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 def draw_paired(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Draw a forest of paired differences in points; filled if Holm's p is at most 5%.
 
-    One panel per pair of arms, one row per structure; to the right, the discordant pairs (only
-    first / only second) and n.
+    Each pair of arms has a panel, and each structure a row, with the discordant pairs (only first /
+    only second) and n on the right.
     """
     pairs = list(dict.fromkeys(zip(table["first"], table.second, strict=True)))
     present = _present(table)
@@ -62,9 +62,9 @@ def draw_paired(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
 def draw_power(table: pd.DataFrame, power: float) -> tuple[Figure, pd.DataFrame]:
     """Draw the smallest difference that n queries show, by assumption.
 
-    Between arms (left) and between structures of equal n (right), starting at the smallest n with
-    enough power; each n of `table` (statistics.power.power_table) is a thin vertical line. The
-    returned frame has the curves: compares, assumed, n, smallest_points.
+    Left: between arms. Right: between structures of equal n. Curves start at the smallest n with
+    enough power; thin vertical lines mark each n of `table` (statistics.power.power_table). The
+    returned frame has the curves in columns compares, assumed, n and smallest_points.
     """
     lines = _power_lines(table, power)
     figure, drawn = panels(2, 3.7, sharey=True)
@@ -98,7 +98,7 @@ def _power_lines(table: pd.DataFrame, power: float) -> pd.DataFrame:
 
 
 def _sizes(axes: Axes, table: pd.DataFrame) -> None:
-    """Draw a thin line at every study's n, named along it; the first study's names on the right."""
+    """Draw a thin, named line at every study's n, with the first study's names on its right."""
     studies = table.drop_duplicates(["study", "structure"]).groupby("study", sort=False)
     for index, (study, cells) in enumerate(studies):
         for n, structures in cells.groupby("n").structure:
@@ -114,7 +114,7 @@ def _sizes(axes: Axes, table: pd.DataFrame) -> None:
 def draw_seeds(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Draw accuracy by structure and arm: means with 95% intervals, and single seeds as crosses.
 
-    The thin interval covers queries alone, the thick one (with several seeds) both sources.
+    The thin interval covers queries alone, the thick one (with several seeds) also seeds.
     """
     arms, present = list(table.arm.unique()), _present(table)
     figure, (axes,) = panels(1, 2.8)

@@ -1,7 +1,7 @@
-"""One style for all figures and the parts they share: panels, legends, bars, forests, heat maps.
+"""Style all figures and draw what they share: panels, legends, bars, forests, heat maps.
 
-A function that draws is decorated with `styled`. Figures are drawn at final size, with a 95%
-interval wherever there is one, and saved with the numbers that they plot.
+A function that draws is decorated with `styled`. Figures are drawn at final size, with 95%
+intervals if known, and saved with the numbers that they plot.
 """
 
 from collections.abc import Iterable, Sequence
@@ -46,7 +46,7 @@ def save(study: str, name: str, figure: Figure, plotted: pd.DataFrame) -> Path:
 
 def panels(n: int, height: float, *, names: Iterable[str] = (), in_column: bool = False,
            **options) -> tuple[Figure, list[Axes]]:
-    """Return a figure of the page's width with a row (or column) of n panels, at least one.
+    """Return a figure of the page's width with n panels (at least one) in a row or a column.
 
     `height` is the figure's, in inches; `names` appear above the panels; `options` (sharex, sharey,
     width_ratios, height_ratios) go to `Figure.subplots`.
@@ -81,7 +81,7 @@ def marker(index: int) -> dict:
 
 
 def offset(index: int, n: int, width: float = 0.8) -> float:
-    """Return the distance of series `index` of n from the middle of the place that they share."""
+    """Return the distance of series `index` from the middle of the place that n series share."""
     return (index - (n - 1) / 2) * width / max(1, n)
 
 

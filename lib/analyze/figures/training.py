@@ -1,4 +1,4 @@
-"""Figures of a training: loss and gradient norm, and accuracy while it learns."""
+"""Draw a training run: loss and gradient norm, and accuracy between its epochs."""
 
 import pandas as pd
 from matplotlib.figure import Figure

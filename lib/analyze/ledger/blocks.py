@@ -1,4 +1,4 @@
-"""Find the training blocks of an arm that contain a passage, by searching the blocks."""
+"""Search the blocks that an arm was trained on for a passage."""
 
 import json
 from bisect import bisect_left
@@ -24,12 +24,12 @@ class OtherTraining(ValueError):
 
 @dataclass(frozen=True)
 class Piece:
-    """Tokens start to end of a stream, which share a block and attend to each other."""
+    """A stream's tokens from start to end, which share a block and attend to each other."""
 
     block: int
     start: int
     end: int
-    text: str  # decoded
+    text: str  # the decoded tokens
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ class Trained:
                              "tokens: the ledger needs a fast tokenizer (tokenizer.json)")
         self.corpus, self.tokenizer = corpus, tokenizer
         self.blocks = pack(corpus.training, tokenizer, block_size, packing)
-        self.offsets: list[list[tuple[int, int]]] = []  # by text: each token's characters
-        self.begins: list[tuple[int, int]] = []  # by text: its stream, and its first token there
+        self.offsets: list[list[tuple[int, int]]] = []  # for each text: its tokens' characters
+        self.begins: list[tuple[int, int]] = []  # for each text: its stream and first token
         self.streams: list[list[int]] = []
         for text in corpus.training:
             own = stream_of(text, tokenizer)

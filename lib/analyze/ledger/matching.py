@@ -1,4 +1,4 @@
-"""Find the words of an answer in a text: exact, approximate, or with another unit (the ledger)."""
+"""Find the words of an answer in a text: exactly, approximately, or in another unit."""
 
 import re
 import unicodedata
@@ -11,11 +11,11 @@ from lib.core.records import Query
 from lib.core.values import solid, tokens
 from lib.judge.rules import match_list
 
-# as written; except for whitespace, case and markup; the same quantity in another unit; not there
+# equal; equal except for whitespace, case and markup; the same quantity in another unit; missing
 Form = Literal["exact", "folded", "unit", "absent"]
 FORMS: tuple[Form, ...] = get_args(Form)  # from the best to the worst
 
-# Not read: targets of links, in Markdown or, as the rules write them, in brackets; tags; emphasis.
+# Ignored: emphasis, tags, and the targets of links, in Markdown or as the rules write them.
 _UNREAD = re.compile(
     r"(?<=\])\([^()\s]*(?:\([^()]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)|</?[A-Za-z][^>\n]*>|"
     r"(?<=\S) \((?:https?://[^()\s]*|[#./][^()\s]*"
@@ -37,7 +37,7 @@ class Place:
 
 
 def items_of(query: Query) -> list[str]:
-    """Return the parts of an answer: an entity list's lines, items of "a, b and c", else itself."""
+    """Return an answer's parts: a list's lines, the items of "a, b and c", or the answer itself."""
     lines = [line.strip() for line in query.answer.splitlines() if line.strip()]
     if len(lines) > 1 or query.entity_count is not None:
         return lines
@@ -91,7 +91,7 @@ def words(text: str) -> list[tuple[str, int, int]]:
 
 @lru_cache(512)
 def _visible(text: str) -> str:
-    """Replace what is not read with spaces, so that offsets stay the same."""
+    """Replace what is ignored with spaces, so that offsets stay the same."""
     return _UNREAD.sub(lambda match: " " * len(match[0]), text)
 
 

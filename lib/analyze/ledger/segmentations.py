@@ -20,7 +20,7 @@ from lib.train.texts import corpus_of
 def compare_segmentations(documents: list[Document], queries: list[Query],
                           tokenizer: PreTrainedTokenizerBase, max_tokens: int = 700,
                           block_size: int = 320) -> pd.DataFrame:
-    """Return one column per segmentation: its tables, and the ledger if the rules rewrite it.
+    """Return one column per segmentation: counts of its tables, and of the rules' ledger for it.
 
     Nothing is held out. A query on a table has its header in sight if the text sent to a
     normalizer has that table's header row. The rules do not need it, because they read the complete

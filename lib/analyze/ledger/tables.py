@@ -1,4 +1,4 @@
-"""The ledger as tables and as text: the funnel, and accuracy on what was in an arm's training."""
+"""Summarize the ledger in tables and text: the funnel, and accuracy on what was trained on."""
 
 from collections.abc import Iterator
 
@@ -20,8 +20,8 @@ REACHED = ("in training", "not in training")
 def funnel(ledger: list[LedgerRow]) -> pd.DataFrame:
     """Return the queries still complete after each stage, with their share and its Wilson interval.
 
-    Columns trained arm, structure ("all" last), stage, n, alive, share, low, high; the last three
-    are NaN if a structure has no queries.
+    Columns are trained arm, structure ("all" last), stage, n, alive, share, low, high; the last
+    three are NaN if a structure has no queries.
     """
     rows = []
     for arm, structure, cell in _cells(ledger):
@@ -35,7 +35,7 @@ def funnel(ledger: list[LedgerRow]) -> pd.DataFrame:
 
 
 def counts(ledger: list[LedgerRow]) -> pd.DataFrame:
-    """Return, of n queries, how many were found, cut, dropped, rewritten, held out and packed."""
+    """Count the answers that were found, cut, dropped, rewritten, held out and packed."""
     return pd.DataFrame([{
         "trained arm": arm, "structure": structure, "n": len(cell),
         "in source": sum(row.source != "absent" for row in cell),

@@ -29,23 +29,23 @@ class LedgerRow(Record):
     query_id: str
     arm: str
     structure: Structure
-    items: int  # of the answer: the entities of a list, else 1
-    source: Form  # of the worst item, within the query's source reference
+    items: int  # in the answer: a list's entities, else 1
+    source: Form  # form of the worst item in the query's source reference
     source_items: int  # how many of `items` are found there
     start: int  # from the first to the last of them; the source reference if there is none
     end: int
-    segments: list[str]  # with these characters; a rewrite may move a sentence cut by a border
+    segments: list[str]  # those with these characters; a rewrite may move a cut sentence
     segment: Literal["whole", "cut"]
     dropped: str  # why one of these has no rewrite; "" if all have one, and for raw text
-    rewritten: Form  # in their rewrites, else in those that its sentence reaches; raw: their words
+    rewritten: Form  # form in their rewrites or their neighbours'; for raw text, in their words
     rewritten_items: int
     passage: str  # its sentence or line in the text that is, or would be, trained on
-    split: Literal["training", "held out", "both"]  # of the segments whose text has the items
+    split: Literal["training", "held out", "both"]  # side of the segments that have the items
     block: Literal["whole", "cut", "nowhere"]  # its tokens: in one piece, over several, or in none
-    blocks: list[int]  # that hold some of them
-    subject: str  # of the question: the title, or a heading; "" if it names neither
-    subject_in_segment: bool | None  # in the text that the segments gave; None without a subject
-    subject_in_block: bool | None  # in the answer's piece of a block; None if either is missing
+    blocks: list[int]  # those that hold some of its tokens
+    subject: str  # title or heading that the question names; "" if neither
+    subject_in_segment: bool | None  # whether the segments' text has it; None without a subject
+    subject_in_block: bool | None  # whether the answer's piece has it; None if either is missing
     lost_at: Stage | Literal[""]  # the first stage that did not keep it complete; "": in training
 
 
@@ -65,7 +65,7 @@ def make_ledger(queries: list[Query], documents: list[Document], segments: list[
     """Return one row per query and trained arm.
 
     An answer reached training if all its items are complete in one piece of a block; otherwise
-    `lost_at` is the first stage that did not keep it so. Raises KeyError naming a document that
+    `lost_at` is the first stage that broke this. Raises KeyError naming a document that
     is not among `documents`.
     """
     by_id = {document.document_id: document for document in documents}
@@ -132,8 +132,8 @@ def trace(query: Query, document: Document, segments: list[Segment],
              if all(piece in one.located.whole for one in kept)] if is_placed else []
     block = "whole" if whole else "cut" if is_placed else "nowhere"
 
-    # 7) Lost at: the first stage that did not keep it, unless a block holds all of it. A border
-    #    alone loses nothing: raw text of two segments in training is joined again. A fact is lost
+    # 7) Lost at: the first stage that did not keep the answer, unless a block holds all of it. A
+    #    border alone loses nothing, because raw text is joined again in training. A fact is lost
     #    only if items are missing from the text to train on, or if one side is held out.
     is_kept = {"source": source_items == len(items),
                "segment": segment == "whole" or is_there and split != "both",

@@ -1,9 +1,8 @@
 """List where a run deviates from the paper: its settings next to the paper's (sections 3, 4).
 
-Settings come from data/<study>/stages/*.json, which lib.run.notebook writes with the parameters
-given and defaulted; what a training did comes from models/<arm>/training.json. What the code fixes
-and no run records (AdamW, a linear schedule, greedy decoding, no replay) is as in the paper and in
-no row.
+Settings come from data/<study>/stages/*.json, where lib.run.notebook writes all parameters. What a
+training run did comes from models/<arm>/training.json. What the code fixes and no run records
+(AdamW, a linear schedule, greedy decoding, no replay) is as in the paper and has no row.
 """
 
 import json
@@ -32,9 +31,9 @@ STAGES = ANNOTATE, NORMALIZE, TRAIN, INFER, RETENTION, JUDGE, PAIRS = tuple(
 class Point:
     """A parameter of a stage's notebook that the paper sets, or leaves open.
 
-    `paper` is its value in the paper, a tuple of two values that it gives, or a dict by arm; OPEN
-    if it gives none. `text` is how the table shows the paper's side if the value alone is not
-    enough.
+    `paper` is its value in the paper: a tuple if the paper gives two, a dict if it differs by arm,
+    OPEN if the paper gives none. `text` is how the table shows the paper's side if the value alone
+    is not enough.
     """
 
     stage: str
@@ -86,9 +85,9 @@ def deviations(study: str, arms: list[str], seeds: int = 1) -> pd.DataFrame:
     """Return one row per point: stage, point, paper, this run, comparison.
 
     The comparison is SAME, DIFFERS, OPEN (the paper does not say), RESULT (an outcome, not a
-    setting) or MISSING. Where the arms, each trained with `seeds` seeds, differ, values are given
-    by arm. A missing record's row names the notebook that writes it: only a stage run by `make
-    study` or `python -m lib.run.notebook` has one.
+    setting) or MISSING. If the arms, each trained with `seeds` seeds, differ, values are given by
+    arm. The row of a missing record names the notebook that writes it: only a stage run by `make
+    study` or `python -m lib.run.notebook` has a record.
     """
     trainings = [name for arm in arms if arm != BASE for name in repeated(arm, seeds)]
     rows = [_setting(study, trainings if point.stage == TRAIN else arms, point)
@@ -120,7 +119,7 @@ def _agrees(value: object, paper: object, arm: str) -> bool:
 
 
 def _parameters(study: str, stage: str, arms: list[str]) -> dict[str, dict[str, object]]:
-    """Return a stage's parameters by arm (or by what else its records are named); {}: no record."""
+    """Return a stage's parameters by arm, or by its records' names; {} if there is no record."""
     names = [f"{stage}-{arm}" for arm in arms]
     if stage not in (TRAIN, INFER, RETENTION, JUDGE):
         found = data_path(study, "stages").glob(f"{stage}*.json")
@@ -180,7 +179,7 @@ def _trained(study: str, arms: list[str]) -> list[tuple[str, ...]]:
     missing = [arm for arm, training in done.items() if not training]
     for arm, training in done.items():
         config = _json(study, "models", arm, "config.json")
-        training["weights"] = config.get("dtype", MISSING)  # without DeepSpeed, of gradients too
+        training["weights"] = config.get("dtype", MISSING)  # without DeepSpeed, gradients' too
     rows = []
     for point, paper, agreed, measure in _MEASURES:
         if missing or not done:
@@ -212,7 +211,7 @@ def _accumulation(training: dict) -> int:
 def _hours(training: dict) -> str:
     history, made_on = training["history"], training["fingerprint"]
     hours = history["seconds"] * made_on["processes"] / 3600
-    start = history["resumed_at"]  # a killed run leaves no time
+    start = history["resumed_at"]  # a killed run leaves no record of its time
     return f"{hours:.2f} on {made_on['device']}" + (f", from update {start} on" if start else "")
 
 

@@ -1,4 +1,4 @@
-"""The paper's own results (Tables 1-5) as data, with a run's next to them.
+"""Provide the paper's results (Tables 1-5) as data, and put a run's next to them.
 
 The paper prints counts in Tables 2 and 5, percentages in Table 4, and means with standard errors in
 Table 3; the intervals are recomputed. It does not print how arms pair up on single queries, so
@@ -55,7 +55,7 @@ _TABLE4 = {
 def paper_rows() -> pd.DataFrame:
     """Return the paper's verdicts in the form of `lib.analyze.tables.joined`.
 
-    Only sums of rows are from the paper: it does not say which queries an arm got right. Each
+    Only sums of these rows are the paper's, which does not say which queries an arm got right. Each
     arm has its own query ids, so a paired test of two arms finds nothing to pair.
     """
     rows = [(arm, f"{arm}-{structure}-{kind}-{number}", structure, kind,
@@ -69,7 +69,7 @@ def paper_rows() -> pd.DataFrame:
 
 
 def paper_table1() -> pd.DataFrame:
-    """Return Table 1 in the columns of `lib.analyze.tables.table1`; NaN: not printed."""
+    """Return Table 1 in the columns of `lib.analyze.tables.table1`; NaN if not printed."""
     columns = ["queries", "question_words", "answer_words", "entities_mean", "entities_min",
                "entities_max", "entity_words"]
     rows = [{"structure": structure, **dict(zip(columns, values, strict=False))}
@@ -123,7 +123,7 @@ def with_paper(ours: pd.DataFrame) -> pd.DataFrame:
 
 
 def formatted(table: pd.DataFrame) -> pd.DataFrame:
-    """Format `with_paper`: the paper's row of a cell and below it this run's, a dash if missing."""
+    """Format `with_paper`: for each cell the paper's row, then this run's, a dash if missing."""
     format_part = formatted_table4 if "outcome" in table else formatted_table
     parts = [format_part(part.drop(columns="source")).assign(source=source)
              for source, part in table.groupby("source", sort=False)]
@@ -139,10 +139,10 @@ def formatted(table: pd.DataFrame) -> pd.DataFrame:
 def table3_with_paper(ours: pd.DataFrame) -> pd.DataFrame:
     """Return Table 3 of the paper and then of this run.
 
-    Columns source, arm, kind, task, n, mean, error, difference, difference_error. `ours` is what
-    lib.analyze.retention.table3 returned, possibly empty. Means and standard errors are in %,
+    Columns are source, arm, kind, task, n, mean, error, difference, difference_error. `ours` is
+    what lib.analyze.retention.table3 returned, possibly empty. Means and standard errors are in %,
     differences from the base in points. The paper's standard errors are given where known. Its
-    differences have none: its arms answered the same items, so two errors do not determine it.
+    differences have none, because two errors do not determine that of arms on the same items.
     """
     of_base = {task: mean for task, (mean, _) in _TABLE3[BASE].items()}
     paper = pd.DataFrame([

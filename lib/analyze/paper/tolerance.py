@@ -1,8 +1,8 @@
-"""Numeric accuracy within a tolerance, in addition to exact accuracy (Table 5).
+"""Measure numeric accuracy within a tolerance, in addition to exact accuracy (Table 5).
 
-Each number of an answer that is near one of the reference is set to that one, and the answer is
-then compared by the rules. So the tolerance is the only difference from exact: restatements, lists,
-surplus and second values count as in lib.judge.rules.
+Each number of an answer that is near a number of the reference is replaced with it; then the rules
+compare the answer. So the tolerance is the only difference from exact comparison: restatements,
+lists, surplus and second values count as in lib.judge.rules.
 """
 
 from collections.abc import Sequence
@@ -48,8 +48,8 @@ def numeric_tolerance(queries: list[Query], answers: list[Answer], verdicts: lis
 def near_misses(queries: list[Query], answers: list[Answer], tolerance: float) -> pd.DataFrame:
     """Return answers that are correct within `tolerance` but not exactly.
 
-    Columns arm, query_id, question, reference, answer. The texts come from documents and models:
-    display them only where HTML is escaped, as pandas does.
+    Columns are arm, query_id, question, reference, answer. The texts come from documents and
+    models: display them only where HTML is escaped, as pandas does.
     """
     asked = {query.query_id: query for query in queries if is_numeric(query)}
     rows = []
@@ -71,7 +71,7 @@ def is_quantity(query: Query) -> bool:
 
 
 def is_within(query: Query, answer: str, tolerance: float) -> bool:
-    """Return whether `answer` gives the reference, its quantities within a relative `tolerance`.
+    """Return whether `answer` gives the reference, with quantities within a relative `tolerance`.
 
     A quantity is a number with a unit, percent sign or currency; units of one dimension are
     converted, and a number without a unit is read in the unit that the question names. Any other
@@ -99,7 +99,7 @@ def _states(query: Query, answer: str | None, verdict: Verdict,
 
 
 def _snapped(query: Query, answer: str, tolerance: Fraction) -> str:
-    """Replace each number in `answer` that is near one of the reference by the nearest of these."""
+    """Replace each number in `answer` that is near one of the reference with the nearest one."""
     unit = asked_unit(query.question)
     wanted = [token for token in tokens(query.answer) if token.kind == "number"]
     text, place, parts = folded(answer), 0, []

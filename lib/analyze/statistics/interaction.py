@@ -1,4 +1,4 @@
-"""Does a change of arm help one structure more than another? One clustered model of two arms.
+"""Estimate whether a change of arm helps one structure more than another, in one clustered model.
 
 The paper asks this about normalization and lists (section 5.1), comparing percentages by eye.
 """
@@ -21,9 +21,9 @@ INTERACTION = ["scale", "first", "second", "contrast", "estimate", "low", "high"
 
 def interaction(rows: pd.DataFrame, first: str = "dapt", second: str = "dapt-n",
                 reference: str = "natural") -> pd.DataFrame:
-    """Estimate how much more changing `first` to `second` does to a structure than to `reference`.
+    """Estimate how much more a structure gains from `first` to `second` than `reference` does.
 
-    One row per scale and structure, and a joint test; columns INTERACTION. On the scale "points"
+    Returns rows by scale and structure, and a joint test, as INTERACTION. On the scale "points"
     the estimate is (gain of the structure) - (gain of the reference), on "odds ratio" the ratio of
     the two odds ratios. Both are coefficients of arm x structure in one GEE on the queries scored
     in both arms, with independent working correlation and the sandwich covariance over clusters of

@@ -1,4 +1,4 @@
-"""Two arms on the same queries: clustered intervals, exact McNemar with Holm, bounds for unscored.
+"""Compare two arms on the same queries: clustered intervals, exact McNemar with Holm, and bounds.
 
 The paper gives no test (section 5); `bounds_by_counts` says what its counts alone allow.
 """
@@ -28,8 +28,8 @@ def clusters_of(queries: Iterable[Query], facts: Iterable[Fact] = ()) -> dict[st
     """Map each query_id to its cluster, within which answers may be correlated.
 
     A cluster is the product that a query is about if facts are known (in a laboratory), else its
-    document. Products and documents are many to many, so a query belongs to the entity of the facts
-    whose spans overlap its own; if none does, to the only entity of its document.
+    document. A document may be about several products, so a query belongs to the entity of the
+    facts whose spans overlap its own; if none does, to the only entity of its document.
     """
     by_document: dict[str, list[Fact]] = {}
     for fact in facts:
@@ -68,7 +68,7 @@ def side_by_side(rows: pd.DataFrame, first: str, second: str,
 
 def paired(rows: pd.DataFrame, pairs: list[tuple[str, str]] | None = None, *,
            resamples: int = 9999, seed: int = 17) -> pd.DataFrame:
-    """Compare pairs of arms by structure, "all" last; columns PAIRED.
+    """Compare pairs of arms by structure, "all" last, in columns PAIRED.
 
     Differences are second - first, in points. `pairs` are by default all pairs of arms, each with
     its first seed. n counts queries scored in both arms, left_out the others. p is the exact
@@ -132,8 +132,8 @@ def mcnemar_bounds(n: int, first: int, second: int) -> tuple[float, float]:
 def bounds_by_counts(table2: pd.DataFrame) -> pd.DataFrame:
     """Return what the counts of Table 2 alone allow exact McNemar to say, by pair of arms.
 
-    Columns first, second, structure, n, correct_first, correct_second, smallest_p, largest_p,
-    largest_p_holm (Holm over the rows where every p is the largest: no pairing gives more) and
+    Columns are first, second, structure, n, correct_first, correct_second, smallest_p, largest_p,
+    largest_p_holm (Holm's correction if every row has its largest p, so an upper bound) and
     verdict. For "all" the bounds may be wider than its structures allow. Rows whose arms were
     scored on unequal n are left out: they are not the same queries.
     """
@@ -158,7 +158,7 @@ def bounds_by_counts(table2: pd.DataFrame) -> pd.DataFrame:
 def unscored_bounds(rows: pd.DataFrame) -> pd.DataFrame:
     """Return accuracy by arm and structure if all unscored were wrong (worst) or right (best).
 
-    Fractions of 1, NaN without a query.
+    Values are fractions of 1, or NaN without a query.
     """
     bounds = []
     for arm, structure, cell in cells(rows):

@@ -1,6 +1,6 @@
 """Compute what n queries can detect: power of exact McNemar and of two independent proportions.
 
-Needs no verdict: `python -m lib.analyze.statistics.power <study>` prints it once there are queries.
+`python -m lib.analyze.statistics.power <study>` prints this; it needs queries but no verdicts.
 Queries are treated as independent. Those of one document are not, so more of them are needed.
 """
 
@@ -36,10 +36,11 @@ def mcnemar_power(n: int, discordant: float, difference: float, alpha: float = A
 
     A pair is discordant with probability `discordant`; the two kinds of discordant pairs differ in
     probability by `difference`. Given d discordant pairs, those in favour are Binomial(d, 1/2 +
-    difference / (2 discordant)) and the test rejects at or below c(d) and at or above d - c(d), the
-    largest c with 2 P(Binomial(d, 1/2) <= c) <= alpha; the power is the mean of that over d ~
-    Binomial(n, discordant) (Duffy 1984, Biometrics 40:1005-1015; also SAS/STAT PROC POWER,
-    PAIREDFREQ with DIST=EXACT_COND). Raises ValueError unless 0 <= difference <= discordant <= 1.
+    difference / (2 discordant)). The test rejects at or below c(d) and at or above d - c(d), with
+    c(d) the largest c with 2 P(Binomial(d, 1/2) <= c) <= alpha. The power is the mean rejection
+    probability over d ~ Binomial(n, discordant) (Duffy 1984, Biometrics 40:1005-1015; also
+    SAS/STAT PROC POWER, PAIREDFREQ with DIST=EXACT_COND). Raises ValueError unless
+    0 <= difference <= discordant <= 1.
     """
     if not 0 <= difference <= discordant <= 1:
         raise ValueError(f"difference {difference} and discordant share {discordant}: a difference "
@@ -99,9 +100,9 @@ def queries_needed(difference: float, discordant: float | None, power: float = P
 
 def independent_power(difference: float, baseline: float, n: int, n_other: int,
                       alpha: float = ALPHA) -> float:
-    """Return the power to distinguish baseline + difference (n) from baseline (n_other queries).
+    """Return the power to distinguish baseline + difference (n) from baseline (n_other).
 
-    The z test of statsmodels.
+    It is that of statsmodels' z test on n and n_other queries.
     """
     return float(power_proportions_2indep(difference, baseline, n, ratio=n_other / n, alpha=alpha,
                                           return_results=False))
@@ -142,10 +143,10 @@ def power_table(studies: dict[str, dict[str, int]], discordant: Iterable[float] 
                 alpha: float = ALPHA) -> pd.DataFrame:
     """Return the smallest difference that each n detects.
 
-    Columns study, compares, structure, n, n_other, assumed, smallest_points. `studies` maps a name
-    to its sizes (see `sizes_of`). `assumed` is the share of discordant pairs between arms (None:
-    all changes go one way), and the lower accuracy between structures, which are compared with
-    natural.
+    Columns are study, compares, structure, n, n_other, assumed, smallest_points. `studies` maps a
+    name to its sizes (see `sizes_of`). Between arms, `assumed` is the share of discordant pairs
+    (None: all changes go one way); between structures, which are compared with natural, it is the
+    lower accuracy.
     """
     rows = []
     for study, sizes in studies.items():
@@ -166,7 +167,7 @@ def needed_table(differences: Iterable[float] = DIFFERENCES,
                  power: float = POWER, alpha: float = ALPHA) -> pd.DataFrame:
     """Return how many queries detect each difference: one row per comparison and assumption.
 
-    `assumed` is as in `power_table`; queries are those of each structure, <NA> if none suffice.
+    `assumed` is as in `power_table`; queries counts those of each structure, <NA> if none suffice.
     """
     rows = [(compares, assumed, 100 * difference, needed(difference, assumed, power, alpha))
             for difference in differences

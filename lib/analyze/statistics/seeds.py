@@ -1,4 +1,4 @@
-"""Variation over seeds (other trainings of an arm) and over queries, and intervals for both.
+"""Measure variation over seeds (trainings of an arm) and over queries, with intervals for both.
 
 The paper trains once (section 4.2), so its differences hold for one seed each.
 """
@@ -24,12 +24,12 @@ SPREAD = ["arm", "structure", "n", "clusters", "seeds", "mean", "each", "sd_seed
 def spread(rows: pd.DataFrame) -> pd.DataFrame:
     """Return accuracy by arm and structure over the arm's seeds (dapt, dapt@2, …); columns SPREAD.
 
-    Fractions of 1, of scored answers. sd_seeds is the standard deviation of the seeds' accuracies
-    `each`, NaN with one seed; se_queries the standard error, over clusters of queries, of the
-    accuracy averaged over the seeds, with its t interval low_queries, high_queries; design_effect
-    the square of its ratio to the error of independent queries, so n queries are worth
-    n / design_effect (Kish 1965, Survey Sampling). low and high are for both sources of variation
-    (see `both_sources`), and `interval` says which of them they cover. If all answers of all
+    Accuracies are fractions of the scored answers. sd_seeds is the standard deviation of the seeds'
+    accuracies `each`, NaN with one seed. se_queries is the standard error, over clusters of
+    queries, of the accuracy averaged over the seeds; low_queries and high_queries are its t
+    interval. design_effect is the squared ratio of se_queries to the error of independent queries,
+    so n queries are worth n / design_effect (Kish 1965, Survey Sampling). low and high cover both
+    sources of variation if they can (see `both_sources`), as `interval` says. If all answers of all
     seeds have the same verdict, the interval is Wilson's for n queries.
     """
     arms = {}
@@ -83,8 +83,8 @@ def standard_error(values: pd.Series, clusters: pd.Series) -> float:
 def _fitted(values: pd.Series, clusters: pd.Series, design: np.ndarray) -> tuple[float, float]:
     """Return the last coefficient of `values` on `design`, shape (values, terms), and its error.
 
-    The cluster-robust error is NaN, not 0, if nothing varies between clusters: they do not show
-    what others would give.
+    The cluster-robust error is NaN, not 0, if nothing varies between clusters, because such
+    clusters do not show what others would give.
     """
     codes = pd.factorize(clusters.to_numpy())[0]
     if len(set(codes)) < 2:
@@ -100,13 +100,13 @@ def both_sources(mean: float, error: float, clusters: int,
     """Return the 95% interval of `mean` over clusters of queries and over seeds.
 
     `seeds` has (sd, number) of each arm in the mean. The variance is error^2 + sum of sd^2 /
-    number: seeds and queries are crossed, and the variance of a mean over crossed factors is at
+    number. Seeds and queries are crossed, and the variance of a mean over crossed factors is at
     most the sum of what each factor alone gives (Cameron, Gelbach and Miller 2011, J. Business &
     Economic Statistics 29:238-249, subtract what both share; it is kept here, so the interval is
     conservative). The degrees of freedom of such a sum are Welch and Satterthwaite's (Satterthwaite
-    1946, Biometrics Bulletin 2:110-114). In simulation it covers 93 to 96% with three or five
-    seeds; with two, 87% if the SD across seeds is 2.7 times the error across queries: take
-    three. (NaN, NaN) if nothing varies.
+    1946, Biometrics Bulletin 2:110-114). In simulation the interval covers 93 to 96% with three or
+    five seeds. With two, it covers 87% if the SD across seeds is 2.7 times the error across
+    queries, so take three. (NaN, NaN) if nothing varies.
     """
     parts = [(error**2, clusters - 1), *((sd**2 / number, number - 1) for sd, number in seeds)]
     variance = sum(part for part, _ in parts)
@@ -121,9 +121,9 @@ def spread_pairs(rows: pd.DataFrame, pairs: list[tuple[str, str]],
                  reference: str = "natural") -> pd.DataFrame:
     """Return differences second - first in points, each arm averaged over its seeds.
 
-    Of queries scored in both: one row per pair and structure, then one per structure compared with
-    `reference`: (gain of the structure) - (gain of the reference), as in statistics.interaction.
-    Columns first, second, structure, n, clusters, seeds_first, seeds_second, difference_points,
+    On queries scored in both arms, there is a row per pair and structure, then one per structure
+    for (its gain) - (gain of `reference`), as in statistics.interaction.
+    Columns are first, second, structure, n, clusters, seeds_first, seeds_second, difference_points,
     sd_first_points and sd_second_points (across seeds), se_queries_points, low_points, high_points,
     interval. Seeds of two arms are independent trainings, so their variances add. With one seed, a
     trained arm's variance is unknown: then the interval covers queries only and says so.
