@@ -13,7 +13,7 @@ from itertools import groupby, zip_longest
 
 from lib.documents.convert.outcome import Converted, Refused, made
 from lib.documents.convert.pdf_blocks import pieces_of
-from lib.documents.convert.pdf_lines import Grid, Line, Word, lines_of, lines_text, segments
+from lib.documents.convert.pdf_lines import Grid, Line, Word, lines_of, segments, words_text
 
 LEAST_WORDS = 5  # a page, on average: else it is a scan
 
@@ -113,7 +113,7 @@ def _take_grids(page, into: Page) -> None:
         for x0, top, x1, bottom in table.cells:
             inside = [one for one in into.words if x0 <= (one.x0 + one.x1) / 2 <= x1
                       and top <= (one.top + one.bottom) / 2 <= bottom]
-            text = lines_text(lines_of(inside, [], into.number))
+            text = words_text([line.words for line in lines_of(inside, [], into.number)])
             for at, y in enumerate(tops):
                 for column, x in enumerate(columns):
                     if top - 1 <= y < bottom - 1 and x0 - 1 <= x < x1 - 1:

@@ -6,23 +6,21 @@ from collections.abc import Sequence
 from statistics import median
 
 from lib.documents.convert.markdown import Piece
-from lib.documents.convert.pdf_lines import Grid, Line, lines_text, segments, words_text
+from lib.documents.convert.pdf_lines import Grid, Line, segments, words_text
 from lib.documents.convert.pdf_tables import aligned
 
 _BULLET = re.compile(r"[•◦▪▫‣●○■□⁃∙·\uf0b7\uf0a7–—*-]|o")
 _NUMBER = re.compile(r"\(?(\d{1,3}|[a-z])[.)]")
 _SENTENCE_END = re.compile(r"[.!?:;][\"')\]]*$")
-
-
 _MOST_ROWS_IN_PROSE = 2
 
 
 def pieces_of(flow: Sequence[Line | Grid]) -> tuple[list[Piece], str]:
     """Return the pieces of all pages, given in reading order, and what is doubtful about them."""
     reader = _Reader(flow)
-    pieces = reader.read()
+    reader.read()
     doubt = f"{reader.n_rows} lines outside tables look like rows of a table"
-    return pieces, doubt if reader.n_rows > _MOST_ROWS_IN_PROSE else ""
+    return reader.pieces, doubt if reader.n_rows > _MOST_ROWS_IN_PROSE else ""
 
 
 class _Reader:
@@ -40,22 +38,17 @@ class _Reader:
         self.numbered = _numbered(lines)
         self.known = frozenset(word.lower() for line in lines
                                for word in re.findall(r"[^\W\d_]+", line.text))
-        self.levels = self._heading_sizes(lines)
+        self.levels: list[float] = []  # the font sizes of headings, largest first
+        for size in sorted({line.size for line in lines if not line.mono}, reverse=True):
+            if size > 1.08 * self.body and (not self.levels or self.levels[-1] - size > 0.4):
+                self.levels.append(size)
         self.stack: list[tuple[float, float]] = []
         self.pieces: list[Piece] = []
         self.n_rows = 0  # lines of prose with wide blanks
         self.last: list[Line] = []  # the lines of the piece that may go on
+        self.texts: list[tuple[Piece, list[Line]]] = []
 
-    def _heading_sizes(self, lines: Sequence[Line]) -> list[float]:
-        """Return the font sizes of headings, largest first; bold text of the body's size last."""
-        sizes = {line.size for line in lines if not line.mono and line.size > 1.08 * self.body}
-        merged: list[float] = []
-        for size in sorted(sizes, reverse=True):
-            if not merged or merged[-1] - size > 0.4:
-                merged.append(size)
-        return merged
-
-    def read(self) -> list[Piece]:
+    def read(self) -> None:
         at = 0
         while at < len(self.flow):
             part = self.flow[at]
@@ -63,18 +56,43 @@ class _Reader:
                 self._table(part)
                 at += 1
                 continue
-            table = None if self._in_code(at) else aligned(self.flow, at, self.pitch)
-            if table is not None and not self._is_item(part):
+            is_item, in_code = self._is_item(part), part.mono and part.bullet is None and (
+                not self._goes_on(part))
+            table = None if is_item or in_code else aligned(self.flow, at, self.pitch)
+            if table is not None:
                 self._table(table.grid, table.sure)
                 at = table.end
+            elif level := self._level(at):
+                at = self._heading(at, level)
+            elif in_code and not is_item:
+                at = self._code(at)
             else:
-                self.n_rows += not part.mono and not self._is_item(part) and (
-                    len(segments(part, 2 * part.size)) > 1)
-                at = self._block(at)
-        return self.pieces
+                self._line(part, is_item)
+                at += 1
+        for piece, lines in self.texts:
+            words = [line.words for line in lines]
+            if piece.kind == "item" and lines[0].bullet is None:
+                words[0] = words[0][1:]
+            piece.text = words_text([row for row in words if row], self.known)
 
-    def _add(self, kind: str, line, **fields) -> None:
+    def _add(self, kind: str, line: Line | Grid, **fields) -> None:
         self.pieces.append(Piece(kind, position=f"page {line.page}", **fields))
+
+    def _begin(self, kind: str, line: Line, **fields) -> None:
+        """Add a piece whose text is that of `line` and of what is appended to `last`."""
+        self._add(kind, line, **fields)
+        self.last = [line]
+        self.texts.append((self.pieces[-1], self.last))
+
+    def _line(self, line: Line, is_item: bool) -> None:
+        if is_item:
+            self._item(line)
+            return
+        self.n_rows += not line.mono and len(segments(line, 2 * line.size)) > 1
+        if self._goes_on(line):
+            self.last.append(line)
+        else:
+            self._begin("prose", line, depth=self._depth(line))
 
     def _table(self, grid: Grid, sure: bool = True) -> None:
         """Add a table, or its rows to the one that the page or column before began."""
@@ -102,10 +120,6 @@ class _Reader:
             abs(one - other) < 3
             for one, other in zip(grid.columns, self.grid.columns, strict=True))
 
-    def _in_code(self, at: int) -> bool:
-        line = self.flow[at]
-        return line.mono and line.bullet is None and not self._goes_on(line)
-
     def _goes_on(self, line: Line) -> bool:
         """Whether a line is the next one of the paragraph or item before it."""
         if not self.last:
@@ -122,29 +136,6 @@ class _Reader:
         if before.page != line.page or line.top < before.top:  # a new page or column
             return not _SENTENCE_END.search(before.text) or line.text[0].islower()
         return line.middle - before.middle < (self.pitch + 0.35) * max(line.size, before.size)
-
-    def _block(self, at: int) -> int:
-        """Read the piece that begins or goes on at line `at`; return the index after it."""
-        line = self.flow[at]
-        level = self._level(at)
-        if level:
-            return self._heading(at, level)
-        if self._is_item(line):
-            self._item(line)
-        elif self._in_code(at):
-            return self._code(at)
-        elif self._goes_on(line):
-            self.last.append(line)
-            self.pieces[-1].text = self._text(self.last)
-        else:
-            self._paragraph(line)
-        return at + 1
-
-    def _text(self, lines: Sequence[Line]) -> str:
-        words = [line.words for line in lines]
-        if self.pieces[-1].kind == "item" and lines[0].bullet is None:
-            words = [words[0][1:], *words[1:]]
-        return words_text([row for row in words if row], self.known)
 
     def _level(self, at: int) -> int:
         """Return the level of a heading, 0 for any other line."""
@@ -165,17 +156,18 @@ class _Reader:
         return len(self.levels) + 1 + (not line.bold) if alone or line.bold else 0
 
     def _heading(self, at: int, level: int) -> int:
-        lines = [self.flow[at]]
-        for following in self.flow[at + 1:at + 6]:
-            if isinstance(following, Grid) or following.page != lines[0].page or (
-                    abs(following.size - lines[0].size) > 0.3
-                    or level > len(self.levels) and following.face != lines[0].face
-                    or not 0 < following.middle - lines[-1].middle < 1.6 * lines[0].size):
+        first = self.flow[at]
+        self._begin("heading", first, level=level)
+        for line in self.flow[at + 1:at + 6]:
+            if isinstance(line, Grid) or line.page != first.page or (
+                    abs(line.size - first.size) > 0.3
+                    or level > len(self.levels) and line.face != first.face
+                    or not 0 < line.middle - self.last[-1].middle < 1.6 * first.size):
                 break
-            lines.append(following)
-        self._add("heading", lines[0], text=lines_text(lines, self.known), level=level)
+            self.last.append(line)
+        end = at + len(self.last)
         self.last, self.stack = [], []
-        return at + len(lines)
+        return end
 
     def _is_item(self, line: Line) -> bool:
         if line.bullet is not None:
@@ -200,9 +192,7 @@ class _Reader:
         if line.bullet is None and (found := _NUMBER.fullmatch(line.words[0].text)):
             digits = found[1]
             number = int(digits) if digits.isdecimal() else ord(digits) - ord("a") + 1
-        self._add("item", line, depth=depth, number=number)
-        self.last = [line]
-        self.pieces[-1].text = self._text(self.last)
+        self._begin("item", line, depth=depth, number=number)
 
     def _depth(self, line: Line) -> int:
         """Close the list items that a block at this indentation is not in."""
@@ -211,11 +201,6 @@ class _Reader:
         while self.stack and not moved and line.x0 < self.stack[-1][1] - 4:
             self.stack.pop()
         return len(self.stack)
-
-    def _paragraph(self, line: Line) -> None:
-        self._add("prose", line, depth=self._depth(line))
-        self.last = [line]
-        self.pieces[-1].text = self._text(self.last)
 
     def _code(self, at: int) -> int:
         """Read lines of monospaced words as code, with their indentation."""
@@ -227,23 +212,20 @@ class _Reader:
                     and line.middle - lines[-1].middle > 3.2 * line.size):
                 break
             lines.append(line)
-        first = lines[0]
-        lead = min(line.x0 for line in lines if line.page == first.page)
+        lead = min(line.x0 for line in lines)
         wide = median((word.x1 - word.x0) / len(word.text) for line in lines for word in line.words)
-        rows = []
+        text = ""
         for line in lines:
             row = ""
             for word in line.words:
-                column = round((word.x0 - lead) / wide) if line.page == first.page else 0
+                column = round((word.x0 - lead) / wide)
                 row += " " * max(column - len(row), 1 if row else 0) + word.text
-            rows.append(row)
+            text += row + "\n"
         before = self.pieces[-1] if self.pieces else None
-        crosses = before is not None and before.kind == "code" and (
-            before.position != f"page {first.page}")
-        if crosses:
-            before.text += "\n" + "\n".join(rows)
+        if before and before.kind == "code" and before.position != f"page {lines[0].page}":
+            before.text += text
         else:
-            self._add("code", first, text="\n".join(rows), depth=self._depth(first))
+            self._add("code", lines[0], text=text, depth=self._depth(lines[0]))
         self.last = []
         return at + len(lines)
 
@@ -253,8 +235,8 @@ def _numbered(lines: Sequence[Line]) -> set[int]:
     found: set[int] = set()
     waiting: dict[tuple[int, int], list[Line]] = {}  # by number and indentation
     for line in lines:
-        mark = re.fullmatch(r"\(?(\d{1,3})[.)]", line.words[0].text)
-        if not mark or len(line.words) < 2 or line.mono:
+        mark = _NUMBER.fullmatch(line.words[0].text)
+        if not mark or not mark[1].isdecimal() or len(line.words) < 2 or line.mono:
             continue
         number, x = int(mark[1]), round(line.words[1].x0 / 4)  # numbers end at the same place
         before = next((waiting.pop((number, x + step)) for step in (0, -1, 1)

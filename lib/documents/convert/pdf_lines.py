@@ -132,8 +132,3 @@ def _joined(text: str, following: str, known: frozenset[str]) -> tuple[str, str]
     if re.search(r"\w[-/]$", text) and following[:1].isalnum():
         return text, ""
     return text, " "
-
-
-def lines_text(lines: Sequence[Line], known: frozenset[str] = frozenset()) -> str:
-    """Return lines as one paragraph of inline Markdown."""
-    return words_text([line.words for line in lines], known)
