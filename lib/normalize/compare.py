@@ -30,7 +30,7 @@ _NEGATORS = frozenset("not no never neither nor cannot without nothing nobody no
 _FLAG = re.compile(r"\bno\b(?!\s+\w)", re.I)  # "Required: no" has no verb to negate
 _NEGATIVE = re.compile(  # words that can replace a negator: "not enabled" is "disabled"
     r"(?:un(?!i|der|til|less)|dis(?!k|play|t|c|p|h)|in(?:valid|capable|active|correct|dependent)|"
-    r"im(?:possible|mutable)|ir(?:relevant|reversible)|non)\w{3,}|lack\w*|fail\w*|miss\w*|absent|"
+    r"im(?:possible|mutable)|ir(?:relevant|reversible)|non)\w{2,}|lack\w*|fail\w*|miss\w*|absent|"
     r"absence|prevent\w*|avoid\w*|refus\w*|reject\w*|forbid\w*|prohibit\w*|exclud\w*|except|omit\w*|"
     r"ignor\w*|skip\w*|unless|instead|rather|only|hardly|stop\w*|empty|optional")
 # what the rules write of their own accord

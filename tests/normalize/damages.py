@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
+from lib.normalize.audit import SegmentAudit
+
 _SENTENCE = re.compile(r"[^\s.!?][^.!?\n]*(?:[.!?](?=\S)[^.!?\n]*)*[.!?](?=\s|\Z)")
 _VERB = re.compile(r"\b(?:is|are|was|were|can|could|must|should|will|would|may|(?:has|have) been)"
                    r"\b(?! not\b|n't)")
@@ -20,6 +22,12 @@ class Damage:
     kind: str
     text: str
     words: str
+
+
+def findings(row: SegmentAudit) -> set[tuple[str, str, str]]:
+    """Return what an audit found: what changed, the kind and the words."""
+    return {(change, kind, words) for change in ("lost", "invented")
+            for kind, found in getattr(row, change).items() for words in found}
 
 
 def sentences_in(text: str) -> list[re.Match]:
