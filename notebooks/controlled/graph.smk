@@ -1,5 +1,5 @@
 # The controlled experiment: facts and texts, one base per seed, one run per arm, rotation and seed,
-# one analysis. A run waits only for its own base; bases and runs are parallel, one core each.
+# and one analysis. A run waits only for its own base. Bases and runs use one core each, in parallel.
 
 wildcard_constraints: run=r"[a-z0-9-]+-\d+-\d+", seed=r"\d+"
 
@@ -23,7 +23,7 @@ rule pretrain:
     output: f"{data}/models/base-{{seed}}/training.json", records("01_pretrain", ["{seed}"])
     params: **stage("01_pretrain", "01_pretrain-{seed}", wildcard="seed")
     threads: workflow.cores if has_gpu else 1
-    priority: 10  # the longest first
+    priority: 10  # the longest jobs come first
     shell: RUN
 
 

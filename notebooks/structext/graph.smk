@@ -1,5 +1,5 @@
-# StrucText-Eval: texts with questions, each arm's training on replies, answers to complete prompts,
-# verdicts, tables.
+# StrucText-Eval: texts with questions, training of tuned arms on replies, answers to complete
+# prompts, verdicts and tables.
 prompted = rows("asked")
 INFER, JUDGE = "00_infer", "01_judge"
 

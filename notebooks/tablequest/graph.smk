@@ -1,5 +1,5 @@
 # TableQuest: filings, questions on their tables, training on their text, answers with and without
-# the passages, verdicts, tables.
+# the passages, verdicts and tables.
 from lib.tablequest.questions.review import faults_digest
 
 filed = rows("filings", "grids", "passages")
@@ -12,7 +12,7 @@ def learned(arm):
 
 
 def faults():
-    """Return a digest of the faults that people wrote into the sheet; rules take no examples."""
+    """Return a digest of the faults that people wrote into the sheet; "" for rules."""
     if study.annotator == "rules":
         return ""
     default = parameters_of(notebook_path("01_questions"))["sheet"].default
@@ -35,7 +35,7 @@ rule filings:
     output: filed, rows("not_understood", "documents", "documents_rejected"),
         records("00_filings")
     params: **stage("00_filings", content=contents)
-    priority: 10  # an unusable folder shows before minutes of training
+    priority: 10  # shows an unusable folder before minutes are spent on training
     shell: RUN
 
 

@@ -60,7 +60,7 @@ def rankings_of(place: Place, table: Table) -> list[Draft]:
 
 
 def _ranked(place: Place, table: Table) -> Sequence[Place]:
-    """Return the rows of a paper's column that compare with `place`, highest first, or ()."""
+    """Return the rows of a paper's column that compare with `place`, in table order, or ()."""
     if not place.is_paper or place.period:
         return ()
     rows = [row for row in table.columns[place.ref.column] if not row.fault
