@@ -71,7 +71,7 @@ for _spelling, _unit in _EXACT.items():
     _FOLDED.setdefault(_spelling.casefold(), set()).add(_unit)
 
 
-_CURRENT = re.compile(r"([km]?V|volts?) ?([ad])\.?c\.?", re.I)  # V DC, volts d.c.
+_CURRENT = re.compile(r"([km]?)[Vv](?:olts?)? ?([ADad])\.?[Cc]\.?")  # V DC, volts d.c.
 
 
 def unit_of(spelling: str) -> tuple[str, Fraction] | None:
@@ -79,8 +79,7 @@ def unit_of(spelling: str) -> tuple[str, Fraction] | None:
     if spelling in _EXACT:
         return _EXACT[spelling]
     if current := _CURRENT.fullmatch(spelling):
-        volts = "V" if current[1][0] in "vV" else current[1]
-        return _EXACT[f"{volts}{current[2].upper()}C"]
+        return _EXACT[f"{current[1]}V{current[2].upper()}C"]
     if spelling == "N m":
         return _EXACT["Nm"]
     meant = _FOLDED.get(spelling.casefold(), set()) if len(spelling) > 1 else set()

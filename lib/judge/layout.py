@@ -105,6 +105,8 @@ def paragraphs(answer: str) -> list[list[str]]:
     """
     if "1) " in answer and "2) " in answer:
         answer = re.sub(r"(?<=[^\n\s]) +\(?\d{1,2}\) (?=\S)", "; ", answer)
+    if answer.startswith("1. ") and " 2. " in answer:
+        answer = re.sub(r"(?<=[^\n\s]) +\d{1,2}\. (?=\S)", "; ", answer)
     text = _WRAP.sub(" ", _INLINE_MARKER.sub(r" ;; ", answer).strip())
     lines = [line.strip() for line in text.splitlines() if not _FENCE.match(line)]
     lines = [line.lstrip("# ") if place == 0 else line for place, line in enumerate(lines)]

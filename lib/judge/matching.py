@@ -20,6 +20,7 @@ def key(token: Token) -> Key:
     if token.kind != "word":
         return token.kind, token.value
     word = str(token.value).rstrip("®™")
+    word = word.rstrip("/") or word
     return "word", "and" if word == "&" else singular(word)
 
 

@@ -28,7 +28,7 @@ def objection_after(rest: list[Token], wanted: Wanted, question: Question, *, is
     Examples are for the value "8443".
     """
     said = (_directly_after(rest, wanted, question, is_item=is_item)
-            or _rival(until_end(rest), wanted, question))
+            or _rival(until_end(rest), wanted, question) or _by_case(until_end(rest)))
     if said:
         return said
     for sentence in sentences(rest[len(until_end(rest)):]):
@@ -97,6 +97,16 @@ def _after_mark(mark: Token, rest: list[Token], wanted: Wanted, question: Questi
     return f"offers another value: {shown}" if is_listed else ""
 
 
+def _by_case(rest: list[Token]) -> str:
+    """Return the objection to a value for each case: "green when active, off when idle"."""
+    if not rest or rest[0].value not in CLAUSES:
+        return ""
+    marks = [place for place, token in enumerate(rest) if token.text in (",", ";", "and")]
+    others = [place for place, token in enumerate(rest) if place and token.value == rest[0].value]
+    is_second = any(place - 1 not in marks and marks and marks[0] < place for place in others)
+    return "another value in another case" if is_second else ""
+
+
 def _rival(sentence: list[Token], wanted: Wanted, question: Question) -> str:
     """Return the objection to another value of the same sort in the rest of the sentence.
 
@@ -142,8 +152,8 @@ def _later(sentence: list[Token], wanted: Wanted, question: Question, *, is_item
     if is_no or word in RETRACTIONS - {"but", "however"}:
         return f"takes it back: {shown}"
     odd = [token for token in own if not question.allows(token)]
-    starts = wanted.end_in(odd, 0) is not None or not odd
-    if starts or any(token.text == ":" for token in sentence[:-1]):
+    is_same = any(wanted.end_in(own, place) is not None for place in range(len(own)))
+    if is_same or not odd or any(token.text == ":" for token in sentence[:-1]):
         return ""
     sorts = set() if is_item else {sort_of(token) for token in wanted.tokens} - {("word", "")}
     if len(odd) == 1 and sort_of(odd[0]) in sorts:

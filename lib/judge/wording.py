@@ -26,8 +26,8 @@ _NEUTRAL = _words(
     "secondly thirdly next then finally lastly last additionally furthermore moreover plus "
     "according documentation manual guide datasheet specification document documents text source "
     "record section table list lists listed given stated states specified specifies defined known "
-    "located found stored kept shown described written available part item items "
-    "once times think believe yes sure certainly course okay ok correct based out up down "
+    "directory folder file path located found stored kept shown described written available "
+    "part item items once times think believe yes sure certainly course okay ok correct based out up down "
     "version release code number model type tcp udp http https monday tuesday wednesday thursday "
     "friday saturday sunday")
 FILLERS = CONNECTORS | _NEUTRAL
@@ -46,7 +46,7 @@ EXCLUDING = NEGATIONS | _FORMER  # a value behind one of these is not the one of
 DENIALS = NEGATIONS - _words("without except excluding besides unless unlike rather") | _words(
     "replaced deprecated obsolete closed blocked planned removed dropped")
 # "8443 for TLS" is 8443: a clause after a value, and after a name
-CLAUSES = _words("for on at when while which because by with since before after until if in as per "
+CLAUSES = _words("for on at when while which because by with since before after until if in as "
                  "where who that from of via using so during under without")
 NAME_CLAUSES = _words("when while because which that who where if in at as by since before after "
                       "using via during so")
