@@ -13,7 +13,6 @@ MOST_UNPACKED = 300_000_000  # bytes; 100 MB of XML in memory as a tree is about
 MOST_XML = 60_000_000  # bytes of one part that becomes a tree
 MOST_RATIO = 300  # XML shrinks 5 to 40 times
 
-_OLE = b"\xd0\xcf\x11\xe0"  # the container of .doc, and of an encrypted .docx
 _XML = re.compile(r"\.(?:xml|rels|opf|ncx|xhtml|html?)$", re.I)
 
 
@@ -22,9 +21,6 @@ def opened(raw: bytes, main: str, kind: str) -> zipfile.ZipFile:
 
     `main` is the part that makes it a `kind`. Raises Refused.
     """
-    if raw.startswith(_OLE):
-        raise Refused(f"encrypted, or an older format than {kind}: save it as {kind} "
-                      "without a password")
     try:
         package = zipfile.ZipFile(io.BytesIO(raw))
     except zipfile.BadZipFile as error:

@@ -8,7 +8,8 @@ from lib.documents.convert.outcome import Converted, made
 _DIRECTIVE = re.compile(r"^[ \t]*\.\. +([A-Za-z][\w:+-]*)::", re.M)
 _ROLE = re.compile(r":([A-Za-z][\w:+.-]*):`")
 _TARGET = re.compile(r"(.+?)\s*<[^<>]*>", re.S)
-_LISTS_OF_FILES = ("toctree", "index", "highlight", "currentmodule", "module", "default-domain")
+_CODE_IN_LINK = re.compile(r"```([^`]+)`` <[^<>]+>`__?")  # as pandoc writes it; docutils has none
+_NO_TEXT = ("toctree", "index", "highlight", "currentmodule", "module", "default-domain")
 _SETTINGS = {  # no file is included, no raw HTML passed on, no configuration read
     "file_insertion_enabled": False, "raw_enabled": False, "_disable_config": True,
     "halt_level": 5, "report_level": 5, "doctitle_xform": False, "initial_header_level": 1,
@@ -20,20 +21,19 @@ def read(raw: bytes) -> Converted:
     """Convert an RST file. Raises Refused if it is not decodable."""
     from docutils.core import publish_string
 
-    text = html.decoded(raw)
-    unknown = _register(text)
+    text = _CODE_IN_LINK.sub(r"``\1``", html.decoded(raw))
+    _register(text)
     page = publish_string(text, writer="html5", settings_overrides=_SETTINGS)
-    lost = f"directives without a known meaning: {', '.join(unknown)}" if unknown else ""
     root = html.tree(page.decode())
     for element in root.iter("span"):
         if "literal" in element.get("class", "").split():
             element.tag = "code"
     html.strip_unread(root)
-    return made(elements.walked(root), lost)
+    return made(elements.walked(root))
 
 
-def _register(text: str) -> list[str]:
-    """Give unknown roles and directives in `text` a plain meaning; return those with no text."""
+def _register(text: str) -> None:
+    """Give the roles and directives in `text` that docutils does not know a plain meaning."""
     from docutils import nodes
     from docutils.parsers.rst import Directive, directives, languages, roles
 
@@ -44,24 +44,18 @@ def _register(text: str) -> list[str]:
         option_spec = type("Any", (dict,), {"__getitem__": lambda *_: directives.unchanged})()
 
         def run(self):
-            if self.name in _LISTS_OF_FILES:
-                return []
             node = nodes.container()
-            if self.arguments:
-                node += nodes.paragraph("", self.arguments[0])
-            self.state.nested_parse(self.content, self.content_offset, node)
+            if self.name not in _NO_TEXT:
+                node += [nodes.paragraph("", one) for one in self.arguments]
+                self.state.nested_parse(self.content, self.content_offset, node)
             return [node]
 
     def role(name, rawtext, words, *_, **__):
         shown = _TARGET.fullmatch(words)
-        words = shown[1] if shown else words.lstrip("~!")
-        return [nodes.literal("", words) if shown is None else nodes.inline("", words)], []
+        return [nodes.inline("", shown[1]) if shown else nodes.literal("", words.lstrip("~!"))], []
 
     english = languages.get_language("en")
-    for name in set(_DIRECTIVE.findall(text)):
-        if name not in directives._directives and name.lower() not in english.directives:
-            directives.register_directive(name, Plain)
-    for name in set(_ROLE.findall(text)):
-        if name not in roles._roles and name.lower() not in english.roles:
-            roles.register_local_role(name, role)
-    return []
+    for name in set(_DIRECTIVE.findall(text)) - {*directives._directives, *english.directives}:
+        directives.register_directive(name, Plain)
+    for name in set(_ROLE.findall(text)) - {*roles._roles, *english.roles}:
+        roles.register_local_role(name, role)

@@ -76,7 +76,7 @@ def test_changes_are_read_as_accepted_and_hidden_text_is_not_read():
     (made(paragraph("a"), **{"word/vbaProject.bin": b"macro"}), "macros, which are never run"),
     (zipped(**DOCX), "it has no word/document.xml"),
     (made(paragraph("x" * 40_000_000)), "ZIP bomb: 3 parts, 40 MB"),
-    (made(paragraph("a"))[:-200], "cut off"), (b"\xd0\xcf\x11\xe0" + b"\0" * 99, "encrypted")])
+    (made(paragraph("a"))[:-200], "cut off")])
 def test_a_hostile_file_is_refused_with_a_reason(raw, reason):
     with pytest.raises(Refused, match=reason):
         docx.read(raw)
