@@ -5,13 +5,18 @@ from pathlib import Path
 
 import pytest
 
+from lib.documents.blocks import parse
 from lib.documents.folder import (
     MAX_DOCUMENT_BYTES,
+    MAX_FILE_BYTES,
     NoDocuments,
+    by_format,
     fingerprint,
     list_files,
     read_folder,
+    write_converted,
 )
+from tests.documents.convert.making import pdf, prose
 
 SHOWN = ".md .txt .html .docx .pdf .xlsx .pptx .epub .rst".split()
 TEXT = "# Orval gate\n\nThe Orval gate listens on 7001.\n"
@@ -118,6 +123,50 @@ def test_a_folder_without_anything_usable_names_what_was_found(tmp_path):
         read_folder(tmp_path / "scan.png")
 
 
+def test_other_formats_are_converted_in_the_order_of_their_paths(tmp_path):
+    put(tmp_path, b=TEXT, twin="# Valve\n\nIt opens at 3 bar.\n")
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "page.HTML").write_text("<h1>Valve</h1><p>It opens at 3 bar.</p>")
+    (tmp_path / "link.html").symlink_to(tmp_path / "a" / "page.HTML")
+    (tmp_path / "gone.docx").symlink_to(tmp_path / "nowhere")
+    os.mkfifo(tmp_path / "pipe.pdf")
+    (tmp_path / "bad.docx").write_bytes(b"%PDF-1.4")
+    with open(tmp_path / "big.pdf", "wb") as file:
+        file.truncate(MAX_FILE_BYTES + 1)
+    reading = read_folder(tmp_path)
+    assert [(one.document_id, one.title) for one in reading.documents] == [
+        ("a/page.HTML", "Valve"), ("b.md", "Orval gate")]
+    assert reading.documents[0].text == "# Valve\n\nIt opens at 3 bar.\n"
+    assert {row.item: row.reason for row in reading.rejected} == {
+        "bad.docx": "wrong ending: its content is a PDF, not .docx",
+        "big.pdf": "50.0 MB, over the limit of 50: split it",
+        "gone.docx": "cannot be read (No such file or directory)",
+        "link.html": "same content as a/page.HTML", "pipe.pdf": "not an ordinary file",
+        "twin.md": "same content as a/page.HTML"}
+    assert by_format(reading)[".html"] == {"read": 1, "rejected": 1, "doubted": 0}
+    assert reading.kinds["a/page.HTML"] == {"heading": 1, "prose": 1}
+
+
+def test_what_was_converted_is_written_with_its_positions_and_old_files_go(tmp_path):
+    source, target = put(tmp_path / "in", a=TEXT), tmp_path / "out"
+    (source / "b").mkdir()
+    (source / "b" / "c.html").write_text("<h1>Valve</h1>\n<p>It opens.</p>")
+    put(target, **{"old.pdf": "words"})
+    write_converted(target, read_folder(source))
+    assert [path.relative_to(target).as_posix() for path in target.rglob("*.md")] == ["b/c.html.md"]
+    assert (target / "b" / "c.html.md").read_text() == (
+        "<!-- line 1 -->\n\n# Valve\n\n<!-- line 2 -->\n\nIt opens.\n")
+
+
+def test_a_doubtful_structure_is_in_the_document(tmp_path):
+    rows = [(60 + 100 * column, 200 + 20 * row, 10, 0, f"{row} and {column}")
+            for row in range(5) for column in range(3)]
+    (tmp_path / "a.pdf").write_bytes(pdf([*prose(60, *["Words of a line of text."] * 3), *rows]))
+    document, = read_folder(tmp_path).documents
+    assert document.doubt == "1 table whose cells are unsure"
+    assert not [block for block in parse(document.text) if block.kind == "table"]
+
+
 def test_the_fingerprint_follows_names_and_contents_only(tmp_path):
     put(tmp_path, a=TEXT, b="words")
     first = fingerprint(tmp_path)
@@ -126,6 +175,9 @@ def test_the_fingerprint_follows_names_and_contents_only(tmp_path):
     assert fingerprint(tmp_path) == first
     put(tmp_path, b="other words")
     second = fingerprint(tmp_path)
+    (tmp_path / "a.pdf").write_bytes(b"%PDF")
+    assert fingerprint(tmp_path) not in (first, second)
+    (tmp_path / "a.pdf").unlink()
     (tmp_path / "b.md").rename(tmp_path / "c.md")
     assert len({first, second, fingerprint(tmp_path)}) == 3
 

@@ -53,7 +53,8 @@ def read(raw: bytes) -> Converted:
     gutter = _gutter(pages)
     left = min((word.x0 for page in pages for word in page.words), default=0)
     flow = [part for page in pages for part in _ordered(page, gutter, left)]
-    blank = f"no text on {len(bare)} of {len(pages)} pages" if bare else ""
+    blank = f"no text on {len(bare)} of {len(pages)} pages"
+    blank = blank if len(bare) > 0.1 * len(pages) else ""  # a cover is no scan
     pieces, unsure = pieces_of(flow)
     return made(pieces, "; ".join(filter(None, [blank, unsure])))
 

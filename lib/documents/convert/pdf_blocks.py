@@ -12,7 +12,7 @@ from lib.documents.convert.pdf_tables import aligned
 _BULLET = re.compile(r"[•◦▪▫‣●○■□⁃∙·\uf0b7\uf0a7–—*-]|o")
 _NUMBER = re.compile(r"\(?(\d{1,3}|[a-z])[.)]")
 _SENTENCE_END = re.compile(r"[.!?:;][\"')\]]*$")
-_MOST_ROWS_IN_PROSE = 2
+_MOST_ROWS = 2  # lines of prose with wide blanks, or 1% of all lines
 
 
 def pieces_of(flow: Sequence[Line | Grid]) -> tuple[list[Piece], str]:
@@ -20,7 +20,8 @@ def pieces_of(flow: Sequence[Line | Grid]) -> tuple[list[Piece], str]:
     reader = _Reader(flow)
     reader.read()
     doubt = f"{reader.n_rows} lines outside tables look like rows of a table"
-    return reader.pieces, doubt if reader.n_rows > _MOST_ROWS_IN_PROSE else ""
+    is_doubtful = reader.n_rows > max(_MOST_ROWS, len(flow) // 100)
+    return reader.pieces, doubt if is_doubtful else ""
 
 
 class _Reader:
