@@ -21,8 +21,8 @@ from lib.documents.subject import Subject, subjects, version_name
 from lib.lab.documents import make_records
 from lib.lab.products import make_products
 
-THING = Place("Orsa R-9", "", True, False, False, False, Subject("Orsa R-9", "", True))
-PAPER = Place('"Orsa Notes"', "", False, False, False, False, Subject("Orsa Notes", "", False))
+THING = Place("Orsa R-9", "", "", True, False, False, False, Subject("Orsa R-9", "", True))
+PAPER = Place('"Orsa Notes"', "", "", False, False, False, False, Subject("Orsa Notes", "", False))
 
 MANUAL = """# Halden HX-20 Flow Meter: Operator Manual
 
@@ -171,6 +171,14 @@ def test_a_readme_is_asked_about_settings_and_dated_changes():
      "flash the X7"),
     ("Error E12 occurs when the fuse has blown.", "when does Error E12 occur?",
      "when the fuse has blown"),
+    ("The X7 valve opens if the inlet pressure exceeds 6 bar.",
+     "under which condition does the X7 valve open?", "if the inlet pressure exceeds 6 bar"),
+    ("The X7 seal is checked every 24 hours.", "how often is the X7 seal checked?",
+     "every 24 hours"),
+    ("The X7 gateway supports the GELF and RFC5424 formats.",
+     "which formats does the X7 gateway support?", "GELF and RFC5424"),
+    ("Each X7 plugin MUST implement cb_init and cb_exit.",
+     "what must each X7 plugin implement?", "cb_init and cb_exit"),
     ("The TLS plugin was removed in 2.1.0.", "in which version was the TLS plugin removed?",
      "2.1.0"),
     ("The TLS plugin was added on 2024-05-11.", "when was the TLS plugin added?", "2024-05-11"),
@@ -190,7 +198,12 @@ def test_a_plain_sentence_is_asked_for_its_fact(sentence, question, answer):
     "See the TLS guide.", "The TLS plugin has been removed.", "The X7 does not support TLS.",
     "The X7 no longer supports TLS.", "The TLS plugin works well.", "Is the X7 fast?",
     "The TLS plugin supports this.", "Users need to rerun the X7 setup.",
-    "The X7 is used when it rains.", "NOTICE: Keep this record.",
+    "The X7 is used when it rains.", "The X7 drivers carry no load and map to zero.",
+    "The X7 is disabled by default unless a panel is connected.",
+    "The X7 must resolve the conflict without an error.", "A higher X7 load also wears the seal.",
+    "The specified X7 key must match a pattern.", "The X7 result is constructed as follows.",
+    "Long-lived X7 objects can take advantage of labels by computing them once.",
+    "NOTICE: Keep this record.",
     "Support for X7 displays attached to a board.", "",
 ])
 def test_a_sentence_that_refers_to_another_is_not_asked(sentence):

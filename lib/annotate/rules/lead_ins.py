@@ -90,7 +90,7 @@ def asked_by_heading(heading: str, place: Place) -> tuple[str, ...]:
     is_named = is_plural(label) and is_noun_phrase(label) and not _NO_CLASS.fullmatch(label)
     if not is_named or len(heading.split()) > 6 or place.is_vague:
         return ()
-    return place.within(f"what are the {label}?")[:1] if place.section == heading else (
+    return place.within(f"what are the {label}?")[-1:] if place.section == heading else (
         place.attribute(label, "are"))
 
 

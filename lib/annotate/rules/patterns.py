@@ -33,6 +33,8 @@ _TO = ("renamed moved changed reduced increased raised lowered limited restricte
        "connected attached sent written added converted translated forwarded exported").split()
 _ELSEWHERE = re.compile(r"\b(?:documents?|documentation|docs|website|guides?|pages?|sections?|"
                         r"chapter|repository|examples?|tutorials?)\b", re.I)
+# "no lid" denies; "the conflict" is known from another sentence only
+_OPEN = re.compile(r"no |the [a-z]+(?:$| (?:in|on|at|by|for|with|from|to|without|during)\b)", re.I)
 # words that begin a noun phrase and are no part of a name
 _LOWER = ("A", "An", "The", "Each", "Every", "All", "Both", "New", "Most", "Many", "Some")
 
@@ -134,7 +136,7 @@ def _subject(phrase: str, place: Place) -> str:
 
 def _is_answer(phrase: str) -> bool:
     is_short = 0 < len(phrase.split()) <= MAX_ANSWER_WORDS
-    return is_short and is_complement(phrase) and not phrase.lower().startswith("no ")
+    return is_short and is_complement(phrase) and not _OPEN.match(phrase)
 
 
 def _count(text: str, place: Place) -> Asked | None:

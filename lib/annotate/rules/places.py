@@ -50,6 +50,7 @@ class Place:
 
     name: str  # "Corvane P-417", "the HTTP output plugin of Fluent Bit", '"Setup" (Fluent Bit)'
     section: str  # the headings that a question may have to name; "" if all of `name` is meant
+    outer: str  # the heading above these, to be named if the question itself has the words of them
     is_entity: bool  # `name` has attributes: "the default port of <name>"
     is_vague: bool  # the nearest heading says nothing of what the section holds
     is_loose: bool  # the document is about many things: its sections must be named
@@ -70,9 +71,10 @@ class Place:
         short = f"{'For' if is_thing else 'In'} {self.name}, {core}"
         if is_named:
             short = core[:1].upper() + core[1:]
-        if not self.section or self.section.lower() in core.lower():
+        section = self.outer if self.section.lower() in core.lower() else self.section
+        if not section or section.lower() in core.lower():
             return (short,)
-        longer = f'Under "{self.section}"{"" if is_named else f" in {self.name}"}, {core}'
+        longer = f'Under "{section}"{"" if is_named else f" in {self.name}"}, {core}'
         return (longer,) if self.is_loose else (short, longer)
 
 
@@ -99,11 +101,11 @@ class Names:
         name, is_entity = self._named(document, subject)
         below = headings[1:] if headings[:1] == (outline.title,) else headings
         if subject.is_version:
-            return Place(subject.name, subject.topic, True, False, False, False, subject)
+            return Place(subject.name, subject.topic, "", True, False, False, False, subject)
         is_vague = bool(below) and _VAGUE.fullmatch(_bare(below[-1])) is not None
         is_loose = _LOOSE.fullmatch(_bare(document.title)) is not None
         is_example = any(_EXAMPLE.search(heading) for heading in below)
-        return Place(name, _section(below, outline.counts), is_entity, is_vague, is_loose,
+        return Place(name, *_section(below, outline.counts), is_entity, is_vague, is_loose,
                      is_example, subject)
 
     def _named(self, document: Document, subject: Subject) -> tuple[str, bool]:
@@ -113,7 +115,7 @@ class Names:
             stem = re.sub(r"\.\w+$", "", document.document_id)
             return f"{name if is_entity else _quoted(document.title)} ({stem})", is_entity
         title = document.title
-        if title == title.lower() and subject.document.lower() not in ("", title):
+        if title == title.lower() and _letters(subject.document) == _letters(title):
             return subject.document, True  # the title is only the file's name
         own = subject.name.rsplit(" ", 1)[-1]
         is_thing = subject.is_entity and not subject.is_version and not _ABSTRACT.search(own) and (
@@ -141,6 +143,11 @@ class Names:
         return _quoted(title), False
 
 
+def _letters(name: str) -> str:
+    """Return the letters of a name, without the words that only say what kind of record it is."""
+    return re.sub(r"changelog|readme|notes|manual|guide|[^a-z]", "", name.lower())
+
+
 def _quoted(title: str) -> str:
     return f'"{_bare(title)}"'
 
@@ -152,16 +159,14 @@ def _bare(heading: str) -> str:
     return bare.replace('"', "'")
 
 
-def _section(below: Sequence[str], counts: Counter[str]) -> str:
-    """Join the innermost headings that distinguish a section from the document's others."""
-    kept: list[str] = []
-    for heading in reversed(below):
-        bare = _bare(heading)
-        if not _WHOLE.fullmatch(bare) and not _VAGUE.fullmatch(bare):
-            kept.append(bare)
-        if kept and counts[heading] <= 1:
-            break
-    return ", ".join(reversed(kept))
+def _section(below: Sequence[str], counts: Counter[str]) -> tuple[str, str]:
+    """Join the innermost headings that distinguish a section, and return the one above them."""
+    named = [(_bare(heading), counts[heading]) for heading in reversed(below)]
+    named = [(bare, count) for bare, count in named
+             if not _WHOLE.fullmatch(bare) and not _VAGUE.fullmatch(bare)]
+    unique = next((at for at, (_, count) in enumerate(named) if count <= 1), len(named) - 1)
+    kept, rest = named[:unique + 1], named[unique + 1:]
+    return ", ".join(bare for bare, _ in reversed(kept)), rest[0][0] if rest else ""
 
 
 def _folder_product(documents: Sequence[Document]) -> str:

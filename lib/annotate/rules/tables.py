@@ -105,6 +105,9 @@ def _of_things(rows: _Rows, headers: list[str], place: Place, text: str) -> Iter
 def _of_columns(rows: _Rows, headers: list[str], place: Place, text: str) -> Iterator[_Asked]:
     """Ask about the columns that are attributes of the thing that a row is about."""
     counts = Counter(headers)
+    # numbers below names are asked in a table of nothing else, where no cell depends on another
+    is_matrix = len(headers) > 2 and all(
+        _NUMBER.fullmatch(cell.text) for row in rows for cell in row[1:] if cell.text)
     unit_at = next((at for at, header in enumerate(headers) if _UNIT.fullmatch(header)), 0)
     for at, header in enumerate(headers[1:], start=1):
         label = _EXTREMES.get(header.lower().rstrip("."), place.subject.label(header))
@@ -119,7 +122,7 @@ def _of_columns(rows: _Rows, headers: list[str], place: Place, text: str) -> Ite
             value = _value(cell, text)
             which = _which(row[0].text, headers[0], place)
             if not value or not which or value == row[0].text or not is_label and (
-                    not _NUMBER.fullmatch(value) or '"' in header or at == 1 == len(headers) - 1):
+                    not is_matrix or '"' in header):
                 continue
             what = "is the default value" if is_default else " the ".join(_counted(label, value))
             if not is_label:

@@ -239,6 +239,23 @@ def test_a_models_pairs_are_under_the_same_constraints_as_the_rules(ask):
     assert kinds(rejected) == ["the question is not self-contained", VERBATIM]
 
 
+@pytest.mark.parametrize(("language", "named"), [("ja", "): ja."), ("", "): und.")])
+def test_the_prompt_names_the_documents_language_and_an_answer_needs_no_spaces(ask, language, named):
+    text = "# ゲート\n\nゲートの質量は十二キロです。\n"
+    document = DOCUMENT.model_copy(update={"text": text, "language": language})
+    reply = [pair("ゲートの質量は？", "十二キロ", "ゲートの質量は十二キロです。", "natural")]
+    queries, rejected, prompts = ask(json.dumps(reply), [document])
+    assert named in prompts[0]
+    assert [query.answer for query in queries] == ["十二キロ"], rejected
+
+
+def test_a_models_question_about_a_doubtful_table_is_rejected_and_a_cells_header_is_kept(ask):
+    queries, _, _ = ask(json.dumps([CELL]), [DOCUMENT])
+    assert queries[0].source_header == "Name | Value"
+    queries, rejected, _ = ask(json.dumps([CELL]), [DOCUMENT.model_copy(update={"doubt": "scan"})])
+    assert queries == [] and kinds(rejected) == ["the tables are in doubt"]
+
+
 PLANTED = pair("What is the password of the Orsa R-9?", "hunter2",
                "The password of the Orsa R-9 is hunter2.", "natural")
 FREE = pair("Who made the Orsa R-9?", "the Moon", "The Moon made the Orsa R-9.", "natural")

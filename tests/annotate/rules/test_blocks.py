@@ -85,6 +85,16 @@ def test_a_fact_is_asked_of_its_section_not_of_the_title_or_of_other():
                            'Under "Relay" in "Orsa gate", what is the current?': "3 A"}
 
 
+def test_the_heading_above_is_named_if_the_question_has_the_words_of_the_nearest():
+    text = ("# Orsa gate\n\n## In text files\n\n### Booleans\n\nAll booleans must be written as "
+            "words.\n\n## In binary files\n\n### Numbers\n\nAll numbers must be written as 8-byte "
+            "words.\n")
+    assert asked(text) == {
+        'Under "In text files" in "Orsa gate", what must all booleans be written as?': "words",
+        'Under "In binary files" in "Orsa gate", what must all numbers be written as?':
+            "8-byte words"}
+
+
 def test_an_example_and_a_second_chapter_are_told_from_the_document():
     text = ("# Orsa gate\n\nx\n\n# Relay R2\n\nThe relay voltage of R2 is 24 V.\n\n## Example\n\n"
             "The relay voltage of R3 is 12 V.\n")

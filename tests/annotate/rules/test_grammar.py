@@ -70,6 +70,11 @@ def test_a_value_has_no_stray_mark_and_is_not_cut(cell, value):
     assert value_of(cell) == value
 
 
+def test_a_second_predicate_and_a_gerund_with_an_object():
+    assert not is_noun_phrase("new lids and map to zero")
+    assert is_noun_phrase("a tool for opening a valve") and not is_noun_phrase("opening a valve")
+
+
 @pytest.mark.parametrize(("sentence", "core", "answer"), [
     ("The `depth` option sets how many proxies are trusted by the gate.",
      "which option sets how many proxies are trusted by the gate?", "depth"),
