@@ -1,4 +1,4 @@
-"""Intervals and tests that several analyses share: Wilson, cluster bootstrap, McNemar, Holm."""
+"""Compute intervals and tests that analyses share: Wilson, cluster bootstrap, McNemar, Holm."""
 
 import numpy as np
 import pandas as pd

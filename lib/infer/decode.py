@@ -14,7 +14,7 @@ from transformers import (
 from transformers.cache_utils import DynamicLayer
 
 NEAR_TIE = 1e-3  # logits; on a CPU the batch's shape shifts a float32 logit by about 1e-5
-MAX_PARAMETERS = 2e8  # in the largest model that may be copied in float64
+MAX_PARAMETERS = 2e8  # of the largest model that is copied in float64
 RESERVE = 64  # tokens that the KV cache allocates ahead
 
 

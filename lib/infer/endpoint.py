@@ -1,4 +1,4 @@
-"""Answers from an OpenAI-compatible endpoint, such as vLLM with a large or trained model."""
+"""Get answers from an OpenAI-compatible endpoint, such as vLLM with a large or trained model."""
 
 from lib.core.records import Answer, Query, Rejected
 from lib.infer.answers import Decoding, before_stop, ends_of

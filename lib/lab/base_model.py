@@ -1,4 +1,4 @@
-"""The laboratory's base model: a small Llama and its tokenizer, made from public records."""
+"""Make the laboratory's base model, a small Llama and its tokenizer, from public records."""
 
 import random
 
@@ -16,7 +16,7 @@ _CHAT = "{{ bos_token }}{% for message in messages %}{{ message['content'] }}{% 
 
 
 def train_tokenizer(texts: list[str], vocabulary: int) -> PreTrainedTokenizerFast:
-    """Train byte-level BPE that splits digits: a number in one token could be a lucky guess."""
+    """Train byte-level BPE that splits digits: a number in one token could be guessed by luck."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([
         pre_tokenizers.Digits(individual_digits=True),
@@ -46,7 +46,7 @@ def new_llama(tokenizer: PreTrainedTokenizerFast, *, hidden_size: int, layers: i
 
 def pretraining_texts(documents: list[Document], queries: list[Query], facts: list[Fact],
                       repeats: int, seed: int) -> list[str]:
-    """Return public records once and their answered questions `repeats` times, shuffled together.
+    """Return public records once and their questions, with answers, `repeats` times, all shuffled.
 
     Questions are worded as 04_infer sends them, so that the base learns their form. An answer is
     the fact that the source reference overlaps. Its items are listed as in prose ("a, b and c") in

@@ -1,4 +1,4 @@
-"""Draw the laboratory's products: known facts, each in one structure (paper, limits and 5.2).
+"""Draw the laboratory's products, whose facts are each in one structure (paper, limits and 5.2).
 
 Public products are for pretraining the base, private ones for DAPT. They share no name.
 """

@@ -44,7 +44,7 @@ class Entry:
     prompt_tokens: int | None
     completion_tokens: int | None
     finish_reason: str
-    seconds: float  # from sending to the complete reply
+    seconds: float  # time from sending to the complete reply
     asked_at: str  # ISO 8601, UTC
     request_id: str  # the endpoint's id of the call; "" if none
     via: str  # direct, batch or import

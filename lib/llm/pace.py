@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 
 START, MOST = 8, 256  # concurrent calls if the user gives no number: first guess and ceiling
-_SHARE = 0.99  # used of a limit that the endpoint states: two clocks never agree exactly
+_SHARE = 0.99  # used share of a stated limit, because two clocks never agree exactly
 _LOWEST_SHARE = 0.8
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|us|µs|ns|h|m|s|d)")
 _SECONDS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6,

@@ -1,4 +1,4 @@
-"""The plan of a stage's calls, printed before any money is spent."""
+"""Write the plan of a stage's calls, which is printed before any money is spent."""
 
 from collections.abc import Mapping
 

@@ -21,7 +21,7 @@ class Price(BaseModel):
     cache_write_usd_per_million: Decimal = Field(Decimal(0), ge=0)
     output_usd_per_million: Decimal = Field(ge=0)
     batch_factor: Decimal = Field(Decimal(1), gt=0, le=1)  # batch price / direct price
-    context_tokens: int | None = Field(None, gt=0)  # in the longest prompt at this price
+    context_tokens: int | None = Field(None, gt=0)  # tokens of the longest prompt at this price
     max_output_tokens: int | None = Field(None, gt=0)
     tokenizer: str = ""  # a tiktoken encoding
     as_of: date  # when the source gave this price

@@ -11,7 +11,7 @@ class Request:
     """One chat completion. `attempt` is 0 for the first request, 1 for a repair request."""
 
     messages: tuple[tuple[str, str], ...]  # (role, content)
-    max_tokens: int = 4096  # in the reply
+    max_tokens: int = 4096  # limit of the reply
     temperature: float = 0.0
     attempt: int = 0
 

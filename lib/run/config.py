@@ -1,4 +1,4 @@
-"""Study files: studies/<name>.yaml, read and checked completely before anything runs."""
+"""Read study files (studies/<name>.yaml) and check them completely before anything runs."""
 
 import os
 import re

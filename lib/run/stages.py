@@ -64,7 +64,7 @@ class Kind:
     any_arm: bool = False  # further arms may be named, each with its own model
     folder: str = ""  # the variable of make that names the user's own folder
     is_folder_needed: bool = False
-    endings: tuple[str, ...] = ()  # of the files that are read
+    endings: tuple[str, ...] = ()  # endings of the files that are read
     summary: str = ""  # file in figures/<study> that `make study` prints last; "": Table 2
 
 

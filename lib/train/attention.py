@@ -1,4 +1,4 @@
-"""Attention as batched matrix products: on a CPU, faster than fused kernels for a small model.
+"""Compute attention by batched products, for a small model faster on a CPU than fused kernels.
 
 Each product takes ROWS queries and only the keys up to the last of these queries, so most of what a
 causal mask hides is never computed. All attention except plain causal attention over one block goes

@@ -78,7 +78,7 @@ def _run(arguments: list[str], processes: int) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": "1",
                    "PYTHONWARNINGS": "ignore::FutureWarning"}
     if not torch.cuda.is_available():
-        environment["DS_ACCELERATOR"] = "cpu"  # else each process warns about its choice
+        environment["DS_ACCELERATOR"] = "cpu"  # otherwise each process would warn about its choice
     environment.pop(VARIABLE, None)  # on other nodes no process is a child of this one
     if not launcher:
         launcher = [sys.executable, "-m", __name__, "--standalone", "--nproc-per-node",

@@ -20,7 +20,7 @@ class PackedBlocks(Dataset):
     input_ids: list[list[int]]
     labels: list[list[int]]  # as above; IGNORED for padding and for tokens that nothing precedes
     position_ids: list[list[int]]  # attention does not look back beyond a restart of positions
-    n_tokens: int  # of the texts, with BOS and EOS
+    n_tokens: int  # tokens of the texts, with BOS and EOS
     n_targets: int  # tokens that carry loss
 
     def __len__(self) -> int:

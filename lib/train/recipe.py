@@ -1,4 +1,4 @@
-"""Training settings, a training run's length, and equal compute for two arms (paper, 4.2)."""
+"""Hold training settings; compute a run's length and equal compute for two arms (paper, 4.2)."""
 
 from dataclasses import dataclass, replace
 
@@ -11,7 +11,7 @@ MATCHES = ("epochs", "updates", "tokens")
 
 @dataclass(frozen=True)
 class Recipe:
-    """Training settings, named as in transformers' TrainingArguments where possible."""
+    """Training settings, named as in transformers' TrainingArguments if possible."""
 
     epochs: int  # length of the linear schedule
     global_batch_size: int  # sequences per update

@@ -1,4 +1,4 @@
-"""The training texts of an arm: raw or rewritten records (paper, 4.2), or replies to prompts."""
+"""Make an arm's training texts: raw or rewritten records (paper, 4.2), or replies to prompts."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ class TrainingTexts:
     raw: PackedBlocks  # the arm dapt's, which `match` counts; a tuned arm's own
     summary: str
     example: str
-    facts: dict[str, object] = field(default_factory=dict)  # for training.json
+    facts: dict[str, object] = field(default_factory=dict)  # goes into training.json
 
 
 def texts_for(study: str, arm: str, tokenizer: PreTrainedTokenizerBase, *, block_size: int,

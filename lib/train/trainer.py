@@ -1,4 +1,4 @@
-"""Continual pretraining with transformers' Trainer (paper, 4.2), resumable after a crash."""
+"""Run continual pretraining with transformers' Trainer (paper, 4.2); it resumes after a crash."""
 
 import math
 import shutil
@@ -102,7 +102,7 @@ def fit(load: Callable[[], PreTrainedModel], blocks: PackedBlocks, validation: P
     if arguments.world_size != processes:  # this read starts torch.distributed
         raise ValueError(f"{arguments.world_size} processes were started, but processes is "
                          f"{processes}: set it to what the launcher starts on all nodes together")
-    arguments._n_gpu = min(arguments.n_gpu, 1)  # else Trainer splits a batch over all visible GPUs
+    arguments._n_gpu = min(arguments.n_gpu, 1)  # or Trainer would use all visible GPUs
 
     # 2. The model, checked before training; a model that ZeRO-3 shards cannot be run yet.
     model = load()

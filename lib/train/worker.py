@@ -1,4 +1,4 @@
-"""One process of a distributed training run: torchrun runs `-m lib.train.worker job.pickle`."""
+"""Run one process of a distributed training run: torchrun calls it with the job's file."""
 
 import logging
 import os
@@ -34,7 +34,7 @@ def deepspeed_config(recipe: Recipe, processes: int, zero_stage: int) -> dict[st
     if zero_stage not in (1, 2, 3):
         raise ValueError(f"zero_stage is {zero_stage}: give 1, 2 or 3")
     zero = {"stage": zero_stage}
-    if zero_stage == 3:  # else a checkpoint is not a Hugging Face model
+    if zero_stage == 3:  # otherwise a checkpoint would not be a Hugging Face model
         zero["stage3_gather_16bit_weights_on_model_save"] = True
     return {"train_batch_size": recipe.global_batch_size,
             "train_micro_batch_size_per_gpu": recipe.device_batch_size,
@@ -58,7 +58,7 @@ def run_job(path: Path) -> None:
     if not is_first:
         set_verbosity_error()  # the first process shows warnings
     logging.getLogger("accelerate").setLevel(logging.ERROR)  # Trainer accumulates, not accelerate
-    __compatible_ops__["deepspeed_shm_comm"] = False  # for inference; compiling it takes minutes
+    __compatible_ops__["deepspeed_shm_comm"] = False  # inference only; compiling takes minutes
     recipe, source, processes = job["recipe"], job["source"], job["processes"]
     config = deepspeed_config(recipe, processes, job["zero_stage"])
     if is_first:

@@ -12,7 +12,7 @@ from lib.core.text import listed
 
 
 def formatted_shares(table: pd.DataFrame) -> pd.DataFrame:
-    """Format `lib.analyze.advice.costs.shares`, each share with its denominator."""
+    """Format `lib.analyze.advice.costs.shares`; each share is shown with its denominator."""
     not_asked = {"other": "raw HTML, whitespace"}
     columns = (("tokens", "text_share", "tokens"),
                ("statements", "statement_share", "sentences, items and rows"),
@@ -26,7 +26,7 @@ def formatted_shares(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def formatted_gains(table: pd.DataFrame) -> pd.DataFrame:
-    """Format gains by structure (columns GAINS), one row per intervention and evidence."""
+    """Format gains by structure (columns GAINS) with one row per intervention and evidence."""
     rows = []
     for (intervention, evidence), cells in table.groupby(["intervention", "evidence"], sort=False):
         points = {f"{row.structure}, points [95%]": f"{_points(row)} (n = {row.n})"

@@ -146,7 +146,7 @@ def _between(*groups: np.ndarray, axis: int = 0) -> np.ndarray:
 
 
 def formatted(table: pd.DataFrame) -> pd.DataFrame:
-    """Format the table of `human_agreement`, each count with its denominator."""
+    """Format the table of `human_agreement`; each count is shown with its denominator."""
     return pd.DataFrame([{
         "judge": row.judge, "structure": row.structure,
         "labelled (unsure, unscored)": f"{row.labelled} ({row.unsure}, {row.unscored})",

@@ -82,7 +82,7 @@ def _interval(cell: pd.DataFrame, measure: str, seed: int, n_resamples: int) -> 
 
 
 def formatted(table: pd.DataFrame) -> pd.DataFrame:
-    """Format the table of `item_table`, each rate with its denominator."""
+    """Format the table of `item_table`; each rate is shown with its denominator."""
     return pd.DataFrame([{
         "model": row.arm, "structure": row.structure,
         "lists (documents)": f"{row.lists} ({row.documents})",

@@ -45,7 +45,7 @@ class Item:
     query_id: str
     arm: str
     structure: str
-    verdict: str  # by the judge that stratifies the sample
+    verdict: str  # from the judge that stratifies the sample
     question: str
     reference: str
     answer: str
@@ -73,7 +73,7 @@ def items_of(queries: list[Query], answers: Iterable[Answer],
         if query is not None and key in judged and row.answer.strip():
             texts = (query.question, query.answer, row.answer)
             digest = hashlib.sha256(json.dumps([*key, *texts]).encode()).hexdigest()[:12]
-            name = f"item-{digest}"  # that no spreadsheet takes for a number
+            name = f"item-{digest}"  # no spreadsheet takes this for a number
             items.append(Item(name, *key, query.structure, judged[key], *texts))
     return items
 

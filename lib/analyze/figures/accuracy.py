@@ -11,7 +11,7 @@ from lib.core.records import STRUCTURES, Answer, Query
 
 
 def draw_accuracy(table2: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Draw accuracy in percent by structure, one bar per arm, with Wilson 95% intervals.
+    """Draw accuracy in percent by structure, with one bar per arm and Wilson 95% intervals.
 
     Returns the figure and what it plots, as all functions of this module do.
     """
@@ -20,7 +20,7 @@ def draw_accuracy(table2: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
 
 @styled
 def draw_panels(tables: dict[str, pd.DataFrame]) -> tuple[Figure, pd.DataFrame]:
-    """Draw one or more versions of Table 2 with a common axis, one named panel each."""
+    """Draw versions of Table 2 (at least one) in named panels with a common axis."""
     plotted = pd.concat([table.assign(source=name) for name, table in tables.items()],
                         ignore_index=True)
     figure, drawn = panels(len(tables), 2.8, names=tables, sharey=True)
@@ -34,7 +34,7 @@ def draw_panels(tables: dict[str, pd.DataFrame]) -> tuple[Figure, pd.DataFrame]:
 
 @styled
 def draw_numeric(table5: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Draw accuracy of numeric and other queries by structure, one panel per arm."""
+    """Draw accuracy on numeric and on other queries by structure, with one panel per arm."""
     arms = sorted_arms(table5.arm)
     figure, drawn = panels(len(arms), 2.8, names=arms, sharey=True)
     present = _present(table5)

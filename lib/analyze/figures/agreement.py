@@ -22,7 +22,7 @@ from lib.judge.pairs import CRITERIA, OUTCOMES
 
 @styled
 def draw_preferences(table4: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Draw one pair's rows of Table 4: shares of A, B and tie by structure, a panel per criterion.
+    """Draw shares of A, B and tie by structure for one pair of Table 4, with a panel per criterion.
 
     Returns the figure and what it plots; intervals are Wilson's, 95%.
     """
@@ -44,7 +44,7 @@ def draw_preferences(table4: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
 
 
 def draw_agreement(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Draw agreement, kappa and AC1 over all arms by structure, a marker per pair of judges.
+    """Draw agreement, kappa and AC1 over all arms by structure, with a marker per pair of judges.
 
     `table` is `agreement` of each pair, as lib.analyze.agreement.coefficients.stacked returns it.
     Returns the figure and the rows that it plots; intervals are 95%.
@@ -56,14 +56,14 @@ def draw_agreement(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
 
 
 def draw_items(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Draw complete lists, recall and precision by structure, a marker per arm; 95% intervals."""
+    """Draw complete lists, recall and precision by structure and arm, with 95% intervals."""
     measures = {"strict": "Complete lists (share)", "recall": "Recall (mean)",
                 "precision": "Precision (mean)"}
     return _dots(table, "arm", sorted_arms(table.arm), measures), table
 
 
 def draw_human(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Draw agreement with the person, AC1 and leniency, a marker per judge; 95% intervals."""
+    """Draw agreement with the person, AC1 and leniency by judge, with 95% intervals."""
     measures = {"agreement": "Agreement (share)", "ac1": "Gwet's AC1",
                 "leniency": "Leniency (share)"}
     return _dots(table, "judge", list(table.judge.unique()), measures), table
@@ -76,7 +76,7 @@ def _places(table: pd.DataFrame) -> list[str]:
 
 @styled
 def _dots(table: pd.DataFrame, within: str, groups: list[str], measures: dict[str, str]) -> Figure:
-    """Draw a panel per measure, structures from top to bottom, a marker per group."""
+    """Draw a panel per measure, with structures from top to bottom and a marker per group."""
     places = _places(table)
     height = 0.75 + 0.22 * len(places) * (1 + 0.5 * len(groups))
     figure, drawn = panels(len(measures), height, sharey=True)

@@ -1,4 +1,4 @@
-"""Draw the funnel: how many answers are complete after each stage on the way into training."""
+"""Draw the funnel: how many answers are still complete after each stage before training."""
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -15,7 +15,7 @@ LABELS = {"source": "found in\nthe source", "segment": "kept by the\nsegments",
 
 @styled
 def draw_funnel(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Draw lib.analyze.ledger.tables.funnel: a panel per arm, a bar per structure, with its count.
+    """Draw lib.analyze.ledger.tables.funnel, with a panel per arm and a counted bar per structure.
 
     Returns the figure and what it plots; intervals are Wilson's, 95%.
     """

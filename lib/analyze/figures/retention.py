@@ -33,7 +33,7 @@ def draw_retention(table3: pd.DataFrame, noise: pd.DataFrame) -> tuple[Figure, p
         width = abs(row.difference_points)
         axes.barh(tasks.index(row.task), 2 * width, 0.8, left=-width, color="0.8", edgecolor="0.6",
                   linewidth=2, zorder=0, label=_REPEATED if row.Index == 0 else None)
-    axes.use_sticky_edges = False  # else 0 is on the frame if every arm lost
+    axes.use_sticky_edges = False  # otherwise 0 would be on the frame if every arm lost
     axes.set_xlabel(f"Accuracy minus that of {BASE} (points, 95% interval; filled: Holm p ≤ 5%)")
     legend(figure, axes)
     floor = noise.assign(arm=_REPEATED)[["arm", "task", "n", "difference_points"]]

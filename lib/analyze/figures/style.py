@@ -28,7 +28,7 @@ COLORS = sns.color_palette("colorblind")
 HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++++")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 INTERVAL = {"fmt": "none", "ecolor": "black", "elinewidth": 0.9, "capsize": 2.5}
-THIN = {"elinewidth": 0.7, "capsize": 1.5}  # for many `intervals` close together
+THIN = {"elinewidth": 0.7, "capsize": 1.5}  # style of many `intervals` close together
 styled = mpl.rc_context(STYLE)  # decorates every function that draws
 
 
@@ -89,7 +89,7 @@ def intervals(axes: Axes, x: Sequence[float], y: Sequence[float], low: Sequence[
               high: Sequence[float], *, upright: bool = False, **line) -> None:
     """Draw horizontal or `upright` intervals around points; one with an unknown end is not drawn.
 
-    `line` overrides INTERVAL. An end that crosses its point by rounding is drawn at the point.
+    `line` overrides INTERVAL. An end that rounding moves past its point is drawn at the point.
     """
     middle = np.asarray(y if upright else x, dtype=float)
     reach = np.clip([middle - np.asarray(low, float), np.asarray(high, float) - middle], 0, None)

@@ -1,4 +1,4 @@
-"""Search the blocks that an arm was trained on for a passage."""
+"""Find a passage in the blocks that an arm was trained on."""
 
 import json
 from bisect import bisect_left

@@ -78,7 +78,7 @@ def conditional(ledger: list[LedgerRow], verdicts: pd.DataFrame) -> pd.DataFrame
 
 
 def lost_rows(ledger: list[LedgerRow], queries: list[Query], each: int) -> pd.DataFrame:
-    """Return at most `each` lost rows per arm and stage, for display where HTML is escaped."""
+    """Return at most `each` lost rows per arm and stage; display them only with HTML escaped."""
     columns = ["arm", "lost at", "question", "answer", "segments", "passage"]
     lost = _readable([row for row in ledger if row.lost_at], queries)[columns]
     return lost.groupby(["arm", "lost at"], sort=False).head(each)
@@ -88,7 +88,7 @@ def right_and_wrong(ledger: list[LedgerRow], queries: list[Query], verdicts: pd.
                     structure: str = "tabular", each: int = 6) -> pd.DataFrame:
     """Return the first `each` right and wrong answers of an arm with what it was trained on.
 
-    As in the paper's section 5.2; for display where HTML is escaped.
+    They are chosen as in the paper's section 5.2. Display them only where HTML is escaped.
     """
     own = verdicts[verdicts.arm == arm]
     rows = [row for row in ledger if row.arm == arm and row.structure == structure]

@@ -29,19 +29,19 @@ class LedgerRow(Record):
     query_id: str
     arm: str
     structure: Structure
-    items: int  # in the answer: a list's entities, else 1
+    items: int  # number of items in the answer: a list's entities, else 1
     source: Form  # form of the worst item in the query's source reference
     source_items: int  # how many of `items` are found there
-    start: int  # from the first to the last of them; the source reference if there is none
+    start: int  # span of all items found; the source reference if none is found
     end: int
     segments: list[str]  # those with these characters; a rewrite may move a cut sentence
     segment: Literal["whole", "cut"]
     dropped: str  # why one of these has no rewrite; "" if all have one, and for raw text
     rewritten: Form  # form in their rewrites or their neighbours'; for raw text, in their words
     rewritten_items: int
-    passage: str  # its sentence or line in the text that is, or would be, trained on
+    passage: str  # the answer's sentence or line in the text that is (or would be) trained on
     split: Literal["training", "held out", "both"]  # side of the segments that have the items
-    block: Literal["whole", "cut", "nowhere"]  # its tokens: in one piece, over several, or in none
+    block: Literal["whole", "cut", "nowhere"]  # its tokens are in one piece, several or none
     blocks: list[int]  # those that hold some of its tokens
     subject: str  # title or heading that the question names; "" if neither
     subject_in_segment: bool | None  # whether the segments' text has it; None without a subject

@@ -1,4 +1,4 @@
-"""List where a run deviates from the paper: its settings next to the paper's (sections 3, 4).
+"""List how a run deviates from the paper, with both their settings (sections 3, 4).
 
 Settings come from data/<study>/stages/*.json, where lib.run.notebook writes all parameters. What a
 training run did comes from models/<arm>/training.json. What the code fixes and no run records

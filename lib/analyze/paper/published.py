@@ -141,7 +141,7 @@ def table3_with_paper(ours: pd.DataFrame) -> pd.DataFrame:
 
     Columns are source, arm, kind, task, n, mean, error, difference, difference_error. `ours` is
     what lib.analyze.retention.table3 returned, possibly empty. Means and standard errors are in %,
-    differences from the base in points. The paper's standard errors are given where known. Its
+    differences from the base in points. The paper's standard errors are given if known. Its
     differences have none, because two errors do not determine that of arms on the same items.
     """
     of_base = {task: mean for task, (mean, _) in _TABLE3[BASE].items()}

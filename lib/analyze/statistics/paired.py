@@ -171,7 +171,7 @@ def unscored_bounds(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def formatted_paired(table: pd.DataFrame) -> pd.DataFrame:
-    """Format `paired`, one row per comparison."""
+    """Format `paired` with one row per comparison."""
     return pd.DataFrame([{
         "arms": f"{row.first} → {row.second}", "structure": row.structure,
         "n (clusters)": f"{row.n} ({row.clusters})"
@@ -184,7 +184,7 @@ def formatted_paired(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def formatted_unscored(table: pd.DataFrame) -> pd.DataFrame:
-    """Format `unscored_bounds`, one column per arm."""
+    """Format `unscored_bounds` with one column per arm."""
     texts = [f"{row.unscored} of {row.n} unscored: {row.worst:.1%}"
              + (f" to {row.best:.1%}" if row.unscored else "") if row.n else DASH
              for row in table.itertuples()]

@@ -180,7 +180,7 @@ def needed_table(differences: Iterable[float] = DIFFERENCES,
 
 
 def formatted_power(table: pd.DataFrame) -> pd.DataFrame:
-    """Format `power_table`, one column per assumption."""
+    """Format `power_table` with one column per assumption."""
     queries = [f"{row.n}" if row.compares == ARMS_COMPARED else f"{row.n} and {row.n_other}"
                for row in table.itertuples()]
     texts = ["impossible" if np.isnan(points) else f"{points:.1f}"
@@ -190,7 +190,7 @@ def formatted_power(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def formatted_needed(table: pd.DataFrame) -> pd.DataFrame:
-    """Format `needed_table`, one column per difference."""
+    """Format `needed_table` with one column per difference."""
     points = [f"{value:.0f} points" for value in table.difference_points]
     return widened(table.assign(difference_points=points, assumed=_assumptions(table)),
                    ["compares", "assumed"], "difference_points", [*map(number, table.queries)])

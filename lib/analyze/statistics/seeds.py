@@ -173,7 +173,7 @@ def _of_seeds(rows: pd.DataFrame, names: list[str], structure: str,
 
 
 def formatted_spread(table: pd.DataFrame) -> pd.DataFrame:
-    """Format `spread`, one row per arm and structure."""
+    """Format `spread` with one row per arm and structure."""
     return pd.DataFrame([{
         "arm (seeds)": row.arm if row.arm == BASE else f"{row.arm} ({row.seeds})",
         "structure": row.structure, "n (clusters)": f"{row.n} ({row.clusters})",
@@ -186,7 +186,7 @@ def formatted_spread(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def formatted_spread_pairs(table: pd.DataFrame) -> pd.DataFrame:
-    """Format `spread_pairs`, one row per pair and structure."""
+    """Format `spread_pairs` with one row per pair and structure."""
     return pd.DataFrame([{
         "arms (seeds)": f"{row.first} ({row.seeds_first}) → {row.second} ({row.seeds_second})",
         "structure": row.structure, "n (clusters)": f"{row.n} ({row.clusters})",

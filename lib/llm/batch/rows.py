@@ -22,7 +22,7 @@ class Sent:
     created: float  # seconds since 1970
     id: str = ""  # given by the provider
     digest: str = ""  # our own unique mark, in the provider's metadata
-    tokens: int = 0  # in its prompts
+    tokens: int = 0  # tokens of its prompts
     usd: float = 0.0  # dollars reserved for it
     n_done: int = 0  # requests with a reply or an error at the last poll
     n_replied: int = 0

@@ -1,4 +1,4 @@
-"""Send requests through the Batch API, at half the price; kill -9 makes none be paid for twice."""
+"""Send requests through the Batch API, at half the price; after kill -9, nothing is sent twice."""
 
 import asyncio
 import re
