@@ -104,6 +104,55 @@ def test_lists_inside_lists_and_numbers_of_steps_are_kept():
                             "(2) Close it.")
 
 
+@pytest.mark.parametrize(("markdown", "expected"), [
+    # a label that is no attribute, a section that is no subject: the source's colon stays
+    ("- Proposal: Tracer components", "Proposal: Tracer components."),
+    ("## Retry policy\n\n- Port: 8443", "In Retry policy: Port: 8443."),
+    ("## Retry policy\n\nSupported platforms:\n\n- Linux\n- QNX",
+     "In Retry policy: Supported platforms: Linux and QNX."),
+    ("## Codes\n\n- Linux\n- QNX", "In Codes: Linux and QNX."),
+    ("Use one of:\n\n- TCP\n- UDP", "Use one of: TCP; UDP."),
+    ("The file has either:\n\n- a name,\n- a size, or\n- both.",
+     "The file has either: a name; a size; both."),
+    # a cell of running text ends its sentence; a flag keeps its colon
+    ("| Key | Description | Required |\n|--|--|--|\n| `a` | Sets A. Then B. | no |",
+     f"For key a in {NAME}, the description reads: Sets A. Then B. For key a in {NAME}, "
+     "required: no."),
+    ("| Part | Note |\n|--|--|\n| | spare |", f"In a row with no part in {NAME}, note: spare."),
+    ("| Part |\n|--|\n| seal |", "Part: seal."),
+    ("| Board | Version |\n|--|--|\n| a1 | ![latest](x.svg) |",
+     f'For board a1 in {NAME}, version: image "latest".'),
+    ("<table><tr><th>Part</th><th>Mass</th></tr><tr><td>seal</td><td>2 g</td></tr></table>",
+     f"For part seal in {NAME}, the mass is 2 g."),
+    # nested lists
+    ("- pump\n  - rotor\n  - seal\n- valve", "pump (rotor; seal); valve."),
+    ("- Open it. Wait.\n  - Lift it. Hold it.\n  - Turn it. Stop.\n- Close it. Go.",
+     'Open it. Wait: Lift it. Hold it. Turn it. Stop. This ends the list under "Open it". '
+     "Close it. Go."),
+    ("3. Open it.\n4. Close it.", "(3) Open it. (4) Close it."),
+    ("- [x] oil\n- [ ] air", "(done) oil and (not done) air."),
+    # marks of other Markdown dialects
+    ('!!! tip "Read on"\n\n    It is easy.', "Tip: Read on:\n\nIt is easy."),
+    ('{% tab title="a.yaml" %}\n\n```\nb\n```', "a.yaml:\n\nb"),
+    ("It hums.[^1]\n\n[^1]: Not at night.", "It hums. (footnote 1).\n\nFootnote 1: Not at night."),
+    # page headers and footers
+    ("The lid must be\n\nPage 3 of 9\n\nclosed first.", "The lid must be closed first.\n\n"
+     "Page 3 of 9."),
+    ("The lid must be\nPage 3 of 9\nclosed first.", "The lid must be closed first. Page 3 of 9."),
+])
+def test_nothing_is_stated_that_the_source_does_not_state(markdown, expected):
+    written = prose(markdown)
+    assert written.removeprefix(f"In {NAME}: ").replace(f"In {NAME}, ", "In ") == expected
+
+
+def test_a_document_that_is_not_in_english_is_kept_as_it_is():
+    text = "# 構文\n\n- ポート: 8443\n"
+    document = Document(document_id="d", title="構文", path="", text=text, language="ja")
+    one = Segment(segment_id="s", document_id="d", start=0, end=len(text), text=text, n_tokens=1)
+    [row] = normalize([one], [document], by_rules)
+    assert row.text == text.strip() and row.rating is None and "'ja'" in row.remark
+
+
 def test_code_stays_verbatim_after_a_sentence_that_introduces_it():
     assert prose(f"{NAME} runs.\n\n```sh\nport 8443\n\n  go\n```").endswith(
         f"{NAME} runs.\n\nThe lines given here read:\nport 8443\n\n  go")

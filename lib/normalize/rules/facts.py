@@ -148,7 +148,7 @@ def row_sentence(header: tuple[str, ...], cells: tuple[str, ...], owner: str) ->
     if len(cells) == 1:
         return ended(f"{_bare(header[0])}: {cells[0]}" if header[0] else cells[0])
     if not any(header):
-        return ended("; ".join(filter(None, cells)))
+        return ended("; ".join(cell.removesuffix(".") for cell in cells if cell))
     about, rest = _about(header[0], cells[0]), list(zip(header[1:], cells[1:], strict=False))
     values = [(name, value) for name, value in rest if value]
     if about is None:

@@ -11,7 +11,7 @@ from lib.documents.inline import ended, readable, unquoted
 from lib.documents.reader import Item
 from lib.documents.subject import Subject, subjects
 from lib.normalize.rules.facts import ANNOUNCEMENTS, PICTURE
-from lib.normalize.rules.furniture import Furniture, furniture_of, rejoined
+from lib.normalize.rules.furniture import rejoined, without_pages
 from lib.normalize.rules.left_over import left_over
 from lib.normalize.rules.markup import code_title, unmarked, unticked, with_notes, without_anchor
 
@@ -52,7 +52,6 @@ class _Source:
     text: str  # of the document
     inner: Sequence[Block]  # tables and code inside the block, a list
     references: dict  # the document's link definitions
-    furniture: Furniture
     notes: frozenset[str]  # the marks of its footnotes
 
     def words(self, raw: str) -> str:
@@ -72,7 +71,7 @@ def parts_of(document: Document, blocks: Sequence[Block], references: dict) -> l
     `blocks` and `references` are what `lib.documents.blocks.parse` makes of its text. A heading is
     a part only if there is no text below it; otherwise it is in `headings` of the parts below.
     """
-    text, furniture = document.text, furniture_of(document.text)
+    text = document.text
     parts: list[Part] = []
     starts = [block.start for block in blocks]
     notes = frozenset(block.footnote for block in blocks if block.footnote)
@@ -82,12 +81,12 @@ def parts_of(document: Document, blocks: Sequence[Block], references: dict) -> l
                      subject.owner or _announced(subject, block.headings))
         inner = blocks[number + 1:bisect_left(starts, block.end, number + 1)]
         parts += _READERS[block.kind](
-            _Source(block, blank, text, inner, references, furniture, notes))
+            _Source(block, blank, text, inner, references, notes))
     parts = list(_with_lead_ins(sorted(parts, key=lambda part: part.start)))
     blank = Part("sentence", 0, 0, "", 0, (), "")
     parts += list(left_over(text, blocks, parts, references, blank))
     parts = _without_named_headings(sorted(parts, key=lambda part: part.start))
-    return list(rejoined(parts, furniture))
+    return list(rejoined(parts))
 
 
 def _announced(subject: Subject, headings: tuple[str, ...]) -> str:
@@ -113,9 +112,10 @@ def _without_named_headings(parts: list[Part]) -> list[Part]:
 def _prose(source: _Source) -> Iterator[Part]:
     """Yield sentences, joined where a cut would divide a link or emphasis."""
     block, blank = source.block, source.blank
-    raw, cut = source.furniture.blanked(source.text, block.start, block.end)
-    for start, end in cut:
-        yield replace(blank, start=start, end=end, text=source.words(source.text[start:end]))
+    raw, pages = without_pages(source.text[block.start:block.end])
+    for start, end in pages:
+        yield replace(blank, start=block.start + start, end=block.start + end,
+                      text=source.text[block.start + start:block.start + end].strip())
     label = f"Footnote {block.footnote}: " if block.footnote else ""
     begin, marks = None, [0] * 6
     for span in sentences(raw, 0, len(raw)):

@@ -49,6 +49,9 @@ def write(parts: list[Part], title: str, *, is_headed: bool = False) -> str:
     paragraphs: list[str] = []
     opened: tuple[str, ...] | None = None
     seen: set[int] = set()
+    parts = [replace(part, text=_announcing(part.text)) if part.kind == "sentence"
+             and following and following.kind == "code" else part
+             for part, following in zip(parts, [*parts[1:], None][:len(parts)], strict=True)]
     for _, members in groupby(parts, key=lambda part: (part.group, part.kind == "code")):
         group = list(members)
         is_after_colon = bool(paragraphs) and paragraphs[-1].endswith(":")
@@ -109,7 +112,13 @@ def _sentence(part: Part) -> str:
     """Return a sentence unchanged; a lead-in announces a list that starts in the next segment."""
     if part.kind == "lead-in" and part.owner and is_attribute(part.text):
         return announcement(part.text, part.owner)
-    return part.text[:-1] + ":" if part.text.endswith(",") else ended(part.text)
+    return ended(part.text)
+
+
+def _announcing(text: str) -> str:
+    """Return a sentence right before code with a colon if it has no end of its own."""
+    bare = text.rstrip(",")
+    return bare + ":" if bare != text or ended(text) != text else text
 
 
 def _code(group: list[Part], is_after_colon: bool) -> str:
@@ -206,6 +215,8 @@ def _together(items: list[Part], lead: str, is_continued: bool) -> str:
     "The supported platforms of X are A, B and C.", or "The file has: a name; a size."
     """
     first, texts = items[0], [item.text for item in items]
+    if not any(text.endswith(".") for text in texts[:-1]):
+        texts[-1] = texts[-1].removesuffix(".")  # of the list
     are_names = all(map(is_name_like, texts))
     if are_names and lead and first.owner and not first.depth and is_attribute(lead):
         is_partial = is_continued or not items[-1].is_last
