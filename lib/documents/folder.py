@@ -18,7 +18,7 @@ from lib.core.files import write_text
 from lib.core.records import Document, Rejected
 from lib.documents.blocks import STRUCTURE_OF, Block, parse
 from lib.documents.convert.formats import ENDINGS
-from lib.documents.convert.outcome import Converted, Refused
+from lib.documents.convert.markdown import Converted, Refused
 from lib.documents.convert.worker import Worker
 from lib.documents.language import language_of
 

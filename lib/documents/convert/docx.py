@@ -10,7 +10,7 @@ import zipfile
 from collections import defaultdict
 
 from lib.documents.convert import elements, html
-from lib.documents.convert.outcome import Converted, made
+from lib.documents.convert.markdown import Converted, made
 from lib.documents.convert.package import opened, part, refuse_entities, xml
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"

@@ -2,8 +2,7 @@
 
 import re
 
-from lib.documents.convert.markdown import Piece, code_span, inline
-from lib.documents.convert.outcome import Refused
+from lib.documents.convert.markdown import Piece, Refused, code_span, inline
 
 MOST_CELLS = 200_000  # of one table, spans repeated
 

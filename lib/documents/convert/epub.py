@@ -5,8 +5,7 @@ from dataclasses import replace
 from urllib.parse import unquote
 
 from lib.documents.convert import elements, html
-from lib.documents.convert.markdown import Piece
-from lib.documents.convert.outcome import Converted, Refused, made
+from lib.documents.convert.markdown import Converted, Piece, Refused, made
 from lib.documents.convert.package import opened, part, xml
 
 _CONTAINER = "META-INF/container.xml"

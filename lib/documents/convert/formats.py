@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from lib.documents.convert import docx, epub, html, pdf, pptx, rst, xlsx
-from lib.documents.convert.outcome import Converted, Refused
+from lib.documents.convert.markdown import Converted, Refused
 
 _READERS = {".html": html.read, ".htm": html.read, ".xhtml": html.read, ".docx": docx.read,
             ".pdf": pdf.read, ".xlsx": xlsx.read, ".pptx": pptx.read, ".epub": epub.read,

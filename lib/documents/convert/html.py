@@ -4,8 +4,7 @@ import re
 from contextlib import suppress
 
 from lib.documents.convert.elements import HEADINGS, INLINE, is_data, n_words, walked
-from lib.documents.convert.markdown import Piece
-from lib.documents.convert.outcome import Converted, Refused, made
+from lib.documents.convert.markdown import Converted, Piece, Refused, made
 
 MOST_NESTED = 200
 

@@ -6,7 +6,7 @@ import zipfile
 import zlib
 from pathlib import PurePosixPath
 
-from lib.documents.convert.outcome import Refused
+from lib.documents.convert.markdown import Refused
 
 MOST_FILES = 10_000
 MOST_UNPACKED = 300_000_000  # bytes; 100 MB of XML in memory as a tree is about 1 GB

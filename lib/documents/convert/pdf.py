@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, zip_longest
 
-from lib.documents.convert.outcome import Converted, Refused, made
+from lib.documents.convert.markdown import Converted, Refused, made
 from lib.documents.convert.pdf_blocks import pieces_of
 from lib.documents.convert.pdf_lines import Grid, Line, Word, lines_of, segments, words_text
 

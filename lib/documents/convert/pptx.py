@@ -3,8 +3,7 @@
 import io
 from collections.abc import Iterator
 
-from lib.documents.convert.markdown import Piece, inline
-from lib.documents.convert.outcome import Converted, made
+from lib.documents.convert.markdown import Converted, Piece, inline, made
 from lib.documents.convert.package import opened, refuse_entities
 
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"

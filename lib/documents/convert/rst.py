@@ -3,7 +3,7 @@
 import re
 
 from lib.documents.convert import elements, html
-from lib.documents.convert.outcome import Converted, made
+from lib.documents.convert.markdown import Converted, made
 
 _DIRECTIVE = re.compile(r"^[ \t]*\.\. +([A-Za-z][\w:+-]*)::", re.M)
 _ROLE = re.compile(r":([A-Za-z][\w:+.-]*):`")

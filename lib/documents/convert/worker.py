@@ -19,13 +19,13 @@ from pathlib import Path
 
 from lib.core.paths import REPOSITORY
 from lib.documents.convert.formats import converted
-from lib.documents.convert.outcome import Converted, Refused
+from lib.documents.convert.markdown import Converted, Refused
 
 MOST_SECONDS = 60  # of processor time for a file, and as many again for each MB
 MOST_MEMORY = 2_000_000_000  # bytes of address space
 MOST_REPLY = 100_000_000  # bytes
 
-_CLONE_NEWUSER_AND_NEWNET = 0x10000000 | 0x40000000  # linux/sched.h
+_CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000  # linux/sched.h
 _REFUSED_EVENTS = ("socket.", "subprocess.", "os.system", "os.exec", "os.posix_spawn", "os.fork",
                    "os.spawn", "pty.", "ftplib.", "urllib.", "http.", "webbrowser.")
 
@@ -135,7 +135,9 @@ def _confine() -> None:
         except (AttributeError, OSError, ValueError):
             continue  # not every system has every limit
     with suppress(OSError, AttributeError):  # without it, the audit hook below remains
-        ctypes.CDLL(None).unshare(_CLONE_NEWUSER_AND_NEWNET)
+        system = ctypes.CDLL(None)
+        if system.unshare(_CLONE_NEWNET):  # a user who may not needs a namespace of users too
+            system.unshare(_CLONE_NEWUSER | _CLONE_NEWNET)
     sys.dont_write_bytecode = True
     sys.addaudithook(_refuse_event)
 

@@ -5,8 +5,7 @@ import io
 import re
 from itertools import groupby
 
-from lib.documents.convert.markdown import Piece, inline
-from lib.documents.convert.outcome import Converted, Refused, made
+from lib.documents.convert.markdown import Converted, Piece, Refused, inline, made
 from lib.documents.convert.package import opened, part, refuse_entities
 
 MOST_CELLS = 2_000_000  # of a sheet, blank ones included

@@ -4,7 +4,7 @@ import pytest
 
 from lib.documents.blocks import parse
 from lib.documents.convert import html
-from lib.documents.convert.outcome import Refused
+from lib.documents.convert.markdown import Refused
 
 PAGE = """<!DOCTYPE html><html><head><title>Pumps</title><script>document.title = "RAN"</script>
 </head><body><nav><ul><li><a href="/">Home</a></li><li><a href="/a">All pumps</a></li></ul></nav>

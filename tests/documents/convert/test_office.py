@@ -9,7 +9,7 @@ from pptx import Presentation
 from pptx.util import Inches
 
 from lib.documents.convert import epub, pptx, rst, xlsx
-from lib.documents.convert.outcome import Refused
+from lib.documents.convert.markdown import Refused
 from tests.documents.convert.making import zipped
 
 CONTAINER = ('<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'

@@ -4,7 +4,7 @@ import pytest
 
 from lib.documents.blocks import parse
 from lib.documents.convert import pdf
-from lib.documents.convert.outcome import Refused
+from lib.documents.convert.markdown import Refused
 from tests.documents.convert.making import pdf as made
 from tests.documents.convert.making import prose
 

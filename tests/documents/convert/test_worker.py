@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from lib.documents.convert.formats import converted
-from lib.documents.convert.outcome import Refused
+from lib.documents.convert.markdown import Refused
 from lib.documents.convert.worker import Worker
 from tests.documents.convert.making import docx, paragraph
 
