@@ -181,7 +181,7 @@ def test_a_full_disk_while_the_notebook_is_saved_says_what_could_not_be_written(
 def test_figures_before_there_are_verdicts_say_what_to_run(house):
     ran = house.run("tiny", "--figures")
     assert ran.returncode == 2
-    assert "verdicts/rules/base.jsonl is missing: run make study STUDY=tiny" in ran.stdout
+    assert "verdicts/rules/base.jsonl is missing); run make study STUDY=tiny" in ran.stdout
 
 
 def test_a_notebook_takes_its_own_study_where_none_is_given(house):

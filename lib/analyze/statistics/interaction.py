@@ -73,7 +73,7 @@ def _inestimable(both: pd.DataFrame, structures: list[str], scale: str,
 
 def _fitted(both: pd.DataFrame, structures: list[str], family: sm.families.Family,
             scale: str) -> dict[str, dict]:
-    """Map each structure, and JOINT, to its estimate, low, high and p, relative to structures[0]."""
+    """Map each structure, and JOINT, to estimate, low, high and p, relative to structures[0]."""
     both = both[both.structure.isin(structures)]
     long = pd.concat([both.assign(correct=both["first"], arm=0.0),
                       both.assign(correct=both.second, arm=1.0)])
