@@ -54,7 +54,7 @@ _SCRIPTS = {
     "ru": (r"[\u0400-\u04ff]", 6.0), "uk": (r"[іїєґІЇЄҐ]", 0.3), "el": (r"[\u0370-\u03ff]", 6.0),
     "ar": (r"[\u0600-\u06ff]", 5.0), "fa": (r"[پچژگ]", 0.2), "he": (r"[\u0590-\u05ff]", 5.0),
     "hi": (r"[\u0900-\u097f]", 5.0), "th": (r"[\u0e00-\u0e7f]", 5.0)}
-_NOT_WORDS = re.compile(r"`[^`\n]+`|<[^>\n]+>|https?://\S+|\]\([^)\n]*\)")
+_NOT_WORDS = re.compile(r"`[^`\n]+`|<[^<>\n]+>|https?://\S+|\]\([^()\n]*\)")
 _WORD = re.compile(r"(?<![\w./_-])[^\W\d_]+(?![\w/_])")
 _SHARE = 0.36  # of running English that are its function words above; of the others about as many
 _FEW_WORDS = 25  # too few to judge by

@@ -99,7 +99,7 @@ class Reader:
     def paragraph(self, token: Token, inline: Token) -> Iterator[Block]:
         """Yield a paragraph, or each footnote of one that consists of footnotes."""
         content = inline.content.split("\n")
-        notes = [number for number, line in enumerate(content) if line.startswith(NOTE_MARK)]
+        notes = {number for number, line in enumerate(content) if line.startswith(NOTE_MARK)}
         for first, last in pairwise(sorted({0, *notes, len(content)})):
             text = "\n".join(content[first:last])
             mark = text.split(NOTE_MARK)[1] if first in notes else ""
