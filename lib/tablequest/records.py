@@ -87,7 +87,7 @@ class NotUnderstood(Record):
     table: int  # position in the filing, from 1
     kind: str  # "layout", "no numbers", "no row labels", …, by which tables are counted
     reason: str
-    excerpt: str  # its first words
+    excerpt: str  # the first words of what was left out
 
 
 class CellRef(Record):

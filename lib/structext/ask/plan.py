@@ -9,7 +9,7 @@ from lib.structext.ask.prompts import FEW_SHOT, SETTINGS, Prompted, as_queries, 
 from lib.structext.generate.samples import SIZE, SUITES, generate, split, suite
 from lib.structext.records import Sample
 
-POOL = 24  # samples per task, depth and width that demonstrations are drawn from
+POOL = 24  # samples per task, depth and width from which demonstrations are drawn
 POOL_SEED = 1  # added to a study's seed: no demonstration has the structure of a tested text
 TUNED = {"tuned": ("base", 0), "tuned-hint": ("hint", 0),
          "tuned-few-shot": ("few-shot", 2)}  # arm -> setting and shots

@@ -10,7 +10,7 @@ from lib.core.untrusted import defused
 from lib.structext.ask.prompts import TAGS
 
 Names = dict[str, dict[str, str]]  # kind -> old name -> new name
-_MOST_LETTERS, _MOST_WORDS = 40, 5  # in a new name, too few for instructions
+_MOST_LETTERS, _MOST_WORDS = 40, 5  # limits of a new name, too low for instructions
 _MOST_BRACES = 50  # "{" at which a reply's object may begin
 _RESERVED = {"id", "subs"}  # fields that every object has
 

@@ -28,7 +28,7 @@ from lib.structext.records import Sample
 from lib.structext.solve.solver import solve
 from lib.structext.solve.unsolvable import Unsolvable
 
-MARKER = "rewritten-"  # in the ids of rewritten samples
+MARKER = "rewritten-"  # marks the ids of rewritten samples
 MOST_NAMES = 500  # per reply; a text of Real-Test has at most 200
 _MOST_CELLS = 20_000  # nodes × names per node; a larger text is not built
 _MOST_FAULTS = 12  # reported to the model

@@ -20,7 +20,7 @@ class Setting(NamedTuple):
     is_corrected: bool
     rng: Random
     names: Letters | Words
-    number: int  # of the sample among those of its kind; odd and even ones balance the labels
+    number: int  # the sample's number within its kind; odd and even ones balance the labels
 
 
 class Item(NamedTuple):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from lib.structext.generate.language import Item, Language, Setting
 from lib.structext.generate.wording import NO_BOLD, NO_IMAGE, latex_heading, section_place
 
-MARK_SHARE = 0.5  # of paragraphs with bold text and, drawn independently, of those with an image
+MARK_SHARE = 0.5  # share of paragraphs with bold text and, independently, share with an image
 
 
 class Notation(NamedTuple):

@@ -51,7 +51,7 @@ SUITES: dict[str, list[tuple[int, int, int]]] = {
     "v1-hard": [(3, 1, 52), (4, 1, 52)],  # 3,016
 }
 SPLIT = (9, 2)  # train to test in v1
-SIZE = 6  # of a node, as in the papers
+SIZE = 6  # a node's size in the papers
 Naming = Callable[[int, int], Letters | Words]  # from the seed of a text's names, and its turn
 _ID = re.compile(r"(corrected|faithful)-([a-z-]+)\.\d-d(\d+)-w(\d+)(?:-n(\d+))?-s(-?\d+)-(\d+)")
 

@@ -31,7 +31,7 @@ from lib.tablequest.analyze.amounts import MOST_DIGITS, Amount, amounts
 from lib.tablequest.questions.wording import label_of
 from lib.tablequest.records import Grid, TableQuestion, own_label
 
-TOLERANCE = 0.005  # of a calculation, as a share of the reference
+TOLERANCE = 0.005  # allowed error of a calculation, as a share of the reference
 LEAST_DIGITS = 3
 # "decreased by 5", "was lower"; not "at lowest"
 _FALL = re.compile(r"\b(?:decreas|declin|fell\b|fall|drop|lower|reduc|down\b|less\b|shrank|shrink"
@@ -83,7 +83,7 @@ def assess(question: TableQuestion, answer: str, grids: Mapping[str, Grid],
 
 
 def is_figure(question: TableQuestion) -> bool:
-    """Return whether the reference is a figure, and not the name of the larger of two items."""
+    """Return whether the reference is a figure rather than the name of the larger of two items."""
     has_figure = question.value is not None and bool(amounts(question.answer))
     return has_figure and question.kind != "comparison"
 
@@ -136,7 +136,7 @@ def _own(label: str) -> str:
 
 
 def asserted(question: TableQuestion, answer: str, grids: Mapping[str, Grid]) -> list[Amount]:
-    """Return the amounts that `answer` offers as its own.
+    """Return the amounts that `answer` gives as its result.
 
     Years, amounts that the question names and (next to other amounts) operands of the calculation
     are left out; if no amount remains, the last one is returned.
@@ -174,7 +174,7 @@ def is_right(question: TableQuestion, amount: Amount, answer: str, tolerance: Fr
 
 
 def readings(question: TableQuestion, amount: Amount) -> list[Fraction]:
-    """Return the values that `amount` may mean, in whole units, by the question and its unit."""
+    """Return what `amount` may mean in whole units, by the question and the reference's unit."""
     unit = question.unit.split("/")[0]
     unit = "%" if re.match(r"%|percent|pp\b|points?\b", unit) else unit
     if amount.unit == "%" != unit:
@@ -227,5 +227,5 @@ def f1(reference: str, answer: str) -> float:
 
 
 def _without_endless(text: str) -> str:
-    """Replace each number that has too many digits to be read with a word."""
+    """Put a word in place of each number with too many digits to read."""
     return _ENDLESS.sub(" endless ", text)

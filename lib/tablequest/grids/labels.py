@@ -118,7 +118,7 @@ class _Named(NamedTuple):
     groups: list[str]  # labels of the groups above the row
     label: str
     is_sum: bool
-    words: list[str]  # in the row's text columns
+    words: list[str]  # texts in the row's text columns
 
 
 def row_labels(rows: list[BodyRow], texts: list[int]) -> list[str | None]:

@@ -8,7 +8,7 @@ from lib.tablequest.analyze.amounts import Amount, amounts
 from lib.tablequest.questions.expression import ExpressionError, evaluate, names_in
 from lib.tablequest.records import Cell, CellRef, Grid, TableQuestion, in_whole_units
 
-MOST_SENTENCES = 2  # in a hard answer: "under three"
+MOST_SENTENCES = 2  # a hard answer has "under three"
 # 'rose. It', 'rose." It'; not 'rose. it'
 _SENTENCE_END = re.compile(r"(?<=[.!?][\"”')])\s+(?=[\"“A-Z])|(?<=[.!?])\s+(?=[\"“A-Z])")
 _ABBREVIATION = re.compile(r"\b(?:Inc|Corp|Co|Ltd|vs|No|U\.S|approx|e\.g|i\.e)\.$")

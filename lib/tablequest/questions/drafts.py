@@ -11,7 +11,7 @@ from lib.tablequest.questions.tables import Table, is_opening
 from lib.tablequest.questions.wording import POINTS, amount, decimals_of, unit_words
 from lib.tablequest.records import CellRef
 
-MOST_PERIODS = 5  # in a series that is averaged, or summarized in two sentences
+MOST_PERIODS = 5  # longest series to average, or to summarize in two sentences
 PERCENT = ("%", 1.0)
 _FORM = "Answer in fewer than three sentences and support the statement with the figures."
 

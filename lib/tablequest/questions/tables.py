@@ -97,7 +97,7 @@ class Table:
 
 
 def is_opening(place: Place) -> bool:
-    """Return whether a balance is carried over from the year before its own."""
+    """Return whether a row is an opening balance, which is carried over from the year before."""
     return bool(re.search(r"\b(?:beginning|opening)\b", place.row, re.I))
 
 

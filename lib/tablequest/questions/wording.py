@@ -72,7 +72,7 @@ class Period:
     """The time that a column refers to."""
 
     name: str  # "2024", "fiscal 2024", "February 2, 2025", "the year ended September 28, 2024"
-    order: tuple[int, int, int]  # year, month, day; 0 where not given
+    order: tuple[int, int, int]  # year, month, day; 0 if not given
     measure: str  # the rest of the column's label, such as "Net Sales"; "" if it is only a time
 
     @property
