@@ -77,7 +77,7 @@ def layout(depth: int, width: int) -> Layout:
 
 
 class _Letters:
-    """Names a, b, … z, ab, bb, …, in base 26 with the smallest digit first, as in official files."""
+    """Names a, b, … z, ab, bb, … in base 26, smallest digit first, as in official files."""
 
     def __init__(self, alphabet: str) -> None:
         self.alphabet = alphabet
