@@ -175,6 +175,7 @@ def test_a_readme_is_asked_about_settings_and_dated_changes():
      "under which condition does the X7 valve open?", "if the inlet pressure exceeds 6 bar"),
     ("The X7 seal is checked every 24 hours.", "how often is the X7 seal checked?",
      "every 24 hours"),
+    ("The X7 limit resets every minute.", "how often does the X7 limit reset?", "every minute"),
     ("The X7 gateway supports the GELF and RFC5424 formats.",
      "which formats does the X7 gateway support?", "GELF and RFC5424"),
     ("Each X7 plugin MUST implement cb_init and cb_exit.",
@@ -203,7 +204,9 @@ def test_a_plain_sentence_is_asked_for_its_fact(sentence, question, answer):
     "The X7 must resolve the conflict without an error.", "A higher X7 load also wears the seal.",
     "The specified X7 key must match a pattern.", "The X7 result is constructed as follows.",
     "Long-lived X7 objects can take advantage of labels by computing them once.",
-    "NOTICE: Keep this record.",
+    "NOTICE: Keep this record.", "Figure 2 illustrates the X7 flow.",
+    "The X7 key is stored with AES-256 and written to a disk.", "The recommended value is 5 V.",
+    "The X7 pump was bought by Orsa Corp in 2012.",
     "Support for X7 displays attached to a board.", "",
 ])
 def test_a_sentence_that_refers_to_another_is_not_asked(sentence):

@@ -10,6 +10,7 @@ VERSION = r"(?:version |release )?v?\d+(?:\.\d+)+[\w.-]*"
 _DURATION = (r"(?:(?:about|around|approximately|roughly|up to|at least|at most|less than|over) )*"
              r"(?:\d[\d.,]*|one|two|three|four|five|ten)\s?"
              r"(?:µs|us|ms|s|seconds?|minutes?|hours?|days?|weeks?|months?|years?)")
+_EVERY = rf"every (?:{_DURATION}|second|minute|hour|day|night|week|month|year)"
 _NAME = r"(?:[A-Z][\w./+-]*|\S*[\d_][\w./+-]*)"
 _NAMES = rf"{_NAME}(?:,? (?:and |or )?{_NAME})*"  # "RFC3164, RFC5424 and GELF"
 # what a thing supports, uses or contains is often several things: no object of these is asked for
@@ -37,7 +38,8 @@ _CLAUSES = (
     (rf"(?P<s>.+?) {_PASSIVE} (?P<w>when|after|before|once) (?P<r>.+)",
      "when {be} {s} {done}?", "{w} {r}"),
     (rf"(?P<s>.+?) {_PASSIVE} if (?P<r>.+)", "under which condition {be} {s} {done}?", "if {r}"),
-    (rf"(?P<s>.+?) {_PASSIVE} (?P<w>every {_DURATION})", "how often {be} {s} {done}?", "{w}"),
+    (rf"(?P<s>.+?) {_PASSIVE} (?P<w>{_EVERY})", "how often {be} {s} {done}?", "{w}"),
+    (rf"(?P<s>.+?) (?P<verb>{_CHANGES}|runs?) (?P<w>{_EVERY})", "how often {do} {s} {base}?", "{w}"),
     (rf"(?P<s>.+?) (?P<verb>{_CHANGES}) (?P<w>when|after|before|once) (?P<r>.+)",
      "when {do} {s} {base}?", "{w} {r}"),
     (rf"(?P<s>.+?) (?P<verb>{_CHANGES}) if (?P<r>.+)",

@@ -7,7 +7,7 @@ it (determiner, preposition, auxiliary, pronoun, …) is where a noun phrase can
 import re
 from itertools import pairwise
 
-from lib.annotate.rules.verbs import BASE, FORMS, NOUN_LIKE
+from lib.annotate.rules.verbs import BASE, FORMS, NOUN_LIKE, is_participle
 
 DATE = (r"(?:\d{8}|\d{4}-\d{2}-\d{2}|\d{4}/\d{2}/\d{2}|\d{1,2}[./]\d{1,2}[./]\d{4}|"
         r"\d{1,2} [A-Z][a-z]+ \d{4}|[A-Z][a-z]+ \d{1,2}, \d{4}|[A-Z][a-z]+ \d{4})")
@@ -51,8 +51,12 @@ _DEICTIC = re.compile(r"^\W*\w+ing\b|\b(?:specified|given|resulting|returned|exp
 _ADJECTIVES = frozenset("""
 main new first second third last next other default basic simple good old current right left
 original general common special single whole entire full key additional optional required important
-different various certain final initial typical particular similar good best""".split())
-_SECOND = re.compile(r"\b(?:and|or) (?P<verb>[a-z]+) (?:to|into|from|the|an?|all|no|any)\b")
+different various certain recommended suggested allowed supported maximum minimum actual final
+initial typical particular similar good best""".split())
+_SECOND = re.compile(r"\b(?:and|or) (?P<verb>[a-z]+) (?:to|into|from|the|an?|all|no|any|in|on|at|"
+                     r"by|with|as|for|via)\b")
+_REFERENCE = re.compile(r"(?:tables?|figures?|fig\.|sections?|chapters?|appendix|step|listing|"
+                        r"example|page|option|part) (?:\d|[A-Z]\b)", re.I)
 _SHORT_BRACKET = re.compile(r" \([\w/+.-]+(?: [\w/+.-]+)?\)")
 _NAMED = re.compile(r"[A-Z]{2,}|\d|_|[a-z][A-Z]|[<>\[\]{}/\"=]|\w\.\w")
 
@@ -74,12 +78,13 @@ def is_noun_phrase(phrase: str) -> bool:
         if kind == "link" and before != "noun" or kind == "determiner" and before == "noun" and (
                 not is_gerund):
             return False
-        if before == "noun" and word.islower() and low in FORMS and low not in NOUN_LIKE:
-            return False  # "the option sets", "X provides"
+        if before and word.islower() and low in FORMS and low not in NOUN_LIKE:
+            return False  # "X provides", "a lid and sends it"
         is_gerund = before == "link" and low.endswith("ing")  # "for opening a valve"
         before = kind
     second = _SECOND.search(phrase)  # "no lid and map to zero"
-    is_joined = second is not None and BASE.get(second["verb"]) == second["verb"]
+    is_joined = second is not None and (
+        BASE.get(second["verb"]) == second["verb"] or is_participle(second["verb"]))
     return before == "noun" and not is_joined and not re.search(r"\b\w+ly\Z", phrase)
 
 
@@ -119,7 +124,7 @@ def is_specific(phrase: str, words: frozenset[str], about: str = "") -> bool:
     `words` are the capitalized forms of words that the document has in lower case too, `about` is
     the section in lower case: "the tracer" is clear in the section on the tracer.
     """
-    if is_imperative(phrase) or _DEICTIC.search(phrase):
+    if is_imperative(phrase) or _DEICTIC.search(phrase) or _REFERENCE.match(phrase):
         return False
     all_words = phrase.split()
     content = [word for word in all_words if word.lower() not in _DETERMINERS]

@@ -34,7 +34,7 @@ _TO = ("renamed moved changed reduced increased raised lowered limited restricte
 _ELSEWHERE = re.compile(r"\b(?:documents?|documentation|docs|website|guides?|pages?|sections?|"
                         r"chapter|repository|examples?|tutorials?)\b", re.I)
 # "no lid" denies; "the conflict" is known from another sentence only
-_OPEN = re.compile(r"no |the [a-z]+(?:$| (?:in|on|at|by|for|with|from|to|without|during)\b)", re.I)
+_OPEN = re.compile(r"no |every |the [a-z]+(?:$| (?:in|on|at|by|for|with|from|to|without|during)\b)", re.I)
 # words that begin a noun phrase and are no part of a name
 _LOWER = ("A", "An", "The", "Each", "Every", "All", "Both", "New", "Most", "Many", "Some")
 
@@ -192,7 +192,7 @@ def _passive(text: str, place: Place) -> Asked | None:
         return None
     subject, value, prep = _subject(match["s"], place), match["v"], match["prep"]
     is_elsewhere = re.match(r"\w+ing\b|top of ", value) or prep == "by" and " to " in value or (
-        _ELSEWHERE.search(value))
+        _ELSEWHERE.search(value) or re.search(r" (?:in|on|at|since|before|after|until) \d", value))
     if not subject or is_elsewhere:
         return None
     first, _, second = match["aux"].lower().partition(" ")

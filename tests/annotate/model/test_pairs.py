@@ -240,7 +240,7 @@ def test_a_models_pairs_are_under_the_same_constraints_as_the_rules(ask):
 
 
 @pytest.mark.parametrize(("language", "named"), [("ja", "): ja."), ("", "): und.")])
-def test_the_prompt_names_the_documents_language_and_an_answer_needs_no_spaces(ask, language, named):
+def test_the_prompt_names_the_language_and_an_answer_needs_no_spaces(ask, language, named):
     text = "# ゲート\n\nゲートの質量は十二キロです。\n"
     document = DOCUMENT.model_copy(update={"text": text, "language": language})
     reply = [pair("ゲートの質量は？", "十二キロ", "ゲートの質量は十二キロです。", "natural")]

@@ -72,6 +72,8 @@ def test_a_value_has_no_stray_mark_and_is_not_cut(cell, value):
 
 def test_a_second_predicate_and_a_gerund_with_an_object():
     assert not is_noun_phrase("new lids and map to zero")
+    assert not is_noun_phrase("a key and stored in a file")
+    assert not is_noun_phrase("new lids and sends a note")
     assert is_noun_phrase("a tool for opening a valve") and not is_noun_phrase("opening a valve")
 
 
