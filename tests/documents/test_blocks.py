@@ -5,7 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lib.core.paths import REPOSITORY
+from lib.documents import blocks as blocks_module
 from lib.documents.blocks import STRUCTURE_OF, block_at, parse, plain, sentences, structure_at
+from lib.documents.folder import read_folder
+from lib.documents.tables import tables_of
 
 DOCUMENTS = sorted((REPOSITORY / "tests" / "data" / "documents").glob("*.md"))
 MANUAL = """---
@@ -215,6 +218,17 @@ def test_a_box_in_code_is_code_and_a_heading_loses_its_target():
     assert only("```\n!!! note\n    x\n:::\n```\n", "code").text == "!!! note\n    x\n:::\n"
     assert only("## Limits {#limits}\n\nx\n", "heading").text == "Limits"
     assert only("> [!NOTE]\n> The lid is hot.\n", "prose").text == "The lid is hot."
+
+
+def test_a_folder_and_its_tables_parse_each_document_once(documents_folder, monkeypatch):
+    parsed = []
+    original = blocks_module._PARSER.parse
+    monkeypatch.setattr(blocks_module._PARSER, "parse",
+                        lambda body, env: parsed.append(body) or original(body, env))
+    documents = read_folder(documents_folder).documents
+    assert len(parsed) == len(documents) == 4
+    tables_of(documents[0].text)
+    assert len(parsed) == 5
 
 
 def test_references_of_the_document_are_collected_and_used():
