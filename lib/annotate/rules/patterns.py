@@ -34,7 +34,8 @@ _TO = ("renamed moved changed reduced increased raised lowered limited restricte
 _ELSEWHERE = re.compile(r"\b(?:documents?|documentation|docs|website|guides?|pages?|sections?|"
                         r"chapter|repository|examples?|tutorials?)\b", re.I)
 # "no lid" denies; "the conflict" is known from another sentence only
-_OPEN = re.compile(r"no |every |the [a-z]+(?:$| (?:in|on|at|by|for|with|from|to|without|during)\b)", re.I)
+_OPEN = re.compile(r"no |every |the [a-z]+(?:$| (?:in|on|at|by|for|with|from|to|without|during)\b)",
+                   re.I)
 # words that begin a noun phrase and are no part of a name
 _LOWER = ("A", "An", "The", "Each", "Every", "All", "Both", "New", "Most", "Many", "Some")
 
