@@ -45,9 +45,10 @@ def read(raw: bytes) -> Converted:
     if n_words < LEAST_WORDS * len(pages):
         raise Refused(f"no text in it: {len(pages)} pages of pictures (a scan?); run a text "
                       "recognition over it")
-    unknown = sum("\ufffd" in word.text for page in pages for word in page.words)
-    if unknown > 0.2 * n_words:
-        raise Refused(f"{unknown} of its words have no letters (its fonts do not say which)")
+    letters = "".join([word.text for page in pages for word in page.words] + [
+        cell for page in pages for grid in page.grids for row in grid.rows for cell in row])
+    if letters.count("\ufffd") > 0.2 * len(letters):
+        raise Refused("most of its text has no letters: its fonts do not say which they are")
     bare = [page.number for page in pages if not page.words and not page.grids]
     _drop_furniture(pages)
     gutter = _gutter(pages)

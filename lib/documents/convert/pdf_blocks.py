@@ -11,7 +11,7 @@ from lib.documents.convert.pdf_tables import aligned
 
 _BULLET = re.compile(r"[•◦▪▫‣●○■□⁃∙·\uf0b7\uf0a7–—*-]|o")
 _NUMBER = re.compile(r"\(?(\d{1,3}|[a-z])[.)]")
-_SENTENCE_END = re.compile(r"[.!?:;][\"')\]]*$")
+_SENTENCE_END = re.compile(r"[.!?:;。！？][\"')\]]*$")
 _MOST_ROWS = 2  # lines of prose with wide blanks, or 1% of all lines
 
 

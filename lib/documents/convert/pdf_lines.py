@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 from lib.documents.convert.markdown import code_span, inline
 
+_UNSPACED = re.compile(r"[\u3001-\u30ff\u4e00-\u9fff\uff01-\uff60]{2}")  # Chinese, Japanese
+
 
 @dataclass(frozen=True)
 class Word:
@@ -129,6 +131,7 @@ def _joined(text: str, following: str, known: frozenset[str]) -> tuple[str, str]
         whole = f"{first[0]}{second}".lower()
         apart = {first[0].lower(), second.lower()} <= known or "-" in following
         return (text, "") if apart and whole not in known else (text[:-1], "")
-    if re.search(r"\w[-/]$", text) and following[:1].isalnum():
+    if re.search(r"\w[-/]$", text) and following[:1].isalnum() or _UNSPACED.fullmatch(
+            text[-1:] + following[:1]):
         return text, ""
     return text, " "

@@ -5,6 +5,7 @@ import pytest
 from lib.documents.blocks import parse
 from lib.documents.convert import pdf
 from lib.documents.convert.markdown import Refused
+from lib.documents.convert.pdf_lines import Word, words_text
 from tests.documents.convert.making import pdf as made
 from tests.documents.convert.making import prose
 
@@ -69,6 +70,12 @@ def test_hyphens_at_line_ends_are_joined_as_the_document_writes_the_word():
                          "tecture is driven by a micro-", "controller that is small."))
     assert found[0].text == ("The architecture has a micro-controller and the architecture is "
                              "driven by a micro-controller that is small.")
+
+
+def test_japanese_lines_are_joined_without_a_blank():
+    rows = [[Word(text, 0, 100, 0, 10, 10, False, False, "Gothic")]
+            for text in ("既定のポートは", "七千一番です。", "It is", "7001.")]
+    assert words_text(rows) == "既定のポートは七千一番です。 It is 7001."
 
 
 def test_a_table_with_rulings_keeps_its_cells_over_two_pages():
