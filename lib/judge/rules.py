@@ -54,7 +54,7 @@ def compare(question: str, reference: str, answer: str, entity_count: int | None
     `entity_count` is the query's: a list has one entity per line; a scalar (None) is also a list
     if it reads as "a, b and c", or if the question asks for several.
     """
-    if folded(reference).strip() == folded(answer).strip():
+    if _is_verbatim(reference, answer):
         return Outcome(True, "the reference verbatim")
     found = match_list(question, reference, answer, entity_count)
     if found and found.n_wanted > 1:
@@ -76,12 +76,17 @@ def match_list(question: str, reference: str, answer: str,
     entities = entities_of(unified(reference), read, entity_count)
     if not entities:
         return None
-    if folded(reference).strip() == folded(answer).strip():
+    if _is_verbatim(reference, answer):
         return ListMatch(len(entities), len(entities), [], [])
     if len(entities) == 1:
         is_given = not _scalar_complaint(question, reference, answer, is_item=True)
         return ListMatch(1, int(is_given), [], [] if is_given else entities)
     return match(entities, _readable(question, reference, answer), read)
+
+
+def _is_verbatim(reference: str, answer: str) -> bool:
+    may_be = len(answer) < MOST_READ + 10 * len(reference)
+    return may_be and folded(reference).strip() == folded(answer).strip()
 
 
 def _outcome(found: ListMatch) -> Outcome:

@@ -27,9 +27,9 @@ _NEUTRAL = _words(
     "according documentation manual guide datasheet specification document documents text source "
     "record section table list lists listed given stated states specified specifies defined known "
     "directory folder file path located found stored kept shown described written available "
-    "part item items once times think believe yes sure certainly course okay ok correct based out up down "
-    "version release code number model type tcp udp http https monday tuesday wednesday thursday "
-    "friday saturday sunday")
+    "part item items once times think believe yes sure certainly course okay ok correct based out "
+    "up down version release code number model type tcp udp http https monday tuesday "
+    "wednesday thursday friday saturday sunday")
 FILLERS = CONNECTORS | _NEUTRAL
 NEGATIONS = _words(
     "not no never without except excluding excludes besides nor neither none nothing cannot "

@@ -71,42 +71,52 @@ def is_apart(names: list[str]) -> bool:
 SETS = st.lists(NAMES, min_size=3, max_size=7, unique=True).filter(is_apart)
 
 
-@settings(max_examples=15)
-@given(SETS, st.data())
-def test_a_list_has_one_verdict_in_every_layout(names, data):
+@settings(max_examples=40)
+@given(SETS, st.sampled_from(sorted(LAYOUTS)), st.data())
+def test_a_list_has_one_verdict_in_every_layout(names, name, data):
     wanted, foreign = names[:-1], names[-1]
     shown = data.draw(st.permutations(wanted))
     place = data.draw(st.integers(0, len(wanted)))
-    for name, layout in LAYOUTS.items():
-        def given_is_correct(items, layout=layout):
-            return compare(LISTED, "\n".join(wanted), layout(items), len(wanted)).is_correct
-        assert given_is_correct(shown), name
-        assert not given_is_correct(shown[1:]), f"{name}: one is missing"
-        assert not given_is_correct([*shown[:place], foreign, *shown[place:]]), f"{name}: foreign"
-        assert not given_is_correct([*shown[1:], foreign]), f"{name}: one is replaced"
+
+    def is_correct(items):
+        text = LAYOUTS[name](items)
+        return compare(LISTED, "\n".join(wanted), text, len(wanted)).is_correct
+
+    assert is_correct(shown)
+    assert not is_correct(shown[1:]), "one is missing"
+    assert not is_correct([*shown[:place], foreign, *shown[place:]]), "one is foreign"
+    assert not is_correct([*shown[1:], foreign]), "one is replaced"
 
 
-@settings(max_examples=8)
+@settings(max_examples=40)
 @given(SETS.filter(lambda names: not any(  # a sentence after a value is surplus
-    re.search(r" (?:is|has|resolves) ", f" {name} ") for name in names)))
-def test_a_value_has_one_verdict_in_every_layout(names):
+    re.search(r" (?:is|has|resolves) ", f" {name} ") for name in names)),
+       st.sampled_from(sorted(VALUE_LAYOUTS)), st.sampled_from([None, 1]))
+def test_a_value_has_one_verdict_in_every_layout(names, name, count):
     value, other, third, *_ = names
-    for count in (None, 1):
-        for name, layout in VALUE_LAYOUTS.items():
-            assert compare(ASKED, value, layout.format(value), count).is_correct, name
-            assert not compare(ASKED, value, layout.format(other), count).is_correct, name
-            for hedged in (f"{value} or {other}", f"{other}, not {value}", f"not {value}",
-                           f"{other} and {value}"):
-                assert not compare(ASKED, value, layout.format(hedged), count).is_correct, name
-        for pair in ("{}\n{}", "- {}\n- {}", "{}. {}.", "1. {}\n2. {}"):
-            for one in (pair.format(value, other), pair.format(other, value)):
-                is_number, is_alike = (any(token.kind != "word" for token in solid(tokens(text)))
-                                       for text in (value, other))
-                is_alike = is_alike or count or not is_number
-                if is_alike or one.startswith(pair.format(other, value)):  # else it is surplus
-                    assert not compare(ASKED, value, one, count).is_correct, one
-        assert compare(ASKED, value, f"{value}\n{value}", count).is_correct
-        assert not compare(ASKED, f"{value} {third}", value, count).is_correct, "partly"
+
+    def is_correct(text, layout=VALUE_LAYOUTS[name]):
+        return compare(ASKED, value, layout.format(text), count).is_correct
+
+    assert is_correct(value) and is_correct(f"{value}\n{value}", "{}")
+    for wrong in (other, f"{value} or {other}", f"{other}, not {value}", f"not {value}",
+                  f"{other} and {value}"):
+        assert not is_correct(wrong), wrong
+    assert not compare(ASKED, f"{value} {third}", value, count).is_correct, "partly"
+
+
+@settings(max_examples=40)
+@given(SETS.filter(lambda names: not any(
+    re.search(r" (?:is|has|resolves) ", f" {name} ") for name in names)),
+       st.sampled_from(["{}\n{}", "- {}\n- {}", "{}. {}.", "1. {}\n2. {}"]))
+def test_two_values_are_no_answer_to_a_question_with_one(names, pair):
+    value, other, *_ = names
+    is_number = any(token.kind != "word" for token in solid(tokens(value)))
+    assert not compare(ASKED, value, pair.format(other, value)).is_correct
+    assert not compare(ASKED, value, pair.format(other, value), 1).is_correct
+    assert not compare(ASKED, value, pair.format(value, other), 1).is_correct
+    if not is_number:  # another line may say something else about a number
+        assert not compare(ASKED, value, pair.format(value, other)).is_correct
 
 
 def test_the_normalized_sentence_of_each_fact_of_the_laboratory_is_correct():
@@ -154,15 +164,18 @@ def test_any_text_gets_a_verdict(text, between, n, reference):
 
 
 @pytest.mark.parametrize("unit", [
-    "a", ".", "8443 ", "8443, ", "- 8443\n", "| x ", "x\n\n", "(", "[", "ab ", "1,", ",111", "*a* ",
-    "-", "to 1 ", "between 1 and ", "not ", "a. ", "\u0000", "\u202e", "'", "_", "1.", "IP 5", "|-",
-    "and ", "  \n  ", "?", "<a ", "![", "(1) "])
+    "a", ".", "8443 ", "- 8443\n", "| x ", "(", "1,", ",111", "*a* ", "-", "between 1 and ", "a. ",
+    "\u0000", "'", "IP 5", "  \n  ", "?", "![", "(1) "])
 def test_a_long_answer_is_judged_in_linear_time(unit):
     for reference, count in (("8443", None), ("Linux\nQNX\n8443", 3), ("yes", None)):
         times = []
-        for size in (3_000, 12_000):
+        for size in (1_000, 4_000):
             begin = time.process_time()
             compare(ASKED, reference, unit * (size // len(unit)), count)
             times.append(time.process_time() - begin)
         assert times[1] < 8 * times[0] + 0.1, f"{unit!r}: {times} for four times the text"
-    assert compare(ASKED, "x", unit * (1_000_000 // len(unit))).reason, "only its beginning is read"
+
+
+def test_only_the_beginning_of_a_very_long_answer_is_read():
+    assert compare(ASKED, "x", "x\n\n" + "y " * 500_000).is_correct
+    assert not compare(ASKED, "x", "y. " * 50_000 + "x").is_correct

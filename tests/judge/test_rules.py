@@ -50,7 +50,8 @@ def test_a_correct_scalar_in_any_wording_is_correct(text):
     ("not about what is asked", ["The memory is 8443"]),
     ("takes it back", ["8443. No, 9000.", "8443. Wait, 9000.", "8443. Sorry, it is 9000."]),
     ("offers another value", ["8443 or 9000", "8443, or 9000", "8443, 9000", "8443 and 9000",
-                              "8443; 9000", "8443 (or 9000)"]),
+                              "8443; 9000", "8443 (or 9000)", "8443\n9000", "8443. 9000.",
+                              "8443. The default port is 9000."]),
     ("denies it", ["8443 is wrong", "8443 is not the default port"]),
     ("continues with something else", ["8443 9000"])])
 def test_a_wrong_hedged_or_retracted_scalar_is_incorrect(reason, texts):
