@@ -22,8 +22,8 @@ def is_numeric(query: Query) -> bool:
     ("at least"), a currency, a percent sign, thousands separators, and a unit or one lower-case
     noun ("12 pumps"); a range of two numbers; a quantity "of" something ("16 GB of RAM"); or
     several quantities that add up ("3 h 20 min"). Whitespace is ignored, and so is a unit's case if
-    only one unit can be meant (lib.core.units). A dotted number (3.10, 3.2.1) counts: its form does not
-    distinguish a version from a decimal. Not numbers: dates (including 20241203), times of day,
+    only one unit can be meant (lib.core.units). A dotted number (3.10, 3.2.1) counts: its form does
+    not distinguish a version from a decimal. Not numbers: dates (including 20241203), times of day,
     addresses (192.168.0.1), codes with leading zeros, and digits inside a name, path or code
     (P-417, 8443/tcp).
     """
