@@ -67,7 +67,7 @@ def value_of(text: str, most: int = 10) -> str:
     Several sentences, a clause, an unbalanced bracket and a placeholder are no value.
     """
     value = _STRAY.sub("", text.strip()).strip()
-    if value.endswith(".") and not value.endswith(".."):
+    if re.search(r"(?:^|\s)[^\W_]+\.$", value):  # of a word, not of a path or a prefix
         value = value[:-1]
     is_short = 0 < len(value.split()) <= most and not re.search(r"[.;!?]\s+\S", value)
     is_balanced = all(value.count(a) == value.count(b) for a, b in ("()", "[]", "{}", "<>")) or (
