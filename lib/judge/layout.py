@@ -52,6 +52,8 @@ def unified(text: str) -> str:
     text = _ABBREVIATION.sub(r"\1", text)
     text = re.sub(r"\+ ?/ ?- ?|\bplus or minus |± ", "±", text)
     text = re.sub(r"[Øø∅] ?(?=\d)", "", text)
+    text = re.sub(r"(?<=\d)(?<!\b0) ?[x×] ?(?=\d)", " x ", text)  # 120x80 mm
+    text = re.sub(r"\brevolutions per minute\b", "rpm", text)
     text = _HYPHENED.sub(r"\1 ", text)
     text = _PER.sub(" per ", text)
     text = _RATE.sub(_one_rate, text)

@@ -20,13 +20,16 @@ from lib.judge.wording import (
     stem,
 )
 
+_ECHOED = frozenset("every each at in on to".split())
 _MOST_PLACES = 8  # of the value in an answer; the first that is not objected to decides
 
 
 def without_echo(reference: list[Token], question: Question) -> list[Token]:
     """Drop the question's words from "port 8443" and the like if a value or code remains."""
     wanted = solid(reference)
-    is_echo = all(question.allows(token) for token in wanted[:-1])
+    is_echo = all(str(token.value) in _ECHOED or (token.value not in FILLERS
+                                                  and question.allows(token))
+                  or token.value in question.words for token in wanted[:-1])
     has_value = len(wanted) > 1 and sort_of(wanted[-1])[0] != "word"
     return wanted[-1:] if has_value and is_echo else wanted
 
@@ -153,8 +156,9 @@ def _in_other_words(own: list[Token], rest: list[Token], wanted: Wanted,
             odd and odd[0] is own[0] and sort_of(own[0])[0] != "word"):
         return f"about something else: {shown}"
     words = {str(token.value) for token in sentence}
-    if words & question.opposites or any(
-            one in odd and stem(str(other.value)) in question.needed  # "the admin port"
+    if words & question.opposites or any(  # "the admin port", "the port of Sorrel"
+            (one in odd and stem(str(other.value)) in question.needed)
+            or (one.value in ("of", "for") and other in odd)
             for one, other in zip(own, own[1:], strict=False)):
         return f"about the opposite: {shown}"
     if sort_of(wanted.tokens[0])[0] == "word" and not _is_before_topic(odd, own, question):

@@ -50,7 +50,7 @@ def _directly_after(rest: list[Token], wanted: Wanted, question: Question, *,
     shown = repr(" ".join(token.text for token in following[:4]))
     if word == "and":  # against: "8443 and 9000"; surplus: "8443 and it can …"
         sort = sort_of(wanted.tokens[-1])
-        is_value = sort[0] != "word" and not is_item
+        is_value = sort_of(wanted.tokens[0])[0] != "word" and not is_item
         continues = second in VERBS or (is_value and second and sort_of(following[1]) != sort)
         return "" if continues else f"offers another value: {shown}"
     if word in HEDGES or word in RETRACTIONS or (
@@ -88,7 +88,7 @@ def _after_mark(mark: Token, rest: list[Token], wanted: Wanted, question: Questi
         is_denied = bool(part) and part[0].value == "not" and len(part) < 3 and (
             sort_of(part[-1])[0] == "word")
         return f"takes it back: {shown}" if is_bad or is_denied else ""
-    is_name = is_item or sort_of(wanted.tokens[-1])[0] == "word"
+    is_name = is_item or sort_of(wanted.tokens[0])[0] == "word"
     if not part or mark.text not in (",", ";", "/", "|") or not is_name:
         return ""
     goes_on = str(part[0].value) in NAME_CLAUSES | VERBS | CONNECTORS | EXCLUDING or (

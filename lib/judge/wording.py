@@ -28,8 +28,8 @@ _NEUTRAL = _words(
     "record section table list lists listed given stated states specified specifies defined known "
     "directory folder file path located found stored kept shown described written available "
     "part item items once times think believe yes sure certainly course okay ok correct based out "
-    "up down version release code number model type tcp udp http https monday tuesday "
-    "wednesday thursday friday saturday sunday")
+    "up down version release code number model type tcp udp http https")
+_DAYS = _words("monday tuesday wednesday thursday friday saturday sunday")
 FILLERS = CONNECTORS | _NEUTRAL
 NEGATIONS = _words(
     "not no never without except excluding excludes besides nor neither none nothing cannot "
@@ -148,7 +148,7 @@ def question_of(question: str) -> Question:
 
 
 def _summed(found: list[Token]) -> list[Token]:
-    """Return the tokens with "1 min 30 s" as one amount."""
+    """Return the tokens with "1 min 30 s" as one amount, and dates without the day of the week."""
     kept: list[Token] = []
     for token in found:
         last = kept[-1] if kept else None
@@ -156,6 +156,8 @@ def _summed(found: list[Token]) -> list[Token]:
                    and token.value[0] == last.value[0] in ("time", "month")
                    and isinstance(last.value[1], Fraction) and isinstance(token.value[1], Fraction)
                    and token.value[1] < last.value[1])
+        if token.kind == "date" and any(one.value in _DAYS for one in kept[-2:]):
+            kept = kept[:-1] if kept[-1].value in _DAYS else kept[:-2]  # "Tuesday, 7 May 2024"
         if is_part:
             kept[-1] = Token("number", (last.value[0], last.value[1] + token.value[1]),
                              f"{last.text} {token.text}")
