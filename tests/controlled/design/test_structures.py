@@ -72,10 +72,10 @@ def test_a_parser_reads_the_facts_back(structure):
     assert _read(structure, _body(structure)) == {fact.attribute: fact.value for fact in FACTS}
 
 
-def test_a_code_block_is_one_block_and_html_is_raw():
+def test_a_code_block_is_one_block_and_an_html_table_is_a_table():
     for structure in CODE:
         assert [block.kind for block in parse(_body(structure))] == ["code"], structure
-    assert [block.kind for block in parse(_body("html-table"))] == ["html"]
+    assert [block.kind for block in parse(_body("html-table"))] == ["table"]
 
 
 def test_bullets_and_lead_in_are_two_lists():
