@@ -63,7 +63,8 @@ def test_an_attribute_is_a_noun_phrase_with_a_known_head(label, is_one):
 
 
 @pytest.mark.parametrize(("cell", "value"), [
-    ("5 V*", "5 V"), ("8443 [^2]", "8443"), ("red.", "red"), ("pod_a., pod_b.", "pod_a., pod_b."), ("n/a", ""), ("-", ""), ('""', ""),
+    ("5 V*", "5 V"), ("8443 [^2]", "8443"), ("red.", "red"), ("n/a", ""), ("-", ""),
+    ("pod_a., pod_b.", "pod_a., pod_b."), ('""', ""),
     ("see page 3", ""), ("open (unless", ""), ("One. Two.", ""), ("(semicolon)", ""),
     ("w " * 11, ""), ("key: [a", ""), ("...", "")])
 def test_a_value_has_no_stray_mark_and_is_not_cut(cell, value):
