@@ -61,8 +61,8 @@ class _Reader:
                 not self._goes_on(part))
             table = None if is_item or in_code else aligned(self.flow, at, self.pitch)
             if table is not None:
-                self._table(table.grid, table.sure)
-                at = table.end
+                at, *cells = table
+                self._table(*cells)
             elif level := self._level(at):
                 at = self._heading(at, level)
             elif in_code and not is_item:

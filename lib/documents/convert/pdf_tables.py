@@ -1,7 +1,6 @@
 """Find tables without rulings: lines whose words are in the same columns (borderless, booktabs)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from lib.documents.convert.pdf_lines import Grid, Line, Word, segments, words_text
@@ -10,20 +9,12 @@ _LEAST_BLANK = 0.75  # of the font size, between two columns
 _LEAST_ROWS = 2
 
 
-@dataclass
-class Aligned:
-    """Lines `start:end` of a column as a table; `sure` is False if a cell may be in two columns."""
+def aligned(lines: Sequence[Line | Grid], at: int,
+            pitch: float) -> tuple[int, Grid, bool] | None:
+    """Return the table that begins with line `at`: its end, its cells, and whether they are sure.
 
-    start: int
-    end: int
-    grid: Grid
-    sure: bool
-
-
-def aligned(lines: Sequence[Line | Grid], at: int, pitch: float) -> Aligned | None:
-    """Return the table that begins with line `at`, None if there is none.
-
-    `pitch` is the distance of lines of running text as a multiple of their font size.
+    None if there is none. `pitch` is the distance of lines of running text as a multiple of their
+    font size.
     """
     end, columns, n_head = _ruled(lines, at, pitch)
     is_ruled = bool(columns)
@@ -42,7 +33,7 @@ def aligned(lines: Sequence[Line | Grid], at: int, pitch: float) -> Aligned | No
     texts = [[words_text(cell) for cell in row] for row in rows]
     grid = Grid(texts, columns[0][0], columns[-1][1], taken[0].top, taken[-1].bottom,
                 taken[0].page, [left for left, _ in columns])
-    return Aligned(at, end, grid, (is_ruled or headed) and _is_sure(texts))
+    return end, grid, (is_ruled or headed) and _is_sure(texts)
 
 
 def _ruled(lines: Sequence[Line | Grid], at: int,
