@@ -38,9 +38,8 @@ _RESULTS = frozenset("""
 action actions solution description explanation result results outcome behavior behaviour example
 examples output sample reason comment comments note notes link links reference references see usage
 more""".split())
-_NOT_VALUE = re.compile(r"(?:[-–—?./*+ ✓✗x]|n/?a|none|tbd|todo|unknown|same|ditto|see .*|\W*)*",
-                        re.I)
-_STRAY = re.compile(r"(?:\s*(?:\[\^?\d+\]|[*†‡]+))+$")
+_NOT_VALUE = re.compile(r"(?:n/?a|none|tbd|todo|unknown|same|ditto|see .*|[\Wx])*", re.I)
+_STRAY = re.compile(r"(?:\s?(?:\[\^?\d+\]|[*†‡]))+$")
 
 
 def is_attribute(label: str) -> bool:

@@ -8,7 +8,7 @@ from lib.annotate.rules.places import Place
 from lib.annotate.rules.verbs import BASE, FORMS, is_participle
 from lib.core.text import is_plural
 
-MAX_LEAD_WORDS = 25  # longer ones are prose, and costly to match
+MAX_LEAD_WORDS, MAX_LEAD_CHARACTERS = 25, 250  # longer ones are prose, and costly to match
 
 _AMOUNT = (r"(?:the following|following|several|many|some|various|a few|a number of|the|multiple|"
            r"numerous)")
@@ -62,7 +62,7 @@ def asked_by_lead_in(lead: str, place: Place) -> tuple[str, ...]:
     """
     text = lead.strip().rstrip(":").strip()
     is_of_other = _IN_RELEASE.search(text) is not None and not place.subject.is_version
-    if len(text.split()) > MAX_LEAD_WORDS or is_of_other:
+    if len(text.split()) > MAX_LEAD_WORDS or len(text) > MAX_LEAD_CHARACTERS or is_of_other:
         return ()
     text = re.sub(r" (?:described|listed|shown) (?:here|below)\b", "", _IN_RELEASE.sub("", text))
     text = _TAIL.sub("", text).strip(" ,")

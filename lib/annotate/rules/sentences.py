@@ -14,6 +14,7 @@ from lib.documents.blocks import plain, sentences
 from lib.documents.reader import Block, Span
 
 MAX_SENTENCE_WORDS = 35
+MAX_SENTENCE_CHARACTERS = 600  # with link targets; a pattern takes time in proportion to its square
 NO_PATTERN = "no sentence of the paragraph is one plain clause about a named thing"
 
 _OPENING = re.compile(
@@ -38,7 +39,8 @@ def ask_prose(block: Block, place: Place, text: str) -> Iterator[Candidate | str
     """Yield questions about a paragraph, at most one per sentence, or why there is none."""
     found = False
     for number, sentence in enumerate(_sentences(block, place, text)):
-        if _MARKUP.search(text[sentence.start:sentence.end]):
+        is_long = sentence.end - sentence.start > MAX_SENTENCE_CHARACTERS
+        if is_long or _MARKUP.search(text[sentence.start:sentence.end]):
             continue
         dated = _DATED.fullmatch(sentence.text) if number == 0 else None
         asked = (_of_date(dated["text"], dated["date"], place) if dated

@@ -35,7 +35,7 @@ _BREAK = re.compile(r"<\s*/?\s*(?:br|li|p|ul|ol)\b", re.I)
 _REFERS = re.compile(r"\b(?:this|these|those|it|its|above|below|following|see|here|deprecated|"
                      r"optional|required|alias)\b|[\"“”?!:]|[.;]\s", re.I)
 _ONLY_LINKS = re.compile(
-    r"(?:\s*(?:\[?!\[[^\]]*\]\([^)]*\)(?:\]\([^)]*\))?|\[[^\]]*\]\([^)]*\)|<?https?://\S+>?)"
+    r"(?:(?:\[?!\[[^\]]*\]\([^)]*\)(?:\]\([^)]*\))?|\[[^\]]*\]\([^)]*\)|<?https?://\S+>?)"
     r"[\s,;]*)+")
 
 
@@ -181,5 +181,5 @@ def _which(name: str, header: str, place: Place) -> str:
 def _value(cell: Span, text: str) -> str:
     """Return a cell's one plain value, "" if it has none."""
     raw = text[cell.start:cell.end]
-    value = "" if _BREAK.search(raw) or _ONLY_LINKS.fullmatch(raw) else value_of(cell.text)
+    value = "" if _BREAK.search(raw) or _ONLY_LINKS.fullmatch(raw.strip()) else value_of(cell.text)
     return "" if " " in value and has_clause(value) else value

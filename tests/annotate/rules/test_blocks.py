@@ -1,5 +1,7 @@
 """lib.annotate.rules on tables, lists and places: the classes of error that readers found."""
 
+import time
+
 import pytest
 
 from lib.annotate.queries import annotate
@@ -110,6 +112,15 @@ def test_two_documents_that_answer_a_question_differently_are_told_apart_or_not_
                     'For the Relay driver (d1), what is the default value of the key "a_b"?': "6"}
     text = "# {}\n\n## v1.2\n\nReleased on {}.\n"
     assert asked(text.format("Orsa log", "2024-05-01"), text.format("Orsa log", "2024-06-01")) == {}
+
+
+@pytest.mark.parametrize("cell", ["*" * 90 + "x", "- " * 90 + "y", "[a](b)  " * 40 + "x",
+                                  "a" * 5000, "(" * 500, "x and " * 300])
+def test_a_hostile_cell_item_or_sentence_takes_no_time(cell):
+    begin = time.process_time()
+    asked(f"# Orsa\n\n| Mode | Port |\n|---|---|\n| fast | {cell} |\n\n{cell}\n\nThe {cell} is X."
+          f"\n\nPorts: {cell}:\n\n- {cell}: {cell}\n- {cell}\n")
+    assert time.process_time() - begin < 2
 
 
 def test_the_product_of_a_folder_is_named():
