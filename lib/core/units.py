@@ -46,6 +46,7 @@ _UNITS: dict[str, list[tuple[str, str]]] = {
     "apparent power": [("1", "VA"), ("1000", "kVA")],
     "energy": [("1", "Wh"), ("1000", "kWh"), ("1000000", "MWh")],
     "frequency": [("1", "Hz hertz"), ("1000", "kHz"), ("1000000", "MHz"), ("1000000000", "GHz")],
+    "sampling": [("1", "S/s"), ("1000", "kS/s"), ("1000000", "MS/s"), ("1000000000", "GS/s")],
     "rotation": [("1", "rpm r/min")],
     "torque": [("1", "Nm N·m")],  # "N m" is read as N·m
     "force": [("1", "N newton newtons"), ("1000", "kN")],

@@ -159,16 +159,29 @@ def _number_at(text: str, place: int) -> tuple[tuple[str, str | Fraction], int] 
 def _with_unit(text: str, digits: str, coin: str,
                end: int) -> tuple[tuple[str, str | Fraction], int]:
     """Return the number that ends at `end`, with the scale or unit behind it, and its new end."""
-    unit, is_plain = _UNIT.match(text, end), digits.count(".") < 2
-    is_whole = unit and not re.match(r"[\w/]", text[unit.end():unit.end() + 1])
-    known = unit_of(unit[1]) if is_plain and is_whole else None
-    if known and known[0] and not coin:
-        return _amount(digits, unit[1]), unit.end()
-    scale = known[1] if known and not known[0] else 1  # a scale such as "million"
+    is_plain = digits.count(".") < 2
+    spelling, last = _unit_at(text, end) if is_plain else ("", end)
+    scale = unit_of(spelling)[1] if spelling and not unit_of(spelling)[0] else Fraction(1)
+    if scale != 1 and digits.startswith("±"):
+        return _amount(digits, ""), end
+    if scale != 1 and not coin:  # "1.2 million hours"
+        spelling, after = _unit_at(text, last)
+        if spelling and unit_of(spelling)[0]:
+            dimension, amount = _amount(digits, spelling)
+            return (dimension, amount * scale), after
+    elif spelling and scale == 1 and not coin:
+        return _amount(digits, spelling), last
     if (coin or scale != 1) and is_plain and not digits.startswith("±"):
         dimension = unit_of(coin)[0] if coin else ""
-        return (dimension, Fraction(digits) * scale), unit.end() if scale != 1 else end
+        return (dimension, Fraction(digits) * scale), last if scale != 1 else end
     return _amount(digits, ""), end
+
+
+def _unit_at(text: str, end: int) -> tuple[str, int]:
+    """Return the unit or scale that begins at `end`, "" if none does, and where it ends."""
+    unit = _UNIT.match(text, end)
+    is_whole = unit and not re.match(r"[\w/]", text[unit.end():unit.end() + 1])
+    return (unit[1], unit.end()) if is_whole and unit_of(unit[1]) else ("", end)
 
 
 def _amount(digits: str, unit: str) -> tuple[str, str | Fraction]:

@@ -23,7 +23,7 @@ _TAG = re.compile(
 _EMPHASIS = re.compile(r"(?<![\w*])\*([^\s*](?:[^*\n]{0,80}[^\s*])?)\*(?![\w*])|"
                        r"(?<![\w])_([^\s_](?:[^_\n]{0,80}[^\s_])?)_(?![\w])")
 _ABBREVIATION = re.compile(
-    r"\b(max|min|approx|incl|excl|no|nos|fig|vs|ca|resp)\.(?= [a-z(\d])", re.I)
+    r"\b(max|min|approx|incl|excl|nos|fig|vs|ca|resp)\.(?= [a-z(\d])", re.I)
 _UNIT = r"°[CF]?|%|[A-Za-zμΩ]{1,12}(?:/[a-z]{1,3})?"
 _RANGE = re.compile(
     rf"(?P<between>\bbetween )?(?<![\w.-])\+?(?P<low>-?\d{{1,9}}(?:\.\d{{1,9}})?)"
@@ -33,13 +33,14 @@ _HYPHENED = re.compile(  # two-year
     r"\b(one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)-(?=[a-z])", re.I)
 _RATE = re.compile(r"(?<=\d )(?:newton[ -]met(?:re|er)s?|([a-z]{1,12}) per ([a-z]{1,7}))\b", re.I)
 _PER = re.compile(r"(?<=\d) an? (?=(?:year|month|week|day|hour|minute|second)\b)", re.I)
+_AMOUNT = r"\b(\d[\d.,]{0,15}(?: ?[a-zA-Z%°]{1,15})?)"
 _BOUNDS = tuple((re.compile(pattern, re.I), bound) for pattern, bound in (
-    (r"(?:(?<!\d )\bmin(?:imum)?(?: of)?|\bnot? (?:less|fewer) than|≥|>=) ?(?=\d)", "at least "),
-    (r"(?:\bmax(?:imum)?(?: of)?|\bnot? more than|\bup to|≤|<=) ?(?=\d)", "at most "),
-    (r"\b(\d[\d.,]{0,15}(?: ?[a-zA-Z%°]{1,15})?) (?:or|and) (?:more|above|higher|longer)\b",
-     r"at least \1"),
-    (r"\b(\d[\d.,]{0,15}(?: ?[a-zA-Z%°]{1,15})?) (?:or|and) (?:less|fewer|below|lower|shorter)\b",
-     r"at most \1")))
+    (r"(?:(?<!\d )\bmin(?:imum)?(?: of)?|\bnot? (?:less|fewer|shorter|lower) than|≥|>=) ?(?=\d)",
+     "at least "),
+    (r"(?:\bmax(?:imum)?(?: of)?|\bnot? (?:more|longer|higher) than|\bup to|≤|<=) ?(?=\d)",
+     "at most "),
+    (_AMOUNT + r" (?:(?:or|and) (?:more|above|higher|longer)|at least)\b", r"at least \1"),
+    (_AMOUNT + r" (?:(?:or|and) (?:less|fewer|below|lower|shorter)|at most)\b", r"at most \1")))
 _CODE = re.compile(r"(?<![\w.-])([A-Za-z]{1,6})([ -]?)(\d{1,9}(?:\.\d{1,9}){0,3}[A-Za-z]{0,2})"
                    r"(?![\w]|[-.]\w)")
 
@@ -49,6 +50,7 @@ def unified(text: str) -> str:
     text = folded(_TAG.sub(" ", _LINK.sub(r"\1", text)))
     text = _TARGET.sub("", text)
     text = _EMPHASIS.sub(lambda match: match[1] or match[2], text)
+    text = re.sub(r"\bno\. (?=\S{0,30}\d)", "number ", text, flags=re.I)
     text = _ABBREVIATION.sub(r"\1", text)
     text = re.sub(r"\+ ?/ ?- ?|\bplus or minus |± ", "±", text)
     text = re.sub(r"[Øø∅] ?(?=\d)", "", text)

@@ -67,7 +67,9 @@ def _directly_after(rest: list[Token], wanted: Wanted, question: Question, *,
     is_name = sort_of(wanted.tokens[-1])[0] == "word" and not wanted.is_phrase
     is_clause = word in (NAME_CLAUSES if is_name else CLAUSES)
     is_restated = question.allows(first) and (
-        all(map(question.allows, clause)) or _is_verb(clause, question))
+        all(map(question.allows, clause)) or (
+            _is_verb(clause, question)
+            and question.needed <= {stem(str(token.value)) for token in clause}))
     return "" if is_clause or is_restated else f"continues with something else: {shown}"
 
 
