@@ -25,7 +25,7 @@ help:  ## this menu
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|'
 	@echo
 	@echo "  STUDY=name      one of: $(basename $(notdir $(wildcard studies/*.yaml))); now $(STUDY)"
-	@echo "  DOCUMENTS=path  a folder of your own .md and .txt files, with STUDY=documents"
+	@echo "  DOCUMENTS=path  a folder of your own files, with STUDY=documents"
 	@echo "  FILINGS=path    a folder of 10-K filings (.html) and papers (.md), with STUDY=tablequest"
 	@echo "  JOBS=n          processor cores to use; now $(JOBS)"
 

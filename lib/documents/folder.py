@@ -80,7 +80,7 @@ def read_folder(folder: Path) -> Reading:
     if not reading.documents:
         raise NoDocuments(f"no usable document in {folder}: "
                           f"{_found([*reading.rejected, *skipped])}. "
-                          f"Put {_listed(SUFFIXES)} files with text there")
+                          f"Put {one_of(SUFFIXES)} files with text there")
     return reading
 
 
@@ -110,7 +110,7 @@ def list_files(folder: Path,
 
     Raises NoDocuments if the folder is missing, is not a folder, or contains no such file.
     """
-    folder, kinds = Path(folder), _listed(endings)
+    folder, kinds = Path(folder), one_of(endings)
     if not folder.is_dir():
         what = "is not a folder" if folder.exists() else "does not exist"
         raise NoDocuments(f"{folder} {what}: name a folder that contains {kinds} files")
@@ -151,7 +151,7 @@ def _walk(folder: Path, endings: tuple[str, ...]) -> Iterator[tuple[Path, str]]:
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in names:
             is_document = Path(name).suffix.lower() in endings
-            other = "" if is_document else f"not {_listed(endings)}"
+            other = "" if is_document else f"not {one_of(endings)}"
             yield Path(place, name), "hidden" if name.startswith(".") else other
     for error in closed:
         yield Path(error.filename), f"cannot be listed ({error.strerror})"
@@ -167,7 +167,7 @@ def _name(path: Path, folder: Path) -> str:
     return relative.decode("utf-8", "backslashreplace")
 
 
-def _listed(endings: Sequence[str]) -> str:
+def one_of(endings: Sequence[str]) -> str:
     """Return ".md, .txt or .pdf"; of a long list, without other spellings of the same format."""
     shown = [one for one in endings if len(endings) < 4 or one[-1] != "m" and one != ".xhtml"]
     return " or ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))

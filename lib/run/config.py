@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from lib.core.arms import BASE, is_trained, repeated, split_arm
 from lib.core.files import artifact_path
 from lib.core.paths import REPOSITORY, data_path, figures_path
-from lib.documents.folder import list_files
+from lib.documents.folder import list_files, one_of
 from lib.run.controlled import ControlledStudy
 from lib.run.parameters import WrongParameter, checked, notebook_path, parameters_of
 from lib.run.stages import KINDS, STAGES, Kind
@@ -295,7 +295,7 @@ def _folder(study: Study, folder: str) -> str:
     if not folder:
         if not kind.is_folder_needed:
             return ""
-        raise WrongStudy(f"the study {study.name} reads a folder of {' and '.join(kind.endings)} "
+        raise WrongStudy(f"the study {study.name} reads a folder of {one_of(kind.endings)} "
                          f"files: make study STUDY={study.name} {kind.folder}=path")
     place = Path(folder).expanduser()  # some shells keep the ~ of DOCUMENTS=~/docs
     list_files(place, kind.endings)

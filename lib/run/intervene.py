@@ -11,12 +11,14 @@ import sys
 from pathlib import Path
 
 from lib.core.files import write_text
-from lib.documents.folder import NoDocuments, read_folder
+from lib.documents.folder import TEXT, NoDocuments, read_folder
 from lib.normalize.interventions import INTERVENTIONS
 
 
 def intervene(name: str, folder: Path, target: Path) -> tuple[int, int, list[str]]:
     """Write each document of `folder` with the intervention `name` to `target`, under its own path.
+
+    What was converted to Markdown is written as that, with `.md` appended to its path.
 
     Returns how many were written, how many of them changed, and what was left out with its reason.
     Raises ValueError if the target is not empty, or is inside `folder` and would be read as input;
@@ -32,7 +34,8 @@ def intervene(name: str, folder: Path, target: Path) -> tuple[int, int, list[str
     for document in reading.documents:
         text = INTERVENTIONS[name](document)
         changed += text != document.text
-        write_text(target / document.path, text)
+        is_text = Path(document.path).suffix.lower() in TEXT
+        write_text(target / (document.path if is_text else f"{document.path}.md"), text)
     left_out = [f"{row.item}: {row.reason}" for row in reading.rejected]
     return len(reading.documents), changed, left_out
 
@@ -42,7 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
     summary = __doc__.split("\n")[0]
     parser = argparse.ArgumentParser(prog="python -m lib.run.intervene", description=summary)
     parser.add_argument("name", choices=list(INTERVENTIONS))
-    parser.add_argument("folder", type=Path, help="folder of .md and .txt files")
+    parser.add_argument("folder", type=Path, help="folder that `make study` can read")
     parser.add_argument("target", type=Path, help="a new folder")
     options = parser.parse_args(arguments)
     try:

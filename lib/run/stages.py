@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from lib.core.arms import ARMS
+from lib.documents.folder import SUFFIXES
 
 _SPENDING = ("max_cost_usd", "mode", "concurrency", "requests_per_minute", "tokens_per_minute",
              "max_failed_share")
@@ -71,7 +72,7 @@ class Kind:
 KINDS = {
     "lab": Kind(("00_lab", *CHAIN), EVIDENCE),
     "documents": Kind(("00_documents", *CHAIN), EVIDENCE, folder="DOCUMENTS",
-                      is_folder_needed=True, endings=(".md", ".txt")),
+                      is_folder_needed=True, endings=SUFFIXES),
     "structext": Kind(("00_samples", "03_train", "00_infer", "01_judge", "01_analyze"),
                       arms=("base", "tuned"), trained=("tuned", "tuned-hint", "tuned-few-shot"),
                       any_arm=True, summary="structext.md"),
