@@ -194,6 +194,10 @@ def test_what_holds_no_text_is_dropped_with_its_reason():
     assert found[2].remark == "1 sentences kept"
 
 
+def test_a_document_of_link_definitions_alone_is_written():
+    assert cut("[a]: x/1\n[b]: x/2\n")[0].count(" leads to x/") == 2
+
+
 def test_a_segment_of_an_unknown_document_is_refused():
     stray = Segment(segment_id="s", document_id="gone", start=0, end=1, text="a", n_tokens=1)
     with pytest.raises(KeyError, match="gone"):

@@ -4,6 +4,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 from lib.core.records import Document
 from lib.documents.blocks import Block, sentences
@@ -136,9 +137,10 @@ def _prose(source: _Source) -> Iterator[Part]:
 
 def _list(source: _Source) -> Iterator[Part]:
     parents: list[str] = []
-    items = source.block.items
+    items, starts = source.block.items, [block.start for block in source.inner]
     for index, item in enumerate(items):
-        *before, last = list(_paragraphs(item, source)) or [""]
+        inner = source.inner[bisect_left(starts, item.start):bisect_left(starts, item.end)]
+        *before, last = list(_paragraphs(item, inner, source)) or [""]
         text = " ".join([*map(ended, before), last])
         parents = parents[:item.depth]
         yield replace(source.blank, kind="item", start=item.start, end=item.end,
@@ -148,11 +150,9 @@ def _list(source: _Source) -> Iterator[Part]:
         parents.append(text)
 
 
-def _paragraphs(item: Item, source: _Source) -> Iterator[str]:
+def _paragraphs(item: Item, inner: Sequence[Block], source: _Source) -> Iterator[str]:
     """Yield the text of an item's paragraphs, without the code and tables between them."""
     begin = item.start
-    starts = [block.start for block in source.inner]
-    inner = source.inner[bisect_left(starts, item.start):bisect_left(starts, item.end)]
     for start, end in [*((block.start, block.end) for block in inner), (item.end, item.end)]:
         for paragraph in re.split(r"\n[ \t>]*\n", unticked(source.text[begin:start])):
             if words := source.words(paragraph):
@@ -224,7 +224,7 @@ _READERS = {"prose": _prose, "list": _list, "table": _table, "code": _code, "hea
 def _with_lead_ins(parts: list[Part]) -> Iterator[Part]:
     """Move a sentence with a final colon to the group of the next list, and set its items' lead."""
     leads = {}
-    for part, following in zip(parts, [*parts[1:], None], strict=True):
+    for part, following in zip_longest(parts, parts[1:]):
         is_before_list = following and following.is_first and following.kind == "item"
         if part.kind == "sentence" and part.text.endswith(":") and is_before_list:
             leads[following.group] = part.text

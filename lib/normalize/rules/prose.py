@@ -3,7 +3,7 @@
 import re
 import textwrap
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, zip_longest
 
 from lib.core.text import as_label, is_sentence, listed
 from lib.documents.inline import ended
@@ -51,7 +51,7 @@ def write(parts: list[Part], title: str, *, is_headed: bool = False) -> str:
     seen: set[int] = set()
     parts = [replace(part, text=_announcing(part.text)) if part.kind == "sentence"
              and following and following.kind == "code" else part
-             for part, following in zip(parts, [*parts[1:], None][:len(parts)], strict=True)]
+             for part, following in zip_longest(parts, parts[1:])]
     for _, members in groupby(parts, key=lambda part: (part.group, part.kind == "code")):
         group = list(members)
         is_after_colon = bool(paragraphs) and paragraphs[-1].endswith(":")
