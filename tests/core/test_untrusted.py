@@ -74,8 +74,8 @@ def test_a_judge_sees_only_the_tags_and_marks_of_the_template(question, referenc
 @given(hostile, hostile)
 def test_a_normalizer_sees_only_the_tags_and_marks_of_the_template(title, part):
     tags, template = "document_title|part", prompt_template("normalize")
-    bare = template.render(document_kind="notes", title="", segment="")
-    filled = template.render(document_kind="notes", title=defused(title, tags),
+    bare = template.render(document_kind="notes", language="en", title="", segment="")
+    filled = template.render(document_kind="notes", language="en", title=defused(title, tags),
                              segment=defused(part, tags))
     assert parts_seen(filled, tags) == parts_seen(bare, tags)
 

@@ -136,7 +136,7 @@ def model_costs(documents: list[Document], segments: list[Segment], normalized: 
     def tokens_in(title: str, text: str) -> int:
         prompt = prompt_template("normalize").render(
             document_kind=document_kind, title=defused(title, "document_title|part"),
-            segment=defused(text, "document_title|part"))
+            language="en", segment=defused(text, "document_title|part"))
         return count(prompt) + _MESSAGE_TOKENS
 
     overhead, form = tokens_in("", ""), count(REPLY_FORM)
