@@ -18,7 +18,7 @@ from pathlib import Path
 
 from lib.core.paths import REPOSITORY
 
-_FOLDERS = {"prompt_template": ("prompts", ".md"), "package_file": ("lib", "")}  # folder, ending
+_FOLDERS = {"prompt_template": ("prompts", ".md"), "package_file": ("lib", "")}  # folder, extension
 
 
 class NoDigest(ValueError):

@@ -54,7 +54,7 @@ class Reading:
 
 
 def read_folder(folder: Path) -> Reading:
-    """Read every file below `folder` that has a known ending, in order of path.
+    """Read every file below `folder` that has a known extension, in order of path.
 
     A document's id and path are the file's path relative to `folder`. Raises NoDocuments, listing
     what was found, if the folder is missing or no file in it is usable.
@@ -85,7 +85,7 @@ def read_folder(folder: Path) -> Reading:
 
 
 def by_format(reading: Reading) -> dict[str, dict[str, int]]:
-    """Return, for each ending, how many files were read, rejected and read with a doubt."""
+    """Return, for each extension, how many files were read, rejected and read with a doubt."""
     counts: dict[str, dict[str, int]] = {}
     kinds = {"read": [one.document_id for one in reading.documents],
              "rejected": [row.item for row in reading.rejected],

@@ -23,7 +23,7 @@ from lib.infer.prompts import chat_prompt_for, prompt_for, prompt_of
 
 def answer_from(source: str, queries: list[Query], arm: str, how: Decoding, folder: Path,
                 processes: int = 1) -> list[Answer]:
-    """Return one greedy answer per query, in order, from the model of a folder or hub id.
+    """Return one greedy answer per query, in order, from the model at `source`, a folder or hub id.
 
     Each process loads the model and appends finished batches to its own file in `folder`,
     `.{arm}-{fingerprint}….jsonl`. After a crash or a kill, a run resumes from all of these

@@ -97,13 +97,13 @@ class Cache:
         return found.fetchone() is not None
 
     def put(self, entry: Entry) -> None:
-        """Store a reply and release its claim. Raises CacheFailed if the disk refuses it."""
+        """Store a reply and release its claim. Raises CacheFailed if it cannot be stored."""
         self.put_all([entry])
 
     def put_all(self, entries: Sequence[Entry]) -> int:
         """Store replies and release their claims, all or none; return how many are new.
 
-        Raises CacheFailed if the disk refuses them.
+        Raises CacheFailed if they cannot be stored.
         """
         slots, before = ",".join("?" * len(fields(Entry))), self.database.total_changes
         try:

@@ -27,7 +27,7 @@ class Endpoint:
 
     @property
     def is_openai(self) -> bool:
-        """Return whether it is OpenAI or Azure, which refuse two names for the token limit."""
+        """Return whether it is OpenAI or Azure, which reject two names for the token limit."""
         return (urlsplit(self.url).hostname or "").endswith(("openai.com", "azure.com"))
 
     def without_key(self, body: str) -> str:

@@ -55,7 +55,7 @@ def _parsed(raw: str) -> object:
 
 
 def _text(content: object) -> str:
-    """Return a string, or a list's text parts, with ? for lone surrogates, which SQLite refuses."""
+    """Return a string, or a list's text parts, with ? for lone surrogates, which SQLite rejects."""
     if isinstance(content, list):
         texts = [part.get("text") for part in content if isinstance(part, dict)]
         content = "".join(text for text in texts if isinstance(text, str))

@@ -20,7 +20,7 @@ MISSED, SHOWN = 2, 300  # missed items kept per task, and the characters shown o
 
 
 class OneBos(HFLM):
-    """HFLM that refuses prompts without exactly one BOS, if the tokenizer has one.
+    """HFLM that rejects prompts without exactly one BOS, if the tokenizer has one.
 
     `n_cut` counts the prompts truncated at their start, after BOS, to the model's context window.
     """

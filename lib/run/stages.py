@@ -1,4 +1,7 @@
-"""List each kind of study's notebooks; a new one needs an entry here and a rule in a graph."""
+"""List the notebooks of each kind of study.
+
+A new notebook needs an entry here and a rule in a graph.
+"""
 
 from dataclasses import dataclass, field
 
@@ -11,10 +14,10 @@ _SPENDING = ("max_cost_usd", "mode", "concurrency", "requests_per_minute", "toke
 
 @dataclass(frozen=True)
 class Stage:
-    """How often a notebook is run, and what it shares or draws.
+    """A stage: how often its notebook runs, and what it shares or draws.
 
-    `per` is "" if it is run once, "trained" if for every arm and seed that 03_train trains, "run"
-    if for every arm and seed, "arm" if for every arm's first seed, "pair" if for pairs of arms.
+    Values of `per`: "": once; "trained": for every arm and seed that 03_train trains; "run": for
+    every arm and seed; "arm": for every arm's first seed; "pair": for pairs of arms.
     """
 
     per: str = ""
@@ -63,9 +66,9 @@ class Kind:
     arms: tuple[str, ...] = ARMS  # used if a study names none
     trained: tuple[str, ...] = ARMS[1:]  # the arms that 03_train can train
     any_arm: bool = False  # further arms may be named, each with its own model
-    folder: str = ""  # the variable of make that names the user's own folder
+    folder: str = ""  # the make variable that names the user's own folder
     is_folder_needed: bool = False
-    endings: tuple[str, ...] = ()  # endings of the files that are read
+    endings: tuple[str, ...] = ()  # extensions of the files that are read
     summary: str = ""  # file in figures/<study> that `make study` prints last; "": Table 2
 
 

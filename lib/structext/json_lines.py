@@ -1,4 +1,4 @@
-"""Read JSON lines from a user of the command line; refuse the file at the first faulty line."""
+"""Read JSON lines from a user of the command line; reject the file at the first faulty line."""
 
 from pathlib import Path
 from typing import TypeVar

@@ -16,7 +16,7 @@ class Cell(Record):
     """A value in a table. `value` is as printed (in units of `scale`), negative if in brackets."""
 
     text: str  # as a reader sees it, with split parts merged: "$(24,690)", "12.4%", "—"
-    value: float | None  # None if it is not a number; 0 for a dash that means nil
+    value: float | None  # None if it is not a number; 0 for a dash that means zero
     unit: str  # "USD", "%", "shares", "USD/share", …; "" if the filing does not say
     scale: float  # what a printed 1 is worth: 1, 1e3, 1e6
 

@@ -18,7 +18,8 @@ class PackedBlocks(Dataset):
     """Blocks of `block_size` tokens, each list of shape (n_blocks, block_size)."""
 
     input_ids: list[list[int]]
-    labels: list[list[int]]  # as above; IGNORED for padding and for tokens that nothing precedes
+    # the same tokens, but IGNORED for padding, prompts and tokens that nothing precedes
+    labels: list[list[int]]
     position_ids: list[list[int]]  # attention does not look back beyond a restart of positions
     n_tokens: int  # tokens of the texts, with BOS and EOS
     n_targets: int  # tokens that carry loss
@@ -122,7 +123,7 @@ def stream_of(text: str, tokenizer: PreTrainedTokenizerBase) -> list[int]:
     if inside:
         raise ValueError(
             f"{tokenizer.convert_ids_to_tokens(inside.pop())!r} occurs inside a text that begins "
-            f"{text[:40]!r}: a block must have it only where a text begins or ends")
+            f"{text[:40]!r}: a block may contain it only where a text begins or ends")
     return [*beginning(tokenizer), *tokens, tokenizer.eos_token_id]
 
 

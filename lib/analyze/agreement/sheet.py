@@ -100,10 +100,10 @@ def draw(items: list[Item], size: int, seed: int) -> list[Item]:
 
 
 def write_sheet(path: Path, items: list[Item], labels: dict[str, str] | None = None) -> Path:
-    """Write the sheet as XLSX or CSV, by the ending of `path`; `labels` are by item.
+    """Write the sheet as XLSX or CSV, by the extension of `path`; `labels` are by item.
 
     Labels of other items are kept, without their texts. An apostrophe is put before what a
-    spreadsheet would take for a formula. Raises ValueError for another ending.
+    spreadsheet would take for a formula. Raises ValueError for another extension.
     """
     labels = labels or {}
     others = sorted(set(labels) - {item.item for item in items})

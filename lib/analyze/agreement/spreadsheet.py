@@ -111,7 +111,7 @@ def _separator(text: str) -> str:
 
 def _read_xlsx(path: Path) -> list[list[str]]:
     try:
-        with open(path, "rb") as file:  # pandas refuses a path with another ending
+        with open(path, "rb") as file:  # pandas rejects a path with another extension
             cells = pd.read_excel(file, engine="openpyxl", header=None, na_filter=False)
     except Exception as error:  # openpyxl raises what its XML and zip readers raise
         raise ValueError(f"{shown(path)} cannot be read as XLSX ({error}): save it again as .xlsx "

@@ -28,7 +28,7 @@ COLORS = sns.color_palette("colorblind")
 HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++++")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 INTERVAL = {"fmt": "none", "ecolor": "black", "elinewidth": 0.9, "capsize": 2.5}
-THIN = {"elinewidth": 0.7, "capsize": 1.5}  # style of many `intervals` close together
+THIN = {"elinewidth": 0.7, "capsize": 1.5}  # style for many closely spaced `intervals`
 styled = mpl.rc_context(STYLE)  # decorates every function that draws
 
 
@@ -81,7 +81,7 @@ def marker(index: int) -> dict:
 
 
 def offset(index: int, n: int, width: float = 0.8) -> float:
-    """Return the distance of series `index` from the middle of the place that n series share."""
+    """Return the offset of series `index` from the centre of the slot shared by n series."""
     return (index - (n - 1) / 2) * width / max(1, n)
 
 
@@ -114,7 +114,7 @@ def forest(axes: Axes, y: Sequence[float], estimate: Sequence[float], low: Seque
     """Draw a series of estimates with their intervals, one per row; hollow if not `filled`.
 
     `look` (color, marker, markersize) styles the markers, `line` the intervals (see `intervals`).
-    With `upright`, y is the place on the x axis. An unknown interval or estimate is not drawn.
+    With `upright`, y is the position on the x axis. An unknown interval or estimate is not drawn.
     """
     y, estimate = np.asarray(y, dtype=float), np.asarray(estimate, dtype=float)
     filled = np.broadcast_to(np.asarray(filled, dtype=bool), y.shape)
@@ -131,7 +131,7 @@ def forest(axes: Axes, y: Sequence[float], estimate: Sequence[float], low: Seque
 
 
 def name_rows(axes: Axes, names: Sequence[str], *, zero: bool = False) -> None:
-    """Name the rows 0, 1, … of a panel from top to bottom; with `zero`, draw a line at 0."""
+    """Label a panel's rows (at y = 0, 1, …) from top to bottom; with `zero`, draw a line at 0."""
     if zero:
         axes.axvline(0, color="0.5", linewidth=0.8, zorder=0)
     axes.set_yticks(range(len(names)), names)
@@ -149,7 +149,7 @@ def right_of(axes: Axes, y: Iterable[float], texts: Iterable[str], head: str = "
 
 def heat(axes: Axes, values: pd.DataFrame, texts: pd.DataFrame, *, top: float,
          colors: str = "cividis"):
-    """Draw a heat map from 0 to `top` with a text in every cell; return what a colour bar needs.
+    """Draw a heat map from 0 to `top` with text in every cell; return what a colour bar needs.
 
     `values` and `texts` have the same rows (from top to bottom) and columns; cell (row, column)
     reaches from column to column + 1. A missing value is not coloured but keeps its text.

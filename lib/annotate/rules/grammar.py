@@ -1,6 +1,6 @@
 """Decide what is a noun phrase: the subject of a question, and its answer (paper, 3.1).
 
-No dictionary of English is needed, because a phrase is refused unless every closed-class word in
+No dictionary of English is needed, because a phrase is rejected unless every closed-class word in
 it (determiner, preposition, auxiliary, pronoun, …) is where a noun phrase can have it.
 """
 
@@ -65,7 +65,7 @@ def is_noun_phrase(phrase: str) -> bool:
     """Return whether `phrase` is one noun phrase, perhaps with "of …" or "and …".
 
     A determiner may only begin it or follow a preposition or a conjunction; a clause word, a known
-    verb, or punctuation other than a quotation or a short bracket refuses it.
+    verb, or punctuation other than a quotation or a short bracket rules it out.
     """
     phrase = re.sub(r"\"[^\"]+\"", "QUOTED", _SHORT_BRACKET.sub("", phrase))
     before, is_gerund = "", False

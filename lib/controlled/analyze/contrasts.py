@@ -34,10 +34,10 @@ def contrasts(rows: pd.DataFrame, reference: str = "natural", *, arm: str = RAW,
     """Return one row per measure and structure other than `reference`; columns CONTRASTS.
 
     The estimate is the mean of structure - reference over pairs of fact and seed, in the measure's
-    unit (interval: rows.estimated). left_out counts pairs that lack a side; only_… counts the
-    discordant pairs of a yes-or-no measure. p is from permutation.permuted_p; p_holm corrects it
-    over the measure's structures. Only the first measure has a GEE. Raises ValueError if the arm
-    has no rows, or none in `reference`.
+    unit (for its interval, see rows.estimated). left_out counts pairs that lack a side; only_…
+    counts the discordant pairs of a yes-or-no measure. p is from permutation.permuted_p; p_holm
+    corrects it across the measure's structures. Only the first measure has a GEE. Raises ValueError
+    if the arm has no rows, or none in `reference`.
     """
     rows = rows[rows.arm == arm]
     structures = sorted_structures(rows.structure, reference)
@@ -78,12 +78,12 @@ def _compared(rows: pd.DataFrame, name: str, structure: str, reference: str, dra
 def gee(rows: pd.DataFrame, structures: list[str]) -> dict[str, dict]:
     """Map each structure after the first (the reference) to its GEE, in points and as odds ratios.
 
-    The model is correct ~ structure + rotation + seed, with an independent working correlation
-    within products, the covariance of Mancl and DeRouen (2001, Biometrics 57:126-134) and t with
-    clusters - 1 degrees of freedom, as in lib.analyze.statistics.interaction. Seeds and rotations
-    are fixed terms, so the interval holds for these training runs, not for other seeds. If all or
-    none of a structure's, rotation's or seed's answers are correct, gee_note says so: odds are
-    unbounded.
+    The model is correct ~ structure + rotation + seed, with an independence working correlation
+    within products, the covariance of Mancl and DeRouen (2001, Biometrics 57:126-134) and a t
+    distribution with clusters - 1 degrees of freedom, as in lib.analyze.statistics.interaction.
+    Seeds and rotations are fixed effects, so the interval holds for these training runs, not for
+    other seeds. If all or none of a structure's, rotation's or seed's answers are correct, gee_note
+    says so: odds are unbounded.
     """
     found = {structure: {"gee_note": ""} for structure in structures[1:]}
     for family, keys in ((sm.families.Gaussian(), GEE[:3]), (sm.families.Binomial(), GEE[3:6])):
@@ -107,7 +107,7 @@ def _inestimable(rows: pd.DataFrame, reference: str, structure: str, is_odds: bo
     """Return why the GEE cannot be estimated; "" if it can."""
     both = rows[rows.structure.isin([reference, structure])]
     if (clusters := both["product"].nunique()) < 2:
-        return f"{clusters} product is not a sample of products"
+        return f"only {clusters} product: at least 2 are needed"
     if both.correct.nunique() < 2:
         return f"nothing varies: {both.correct.sum()} of {len(both)} correct"
     cells = [(term, level, cell.correct) for term in ("structure", "rotation", "seed")
@@ -119,7 +119,7 @@ def _inestimable(rows: pd.DataFrame, reference: str, structure: str, is_odds: bo
 
 def _fitted(rows: pd.DataFrame, structures: list[str],
             family: sm.families.Family) -> dict[str, tuple]:
-    """Map structures to estimate, low and high; leave out those whose error is not above 0."""
+    """Map structures to estimate, low and high; leave out those whose standard error is 0."""
     design = pd.DataFrame({"constant": 1.0}, index=rows.index)
     for structure in structures:
         design[structure] = (rows.structure == structure).astype(float)
@@ -142,8 +142,8 @@ def _fitted(rows: pd.DataFrame, structures: list[str],
 def is_found(row) -> bool:
     """Return whether a row of `contrasts` or `interventions` shows an effect.
 
-    It does if Holm's p, which is about these training runs alone, is at most 5%, and the interval
-    covers seeds too and excludes 0. With one seed, no row shows an effect.
+    It does if the Holm-corrected p, which concerns these training runs alone, is at most 5%, and
+    the interval accounts for seeds as well and excludes 0. With one seed, no row shows an effect.
     """
     low, high = (row.low, row.high) if hasattr(row, "low") else (row.low_points, row.high_points)
     return bool(row.p_holm <= ALPHA and row.interval == BOTH and (low > 0 or high < 0))

@@ -1,4 +1,4 @@
-"""Convert a file by its ending, after a look at its first bytes (4.1)."""
+"""Convert a file by its extension, after a look at its first bytes (4.1)."""
 
 from pathlib import Path
 

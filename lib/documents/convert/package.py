@@ -1,4 +1,4 @@
-"""Open ZIP packages (DOCX, XLSX, PPTX, EPUB): bombs, macros and entities are refused first."""
+"""Open ZIP packages (DOCX, XLSX, PPTX, EPUB): bombs, macros and entities are rejected first."""
 
 import io
 import re
@@ -45,7 +45,7 @@ def opened(raw: bytes, main: str, kind: str) -> zipfile.ZipFile:
 
 
 def refuse_entities(package: zipfile.ZipFile) -> None:
-    """Refuse a document type in any XML part: Office's formats have none (ECMA-376, part 2)."""
+    """Reject a document type in any XML part: Office's formats have none (ECMA-376, part 2)."""
     for name in package.namelist():
         if _XML.search(name):
             content = part(package, name).replace(b"\0", b"")  # UTF-16 hides nothing

@@ -33,7 +33,7 @@ class Sent:
 
 
 class Rows:
-    """The table of batches. Raises CacheFailed if the disk refuses a row."""
+    """The table of batches. Raises CacheFailed if a row cannot be stored."""
 
     def __init__(self, cache: Cache) -> None:
         self.cache = cache

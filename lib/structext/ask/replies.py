@@ -19,7 +19,10 @@ _THOUGHTS = re.compile(r"\s*<think>", re.I)
 
 
 class Final(NamedTuple):
-    """A reply's answer, stripped, as `text`, or why there is none as `missing`; one is empty."""
+    """The answer in a reply: `text` is the stripped answer, `missing` says why there is none.
+
+    Exactly one is empty.
+    """
 
     text: str
     missing: str
@@ -29,7 +32,7 @@ def final_answer(reply: str | None, setting: str) -> Final:
     """Return the answer in `reply`; if `missing` is set, there is none and the score is 0.
 
     In a setting that asks for reasoning, the answer is the content of the last <answer> that is not
-    empty; the last tag may lack its end if the reply was truncated or stopped there. In the other
+    empty; the last tag may be unclosed if the reply was truncated or stopped there. In the other
     settings the prompt ends with <answer>, and the answer is the reply up to an end tag; a reply
     that opens the tag again is read as if it had reasoned. Thoughts up to </think> are ignored.
     Raises ValueError for an unknown setting.
@@ -53,7 +56,7 @@ def final_answer(reply: str | None, setting: str) -> Final:
 
 
 def finals(prompted: Sequence[Prompted], answers: list[Answer]) -> dict[str, Final]:
-    """Return query_id -> the final answer in the reply, for one arm.
+    """Map each query_id to the final answer in its reply, for one arm.
 
     Raises ValueError as `lib.judge.verdicts.answers_of_one_arm` does.
     """

@@ -44,7 +44,7 @@ def solve(language: str, question: str, reference: str) -> str:
     """Answer `question` about `reference`, a text in `language` (a key of QUESTIONS).
 
     Raises Unsolvable (a ValueError) for an unknown language or wording, for a reference that its
-    parser refuses, and for a question about something that the reference does not contain.
+    parser rejects, and for a question about something that the reference does not contain.
     """
     _, read, found = _understood(language, question)
     return read(language, reference.strip("\r\n"), found)

@@ -1,7 +1,7 @@
 """Read YAML as nodes with their places in the text, safely for untrusted text.
 
 libyaml's events are composed here, not by PyYAML. Its C composer recurses without a limit, so
-100,000 opening brackets crash the process. Aliases are refused, because a few lines of them can
+100,000 opening brackets crash the process. Aliases are rejected, because a few lines of them can
 expand to a text of any size.
 """
 

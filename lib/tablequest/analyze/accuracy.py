@@ -147,7 +147,7 @@ def asserted(question: TableQuestion, answer: str, grids: Mapping[str, Grid]) ->
     found = amounts(answer)
     own = [amount for amount in found if not amount.is_year and amount.value not in named
            and not any(abs(value) in operands for value in readings(question, amount))]
-    # The result of a change from nil equals an operand.
+    # The result of a change from zero equals an operand.
     is_operand = question.value is not None and abs(question.exact) in operands
     return (found if is_operand else own) or found[-1:]
 

@@ -1,4 +1,4 @@
-"""Find, read and parse files that may be filings, or refuse them with a reason."""
+"""Find, read and parse files that may be filings, or reject them with a reason."""
 
 import codecs
 import re
@@ -86,8 +86,8 @@ def bytes_of(path: Path) -> bytes:
 def list_filings(folder: Path) -> list[tuple[Path, str]]:
     """Return the files to read in the order of their paths, with their names below the folder.
 
-    A broken link is included, so that it is refused with a reason. Raises FileNotFoundError, saying
-    what to put there, if there is no such file.
+    A broken link is included, so that it is rejected with a reason. Raises FileNotFoundError,
+    saying what to put there, if there is no such file.
     """
     if folder.is_file():
         return [(folder, folder.name)]

@@ -24,7 +24,7 @@ def read_paper(text: str, filing_id: str, path: str, max_words: int = MAX_WORDS,
     """Read one paper; its heading of level 1 is the title.
 
     Each table has one passage: its heading, the text that refers to it by number, the table and its
-    neighbours. A dash in a paper's table is a missing value, not nil.
+    neighbours. A dash in a paper's table is a missing value, not zero.
     """
     kinds = ("heading", "prose", "list", "table")
     blocks = [block for block in parse(text.replace("\r\n", "\n")) if block.kind in kinds]

@@ -65,7 +65,7 @@ class Note:
 def read_value(text: str, dash_is_nil: bool = True) -> Reading | None:
     """Return the number in `text`, or None if it is not a single number.
 
-    Brackets make a number negative, and a dash is nil if `dash_is_nil`. "71.2 ± 0.3" is 71.2.
+    Brackets make a number negative, and a dash is zero if `dash_is_nil`. "71.2 ± 0.3" is 71.2.
     """
     text = text.strip()
     if dash := _DASH.fullmatch(text):

@@ -1,4 +1,4 @@
-"""Write a made-up table with known values in HTML, as three kinds of filing software do."""
+"""Write a made-up table with known values in HTML, as three kinds of filing software would."""
 
 import html
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class MadeTable:
 
     @property
     def header_rows(self) -> list[tuple[str, tuple[tuple[str, int], ...]]]:
-        """Return each header row with the text above the labels, which only the last row has."""
+        """Return each header row with its corner text, which is empty in all but the last row."""
         rows = self.header or (tuple((label, 1) for label in self.columns),)
         return [*(("", row) for row in rows[:-1]), (self.corner, rows[-1])]
 
@@ -49,7 +49,7 @@ class MadeTable:
     def printed(self) -> list[tuple[Line, list[tuple[str, str, str]]]]:
         """Return each line with its values as ("$", "(4,635)", "%").
 
-        "$" is printed in each column's first amount of money, and in sums.
+        "$" is printed before each column's first amount of money and before sums.
         """
         seen: set[tuple[int, str]] = set()
         found = []
@@ -69,7 +69,8 @@ class MadeTable:
 def shown(value: float | None, unit: str, decimals: int, is_first: bool) -> tuple[str, str, str]:
     """Return a value as ("$", "(4,635)", "%").
 
-    A negative value is in brackets, nil is a dash, and money has "$" only if `is_first`.
+    A negative value is in brackets, zero is a dash, a missing value is empty, and money has "$"
+    only if `is_first`.
     """
     if value is None:
         return "", "", ""

@@ -18,8 +18,9 @@ def verified(question: TableQuestion, grids: Mapping[str, Grid]) -> str:
     """Return why the answer does not follow from the cells of `grids` (by grid_id), or "".
 
     For an easy question, the cell must hold the answer. For a medium one, the expression over the
-    cells must give value and answer. For a hard one, each figure of the answer must be a cell or
-    the result of a step "expression = figure", which is recomputed.
+    cells must yield the question's value, and the answer must be a rounding of it. For a hard one,
+    each figure of the answer must be a cell or the result of a step "expression = figure", which is
+    recomputed.
     """
     try:
         cells = {name: _cell(ref, grids) for name, ref in question.cells.items()}
@@ -36,14 +37,17 @@ def verified(question: TableQuestion, grids: Mapping[str, Grid]) -> str:
     if unused:
         return f"the expression does not use {', '.join(sorted(unused))}"
     if question.level == "easy" and [question.expression.strip()] != list(cells):
-        return "an easy question asks for one cell as it is"
+        return "an easy question must ask for a single cell, with no arithmetic"
     if question.value is None or abs(result - question.value) > 1e-9 * max(1.0, abs(result)):
         return f"the expression gives {result:g}, not {question.value}"
     return _fault_of_figure(question)
 
 
 def _fault_of_figure(question: TableQuestion) -> str:
-    """Say why the answer's figure is not the value, or ""; a comparison's answer is an item."""
+    """Return why the answer's figure differs from the value, or "".
+
+    The answer to a comparison is an item, so it need only be non-empty.
+    """
     found = amounts(question.answer)
     if question.kind == "comparison":
         return "" if question.answer.strip() else "the answer is empty"
@@ -56,13 +60,20 @@ def _fault_of_figure(question: TableQuestion) -> str:
 
 
 def is_rounding(amount: Amount, wanted: Fraction) -> bool:
-    """Return whether `amount` is `wanted` rounded to the digits of `amount`, in whole units."""
+    """Return whether `amount` equals `wanted` rounded to the precision of `amount`.
+
+    Both are in whole units.
+    """
     return abs(amount.value - wanted) <= amount.step / 2 + abs(wanted) * Fraction(1, 10**9)
 
 
 def _fault_of_hard(question: TableQuestion, cells: list[Cell], values: Mapping[str, float],
                    labels: set[str]) -> str:
-    """Name a figure that is neither cell nor step, or ""; digits in row `labels` do not count."""
+    """Return the answer's first fault, or "". Digits in row `labels` are ignored.
+
+    A fault is too many sentences, a wrong step, a figure that is neither a cell nor a step, or
+    no figure at all.
+    """
     if (n := n_sentences(question.answer)) > MOST_SENTENCES:
         return f"the answer has {n} sentences, at most {MOST_SENTENCES} are allowed"
     known = [cell.exact for cell in cells]

@@ -25,9 +25,9 @@ class ExpressionError(ValueError):
 def evaluate(expression: str, values: Mapping[str, float]) -> float:
     """Return the value of `expression` over `values`.
 
-    Allowed are numbers, names, + - * /, brackets, and min, max, abs, sum and mean, which take
-    numbers as arguments: mean(a, b, c). Raises ExpressionError, with what is wrong, for another
-    construct, an unknown name, a division by zero, or a result that is not finite.
+    The expression may contain numbers, names, + - * /, brackets, and min, max, abs, sum and mean,
+    which take numbers as arguments: mean(a, b, c). Raises ExpressionError, saying what is wrong,
+    for any other construct, an unknown name, a division by zero, or a result that is not finite.
     """
     try:
         result = _value(_tree(expression), values, 0)

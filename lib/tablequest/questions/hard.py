@@ -202,7 +202,7 @@ def _composition(place: Place, table: Table) -> Draft | None:
 
 
 def _tells(change: float, place: Place) -> bool:
-    """Return whether a change says something: it is not printed as nil or from a base near nil."""
+    """Return whether a change says something: it is not printed as 0 or from a base near zero."""
     if place.cell.unit == "%":
         return change != 0
     return _LEAST_PERCENT <= abs(change) <= _MOST_PERCENT

@@ -25,7 +25,7 @@ from lib.tablequest.questions.places import Place
 from lib.tablequest.questions.tables import Table, is_odd
 from lib.tablequest.questions.wording import decimals_of
 
-_MOST_PERCENT = 400.0  # a larger change comes from a base close to nil
+_MOST_PERCENT = 400.0  # a larger change comes from a base close to zero
 _MOST_TIMES = 20.0  # largest ratio
 _MOST_COMPARED = 5
 _SALES = r"^(?:total )?(?:net )?(?:sales|revenues?)$"

@@ -177,7 +177,7 @@ _EASY, _MEDIUM, _HARD = (
     (_EASY, {"cells": {"a": CellRef(grid_id="none", row=0, column=0)}}, "the table none"),
     (_EASY, {"cells": {"a": CellRef(grid_id=SALES.grid_id, row=99, column=0)}}, "in row 99"),
     (_EASY, {"answer": "$1 million"}, "says $1 million"), (_MEDIUM, {"expression": "z"}, "'z'"),
-    (_EASY, {"expression": "a * 2", "value": 2400.0, "answer": "$2,400 million"}, "one cell"),
+    (_EASY, {"expression": "a * 2", "value": 2400.0, "answer": "$2,400 million"}, "single cell"),
     (_MEDIUM, {"value": 3.0}, "expression gives"), (_MEDIUM, {"expression": "a"}, "not use b"),
     (_HARD, {"answer": "It rose by 77.7%."}, "77.7%"), (_HARD, {"cells": {}}, "no cell"),
     (_HARD, {"answer": "It rose. It fell. It rose."}, "3 sentences"),
