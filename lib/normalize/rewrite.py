@@ -51,12 +51,13 @@ def fact_words(source: str) -> dict[str, str]:
     punctuation. What a reader never sees does not count: addresses of images, targets within the
     page, HTML tags and comments.
     """
-    named = {_folded(word) for block in parse(source) for span in (
+    names = {word for block in parse(source) for span in (
         *block.items, *(cell for row in block.rows for cell in row))
         if len(span.text.split()) <= SHORT_WORDS for word in _WORD.findall(span.text)}
+    named = set(map(_folded, names))
     found: dict[str, str] = {}
     visible = _UNSEEN.sub(lambda match: f"{match[1] or ' '} ", source)
-    for word in _WORD.findall(_bare(visible)):
+    for word in dict.fromkeys(_WORD.findall(_bare(visible))):
         folded = _folded(word)
         if folded and (folded in named or _FACTUAL.search(word)):
             found.setdefault(folded, word)
@@ -65,7 +66,7 @@ def fact_words(source: str) -> dict[str, str]:
 
 def words_in(text: str) -> frozenset[str]:
     """Return all words of a text, folded for comparison."""
-    return frozenset(map(_folded, _WORD.findall(_bare(text))))
+    return frozenset(map(_folded, set(_WORD.findall(_bare(text)))))
 
 
 def _bare(text: str) -> str:
