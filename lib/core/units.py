@@ -9,14 +9,14 @@ from fractions import Fraction
 # dimension -> (factor to its first unit, spellings). Case matters if it distinguishes units: mW and
 # MW, Mb and MB.
 _UNITS: dict[str, list[tuple[str, str]]] = {
-    "time": [("1", "s sec secs second seconds"), ("1/1000", "ms msec millisecond milliseconds"),
-             ("1/1000000", "us μs microsecond microseconds"), ("60", "min mins minute minutes"),
+    "time": [("1", "s sec secs second seconds"), ("1/1000", "ms msec"),
+             ("1/1000000", "us μs"), ("60", "min mins minute minutes"),
              ("3600", "h hr hrs hour hours"), ("86400", "d day days"), ("604800", "week weeks")],
     "month": [("1", "month months"), ("12", "y yr yrs year years")],
-    "memory": [("1", "B byte bytes"), ("1024", "KB kB kb KiB kilobyte kilobytes"),
-               ("1048576", "MB mb MiB megabyte megabytes"),
-               ("1073741824", "GB gb GiB gigabyte gigabytes"),
-               ("1099511627776", "TB tb TiB terabyte terabytes")],
+    "memory": [("1", "B byte bytes"), ("1024", "KB kB kb KiB"),
+               ("1048576", "MB mb MiB"),
+               ("1073741824", "GB gb GiB"),
+               ("1099511627776", "TB tb TiB")],
     "bits": [("1", "bit bits"), ("1000", "kbit Kbit"), ("1000000", "Mb Mbit"),
              ("1000000000", "Gb Gbit")],
     "memory rate": [("1", "B/s"), ("1024", "KB/s kB/s"), ("1048576", "MB/s"),
@@ -24,12 +24,9 @@ _UNITS: dict[str, list[tuple[str, str]]] = {
     "bit rate": [("1", "bit/s bps"), ("1000", "kbit/s kbps"), ("1000000", "Mbit/s Mbps Mb/s"),
                  ("1000000000", "Gbit/s Gbps Gb/s")],
     "length": [("1", "m metre metres meter meters"),
-               ("1/1000", "mm millimetre millimetres millimeter millimeters"),
-               ("1/100", "cm centimetre centimetres centimeter centimeters"),
-               ("1/1000000", "um μm micrometre micrometer"),
-               ("1000", "km kilometre kilometres kilometer kilometers"),
+               ("1/1000", "mm"), ("1/100", "cm"), ("1/1000000", "um μm"), ("1000", "km"),
                ("127/5000", "inch inches"), ("381/1250", "ft foot feet")],
-    "mass": [("1", "g gram grams"), ("1/1000", "mg"), ("1000", "kg kilogram kilograms"),
+    "mass": [("1", "g gram grams"), ("1/1000", "mg"), ("1000", "kg"),
              ("1000000", "t tonne tonnes"),
              ("45359237/100000", "lb lbs pound pounds")],
     "volume": [("1", "l L litre litres liter liters"), ("1/1000", "ml mL"), ("1000", "m3")],
@@ -53,13 +50,13 @@ _UNITS: dict[str, list[tuple[str, str]]] = {
     "resistance": [("1", "Ω ohm ohms"), ("1000", "kΩ")],
     "sound": [("1", "dB decibel decibels")],
     "parts": [("1", "ppm")],
-    "celsius": [("1", "°C C degC")],
-    "fahrenheit": [("1", "°F degF")],
+    "celsius": [("1", "°C C degC Celsius")],
+    "fahrenheit": [("1", "°F degF Fahrenheit")],
     "angle": [("1", "° degree degrees deg")],
     "K": [("1", "K k")],  # kelvin or thousands: as written
     "share": [("1", "% percent")],
-    "USD": [("1", "$ USD")], "EUR": [("1", "€ EUR")],
-    "GBP": [("1", "£ GBP")], "JPY": [("1", "¥ JPY")],
+    "USD": [("1", "$ USD dollar dollars")], "EUR": [("1", "€ EUR euro euros")],
+    "GBP": [("1", "£ GBP")], "JPY": [("1", "¥ JPY yen")],
     "": [("1000", "thousand"), ("1000000", "million"), ("1000000000", "billion")],
 }
 
@@ -67,6 +64,14 @@ _EXACT: dict[str, tuple[str, Fraction]] = {
     spelling: (dimension, Fraction(factor))
     for dimension, units in _UNITS.items() for factor, spellings in units
     for spelling in spellings.split()}
+_PREFIXES = {"kilo": "k", "mega": "M", "giga": "G", "tera": "T", "milli": "m", "micro": "μ",
+             "centi": "c", "kibi": "Ki", "mebi": "Mi", "gibi": "Gi", "tebi": "Ti"}
+_NAMES = {"watt": "W", "volt": "V", "hertz": "Hz", "gram": "g", "metre": "m", "meter": "m",
+          "litre": "l", "liter": "l", "second": "s", "pascal": "Pa", "ampere": "A", "amp": "A",
+          "byte": "B", "bit": "bit", "newton": "N", "ohm": "Ω", "bar": "bar"}
+_EXACT |= {f"{prefix}{name}{plural}": _EXACT[short + symbol]
+           for prefix, short in _PREFIXES.items() for name, symbol in _NAMES.items()
+           for plural in ("", "s") if short + symbol in _EXACT}
 _FOLDED: dict[str, set[tuple[str, Fraction]]] = {}
 for _spelling, _unit in _EXACT.items():
     _FOLDED.setdefault(_spelling.casefold(), set()).add(_unit)

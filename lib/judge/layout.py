@@ -22,27 +22,59 @@ _TAG = re.compile(
     r"</?(?:a|b|i|br|p|answer|code|em|strong|li|ul|ol|span|div|sup|sub|kbd)\b[^<>\n]{0,300}>", re.I)
 _EMPHASIS = re.compile(r"(?<![\w*])\*([^\s*](?:[^*\n]{0,80}[^\s*])?)\*(?![\w*])|"
                        r"(?<![\w])_([^\s_](?:[^_\n]{0,80}[^\s_])?)_(?![\w])")
-_ABBREVIATION = re.compile(
-    r"\b(max|min|approx|incl|excl|nos|fig|vs|ca|resp)\.(?= [a-z(\d])", re.I)
 _UNIT = r"°[CF]?|%|[A-Za-zμΩ]{1,12}(?:/[a-z]{1,3})?"
 _RANGE = re.compile(
     rf"(?P<between>\bbetween )?(?<![\w.-])\+?(?P<low>-?\d{{1,9}}(?:\.\d{{1,9}})?)"
-    rf"(?: ?(?P<unit>{_UNIT}))? ?(?P<to>-|to|\.{{2,3}}|and) ?\+?"
+    rf"(?: ?(?!thr)(?P<unit>{_UNIT}))? ?(?P<to>-|to|thr(?:ough|u)|\.{{2,3}}|and) ?\+?"
     rf"(?P<high>-?\d{{1,9}}(?:\.\d{{1,9}})?)(?![-.:/,]?\d)(?: ?(?P<other>{_UNIT})(?![\w/]))?")
-_HYPHENED = re.compile(  # two-year
-    r"\b(one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)-(?=[a-z])", re.I)
-_RATE = re.compile(r"(?<=\d )(?:newton[ -]met(?:re|er)s?|([a-z]{1,12}) per ([a-z]{1,7}))\b", re.I)
-_PER = re.compile(r"(?<=\d) an? (?=(?:year|month|week|day|hour|minute|second)\b)", re.I)
+_RATE = (r"(?<=\d )(?:newton[ -]met(?:re|er)s?|([a-z]{1,12}) per ([a-z]{1,7})|"
+         r"([a-z]{0,6}(?:watt|amp|ampere))[ -]hours?)\b")
 _AMOUNT = r"\b(\d[\d.,]{0,15}(?: ?[a-zA-Z%°]{1,15})?)"
-_BOUNDS = tuple((re.compile(pattern, re.I), bound) for pattern, bound in (
+_CLOCK = (r"(?<![\w:.+-])(\d{1,2}):([0-5]\d)(?![\w:.]|-\d)"
+          r"(?: ?([ap])\.?m\b\.?| in the (morning|afternoon|evening)\b)?")
+
+
+def _one_rate(match: re.Match) -> str:
+    """Write "litres per minute" as "l/min", and "newton metres" as "Nm"."""
+    if not match[2]:
+        return f"{spelling_of(match[3])}h" if match[3] else "Nm"
+    rate = f"{spelling_of(match[1])}/{spelling_of(match[2])}"
+    return rate if unit_of(rate) else match[0]
+
+
+def _one_time(match: re.Match) -> str:
+    """Write "7:45 pm" as "19:45"."""
+    half = (match[3] or match[4] or "").lower()
+    hour = int(match[1]) % 12 if half else int(match[1])
+    return f"{hour + 12 * (half[:1] in ('p', 'e') or half == 'afternoon'):02}:{match[2]}"
+
+
+_NUMBERS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+_SPELLINGS = tuple((re.compile(pattern, re.I), spelling) for pattern, spelling in (
+    (r"\bno\. (?=\S{0,30}\d)", "number "), (r"\brev(?:\. ?| )(?=[a-z\d])", "revision "),
+    (r"\b(max|min|approx|incl|excl|nos|fig|vs|ca|resp)\.(?= [a-z(\d])", r"\1"),
+    (r"\+ ?/ ?- ?|\bplus or minus |± ", "±"), (r"\b(?:minus|negative) (?=\d)", "-"),
+    (r"[Øø∅] ?(?=\d)", ""), (r"(?<=\d)(?<!\b0) ?[x×] ?(?=\d)", " x "),  # 120x80 mm
+    (r"\brevolutions per minute\b", "rpm"), (rf"\b({_NUMBERS})-(?=[a-z])", r"\1 "),
+    (r"\b(?:turned|switched) off\b", "disabled"), (r"\b(?:turned|switched) on\b", "enabled"),
+    (r"(?<=\d) an? (?=(?:year|month|week|day|hour|minute|second)\b)", " per "),
+    (_RATE, _one_rate), (_CLOCK, _one_time),
     (r"(?:(?<!\d )\bmin(?:imum)?(?: of)?|\bnot? (?:less|fewer|shorter|lower) than|≥|>=) ?(?=\d)",
      "at least "),
     (r"(?:\bmax(?:imum)?(?: of)?|\bnot? (?:more|longer|higher) than|\bup to|≤|<=) ?(?=\d)",
      "at most "),
     (_AMOUNT + r" (?:(?:or|and) (?:more|above|higher|longer)|at least)\b", r"at least \1"),
     (_AMOUNT + r" (?:(?:or|and) (?:less|fewer|below|lower|shorter)|at most)\b", r"at most \1")))
-_CODE = re.compile(r"(?<![\w.-])([A-Za-z]{1,6})([ -]?)(\d{1,9}(?:\.\d{1,9}){0,3}[A-Za-z]{0,2})"
-                   r"(?![\w]|[-.]\w)")
+_JOINT = re.compile(r"(?<=[A-Za-z])[ -](?=[A-Za-z])")
+_GREETING = re.compile(
+    r"\A\s*(?:(?:(?:happy|glad|pleased) to help|thanks|thank you|(?:good|great) question)\b"
+    r"[^.!:\n]{0,60}[.!:\n]+|(?:sure|of course|certainly|absolutely|hello|hi)(?: there| thing)?"
+    r"[!,.])\s*", re.I)
+_CLOSING = re.compile(
+    r"(?<=[.!?\n]) ?(?:please )?(?:let me know|feel free|i hope|hope (?:this|that|it)|is there "
+    r"anything|anything else|don't hesitate|if you (?:need|have|want))[^\n\d]{0,120}\s*\Z", re.I)
+_CODE = re.compile(r"(?<![\w./-])([A-Za-z]{1,6})([ /-]?)(\d{1,9}(?:\.\d{1,9}){0,3}[A-Za-z]{0,2})"
+                   r"(?![\w]|[-./]\w)")
 
 
 def unified(text: str) -> str:
@@ -50,26 +82,9 @@ def unified(text: str) -> str:
     text = folded(_TAG.sub(" ", _LINK.sub(r"\1", text)))
     text = _TARGET.sub("", text)
     text = _EMPHASIS.sub(lambda match: match[1] or match[2], text)
-    text = re.sub(r"\bno\. (?=\S{0,30}\d)", "number ", text, flags=re.I)
-    text = _ABBREVIATION.sub(r"\1", text)
-    text = re.sub(r"\+ ?/ ?- ?|\bplus or minus |± ", "±", text)
-    text = re.sub(r"[Øø∅] ?(?=\d)", "", text)
-    text = re.sub(r"(?<=\d)(?<!\b0) ?[x×] ?(?=\d)", " x ", text)  # 120x80 mm
-    text = re.sub(r"\brevolutions per minute\b", "rpm", text)
-    text = _HYPHENED.sub(r"\1 ", text)
-    text = _PER.sub(" per ", text)
-    text = _RATE.sub(_one_rate, text)
-    for pattern, bound in _BOUNDS:
-        text = pattern.sub(bound, text)
+    for pattern, spelling in _SPELLINGS:
+        text = pattern.sub(spelling, text)
     return _RANGE.sub(_one_range, text)
-
-
-def _one_rate(match: re.Match) -> str:
-    """Write "litres per minute" as "l/min", and "newton metres" as "Nm"."""
-    if not match[2]:
-        return "Nm"
-    rate = f"{spelling_of(match[1])}/{spelling_of(match[2])}"
-    return rate if unit_of(rate) else match[0]
 
 
 def _one_range(match: re.Match) -> str:
@@ -100,6 +115,28 @@ def _squeezed(match: re.Match) -> str:
     letters = match[1].casefold()
     return letters.removesuffix("v") + match[3].casefold() if len(letters) > 1 else (
         letters + match[3].casefold())
+
+
+def joined(text: str, names: list[str], *, has_names: bool) -> str:
+    """Return `text` with compounds as in `names`: "read only", "Modbus-RTU".
+
+    With `has_names` also persons: "Halvorsen, Ines" as "Ines Halvorsen".
+    """
+    for name in names[:50]:
+        words = name.split()
+        if 1 < len(words) < 4 and has_names and name.istitle():
+            last_first = f"{words[-1]}, {' '.join(words[:-1])}"
+            text = re.sub(rf"(?<!\w){re.escape(last_first)}(?!\w)", name, text, flags=re.I)
+        if len(words) < 7 and "/" not in name and _JOINT.search(name):
+            spelled = _JOINT.sub("[ -]?", re.escape(name).replace(r"\ ", " ").replace(r"\-", "-"))
+            text = re.sub(rf"(?<![\w.-]){spelled}(?![\w-])", lambda _, name=name: name, text,
+                          flags=re.I)
+    return text
+
+
+def without_courtesy(text: str) -> str:
+    """Return `text` without "Happy to help!" before it and "Let me know …" after it."""
+    return _CLOSING.sub("", _GREETING.sub("", text)) or text
 
 
 def paragraphs(answer: str) -> list[list[str]]:

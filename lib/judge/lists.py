@@ -23,6 +23,7 @@ from lib.judge.wording import EXCLUDING, FILLERS, HEDGES, NEGATIONS, VERBS, Ques
 
 _LONGEST_ENTITY = 6  # words; "a, b and c" is a list only if its parts are this short
 _ADDING = frozenset("and or plus also not no optional optionally".split())  # "(and pliers)"
+_RANGING = frozenset(("to", "through", "until"))  # "LX-201 through LX-204"
 _PLACES = frozenset(("in", "under"))  # "In Platforms: Linux"
 
 
@@ -143,7 +144,7 @@ def _is_introduced(group: Group, n_wanted: int, question: Question, is_lead: boo
     start, end = group.hits[0][0], group.hits[-1][1]
     before, after = group.tokens[:start], group.tokens[end:]
     between = [token for token in outside(group) if token not in before and token not in after]
-    if not _is_glue(between, n_wanted, question):
+    if not _is_glue(between, n_wanted, question) or has(between, _RANGING):
         return False
     is_label = bool(before) and before[-1].text == ":" and (
         str(solid(before)[0].value) in _PLACES if solid(before) else True)
@@ -173,7 +174,8 @@ def _is_glue(found: list[Token], n_wanted: int, question: Question) -> bool:
     """Return whether words only restate the question, or count the items."""
     for token in solid(found):
         is_count = token.kind == "number" and token.value[1] == n_wanted
-        if not (is_count or question.allows(token)) or str(token.value) in HEDGES | NEGATIONS:
+        if not (is_count or question.allows(token)) or (
+                str(token.value) in HEDGES | (NEGATIONS - question.words)):
             return False
     return True
 

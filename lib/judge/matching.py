@@ -40,6 +40,8 @@ class Wanted:
         self._unread = (",", ";") if in_list and not has_comma else ()
         self.tokens = solid(found)
         self.is_phrase = len(self.tokens) >= _PHRASE
+        self._is_inflected = self.is_phrase or in_list and len(self.tokens) > 1 and all(
+            token.text.isalpha() and token.text.islower() for token in self.tokens)
         kept = [token for token in self.tokens if not self._is_loose(token)]
         if self.is_phrase and kept and kept[0].value == "to":
             kept = kept[1:]
@@ -48,7 +50,7 @@ class Wanted:
         self.first = first_key(kept[0]) if kept else None
 
     def _key(self, token: Token) -> Key:
-        return first_key(token) if self.is_phrase else key(token)
+        return first_key(token) if self._is_inflected else key(token)
 
     def _is_loose(self, token: Token) -> bool:
         return self.is_phrase and token.kind == "word" and token.value in _LOOSE

@@ -7,6 +7,7 @@ _SIGNS = dict.fromkeys("yes true enabled enable active activated on".split(), Tr
     "no false disabled disable inactive deactivated off unsupported".split(), False)
 _DENIALS = (NEGATIONS - _SIGNS.keys()) | {"no"}
 _UNSURE = (HEDGES | RETRACTIONS | {"unless", "if", "idea"}) - {"/", "&", "+"}
+_POSSIBLE = frozenset("can could may possible optional".split())
 _SWITCHED = frozenset("is are be was been turned switched set state status default it remains "
                       "stays currently kept left not".split())  # before "on": not "runs on Linux"
 
@@ -35,7 +36,9 @@ def complaint(sign: bool, found: list[Token], question: Question) -> str:
         if token.kind == "end" and own:
             break
     shown = repr(" ".join(token.text for token in own[:6]))
-    if any(str(token.value) in _UNSURE for token in own) or sentence[-1:] and (
+    is_state = bool(question.words & {"is", "are"}) and not question.words & _POSSIBLE
+    unsure = _UNSURE | _POSSIBLE if is_state else _UNSURE  # "can be switched off"
+    if any(str(token.value) in unsure for token in own) or sentence[-1:] and (
             sentence[-1].text == "?"):
         return f"hedges: {shown}"
     signs = _signs(sentence, question)
@@ -66,6 +69,12 @@ def _signs(sentence: list[Token], question: Question) -> set[bool]:
         signs.add(_SIGNS[word] != is_denied)
         last = place
     return signs
+
+
+def denies(found: list[Token], question: Question) -> bool:
+    """Return whether an answer only says that there is none: "No fault code was logged."."""
+    own = [token for token in solid(found) if not question.allows(token)]
+    return len(own) == 1 and str(own[0].value) in ("no", "none", "nothing", "nobody")
 
 
 def _is_state(own: list[Token], place: int) -> bool:

@@ -14,16 +14,20 @@ from lib.judge.layout import (
     MOST_READ,
     codes_in,
     from_table,
+    joined,
     paragraphs,
     plain,
     respelled,
     unified,
+    without_courtesy,
 )
 from lib.judge.lists import ListMatch, entities_of, match
 from lib.judge.matching import Wanted
 from lib.judge.wording import question_of
 
 _MAXIMUM = re.compile(r"\b(?:max|maximum|most|limit|up to|largest|longest|highest)\b", re.I)
+_PERSONS = re.compile(r"\b(?:who(?:m|se)?|(?:author|engineer|manager|person|name)s?)\b", re.I)
+_NONE = frozenset(("none", "none.", "nothing", "nobody", "no one"))
 _MINIMUM = re.compile(r"\b(?:min|minimum|least|smallest|shortest|lowest)\b", re.I)
 
 
@@ -100,7 +104,9 @@ def _outcome(found: ListMatch) -> Outcome:
 def _readable(question: str, reference: str, answer: str) -> str:
     """Return the part of an answer that is read, with codes as the question and reference write."""
     most = MOST_READ + 10 * len(reference)
-    text = respelled(unified(answer[:most]), codes_in(unified(f"{question}\n{reference}")))
+    text = without_courtesy(unified(answer[:most]))
+    text = joined(respelled(text, codes_in(unified(f"{question}\n{reference}"))),
+                  unified(reference).splitlines(), has_names=bool(_PERSONS.search(question)))
     return _unbounded(text, question)
 
 
@@ -122,4 +128,6 @@ def _scalar_complaint(question: str, reference: str, answer: str, *, is_item: bo
     found = read.read("\n".join(map(plain, from_table(lines, read))))
     if sign is not None:
         return polarity.complaint(sign, found, read)
+    if reference.strip().casefold() in _NONE and polarity.denies(found, read):
+        return ""
     return scalars.complaint(Wanted(wanted), found, read, is_item=is_item)

@@ -17,7 +17,8 @@ CONNECTORS = _words(
     "is are was were be been being am it's that's of has have had uses use using used supports "
     "support requires require needs need runs run on in by to at with from as for equals includes "
     "include including contains contain comes comprises comprise named called via under into over "
-    "through per also namely says")
+    "through per also namely says carries carry offers offer provides provide features consists "
+    "gives shows employs gets get got")
 _NEUTRAL = _words(
     "it its this these that those they them their he she we you your i there here which what a an "
     "the answer value values following set default can may must should will would shall do does "
@@ -25,7 +26,8 @@ _NEUTRAL = _words(
     "both all each every respectively too well first second third fourth fifth sixth firstly "
     "secondly thirdly next then finally lastly last additionally furthermore moreover plus "
     "according documentation manual guide datasheet specification document documents text source "
-    "record section table list lists listed given stated states specified specifies defined known "
+    "record section table row column entry still list lists listed given stated states specified "
+    "specifies defined known "
     "directory folder file path located found stored kept shown described written available "
     "part item items once times think believe yes sure certainly course okay ok correct based out "
     "up down version release code number model type tcp udp http https")
@@ -34,8 +36,9 @@ FILLERS = CONNECTORS | _NEUTRAL
 NEGATIONS = _words(
     "not no never without except excluding excludes besides nor neither none nothing cannot "
     "isn't aren't wasn't weren't doesn't don't didn't can't won't hasn't haven't shouldn't mustn't "
-    "unsupported unavailable fails failed lacks lack lacking unlike instead rather "
-    "wrong incorrect false untrue hardly unless")
+    "unsupported unavailable fails failed lacks lack unlike instead rather "
+    "wrong incorrect false untrue hardly unless unable impossible refuses rejects prevents "
+    "forbids prohibits blocks lacking")
 HEDGES = _words("or either maybe perhaps possibly probably likely might could presumably and/or "
                 "guess unsure unclear unknown depending depends approximately roughly / & +")
 _FORMER = _words("formerly previously earlier old older until before replaced replaces former "
@@ -55,11 +58,13 @@ VERBS = _words("it this that is are can may has was must should will cannot they
 SMALL_WORDS = FILLERS | NEGATIONS | HEDGES  # carry no information of their own
 
 # A sentence with the other word of a pair is about something else.
-_PAIRS = ("minimum maximum", "min max", "minimum max", "min maximum", "lower upper", "low high",
+_LEAST = "minimum min lowest smallest shortest oldest earliest".split()
+_MOST = "maximum max highest largest longest newest latest".split()
+_PAIRS = (*(f"{one} {other}" for one in _LEAST for other in _MOST), "lower upper", "low high",
           "input output", "inlet outlet", "first last", "source destination", "read write",
           "client server", "internal external", "primary secondary", "left right", "front rear",
           "red green", "top bottom", "inner outer", "start stop", "start end", "public private",
-          "shortest longest", "smallest largest", "lowest highest", "send receive",
+          "send receive",
           "plain encrypted", "old new", "upstream downstream", "inside outside",
           "optional required", "hot cold")
 # An amount with one of these is another amount than the one without.
@@ -81,9 +86,10 @@ _IRREGULAR = {"weight": "weigh", "length": "long", "height": "high", "width": "w
               "depth": "deep", "made": "mak", "sent": "send", "kept": "keep", "held": "hold",
               "wrote": "writ", "written": "writ", "ran": "run", "took": "tak", "taken": "tak",
               "begun": "begin", "began": "begin", "built": "build", "lies": "lie",
-              "licence": "licens", "max": "maximum", "min": "minimum", "cost": "pric",
+              "licence": "licens", "cost": "pric",
               "costs": "pric", "mass": "weigh", "need": "requir", "needs": "requir",
-              "needed": "requir"}
+              "needed": "requir"} | dict.fromkeys(_LEAST, "minimum") | (
+                  dict.fromkeys(_MOST, "maximum"))
 _CONTEXT = re.compile(r"(?:under|for|in|on|according to|with) [^?]{1,200}?, "
                       r"(?=(?:what|which|who|when|where|how|is|does|do|are|can|must)\b)", re.I)
 _ATTRIBUTE = re.compile(r"\b(?:what|which) (?:is|are|was|were) (?:the )?(.+?)"
@@ -117,7 +123,8 @@ class Question:
             return True
         word = token.text.casefold() if token.kind == "number" else str(token.value)
         return word in FILLERS or word in self.words or (
-            token.kind == "word" and stem(word) in self.allowed)
+            token.kind == "word" and all(stem(part) in self.allowed or part in FILLERS
+                                         for part in word.split("-")))
 
 
 @lru_cache(512)  # every arm's answer to it is judged
