@@ -101,8 +101,6 @@ def _one_range(match: re.Match) -> str:
 
 def respelled(text: str, codes: dict[str, str]) -> str:
     """Return `text` with each code of `codes`, as `codes_in` returns it, in that spelling."""
-    if not codes:
-        return text
     return _CODE.sub(lambda match: codes.get(_squeezed(match), match[0]), text)
 
 
@@ -198,8 +196,6 @@ def from_table(lines: list[str], question: Question) -> list[str]:
     That is the only cell whose label or header the question does not name but asks for.
     """
     before, header, rows = table_in(lines)
-    if not rows:
-        return lines
     own = [row for row in rows if any(_is_named(cell, question) for cell in row)]
     chosen = own if len(own) == 1 else rows
     return before + [_value_of(row, header, question) for row in chosen]
@@ -227,8 +223,6 @@ def _is_named(cell: str, question: Question) -> bool:
 def columns(lines: list[str]) -> Iterator[list[str]]:
     """Yield the readings of a table as a list: its rows, each column, and the cells of its row."""
     before, _, rows = table_in(lines)
-    if not rows:
-        return
     yield before + ["- " + ": ".join(filter(None, row)) for row in rows]
     first_words = {cell.casefold().split()[0] for row in rows for cell in row
                    if 0 < len(cell.split()) <= 3}
@@ -236,6 +230,3 @@ def columns(lines: list[str]) -> Iterator[list[str]]:
         return
     for place in range(min(8, max(map(len, rows))) if len(rows) > 1 else 0):
         yield before + [f"- {row[place]}" for row in rows if place < len(row) and row[place]]
-    if len(rows) == 1:
-        yield before + rows[0]
-        yield before + rows[0][1:]

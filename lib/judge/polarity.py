@@ -7,7 +7,7 @@ _SIGNS = dict.fromkeys("yes true enabled enable active activated on".split(), Tr
     "no false disabled disable inactive deactivated off unsupported".split(), False)
 _DENIALS = (NEGATIONS - _SIGNS.keys()) | {"no"}
 _UNSURE = (HEDGES | RETRACTIONS | {"unless", "if", "idea"}) - {"/", "&", "+"}
-_POSSIBLE = frozenset("can could may possible optional".split())
+_POSSIBLE = frozenset(("can", "could", "may"))
 _SWITCHED = frozenset("is are be was been turned switched set state status default it remains "
                       "stays currently kept left not".split())  # before "on": not "runs on Linux"
 
@@ -36,7 +36,8 @@ def complaint(sign: bool, found: list[Token], question: Question) -> str:
         if token.kind == "end" and own:
             break
     shown = repr(" ".join(token.text for token in own[:6]))
-    is_state = bool(question.words & {"is", "are"}) and not question.words & _POSSIBLE
+    is_state = bool(question.words & {"is", "are"}) and not (
+        question.words & {*_POSSIBLE, "possible"})
     unsure = _UNSURE | _POSSIBLE if is_state else _UNSURE  # "can be switched off"
     if any(str(token.value) in unsure for token in own) or sentence[-1:] and (
             sentence[-1].text == "?"):
@@ -90,10 +91,6 @@ def _restated(own: list[Token], question: Question) -> set[bool]:
     denials = [token for token in own if str(token.value) in NEGATIONS]
     others = [token for token in own if token not in denials]
     words = {stem(str(token.value)) for token in others}
-    is_optional = "optional" in {str(token.value) for token in own} and (
-        {"required", "mandatory", "require"} & question.words)
-    if is_optional:
-        return {bool(denials)}
     is_restated = all(map(question.allows, others)) and bool(words & question.needed)
     return {len(denials) % 2 == 0} if is_restated and len(denials) < 2 else set()
 

@@ -1,8 +1,6 @@
 """Judge an answer that must give one value: where it states it, and what it says around it."""
 
 import re
-from collections.abc import Iterator
-from itertools import islice
 
 from lib.core.values import Token, solid
 from lib.judge.matching import Wanted, has, sentences, sort_of, until_end
@@ -21,7 +19,6 @@ from lib.judge.wording import (
 )
 
 _ECHOED = frozenset("every each at in on to".split())
-_MOST_PLACES = 8  # of the value in an answer; the first that is not objected to decides
 
 
 def without_echo(reference: list[Token], question: Question) -> list[Token]:
@@ -40,23 +37,14 @@ def complaint(wanted: Wanted, found: list[Token], question: Question, *,
 
     With `is_item`, the value is the only one of a list: any other item is an objection.
     """
-    complaints = []
-    starts = _sentence_starts(found)
-    for start, end in islice(_occurrences(wanted, found), _MOST_PLACES):
-        first = starts[start]
-        said = _before(found, first, start, wanted, question) or objection_after(
-            _behind(found, end), wanted, question, is_item=is_item)
-        if not said:
-            return ""
-        complaints.append(said)
-    shown = " ".join(token.text for token in solid(found)[:6])
-    return complaints[0] if complaints else f"does not give the reference: {shown!r}"
-
-
-def _occurrences(wanted: Wanted, found: list[Token]) -> Iterator[tuple[int, int]]:
+    first = 0
     for start, token in enumerate(found):
         if token.is_solid and (end := wanted.end_in(found, start)) is not None:
-            yield start, end
+            return _before(found, first, start, wanted, question) or objection_after(
+                _behind(found, end), wanted, question, is_item=is_item)
+        first = start + 1 if token.kind == "end" else first
+    shown = " ".join(token.text for token in solid(found)[:6])
+    return f"does not give the reference: {shown!r}"
 
 
 def _behind(found: list[Token], end: int) -> list[Token]:
@@ -65,16 +53,6 @@ def _behind(found: list[Token], end: int) -> list[Token]:
     is_short = str(found[end - 1].value) in ("ltd", "inc", "co", "corp") and len(rest) > 1
     goes_on = is_short and rest[0].text == "." and rest[1].text[0].islower()
     return rest[1:] if goes_on else rest
-
-
-def _sentence_starts(found: list[Token]) -> list[int]:
-    """Return for each token where its sentence or line begins."""
-    starts, first = [], 0
-    for place, token in enumerate(found):
-        starts.append(first)
-        if token.kind == "end":
-            first = place + 1
-    return starts
 
 
 def _before(found: list[Token], first: int, start: int, wanted: Wanted,

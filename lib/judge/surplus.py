@@ -20,7 +20,6 @@ from lib.judge.wording import (
 _SHORT = 3  # words of a second name: "Linux, QNX"
 _LONGEST_ITEM = 5  # words of one on a line of its own
 _OTHER = MODIFIERS | {"can", "may", "could"}  # "8443 and can be set to 9000"
-_UNTIL_NOW = frozenset("from than of formerly previously not".split())  # before what is not offered
 
 def objection_after(rest: list[Token], wanted: Wanted, question: Question, *, is_item: bool) -> str:
     """Return the objection to a value followed by `rest`, "" if `rest` is only surplus.
@@ -135,8 +134,6 @@ def _is_offered(sentence: list[Token], place: int, question: Question) -> bool:
     if before is None or not before.is_solid:
         return not (before is not None and before.text in ("(", "[") and place < 2)
     word = str(before.value)
-    if word in EXCLUDING or word in _UNTIL_NOW:
-        return False
     return word in ("and", "to", "then", "now", "but", "is", "are", "be", "uses", *HEDGES) or (
         stem(word) in question.topic)
 
@@ -147,8 +144,6 @@ def _later(sentence: list[Token], wanted: Wanted, question: Question, *, is_item
     Against: "No, 9000." "Wait, 9000." "9000" "The default port is 9000."; surplus: "No other port."
     """
     own = solid(sentence)
-    if not own:
-        return ""
     word, shown = str(own[0].value), repr(" ".join(token.text for token in own[:4]))
     is_no = word == "no" and any(not token.is_solid for token in sentence[1:3])
     if is_no or word in RETRACTIONS - {"but", "however"}:
