@@ -14,7 +14,6 @@ _MARKER = re.compile(r"^\s*(?:[-*+•‣·]|\(?\d{1,3}[.)]|\(?[a-z]\)|step \d{1,
 _INLINE_MARKER = re.compile(r"(?:^|(?<=[.;,:]))\s?\(\d{1,3}\) (?=\S)", re.M)  # "…; (2) Linux"
 _NEW_TOPIC = re.compile(  # "Question: …", "# Ports", "What else?"
     r"\s*(?:#|(?:question|answer|note|source|q|a)\s*:)|.*\?\s*$", re.I)
-_WRAP = re.compile(r"(?<![:\s])\n[ \t]{2,20}(?![-*+•|]\s|\d{1,3}[.)]\s|\s)")  # of a long item
 _FENCE = re.compile(r"\s*(?:```|~~~)\w*\s*$")
 _LINK = re.compile(r"\[([^\[\]\n]{1,200})\]\([^()\s]{0,300}\)")
 _TARGET = re.compile(r"(?<=\S) \((?:https?://|\.{0,2}/|#)[^()\s]{1,300}\)")  # "TLS (../tls.md)"
@@ -146,7 +145,7 @@ def paragraphs(answer: str) -> list[list[str]]:
         answer = re.sub(r"(?<=[^\n\s]) +\(?\d{1,2}\) (?=\S)", "; ", answer)
     if answer.startswith("1. ") and " 2. " in answer:
         answer = re.sub(r"(?<=[^\n\s]) +\d{1,2}\. (?=\S)", "; ", answer)
-    text = _WRAP.sub(" ", _INLINE_MARKER.sub(r" ;; ", answer).strip())
+    text = _INLINE_MARKER.sub(r" ;; ", answer).strip()
     lines = [line.strip() for line in text.splitlines() if not _FENCE.match(line)]
     lines = [line.lstrip("# ") if place == 0 else line for place, line in enumerate(lines)]
     whole = lines[:1] + list(takewhile(lambda line: not _NEW_TOPIC.match(line), lines[1:]))

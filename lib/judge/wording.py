@@ -90,8 +90,6 @@ _IRREGULAR = {"weight": "weigh", "length": "long", "height": "high", "width": "w
               "costs": "pric", "mass": "weigh", "need": "requir", "needs": "requir",
               "needed": "requir"} | dict.fromkeys(_LEAST, "minimum") | (
                   dict.fromkeys(_MOST, "maximum"))
-_CONTEXT = re.compile(r"(?:under|for|in|on|according to|with) [^?]{1,200}?, "
-                      r"(?=(?:what|which|who|when|where|how|is|does|do|are|can|must)\b)", re.I)
 _ATTRIBUTE = re.compile(r"\b(?:what|which) (?:is|are|was|were) (?:the )?(.+?)"
                         r"(?= (?:of|for|in|on|at|to|by|under)\b|\?|$)", re.I)
 _SEVERAL = re.compile(
@@ -136,8 +134,7 @@ def question_of(question: str) -> Question:
     stems = {stem(token.value) for token in found
              if token.kind == "word" and token.value not in NEGATIONS}
     solid = [token for token in found if token.kind == "word"]
-    plain = folded(question)
-    asked = plain[match.end():] if (match := _CONTEXT.match(plain)) else plain
+    asked = folded(question)
     attribute = _ATTRIBUTE.search(asked)
     topic = [token for token in tokens(attribute[1] if attribute else asked)
              if token.kind == "word" and is_plain(token)]
