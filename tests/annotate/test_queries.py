@@ -208,6 +208,9 @@ def test_a_plain_sentence_is_asked_for_its_fact(sentence, question, answer):
     "The X7 key is stored with AES-256 and written to a disk.", "The recommended value is 5 V.",
     "The X7 pump was bought by Orsa Corp in 2012.",
     "Support for X7 displays attached to a board.", "",
+    "The X7 key is mapped in the card into a token.",  # the answer would hold two complements
+    "The X7 panel is the most popular of all small control panels made in Europe today.",
+    "Every X7 pumps must drive a shaft.",
 ])
 def test_a_sentence_that_refers_to_another_is_not_asked(sentence):
     assert ask_sentence(sentence, PAPER) is None
@@ -312,7 +315,8 @@ def test_few_queries_are_spread_over_structures_and_document():
 
 
 def test_a_document_without_questions_is_listed_with_its_reason():
-    queries, rejected = annotate([made("Hello there.\n", title="Empty words")], by_rules)
+    text = "# Empty words\n\nHello there.\n"
+    queries, rejected = annotate([made(text, title="Empty words")], by_rules)
     assert queries == [] and rejected[0].item == "blocks: 1"
     assert "no sentence of the paragraph" in rejected[0].reason
 

@@ -5,6 +5,7 @@ The whole sentence is in the question, so no condition is lost.
 
 import re
 
+from lib.annotate.rules.grammar import DEICTIC, is_noun_phrase
 from lib.annotate.rules.labels import is_guessed
 from lib.annotate.rules.patterns import Asked
 from lib.annotate.rules.verbs import BASE, FORMS
@@ -29,7 +30,8 @@ _SET = re.compile(  # "To enable Y, set `x` to `y`."
     rf"To (?P<said>[^,`]+), set (?:the )?{_CODE}(?: {_KIND}??)? to [*_]*`(?P<value>[^`\n]+)`[*_]*",
     re.S)
 _NOT_KINDS = frozenset(
-    "value section is are was has will can must may to of in and or which that".split())
+    "value section is are was has will can must may to of in on at by for from with into and or "
+    "which that a an the each all".split())
 
 
 def ask_code(raw: str) -> Asked | None:
@@ -44,12 +46,14 @@ def ask_code(raw: str) -> Asked | None:
         if not found:
             continue
         said, kind = plain(found["said"]), found["kind"]
-        is_kind = not is_plural(kind) and not _NOT_KINDS.intersection(kind.split())
+        pre = plain(found["pre"]).strip()
+        # "added to the", "means that the": the code is not what the sentence is about
+        is_kind = not is_plural(kind) and not _NOT_KINDS.intersection(f"{pre} {kind}".split()) and (
+            is_noun_phrase(f"the {pre} {kind}") and not DEICTIC.search(pre))
         is_whole = MIN_WORDS <= len(said.split()) <= MAX_WORDS and not re.search(r"[;:?!]", said)
         if is_kind and is_whole and not is_guessed(found["code"], said) and (
                 not verb or _is_base(said)):
-            return Asked(f"which {plain(found['pre'])} {kind} {verb}{said}?".replace("  ", " "),
-                         found["code"])
+            return Asked(f"which {pre} {kind} {verb}{said}?".replace("  ", " "), found["code"])
     return None
 
 

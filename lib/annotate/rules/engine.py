@@ -48,7 +48,9 @@ def propose(document: Document, names: Names) -> Iterator[Candidate | str]:
     labels = Counter(row[0].text for block in blocks for row in block.rows if row)
     for index, (block, about) in enumerate(zip(blocks, subjects(document, blocks), strict=True)):
         place = names.place(document, about, block.headings, outline)
-        if block.kind in STRUCTURE_OF and place.is_example:
+        if block.kind in STRUCTURE_OF and not place.name:
+            yield "neither title nor product says what the document is about"
+        elif block.kind in STRUCTURE_OF and place.is_example:
             yield "the section is an example"
         elif block.kind == "table" and document.doubt:
             yield f"the tables are in doubt: {document.doubt}"

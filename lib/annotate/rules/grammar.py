@@ -46,8 +46,8 @@ it its itself they them their this these those you your we our us i my he she hi
 above below following previous latter former but because although though if unless while whereas so
 since as then therefore however""".split())
 # a gerund has no agent, and "the specified key" is known from another sentence only
-_DEICTIC = re.compile(r"^\W*\w+ing\b|\b(?:specified|given|resulting|returned|expected|existing|"
-                      r"corresponding|respective|actual|desired|said)\b", re.I)
+DEICTIC = re.compile(r"^\W*\w+ing\b|\b(?:specified|given|resulting|returned|expected|existing|"
+                     r"corresponding|respective|actual|desired|said)\b", re.I)
 _ADJECTIVES = frozenset("""
 main new first second third last next other default basic simple good old current right left
 original general common special single whole entire full key additional optional required important
@@ -55,6 +55,9 @@ different various certain recommended suggested allowed supported maximum minimu
 initial typical particular similar good best""".split())
 _SECOND = re.compile(r"\b(?:and|or) (?P<verb>[a-z]+) (?:to|into|from|the|an?|all|no|any|in|on|at|"
                      r"by|with|as|for|via)\b")
+# "logs and maintains indexes": a plural hardly ever stands before another noun
+_SECOND_S = re.compile(r"(?:,|\band|\bor) [a-z]+(?<!ic)(?<![isu])s (?!(?:of|in|on|at|by|for|with|"
+                       r"from|to|into|and|or|per|via|within|between|without)\b)[\w\"]")
 _REFERENCE = re.compile(r"(?:tables?|figures?|fig\.|sections?|chapters?|appendix|step|listing|"
                         r"example|page|option|part) (?:\d|[A-Z]\b)", re.I)
 _SHORT_BRACKET = re.compile(r" \([\w/+.-]+(?: [\w/+.-]+)?\)")
@@ -85,6 +88,7 @@ def is_noun_phrase(phrase: str) -> bool:
     second = _SECOND.search(phrase)  # "no lid and map to zero"
     is_joined = second is not None and (
         BASE.get(second["verb"]) == second["verb"] or is_participle(second["verb"]))
+    is_joined = is_joined or _SECOND_S.search(phrase) is not None
     return before == "noun" and not is_joined and not re.search(r"\b\w+ly\Z", phrase)
 
 
@@ -124,7 +128,7 @@ def is_specific(phrase: str, words: frozenset[str], about: str = "") -> bool:
     `words` are the capitalized forms of words that the document has in lower case too, `about` is
     the section in lower case: "the tracer" is clear in the section on the tracer.
     """
-    if is_imperative(phrase) or _DEICTIC.search(phrase) or _REFERENCE.match(phrase):
+    if is_imperative(phrase) or DEICTIC.search(phrase) or _REFERENCE.match(phrase):
         return False
     all_words = phrase.split()
     content = [word for word in all_words if word.lower() not in _DETERMINERS]

@@ -2,7 +2,7 @@
 
 import re
 
-from lib.annotate.rules.grammar import AUXILIARIES, is_noun_phrase, is_specific
+from lib.annotate.rules.grammar import AUXILIARIES, DEICTIC, is_noun_phrase, is_specific
 from lib.annotate.rules.patterns import lowered
 from lib.annotate.rules.places import Place
 from lib.annotate.rules.verbs import BASE, FORMS, is_participle
@@ -10,8 +10,9 @@ from lib.core.text import is_plural
 
 MAX_LEAD_WORDS, MAX_LEAD_CHARACTERS = 25, 250  # longer ones are prose, and costly to match
 
-_AMOUNT = (r"(?:the following|following|several|many|some|various|a few|a number of|the|multiple|"
-           r"numerous)")
+_SOME = (r"(?:the following|following|several|many|some|various|a few|a number of|multiple|"
+         r"numerous)")
+_AMOUNT = rf"(?:{_SOME}|the)"
 _NUMBER = r"(?:two|three|four|five|six|seven|eight|nine|ten|\d+)"
 _IN_RELEASE = re.compile(
     r",?\s*\b(?:in|of|for|to|with) this (?:release|version|update)\b", re.I)
@@ -20,10 +21,12 @@ _TAIL = re.compile(
     r"\s+(?:the )?following|\s+as follows|\s*\((?:in )?alphabetical(?: order)?\))$", re.I)
 _SHORT_PASSIVE = re.compile(
     rf"(?:{_AMOUNT} )?(?P<what>(?:(?:new|additional|more) )?[\w/'\" -]+?s) (?P<done>\w+)", re.I)
-# "The following boards are supported", "The following plugins have X enabled by default"
+# "The following boards are supported", "The following plugins have X enabled by default"; what is
+# said of "the boards" selects none of them
 _DO = re.compile(
-    rf"(?:{_AMOUNT} )(?P<what>(?:{_NUMBER} )?[\w ./'\"-]+?) (?P<said>(?:(?:now|also|currently) )?"
-    rf"(?:{'|'.join(sorted({*AUXILIARIES, *BASE} - set(FORMS)))}) .+)", re.I)
+    rf"(?:{_SOME} )(?P<what>(?:{_NUMBER} )?[\w ./'\"-]+?) (?P<said>(?:(?:now|also|currently) )?"
+    rf"(?:{'|'.join(sorted({*AUXILIARIES, *BASE} - set(FORMS)))}) "
+    r"(?!(?:now|also|currently|\w+ly)$).+)", re.I)
 # "X is defined in the following files", "X returns 404 in the following situations"
 _IN = re.compile(
     rf"(?P<who>.+?) (?P<verb>{'|'.join(sorted({*AUXILIARIES, *BASE}))}) (?P<rest>.+?) "
@@ -38,7 +41,8 @@ _FOLLOWING = re.compile(
 _BARE_VERB = re.compile(
     rf"(?!{_AMOUNT} )(?P<who>[\w .'\"/-]+?) (?P<verb>accepts|contains|includes|needs|offers|"
     r"provides|requires|supports|returns)", re.I)
-_COPULA = re.compile(rf"(?:{_AMOUNT} )?(?P<what>[\w /'\"-]+?) (?:are|include|includes)", re.I)
+_COPULA = re.compile(rf"(?:{_AMOUNT} )?(?P<what>[\w /'\"-]+?) (?:are|include|includes)"
+                     r"(?: currently| now)?", re.I)
 _THIS = re.compile(r"this (?P<kind>[a-z]+)\b", re.I)
 _CHANGE = {"added": "What was added", "changed": "What was changed",
            "deprecated": "What was deprecated", "removed": "What was removed",
@@ -157,5 +161,5 @@ def _of_noun(text: str, place: Place) -> tuple[str, ...]:
 def _is_class(phrase: str) -> bool:
     """Return whether `phrase` names what the items of a list are: a plural noun phrase."""
     is_counted = re.match(rf"{_NUMBER} \w+$", phrase) is not None
-    return is_plural(phrase) and is_noun_phrase(phrase) and (
+    return is_plural(phrase) and is_noun_phrase(phrase) and not DEICTIC.search(phrase) and (
         is_counted or not _NO_CLASS.fullmatch(phrase))

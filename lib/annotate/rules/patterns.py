@@ -33,6 +33,15 @@ _TO = ("renamed moved changed reduced increased raised lowered limited restricte
        "connected attached sent written added converted translated forwarded exported").split()
 _ELSEWHERE = re.compile(r"\b(?:documents?|documentation|docs|website|guides?|pages?|sections?|"
                         r"chapter|repository|examples?|tutorials?)\b", re.I)
+# "is mapped in A into B": the phrase holds a second complement of the verb
+_SECOND = re.compile(r" (?:in|on|by|from|as|via|with|at|through|into|onto|to|during|without) ")
+_CARRIED = re.compile(r" (?:into|onto|via) ")
+# an appraisal defines nothing
+_PRAISED = re.compile(
+    r"(?:an?|the) (?:[\w-]+ ){0,3}?(?:most|more|best|better|good|great|large|small|simple|easy|"
+    r"easiest|simplest|fastest|quick|fast|powerful|popular|preferred|recommended|ideal|important|useful|"
+    r"convenient|modern|effective|efficient|flexible|lightweight|robust|common|typical|"
+    r"crucial|essential|critical|fundamental|handy|nice)\b", re.I)
 # "no lid" denies; "the conflict" is known from another sentence only
 _OPEN = re.compile(r"no |every |the [a-z]+(?:$| (?:in|on|at|by|for|with|from|to|without|during)\b)",
                    re.I)
@@ -131,13 +140,20 @@ def _subject(phrase: str, place: Place) -> str:
     if phrase in (place.name, place.subject.product):
         return phrase
     is_subject = len(phrase.split()) <= 10 and is_noun_phrase(phrase) and is_specific(
-        phrase, place.subject.words, place.section.lower())
+        phrase, place.subject.words, place.section.lower()) and not (
+        re.match(r"(?:Each|Every) ", phrase) and is_plural(phrase))
     return lowered(phrase, place) if is_subject else ""
 
 
 def _is_answer(phrase: str) -> bool:
     is_short = 0 < len(phrase.split()) <= MAX_ANSWER_WORDS
-    return is_short and is_complement(phrase) and not _OPEN.match(phrase)
+    return is_short and is_complement(phrase) and not (
+        _OPEN.match(phrase) or _CARRIED.search(_head(phrase)))
+
+
+def _head(phrase: str) -> str:
+    """Return a phrase without its relative clause."""
+    return re.split(r" (?:that|which|who|whose|where) ", phrase, maxsplit=1)[0]
 
 
 def _count(text: str, place: Place) -> Asked | None:
@@ -171,6 +187,8 @@ def _copula(text: str, place: Place, is_default: bool = False) -> Asked | None:
         subject = subject or (lowered(match["s"], place) if is_long else "")
     if not subject:
         return None
+    if _PRAISED.match(value):
+        return None
     if re.match(r"(?:an?|the) \w", value):
         # a definition is asked if it is long, or where all is about the thing defined
         name = re.sub(r"^(?:The|An?) ", "", match["s"]).lower()
@@ -192,13 +210,14 @@ def _passive(text: str, place: Place) -> Asked | None:
     if not match or not is_participle(match["done"]) or not _is_answer(match["v"]):
         return None
     subject, value, prep = _subject(match["s"], place), match["v"], match["prep"]
-    is_elsewhere = re.match(r"\w+ing\b|top of ", value) or prep == "by" and " to " in value or (
+    change = re.fullmatch(r"(?P<old>\S+) to (?P<new>\S+)", value) if prep == "from" else None
+    is_double = not change and _SECOND.search(_head(value))
+    is_elsewhere = is_double or re.match(r"\w+ing\b|top of ", value) or (
         _ELSEWHERE.search(value) or re.search(r" (?:in|on|at|since|before|after|until) \d", value))
     if not subject or is_elsewhere:
         return None
     first, _, second = match["aux"].lower().partition(" ")
     verb = f"{second} {match['done']}".strip()
-    change = re.fullmatch(r"(?P<old>\S+) to (?P<new>\S+)", value) if prep == "from" else None
     if change:
         return Asked(f"to what {first} {subject} {verb} from {change['old']}?", change["new"])
     if prep == "to" and match["done"] not in _TO:

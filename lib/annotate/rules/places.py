@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from lib.core.records import Document
-from lib.documents.blocks import plain
+from lib.documents.blocks import STRUCTURE_OF, plain
 from lib.documents.reader import Block
 from lib.documents.subject import Subject
 
@@ -19,7 +19,14 @@ _PROPER = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+(?:[A-Z][a-z]+)*(?: [A-Z][a-z]+)?"
 _DOCUMENT_WORD = re.compile(r"\s+(?:documentation|docs|reference|guide|manual|readme)$", re.I)
 _ABSTRACT = re.compile(r"(?:ing|ity|tion|sion|ment|ance|ence|ness|proposal|notes?|guide|readme|"
                        r"glossary|overview|basics)$", re.I)
+# a project's documents link to its own repository and site
+_LINKED = re.compile(r"https?://(?:github\.com/([\w-]+)|(?:[\w-]+\.)?([\w-]+)\.(?:io|org|com|dev)\b)")
+# below a heading that is the comment of a configuration file
+_ASSIGNMENTS = re.compile(r"(?:(?:\[[\w.-]+\]|[a-z][\w.-]* ?[:=] ?\S+)(?:\s+|\Z))+")
+_TITLE = re.compile(r"^title\s*:", re.M)
+_LEAST_LINKED = 0.1  # of a folder's documents that link to it
 _LEAST_SHARE = 0.6  # of a folder's documents that must name a product for it to be the folder's
+_NEARLY_ALL = 0.9  # of a folder's documents that name its product: it is that of the others too
 _FEW_DOCUMENTS = 4
 _OPENING = 1500  # characters in which a document introduces its subject
 # sections about the whole subject, which a question need not name
@@ -48,7 +55,9 @@ _NUMBERING = re.compile(r"^(?:\d{1,2}(?:\.\d{1,2})*\.?|[A-Z]\.)\s+(?=\D)")
 class Place:
     """How a question says where its fact is."""
 
-    name: str  # "Corvane P-417", "the HTTP output plugin of Fluent Bit", '"Setup" (Fluent Bit)'
+    # "Corvane P-417", "the HTTP output plugin of Fluent Bit", '"Setup" (Fluent Bit)'; "" if nothing
+    # says what the document is about
+    name: str
     section: str  # the headings that a question may have to name; "" if all of `name` is meant
     outer: str  # the heading above these, to be named if the question itself has the words of them
     is_entity: bool  # `name` has attributes: "the default port of <name>"
@@ -56,6 +65,8 @@ class Place:
     is_loose: bool  # the document is about many things: its sections must be named
     is_example: bool  # what the section states holds in an example only
     subject: Subject
+    title: str = ""  # if `name` is this in quotation marks, with or without `product`
+    product: str = ""
 
     def attribute(self, label: str, verb: str) -> tuple[str, ...]:
         """Return the question about `label` of this place's subject."""
@@ -69,6 +80,9 @@ class Place:
         is_named = re.search(rf"(?<![\w-]){re.escape(self.name)}(?![\w-])", core)
         is_thing = self.is_entity and not self.subject.is_version
         short = f"{'For' if is_thing else 'In'} {self.name}, {core}"
+        if self.title and re.search(rf"(?<![\w-]){re.escape(self.title)}(?![\w-])", core, re.I):
+            is_named = self.product in core  # the title would be said twice
+            short = f"In {self.product}, {core}"
         if is_named:
             short = core[:1].upper() + core[1:]
         section = self.outer if self.section.lower() in core.lower() else self.section
@@ -83,6 +97,7 @@ class Outline:
     """A document's title, if its first heading is one, and how often each heading occurs."""
 
     title: str
+    is_titled: bool  # it is a heading above all else, or in the front matter
     counts: Counter[str]
 
 
@@ -91,6 +106,8 @@ class Names:
 
     def __init__(self, documents: Sequence[Document]) -> None:
         self.product = _folder_product(documents)
+        named = sum(self.product in document.text for document in documents)
+        self._is_of_all = named >= _NEARLY_ALL * len(documents)
         self._found = {document.document_id: self._of(document) for document in documents}
         self._counts = Counter(name.lower() for name, _ in self._found.values())
         self._titles = Counter(_bare(document.title).lower() for document in documents)
@@ -99,33 +116,70 @@ class Names:
               outline: Outline) -> Place:
         """Return the place of a block below `headings` of a document with this outline."""
         name, is_entity = self._named(document, subject)
+        title = _bare(document.title)
+        product = next((one for one in (self.product, subject.product)
+                        if one and name == f"{_quoted(title)} ({one})"), "")
+        if not self._is_clear(name, is_entity, product, subject, outline, title):
+            name = ""
         below = headings[1:] if headings[:1] == (outline.title,) else headings
         if subject.is_version:
             return Place(subject.name, subject.topic, "", True, False, False, False, subject)
         is_vague = bool(below) and _VAGUE.fullmatch(_bare(below[-1])) is not None
         is_loose = _LOOSE.fullmatch(_bare(document.title)) is not None
         is_example = any(_EXAMPLE.search(heading) for heading in below)
+        title = title if product or name == _quoted(title) else ""
         return Place(name, *_section(below, outline.counts), is_entity, is_vague, is_loose,
-                     is_example, subject)
+                     is_example, subject, title, product)
+
+    def _is_clear(self, name: str, is_entity: bool, product: str, subject: Subject,
+                  outline: Outline, title: str) -> bool:
+        """Return whether a name says which product or part of it is meant."""
+        if subject.is_version:
+            return not subject.name.startswith("version ")
+        if is_entity and name != title or " " in name.strip('"') and name == title:
+            return True
+        if not outline.is_titled:
+            return False  # the file's name, or a heading within the text
+        if product or self.product and self.product in name or " of " in name:
+            return True
+        if len(title.split()) > 1:
+            is_loose = _LOOSE.fullmatch(title) or _VAGUE.fullmatch(title)
+            return not is_loose or any(
+                word in subject.names for word in re.findall(r"\w+", subject.section))
+        # headings begin with a capital, except names that do not
+        is_name = title in subject.names or title == title.lower()
+        return is_name or re.search(r"\d|[a-z][A-Z]|[A-Z]{2}", title) is not None
 
     def _named(self, document: Document, subject: Subject) -> tuple[str, bool]:
         name, is_entity = self._found[document.document_id]
         is_shared = self._titles[_bare(document.title).lower()] > 1 and not is_entity
         if self._counts[name.lower()] > 1 or is_shared:
             stem = re.sub(r"\.\w+$", "", document.document_id)
-            return f"{name if is_entity else _quoted(document.title)} ({stem})", is_entity
+            if is_entity:
+                return f"{name} ({stem})", True
+            of = f"{self.product}, " if self._is_of_product(document) else ""
+            return f"{_quoted(document.title)} ({of}{stem})", False
         title = document.title
-        if title == title.lower() and _letters(subject.document) == _letters(title):
-            return subject.document, True  # the title is only the file's name
+        if title == title.lower() and (own := _written(title, document.text, subject)):
+            return own, True  # the title is only the file's name
         own = subject.name.rsplit(" ", 1)[-1]
         is_thing = subject.is_entity and not subject.is_version and not _ABSTRACT.search(own) and (
             not self.product or subject.name == self.product or re.search(r"\d", subject.name)
         ) and subject.name.lower() in (title or subject.name).lower()
-        return (subject.name, True) if is_thing and not is_entity else (name, is_entity)
+        if is_thing and not is_entity:
+            return subject.name, True
+        own = subject.product or title
+        if not self.product and name == _quoted(title) and own.lower() not in title.lower() and (
+                own.lower() in document.document_id.lower()):
+            name = f"{name} ({own})"  # the file is named after the product
+        return name, is_entity
+
+    def _is_of_product(self, document: Document) -> bool:
+        return self.product != "" and (self._is_of_all or self.product in document.text)
 
     def _of(self, document: Document) -> tuple[str, bool]:
         title = _bare(document.title or document.document_id)
-        has_product = self.product and self.product in document.text
+        has_product = self._is_of_product(document)
         of = f" of {self.product}" if has_product else ""
         stem = _DOCUMENT_WORD.sub("", title)
         if self.product:
@@ -143,9 +197,14 @@ class Names:
         return _quoted(title), False
 
 
-def _letters(name: str) -> str:
-    """Return the letters of a name, without the words that only say what kind of record it is."""
-    return re.sub(r"changelog|readme|notes|manual|guide|[^a-z]", "", name.lower())
+def _written(title: str, text: str, subject: Subject) -> str:
+    """Return the name that a file was named after as the text writes it, "" if it does not."""
+    words = re.findall(r"[^\W\d_]+", re.sub(r"changelog|readme|notes|manual|guide", "", title))
+    name = "[-_ ]?".join(map(re.escape, words))
+    forms = Counter(re.findall(rf"(?<![\w/.-]){name}(?![\w/-])", text, re.I)) if words else {}
+    best = max(forms, key=forms.get, default="")
+    is_name = title != best == subject.product or re.search(r"\w.*[A-Z]", best)
+    return best if is_name else ""
 
 
 def _quoted(title: str) -> str:
@@ -177,14 +236,39 @@ def _folder_product(documents: Sequence[Document]) -> str:
         found = Counter(_PROPER.findall(document.text))
         total.update(found)
         used.update(name for name, count in found.items() if count > 1)
-    if len(documents) < _FEW_DOCUMENTS or not used:
+    if len(documents) < _FEW_DOCUMENTS:
         return ""
-    name = max(used, key=lambda name: (used[name], total[name], name))
-    return name if used[name] >= _LEAST_SHARE * len(documents) else ""
+    name = max(used, key=lambda name: (used[name], total[name], name), default="")
+    least = _LEAST_SHARE * len(documents)
+    return name if used[name] >= least else _linked_product(documents, least)
+
+
+def _linked_product(documents: Sequence[Document], least: float) -> str:
+    """Return the name that at least `least` documents use and some link to, however written."""
+    linked = Counter(name for document in documents for name in {
+        name.lower() for pair in _LINKED.findall(document.text) for name in pair if name})
+    best = ("", 0)
+    for name, count in sorted(linked.items()):
+        if count < max(2, _LEAST_LINKED * len(documents)):
+            continue
+        word = re.compile(rf"(?<![\w/.@:`-]){re.escape(name)}(?![\w/@:`-]|\.\w)", re.I)
+        found = [Counter(word.findall(document.text)) for document in documents]
+        forms: Counter[str] = sum(found, Counter())
+        used = sum(one.total() > 1 for one in found)
+        if used >= least and used > best[1]:
+            # in lower case it is often a command
+            best = max(forms, key=lambda form: (
+                form != form.lower() and 5 * forms[form] >= forms.total(), forms[form])), used
+    return best[0]
 
 
 def outline_of(blocks: Sequence[Block]) -> Outline:
     """Return the outline of a document."""
     headings = [block for block in blocks if block.kind == "heading"]
     title = headings[0].text if headings and headings[0].level == 1 else ""
-    return Outline(title, Counter(heading.text for heading in headings))
+    shown = [block for block in blocks if block.kind in (*STRUCTURE_OF, "heading", "code")]
+    is_first = bool(shown) and shown[0].kind == "heading" and shown[0].level == 1
+    is_comment = len(shown) > 1 and _ASSIGNMENTS.fullmatch(shown[1].text) is not None
+    is_titled = is_first and not is_comment or any(
+        block.kind == "front-matter" and _TITLE.search(block.text) for block in blocks[:1])
+    return Outline(title, is_titled, Counter(heading.text for heading in headings))

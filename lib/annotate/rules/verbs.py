@@ -17,21 +17,21 @@ flush focus follow force format forward gather generate get give go grant group 
 handle happen have help hide hold identify ignore illustrate implement imply import improve include
 incorporate increase indicate influence inherit inject insert install instantiate instruct
 integrate intend interpret introduce invoke involve issue join keep know lack last launch lead
-learn leave let leverage limit link list listen live load locate lock log look lose lower make
-manage map mark match maximize mean measure merge minimize mirror modify monitor mount move need
-normalize notify obtain occur offer omit open operate order output overlap override overwrite own
-parse pass perform permit persist pick place point poll possess power prefer prepare present
-preserve prevent print process produce propagate propose protect prove provide publish pull push
-put query queue raise reach read receive recognize recommend record recreate redirect reduce refer
+learn leave let leverage limit link list listen live load locate lock log look lose lower maintain
+make manage map mark match maximize mean measure merge minimize mirror modify monitor mount move
+need normalize notify obtain occur offer omit open operate order output overlap override overwrite
+own parse pass perform permit persist pick place point poll possess power prefer prepare present
+preserve prevent print process produce propagate propose protect prove provide publish pull push put
+query queue raise reach read receive recognize recommend record recreate redirect reduce refer
 reference reflect refresh refuse register reject relate release rely remain remove rename render
 repeat replace replicate report represent request require reset reside resolve respect respond
 restart restore restrict result resume retain retrieve retry return reuse rewrite rotate route run
 sample save say scale scan schedule scrape secure see seek select send separate serialize serve set
 ship show shut signal simplify simulate skip solve sort specify split stand start state stay stop
-store stream strip submit suffer suggest supply support suppress switch synchronize take target
-tell terminate test throw tolerate track transfer transform translate transmit treat trigger try
-turn understand update upgrade use validate vary verify wait want warn watch weigh withstand work
-wrap write yield"""
+store stream strip submit suffer suggest supply support suppress switch synchronize take target tell
+terminate test throw tolerate track transfer transform translate transmit treat trigger try turn
+understand update upgrade use validate vary verify wait want warn watch weigh withstand work wrap
+write yield"""
 # forms in "-s" that are as often a plural noun: "the displays attached to X"
 _ALSO_NOUNS = """
 access aim attempt balance block boot break build bypass call cause change check copy control count

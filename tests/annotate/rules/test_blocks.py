@@ -66,6 +66,9 @@ def test_a_cell_shows_its_header_and_the_tables_of_a_doubtful_document_are_not_a
     ("Intervals:\n\n- Oil: 500 hours\n- Seal: 900 hours\n", None),  # values, not what is listed
     ("The modes are good. Note that:\n\n- fast\n- slow\n", None),
     ("Possible modes:\n\n- fast\n  - really\n- slow\n", None),
+    ("The valid modes are currently:\n\n- fast\n- slow\n", "fast\nslow"),
+    ("The modes are simpler:\n\n- fast\n- slow\n", None),  # selects none of the modes
+    ("The actual modes are:\n\n- fast\n- slow\n", None),
     ("Possible modes:\n\n- fast\n", None),  # one entity is no enumeration
 ])
 def test_only_a_real_enumeration_is_asked(text, answer):
@@ -128,6 +131,33 @@ def test_the_product_of_a_folder_is_named():
              f"| Key | Default |\n|---|---|\n| `a_{name}` | 5 |\n" for name in "pqrs"]
     assert [question for question in asked(*texts) if "a_p" in question] == [
         'In "Part p" (Orsa Gate), what is the default value of the key "a_p"?']
+
+
+@pytest.mark.parametrize(("text", "question"), [
+    ("# Queueing\n\n{}", ""),  # says neither product nor part
+    ("# Release notes\n\n{}", ""),
+    ("A word.\n\n# Gate queues\n\n{}", ""),  # a heading within the text
+    ("# Set the gate\n\n[gate]\nopen = 1\n\n# Gate queues\n\n{}", ""),  # comments of a file
+    ("# Orsa9\n\n{}", 'For Orsa9, what is the default value of the key "a_b"?'),
+    ("# Gate queues\n\n{}", 'In "Gate queues", what is the default value of the key "a_b"?'),
+])
+def test_a_title_that_identifies_nothing_is_not_asked_about(text, question):
+    found = asked(text.format("| Key | Default |\n|---|---|\n| `a_b` | 5 |\n"))
+    assert [*found] == [question] * bool(question)
+
+
+@pytest.mark.parametrize("name", ["ORSA", "orsa"])
+def test_a_product_that_is_not_written_like_a_name_is_known_by_its_links(name):
+    texts = [f"# Queueing {part}\n\nThe gate of {name} is new, see https://github.com/orsa/{part}. "
+             f"All lids run under {name}.\n\n| Key | Default |\n|---|---|\n| `a_{part}` | 5 |\n"
+             for part in "pqrs"]
+    assert f'In "Queueing p" ({name}), what is the default value of the key "a_p"?' in asked(*texts)
+
+
+def test_a_title_that_the_question_says_is_not_said_twice():
+    texts = [f"# Lid {part}\n\nA word on Orsa Gate. We use Orsa Gate.\n\nThe lid {part} must be "
+             f"written to /{part}.txt.\n" for part in ("queue", "stack", "heap", "ring")]
+    assert asked(*texts)["In Orsa Gate, what must the lid queue be written to?"] == "/queue.txt"
 
 
 def test_a_document_in_another_language_is_not_asked_and_counted():

@@ -75,6 +75,8 @@ def test_a_second_predicate_and_a_gerund_with_an_object():
     assert not is_noun_phrase("new lids and map to zero")
     assert not is_noun_phrase("a key and stored in a file")
     assert not is_noun_phrase("new lids and sends a note")
+    assert not is_noun_phrase("old lids and grunts brackets")  # a verb that nobody knows
+    assert is_noun_phrase("logs and metrics records") and is_noun_phrase("lids and valves of R-9")
     assert is_noun_phrase("a tool for opening a valve") and not is_noun_phrase("opening a valve")
 
 
@@ -94,6 +96,9 @@ def test_a_name_in_code_type_is_asked_by_all_that_is_said_of_it(sentence, core, 
 @pytest.mark.parametrize("sentence", [
     "The `port` option sets the port of the gate server.",  # guessed
     "The `x` option is new.", "The `a` and `b` options set the size of all queues.",
+    "The purge note means that the `x` tool drops every queue at night.",  # of another thing
+    "The lid added to the `x` tool is the third of the new kind.",
+    "The actual `x` option sets the size of all queues.",
     "Use the `x` flag; then read on about the plan of a job.", "`x` sets the size of a queue."])
 def test_a_name_that_is_guessed_or_not_alone_is_not_asked(sentence):
     assert ask_code(sentence) is None
