@@ -13,6 +13,8 @@ from lib.documents.dialects import FOOTNOTE, NEWLINE, NOTE_MARK
 from lib.documents.inline import Span, plain, trimmed
 
 _HEADING_ID = re.compile(r"[ \t]*(?:\{:?[ \t]*#[^{}\n]*\}|\[#[\w-]+\])[ \t]*\Z")  # {#limits}
+# name = value, name: value or [section] right below a comment of a configuration file
+_ASSIGNMENT = re.compile(r"(?:export )?[\w.\"'-]+\s*=\s*\S|[a-z_][\w.-]*:(?: |$)|\[[\w. \"-]+\]$")
 _LISTS = ("bullet_list_open", "ordered_list_open")
 
 
@@ -55,6 +57,7 @@ class Reader:
         self.lines = [0, *(match.end() for match in NEWLINE.finditer(source)), len(source)]
         self.body = NEWLINE.split(body)  # its lines as the parser saw them
         self.closing = _closings(tokens)
+        self.comments = self._comments()
         self.path: tuple[Block, ...] = ()  # of headings
 
     def blocks(self) -> Iterator[Block]:
@@ -85,6 +88,9 @@ class Reader:
         start, end = self.span(token) if token.map else (0, 0)
         if token.type == "heading_open":
             text = plain(_HEADING_ID.sub("", inline.content), self.references)
+            if token.map[0] in self.comments:
+                start += len(self.source[start:end]) - len(self.source[start:end].lstrip("# \t"))
+                return Block(text, min(start, end), end, "prose", _texts(self.path))
             level = int(token.tag[1])
             above = tuple(block for block in self.path if block.level < level)
             block = Block(text, start, end, "heading", _texts(above), level)
@@ -95,6 +101,21 @@ class Reader:
         if token.type in ("fence", "code_block"):
             return Block(token.content, start, end, "code", _texts(self.path))
         return None
+
+    def _comments(self) -> set[int]:
+        """Return the lines of comments, if at least half of the headings are: they name nothing.
+
+        A comment is right above an assignment, or above another comment of its level.
+        """
+        headings = {token.map[0]: token.tag for token in self.tokens
+                    if token.type == "heading_open" and token.markup.startswith("#")}
+        comments: set[int] = set()
+        for line in sorted(headings, reverse=True):
+            below = self.body[line + 1] if line + 1 < len(self.body) else ""
+            if _ASSIGNMENT.match(below.strip()) or (
+                    line + 1 in comments and headings[line] == headings[line + 1]):
+                comments.add(line)
+        return comments if 2 * len(comments) >= len(headings) else set()
 
     def paragraph(self, token: Token, inline: Token) -> Iterator[Block]:
         """Yield a paragraph, or each footnote of one that consists of footnotes."""

@@ -56,6 +56,18 @@ def test_a_block_knows_the_headings_above_it():
     assert parse("# A\n\n## B\n\n# C\n\nx")[-1].headings == ("C",)
 
 
+def test_a_comment_above_a_setting_is_no_heading_and_no_title(tmp_path):
+    settings = "# The fan's speed\nrpm = 900\n\n# Pressure\nexport BAR=4\n\n# Ports\n[ports.a]\n"
+    assert {block.kind for block in parse(settings)} == {"prose"}
+    assert not any(block.headings for block in parse(settings))
+    for block in parse(settings):
+        assert settings[block.start:block.end] == block.text
+    (tmp_path / "fan.md").write_text(settings)
+    assert read_folder(tmp_path).documents[0].title == "fan"
+    manual = "# Fan\n\nIt hums.\n\n## Speed\nrpm = 900\n\n## Noise\n\nLow.\n"
+    assert parse(manual)[-1].headings == ("Fan", "Noise")
+
+
 def test_a_cell_is_its_visible_text_and_its_place():
     table = next(block for block in parse(MANUAL) if block.kind == "table")
     rows = [[cell.text for cell in row] for row in (table.header, *table.rows)]
