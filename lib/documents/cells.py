@@ -21,12 +21,17 @@ _MOST_COLUMNS = 30  # that cells can span; more is an error or an attack
 
 def pipe_row(source: str, start: int, end: int, texts: Sequence[str],
              references: dict | None, tag_break: str = "; ") -> Row:
-    """Return the cells of the line source[start:end], which contain `texts`, between its pipes."""
+    """Return the cells of the line source[start:end], which contain `texts`, between its pipes.
+
+    Missing cells, which the parser adds at the end of a row, are left out.
+    """
     begin = PREFIX.match(source, start).end()
     line = source[begin:end].rstrip("\r\n")
     bounds = [-1, *(pipe.start() for pipe in _PIPE.finditer(line)), len(line)]
     if not line[:bounds[1]].strip() and len(bounds) > 2:
         bounds = bounds[1:]
+    if not line[bounds[-2] + 1:].strip() and len(bounds) > 2:
+        bounds = bounds[:-1]
     row = []
     for text, (left, right) in zip(texts, pairwise(bounds), strict=False):
         first, last = trimmed(source, begin + left + 1, begin + right)

@@ -1,9 +1,10 @@
 """Turn inline Markdown into what a reader sees, or into words with link targets (paper, 3.2)."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import unescape
+from itertools import zip_longest
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -15,8 +16,23 @@ _HARD_BREAK = re.compile(r"(?<!\\)\\\r?\n")
 _BREAK_TAG = re.compile(r"</?(?:br|li|ul|ol|p|tr|td|th|div|h[1-6])\b", re.I)
 _NOTE = re.compile(r"(?:(?<=\S)|\A)\[\^[\w-]{1,32}\]")  # the mark of a footnote
 _QUOTE_MARK = re.compile(r"^[ \t]*(?:>(?!=)[ \t]?)+", re.M)
+_CODE_QUOTE = re.compile(r"(?: {0,3}>[ \t]?){0,20}")  # four spaces begin code
+_TAG = re.compile(r"<!--.*?-->|<(?P<close>/?)(?P<name>[A-Za-z][\w.:-]*)(?P<rest>(?:[\s/][^<>]*)?)>",
+                  re.S)
+_ELEMENTS = frozenset("""
+a abbr acronym article aside audio b base bdi bdo big blockquote body br button canvas caption
+center cite code col colgroup dd del details dfn dialog div dl dt em embed fieldset figcaption
+figure font footer form h1 h2 h3 h4 h5 h6 head header hgroup hr html i iframe img ins kbd legend li
+main mark math menu meta meter nav nobr noscript ol optgroup p picture pre q rp rt ruby s samp
+script search section select small span strike strong style sub sup svg table tbody td template
+textarea tfoot th thead tr tt u ul var video wbr""".split())
+# also the names of placeholders: HTML only if they have attributes or are closed
+_NOUNS = frozenset("""
+address area data datalist input label link map object option output param progress slot source
+summary time title track""".split())
 _ATTRIBUTE = re.compile(r"""\b(href|alt)\s*=\s*["']([^"']*)["']""", re.I)
 _ENDS = (".", "!", "?", ":", ";", "…", "。", "！", "？", "：")
+_NAME_WORDS = 3  # of a term above its definition, at most
 _BREAK = "\x1f"  # represents <br> and the like until the pieces are joined
 
 
@@ -54,7 +70,31 @@ def _seen(text: str, references: dict | None, tag_break: str) -> Iterator[str]:
 
 def _children(text: str, references: dict | None) -> list[Token]:
     tokens = _PARSER.parseInline(text, {} if references is None else references)
-    return (tokens[0].children or []) if tokens else []
+    children = (tokens[0].children or []) if tokens else []
+    tags = [child for child in children if child.type == "html_inline"]
+    closed = _closed("".join(child.content for child in tags)) if tags else frozenset()
+    for child in tags:
+        if not _is_html(_TAG.match(child.content), closed):
+            child.type = "text"
+    return children
+
+
+def _closed(html: str) -> frozenset[str]:
+    return frozenset(name.lower() for name in re.findall(r"</([A-Za-z]\w*)", html))
+
+
+def _is_html(tag: re.Match | None, closed: frozenset[str]) -> bool:
+    """Return whether <…> is HTML: a comment, a closing tag, an element; <index> is none."""
+    name = (tag["name"] or "").lower() if tag else ""
+    return not name or name in _ELEMENTS or bool(tag["close"]) or name in _NOUNS and (
+        name in closed or bool(tag["rest"].strip("/ ")))
+
+
+def untagged(html: str) -> str:
+    """Blank the HTML tags and comments of a text, which keeps its length and its lines."""
+    closed = _closed(html)
+    return _TAG.sub(lambda tag: re.sub(r"[^\n]", " ", tag[0]) if _is_html(tag, closed) else tag[0],
+                    html)
 
 
 def readable(markdown: str, references: dict | None = None) -> str:
@@ -84,6 +124,25 @@ def unquoted(markdown: str) -> str:
     return _QUOTE_MARK.sub("", markdown)
 
 
+def unquoted_code(code: str, line: str) -> str:
+    """Remove from code the block-quote marks that `line`, its first one, has; "> go" may stay."""
+    depth = _CODE_QUOTE.match(line)[0].count(">")
+    return re.sub(rf"^(?:[ \t]*>[ \t]?){{1,{depth}}}", "", code, flags=re.M) if depth else code
+
+
+def joined(paragraphs: Sequence[str]) -> str:
+    """Join paragraphs on one line and end each, unless the next one goes on with its sentence."""
+    text = ""
+    for paragraph in paragraphs:
+        text = f"{text if _goes_on(text, paragraph) else ended(text)} {paragraph}"
+    return text.strip()
+
+
+def _goes_on(text: str, following: str) -> bool:
+    """Return whether a text is cut: more than a name, and what follows begins in lower case."""
+    return following[:1].islower() and len(text[-99:].split()) > _NAME_WORDS
+
+
 def ended(text: str) -> str:
     """Add a full stop unless `text` already ends, perhaps before a quotation mark."""
     bare = text.rstrip("\"')]*_`”’")
@@ -93,11 +152,12 @@ def ended(text: str) -> str:
 
 def _words(children: list[Token]) -> str:
     text, links = "", []  # target and beginning of each open link
-    for child in children:
+    for child, following in zip_longest(children, children[1:]):
         if child.type == "softbreak":
             text += " "
         elif child.type == "hardbreak":
-            text = ended(text.rstrip()) + " "
+            is_cut = following and following.type == "text" and _goes_on(text, following.content)
+            text = (text.rstrip() if is_cut else ended(text.rstrip())) + " "
         elif child.type == "link_open":
             links.append((str(child.attrs["href"]), len(text)))
         elif child.type == "link_close":

@@ -13,7 +13,7 @@ from itertools import groupby
 
 from lib.core.records import Document
 from lib.documents.blocks import STRUCTURE_OF, Block, Span, line_start, parse
-from lib.documents.inline import unquoted
+from lib.documents.inline import unquoted, unquoted_code
 from lib.documents.subject import subjects
 from lib.normalize.rules.parts import Part, parts_of
 from lib.normalize.rules.prose import write
@@ -158,7 +158,8 @@ def _sentences(group: list[Part]) -> str:
 
 def _verbatim(text: str, block: Block) -> str:
     """Return code or a table inside a list, without the list's marker and indentation."""
-    lines = unquoted(text[line_start(text, block.start):block.end])
+    lines = text[line_start(text, block.start):block.end]
+    lines = unquoted_code(lines, lines) if block.kind == "code" else unquoted(lines)
     if marks := _MARKER.match(lines):
         lines = " " * marks.end() + lines[marks.end():]
     lines = textwrap.dedent(lines)

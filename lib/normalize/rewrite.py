@@ -7,6 +7,7 @@ from html import unescape
 
 from lib.core.records import Document, Normalized, Segment
 from lib.documents.blocks import parse
+from lib.documents.inline import untagged
 
 SHORT_WORDS = 8  # a cell or item of up to this many words counts as a name
 
@@ -14,8 +15,8 @@ SHORT_WORDS = 8  # a cell or item of up to this many words counts as a name
 Rewrite = Callable[[list[Segment], dict[str, Document]], list[Normalized]]
 
 _WORD = re.compile(r"[^\s()\[\]{}<>\"'`*|,;“”‘’]+")
-_UNSEEN = re.compile(r"!\[([^\]]*)\]\([^)\s]*\)|\]\(#[^)\s]*\)|<!--.*?-->|^[ \t]*#{1,6}[ \t]|"
-                     r"<(?!https?:|[^>\s]+@)[^>]*>", re.S | re.M)
+_UNSEEN = re.compile(r"!\[([^\]]*)\]\([^)\s]*\)|\]\(#[^)\s]*\)|^[ \t]*#{1,6}[ \t]",
+                     re.M)
 _FACTUAL = re.compile(r"\d|\w[_/\\.@]\w|^/\w|[a-z][A-Z]|[A-Z]{2}")
 
 
@@ -56,7 +57,7 @@ def fact_words(source: str) -> dict[str, str]:
         if len(span.text.split()) <= SHORT_WORDS for word in _WORD.findall(span.text)}
     named = set(map(_folded, names))
     found: dict[str, str] = {}
-    visible = _UNSEEN.sub(lambda match: f"{match[1] or ' '} ", source)
+    visible = _UNSEEN.sub(lambda match: f"{match[1] or ' '} ", untagged(source))
     for word in dict.fromkeys(_WORD.findall(_bare(visible))):
         folded = _folded(word)
         if folded and (folded in named or _FACTUAL.search(word)):

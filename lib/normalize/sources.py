@@ -8,12 +8,12 @@ from itertools import takewhile
 
 from lib.core.records import Document, Segment
 from lib.documents.blocks import Block, parse, sentences
+from lib.documents.inline import untagged
 from lib.normalize.compare import Required, sentences_of
 from lib.normalize.rewrite import SHORT_WORDS
 
 _NEAR = 200  # characters on each side of a segment, which may complete a sentence that is cut
 _TITLE = re.compile(r'"(\S+(?: \S+){3,})"')  # of a box, as long as a sentence
-_TAG = re.compile(r"<!--.*?-->|<[^>]*>", re.S)
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def _lines(source: str, block: Block) -> Iterator[Unit]:
     """Yield the lines of code, of front matter, and what HTML shows."""
     text, place = source[block.start:block.end], block.start
     if block.kind == "html":
-        text = _TAG.sub(lambda tag: re.sub(r"[^\n]", " ", tag[0]), text)
+        text = untagged(text)
     for line in text.splitlines(keepends=True):
         is_fence = line.lstrip(" \t>").startswith(("```", "~~~"))
         for part in sentences_of(line):

@@ -130,6 +130,20 @@ def test_lists_inside_lists_and_numbers_of_steps_are_kept():
      'Open it. Wait: Lift it. Hold it. Turn it. Stop. This ends the list under "Open it". '
      "Close it. Go."),
     ("3. Open it.\n4. Close it.", "(3) Open it. (4) Close it."),
+    # an item that is cut goes on; a term above its definition ends
+    ("- It closes when the pressure\n\n  falls below 2 bar.\n- It hums.",
+     "It closes when the pressure falls below 2 bar. It hums."),
+    ("- It closes when the pressure  \n  falls below 2 bar.\n- It hums.",
+     "It closes when the pressure falls below 2 bar. It hums."),
+    ("- Bleeding\n\n  letting air out.\n- It hums.", "Bleeding. letting air out. It hums."),
+    # a row that lacks a cell states nothing of a column
+    ("## Valves\n\n| Valve | Material | Mass |\n|--|--|--|\n| V1 | brass |\n| V2 | steel | 2 g |",
+     "In Valves: V1; brass. For valve V2, the material is steel and the mass is 2 g."),
+    ("<table><tr><th>Valve</th><th>Material</th><th>Mass</th></tr>"
+     "<tr><td>V1</td><td>brass</td></tr></table>", "V1; brass."),
+    # a comment of a configuration file names no section
+    ("# Pressure to keep\nbar = 4\n# Speed\n# of the fan\nfan.rpm = 900",
+     "Pressure to keep.\n\nbar = 4.\n\nSpeed.\n\nof the fan.\n\nfan.rpm = 900."),
     ("- [x] oil\n- [ ] air", "(done) oil and (not done) air."),
     # marks of other Markdown dialects
     ('!!! tip "Read on"\n\n    It is easy.', "Tip: Read on:\n\nIt is easy."),
@@ -158,6 +172,35 @@ def test_code_stays_verbatim_after_a_sentence_that_introduces_it():
         f"{NAME} runs.\n\nThe lines given here read:\nport 8443\n\n  go")
     assert prose(f"{NAME} runs this:\n\n    port 8443\n").endswith(
         f"{NAME} runs this:\n\nport 8443")
+
+
+@pytest.mark.parametrize("markdown", [
+    "Copy <slot>_<side>.ini to <label>.", "<depot>\n\n- <bin> first\n- <shelf>",
+    "| Valve | Args |\n|--|--|\n| V1 | <bore> |\n| V2 | <bore> <stroke> |",
+    "| Valve | Args | Use |\n|--|--|--|\n| V1 | <bore> | air |\n| V2 | <input> | oil |"])
+def test_a_placeholder_is_text_and_a_column_of_them_is_kept(markdown):
+    written = prose(markdown)
+    placeholders = re.findall(r"<\w+>", markdown)
+    assert re.findall(r"<\w+>", written) == placeholders
+    assert lost_tokens(markdown, written) == []
+    assert "No value" not in written and ("Args" not in markdown or "args: <bore>" in written)
+    lost = lost_tokens("- " + " ".join(placeholders), "")
+    assert lost == list(dict.fromkeys(re.findall(r"\w+", " ".join(placeholders))))
+
+
+def test_html_is_no_text_wherever_it_is():
+    html = '<b>A</b> <label>B</label> <input type="x9"> <!-- c_3 --> </stage> `<bore>`'
+    assert prose(html) == "A B <bore>."
+    assert lost_tokens(html, "A B <bore>") == []
+
+
+@pytest.mark.parametrize(("code", "written"), [
+    ("```\n> vent open\n> vent shut\n```", "> vent open\n> vent shut"),
+    ("    > vent open", "> vent open"),
+    ("> ```\n> vent open\n> > shut\n>\n> end\n> ```", "vent open\n> shut\n\nend"),
+    (">     > vent open", "> vent open")])
+def test_code_loses_only_the_marks_of_the_quotation_that_it_is_in(code, written):
+    assert prose(code).endswith(f"The lines given here read:\n{written}")
 
 
 def test_a_cut_list_is_marked_and_a_cut_table_knows_its_header():

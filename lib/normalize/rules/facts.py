@@ -12,20 +12,20 @@ from lib.documents.inline import ended
 # Relational nouns: each names a property that has a value, "the size of a thing is a value".
 _RELATIONAL = frozenset("""
 accuracy address alias amount amperage angle area author average bandwidth baudrate bitrate board
-bore brand budget capacity category channel charge class client code colour color command
-compatibility component composition connection connector consumption content contact copyright
-cost count country creator current cycle date deadline default delay density depth description
+bore brand budget capacity category channel charge class client code color colour command
+compatibility component composition connection connector consumption contact content copyright cost
+count country creator current cycle date deadline default delay density depth description
 destination developer diameter difference dimension direction directory display distance domain
 duration edition efficiency encoding energy engine entry extension factor file filename finish
-firmware folder force format frequency fuel grade group hardware head height host hostname
-identifier id impedance index input installation interface interval inventor label language
-latency leader length level license licence lifetime limit line link load location lubricant
-magnitude maintainer maker manufacturer mass material maximum meaning medium member memory method
+firmware folder force format frequency fuel grade group hardware head height host hostname id
+identifier impedance index input installation interface interval inventor label language latency
+leader length level licence license lifetime limit line link load location lubricant magnitude
+maintainer maker manufacturer mark mass material maximum meaning medium member memory method
 minimum mode model module moment motor name namespace noise number objective offset operator order
 orientation origin os output owner package parameter parent part password path payload performance
 period person phase pin place platform plug policy port position power precision prefix
-prerequisite pressure price priority product program project property protocol protection provider
-publisher purpose quantity radius range rate rating ratio reason recipient region release
+prerequisite pressure price priority product profile program project property protection protocol
+provider publisher purpose quantity radius range rate rating ratio reason recipient region release
 replacement repository requirement resistance resolution response responsibility result revision
 role room rotation runtime scale schedule schema scope seal sensitivity sensor sequence series
 server service severity shape size slogan slot software source space specification speed stage
@@ -56,9 +56,11 @@ TEXTS = ("comment", "comments", "description", "explanation", "meaning", "notes"
 PICTURE = 'image "'  # begins the text of a cell that shows only an image
 _PHRASE = re.compile(r"[A-Z][a-z]+ [a-z]+ [a-z]")
 # headings that only announce facts about the owner, which name the owner themselves
-ANNOUNCEMENTS = {"at a glance", "data", "data sheet", "description", "details", "general",
-                 "information", "introduction", "key points", "overview", "reference data",
-                 "settings", "specification", "specifications", "summary"}
+ANNOUNCEMENTS = {
+    "at a glance", "data", "data sheet", "description", "details", "entries", "file", "general",
+    "information", "introduction", "key points", "notes", "overview", "particulars", "properties",
+    "record", "reference", "reference data", "remarks", "settings", "specification",
+    "specifications", "summary"}
 _COMMA = re.compile(r",\s+(?![^()]*\))")
 _SEMICOLON = re.compile(r";\s+(?![^()]*\))")
 _NAME_WORDS = 8  # of a name, at most
@@ -143,11 +145,12 @@ def row_sentence(header: tuple[str, ...], cells: tuple[str, ...], owner: str) ->
     """Write a table row: "For port 80 in Corvane P-417, the protocol is TCP and the mass is 2 kg."
 
     A header that is no attribute keeps a colon ("required: no"), and so does a cell of running
-    text, which ends its sentence. Empty cells are left out; a missing row label is not guessed.
+    text, which ends its sentence. Empty cells are left out; a missing row label is not guessed, and
+    neither are the columns of a row with fewer cells than the header: "80; TCP."
     """
-    if len(cells) == 1:
+    if len(header) == 1:
         return ended(f"{_bare(header[0])}: {cells[0]}" if header[0] else cells[0])
-    if not any(header):
+    if not any(header) or len(cells) < len(header):
         return ended("; ".join(cell.removesuffix(".") for cell in cells if cell))
     about, rest = _about(header[0], cells[0]), list(zip(header[1:], cells[1:], strict=False))
     values = [(name, value) for name, value in rest if value]

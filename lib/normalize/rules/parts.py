@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from lib.core.records import Document
-from lib.documents.blocks import Block, sentences
-from lib.documents.inline import ended, readable, unquoted
+from lib.documents.blocks import Block, line_start, sentences
+from lib.documents.inline import joined, readable, unquoted, unquoted_code
 from lib.documents.reader import Item
 from lib.documents.subject import Subject, subjects
 from lib.normalize.rules.facts import ANNOUNCEMENTS, PICTURE
@@ -140,8 +140,7 @@ def _list(source: _Source) -> Iterator[Part]:
     items, starts = source.block.items, [block.start for block in source.inner]
     for index, item in enumerate(items):
         inner = source.inner[bisect_left(starts, item.start):bisect_left(starts, item.end)]
-        *before, last = list(_paragraphs(item, inner, source)) or [""]
-        text = " ".join([*map(ended, before), last])
+        text = joined(list(_paragraphs(item, inner, source)))
         parents = parents[:item.depth]
         yield replace(source.blank, kind="item", start=item.start, end=item.end,
                       text=f"({item.number}) {text}" if item.number is not None else text,
@@ -167,6 +166,7 @@ def _table(source: _Source) -> Iterator[Part]:
     if not rows and any(header):
         yield replace(source.blank, text="; ".join(filter(None, header)))
     for index, row in enumerate(rows):
+        row = [cell for cell in row if cell.start > source.block.start]  # others are missing
         raw = [source.text[cell.start:cell.end].replace("\\|", "|") for cell in row]
         cells = tuple(map(source.cell, raw))
         yield replace(source.blank, kind="row", start=row[0].start, end=row[-1].end,
@@ -178,13 +178,14 @@ def _code(source: _Source) -> Iterator[Part]:
     """Yield lines of code, without the fences; joined, they are the code."""
     start, title = source.block.start, ""
     lines = list(_CODE_LINE.finditer(source.text[start:source.block.end]))
+    first = source.text[line_start(source.text, start):source.block.end]
     if lines and _FENCE.match(lines[0][0]):
         title = code_title(lines[0][0])
         lines = lines[1:-1] if _FENCE.fullmatch(lines[-1][0].rstrip()) else lines[1:]
     for index, line in enumerate(lines):
         yield replace(source.blank, kind="code", start=start + line.start(),
-                      end=start + line.end(), text=line[0], lead=title, is_first=index == 0,
-                      is_last=index == len(lines) - 1)
+                      end=start + line.end(), text=unquoted_code(line[0], first), lead=title,
+                      is_first=index == 0, is_last=index == len(lines) - 1)
 
 
 def _heading(source: _Source) -> Iterator[Part]:

@@ -124,8 +124,6 @@ def _announcing(text: str) -> str:
 def _code(group: list[Part], is_after_colon: bool) -> str:
     """Return code verbatim, without fence and common indent, after an introduction."""
     code = "\n".join(part.text.rstrip(" \t") for part in group)
-    if all(line.lstrip().startswith(">") for line in code.splitlines()):
-        code = re.sub(r"^[ \t]*> ?", "", code, flags=re.M)
     code = textwrap.dedent(code).strip("\n")
     title = f"{group[0].lead}:\n" if group[0].lead and group[0].is_first else ""
     if is_after_colon:
