@@ -52,7 +52,7 @@ _ADJECTIVES = frozenset("""
 main new first second third last next other default basic simple good old current right left
 original general common special single whole entire full key additional optional required important
 different various certain recommended suggested allowed supported maximum minimum actual final
-initial typical particular similar good best""".split())
+initial typical particular similar good best available possible two three four""".split())
 _SECOND = re.compile(r"\b(?:and|or) (?P<verb>[a-z]+) (?:to|into|from|the|an?|all|no|any|in|on|at|"
                      r"by|with|as|for|via)\b")
 # "logs and maintains indexes": a plural hardly ever stands before another noun
@@ -133,8 +133,9 @@ def is_specific(phrase: str, words: frozenset[str], about: str = "") -> bool:
     all_words = phrase.split()
     content = [word for word in all_words if word.lower() not in _DETERMINERS]
     head = re.split(r"\s(?:of|for|in|on|to|with|from|at|by)\s", " ".join(content))[0].split()
-    is_vague = not head or head[-1].lower() in _VAGUE and (
-        len(head) == 1 or len(head) == 2 and head[0].lower() in _ADJECTIVES)
+    last = head[-1].lower() if head else ""
+    is_vague = not head or (last in _VAGUE or len(head) > 1 and last.rstrip("s") in _VAGUE) and all(
+        word.lower() in _ADJECTIVES for word in head[:-1])
     if is_vague:
         return False
     is_clear = all_words[0].lower() in ("the", "a", "an") or content[0].endswith("s")

@@ -53,6 +53,7 @@ _CHANGE = {"added": "What was added", "changed": "What was changed",
            "improvements": "Which improvements were made"}
 # plural headings and lead-ins that do not say what the items are
 _NO_CLASS = re.compile(
+    r"examples? .*|"
     r"(?:.*\b)?(?:notes|details|examples|basics|links|references|resources|questions|steps|ideas|"
     r"things|following|contents|docs|guidelines|thoughts|alternatives|instructions|topics|points|"
     r"specifics|internals|specifications|goals|non-goals|remarks|tips|reasons|trade-offs|"

@@ -187,7 +187,7 @@ def _copula(text: str, place: Place, is_default: bool = False) -> Asked | None:
         subject = subject or (lowered(match["s"], place) if is_long else "")
     if not subject:
         return None
-    if _PRAISED.match(value):
+    if _PRAISED.match(value) or re.fullmatch(r"The [a-z]+", match["s"]) and not _FIXED.match(value):
         return None
     if re.match(r"(?:an?|the) \w", value):
         # a definition is asked if it is long, or where all is about the thing defined

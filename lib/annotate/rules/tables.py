@@ -21,14 +21,20 @@ _PROPERTY = re.compile(r"(?:property|parameter|aspect|attribute|setting|item|cha
                        r"specification|feature|quantity|spec|)s?(?: name)?", re.I)
 _VALUE = re.compile(r"(?:value|entry|setting|specification|data|content|)s?|entries", re.I)
 _UNIT = re.compile(r"units?", re.I)
-_DESCRIPTION = re.compile(r"descriptions?|details?", re.I)
+_DESCRIPTION = re.compile(r"(?:short )?descriptions?|details?|meanings?|purposes?|explanations?|"
+                          r"effects?|what it does|summary", re.I)
 _NO_COLUMN = re.compile(r"(?:descriptions?|details?|values?|units?|)", re.I)
+# "Version" of an option is since when it exists: only these have one of their own
+_AMBIGUOUS = re.compile(r"versions?|releases?|dates?|since", re.I)
+_VERSIONED = re.compile(r"(?:.* )?(?:package|component|library|dependency|tool|software|product|"
+                        r"plugin|project|image|chart|application|version|release|branch)", re.I)
 _COLUMN = re.compile(  # headers of an attribute, not of a thing
     r"(?:descriptions?|details?|values?|units?|defaults?|default values?|notes?|remarks?|comments?|"
     r"required|mandatory|optional|min|max|typ|nom|minimum|maximum|typical|)\.?", re.I)
+_HEADER = re.compile(rf"{_COLUMN.pattern}|(?:data )?types?|examples?|maps to .*", re.I)
 _EXTREMES = {"min": "minimum", "max": "maximum", "typ": "typical value", "nom": "nominal value",
              "minimum": "minimum", "maximum": "maximum", "typical": "typical value"}
-_DEFAULT = re.compile(r"default(?:s|s? values?| settings?)?", re.I)
+_DEFAULT = re.compile(r"\(?default(?:s|s? values?| settings?)?\)?|value by default", re.I)
 _YES_NO = re.compile(r"(?:yes|no|true|false|y|n|x|on|off|required|optional|enabled|disabled)", re.I)
 _NUMBER = re.compile(r"[~<>≤≥±+-]{0,2}\d[\d.,]*\s?[\w%°/µ]{0,6}")
 _BREAK = re.compile(r"<\s*/?\s*(?:br|li|p|ul|ol)\b", re.I)
@@ -46,19 +52,23 @@ def ask_table(block: Block, place: Place, text: str,
     `repeated` counts the row labels of all tables of the document: of a label in two tables, the
     section is always named.
     """
-    rows = [row for row in block.rows if len(row) > 1]
-    labels = [row[0].text for row in rows]
-    headers = [" ".join(cell.text.replace("; ", " ").split()) for cell in block.header]
-    if len(set(labels)) < len(labels) or not all(labels) or not headers:
+    rows, header = [row for row in block.rows if len(row) > 1], block.header
+    if rows and not any(cell.text for cell in header) and all(
+            _HEADER.fullmatch(cell.text) for cell in rows[0][1:]):
+        header, *rows = rows  # an HTML table without header cells
+    counts = Counter(row[0].text for row in rows)
+    rows = [row for row in rows if counts[row[0].text] == 1]  # others need a second column
+    headers = [" ".join(cell.text.replace("; ", " ").split()) for cell in header]
+    if "" in counts or 2 * len(rows) < counts.total() or not rows or not headers:
         yield NO_KEY
         return
     asked = [*_of_record(rows, headers, place, text), *_of_things(rows, headers, place, text)]
     asked = asked or [*_of_columns(rows, headers, place, text),
                       *_of_descriptions(rows, headers, place, text)]
-    header = text[block.header[0].start:block.header[-1].end]
+    shown = text[header[0].start:header[-1].end]
     for row, forms, answer, rank in asked:
         forms = forms[-1:] if repeated[row[0].text] > 1 else forms
-        yield Candidate(forms, answer, "table", row[0].start, row[-1].end, rank, header=header)
+        yield Candidate(forms, answer, "table", row[0].start, row[-1].end, rank, header=shown)
     if not asked:
         yield NO_COLUMN
 
@@ -115,7 +125,10 @@ def _of_columns(rows: _Rows, headers: list[str], place: Place, text: str) -> Ite
         is_default = _DEFAULT.fullmatch(header) is not None
         is_label = is_default or is_attribute(label) or header.lower() in _EXTREMES
         is_bare = all(_YES_NO.fullmatch(cell.text) or not cell.text for _, cell in cells)
-        if counts[header] > 1 or is_bare and not is_default or _NO_COLUMN.fullmatch(header):
+        is_open = _NO_COLUMN.fullmatch(header) or _AMBIGUOUS.fullmatch(header) and not (
+            _VERSIONED.fullmatch(_key(headers[0], place)))
+        is_said = label.lower() in _key(headers[0], place).lower()  # "the code of the error code"
+        if counts[header] > 1 or is_bare and not is_default or is_open or is_said:
             continue
         values = Counter(cell.text for _, cell in cells)
         for row, cell in cells:
@@ -142,12 +155,14 @@ def _of_descriptions(rows: _Rows, headers: list[str], place: Place,
                      text: str) -> Iterator[_Asked]:
     """Ask which option has a description, if its name is not to be guessed from that."""
     at = next((at for at, header in enumerate(headers) if at and _DESCRIPTION.fullmatch(header)), 0)
-    key = _key(headers[0], place)
+    is_setting = headers[0].lower() == "name" and any(map(_DEFAULT.fullmatch, headers))
+    key = "setting" if is_setting else _key(headers[0], place)
     if not at or not key:
         return
     for row in rows:
         name = row[0].text
         described = row[at].text.rstrip(". ") if at < len(row) else ""
+        described = re.split(r"(?<=\w\w)\.\s+(?=[A-Z])", described, maxsplit=1)[0]
         is_plain = 4 <= len(described.split()) <= MAX_DESCRIPTION_WORDS and not (
             _REFERS.search(described) or _BREAK.search(text, row[at].start, row[at].end))
         if is_plain and _value(row[0], text) and not is_guessed(name, described):
@@ -172,7 +187,7 @@ def _key(header: str, place: Place) -> str:
 def _which(name: str, header: str, place: Place) -> str:
     """Return how a question names a row."""
     key = _key(header, place)
-    is_name = '"' not in name and ";" not in name and len(name.split()) <= 6
+    is_name = re.fullmatch(r'[^";]*[^";.]', name) and len(name.split()) <= 6
     if not key and re.fullmatch(r"\W*\d*\W*", name):
         return ""
     return (f'the {key} "{name}"' if key else f'"{name}"') if is_name else ""

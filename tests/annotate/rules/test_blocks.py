@@ -36,6 +36,15 @@ TABLE = "# Orsa gate\n\n## Tuning\n\n{}\n"
       'what is the number of users of "Lite"?': "3", 'what is the number of users of "Pro"?': "9"}),
     ("| Flag | Description |\n|---|---|\n| `-q` | Suppress all messages of the parser. |",
      {'which flag is described as "Suppress all messages of the parser"?': "-q"}),
+    ("| Name | Purpose | Default |\n|---|---|---|\n| kilo | Sets how far all lids open. Rare. | |",
+     {'which setting is described as "Sets how far all lids open"?': "kilo"}),
+    ("| | | |\n|---|---|---|\n| Field | Type | Description |\n| a_b | text | x |",
+     {'what is the type of the field "a_b"?': "text"}),
+    # a version may be that of the option or since when it exists
+    ("| Option | Version |\n|---|---|\n| a_b | 2.1 |\n| a_c | 2.2 |", {}),
+    ("| Package | Version |\n|---|---|\n| a_b | 2.1 |\n| a_c | 2.2 |",
+     {'what is the version of the package "a_b"?': "2.1",
+      'what is the version of the package "a_c"?': "2.2"}),
     # several rows share a label; a result depends on other cells; numbers are no labels
     ("| Depth | Address | Result |\n|---|---|---|\n| 0 | a | x |\n| 0 | b | y |", {}),
     ("| Input | Result |\n|---|---|\n| up | on |\n| down | off |", {}),
