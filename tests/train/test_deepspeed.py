@@ -71,7 +71,8 @@ def test_two_processes_have_the_loss_curve_of_one_and_share_the_queries(root, al
 
 
 @pytest.mark.parametrize("stage, precision, tolerance",
-                         [(2, "bf16", BF16_TOLERANCE), (3, "fp32", TOLERANCE)])
+                         [pytest.param(2, "bf16", BF16_TOLERANCE, marks=pytest.mark.slow),
+                          (3, "fp32", TOLERANCE)])
 def test_the_other_stages_have_it_too_and_save_a_model_that_loads(
         root, alone, stage, precision, tolerance):
     recipe = replace(RECIPE, precision=precision, stop_epoch=2)
