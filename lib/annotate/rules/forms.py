@@ -7,10 +7,6 @@ from lib.annotate.rules.verbs import FORMS, NOUN_LIKE
 
 ADVERB = r"(?:(?:now|currently|typically|usually|generally|always|normally|automatically) )?"
 VERSION = r"(?:version |release )?v?\d+(?:\.\d+)+[\w.-]*"
-_DURATION = (r"(?:(?:about|around|approximately|roughly|up to|at least|at most|less than|over) )*"
-             r"(?:\d[\d.,]*|one|two|three|four|five|ten)\s?"
-             r"(?:µs|us|ms|s|seconds?|minutes?|hours?|days?|weeks?|months?|years?)")
-_EVERY = rf"every (?:{_DURATION}|second|minute|hour|day|night|week|month|year)"
 _NAME = r"(?:[A-Z][\w./+-]*|\S*[\d_][\w./+-]*)"
 _NAMES = rf"{_NAME}(?:,? (?:and |or )?{_NAME})*"  # "RFC3164, RFC5424 and GELF"
 # what a thing supports, uses or contains is often several things: no object of these is asked for
@@ -23,29 +19,12 @@ copy"""
 
 # A clause, its question and its answer. Groups: s the subject, v the answer, o an object, r the
 # rest of a clause, done a participle, verb a finite verb; {do} {base} ask for it.
-_PASSIVE = r"(?P<be>is|are|was|were|must be|will be) (?P<done>\w+)"
-_CHANGES = r"(?:occur|start|stop|open|close|fail|end|expire|restart|reset|begin)s?"
 _CLAUSES = (
-    (r"(?P<s>.+?) (?:is|are) (?P<w>enabled|disabled|on|off|active|inactive) by default",
-     "what is the default state of {s}?", "{w}"),
     (r"(?P<s>.+?) (?P<be>is|are) (?P<how>limited|restricted|compatible|equivalent|responsible) "
      r"(?P<prep>to|with|for) (?P<v>.+)", "what {be} {s} {how} {prep}?", "{v}"),
-    (rf"(?P<s>.+?) (?P<verb>takes?) (?P<w>{_DURATION}) to (?P<x>[\w '-]+)",
-     "how long {do} {s} take to {x}?", "{w}"),
     (r"(?P<s>.+?) (?P<modal>can|may|must|should|CAN|MAY|MUST|SHOULD) be (?P<done>\w+) "
      r"(?P<w>(?:by|via|using|through|with) (?:\w+ing )?)(?P<v>.+)",
      "how {modal} {s} be {done}?", "{w}{v}"),
-    (rf"(?P<s>.+?) {_PASSIVE} (?P<w>when|after|before|once) (?P<r>.+)",
-     "when {be} {s} {done}?", "{w} {r}"),
-    (rf"(?P<s>.+?) {_PASSIVE} if (?P<r>.+)", "under which condition {be} {s} {done}?", "if {r}"),
-    (rf"(?P<s>.+?) {_PASSIVE} (?P<w>{_EVERY})", "how often {be} {s} {done}?", "{w}"),
-    (rf"(?P<s>.+?) (?P<verb>{_CHANGES}|runs?) (?P<w>{_EVERY})",
-     "how often {do} {s} {base}?", "{w}"),
-    (rf"(?P<s>.+?) (?P<verb>{_CHANGES}) (?P<w>when|after|before|once) (?P<r>.+)",
-     "when {do} {s} {base}?", "{w} {r}"),
-    (rf"(?P<s>.+?) (?P<verb>{_CHANGES}) if (?P<r>.+)",
-     "under which condition {do} {s} {base}?", "if {r}"),
-    (r"(?P<s>.+?) (?P<verb>means?|indicates?) that (?P<r>.+)", "what {do} {s} {base}?", "{r}"),
     (r"(?P<s>.+?) (?P<be>is|are) (?:mainly |also )?used to (?P<r>[a-z]+ .+)",
      "what {be} {s} used to do?", "{r}"),
     (r"(?P<s>.+?) (?P<verb>uses?) (?P<v>.+?) to (?P<r>[a-z]+ .+)",
@@ -56,10 +35,6 @@ _CLAUSES = (
      r"(?P<tail>(?: of .+)?)", "which {what}{tail} {do} {s} {base}?", "{w}"),
     (rf"(?P<s>.+?) (?P<now>{ADVERB})(?P<verb>uses?|requires?) (?P<w>{_NAMES})",
      "what {do} {s} {now}{base}?", "{w}"),
-    (r"(?P<s>.+?) (?P<verb>{forms}) (?P<o>.+?) (?P<w>when|after|before|once) (?P<r>.+)",
-     "when {do} {s} {base} {o}?", "{w} {r}"),
-    (r"(?P<s>.+?) (?P<verb>{forms}) (?P<o>.+?) if (?P<r>.+)",
-     "under which condition {do} {s} {base} {o}?", "if {r}"),
     (rf"(?P<s>.+?) (?P<modal>must|MUST) {ADVERB}(?P<verb>{{bases}}) (?P<v>.+)",
      "what {modal} {s} {base}?", "{v}"),
     (rf"(?P<s>.+?) (?P<modal>should|SHOULD|will) {ADVERB}(?P<verb>{{narrow}}) (?P<v>.+)",

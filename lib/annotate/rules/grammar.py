@@ -11,8 +11,6 @@ from lib.annotate.rules.verbs import BASE, FORMS, NOUN_LIKE, is_participle
 
 DATE = (r"(?:\d{8}|\d{4}-\d{2}-\d{2}|\d{4}/\d{2}/\d{2}|\d{1,2}[./]\d{1,2}[./]\d{4}|"
         r"\d{1,2} [A-Z][a-z]+ \d{4}|[A-Z][a-z]+ \d{1,2}, \d{4}|[A-Z][a-z]+ \d{4})")
-AMOUNT = (r"(?:(?:up to|exactly|at least|at most|no more than) )?"
-          r"(?:\d[\d,.]*[KkM]?|two|three|four|five|six|seven|eight|nine|ten|twelve)")
 
 _DETERMINERS = frozenset("a an the all any each every no both either neither some many most much "
                          "several few various multiple another".split())

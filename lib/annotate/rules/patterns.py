@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from lib.annotate.rules.forms import ADVERB, BROAD, VERSION, clause_forms
 from lib.annotate.rules.grammar import (
-    AMOUNT,
     DATE,
     is_complement,
     is_noun_phrase,
@@ -114,7 +113,7 @@ def _asked(text: str, place: Place) -> Iterator[Asked]:
     for pattern, core, answer in clause_forms():
         if (match := pattern.fullmatch(text)) and (found := _fill(match, core, answer, place)):
             yield found
-    yield from filter(None, (ask(text, place) for ask in (_count, _copula, _passive, _object)))
+    yield from filter(None, (ask(text, place) for ask in (_copula, _passive, _object)))
 
 
 def _fill(match: re.Match[str], core: str, answer: str, place: Place) -> Asked | None:
@@ -154,25 +153,6 @@ def _is_answer(phrase: str) -> bool:
 def _head(phrase: str) -> str:
     """Return a phrase without its relative clause."""
     return re.split(r" (?:that|which|who|whose|where) ", phrase, maxsplit=1)[0]
-
-
-def _count(text: str, place: Place) -> Asked | None:
-    """Ask about "X has two Y" and "There are two X in Y" for the number."""
-    match = re.fullmatch(
-        rf"There (?P<modal>)(?P<verb>are) {ADVERB}(?P<n>{AMOUNT}) (?P<what>.+)", text)
-    match = match or re.fullmatch(
-        rf"(?P<s>.+?) (?P<modal>(?:must|should|can) )?(?P<verb>has|have|holds?|supports?|contains?|"
-        rf"provides?|includes?|requires?|needs?|draws?|stores?|weighs?) {ADVERB}(?P<n>{AMOUNT}) "
-        r"(?P<what>.+)", text, re.S)
-    if not match or not is_noun_phrase(match["what"]) or not is_plural(match["what"]):
-        return None
-    if match["verb"] == "are":
-        return Asked(f"how many {match['what']} are there?", match["n"])
-    subject = _subject(match["s"], place)
-    helper = (match["modal"] or "").strip() or (
-        "do" if match["verb"] == BASE[match["verb"]] else "does")
-    core = f"how many {match['what']} {helper} {subject} {BASE[match['verb']]}?"
-    return Asked(core, match["n"]) if subject else None
 
 
 def _copula(text: str, place: Place, is_default: bool = False) -> Asked | None:
