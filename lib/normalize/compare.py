@@ -6,28 +6,22 @@ are close together. A paraphrase that keeps the terms is found, a free one is re
 """
 
 import re
-import unicodedata
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+
+from lib.normalize.words import Words, folded_words, is_content, sentences_of, words_of
 
 FOUND_SHARE = 0.4  # of a sentence's weight that must be in one place of the other text
 MOVED_SHARE = 0.9  # the same of a unit in the rewrite of a neighbouring segment
 GONE_SHARE = 0.7  # of a unit's weight in words that are written less often than said: it is lost
 ALIKE_SHARE = 0.5  # of the words around two negations that they must have in common
 LEAST_WEIGHT = 1.5  # of a sentence whose words are enough to look for
-NEAR = 4  # words on each side that tell two numbers, or two negations, apart
 
-_TOKEN = re.compile(r"[^\W_]+(?:[._@:+'-]+[^\W_]+)*")
-_TARGET = re.compile(r"\S*/\S*")  # paths and link targets, which are compared as words elsewhere
 _OPENING = re.compile(r"In (?P<path>.{1,300}?):(?:\s+|\Z)")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*[^\W\d_]{0,3}")
-_SENTENCE = re.compile(r"(?<=[.!?])(?<!\.\.\.)[\"')\]]*\s+|\n+")
-_ENDING = re.compile(r"(?<=\w{4})(?:ies|ied|ing|ed|es|ly|s|e|y)$")
 _NEGATORS = frozenset("not no never neither nor cannot without nothing nobody nowhere".split())
-_FLAG = re.compile(r"\bno\b(?!\s+\w)", re.I)  # "Required: no" has no verb to negate
 _NEGATIVE = re.compile(  # words that can replace a negator: "not enabled" is "disabled"
     r"(?:un(?!i|der|til|less)|dis(?!k|play|t|c|p|h)|in(?:valid|capable|active|correct|dependent)|"
     r"im(?:possible|mutable)|ir(?:relevant|reversible)|non)\w{2,}|lack\w*|fail\w*|miss\w*|absent|"
@@ -36,41 +30,6 @@ _NEGATIVE = re.compile(  # words that can replace a negator: "not enabled" is "d
 # what the rules write of their own accord
 _GLUE = re.compile(r'This ends the list under "[^"\n]*"\.|No value is given for|has no text\.|'
                    r"In a row with no|\(not done\)|The lines (?:given here read|go on):")
-_STOP = frozenset("""
-a an the this that these those and or but if then else so as of for in on at by to from with into
-than is are was were be been being am has have had do does did can could may might must should
-shall will would it its they them their there here you your we our he she which who whom whose what
-when where while how all any each every some such only also just more most other both either one two
-about above after before below between during over under up out off again further once same own too
-very not no nor never cannot without reads read given gives go goes lines line section
-text continued ends end list row label value document metadata following follows include includes
-comprise comprises image done""".split())
-
-
-@dataclass(frozen=True)
-class Words:
-    """A text as comparable words, with the number of the sentence or unit of each."""
-
-    words: tuple[str, ...]  # folded and stemmed, in order
-    units: tuple[int, ...]  # of each word; does not decrease
-
-    @cached_property
-    def places(self) -> dict[str, list[int]]:
-        """Return where each word is."""
-        found: dict[str, list[int]] = defaultdict(list)
-        for place, word in enumerate(self.words):
-            found[word].append(place)
-        return found
-
-    def around(self, place: int, *, is_within: bool = True) -> set[str]:
-        """Return the content words near a word, by default within its sentence."""
-        first, last = max(0, place - 2 * NEAR), place + 2 * NEAR + 1
-        if is_within:
-            first = max(first, bisect_left(self.units, self.units[place]))
-            last = min(last, bisect_left(self.units, self.units[place] + 1))
-        before = [word for word in self.words[first:place] if is_content(word)][-NEAR:]
-        after = [word for word in self.words[place + 1:last] if is_content(word)][:NEAR]
-        return {*before, *after}
 
 
 @dataclass(frozen=True)
@@ -98,34 +57,6 @@ class Findings:
     n_written: int  # sentences
     n_negations: int  # of the source
     n_numbers: int  # of the rewrite
-
-
-def words_of(units: Sequence[str]) -> Words:
-    """Return the words of texts, each of which is a unit."""
-    pairs = [(word, number) for number, text in enumerate(units) for word in folded_words(text)]
-    return Words(tuple(word for word, _ in pairs), tuple(number for _, number in pairs))
-
-
-def folded_words(text: str) -> list[str]:
-    """Return the words of a text, folded and without endings; what has a digit stays whole."""
-    plain = _FLAG.sub("no-flag", unicodedata.normalize("NFKC", text).replace("’", "'"))
-    found = _TOKEN.findall(_TARGET.sub(" ", plain.casefold()))
-    return [word if has_digit(word) or word in _STOP else _ENDING.sub("", word) for word in found]
-
-
-def sentences_of(text: str) -> list[str]:
-    """Return the sentences of a rewrite, roughly; lines of code are sentences, too."""
-    return [piece.strip() for piece in _SENTENCE.split(text) if re.search(r"\w", piece)]
-
-
-def is_content(word: str) -> bool:
-    """Return whether a folded word has a meaning of its own."""
-    return word not in _STOP
-
-
-def has_digit(word: str) -> bool:
-    """Return whether a word is a number, or has one."""
-    return any(letter.isdigit() for letter in word)
 
 
 def compare(required: Required, rewrite: str, near: str = "") -> Findings:
@@ -281,8 +212,7 @@ def _swapped(source: Words, target: Words, weights: dict[str, float]) -> list[in
         around = target.around(place, is_within=False)
         likeness: dict[str, float] = defaultdict(float)
         for other, value in there:
-            like = _beside(target, place, source, other) + sum(
-                weights.get(each, 0.0) for each in around & near[other])
+            like = sum(weights.get(each, 0.0) for each in around & near[other])
             likeness[value] = max(likeness[value], like)
         own = likeness.get(word, 0.0)
         liked[place] = {value for value, like in likeness.items() if like > own and value != word}
@@ -293,10 +223,3 @@ def _swapped(source: Words, target: Words, weights: dict[str, float]) -> list[in
 
 def _numbers(text: Words) -> list[tuple[int, str]]:
     return [(place, word) for place, word in enumerate(text.words) if _NUMBER.fullmatch(word)]
-
-
-def _beside(target: Words, a: int, source: Words, b: int) -> float:
-    """Return the likeness of two places by the words right before and after them."""
-    return sum(0.5 for step in (-1, 1)
-               if 0 <= a + step < len(target.words) and 0 <= b + step < len(source.words)
-               and target.words[a + step] == source.words[b + step])

@@ -9,8 +9,9 @@ from itertools import takewhile
 from lib.core.records import Document, Segment
 from lib.documents.blocks import Block, parse, sentences
 from lib.documents.inline import untagged
-from lib.normalize.compare import Required, sentences_of
+from lib.normalize.compare import Required
 from lib.normalize.rewrite import SHORT_WORDS
+from lib.normalize.words import sentences_of
 
 _NEAR = 200  # characters on each side of a segment, which may complete a sentence that is cut
 _TITLE = re.compile(r'"(\S+(?: \S+){3,})"')  # of a box, as long as a sentence
