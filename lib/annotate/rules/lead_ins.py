@@ -38,9 +38,6 @@ _FOLLOWING = re.compile(
     rf"(?P<who>[\w .'\"/-]+?) (?P<modal>(?:can|must|MUST|may|will) )?(?:(?:currently|now|also) )?"
     rf"(?P<verb>{'|'.join(BASE)}) (?:the following (?={_NUMBER})|the following |several |"
     rf"(?={_NUMBER} ))(?P<what>[\w '\"-]+)", re.I)
-_BARE_VERB = re.compile(
-    rf"(?!{_AMOUNT} )(?P<who>[\w .'\"/-]+?) (?P<verb>accepts|contains|includes|needs|offers|"
-    r"provides|requires|supports|returns)", re.I)
 _COPULA = re.compile(rf"(?:{_AMOUNT} )?(?P<what>[\w /'\"-]+?) (?:are|include|includes)"
                      r"(?: currently| now)?", re.I)
 _THIS = re.compile(r"this (?P<kind>[a-z]+)\b", re.I)
@@ -127,27 +124,23 @@ def _of_adverbial(text: str, place: Place) -> str:
 
 
 def _of_verb(text: str, place: Place) -> str:
-    """Ask about "X supports the following boards", "X supports", "There are two versions"."""
+    """Ask about "X supports the following boards", "There are two versions"."""
     for pattern, core in ((_NEEDED, "which {} are needed?"), (_THERE, "what are the {}?")):
         match = pattern.fullmatch(text)
         if match and _is_class(match["what"]):
             return core.format(match["what"])
-    for pattern in (_FOLLOWING, _BARE_VERB):
-        match = pattern.fullmatch(text)
-        if not match or not is_noun_phrase(match["who"]) or not (
-                match["who"].lower() == place.name.lower()
-                or is_specific(match["who"], place.subject.words)):
-            continue
-        who, verb = lowered(match["who"], place) or match["who"], match["verb"].lower()
-        modal = (match.groupdict().get("modal") or "").strip().lower()
-        helper = modal or ("do" if verb == BASE[verb] else "does")
-        if pattern is _BARE_VERB:
-            return f"what does {who} {BASE[verb]}?"
-        if _is_class(match["what"]) and (verb == BASE[verb]) == (bool(modal) or is_plural(who)):
-            tail = re.search(r" (?:to|from|in|on|for|with) .*|$", match["what"])
-            what = match["what"][:tail.start()]
-            return f"which {what} {helper} {who} {BASE[verb]}{tail[0]}?"
-    return ""
+    match = _FOLLOWING.fullmatch(text)
+    if not match or not _is_class(match["what"]) or not is_noun_phrase(match["who"]) or not (
+            match["who"].lower() == place.name.lower()
+            or is_specific(match["who"], place.subject.words)):
+        return ""
+    who, verb = lowered(match["who"], place) or match["who"], match["verb"].lower()
+    modal = (match["modal"] or "").strip().lower()
+    if (verb == BASE[verb]) != (bool(modal) or is_plural(who)):
+        return ""
+    helper = modal or ("do" if verb == BASE[verb] else "does")
+    tail = re.search(r" (?:to|from|in|on|for|with) .*|$", match["what"])
+    return f"which {match['what'][:tail.start()]} {helper} {who} {BASE[verb]}{tail[0]}?"
 
 
 def _of_noun(text: str, place: Place) -> tuple[str, ...]:
