@@ -19,6 +19,7 @@ _QUOTE_MARK = re.compile(r"^[ \t]*(?:>(?!=)[ \t]?)+", re.M)
 _CODE_QUOTE = re.compile(r"(?: {0,3}>[ \t]?){0,20}")  # four spaces begin code
 _TAG = re.compile(r"<!--.*?-->|<(?P<close>/?)(?P<name>[A-Za-z][\w.:-]*)(?P<rest>(?:[\s/][^<>]*)?)>",
                   re.S)
+_CLOSING = re.compile(r"</([a-z]\w*)")
 _ELEMENTS = frozenset("""
 a abbr acronym article aside audio b base bdi bdo big blockquote body br button canvas caption
 center cite code col colgroup dd del details dfn dialog div dl dt em embed fieldset figcaption
@@ -72,15 +73,11 @@ def _children(text: str, references: dict | None) -> list[Token]:
     tokens = _PARSER.parseInline(text, {} if references is None else references)
     children = (tokens[0].children or []) if tokens else []
     tags = [child for child in children if child.type == "html_inline"]
-    closed = _closed("".join(child.content for child in tags)) if tags else frozenset()
+    closed = frozenset(_CLOSING.findall(text.lower()) if tags else ())
     for child in tags:
         if not _is_html(_TAG.match(child.content), closed):
             child.type = "text"
     return children
-
-
-def _closed(html: str) -> frozenset[str]:
-    return frozenset(name.lower() for name in re.findall(r"</([A-Za-z]\w*)", html))
 
 
 def _is_html(tag: re.Match | None, closed: frozenset[str]) -> bool:
@@ -92,7 +89,7 @@ def _is_html(tag: re.Match | None, closed: frozenset[str]) -> bool:
 
 def untagged(html: str) -> str:
     """Blank the HTML tags and comments of a text, which keeps its length and its lines."""
-    closed = _closed(html)
+    closed = frozenset(_CLOSING.findall(html.lower()))
     return _TAG.sub(lambda tag: re.sub(r"[^\n]", " ", tag[0]) if _is_html(tag, closed) else tag[0],
                     html)
 

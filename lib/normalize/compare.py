@@ -10,6 +10,8 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 
 from lib.normalize.words import Words, folded_words, is_content, sentences_of, words_of
 
@@ -95,11 +97,8 @@ def _without_path(sentence: str, known: set[str]) -> str:
 
 
 def _grouped(words: Words) -> Iterator[tuple[int, list[str]]]:
-    begin = 0
-    for place in range(1, len(words.words) + 1):
-        if place == len(words.words) or words.units[place] != words.units[begin]:
-            yield words.units[begin], list(words.words[begin:place])
-            begin = place
+    pairs = zip(words.units, words.words, strict=True)
+    return ((unit, [word for _, word in own]) for unit, own in groupby(pairs, key=itemgetter(0)))
 
 
 def _weights(words: Iterable[str]) -> dict[str, float]:

@@ -15,8 +15,7 @@ SHORT_WORDS = 8  # a cell or item of up to this many words counts as a name
 Rewrite = Callable[[list[Segment], dict[str, Document]], list[Normalized]]
 
 _WORD = re.compile(r"[^\s()\[\]{}<>\"'`*|,;“”‘’]+")
-_UNSEEN = re.compile(r"!\[([^\]]*)\]\([^)\s]*\)|\]\(#[^)\s]*\)|^[ \t]*#{1,6}[ \t]",
-                     re.M)
+_UNSEEN = re.compile(r"!\[([^\]]*)\]\([^)\s]*\)|\]\(#[^)\s]*\)|^[ \t]*#{1,6}[ \t]", re.M)
 _FACTUAL = re.compile(r"\d|\w[_/\\.@]\w|^/\w|[a-z][A-Z]|[A-Z]{2}")
 
 

@@ -62,7 +62,8 @@ def folded_words(text: str) -> list[str]:
     """Return the words of a text, folded and without endings; what has a digit stays whole."""
     plain = _FLAG.sub("no-flag", unicodedata.normalize("NFKC", text).replace("’", "'"))
     found = _TOKEN.findall(_TARGET.sub(" ", plain.casefold()))
-    return [word if has_digit(word) or word in _STOP else _ENDING.sub("", word) for word in found]
+    return [word if re.search(r"\d", word) or word in _STOP else _ENDING.sub("", word)
+            for word in found]
 
 
 def sentences_of(text: str) -> list[str]:
@@ -73,8 +74,3 @@ def sentences_of(text: str) -> list[str]:
 def is_content(word: str) -> bool:
     """Return whether a folded word has a meaning of its own."""
     return word not in _STOP
-
-
-def has_digit(word: str) -> bool:
-    """Return whether a word is a number, or has one."""
-    return any(letter.isdigit() for letter in word)

@@ -78,10 +78,6 @@ def _path(title: str, part: Part) -> tuple[str, ...]:
     return tuple(path)
 
 
-def _names(text: str, name: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
-
-
 def _opening(path: tuple[str, ...], text: str) -> str:
     """Return "In Corvane P-417, Network: " without a name that the first sentence makes clear.
 
@@ -91,7 +87,7 @@ def _opening(path: tuple[str, ...], text: str) -> str:
     names = [name.rstrip(" :") for name in path]
     if len(names) > 1 and re.match(rf"(?:The |An? )?{re.escape(names[-1])}\b", first, re.I):
         names = names[:-1]
-    if len(names) == 1 and _names(first, names[0]):
+    if len(names) == 1 and re.search(rf"(?<!\w){re.escape(names[0])}(?!\w)", first):
         return ""
     return f"In {', '.join(names)}: " if names else ""
 
