@@ -72,7 +72,7 @@ def _path(title: str, part: Part) -> tuple[str, ...]:
     """
     path: list[str] = []
     for name in map(without_anchor, (title, *part.headings)):
-        is_empty = part.owner and name.casefold() in ANNOUNCEMENTS
+        is_empty = part.owner and path and name.casefold() in ANNOUNCEMENTS
         if name and not is_empty and name.casefold() not in (above.casefold() for above in path):
             path.append(name)
     return tuple(path)
