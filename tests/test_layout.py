@@ -11,7 +11,7 @@ from lib.core.paths import REPOSITORY
 STUDIES = ("controlled", "structext", "tablequest")
 # Ceilings in lines, a little above what there is. Lower them with every deletion; raise them only
 # with the sentence that says what for: PDF, DOCX and other formats, rules for unseen documents.
-MOST_LIB, MOST_CHAIN, MOST_TESTS, MOST_README = 36_900, 22_700, 21_600, 200
+MOST_LIB, MOST_CHAIN, MOST_TESTS, MOST_README = 37_000, 22_800, 21_900, 200
 
 
 def n_lines(paths) -> int:
