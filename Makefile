@@ -14,9 +14,8 @@ READY := $(if $(CONDA_PYTHON),,.venv/ready)
 export PATH := $(dir $(PYTHON)):$(PATH)
 RUN_STUDY = STUDY_PARENT=$$PPID exec "$(PYTHON)" -m lib.run.study "$(STUDY)" \
 	--documents "$(or $(DOCUMENTS),$(FILINGS))" --jobs "$(JOBS)"
-# One thread per worker: more of them starve each other on two cores. Three workers: tests that wait
-# for a server or a kill leave a fifth of two cores idle.
-PYTEST = OMP_NUM_THREADS=1 "$(PYTHON)" -m pytest --numprocesses 3 --dist loadfile \
+# One thread per worker: more of them starve each other on two cores.
+PYTEST = OMP_NUM_THREADS=1 "$(PYTHON)" -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile \
 	--no-loadscope-reorder
 
 .PHONY: help study figures lab test test-all bench clean environment
