@@ -261,6 +261,7 @@ def test_the_hub_tasks_are_those_of_the_paper_zero_shot(base, hub):
         assert summary["stderr"] >= 0
 
 
+@pytest.mark.slow  # likewise
 def test_a_hub_that_cannot_be_reached_is_an_error_that_says_what_to_do(base, monkeypatch):
     def unreachable(*_, **__):
         raise ConnectionError("Couldn't reach the Hub")
