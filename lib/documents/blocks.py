@@ -56,12 +56,6 @@ def block_at(blocks: Sequence[Block], start: int, end: int) -> Block | None:
     return blocks[index] if index >= 0 and end <= blocks[index].end else None
 
 
-def structure_at(blocks: Sequence[Block], start: int, end: int) -> str:
-    """Return the kind of the innermost block around source[start:end], "" if there is none."""
-    block = block_at(blocks, start, end)
-    return block.kind if block else ""
-
-
 def sentences(source: str, start: int, end: int) -> list[Span]:
     """Return the sentences of source[start:end]; together they cover all but whitespace.
 

@@ -15,7 +15,7 @@ from lib.annotate.rules.engine import by_rules
 from lib.annotate.rules.places import Place
 from lib.annotate.rules.sentences import ask_sentence
 from lib.core.records import STRUCTURES, Document, Query
-from lib.documents.blocks import STRUCTURE_OF, parse, structure_at
+from lib.documents.blocks import STRUCTURE_OF, block_at, parse
 from lib.documents.folder import read_folder
 from lib.documents.subject import Subject, subjects, version_name
 from lib.lab.documents import make_records
@@ -270,7 +270,7 @@ def check(queries: list[Query], documents: list[Document]) -> None:
     for query in queries:
         text = texts[query.document_id]
         assert query.source_reference == text[query.start:query.end]
-        assert query.block_type == structure_at(parse(text), query.start, query.end)
+        assert query.block_type == block_at(parse(text), query.start, query.end).kind
         assert query.structure == STRUCTURE_OF[query.block_type]
         lines = query.answer.split("\n")
         assert query.entity_count == (len(lines) if query.structure == "entity-list" else None)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from lib.core.paths import REPOSITORY
 from lib.documents import blocks as blocks_module
-from lib.documents.blocks import STRUCTURE_OF, block_at, parse, plain, sentences, structure_at
+from lib.documents.blocks import STRUCTURE_OF, block_at, parse, plain, sentences
 from lib.documents.folder import read_folder
 from lib.documents.tables import tables_of
 
@@ -86,8 +86,8 @@ def test_an_item_is_its_own_text_without_the_list_inside_it():
 def test_a_table_inside_a_list_is_a_table():
     source = "- item\n\n  | a | b |\n  |---|---|\n  | 1 | 2 |\n"
     place = source.index("1")
-    assert structure_at(parse(source), place, place + 1) == "table"
-    assert structure_at(parse(source), 2, 6) == "list"
+    assert block_at(parse(source), place, place + 1).kind == "table"
+    assert block_at(parse(source), 2, 6).kind == "list"
 
 
 def only(source: str, kind: str):
@@ -295,7 +295,7 @@ def test_every_span_holds_the_text_that_it_names(source):
             smallest = min(one.end - one.start for one in holding)
             found = block_at(blocks, block.start, block.end)
             assert found and found.end - found.start == smallest
-            assert structure_at(blocks, block.start, block.end) == found.kind
+            assert block_at(blocks, block.start, block.end).kind == found.kind
 
 
 @given(st.text(st.sampled_from("Ab. ?:\n*`(e)9。「」と"), max_size=60))

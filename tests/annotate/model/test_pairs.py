@@ -12,7 +12,7 @@ from lib.annotate.queries import annotate
 from lib.annotate.rules.engine import by_rules
 from lib.core.prompts import prompt_template
 from lib.core.records import Document, Query, Rejected
-from lib.documents.blocks import STRUCTURE_OF, parse, structure_at
+from lib.documents.blocks import STRUCTURE_OF, block_at, parse
 from lib.documents.folder import read_folder
 from lib.llm.calls import Calls
 from lib.llm.request import Reply
@@ -86,7 +86,7 @@ def check(queries: list[Query], documents: list[Document]) -> None:
     texts = {document.document_id: document.text for document in documents}
     for query in queries:
         text = texts[query.document_id]
-        kind = structure_at(parse(text), query.start, query.end)
+        kind = block_at(parse(text), query.start, query.end).kind
         n_lines = len(query.answer.split("\n"))
         assert query.source_reference == text[query.start:query.end]
         assert query.block_type == kind and query.structure == STRUCTURE_OF[kind]
