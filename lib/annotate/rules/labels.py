@@ -4,6 +4,7 @@ import re
 
 from lib.annotate.rules.grammar import has_clause, is_imperative, is_noun_phrase
 from lib.annotate.rules.verbs import NOUN_LIKE, third_person
+from lib.core.text import is_plural
 
 # nouns that name an attribute; a key of a bullet must end in one, a table's header need not
 _ATTRIBUTES = frozenset("""
@@ -33,6 +34,14 @@ supplier supply support symbol synonym syntax system tag target temperature tena
 threshold throughput time timeout timestamp timezone title tolerance tool topic torque transport
 trigger type unit update uri url usage user username uuid value variable vendor version viscosity
 voltage volume warranty wavelength weight width window wire worker zone""".split())
+# of these "the <label> of X" is idiomatic; another column is asked for by its header in quotes
+_PLAIN = frozenset("""
+address age baud board bandwidth capacity colour color count current date default delay depth
+diameter dimension duration format frequency height hostname id identifier interval length licence
+license limit mass maximum minimum mode model name number operator owner password path period port
+position power precision pressure price protocol range rank rate ratio resistance resolution role
+schema size speed state status symbol syntax temperature timeout title torque type unit url user
+username vendor version voltage volume weight width""".split())
 _NOUN_ENDING = re.compile(r"\w{2}(?:tion|sion|ment|ance|ence|ity|ness|ship|ture)$")
 _RESULTS = frozenset("""
 action actions solution description explanation result results outcome behavior behaviour example
@@ -58,6 +67,12 @@ def is_attribute(label: str) -> bool:
     is_known = last in _ATTRIBUTES or singular in _ATTRIBUTES or _NOUN_ENDING.search(singular)
     is_verb = is_imperative(words[0].lower()) and third_person(words[0].lower()) not in NOUN_LIKE
     return bool(is_known) and singular not in _RESULTS and last not in _RESULTS and not is_verb
+
+
+def is_plain_attribute(label: str) -> bool:
+    """Return whether "the <label> of X" reads well for any X: a known noun in the singular."""
+    return is_attribute(label) and not is_plural(label) and (
+        label.lower().rsplit(" ", 1)[-1] in _PLAIN)
 
 
 def value_of(text: str, most: int = 10) -> str:

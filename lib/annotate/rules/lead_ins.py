@@ -40,6 +40,15 @@ _FOLLOWING = re.compile(
     rf"(?={_NUMBER} ))(?P<what>[\w '\"-]+)", re.I)
 _COPULA = re.compile(rf"(?:{_AMOUNT} )?(?P<what>[\w /'\"-]+?) (?:are|include|includes)"
                      r"(?: currently| now)?", re.I)
+# "… one of the following types", "Watches make three guarantees about events"
+_IN_PLACE = re.compile(
+    rf"(?<![\w-])(?:(?:one|any|all|each|some) of )?(?:[Tt]he following |(?P<number>{_NUMBER} ))"
+    r"(?P<what>[\w/'-]+(?: [\w/'-]+){0,4}?)(?P<end>(?= (?:that|which|who|for|of|in|on|at|to|from|"
+    rf"with|by|about|when|{'|'.join(sorted(AUXILIARIES | {*FORMS, *BASE}))})\b)|\Z)")
+_FIRST_VERB = re.compile(rf" (?=(?:{'|'.join(sorted(AUXILIARIES | {*FORMS, *BASE}))})\b)")
+_ELSEWHERE = re.compile(r"\b(?:this|these|those|such|above|below|also|here|there|it|its|they|their|"
+                        r"we|our|you|your|either|examples?|steps?|note|so|then|however|to be)\b|"
+                        r"^(?:if|when|to|for|in|on|with|use|see|add|set|run)\b", re.I)
 _THIS = re.compile(r"this (?P<kind>[a-z]+)\b", re.I)
 _CHANGE = {"added": "What was added", "changed": "What was changed",
            "deprecated": "What was deprecated", "removed": "What was removed",
@@ -73,7 +82,10 @@ def asked_by_lead_in(lead: str, place: Place) -> tuple[str, ...]:
     if this and place.is_entity and f" {this['kind'].lower()}" in f" {place.name.lower()}":
         text = place.name[:1].upper() + place.name[1:] + text[this.end():]
     core = _of_passive(text, place) or _of_adverbial(text, place) or _of_verb(text, place)
-    return place.within(core)[-1:] if core else _of_noun(text, place)
+    if forms := place.within(core)[-1:] if core else _of_noun(text, place):
+        return forms
+    core = _in_place(text, place)
+    return place.within(core)[-1:] if core else ()
 
 
 def asked_by_heading(heading: str, place: Place) -> tuple[str, ...]:
@@ -141,6 +153,26 @@ def _of_verb(text: str, place: Place) -> str:
     helper = modal or ("do" if verb == BASE[verb] else "does")
     tail = re.search(r" (?:to|from|in|on|for|with) .*|$", match["what"])
     return f"which {match['what'][:tail.start()]} {helper} {who} {BASE[verb]}{tail[0]}?"
+
+
+def _in_place(text: str, place: Place) -> str:
+    """Ask with the words of the lead-in: "X accepts the following types" -> "… which types?"."""
+    match = _IN_PLACE.search(text)
+    if not match or _ELSEWHERE.search(text):
+        return ""
+    before, what, after = text[:match.start()], match["what"], text[match.end():]
+    number = match["number"] or ""
+    if not _is_class(what) or (number and not before) or re.search(r"[,;:()\"]", text):
+        return ""
+    asked = f"which {number}{place.subject.label(what)}{after}"
+    if not before:
+        return f"{asked}?"
+    subject = re.split(_FIRST_VERB, before, maxsplit=1)[0].strip()
+    opened = lowered(subject, place) if is_noun_phrase(subject) and (
+        subject.lower() == place.name.lower() or is_specific(
+            subject, place.subject.words, place.section.lower())) else ""
+    is_whole = opened and subject != before.strip()
+    return f"{opened}{before[len(subject):]}{asked}?" if is_whole else ""
 
 
 def _of_noun(text: str, place: Place) -> tuple[str, ...]:

@@ -28,7 +28,10 @@ _TERM = re.compile(
     r"(?:\*\*(?P<bold>[^*\n]+?):?\*\*|__(?P<under>[^_\n]+?):?__|`(?P<code>[^`\n]+)`|"
     r"\[`?(?P<link>[^\]\n`]+)`?\]\([^)\n]*\))(?:\s*\([^()\n]*\))?"
     r"(?:\s*:\s+|\s+[-–—]+\s+|:\s*$)(?=\S|$)", re.M)
-_NAMED = re.compile(r"(?P<name>[A-Z][\w./()-]*(?: [\w./()-]+){0,3}): \S")
+# in code, with or without what is said about it
+_CODE = re.compile(r"`(?P<code>[^`\n]+)`(?:\s*\([^()\n]*\))?"
+                   r"(?:\s*[:.]\s+|\s+[-–—]+\s+|[.:;,]?$)", re.M)
+_NAMED = re.compile(r"(?P<name>[A-Z][\w./()-]*(?: [\w./()-]+){0,3})(?::| [-–—]) \S")
 _SEE = re.compile(r"(?:[.,;]\s+|\s+\()(?:please )?(?:see|refer to|for more)\b.*", re.I)
 _TAIL = re.compile(r"\s*(?:\((?:#?\d+|\[?#\d+\]?|https?://\S+)\)|[.;,:]|,? (?:and|or))$")
 _LINK = re.compile(r"\[[^\]]*\]\([^)]*\)\W*")
@@ -83,6 +86,9 @@ def _entities(items: list[Item], text: str) -> list[str]:
 
     [] if an item is a sentence, or too long to be an entity.
     """
+    codes = [_CODE.match(text, item.start, item.end) for item in items]
+    if all(codes):
+        return [code["code"] for code in codes]
     terms = [_TERM.match(text, item.start, item.end) for item in items]
     named = [_NAMED.match(item.text) for item in items]
     if all(terms) or all(named):

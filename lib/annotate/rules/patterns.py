@@ -17,7 +17,7 @@ from lib.annotate.rules.grammar import (
     is_specific,
 )
 from lib.annotate.rules.places import Place
-from lib.annotate.rules.verbs import BASE, FORMS, NOUN_LIKE, is_participle
+from lib.annotate.rules.verbs import BASE, FORMS, NOUN_LIKE, is_participle, third_person
 from lib.core.text import as_label, is_plural
 
 MAX_ANSWER_WORDS = 14
@@ -44,6 +44,12 @@ _PRAISED = re.compile(
 # "no lid" denies; "the conflict" is known from another sentence only
 _OPEN = re.compile(r"no |every |the [a-z]+(?:$| (?:in|on|at|by|for|with|from|to|without|during)\b)",
                    re.I)
+# "start up", "keep track of", "take place": the verb goes on in what would be the answer
+_IDIOM = re.compile(
+    r"(?:up|down|out|off|on|over|away|back|in|track|place|part|care|sure|advantage|account|use|"
+    r"note|effect|sense|rise|way|responsibility|precedence)\b|.*\b(?:appropriate|necessary|"
+    r"needed|relevant|automatically|\w+ally|only)\b", re.I | re.S)
+MIN_OPEN_WORDS = 4  # of an answer without a number, code or name
 # words that begin a noun phrase and are no part of a name
 _LOWER = ("A", "An", "The", "Each", "Every", "All", "Both", "New", "Most", "Many", "Some")
 
@@ -125,7 +131,8 @@ def _fill(match: re.Match[str], core: str, answer: str, place: Place) -> Asked |
               and is_participle(groups.get("done", "done")) and is_noun_phrase(groups.get("o", "x"))
               and is_rest(groups.get("r", "x y")) and len(match[0].split()) < 3 * MAX_ANSWER_WORDS)
     is_agreed = not verb or "modal" in groups or (verb in FORMS) != is_plural(match["s"])
-    is_broad = "now" in groups and groups["s"] in place.name
+    is_broad = "now" in groups and groups["s"] in place.name or "v" in groups and (
+        not _is_telling(groups["v"]))
     if not is_fit or not is_agreed or is_broad:
         return None
     groups |= {"do": "does" if verb in FORMS else "do", "base": BASE.get(verb, ""),
@@ -148,6 +155,13 @@ def _is_answer(phrase: str) -> bool:
     is_short = 0 < len(phrase.split()) <= MAX_ANSWER_WORDS
     return is_short and is_complement(phrase) and not (
         _OPEN.match(phrase) or _CARRIED.search(_head(phrase)))
+
+
+def _is_telling(value: str) -> bool:
+    """Return whether an answer says something: a number, a code or a name, or several words."""
+    is_named = re.search(r"\d|_|\w[./]\w|[a-z][A-Z]|[A-Z]{2}| [A-Z]", value) or _FIXED.match(value)
+    return not _IDIOM.match(value) and (
+        is_named is not None or len(value.split()) >= MIN_OPEN_WORDS)
 
 
 def _head(phrase: str) -> str:
@@ -206,7 +220,9 @@ def _passive(text: str, place: Place) -> Asked | None:
         return Asked(f"when {first} {subject} {verb}?", value)
     if prep == "in" and re.fullmatch(VERSION, value):
         return Asked(f"in which version {first} {subject} {verb}?", value)
-    return Asked(f"what {first} {subject} {verb} {prep}?", value)
+    if not _is_telling(value):
+        return None
+    return Asked(f"{prep} what {first} {subject} {verb}?", value)
 
 
 def _object(text: str, place: Place) -> Asked | None:
@@ -223,7 +239,11 @@ def _object(text: str, place: Place) -> Asked | None:
         before, value = text[:match.start()], value[len(prep):].strip()
         subject = _subject(before, place)
         is_agreed = (match["verb"] in FORMS) != is_plural(before)
-        if not subject or not is_agreed or not _is_answer(value) or subject in place.name:
+        # "the caches target lists": a noun before, or the verb
+        is_open = match["verb"] in BASE.values() and third_person(base) in NOUN_LIKE and (
+            " " not in value)
+        if not subject or not is_agreed or is_open or subject in place.name or not (
+                _is_answer(value) and _is_telling(value)):
             continue
         helper = "does" if match["verb"] in FORMS else "do"
         return Asked(f"what {helper} {subject} {base}{' ' + prep if prep else ''}?", value)

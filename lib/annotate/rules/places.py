@@ -23,6 +23,8 @@ _ABSTRACT = re.compile(r"(?:ing|ity|tion|sion|ment|ance|ence|ness|proposal|notes
 _LINKED = re.compile(r"https?://(?:github\.com/([\w-]+)|(?:[\w-]+\.)?([\w-]+)\.(?:io|org|com|dev)\b)")
 # below a heading that is the comment of a configuration file
 _ASSIGNMENTS = re.compile(r"(?:(?:\[[\w.-]+\]|[a-z][\w.-]* ?[:=] ?\S+)(?:\s+|\Z))+")
+_NO_RELEASE = re.compile(r"^version |\b(?:in|of|for|from|to|since)\b")  # "Features in v3.4"
+_OF_DOCUMENTS = re.compile(r"[-_.](?:docs?|documentation|manual|main|master)$", re.I)
 _TITLE = re.compile(r"^title\s*:", re.M)
 _LEAST_LINKED = 0.1  # of a folder's documents that link to it
 _LEAST_SHARE = 0.6  # of a folder's documents that must name a product for it to be the folder's
@@ -102,12 +104,18 @@ class Outline:
 
 
 class Names:
-    """The names of a folder's documents: no two are alike, and all name the folder's product."""
+    """The names of documents: no two are alike, and all name the product of their folder."""
 
     def __init__(self, documents: Sequence[Document]) -> None:
-        self.product = _folder_product(documents)
-        named = sum(self.product in document.text for document in documents)
-        self._is_of_all = named >= _NEARLY_ALL * len(documents)
+        folders: dict[str, list[Document]] = {}
+        for document in documents:
+            folders.setdefault(_folder(document), []).append(document)
+        whole = _folder_product(documents, "") if len(folders) > 1 else ""
+        found = {folder: _folder_product(within, folder) or whole
+                 for folder, within in folders.items()}
+        self._products = {document.document_id: product for folder, product in found.items()
+                          for document in folders[folder]
+                          if _is_named_in(document, product, folders[folder])}
         self._found = {document.document_id: self._of(document) for document in documents}
         self._counts = Counter(name.lower() for name, _ in self._found.values())
         self._titles = Counter(_bare(document.title).lower() for document in documents)
@@ -117,13 +125,16 @@ class Names:
         """Return the place of a block below `headings` of a document with this outline."""
         name, is_entity = self._named(document, subject)
         title = _bare(document.title)
-        product = next((one for one in (self.product, subject.product)
+        folder_product = self._products.get(document.document_id, "")
+        product = next((one for one in (folder_product, subject.product)
                         if one and name == f"{_quoted(title)} ({one})"), "")
-        if not self._is_clear(name, is_entity, product, subject, outline, title):
+        is_known = folder_product != "" or product != ""
+        if not is_known and not _is_clear(name, is_entity, subject, outline, title):
             name = ""
         below = headings[1:] if headings[:1] == (outline.title,) else headings
         if subject.is_version:
-            return Place(subject.name, subject.topic, "", True, False, False, False, subject)
+            name = "" if _NO_RELEASE.search(subject.name) else subject.name
+            return Place(name, subject.topic, "", True, False, False, False, subject)
         is_vague = bool(below) and _VAGUE.fullmatch(_bare(below[-1])) is not None
         is_loose = _LOOSE.fullmatch(_bare(document.title)) is not None
         is_example = any(_EXAMPLE.search(heading) for heading in below)
@@ -131,59 +142,40 @@ class Names:
         return Place(name, *_section(below, outline.counts), is_entity, is_vague, is_loose,
                      is_example, subject, title, product)
 
-    def _is_clear(self, name: str, is_entity: bool, product: str, subject: Subject,
-                  outline: Outline, title: str) -> bool:
-        """Return whether a name says which product or part of it is meant."""
-        if subject.is_version:
-            return not subject.name.startswith("version ")
-        if is_entity and name != title or " " in name.strip('"') and name == title:
-            return True
-        if not outline.is_titled:
-            return False  # the file's name, or a heading within the text
-        if product or self.product and self.product in name or " of " in name:
-            return True
-        if len(title.split()) > 1:
-            is_loose = _LOOSE.fullmatch(title) or _VAGUE.fullmatch(title)
-            return not is_loose or any(
-                word in subject.names for word in re.findall(r"\w+", subject.section))
-        # headings begin with a capital, except names that do not
-        is_name = title in subject.names or title == title.lower()
-        return is_name or re.search(r"\d|[a-z][A-Z]|[A-Z]{2}", title) is not None
-
     def _named(self, document: Document, subject: Subject) -> tuple[str, bool]:
         name, is_entity = self._found[document.document_id]
-        is_shared = self._titles[_bare(document.title).lower()] > 1 and not is_entity
-        if self._counts[name.lower()] > 1 or is_shared:
+        product = self._products.get(document.document_id, "")
+        title = _bare(document.title)
+        is_shared = self._titles[title.lower()] > 1 or product and _LOOSE.fullmatch(title)
+        if self._counts[name.lower()] > 1 or is_shared and not is_entity:
             stem = re.sub(r"\.\w+$", "", document.document_id)
             if is_entity:
                 return f"{name} ({stem})", True
-            of = f"{self.product}, " if self._is_of_product(document) else ""
+            of = f"{product}, " if product and product.lower() not in stem.lower() else ""
             return f"{_quoted(document.title)} ({of}{stem})", False
         title = document.title
         if title == title.lower() and (own := _written(title, document.text, subject)):
             return own, True  # the title is only the file's name
         own = subject.name.rsplit(" ", 1)[-1]
+        # a heading in capitals is a name only if it is the product's or has a number
         is_thing = subject.is_entity and not subject.is_version and not _ABSTRACT.search(own) and (
-            not self.product or subject.name == self.product or re.search(r"\d", subject.name)
+            subject.name == (product or subject.product) or re.search(r"\d", subject.name)
         ) and subject.name.lower() in (title or subject.name).lower()
         if is_thing and not is_entity:
             return subject.name, True
         own = subject.product or title
-        if not self.product and name == _quoted(title) and own.lower() not in title.lower() and (
+        if not product and name == _quoted(title) and own.lower() not in title.lower() and (
                 own.lower() in document.document_id.lower()):
             name = f"{name} ({own})"  # the file is named after the product
         return name, is_entity
 
-    def _is_of_product(self, document: Document) -> bool:
-        return self.product != "" and (self._is_of_all or self.product in document.text)
-
     def _of(self, document: Document) -> tuple[str, bool]:
         title = _bare(document.title or document.document_id)
-        has_product = self._is_of_product(document)
-        of = f" of {self.product}" if has_product else ""
+        product = self._products.get(document.document_id, "")
+        of = f" of {product}" if product else ""
         stem = _DOCUMENT_WORD.sub("", title)
-        if self.product:
-            stem = re.sub(rf"\b{self.product}\b", "", stem).strip(" &-–:|")
+        if product:
+            stem = re.sub(rf"\b{re.escape(product)}\b", "", stem).strip(" &-–:|")
         pattern = (rf"\b[Tt]he [_*`]*(?P<own>{re.escape(stem)})[_*`]*"
                    rf"(?P<kind>(?: [\w-]+)? {_THING}(?: {_THING})?)\b")
         opening = document.text[:_OPENING]
@@ -192,9 +184,39 @@ class Names:
         if found:
             own = stem if stem != stem.capitalize() or found["own"].islower() else found["own"]
             return f"the {own}{found['kind']}{of}", True
-        if has_product and self.product not in title:
-            return f"{_quoted(title)} ({self.product})", False
+        if product and product.lower() not in title.lower():
+            return f"{_quoted(title)} ({product})", False
         return _quoted(title), False
+
+
+def _folder(document: Document) -> str:
+    """Return the outermost folder of a document, "" if it is in none."""
+    return document.document_id.partition("/")[0] if "/" in document.document_id else ""
+
+
+def _is_named_in(document: Document, product: str, folder: Sequence[Document]) -> bool:
+    """Return whether a document is its folder's product's: it, the folder or most documents there
+    name it."""
+    return product != "" and (
+        product in document.text or product.lower() in _folder(document).lower()
+        or _NEARLY_ALL * len(folder) <= sum(product in other.text for other in folder))
+
+
+def _is_clear(name: str, is_entity: bool, subject: Subject, outline: Outline, title: str) -> bool:
+    """Return whether a name says which product or part of it is meant."""
+    if is_entity and name != title or " " in name.strip('"') and name == title:
+        return True
+    if not outline.is_titled:
+        return False  # the file's name, or a heading within the text
+    if " of " in name:
+        return True
+    if len(title.split()) > 1:
+        is_loose = _LOOSE.fullmatch(title) or _VAGUE.fullmatch(title)
+        return not is_loose or any(
+            word in subject.names for word in re.findall(r"\w+", subject.section))
+    # headings begin with a capital, except names that do not
+    is_name = title in subject.names or title == title.lower()
+    return is_name or re.search(r"\d|[a-z][A-Z]|[A-Z]{2}", title) is not None
 
 
 def _written(title: str, text: str, subject: Subject) -> str:
@@ -228,7 +250,7 @@ def _section(below: Sequence[str], counts: Counter[str]) -> tuple[str, str]:
     return ", ".join(bare for bare, _ in reversed(kept)), rest[0][0] if rest else ""
 
 
-def _folder_product(documents: Sequence[Document]) -> str:
+def _folder_product(documents: Sequence[Document], folder: str) -> str:
     """Return the name that most documents of a folder use, "" if there is none."""
     used: Counter[str] = Counter()
     total: Counter[str] = Counter()
@@ -240,16 +262,18 @@ def _folder_product(documents: Sequence[Document]) -> str:
         return ""
     name = max(used, key=lambda name: (used[name], total[name], name), default="")
     least = _LEAST_SHARE * len(documents)
-    return name if used[name] >= least else _linked_product(documents, least)
+    return name if used[name] >= least else _written_product(documents, folder, least)
 
 
-def _linked_product(documents: Sequence[Document], least: float) -> str:
-    """Return the name that at least `least` documents use and some link to, however written."""
+def _written_product(documents: Sequence[Document], folder: str, least: float) -> str:
+    """Return the name that at least `least` documents use, however written: linked to, or the
+    folder's."""
     linked = Counter(name for document in documents for name in {
         name.lower() for pair in _LINKED.findall(document.text) for name in pair if name})
+    linked[_OF_DOCUMENTS.sub("", folder).lower()] += len(documents)
     best = ("", 0)
     for name, count in sorted(linked.items()):
-        if count < max(2, _LEAST_LINKED * len(documents)):
+        if not name or count < max(2, _LEAST_LINKED * len(documents)):
             continue
         word = re.compile(rf"(?<![\w/.@:`-]){re.escape(name)}(?![\w/@:`-]|\.\w)", re.I)
         found = [Counter(word.findall(document.text)) for document in documents]

@@ -9,6 +9,7 @@ from lib.annotate.rules.codes import ask_code
 from lib.annotate.rules.grammar import DATE, is_noun_phrase
 from lib.annotate.rules.patterns import Asked, ask_clause, attribute_of, lowered
 from lib.annotate.rules.places import Place
+from lib.annotate.rules.spots import ask_spot
 from lib.annotate.rules.verbs import is_participle
 from lib.documents.blocks import plain, sentences
 from lib.documents.reader import Block, Span
@@ -32,6 +33,8 @@ _IS_OUT = re.compile(
 _INDEFINITE = re.compile(r"(?:an?|several|some|many|various|multiple|new|more) ", re.I)
 _REPLACED = ("renamed", "replaced", "moved", "changed", "increased", "reduced", "raised",
              "superseded")
+_REFERENCE_LINK = re.compile(r"\[([^\[\]\n]+)\]\[[^\[\]\n]*\]")
+_WHAT_IS = re.compile(r"what (?:is|are) (?:the|an?) [^?]*\?")
 _MARKUP = re.compile(r"^\s*(?:>\s*)?(?:!!!|\?\?\?|:::)|\{[%:]|\n\s*>", re.M)  # of other dialects
 
 
@@ -40,15 +43,20 @@ def ask_prose(block: Block, place: Place, text: str) -> Iterator[Candidate | str
     found = False
     for number, sentence in enumerate(_sentences(block, place, text)):
         is_long = sentence.end - sentence.start > MAX_SENTENCE_CHARACTERS
-        if is_long or _MARKUP.search(text[sentence.start:sentence.end]):
+        raw = _REFERENCE_LINK.sub(r"\1", text[sentence.start:sentence.end])
+        if is_long or _MARKUP.search(raw):
             continue
+        sentence = Span(_REFERENCE_LINK.sub(r"\1", sentence.text), sentence.start, sentence.end)
         dated = _DATED.fullmatch(sentence.text) if number == 0 else None
         asked = (_of_date(dated["text"], dated["date"], place) if dated
-                 else ask_sentence(sentence.text, place)
-                 or ask_code(text[sentence.start:sentence.end]))
-        if asked:
+                 else ask_sentence(sentence.text, place))
+        is_plain = dated or asked and (asked.is_complete or _WHAT_IS.match(asked.core))
+        code = None if is_plain else ask_code(raw)
+        # a number or a name in its place is a narrower question than what a clause says
+        spots = [] if is_plain or code else [*ask_spot(raw, place)]
+        for one in spots or filter(None, [code or asked]):
             found = True
-            yield _candidate(asked, sentence, place)
+            yield _candidate(one, sentence, place)
     if not found:
         yield NO_PATTERN
 

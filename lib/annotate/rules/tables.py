@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from lib.annotate.constraints import Candidate
 from lib.annotate.rules.grammar import has_clause, is_noun_phrase
-from lib.annotate.rules.labels import is_attribute, is_guessed, value_of
+from lib.annotate.rules.labels import is_attribute, is_guessed, is_plain_attribute, value_of
 from lib.annotate.rules.places import Place
 from lib.core.text import is_plural
 from lib.documents.reader import Block, Span
@@ -15,6 +15,7 @@ NO_KEY = "the rows of the table have no labels that tell them apart"
 NO_COLUMN = "no column of the table is an attribute with plain values"
 
 MAX_DESCRIPTION_WORDS = 20
+MAX_KEY = 3  # columns that together name a row
 
 # the headers of a table that lists one thing's properties: property, value and perhaps unit
 _PROPERTY = re.compile(r"(?:property|parameter|aspect|attribute|setting|item|characteristic|"
@@ -23,7 +24,7 @@ _VALUE = re.compile(r"(?:value|entry|setting|specification|data|content|)s?|entr
 _UNIT = re.compile(r"units?", re.I)
 _DESCRIPTION = re.compile(r"(?:short )?descriptions?|details?|meanings?|purposes?|explanations?|"
                           r"effects?|what it does|summary", re.I)
-_NO_COLUMN = re.compile(r"(?:descriptions?|details?|values?|units?|)", re.I)
+_NO_COLUMN = re.compile(r"(?:descriptions?|details?|units?|notes?|comments?|remarks?|)", re.I)
 # "Version" of an option is since when it exists: only these have one of their own
 _AMBIGUOUS = re.compile(r"versions?|releases?|dates?|since", re.I)
 _VERSIONED = re.compile(r"(?:.* )?(?:package|component|library|dependency|tool|software|product|"
@@ -56,14 +57,17 @@ def ask_table(block: Block, place: Place, text: str,
     if rows and not any(cell.text for cell in header) and all(
             _HEADER.fullmatch(cell.text) for cell in rows[0][1:]):
         header, *rows = rows  # an HTML table without header cells
-    counts = Counter(row[0].text for row in rows)
-    rows = [row for row in rows if counts[row[0].text] == 1]  # others need a second column
     headers = [" ".join(cell.text.replace("; ", " ").split()) for cell in header]
-    if "" in counts or 2 * len(rows) < counts.total() or not rows or not headers:
+    width = _key_width(rows, headers)
+    if not width:
         yield NO_KEY
         return
-    asked = [*_of_record(rows, headers, place, text), *_of_things(rows, headers, place, text)]
-    asked = asked or [*_of_columns(rows, headers, place, text),
+    counts = Counter(row[0].text for row in rows)
+    asked: list[_Asked] = []
+    if width == 1:
+        rows = [row for row in rows if counts[row[0].text] == 1]
+        asked = [*_of_record(rows, headers, place, text), *_of_things(rows, headers, place, text)]
+    asked = asked or [*_of_columns(rows, headers, width, place, text),
                       *_of_descriptions(rows, headers, place, text)]
     shown = text[header[0].start:header[-1].end]
     for row, forms, answer, rank in asked:
@@ -91,7 +95,25 @@ def _of_record(rows: _Rows, headers: list[str], place: Place, text: str) -> Iter
         if value and is_attribute(label) and value != row[0].text:
             unit = f" {row[2].text}" if has_unit and len(row) > 2 and row[2].text else ""
             verb, label = _counted(label, value)
-            yield row, place.attribute(label, verb), value + unit, 0
+            forms = place.attribute(label, verb)
+            if not place.is_entity or place.section:
+                forms = place.within(f'what is the "{row[0].text}" entry?')[-1:]
+            yield row, forms, value + unit, 0
+
+
+def _key_width(rows: _Rows, headers: list[str]) -> int:
+    """Return how many of the first columns tell the rows apart, 0 if none do.
+
+    One column does if it is unique in most rows: the others are not asked about.
+    """
+    for width in range(1, min(MAX_KEY, len(headers) - 1) + 1):
+        keys = Counter(tuple(cell.text for cell in row[:width]) for row in rows)
+        n_unique = sum(count == 1 for count in keys.values())
+        is_unique = 2 * n_unique >= len(rows) if width == 1 else n_unique == len(rows)
+        if rows and is_unique and all(all(key) and len(key) == width for key in keys) and (
+                width == 1 or all(headers[:width])):
+            return width
+    return 0
 
 
 def _of_things(rows: _Rows, headers: list[str], place: Place, text: str) -> Iterator[_Asked]:
@@ -102,53 +124,59 @@ def _of_things(rows: _Rows, headers: list[str], place: Place, text: str) -> Iter
             is_attribute(place.subject.label(header)) for header in headers[1:]):
         return
     for row in rows:
-        label = place.subject.label(row[0].text)
         for header, cell in zip(headers[1:], row[1:], strict=False):
             value = _value(cell, text)
-            if value and is_attribute(label) and '"' not in header and not (
-                    _YES_NO.fullmatch(value)):
-                verb, counted = _counted(label, value)
-                core = f'what {verb} the {counted} of "{header}"?'
+            if value and '"' not in header + row[0].text and not _YES_NO.fullmatch(value):
+                core = f'what {_asked_for(row[0].text, place)} "{header}"?'
                 yield row, place.within(core)[-1:], value, 0
 
 
-def _of_columns(rows: _Rows, headers: list[str], place: Place, text: str) -> Iterator[_Asked]:
-    """Ask about the columns that are attributes of the thing that a row is about."""
+def _of_columns(rows: _Rows, headers: list[str], width: int, place: Place,
+                text: str) -> Iterator[_Asked]:
+    """Ask about the columns after the first `width`, of the thing that a row is about."""
     counts = Counter(headers)
-    # numbers below names are asked in a table of nothing else, where no cell depends on another
-    is_matrix = len(headers) > 2 and all(
-        _NUMBER.fullmatch(cell.text) for row in rows for cell in row[1:] if cell.text)
     unit_at = next((at for at, header in enumerate(headers) if _UNIT.fullmatch(header)), 0)
-    for at, header in enumerate(headers[1:], start=1):
+    for at, header in enumerate(headers[width:], start=width):
         label = _EXTREMES.get(header.lower().rstrip("."), place.subject.label(header))
         cells = [(row, row[at]) for row in rows if at < len(row)]
         is_default = _DEFAULT.fullmatch(header) is not None
-        is_label = is_default or is_attribute(label) or header.lower() in _EXTREMES
         is_bare = all(_YES_NO.fullmatch(cell.text) or not cell.text for _, cell in cells)
         is_open = _NO_COLUMN.fullmatch(header) or _AMBIGUOUS.fullmatch(header) and not (
             _VERSIONED.fullmatch(_key(headers[0], place)))
         is_said = label.lower() in _key(headers[0], place).lower()  # "the code of the error code"
-        if counts[header] > 1 or is_bare and not is_default or is_open or is_said:
+        if counts[header] > 1 or is_bare and not is_default or is_open or is_said or '"' in header:
             continue
         values = Counter(cell.text for _, cell in cells)
         for row, cell in cells:
             value = _value(cell, text)
-            which = _which(row[0].text, headers[0], place)
-            if not value or not which or value == row[0].text or not is_label and (
-                    not is_matrix or '"' in header):
+            which = (_which(row[0].text, headers[0], place) if width == 1 else
+                     _which_of(row[:width], headers, place))
+            if not value or not which or value in {key.text for key in row[:width]}:
                 continue
-            what = "is the default value" if is_default else " the ".join(_counted(label, value))
-            if not is_label:
-                what = f'is the value of "{header}"'
-            link = "of" if is_label else "for"
+            what = "is the default value of" if is_default else _asked_for(header, place, width)
             if unit_at and unit_at < len(row) and _NUMBER.fullmatch(value):
                 which += f", in {row[unit_at].text}" if row[unit_at].text else ""
             is_guessable = 2 * values[cell.text] > len(cells) > 2
-            forms = place.within(f"what {what} {link} {which}?")
+            forms = place.within(f"what {what} {which}?")
             # a default is the option's wherever it is listed, if its name is a full one
             is_full = is_default and re.search(r"[._\[-]|[a-z][A-Z]|\d", row[0].text) is not None
             yield row, forms if is_full else forms[-1:], value, 2 if is_guessable else int(
-                not is_label or _YES_NO.fullmatch(value) is not None)
+                _YES_NO.fullmatch(value) is not None)
+
+
+def _asked_for(header: str, place: Place, width: int = 1) -> str:
+    """Return the words that ask for a cell; of most headers "the … of X" would be no English."""
+    label = _EXTREMES.get(header.lower().rstrip("."), place.subject.label(header))
+    is_plain = width == 1 and (label in _EXTREMES.values() or is_plain_attribute(label))
+    return f"is the {label} of" if is_plain else f'is the "{header}" entry for'
+
+
+def _which_of(keys: tuple[Span, ...], headers: list[str], place: Place) -> str:
+    """Return how a question names a row by several cells: number of keys "100" and size "8"."""
+    named = [f'{place.subject.label(header)} "{cell.text}"'
+             for header, cell in zip(headers, keys, strict=False)]
+    is_short = all(len(cell.text.split()) <= 6 and '"' not in cell.text for cell in keys)
+    return f"{', '.join(named[:-1])} and {named[-1]}" if is_short else ""
 
 
 def _of_descriptions(rows: _Rows, headers: list[str], place: Place,

@@ -33,7 +33,7 @@ TABLE = "# Orsa gate\n\n## Tuning\n\n{}\n"
       'what is the maximum of the rail "A1", in V?': "5.5"}),
     ("| | Lite | Pro |\n|---|---|---|\n| Weight | 5 kg | 7 kg |\n| Users | 3 | 9 |",
      {'what is the weight of "Lite"?': "5 kg", 'what is the weight of "Pro"?': "7 kg",
-      'what is the number of users of "Lite"?': "3", 'what is the number of users of "Pro"?': "9"}),
+      'what is the "Users" entry for "Lite"?': "3", 'what is the "Users" entry for "Pro"?': "9"}),
     ("| Flag | Description |\n|---|---|\n| `-q` | Suppress all messages of the parser. |",
      {'which flag is described as "Suppress all messages of the parser"?': "-q"}),
     ("| Name | Purpose | Default |\n|---|---|---|\n| kilo | Sets how far all lids open. Rare. | |",
@@ -101,11 +101,12 @@ def test_a_fact_is_asked_of_its_section_not_of_the_title_or_of_other():
 
 def test_the_heading_above_is_named_if_the_question_has_the_words_of_the_nearest():
     text = ("# Orsa gate\n\n## In text files\n\n### Booleans\n\nAll booleans must be written as "
-            "words.\n\n## In binary files\n\n### Numbers\n\nAll numbers must be written as 8-byte "
-            "words.\n")
+            "lower-case English words.\n\n## In binary files\n\n### Numbers\n\nAll numbers must be "
+            "written as 8-byte words.\n")
     assert asked(text) == {
-        'Under "In text files" in "Orsa gate", what must all booleans be written as?': "words",
-        'Under "In binary files" in "Orsa gate", what must all numbers be written as?':
+        'Under "In text files" in "Orsa gate", as what must all booleans be written?':
+            "lower-case English words",
+        'Under "In binary files" in "Orsa gate", as what must all numbers be written?':
             "8-byte words"}
 
 
@@ -166,7 +167,7 @@ def test_a_product_that_is_not_written_like_a_name_is_known_by_its_links(name):
 def test_a_title_that_the_question_says_is_not_said_twice():
     texts = [f"# Lid {part}\n\nA word on Orsa Gate. We use Orsa Gate.\n\nThe lid {part} must be "
              f"written to /{part}.txt.\n" for part in ("queue", "stack", "heap", "ring")]
-    assert asked(*texts)["In Orsa Gate, what must the lid queue be written to?"] == "/queue.txt"
+    assert asked(*texts)["In Orsa Gate, to what must the lid queue be written?"] == "/queue.txt"
 
 
 def test_a_document_in_another_language_is_not_asked_and_counted():
