@@ -31,7 +31,7 @@ textarea tfoot th thead tr tt u ul var video wbr""".split())
 _NOUNS = frozenset("""
 address area data datalist input label link map object option output param progress slot source
 summary time title track""".split())
-_ATTRIBUTE = re.compile(r"""\b(href|alt)\s*=\s*["']([^"']*)["']""", re.I)
+_ATTRIBUTE = re.compile(r"""\b(href|alt|src|id)\s*=\s*["']([^"']*)["']""", re.I)
 _ENDS = (".", "!", "?", ":", ";", "…", "。", "！", "？", "：")
 _NAME_WORDS = 3  # of a term above its definition, at most
 _BREAK = "\x1f"  # represents <br> and the like until the pieces are joined
@@ -97,10 +97,10 @@ def untagged(html: str) -> str:
 def readable(markdown: str, references: dict | None = None) -> str:
     """Return the words of inline Markdown on one line.
 
-    A link's target follows its text in parentheses, since it is often the fact (a file, an issue
-    number). Removed, because they carry no fact: addresses of images (the alternative text stays),
-    targets within the page, other HTML tags, HTML comments. `references` are the document's link
-    definitions as collected by markdown-it-py.
+    The target of a link or an image follows its text in parentheses, since it is often the fact (a
+    file, an issue number). Code without a letter or digit is quoted: `=` would read as a mark of
+    the sentence. Removed: images that are written out as data, other HTML tags, HTML comments.
+    `references` are the document's link definitions as collected by markdown-it-py.
     """
     lines = re.sub(r"^[ \t]+", "", markdown, flags=re.M).strip()
     is_marked = "  \n" in lines or _SPECIAL.search(lines)
@@ -108,6 +108,10 @@ def readable(markdown: str, references: dict | None = None) -> str:
     text = re.sub(rf"[\s{_BREAK}]+", lambda gap: "; " if _BREAK in gap[0] else " ", words)
     text = text.strip(f" ;{_BREAK}")
     return re.sub(r"([:;,.]);", r"\1", text) if _BREAK in words else text
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[\W_]+", "", text.casefold())
 
 
 def trimmed(source: str, start: int, end: int) -> tuple[int, int]:
@@ -161,30 +165,39 @@ def _words(children: list[Token]) -> str:
             text = _with_target(text, *links.pop())
         elif child.type == "html_inline":
             text = _with_tag(text, child.content, links)
-        elif child.type == "text":
-            text += _NOTE.sub("", child.content)
+        elif child.type == "image":
+            begin, text = len(text), text + child.content.strip()
+            text = _with_target(text, str(child.attrs["src"]), begin)
+        elif child.type == "code_inline" and not re.search(r"[\w\"]", child.content):
+            text += f'"{child.content}"'
         else:
-            text += child.content.strip() if child.type == "image" else child.content
+            text += _NOTE.sub("", child.content) if child.type == "text" else child.content
     return text
 
 
 def _with_tag(text: str, tag: str, links: list[tuple[str, int]]) -> str:
     attributes = {name.lower(): unescape(value) for name, value in _ATTRIBUTE.findall(tag)}
     if tag.lower().startswith("<a ") and "href" in attributes:
-        links.append((attributes["href"], len(text)))
+        is_own = attributes["href"] == f"#{attributes.get('id')}"  # it leads to itself
+        links.append(("" if is_own else attributes["href"], len(text)))
     elif tag.lower().startswith("</a") and links:
         return _with_target(text, *links.pop())
-    elif tag.lower().startswith("<img"):
-        return text + attributes.get("alt", "")
+    elif "src" in attributes:  # an image, a video
+        shown = text + attributes.get("alt", "").strip()
+        return _with_target(shown, attributes["src"], len(text))
     return text + _BREAK if _BREAK_TAG.match(tag) else text
 
 
 def _with_target(text: str, target: str, begin: int) -> str:
-    """Add the target of the link text[begin:], unless its text is already that target."""
+    """Add the target of the link text[begin:], unless its text is already that target.
+
+    [Ports in use](#ports-in-use) says where it leads.
+    """
     words = text[begin:].strip()
-    if not target or target.startswith("#") or words in (target, target.removeprefix("mailto:")):
+    is_said = target.startswith("#") and _letters(words) == _letters(target)
+    if is_said or target.startswith("data:") or words in (target, target.removeprefix("mailto:")):
         return text
-    if f"({target})" in text or not words:
+    if not target or f"({target})" in text or not words:
         return text if words else text + target
     is_in_parentheses = text[:begin].count("(") > text[:begin].count(")")
     return text.rstrip() + (f", {target}" if is_in_parentheses else f" ({target})")

@@ -15,7 +15,9 @@ SHORT_WORDS = 8  # a cell or item of up to this many words counts as a name
 Rewrite = Callable[[list[Segment], dict[str, Document]], list[Normalized]]
 
 _WORD = re.compile(r"[^\s()\[\]{}<>\"'`*|,;“”‘’]+")
-_UNSEEN = re.compile(r"!\[([^\]]*)\]\([^)\s]*\)|\]\(#[^)\s]*\)|^[ \t]*#{1,6}[ \t]", re.M)
+_UNSEEN = re.compile(r"<!--.*?-->|\]\(#[^)\s]*\)|\]\[(?!\d+\])[^\]\n]*\]|^[ >]*\[[^\]\n]+\]:|"
+                     r"^[ \t]*#{1,6}[ \t]", re.M | re.S)
+_ADDRESS = re.compile(r"<[a-z]+\s[^<>]*?\b(?:href|src)\s*=\s*[\"']([^\"'<>#][^\"'<>]*)[\"']", re.I)
 _FACTUAL = re.compile(r"\d|\w[_/\\.@]\w|^/\w|[a-z][A-Z]|[A-Z]{2}")
 
 
@@ -48,15 +50,15 @@ def fact_words(source: str) -> dict[str, str]:
 
     Such words are numbers, versions, paths, code names and capitals anywhere, and every word of
     short table cells and list items. They are compared without case, markup and surrounding
-    punctuation. What a reader never sees does not count: addresses of images, targets within the
-    page, HTML tags and comments.
+    punctuation. What a reader never sees does not count: targets within the page, labels of link
+    definitions, HTML comments, and HTML tags except for the addresses of links and images.
     """
     names = {word for block in parse(source) for span in (
         *block.items, *(cell for row in block.rows for cell in row))
         if len(span.text.split()) <= SHORT_WORDS for word in _WORD.findall(span.text)}
     named = set(map(_folded, names))
     found: dict[str, str] = {}
-    visible = _UNSEEN.sub(lambda match: f"{match[1] or ' '} ", untagged(source))
+    visible = untagged(_ADDRESS.sub(r"\1 \g<0>", _UNSEEN.sub(" ", source)))
     for word in dict.fromkeys(_WORD.findall(_bare(visible))):
         folded = _folded(word)
         if folded and (folded in named or _FACTUAL.search(word)):

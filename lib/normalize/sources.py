@@ -79,27 +79,27 @@ def _clipped(unit: Unit, end: int) -> str:
 
 
 def _units(source: str, blocks: Sequence[Block]) -> Iterator[Unit]:
-    lead = ""
+    lead: tuple[str, ...] = ()
     for block in blocks:
         if block.kind == "prose":
-            for span in sentences(source, block.start, block.end):
-                yield Unit(span.start, span.end, span.text, block.headings)
-                lead = span.text
+            spans = sentences(source, block.start, block.end)
+            yield from (Unit(span.start, span.end, span.text, block.headings) for span in spans)
+            lead = tuple(span.text for span in spans[-2:])
         elif block.kind == "list":
             yield from _items(block, lead)
         elif block.kind == "table":
             yield from _cells(block)
         elif block.kind == "heading":
-            lead = ""
+            lead = ()
         else:
             yield from _lines(source, block)
 
 
-def _items(block: Block, lead: str) -> Iterator[Unit]:
+def _items(block: Block, lead: tuple[str, ...]) -> Iterator[Unit]:
     """Yield the sentences of items, the first one after the number of a step."""
     above: list[tuple[str, ...]] = []  # what contains each item, and the item
     for item in block.items:
-        around = above[item.parent] if item.parent >= 0 else (lead,)
+        around = above[item.parent] if item.parent >= 0 else lead
         above.append((*around, item.text))
         number = "" if item.number is None else f"{item.number} "
         for span, text in ((item, f"{number}{item.text}"),

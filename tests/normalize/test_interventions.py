@@ -141,7 +141,7 @@ def test_code_and_tables_inside_lists_keep_their_own_form():
     tables = INTERVENTIONS["targeted-tabular"](document(NESTED))
     assert ("2. Ports:\n\n   For port 8443 in Corvane P-417, the use is admin.\n\n"
             "   - [ ] open them\n") in tables
-    assert tables.endswith(">\n> For key gap in Corvane P-417, the unit is mm.\n")
+    assert tables.endswith(">\n> For key \"gap\" in Corvane P-417, the unit is mm.\n")
 
 
 def test_quoted_and_nested_rows_and_tasks_are_found():

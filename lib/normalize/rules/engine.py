@@ -40,7 +40,9 @@ def by_rules(segments: list[Segment], documents: dict[str, Document]) -> list[No
         starts = [part.start for part in parts]
         for segment in its_segments:
             first, last = bisect_left(starts, segment.start), bisect_left(starts, segment.end)
-            rows[segment.segment_id] = _rewritten(segment, parts[first:last], document.title)
+            before = parts[first - 1] if first else None
+            rows[segment.segment_id] = _rewritten(segment, parts[first:last], document.title,
+                                                  before)
     return [rows[segment.segment_id] for segment in segments]
 
 
@@ -53,9 +55,10 @@ def _kept(segment: Segment, document: Document) -> Normalized:
         dropped="" if text else WORDLESS)
 
 
-def _rewritten(segment: Segment, parts: list[Part], title: str) -> Normalized:
+def _rewritten(segment: Segment, parts: list[Part], title: str,
+               before: Part | None) -> Normalized:
     is_headed = re.match(rf"\s*#\s+{re.escape(title)}[ \t#]*(?:\n|\Z)", segment.text) is not None
-    text, dropped = write(parts, title, is_headed=is_headed), ""
+    text, dropped = write(parts, title, before, is_headed=is_headed), ""
     if not text:
         dropped = "only headings, or the rest of a sentence: neighbouring segments contain them"
         if not re.search(r"\w", segment.text):

@@ -49,11 +49,14 @@ _INSTRUCTION = re.compile(
     r"(?:add|allow|always|avoid|bump|change|check|choose|click|compile|configure|delete|disable|do|"
     r"don't|enable|ensure|fix|get|if|implement|improve|install|introduce|make|never|please|"
     r"refactor|remove|run|see|select|set|specify|update|upgrade|use|verify|when)\b", re.I)
+_UNDER = "under"
 _HAS_FLAG = ("default", "value")  # "the default is false" is English, "the support is no" is not
 _FLAGS = {*"yes no true false y n x ✓ ✔ ✗ ✘ ✅ ❌ - – —".split()}
 TEXTS = ("comment", "comments", "description", "explanation", "meaning", "notes", "purpose",
          "remark", "remarks", "summary")  # their values are sentences, which "is" cannot precede
-PICTURE = 'image "'  # begins the text of a cell that shows only an image
+PICTURE = "image "  # begins the text of a cell that shows only an image
+_REFERRING = re.compile(r"\b(?:it|its|itself|they|them|their|this|these|those|such)\b", re.I)
+_COMPLEMENT = re.compile(r"\w\s+(?:of|for|in|per|from|to)\s+\w")
 _PHRASE = re.compile(r"[A-Z][a-z]+ [a-z]+ [a-z]")
 # headings that only announce facts about the owner, which name the owner themselves
 ANNOUNCEMENTS = {
@@ -66,6 +69,11 @@ _SEMICOLON = re.compile(r";\s+(?![^()]*\))")
 _NAME_WORDS = 8  # of a name, at most
 _VALUE_WORDS = 10  # of a value that can follow "is", at most
 _LABEL_WORDS = 6
+
+
+def refers(text: str) -> bool:
+    """Return whether the first sentence of a text has a pronoun, perhaps for something above it."""
+    return _REFERRING.search(re.split(r"(?<=[.!?:])\s", text, maxsplit=1)[0]) is not None
 
 
 def is_noun_phrase(text: str) -> bool:
@@ -99,13 +107,14 @@ def fact_sentence(label: str, value: str, owner: str) -> str:
     """Write "Default port", "8443" as "The default port of Corvane P-417 is 8443."
 
     Several values under a plural label are joined with "and". Where "is" would be invented (the
-    label is no attribute, the value a sentence or a flag), the source's colon stays: "Waterproof:
-    yes." Without an `owner` it always stays.
+    label is no attribute, the value a sentence or a flag), it is "For Corvane P-417, the value
+    under Waterproof is yes." Without an `owner` the source's colon stays.
     """
     label = _bare(label)
-    if not is_fact(label, value) or not owner:
-        place = f"For {owner}, {_inside(label)}" if owner else label
-        return ended(f"{place}: {value}")
+    if not owner:
+        return ended(f"{label}: {value}")
+    if not is_fact(label, value):
+        return ended(f"For {owner}, {_clause(label, value)}")
     values = _values(value) if is_plural(label) else [value]
     return ended(f"{_the(label, owner)} {'are' if is_plural(label) else 'is'} {listed(values)}")
 
@@ -144,9 +153,10 @@ def announcement(label: str, owner: str) -> str:
 def row_sentence(header: tuple[str, ...], cells: tuple[str, ...], owner: str) -> str:
     """Write a table row: "For port 80 in Corvane P-417, the protocol is TCP and the mass is 2 kg."
 
-    A header that is no attribute keeps a colon ("required: no"), and so does a cell of running
-    text, which ends its sentence. Empty cells are left out; a missing row label is not guessed, and
-    neither are the columns of a row with fewer cells than the header: "80; TCP."
+    Of a header that is no attribute only "the value under Required is no" is said; a cell of
+    running text follows a colon and ends its sentence. Empty cells are left out; a missing row
+    label is not guessed, and neither are the columns of a row with fewer cells than the header:
+    "80; TCP."
     """
     if len(header) == 1:
         return ended(f"{_bare(header[0])}: {cells[0]}" if header[0] else cells[0])
@@ -163,13 +173,16 @@ def row_sentence(header: tuple[str, ...], cells: tuple[str, ...], owner: str) ->
         return ended(f"No value is given for {about}")
     sentences, clauses = [], []
     for name, value in values:
-        clauses.append(_clause(name, value))
+        clauses.append(_clause(name, value, is_next=bool(clauses) and clauses[-1].startswith(
+            (f"{_UNDER} ", f"the value {_UNDER} "))))
         if not _is_short(value) or _is_text(name):
             sentences.append(_joined(clauses))
             clauses = []
     sentences += [_joined(clauses)] if clauses else []
     opening = f"In a row with no {_inside(header[0])}" if header[0] and not cells[0] else (
         f"For {about}" if about else "In a row with no label")
+    if _COMPLEMENT.search(header[0]) and is_fact(header[0], cells[0]):
+        opening = f"Where {_clause(header[0], cells[0])}"
     return " ".join(ended(_once(f"{opening}{place}, {sentence}")) for sentence in sentences)
 
 
@@ -177,18 +190,26 @@ def _about(name: str, cell: str) -> str | None:
     """Return a row's label, "port 80"; None if it cannot follow "for"."""
     if not cell:
         return ""
-    is_label = _is_short(cell) and (not name or is_noun_phrase(name))
-    return " ".join(filter(None, [_inside(name), cell])) if is_label else None
+    if not _is_short(cell) or name and not is_noun_phrase(name):
+        return None
+    is_word = name and re.fullmatch(r"[a-z]+(?: [a-z]+)*", cell)  # "For field name, …" misleads
+    return " ".join(filter(None, [_inside(name), f'"{cell}"' if is_word else cell]))
 
 
-def _clause(name: str, value: str) -> str:
-    if not name:
-        return value
-    if is_fact(name, value):
-        said = value if re.search(r"[\w\"]", value) else f'"{value}"'
-        return f"the {_inside(name)} {'are' if is_plural(name) else 'is'} {said}"
-    reads = _is_text(name) or is_attribute(name) and not _is_short(value)
-    return f"the {_inside(name)} reads: {value}" if reads else f"{_inside(name)}: {value}"
+def _clause(name: str, value: str, *, is_next: bool = False) -> str:
+    """Return "the mass is 2 kg", or, if that may be no fact, "the value under Required is no".
+
+    With `is_next`, such a clause is right before it: "under Required it is no".
+    """
+    said = value if re.search(r"[\w\"]", value) else f'"{value}"'
+    be, read = ("are", "read") if is_plural(name) else ("is", "reads")
+    if not name or is_fact(name, value):
+        return f"the {_inside(name)} {be} {said}" if name else value
+    if _is_text(name) or is_attribute(name) and not _is_short(value):
+        return f"the {_inside(name)} {read}: {value}"
+    if not _is_short(value):
+        return f"the text {_UNDER} {name} reads: {value}"
+    return f"{_UNDER} {name} it is {said}" if is_next else f"the value {_UNDER} {name} is {said}"
 
 
 def _is_text(label: str) -> bool:

@@ -43,7 +43,7 @@ def _placed(parts: list, blank, first: int, last: int, words: str, group: int):
     above = parts[place - 1] if place else blank
     heading = (above.text,) if above.kind == "heading" else ()
     return replace(blank, start=first, end=last, text=words, group=group,
-                   headings=above.headings + heading)
+                   headings=above.headings + heading, is_titled=above.is_titled)
 
 
 def _words(raw: str, uses: Counter[str], references: dict) -> str:

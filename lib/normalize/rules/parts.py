@@ -11,7 +11,7 @@ from lib.documents.blocks import Block, line_start, sentences
 from lib.documents.inline import joined, readable, unquoted, unquoted_code
 from lib.documents.reader import Item
 from lib.documents.subject import Subject, subjects
-from lib.normalize.rules.facts import ANNOUNCEMENTS, PICTURE
+from lib.normalize.rules.facts import ANNOUNCEMENTS, PICTURE, refers
 from lib.normalize.rules.furniture import rejoined, without_pages
 from lib.normalize.rules.left_over import left_over
 from lib.normalize.rules.markup import code_title, unmarked, unticked, with_notes, without_anchor
@@ -19,7 +19,7 @@ from lib.normalize.rules.markup import code_title, unmarked, unticked, with_note
 _FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(?:`{3,}|~{3,})")
 _CODE_LINE = re.compile(r"[^\n]*\S[^\n]*(?:\n[ \t>]*(?=\n))*")  # with the empty lines after it
 _IMAGE = re.compile(r"\s*\[?!\[(?P<alt>[^\]]*)\](?:\([^)]*\)|\[[^\]]*\])"
-                    r"(?:\](?:\([^)]*\)|\[[^\]]*\]))?\s*")
+                    r"(?:\](?:\([^)]*\)|\[[^\]]*\]))?\s*|\s*<img\b[^<>]*>\s*")
 _KEY = re.compile(r"([\w-]+)\s*:\s+(.+)")
 _OF_DOCUMENT = ("title", "subtitle", "description", "summary", "author", "language")
 
@@ -42,6 +42,8 @@ class Part:
     parents: tuple[str, ...] = ()  # of an item: the items that contain it, outermost first
     header: tuple[str, ...] = ()  # of a row
     cells: tuple[str, ...] = ()
+    above: str = ""  # of an item: the sentence that its lead's "its" or "these" refers to
+    is_titled: bool = True  # not if the heading that is the document's title is further below
 
 
 @dataclass(frozen=True)
@@ -62,8 +64,9 @@ class _Source:
         """Return a cell's words; the name of an image is no value."""
         image = _IMAGE.fullmatch(raw)
         words = self.words(raw)
-        return words.replace(image["alt"], f'{PICTURE}{image["alt"]}"', 1) if (
-            image and image["alt"] and image["alt"] in words) else words
+        if image and image["alt"] and words.startswith(image["alt"]):
+            words = f'"{image["alt"]}"{words.removeprefix(image["alt"])}'
+        return PICTURE + words if image and words else words
 
 
 def parts_of(document: Document, blocks: Sequence[Block], references: dict) -> list[Part]:
@@ -76,15 +79,19 @@ def parts_of(document: Document, blocks: Sequence[Block], references: dict) -> l
     parts: list[Part] = []
     starts = [block.start for block in blocks]
     notes = frozenset(block.footnote for block in blocks if block.footnote)
+    titled = next((block.start for block in blocks if block.level == 1
+                   and block.text == document.title), 0)
     for number, (block, subject) in enumerate(
             zip(blocks, subjects(document, blocks), strict=True)):
-        blank = Part("sentence", block.start, block.end, "", number, block.headings,
-                     subject.owner or _announced(subject, block.headings))
+        blank = Part("sentence", block.start, block.end, "", number,
+                     () if block.footnote else block.headings,
+                     subject.owner or _announced(subject, block.headings),
+                     is_titled=block.start >= titled)
         inner = blocks[number + 1:bisect_left(starts, block.end, number + 1)]
         parts += _READERS[block.kind](
             _Source(block, blank, text, inner, references, notes))
     parts = list(_with_lead_ins(sorted(parts, key=lambda part: part.start)))
-    blank = Part("sentence", 0, 0, "", 0, (), "")
+    blank = Part("sentence", 0, 0, "", 0, (), "", is_titled=not titled)
     parts += list(left_over(text, blocks, parts, references, blank))
     parts = _without_named_headings(sorted(parts, key=lambda part: part.start))
     return list(rejoined(parts))
@@ -130,7 +137,7 @@ def _prose(source: _Source) -> Iterator[Part]:
         if re.search(r"\w", text):
             is_image = _IMAGE.fullmatch(raw[begin:span.end])
             yield replace(blank, start=block.start + begin, end=block.start + span.end,
-                          text=f"{'Image: ' if is_image else label}{text}")
+                          text=f"{'There is an image: ' if is_image else label}{text}")
             label = ""
         begin, marks = None, [0] * 6
 
@@ -178,13 +185,17 @@ def _code(source: _Source) -> Iterator[Part]:
     """Yield lines of code, without the fences; joined, they are the code."""
     start, title = source.block.start, ""
     lines = list(_CODE_LINE.finditer(source.text[start:source.block.end]))
-    first = source.text[line_start(source.text, start):source.block.end]
+    begin = line_start(source.text, start)
+    first = source.text[begin:source.block.end]
+    indent = re.sub(r"[^\s>]", " ", source.text[begin:start])
     if lines and _FENCE.match(lines[0][0]):
         title = code_title(lines[0][0])
         lines = lines[1:-1] if _FENCE.fullmatch(lines[-1][0].rstrip()) else lines[1:]
+        indent = ""
     for index, line in enumerate(lines):
         yield replace(source.blank, kind="code", start=start + line.start(),
-                      end=start + line.end(), text=unquoted_code(line[0], first), lead=title,
+                      end=start + line.end(), lead=title,
+                      text=unquoted_code(line[0] if index else indent + line[0], first),
                       is_first=index == 0, is_last=index == len(lines) - 1)
 
 
@@ -224,12 +235,15 @@ _READERS = {"prose": _prose, "list": _list, "table": _table, "code": _code, "hea
 
 def _with_lead_ins(parts: list[Part]) -> Iterator[Part]:
     """Move a sentence with a final colon to the group of the next list, and set its items' lead."""
-    leads = {}
+    leads: dict[int, tuple[str, str]] = {}
+    before = None
     for part, following in zip_longest(parts, parts[1:]):
         is_before_list = following and following.is_first and following.kind == "item"
         if part.kind == "sentence" and part.text.endswith(":") and is_before_list:
-            leads[following.group] = part.text
+            is_known = before and before.group == part.group and refers(part.text)
+            leads[following.group] = part.text, before.text if is_known else ""
             yield replace(part, kind="lead-in", group=following.group)
         else:
-            lead = leads.get(part.group, "")
-            yield replace(part, lead=lead) if part.kind == "item" else part
+            lead, above = leads.get(part.group, ("", ""))
+            yield replace(part, lead=lead, above=above) if part.kind == "item" else part
+        before = part

@@ -16,6 +16,7 @@ from lib.normalize.rules.facts import (
     is_fact,
     is_name_like,
     list_sentence,
+    refers,
     row_sentence,
 )
 from lib.normalize.rules.markup import without_anchor
@@ -33,18 +34,21 @@ _ALL = re.compile(r"\b(?:following|these|all|both|are|includes?|including|suppor
 _CHOICE = re.compile(r"\b(?:either|or|one|any|can|could|may|might|must|should|if|when|example|"
                      r"examples|e\.g|such as|like|not|never)\b", re.I)
 _CONJUNCTION = re.compile(r"(?<=[\w)\]\"'”’])(?:[,;]\s*(?:and|or)?|\s+(?:and|or))\s*\Z")
-_CLOSING = "This ends the list under"
+_SAID = ("sentence", "lead-in", "item")
+_BREAK = "\n\n"  # where a list ends that belongs to an item
 _FRAGMENT_WORDS = 25  # of an item that shares its sentence with others, at most
-_NAME_OF_PARENT = 8  # words of an item that name the list below it
 
 
-def write(parts: list[Part], title: str, *, is_headed: bool = False) -> str:
+def write(parts: list[Part], title: str, before: Part | None = None, *,
+          is_headed: bool = False) -> str:
     """Return the prose of a segment, one paragraph per block, with headings if they change.
 
     `parts` are those that start in the segment, in order. With `is_headed`, the segment begins
     with the document's title and keeps it as its heading; the following text is then understood to
     be about it, as in any text that a base model knows. The rest of a list or table that was cut
-    is marked as a continuation and repeats its lead-in or header.
+    is marked as a continuation and repeats its lead-in or header. Only right below their headings
+    are sections named before a pronoun, which would then refer to them; `before` is the last part
+    above the segment.
     """
     paragraphs: list[str] = []
     opened: tuple[str, ...] | None = None
@@ -59,8 +63,12 @@ def write(parts: list[Part], title: str, *, is_headed: bool = False) -> str:
         seen.add(group[0].group)
         path = _path(title, group[0])
         unnamed = path[1:] if is_headed and opened is None else path
-        paragraphs.append((_opening(unnamed, text) if path != opened else "") + text)
-        opened = path
+        is_within = before and before.headings == group[0].headings and before.kind != "heading"
+        before = group[-1]
+        is_displaced = is_after_colon or group[0].kind in _SAID and refers(text)
+        if path != opened and not (is_within and is_displaced):
+            text, opened = _opening(unnamed, text) + text, path
+        paragraphs.append(text)
     prose = "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
     return f"# {without_anchor(title)}\n\n{prose}" if is_headed and prose else prose
 
@@ -71,7 +79,7 @@ def _path(title: str, part: Part) -> tuple[str, ...]:
     If the facts below name their owner themselves, sections that only announce them are left out.
     """
     path: list[str] = []
-    for name in map(without_anchor, (title, *part.headings)):
+    for name in map(without_anchor, (title if part.is_titled else "", *part.headings)):
         is_empty = part.owner and path and name.casefold() in ANNOUNCEMENTS
         if name and not is_empty and name.casefold() not in (above.casefold() for above in path):
             path.append(name)
@@ -101,7 +109,11 @@ def _paragraph(group: list[Part], is_after_colon: bool, is_resumed: bool) -> str
     if group[0].kind == "row":
         return " ".join(filter(None, map(_row, group)))
     items = [part for part in group if part.kind == "item"]
-    return " ".join(_list(items, is_resumed) if items else map(_sentence, group))
+    if not items:
+        return " ".join(map(_sentence, group))
+    is_referring = items[0].above and items[0] is group[0] and not is_resumed
+    sentences = [*([items[0].above] if is_referring else []), *_list(items, is_resumed)]
+    return " ".join(sentences).replace(f" {_BREAK} ", _BREAK)
 
 
 def _sentence(part: Part) -> str:
@@ -154,7 +166,7 @@ def _list(items: list[Part], is_resumed: bool) -> list[str]:
         above = run[0].parents[-1] if run[0].parents else run[0].lead
         sentences += _level(run, "" if is_resumed else above, is_continued)
         if run is not runs[-1] and run[0].parents:
-            sentences.append(_closing(run[0].parents[-1]))
+            sentences.append(_BREAK)
     return sentences
 
 
@@ -195,11 +207,10 @@ def _level(items: list[Part], lead: str, is_continued: bool) -> list[str]:
             sentences.append(fact or ended(item.text))
             continue
         below = _level(children, item.text, is_continued=False)
-        sentences += below[:-1] if below[-1].startswith(_CLOSING) else below
+        sentences += below
         following = nodes[number + 1][0] if number + 1 < len(nodes) else None
-        is_marked = following.text.startswith("(") if following else not item.depth
-        if len(children) > 1 and len(below) > 1 and not is_marked:
-            sentences.append(_closing(item.text))
+        if following and len(below) > 1 and not following.text.startswith("("):
+            sentences += [_BREAK, *([_introduction(lead, True)] if lead and item.depth else [])]
     return sentences
 
 
@@ -227,13 +238,6 @@ def _together(items: list[Part], lead: str, is_continued: bool) -> str:
 
 def _introduction(lead: str, is_continued: bool) -> str:
     return lead.rstrip(" :.") + (" (continued):" if is_continued else ":")
-
-
-def _closing(parent: str) -> str:
-    """Mark where the list below an item ends, so that what follows is not read as part of it."""
-    words = re.split(r"(?<=[.!?:])\s", parent, maxsplit=1)[0].rstrip(" .:").split()
-    more = " …" if len(words) > _NAME_OF_PARENT else ""
-    return f'{_CLOSING} "{" ".join(words[:_NAME_OF_PARENT])}{more}".'
 
 
 def _fact(item: Part, lead: str) -> str:
