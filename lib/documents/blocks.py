@@ -28,6 +28,7 @@ _BOUNDARY = re.compile(
     rf"""[.!?:][{_CLOSERS}]*(?P<gap>\s+)(?=["'(\[`*_“‘«„（「『【]*[^\W_a-zß-öø-ÿα-ωа-я])"""
     rf"|[。！？｡](?P<closers>[{_CLOSERS}]*)(?P<none>\s*)(?=\S)")
 _QUOTED_GOES_ON = re.compile(r"[とって、,。.]|など|という")  # 「…。」と says who said it
+_FRONT_MATTER_TITLE = re.compile(r"^title[ \t]*:[ \t]*(.+?)[ \t]*$", re.M)
 _start = attrgetter("start")
 
 
@@ -72,6 +73,29 @@ def sentences(source: str, start: int, end: int) -> list[Span]:
         begin = gap[1]
     spans.append(trimmed(source, begin, end))
     return [Span(plain(source[first:last]), first, last) for first, last in spans if first < last]
+
+
+def title_heading(blocks: Sequence[Block]) -> Block | None:
+    """Return the heading that is the document's title, None if no heading is.
+
+    It is the first one, if it is of level 1 or comes before all else and above all others. Where
+    the front matter gives the title, several headings of level 1 are sections.
+    """
+    headings = [block for block in blocks if block.kind == "heading" and block.text]
+    if not headings:
+        return None
+    first, shown = headings[0], [block for block in blocks if block.kind != "front-matter"]
+    is_above = all(heading.level > first.level for heading in headings[1:])
+    is_section = not is_above and front_title(blocks) not in ("", first.text)
+    is_title = first.level == 1 and not is_section or is_above and shown[0] is first
+    return first if is_title else None
+
+
+def front_title(blocks: Sequence[Block]) -> str:
+    """Return the title that the front matter gives, "" if it gives none."""
+    is_there = bool(blocks) and blocks[0].kind == "front-matter"
+    match = _FRONT_MATTER_TITLE.search(blocks[0].text) if is_there else None
+    return match[1].strip("\"'") if match else ""
 
 
 def line_start(text: str, at: int) -> int:

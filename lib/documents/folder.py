@@ -16,7 +16,7 @@ from pathlib import Path
 
 from lib.core.files import write_text
 from lib.core.records import Document, Rejected
-from lib.documents.blocks import STRUCTURE_OF, Block, parse
+from lib.documents.blocks import STRUCTURE_OF, Block, front_title, parse, title_heading
 from lib.documents.convert.formats import ENDINGS
 from lib.documents.convert.markdown import Converted, Refused
 from lib.documents.convert.worker import Worker
@@ -27,7 +27,6 @@ SUFFIXES = (*TEXT, *ENDINGS)
 MAX_DOCUMENT_BYTES = 5_000_000  # of text
 MAX_FILE_BYTES = 50_000_000  # of a file that is converted to text
 
-_FRONT_MATTER_TITLE = re.compile(r"^title[ \t]*:[ \t]*(.+?)[ \t]*$", re.M)
 
 
 class NoDocuments(ValueError):
@@ -242,10 +241,8 @@ def _decoded(raw: bytes) -> str:
 
 
 def _title(blocks: Sequence[Block], name: str) -> str:
-    """Return the first level-1 heading, else the front matter's title, else the file's name."""
-    for block in blocks:
-        if block.kind == "heading" and block.level == 1 and block.text:
-            return block.text
-    if blocks[0].kind == "front-matter" and (match := _FRONT_MATTER_TITLE.search(blocks[0].text)):
-        return match[1].strip("\"'")
-    return re.sub(r"[-_\s]+", " ", Path(name).stem).strip()
+    """Return the title that a heading or the front matter gives, else the file's name."""
+    heading = title_heading(blocks)
+    first = next((block.text for block in blocks if block.level == 1 and block.text), "")
+    return (heading.text if heading else front_title(blocks)) or first or (
+        re.sub(r"[-_\s]+", " ", Path(name).stem).strip())

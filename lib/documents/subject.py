@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from lib.core.records import Document
 from lib.core.text import as_label
+from lib.documents.blocks import title_heading
 from lib.documents.inline import plain
 from lib.documents.reader import Block
 
@@ -98,7 +99,7 @@ class _Sections:
         self.product = _product(document, running)
         headings = [block for block in blocks if block.kind == "heading"]
         self.title = document.title
-        self.is_titled = bool(headings) and headings[0].level == 1
+        self.is_titled = title_heading(blocks) is not None
         self.counts = Counter(heading.text for heading in headings)
         self.words = frozenset(word.capitalize() for word in set(_LOWER.findall(running)))
         self.names = frozenset(_NAMED.findall(running)) - self.words

@@ -95,6 +95,17 @@ def value_of(text: str, most: int = 10) -> str:
 def is_guessed(name: str, described: str) -> bool:
     """Return whether half of the words of a name are in its description."""
     own = name.rsplit(".", 2)[-2:] if "." in name else [name]  # the group of an option is no help
-    parts = [part.lower() for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+", " ".join(own))]
+    parts = _parts(" ".join(own))
     heads = {word.lower()[:3] for word in re.findall(r"\w+", described)}
     return not parts or 2 * sum(part[:3] in heads for part in parts) >= len(parts)
+
+
+def is_made_of(value: str, *known: str) -> bool:
+    """Return whether a value is only what is known, put together: "AddRequest" of "Add"."""
+    words = {part for text in known for part in _parts(text)}
+    return bool(_parts(value)) and set(_parts(value)) <= words and not value.isdigit()
+
+
+def _parts(name: str) -> list[str]:
+    """Split a name into its words: "AuthUser_add2" -> ["auth", "user", "add", "2"]."""
+    return [part.lower() for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+", name)]

@@ -88,7 +88,8 @@ def _entities(items: list[Item], text: str) -> list[str]:
     """
     codes = [_CODE.match(text, item.start, item.end) for item in items]
     if all(codes):
-        return [code["code"] for code in codes]
+        names = [code["code"] for code in codes]
+        return [] if all(name.isdigit() for name in names) else names
     terms = [_TERM.match(text, item.start, item.end) for item in items]
     named = [_NAMED.match(item.text) for item in items]
     if all(terms) or all(named):

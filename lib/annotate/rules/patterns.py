@@ -16,6 +16,7 @@ from lib.annotate.rules.grammar import (
     is_rest,
     is_specific,
 )
+from lib.annotate.rules.labels import is_guessed
 from lib.annotate.rules.places import Place
 from lib.annotate.rules.verbs import BASE, FORMS, NOUN_LIKE, is_participle, third_person
 from lib.core.text import as_label, is_plural
@@ -40,7 +41,7 @@ _PRAISED = re.compile(
     r"(?:an?|the) (?:[\w-]+ ){0,3}?(?:most|more|best|better|good|great|large|small|simple|easy|"
     r"easiest|simplest|fastest|quick|fast|powerful|popular|preferred|recommended|ideal|important|useful|"
     r"convenient|modern|effective|efficient|flexible|lightweight|robust|common|typical|"
-    r"crucial|essential|critical|fundamental|handy|nice)\b", re.I)
+    r"implementation detail|crucial|essential|critical|fundamental|handy|nice)\b", re.I)
 # "no lid" denies; "the conflict" is known from another sentence only
 _OPEN = re.compile(r"no |every |the [a-z]+(?:$| (?:in|on|at|by|for|with|from|to|without|during)\b)",
                    re.I)
@@ -49,6 +50,11 @@ _IDIOM = re.compile(
     r"(?:up|down|out|off|on|over|away|back|in|track|place|part|care|sure|advantage|account|use|"
     r"note|effect|sense|rise|way|responsibility|precedence)\b|.*\b(?:appropriate|necessary|"
     r"needed|relevant|automatically|\w+ally|only)\b", re.I | re.S)
+_NARROW = frozenset("""
+check control count create default define denote determine emit encode generate hold listen mean
+measure output point print produce receive refer represent return specify start stand store track
+trigger""".split())
+_NAMED_THING = re.compile(r"\d|_|\w[./]\w|[a-z][A-Z]|[`$/]|[A-Z]{2}")
 MIN_OPEN_WORDS = 4  # of an answer without a number, code or name
 # words that begin a noun phrase and are no part of a name
 _LOWER = ("A", "An", "The", "Each", "Every", "All", "Both", "New", "Most", "Many", "Some")
@@ -131,8 +137,8 @@ def _fill(match: re.Match[str], core: str, answer: str, place: Place) -> Asked |
               and is_participle(groups.get("done", "done")) and is_noun_phrase(groups.get("o", "x"))
               and is_rest(groups.get("r", "x y")) and len(match[0].split()) < 3 * MAX_ANSWER_WORDS)
     is_agreed = not verb or "modal" in groups or (verb in FORMS) != is_plural(match["s"])
-    is_broad = "now" in groups and groups["s"] in place.name or "v" in groups and (
-        not _is_telling(groups["v"]))
+    is_broad = {"now", "modal"} & groups.keys() and groups["s"] in place.name or (
+        "v" in groups and not _is_telling(groups["v"]))
     if not is_fit or not is_agreed or is_broad:
         return None
     groups |= {"do": "does" if verb in FORMS else "do", "base": BASE.get(verb, ""),
@@ -187,7 +193,8 @@ def _copula(text: str, place: Place, is_default: bool = False) -> Asked | None:
         # a definition is asked if it is long, or where all is about the thing defined
         name = re.sub(r"^(?:The|An?) ", "", match["s"]).lower()
         n_words = 5 if name in f"{place.section} {place.name}".lower() else 7
-        is_fact = len(value.split()) > n_words and name not in value.lower()
+        is_fact = len(value.split()) > n_words and name not in value.lower() and not is_guessed(
+            value, name)
     elif re.search(r" (?:that|which|who) ", value) and is_plural(match["s"]):
         is_fact = match["s"].lower() in place.section.lower()
     else:
@@ -220,8 +227,10 @@ def _passive(text: str, place: Place) -> Asked | None:
         return Asked(f"when {first} {subject} {verb}?", value)
     if prep == "in" and re.fullmatch(VERSION, value):
         return Asked(f"in which version {first} {subject} {verb}?", value)
-    if not _is_telling(value):
+    if not _is_telling(value) or prep in ("as", "with") or is_guessed(value, match["s"]):
         return None
+    if prep in ("in", "on", "under", "at"):
+        return Asked(f"where {first} {subject} {verb}?", f"{prep} {value}")
     return Asked(f"{prep} what {first} {subject} {verb}?", value)
 
 
@@ -242,8 +251,10 @@ def _object(text: str, place: Place) -> Asked | None:
         # "the caches target lists": a noun before, or the verb
         is_open = match["verb"] in BASE.values() and third_person(base) in NOUN_LIKE and (
             " " not in value)
-        if not subject or not is_agreed or is_open or subject in place.name or not (
-                _is_answer(value) and _is_telling(value)):
+        # "what does X expose?" has many answers; what a named thing returns is one
+        is_narrow = prep or base in _NARROW or _NAMED_THING.search(before)
+        if not subject or not is_agreed or is_open or subject in place.name or not is_narrow or (
+                not _is_answer(value) or not _is_telling(value) or is_guessed(value, before)):
             continue
         helper = "does" if match["verb"] in FORMS else "do"
         return Asked(f"what {helper} {subject} {base}{' ' + prep if prep else ''}?", value)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from lib.core.records import Document
-from lib.documents.blocks import STRUCTURE_OF, plain
+from lib.documents.blocks import STRUCTURE_OF, front_title, plain, title_heading
 from lib.documents.reader import Block
 from lib.documents.subject import Subject
 
@@ -25,7 +25,6 @@ _LINKED = re.compile(r"https?://(?:github\.com/([\w-]+)|(?:[\w-]+\.)?([\w-]+)\.(
 _ASSIGNMENTS = re.compile(r"(?:(?:\[[\w.-]+\]|[a-z][\w.-]* ?[:=] ?\S+)(?:\s+|\Z))+")
 _NO_RELEASE = re.compile(r"^version |\b(?:in|of|for|from|to|since)\b")  # "Features in v3.4"
 _OF_DOCUMENTS = re.compile(r"[-_.](?:docs?|documentation|manual|main|master)$", re.I)
-_TITLE = re.compile(r"^title\s*:", re.M)
 _LEAST_LINKED = 0.1  # of a folder's documents that link to it
 _LEAST_SHARE = 0.6  # of a folder's documents that must name a product for it to be the folder's
 _NEARLY_ALL = 0.9  # of a folder's documents that name its product: it is that of the others too
@@ -47,8 +46,9 @@ _VAGUE = re.compile(
     r"(?:internal )?details|troubleshooting|motivation|background|prior art.*)", re.I)
 _EXAMPLE = re.compile(r"\b(?:examples?|samples?|tutorial|walk-?through|demo)(?: \d+|:.*|\s*\(.*)?$|"
                       r"^examples? (?:of|for|with|using)\b", re.I)
-_LOOSE = re.compile(r"(?:.* )?(?:faq|glossary|notes|changes|changelog|news|readme|appendix|index|"
-                    r"comparison|alternatives|overview|troubleshooting|questions)", re.I)
+_LOOSE = re.compile(
+    r"design|introduction|(?:.* )?(?:faq|glossary|notes|changes|changelog|news|readme|appendix|"
+    r"index|comparison|alternatives|overview|troubleshooting|questions)", re.I)
 _ANCHOR = re.compile(r"\s*\{[#:.][^}]*\}\s*$")
 _NUMBERING = re.compile(r"^(?:\d{1,2}(?:\.\d{1,2})*\.?|[A-Z]\.)\s+(?=\D)")
 
@@ -288,11 +288,9 @@ def _written_product(documents: Sequence[Document], folder: str, least: float) -
 
 def outline_of(blocks: Sequence[Block]) -> Outline:
     """Return the outline of a document."""
-    headings = [block for block in blocks if block.kind == "heading"]
-    title = headings[0].text if headings and headings[0].level == 1 else ""
+    heading = title_heading(blocks)
     shown = [block for block in blocks if block.kind in (*STRUCTURE_OF, "heading", "code")]
-    is_first = bool(shown) and shown[0].kind == "heading" and shown[0].level == 1
     is_comment = len(shown) > 1 and _ASSIGNMENTS.fullmatch(shown[1].text) is not None
-    is_titled = is_first and not is_comment or any(
-        block.kind == "front-matter" and _TITLE.search(block.text) for block in blocks[:1])
-    return Outline(title, is_titled, Counter(heading.text for heading in headings))
+    is_first = heading is not None and shown[0] is heading and not is_comment
+    counts = Counter(block.text for block in blocks if block.kind == "heading")
+    return Outline(heading.text if heading else "", is_first or front_title(blocks) != "", counts)

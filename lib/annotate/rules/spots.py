@@ -15,7 +15,7 @@ from lib.annotate.rules.verbs import FORMS
 from lib.core.text import is_plural
 from lib.documents.blocks import plain
 
-MIN_WORDS, MAX_WORDS = 6, 28
+MIN_WORDS, MAX_WORDS = 6, 20
 
 _NUMBER = r"(?:\d[\d,]*(?:\.\d+)?|two|three|four|five|six|seven|eight|nine|ten|twelve)"
 _UNITS = {"s": "seconds", "ms": "milliseconds", "h": "hours", "B": "bytes", "KB": "kilobytes",
@@ -51,7 +51,7 @@ _NAMED = re.compile(rf"\b(?P<det>the|an?) (?P<pre>{_MORE}){_CODED} (?P<kind>{_MO
 _NAMED_AFTER = re.compile(rf"\b(?P<det>the) (?P<kind>{_MORE}{_KINDS}) {_CODED}", re.I)
 _VALUED = re.compile(r"(?P<before>\b(?:set to|defaults? to|named|called|stored in|located in|"
                      r"written to|resolves? to|enabled by|configured (?:by|via|with|using)|"
-                     r"with|via|using|by setting|by passing|by calling|by running) )\x1a", re.I)
+                     r"by setting|by passing|by calling|by running) )\x1a", re.I)
 # what is said in another sentence, an example, an appraisal or an instruction
 _ELSEWHERE = re.compile(
     r"\b(?:this|these|those|that is|such|above|below|following|previous(?:ly)?|earlier|later|here|"
@@ -59,7 +59,7 @@ _ELSEWHERE = re.compile(
     r"in (?:addition|contrast|general|particular)|examples?|instance|note|see|we|our|us|i|you|your|"
     r"he|she|they|them|their|it|its|another|other|others|both|either|former|latter|same|now|please|"
     r"first|second|third|next|last|step|figure|chapter|section|document|page|guide|article|"
-    r"tutorial|currently|recently)\b|[;:?!\"“”…]", re.I)
+    r"tutorial|currently|recently)\b|, (?:and|but|or)\b|[;:?!\"“”…]", re.I)
 _VERB = re.compile(rf" (?=(?:{'|'.join(sorted(AUXILIARIES | set(FORMS)))})\b)")
 _LEAD = re.compile(r"(?P<lead>(?:By default|(?:If|When|In|On|For|With|At|Since|As of|Under|After|"
                    r"Before|Until|To|Once|While|During) [^,]+), )(?P<main>.+)", re.S)

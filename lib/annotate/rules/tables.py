@@ -6,7 +6,13 @@ from collections.abc import Iterator
 
 from lib.annotate.constraints import Candidate
 from lib.annotate.rules.grammar import has_clause, is_noun_phrase
-from lib.annotate.rules.labels import is_attribute, is_guessed, is_plain_attribute, value_of
+from lib.annotate.rules.labels import (
+    is_attribute,
+    is_guessed,
+    is_made_of,
+    is_plain_attribute,
+    value_of,
+)
 from lib.annotate.rules.places import Place
 from lib.core.text import is_plural
 from lib.documents.reader import Block, Span
@@ -144,14 +150,17 @@ def _of_columns(rows: _Rows, headers: list[str], width: int, place: Place,
         is_open = _NO_COLUMN.fullmatch(header) or _AMBIGUOUS.fullmatch(header) and not (
             _VERSIONED.fullmatch(_key(headers[0], place)))
         is_said = label.lower() in _key(headers[0], place).lower()  # "the code of the error code"
-        if counts[header] > 1 or is_bare and not is_default or is_open or is_said or '"' in header:
+        is_sum = width > 1 and re.search(r"\btotal\b", header, re.I)  # follows from the key
+        if counts[header] > 1 or is_bare and not is_default or is_open or is_said or is_sum or (
+                '"' in header):
             continue
         values = Counter(cell.text for _, cell in cells)
         for row, cell in cells:
             value = _value(cell, text)
             which = (_which(row[0].text, headers[0], place) if width == 1 else
                      _which_of(row[:width], headers, place))
-            if not value or not which or value in {key.text for key in row[:width]}:
+            keys = [key.text for key in row[:width]]
+            if not value or not which or value in keys or is_made_of(value, header, *keys):
                 continue
             what = "is the default value of" if is_default else _asked_for(header, place, width)
             if unit_at and unit_at < len(row) and _NUMBER.fullmatch(value):
@@ -160,8 +169,10 @@ def _of_columns(rows: _Rows, headers: list[str], width: int, place: Place,
             forms = place.within(f"what {what} {which}?")
             # a default is the option's wherever it is listed, if its name is a full one
             is_full = is_default and re.search(r"[._\[-]|[a-z][A-Z]|\d", row[0].text) is not None
-            yield row, forms if is_full else forms[-1:], value, 2 if is_guessable else int(
-                _YES_NO.fullmatch(value) is not None)
+            # of an everyday word nothing says what kind of thing it names
+            is_word = not _key(headers[0], place) and re.fullmatch(r"[a-z]+", row[0].text)
+            yield row, forms if is_full else forms[-1:], value, (
+                2 if is_guessable or is_word else int(_YES_NO.fullmatch(value) is not None))
 
 
 def _asked_for(header: str, place: Place, width: int = 1) -> str:

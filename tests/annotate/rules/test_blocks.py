@@ -100,14 +100,14 @@ def test_a_fact_is_asked_of_its_section_not_of_the_title_or_of_other():
 
 
 def test_the_heading_above_is_named_if_the_question_has_the_words_of_the_nearest():
-    text = ("# Orsa gate\n\n## In text files\n\n### Booleans\n\nAll booleans must be written as "
-            "lower-case English words.\n\n## In binary files\n\n### Numbers\n\nAll numbers must be "
-            "written as 8-byte words.\n")
+    text = ("# Orsa gate\n\n## In text files\n\n### Booleans\n\nAll booleans must be sent to the "
+            "plain text store.\n\n## In binary files\n\n### Numbers\n\nAll numbers must be "
+            "sent to the 8-byte store.\n")
     assert asked(text) == {
-        'Under "In text files" in "Orsa gate", as what must all booleans be written?':
-            "lower-case English words",
-        'Under "In binary files" in "Orsa gate", as what must all numbers be written?':
-            "8-byte words"}
+        'Under "In text files" in "Orsa gate", to what must all booleans be sent?':
+            "the plain text store",
+        'Under "In binary files" in "Orsa gate", to what must all numbers be sent?':
+            "the 8-byte store"}
 
 
 def test_an_example_and_a_second_chapter_are_told_from_the_document():
@@ -166,8 +166,8 @@ def test_a_product_that_is_not_written_like_a_name_is_known_by_its_links(name):
 
 def test_a_title_that_the_question_says_is_not_said_twice():
     texts = [f"# Lid {part}\n\nA word on Orsa Gate. We use Orsa Gate.\n\nThe lid {part} must be "
-             f"written to /{part}.txt.\n" for part in ("queue", "stack", "heap", "ring")]
-    assert asked(*texts)["In Orsa Gate, to what must the lid queue be written?"] == "/queue.txt"
+             f"written to /{part[::-1]}.txt.\n" for part in ("queue", "stack", "heap", "ring")]
+    assert asked(*texts)["In Orsa Gate, to what must the lid queue be written?"] == "/eueuq.txt"
 
 
 def test_a_document_in_another_language_is_not_asked_and_counted():
