@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from lib.annotate.rules.products import products_of
 from lib.core.records import Document
 from lib.documents.blocks import STRUCTURE_OF, front_title, plain, title_heading
 from lib.documents.reader import Block
@@ -15,20 +16,12 @@ from lib.documents.subject import Subject
 _THING = (r"(?:plugin|filter|processor|provider|middleware|module|driver|exporter|receiver|"
           r"connector|service|server|client|library|component|operator|controller|protocol|"
           r"command|package|backend|frontend|agent|adapter|extension|sensor|tool)")
-_PROPER = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+(?:[A-Z][a-z]+)*(?: [A-Z][a-z]+)?")
 _DOCUMENT_WORD = re.compile(r"\s+(?:documentation|docs|reference|guide|manual|readme)$", re.I)
 _ABSTRACT = re.compile(r"(?:ing|ity|tion|sion|ment|ance|ence|ness|proposal|notes?|guide|readme|"
                        r"glossary|overview|basics)$", re.I)
-# a project's documents link to its own repository and site
-_LINKED = re.compile(r"https?://(?:github\.com/([\w-]+)|(?:[\w-]+\.)?([\w-]+)\.(?:io|org|com|dev)\b)")
 # below a heading that is the comment of a configuration file
 _ASSIGNMENTS = re.compile(r"(?:(?:\[[\w.-]+\]|[a-z][\w.-]* ?[:=] ?\S+)(?:\s+|\Z))+")
 _NO_RELEASE = re.compile(r"^version |\b(?:in|of|for|from|to|since)\b")  # "Features in v3.4"
-_OF_DOCUMENTS = re.compile(r"[-_.](?:docs?|documentation|manual|main|master)$", re.I)
-_LEAST_LINKED = 0.1  # of a folder's documents that link to it
-_LEAST_SHARE = 0.6  # of a folder's documents that must name a product for it to be the folder's
-_NEARLY_ALL = 0.9  # of a folder's documents that name its product: it is that of the others too
-_FEW_DOCUMENTS = 4
 _OPENING = 1500  # characters in which a document introduces its subject
 # sections about the whole subject, which a question need not name
 _WHOLE = re.compile(
@@ -107,15 +100,7 @@ class Names:
     """The names of documents: no two are alike, and all name the product of their folder."""
 
     def __init__(self, documents: Sequence[Document]) -> None:
-        folders: dict[str, list[Document]] = {}
-        for document in documents:
-            folders.setdefault(_folder(document), []).append(document)
-        whole = _folder_product(documents, "") if len(folders) > 1 else ""
-        found = {folder: _folder_product(within, folder) or whole
-                 for folder, within in folders.items()}
-        self._products = {document.document_id: product for folder, product in found.items()
-                          for document in folders[folder]
-                          if _is_named_in(document, product, folders[folder])}
+        self._products = products_of(documents)
         self._found = {document.document_id: self._of(document) for document in documents}
         self._counts = Counter(name.lower() for name, _ in self._found.values())
         self._titles = Counter(_bare(document.title).lower() for document in documents)
@@ -189,19 +174,6 @@ class Names:
         return _quoted(title), False
 
 
-def _folder(document: Document) -> str:
-    """Return the outermost folder of a document, "" if it is in none."""
-    return document.document_id.partition("/")[0] if "/" in document.document_id else ""
-
-
-def _is_named_in(document: Document, product: str, folder: Sequence[Document]) -> bool:
-    """Return whether a document is its folder's product's: it, the folder or most documents there
-    name it."""
-    return product != "" and (
-        product in document.text or product.lower() in _folder(document).lower()
-        or _NEARLY_ALL * len(folder) <= sum(product in other.text for other in folder))
-
-
 def _is_clear(name: str, is_entity: bool, subject: Subject, outline: Outline, title: str) -> bool:
     """Return whether a name says which product or part of it is meant."""
     if is_entity and name != title or " " in name.strip('"') and name == title:
@@ -248,42 +220,6 @@ def _section(below: Sequence[str], counts: Counter[str]) -> tuple[str, str]:
     unique = next((at for at, (_, count) in enumerate(named) if count <= 1), len(named) - 1)
     kept, rest = named[:unique + 1], named[unique + 1:]
     return ", ".join(bare for bare, _ in reversed(kept)), rest[0][0] if rest else ""
-
-
-def _folder_product(documents: Sequence[Document], folder: str) -> str:
-    """Return the name that most documents of a folder use, "" if there is none."""
-    used: Counter[str] = Counter()
-    total: Counter[str] = Counter()
-    for document in documents:
-        found = Counter(_PROPER.findall(document.text))
-        total.update(found)
-        used.update(name for name, count in found.items() if count > 1)
-    if len(documents) < _FEW_DOCUMENTS:
-        return ""
-    name = max(used, key=lambda name: (used[name], total[name], name), default="")
-    least = _LEAST_SHARE * len(documents)
-    return name if used[name] >= least else _written_product(documents, folder, least)
-
-
-def _written_product(documents: Sequence[Document], folder: str, least: float) -> str:
-    """Return the name that at least `least` documents use, however written: linked to, or the
-    folder's."""
-    linked = Counter(name for document in documents for name in {
-        name.lower() for pair in _LINKED.findall(document.text) for name in pair if name})
-    linked[_OF_DOCUMENTS.sub("", folder).lower()] += len(documents)
-    best = ("", 0)
-    for name, count in sorted(linked.items()):
-        if not name or count < max(2, _LEAST_LINKED * len(documents)):
-            continue
-        word = re.compile(rf"(?<![\w/.@:`-]){re.escape(name)}(?![\w/@:`-]|\.\w)", re.I)
-        found = [Counter(word.findall(document.text)) for document in documents]
-        forms: Counter[str] = sum(found, Counter())
-        used = sum(one.total() > 1 for one in found)
-        if used >= least and used > best[1]:
-            # in lower case it is often a command
-            best = max(forms, key=lambda form: (
-                form != form.lower() and 5 * forms[form] >= forms.total(), forms[form])), used
-    return best[0]
 
 
 def outline_of(blocks: Sequence[Block]) -> Outline:
