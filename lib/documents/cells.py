@@ -72,7 +72,7 @@ def _is_header(rows: list[list[Span]]) -> bool:
     """Return whether ordinary cells are a header: short, different words over 3 columns or more."""
     texts = [cell.text for cell in rows[0]] if len(rows) > 2 else []
     return len(texts) >= 3 and len(set(texts)) == len(texts) and all(
-        re.fullmatch(r"[^\d.:;,]+", text) and len(text.split()) <= 4 for text in texts)
+        re.fullmatch(r"[^\d.:;,]+", text) and len(text.split()) <= 6 for text in texts)
 
 
 def _merged(cells: Sequence[Span]) -> Span:

@@ -6,18 +6,20 @@ import re
 FOOTNOTE = re.compile(r" {0,3}\[\^(?P<mark>[^\]\s]+)\]:[ \t]*")
 NOTE_MARK = "\ufdd0"  # stands before and after a footnote's mark: no character of any text
 
+EDGE = "<!--\ufdd1-->"  # stands for the edge of a box or tab: a list does not go on across it
+
 NEWLINE = re.compile(r"\r\n?|\n")
 _FENCE = re.compile(r"(?:[ \t>]|(?:[-*+]|\d{1,9}[.)])[ \t])*(?P<fence>`{3,}(?=[^`]*$)|~{3,})")
 # !!! note "Title", ??? tip, === "Tab" of MkDocs: what belongs to them is indented
 _BOX = re.compile(r"[ \t]*(?:(?:!!!|\?\?\?\+?)[ \t]+[\w\"]|===[!+]?[ \t]+\")")
 # {% tag %} and {{< tag >}} of templates, ::: containers, [!NOTE] of GitHub, {: .class }
 _TAG = re.compile(r"(?P<quote>[ \t>]*)(?:\{%.*%\}|\{\{[<%].*[%>]\}\}|:{3,}.*|"
-                  r"\[![A-Za-z]+\][+-]?|\{:[^{}]*\})[ \t]*")
+                  r"(?P<inner>\[![A-Za-z]+\][+-]?|\{:[^{}]*\}))[ \t]*")
 _ANY = re.compile(r"^[ \t>]*(?:!!!|\?\?\?|===[!+]?[ \t]|\[\^|\[!|\{[%{:]|:::)", re.M)
 
 
 def commonmark(body: str) -> str:
-    """Return Markdown with as many lines, in which tags and marks of dialects are empty lines.
+    """Return Markdown with as many lines, in which tags of dialects are EDGE or empty lines.
 
     Text that a dialect indents below such a line loses that indent, so that it is not code. The
     mark of a footnote is enclosed in NOTE_MARK, so that it is no link definition.
@@ -39,11 +41,11 @@ def commonmark(body: str) -> str:
             fence = opened["fence"]
         elif _BOX.match(line):
             boxes.append(indent + 4 * len(boxes))
-            line = ""
+            line = " " * indent + EDGE
         elif note := FOOTNOTE.match(line):
             boxes.append(indent + 4 * len(boxes))
             line = f"{NOTE_MARK}{note['mark']}{NOTE_MARK} {line[note.end():]}"
         elif tag := _TAG.fullmatch(line):
-            line = tag["quote"].rstrip()
+            line = tag["quote"].rstrip() if tag["inner"] else tag["quote"] + EDGE
         lines.append(line)
     return "\n".join(lines)

@@ -199,5 +199,7 @@ def _with_target(text: str, target: str, begin: int) -> str:
         return text
     if not target or f"({target})" in text or not words:
         return text if words else text + target
+    if words.endswith(".") and not words.endswith(".."):
+        return f"{text.rstrip()[:-1]} ({target})."
     is_in_parentheses = text[:begin].count("(") > text[:begin].count(")")
     return text.rstrip() + (f", {target}" if is_in_parentheses else f" ({target})")

@@ -9,7 +9,7 @@ from markdown_it.token import Token
 
 from lib.core.text import is_sentence
 from lib.documents.cells import PREFIX, Row, html_rows, html_table, pipe_row
-from lib.documents.dialects import FOOTNOTE, NEWLINE, NOTE_MARK
+from lib.documents.dialects import EDGE, FOOTNOTE, NEWLINE, NOTE_MARK
 from lib.documents.inline import Span, plain, trimmed
 
 _HEADING_ID = re.compile(r"[ \t]*(?:\{:?[ \t]*#[^{}\n]*\}|\[#[\w-]+\])[ \t]*\Z")  # {#limits}
@@ -66,7 +66,7 @@ class Reader:
         while index < len(self.tokens):
             token = self.tokens[index]
             close = self.closing[index]
-            if token.type == "html_block":
+            if token.type == "html_block" and token.content.strip() != EDGE:
                 for block in self.html(token, skipped):
                     skipped = block.end
                     yield block

@@ -31,6 +31,12 @@ _DESCRIBING = frozenset("""
 about attributes characteristics config configuration configurations data datasheet description
 details fields general info information introduction options overview parameters properties
 reference settings specification specifications summary technical values""".split())
+# headings that only announce facts about the owner, which name the owner themselves
+ANNOUNCEMENTS = {
+    "at a glance", "data", "data sheet", "description", "details", "entries", "file", "general",
+    "information", "introduction", "key points", "notes", "overview", "particulars", "properties",
+    "record", "reference", "reference data", "remarks", "settings", "specification",
+    "specifications", "summary"}
 _KIND_WORD = (r"(?:manual|guide|notes?|changelog|readme|documentation|datasheet|data sheet|"
               r"handbook|reference|overview|specifications?)")
 _KIND_SUFFIX = re.compile(
@@ -132,7 +138,8 @@ class _Sections:
         for section, kind in zip(bare, kinds, strict=True):
             if kind == "thing":
                 owner = section
-            elif kind == "topic" or not _is_describing(section):
+            elif section.casefold() not in ANNOUNCEMENTS and (
+                    kind == "topic" or not _is_describing(section)):
                 owner = ""
         first = len(below) - 1
         while first > 0 and (kinds[first] == "kind" or counts[below[first]] > 1):

@@ -30,8 +30,8 @@ _NEGATIVE = re.compile(  # words that can replace a negator: "not enabled" is "d
     r"absence|prevent\w*|avoid\w*|refus\w*|reject\w*|forbid\w*|prohibit\w*|exclud\w*|except|omit\w*|"
     r"ignor\w*|skip\w*|unless|instead|rather|only|hardly|stop\w*|empty|optional")
 # what the rules write of their own accord
-_GLUE = re.compile(r"No value is given for|has no text\.|In a row with no|\(not done\)|"
-                   r"The lines (?:given here read|go on):|There is an image:")
+_GLUE = re.compile(r"No value is given for|has no text\.|In a row with no|Where nothing is given|"
+                   r"\(not done\)|The lines (?:given here read|go on):|There is an image:")
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ PLATFORMS = f"The supported platforms of {NAME} are Linux, QNX and VxWorks."
     ("| Property | Value |\n|--|--|\n| Waterproof | yes |",
      f"For {NAME}, the value under Waterproof is yes."),
     ("| Property | Value |\n|--|--|\n| Supported by | Acme, Inc. |",
-     f"For {NAME}, the text under Supported by reads: Acme, Inc."),
+     f"For {NAME}, the text under \"Supported by\" reads: Acme, Inc."),
     ("| Port | Protocol | Version |\n|--|--|--|\n| 80 | TCP | >= 2 |",
      f"For port 80 in {NAME}, the protocol is TCP and the version is >= 2."),
     ("> | Property | Value |\n> |--|--|\n> | Default port | 8443 |", PORT),
@@ -125,7 +125,7 @@ def test_lists_inside_lists_and_numbers_of_steps_are_kept():
      f'For key "a" in {NAME}, the description reads: Sets A. Then B. For key "a" in {NAME}, '
      "the value under Required is no."),
     ("| Part | Note |\n|--|--|\n| | spare |",
-     f"In a row with no part in {NAME}, the value under Note is spare."),
+     f"Where nothing is given under Part in {NAME}, the value under Note is spare."),
     ("## Locks\n\n| | Corv | Zell |\n|--|--|--|\n| Reads | yes | no, rarely |",
      "In Locks: For Reads, the value under Corv is yes; under Zell it is no, rarely."),
     ("## Tools\n\n| Name | Notes |\n|--|--|\n| title | Cuts. Fast. |",
@@ -143,6 +143,22 @@ def test_lists_inside_lists_and_numbers_of_steps_are_kept():
      "Open it. Wait: Lift it. Hold it. Turn it. Stop.\n\nClose it. Go."),
     ("- A lid. Big.\n  - Open it. Wait.\n    - Lift it. Hold it.\n  - Close it. Go.",
      "A lid. Big: Open it. Wait: Lift it. Hold it.\n\nA lid. Big (continued): Close it. Go."),
+    ("- Pumps run.\n  - One hums.\n- Fans do not.",
+     "Pumps run: One hums.\n\nFans do not."),
+    ("## Keys\n\n| Set | Result |\n|--|--|\n| `a: 1` | `b: 2` |\n| - | none |",
+     'In Keys: For set "a: 1", the result is "b: 2". For set "-", the result is none.'),
+    # what an item says after its code is written after it
+    ("1. Run it:\n\n   ```\n   go\n   ```\n\n   It shows:\n\n   ```\n   up\n   ```\n2. Stop.",
+     "(1) Run it:\n\ngo\n\nIt shows:\n\nup\n\n(2) Stop."),
+    # a list does not go on in another box
+    ('Its parts:\n\n- rotor\n\n!!! note "Also"\n\n    - [x](x.md) is red.',
+     "Its parts: rotor.\n\nNote: Also:\n\nx (x.md) is red."),
+    ("See [the guide.](g.md)", "See the guide (g.md)."),
+    ("<table><tr><td>Part</td><td>Maps to the part of Zell</td><td>Mass</td></tr><tr><td>V1</td>"
+     "<td>Z9</td><td>2 g</td></tr><tr><td>V2</td><td>Z8</td><td>3 g</td></tr></table>",
+     f'For part V1 in {NAME}, the value under "Maps to the part of Zell" is Z9 and the mass is '
+     f'2 g. For part V2 in {NAME}, the value under "Maps to the part of Zell" is Z8 and the mass '
+     "is 3 g."),
     ("3. Open it.\n4. Close it.", "(3) Open it. (4) Close it."),
     # an item that is cut goes on; a term above its definition ends
     ("- It closes when the pressure\n\n  falls below 2 bar.\n- It hums.",
@@ -221,7 +237,7 @@ def test_a_cut_list_is_marked_and_a_cut_table_knows_its_header():
     text = (f"# {NAME}\n\nSupported platforms:\n\n- Linux\n- QNX\n- VxWorks\n\n"
             "| Property | Value |\n|--|--|\n| Port | 80 |\n| Mass | 2 kg |\n")
     assert cut(text, text.index("- Linux"), text.index("- QNX"), text.index("| Mass")) == [
-        f"# {NAME}\n\nThe supported platforms of {NAME} are given next.",
+        f"# {NAME}\n\nSupported platforms:",
         f"The supported platforms of {NAME} include Linux.",
         f"The supported platforms of {NAME} also include QNX and VxWorks.\n\n"
         f"The port of {NAME} is 80.",

@@ -39,8 +39,9 @@ _IRREGULAR = {"series": "series", "species": "species", "indices": "index", "rad
               "status": "status", "os": "os"}
 _VERBAL = re.compile(
     r"\b(?:is|are|was|were|be|been|has|have|had|can|could|may|might|must|should|will|would|do|does|"
-    r"did|if|when|that|which|this|these|those|it|you|we|they|there|following|see|make|note|notes|"
-    r"warning|caution|notice|important|tip|hint|example|examples|e\.g|i\.e|eg|ie)\b", re.I)
+    r"did|if|when|that|which|this|these|those|it|its|their|our|your|my|you|we|they|there|following|"
+    r"see|make|note|notes|warning|caution|notice|important|tip|hint|example|examples|e\.g|i\.e|eg|"
+    r"ie)\b", re.I)
 _BAD_END = re.compile(
     r"(?:\w{2,}ed|in|on|at|by|from|for|with|to|since|of|as|and|or|requires|supports|uses|"
     r"includes|contains|provides|needs)", re.I)
@@ -49,21 +50,18 @@ _INSTRUCTION = re.compile(
     r"(?:add|allow|always|avoid|bump|change|check|choose|click|compile|configure|delete|disable|do|"
     r"don't|enable|ensure|fix|get|if|implement|improve|install|introduce|make|never|please|"
     r"refactor|remove|run|see|select|set|specify|update|upgrade|use|verify|when)\b", re.I)
-_UNDER = "under"
 _HAS_FLAG = ("default", "value")  # "the default is false" is English, "the support is no" is not
 _FLAGS = {*"yes no true false y n x ✓ ✔ ✗ ✘ ✅ ❌ - – —".split()}
 TEXTS = ("comment", "comments", "description", "explanation", "meaning", "notes", "purpose",
          "remark", "remarks", "summary")  # their values are sentences, which "is" cannot precede
 PICTURE = "image "  # begins the text of a cell that shows only an image
-_REFERRING = re.compile(r"\b(?:it|its|itself|they|them|their|this|these|those|such)\b", re.I)
+_REFERRING = re.compile(r"\b(?:it|its|itself|they|them|their|this|these|those|"
+                        r"such(?!\s+(?:as|that)))\b|"
+                        r"^(?:the (?:most|least|first|second|last|next|latter|former|others?|rest)"
+                        r"(?: \w+)?|(?:some|others?|both|another|one|none|each|either|neither|most|"
+                        r"many|several)(?: of \w+)?) (?:is|are|was|were|includes?)\b", re.I)
 _COMPLEMENT = re.compile(r"\w\s+(?:of|for|in|per|from|to)\s+\w")
 _PHRASE = re.compile(r"[A-Z][a-z]+ [a-z]+ [a-z]")
-# headings that only announce facts about the owner, which name the owner themselves
-ANNOUNCEMENTS = {
-    "at a glance", "data", "data sheet", "description", "details", "entries", "file", "general",
-    "information", "introduction", "key points", "notes", "overview", "particulars", "properties",
-    "record", "reference", "reference data", "remarks", "settings", "specification",
-    "specifications", "summary"}
 _COMMA = re.compile(r",\s+(?![^()]*\))")
 _SEMICOLON = re.compile(r";\s+(?![^()]*\))")
 _NAME_WORDS = 8  # of a name, at most
@@ -144,12 +142,6 @@ def list_sentence(label: str, values: list[str], owner: str, *, is_partial: bool
     return ended(f"{_the(label, owner)} {also}{verb} {listed(values)}")
 
 
-def announcement(label: str, owner: str) -> str:
-    """Write a lead-in whose list starts in the next segment: "The tools of X are given next."."""
-    verb = "are" if is_plural(_bare(label)) else "is"
-    return f"{_the(_bare(label), owner)} {verb} given next."
-
-
 def row_sentence(header: tuple[str, ...], cells: tuple[str, ...], owner: str) -> str:
     """Write a table row: "For port 80 in Corvane P-417, the protocol is TCP and the mass is 2 kg."
 
@@ -171,19 +163,18 @@ def row_sentence(header: tuple[str, ...], cells: tuple[str, ...], owner: str) ->
     place = f" in {owner}" if owner and owner not in about else ""
     if not values:
         return ended(f"No value is given for {about}")
-    sentences, clauses = [], []
+    sentences: list[list[str]] = [[]]  # of clauses
     for name, value in values:
-        clauses.append(_clause(name, value, is_next=bool(clauses) and clauses[-1].startswith(
-            (f"{_UNDER} ", f"the value {_UNDER} "))))
+        sentences[-1].append(_clause(name, value, "".join(sentences[-1][-1:])))
         if not _is_short(value) or _is_text(name):
-            sentences.append(_joined(clauses))
-            clauses = []
-    sentences += [_joined(clauses)] if clauses else []
-    opening = f"In a row with no {_inside(header[0])}" if header[0] and not cells[0] else (
-        f"For {about}" if about else "In a row with no label")
+            sentences.append([])
+    opening = f"For {about}" if about else (
+        f"Where nothing is given under {_column(header[0])}" if header[0] else
+        "In a row with no label")
     if _COMPLEMENT.search(header[0]) and is_fact(header[0], cells[0]):
         opening = f"Where {_clause(header[0], cells[0])}"
-    return " ".join(ended(_once(f"{opening}{place}, {sentence}")) for sentence in sentences)
+    return " ".join(ended(_once(f"{opening}{place}, {_joined(clauses)}"))
+                    for clauses in sentences if clauses)
 
 
 def _about(name: str, cell: str) -> str | None:
@@ -192,24 +183,34 @@ def _about(name: str, cell: str) -> str | None:
         return ""
     if not _is_short(cell) or name and not is_noun_phrase(name):
         return None
-    is_word = name and re.fullmatch(r"[a-z]+(?: [a-z]+)*", cell)  # "For field name, …" misleads
-    return " ".join(filter(None, [_inside(name), f'"{cell}"' if is_word else cell]))
+    if name and re.fullmatch(r"[a-z]+(?: [a-z]+)*|\W+", cell):
+        cell = _quoted(cell)  # "For field name, …" misleads
+    return f"{cell} ({name})" if re.search(r"\d", name) else f"{_inside(name)} {cell}".strip()
 
 
-def _clause(name: str, value: str, *, is_next: bool = False) -> str:
+def _clause(name: str, value: str, before: str = "") -> str:
     """Return "the mass is 2 kg", or, if that may be no fact, "the value under Required is no".
 
-    With `is_next`, such a clause is right before it: "under Required it is no".
+    If the clause `before` is such a one, too, it is "under Required it is no".
     """
-    said = value if re.search(r"[\w\"]", value) else f'"{value}"'
+    said, column = value if re.search(r"\w", value) else _quoted(value), _column(name)
     be, read = ("are", "read") if is_plural(name) else ("is", "reads")
     if not name or is_fact(name, value):
         return f"the {_inside(name)} {be} {said}" if name else value
     if _is_text(name) or is_attribute(name) and not _is_short(value):
         return f"the {_inside(name)} {read}: {value}"
     if not _is_short(value):
-        return f"the text {_UNDER} {name} reads: {value}"
-    return f"{_UNDER} {name} it is {said}" if is_next else f"the value {_UNDER} {name} is {said}"
+        return f"the text under {column} reads: {value}"
+    is_next = before.startswith(("under ", "the value under "))
+    return f"under {column} it is {said}" if is_next else f"the value under {column} is {said}"
+
+
+def _column(name: str) -> str:
+    return name if re.fullmatch(r"[A-Z]\S+", name) else _quoted(name)
+
+
+def _quoted(text: str) -> str:
+    return text if '"' in text else f'"{text}"'
 
 
 def _is_text(label: str) -> bool:
@@ -223,7 +224,8 @@ def _joined(clauses: list[str]) -> str:
 
 def _is_short(value: str) -> bool:
     """Return whether a value can be part of a sentence: few words, and no sentence of its own."""
-    is_text = re.search(r"[.!?:]\s+\S|\w[.!?]$", value) or value.count(";") > 1
+    is_text = value[:1] not in ("'", '"') and re.search(r"[.!?:]\s+\S|\w[.!?]$", value) or (
+        value.count(";") > 1)
     return not is_text and len(value.split()) <= _VALUE_WORDS
 
 
@@ -243,14 +245,10 @@ def _singular(word: str) -> str:
 
 def _once(text: str) -> str:
     """Keep only the first mention of each link target in parentheses."""
-    seen: set[str] = set()
-
-    def keep(match: re.Match) -> str:
-        is_known = match[1] in seen
-        seen.add(match[1])
-        return "" if is_known else match[0]
-
-    return re.sub(r" \(([^()\s]+/[^()\s]+)\)", keep, text)
+    for link in dict.fromkeys(re.findall(r" \([^()\s]+/[^()\s]+\)", text)):
+        before, _, after = text.partition(link)
+        text = before + link + after.replace(link, "")
+    return text
 
 
 def _the(label: str, owner: str) -> str:

@@ -10,8 +10,8 @@ from lib.core.records import Document
 from lib.documents.blocks import Block, line_start, sentences
 from lib.documents.inline import joined, readable, unquoted, unquoted_code
 from lib.documents.reader import Item
-from lib.documents.subject import Subject, subjects
-from lib.normalize.rules.facts import ANNOUNCEMENTS, PICTURE, refers
+from lib.documents.subject import subjects
+from lib.normalize.rules.facts import PICTURE, refers
 from lib.normalize.rules.furniture import rejoined, without_pages
 from lib.normalize.rules.left_over import left_over
 from lib.normalize.rules.markup import code_title, unmarked, unticked, with_notes, without_anchor
@@ -20,6 +20,8 @@ _FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(?:`{3,}|~{3,})")
 _CODE_LINE = re.compile(r"[^\n]*\S[^\n]*(?:\n[ \t>]*(?=\n))*")  # with the empty lines after it
 _IMAGE = re.compile(r"\s*\[?!\[(?P<alt>[^\]]*)\](?:\([^)]*\)|\[[^\]]*\])"
                     r"(?:\](?:\([^)]*\)|\[[^\]]*\]))?\s*|\s*<img\b[^<>]*>\s*")
+_EMPTY_LINE = re.compile(r"\n[ \t>]*\n")
+_CODE = re.compile(r"`[^`]+`")  # a cell that is only code
 _KEY = re.compile(r"([\w-]+)\s*:\s+(.+)")
 _OF_DOCUMENT = ("title", "subtitle", "description", "summary", "author", "language")
 
@@ -66,6 +68,8 @@ class _Source:
         words = self.words(raw)
         if image and image["alt"] and words.startswith(image["alt"]):
             words = f'"{image["alt"]}"{words.removeprefix(image["alt"])}'
+        if _CODE.fullmatch(raw) and re.search(r"[.!?:;](?:\s|$)", words):
+            return f"'{words}'" if '"' in words else f'"{words}"'
         return PICTURE + words if image and words else words
 
 
@@ -85,8 +89,7 @@ def parts_of(document: Document, blocks: Sequence[Block], references: dict) -> l
             zip(blocks, subjects(document, blocks), strict=True)):
         blank = Part("sentence", block.start, block.end, "", number,
                      () if block.footnote else block.headings,
-                     subject.owner or _announced(subject, block.headings),
-                     is_titled=block.start >= titled)
+                     subject.owner, is_titled=block.start >= titled)
         inner = blocks[number + 1:bisect_left(starts, block.end, number + 1)]
         parts += _READERS[block.kind](
             _Source(block, blank, text, inner, references, notes))
@@ -95,13 +98,6 @@ def parts_of(document: Document, blocks: Sequence[Block], references: dict) -> l
     parts += list(left_over(text, blocks, parts, references, blank))
     parts = _without_named_headings(sorted(parts, key=lambda part: part.start))
     return list(rejoined(parts))
-
-
-def _announced(subject: Subject, headings: tuple[str, ...]) -> str:
-    """Return the document's thing if only headings such as "Key points" are between, else ""."""
-    is_own = subject.is_entity and headings and subject.name in headings[0]
-    return subject.name if is_own and all(
-        heading.casefold() in ANNOUNCEMENTS for heading in headings[1:]) else ""
 
 
 def _without_named_headings(parts: list[Part]) -> list[Part]:
@@ -147,22 +143,26 @@ def _list(source: _Source) -> Iterator[Part]:
     items, starts = source.block.items, [block.start for block in source.inner]
     for index, item in enumerate(items):
         inner = source.inner[bisect_left(starts, item.start):bisect_left(starts, item.end)]
-        text = joined(list(_paragraphs(item, inner, source)))
+        pieces = list(_pieces(item, inner, source))
         parents = parents[:item.depth]
-        yield replace(source.blank, kind="item", start=item.start, end=item.end,
-                      text=f"({item.number}) {text}" if item.number is not None else text,
-                      depth=item.depth, parents=tuple(parents), is_first=index == 0,
-                      is_last=index == len(items) - 1)
-        parents.append(text)
+        for begin, end, text in pieces:
+            is_numbered = item.number is not None and begin == item.start
+            yield replace(source.blank, kind="item", start=begin, end=end,
+                          text=f"({item.number}) {text}" if is_numbered else text,
+                          depth=item.depth, parents=tuple(parents),
+                          is_first=index == 0 and begin == item.start,
+                          is_last=index == len(items) - 1 and end == pieces[-1][1])
+        parents.append(pieces[0][2] if pieces else "")
 
 
-def _paragraphs(item: Item, inner: Sequence[Block], source: _Source) -> Iterator[str]:
-    """Yield the text of an item's paragraphs, without the code and tables between them."""
+def _pieces(item: Item, inner: Sequence[Block],
+            source: _Source) -> Iterator[tuple[int, int, str]]:
+    """Yield the places and words of an item before, between and after its code and tables."""
     begin = item.start
     for start, end in [*((block.start, block.end) for block in inner), (item.end, item.end)]:
-        for paragraph in re.split(r"\n[ \t>]*\n", unticked(source.text[begin:start])):
-            if words := source.words(paragraph):
-                yield words
+        text = unticked(source.text[begin:start])
+        if words := joined(list(filter(None, map(source.words, _EMPTY_LINE.split(text))))):
+            yield begin, max(begin, start), words
         begin = end
 
 
@@ -223,7 +223,7 @@ def _front_matter(source: _Source) -> Iterator[Part]:
         text = line[1].strip()
         if pair := _KEY.fullmatch(text):
             value = pair[2].strip("\"' ")
-            text = f"Metadata of the document: {pair[1]}: {value}"
+            text = f"The metadata of the document give {pair[1]} as {value}"
             if pair[1].lower() in _OF_DOCUMENT:
                 text = f'The document gives its {pair[1].lower()} as "{value}"'
         yield replace(source.blank, start=start + line.start(), end=start + line.end(), text=text)

@@ -7,10 +7,9 @@ from itertools import groupby, zip_longest
 
 from lib.core.text import as_label, is_sentence, listed
 from lib.documents.inline import ended
+from lib.documents.subject import ANNOUNCEMENTS
 from lib.normalize.rules.facts import (
-    ANNOUNCEMENTS,
     TEXTS,
-    announcement,
     fact_sentence,
     is_attribute,
     is_fact,
@@ -110,17 +109,11 @@ def _paragraph(group: list[Part], is_after_colon: bool, is_resumed: bool) -> str
         return " ".join(filter(None, map(_row, group)))
     items = [part for part in group if part.kind == "item"]
     if not items:
-        return " ".join(map(_sentence, group))
-    is_referring = items[0].above and items[0] is group[0] and not is_resumed
+        return " ".join(ended(part.text) for part in group)
+    is_referring = items[0].above and items[0] is group[0] and not (
+        is_resumed or items[0].depth)
     sentences = [*([items[0].above] if is_referring else []), *_list(items, is_resumed)]
     return " ".join(sentences).replace(f" {_BREAK} ", _BREAK)
-
-
-def _sentence(part: Part) -> str:
-    """Return a sentence unchanged; a lead-in announces a list that starts in the next segment."""
-    if part.kind == "lead-in" and part.owner and is_attribute(part.text):
-        return announcement(part.text, part.owner)
-    return ended(part.text)
 
 
 def _announcing(text: str) -> str:
@@ -209,7 +202,8 @@ def _level(items: list[Part], lead: str, is_continued: bool) -> list[str]:
         below = _level(children, item.text, is_continued=False)
         sentences += below
         following = nodes[number + 1][0] if number + 1 < len(nodes) else None
-        if following and len(below) > 1 and not following.text.startswith("("):
+        is_open = len(below) > 1 or len(children) == 1  # else they are one sentence: "A: b; c."
+        if following and is_open and not following.text.startswith("("):
             sentences += [_BREAK, *([_introduction(lead, True)] if lead and item.depth else [])]
     return sentences
 
