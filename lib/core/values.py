@@ -65,7 +65,7 @@ def folded(text: str) -> str:
     text = re.sub("[\u2010-\u2015\u2212]", "-", text).replace("\u2019", "'")
     text = text.replace("\u00b5", "\u03bc")
     text = re.sub('["`\u201c\u201d\u201e\u00ab\u00bb\u2018]|\\*\\*', "", text)
-    text = re.sub(r"\bdegrees? (celsius|fahrenheit)\b",
+    text = re.sub(r"\b(?:degrees?|deg\.?) (celsius|fahrenheit|[CF]\b)",
                   lambda match: "°" + match[1][0].upper(), text, flags=re.I)
     text = re.sub(r"\bper cent\b", "percent", text, flags=re.I)
     return re.sub(r"(?<=\d) (?:-|to) (?=\d)", "-", re.sub(r"[ \t\f\v]+", " ", text))
@@ -104,6 +104,8 @@ def in_unit(token: Token, unit: str) -> Token:
 
 def asked_unit(question: str) -> str:
     """Return the unit that a question asks for ("in seconds", "(MB)"), or ""."""
+    if re.search(r"\b(?:what age|how old)\b", question, re.I):
+        return "years"
     found = [match[1] for match in _ASKED_UNIT.finditer(folded(question)) if unit_of(match[1])]
     return found[-1] if found else ""
 

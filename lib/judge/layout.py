@@ -4,9 +4,7 @@ import re
 from collections.abc import Iterator
 from itertools import takewhile
 
-from lib.core.units import spelling_of, unit_of
-from lib.core.values import folded
-from lib.judge.wording import NEGATIONS, Question
+from lib.judge.words.wording import NEGATIONS, Question
 
 MOST_READ = 20_000  # characters of an answer; the value is not further down
 _MARKER = re.compile(r"^\s*(?:[-*+•‣·]|\(?\d{1,3}[.)]|\(?[a-z]\)|step \d{1,3}[.:])"
@@ -14,56 +12,7 @@ _MARKER = re.compile(r"^\s*(?:[-*+•‣·]|\(?\d{1,3}[.)]|\(?[a-z]\)|step \d{1,
 _INLINE_MARKER = re.compile(r"(?:^|(?<=[.;,:]))\s?\(\d{1,3}\) (?=\S)", re.M)  # "…; (2) Linux"
 _NEW_TOPIC = re.compile(  # "Question: …", "# Ports", "What else?"
     r"\s*(?:#|(?:question|answer|note|source|q|a)\s*:)|.*\?\s*$", re.I)
-_FENCE = re.compile(r"\s*(?:```|~~~)\w*\s*$")
-_LINK = re.compile(r"\[([^\[\]\n]{1,200})\]\([^()\s]{0,300}\)")
-_TARGET = re.compile(r"(?<=\S) \((?:https?://|\.{0,2}/|#)[^()\s]{1,300}\)")  # "TLS (../tls.md)"
-_TAG = re.compile(
-    r"</?(?:a|b|i|br|p|answer|code|em|strong|li|ul|ol|span|div|sup|sub|kbd)\b[^<>\n]{0,300}>", re.I)
-_EMPHASIS = re.compile(r"(?<![\w*])\*([^\s*](?:[^*\n]{0,80}[^\s*])?)\*(?![\w*])|"
-                       r"(?<![\w])_([^\s_](?:[^_\n]{0,80}[^\s_])?)_(?![\w])")
-_UNIT = r"°[CF]?|%|[A-Za-zμΩ]{1,12}(?:/[a-z]{1,3})?"
-_RANGE = re.compile(
-    rf"(?P<between>\bbetween )?(?<![\w.-])\+?(?P<low>-?\d{{1,9}}(?:\.\d{{1,9}})?)"
-    rf"(?: ?(?!thr)(?P<unit>{_UNIT}))? ?(?P<to>-|to|thr(?:ough|u)|\.{{2,3}}|and) ?\+?"
-    rf"(?P<high>-?\d{{1,9}}(?:\.\d{{1,9}})?)(?![-.:/,]?\d)(?: ?(?P<other>{_UNIT})(?![\w/]))?")
-_RATE = (r"(?<=\d )(?:newton[ -]met(?:re|er)s?|([a-z]{1,12}) per ([a-z]{1,7})|"
-         r"([a-z]{0,6}(?:watt|amp|ampere))[ -]hours?)\b")
-_AMOUNT = r"\b(\d[\d.,]{0,15}(?: ?[a-zA-Z%°]{1,15})?)"
-_CLOCK = (r"(?<![\w:.+-])(\d{1,2}):([0-5]\d)(?![\w:.]|-\d)"
-          r"(?: ?([ap])\.?m\b\.?| in the (morning|afternoon|evening)\b)?")
 
-
-def _one_rate(match: re.Match) -> str:
-    """Write "litres per minute" as "l/min", and "newton metres" as "Nm"."""
-    if not match[2]:
-        return f"{spelling_of(match[3])}h" if match[3] else "Nm"
-    rate = f"{spelling_of(match[1])}/{spelling_of(match[2])}"
-    return rate if unit_of(rate) else match[0]
-
-
-def _one_time(match: re.Match) -> str:
-    """Write "7:45 pm" as "19:45"."""
-    half = (match[3] or match[4] or "").lower()
-    hour = int(match[1]) % 12 if half else int(match[1])
-    return f"{hour + 12 * (half[:1] in ('p', 'e') or half == 'afternoon'):02}:{match[2]}"
-
-
-_NUMBERS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
-_SPELLINGS = tuple((re.compile(pattern, re.I), spelling) for pattern, spelling in (
-    (r"\bno\. (?=\S{0,30}\d)", "number "), (r"\brev(?:\. ?| )(?=[a-z\d])", "revision "),
-    (r"\b(max|min|approx|incl|excl|nos|fig|vs|ca|resp)\.(?= [a-z(\d])", r"\1"),
-    (r"\+ ?/ ?- ?|\bplus or minus |± ", "±"), (r"\b(?:minus|negative) (?=\d)", "-"),
-    (r"[Øø∅] ?(?=\d)", ""), (r"(?<=\d)(?<!\b0) ?[x×] ?(?=\d)", " x "),  # 120x80 mm
-    (r"\brevolutions per minute\b", "rpm"), (rf"\b({_NUMBERS})-(?=[a-z])", r"\1 "),
-    (r"\b(?:turned|switched) off\b", "disabled"), (r"\b(?:turned|switched) on\b", "enabled"),
-    (r"(?<=\d) an? (?=(?:year|month|week|day|hour|minute|second)\b)", " per "),
-    (_RATE, _one_rate), (_CLOCK, _one_time),
-    (r"(?:(?<!\d )\bmin(?:imum)?(?: of)?|\bnot? (?:less|fewer|shorter|lower) than|≥|>=) ?(?=\d)",
-     "at least "),
-    (r"(?:\bmax(?:imum)?(?: of)?|\bnot? (?:more|longer|higher) than|\bup to|≤|<=) ?(?=\d)",
-     "at most "),
-    (_AMOUNT + r" (?:(?:or|and) (?:more|above|higher|longer)|at least)\b", r"at least \1"),
-    (_AMOUNT + r" (?:(?:or|and) (?:less|fewer|below|lower|shorter)|at most)\b", r"at most \1")))
 _JOINT = re.compile(r"(?<=[A-Za-z])[ -](?=[A-Za-z])")
 _GREETING = re.compile(
     r"\A\s*(?:(?:(?:happy|glad|pleased) to help|thanks|thank you|(?:good|great) question)\b"
@@ -72,48 +21,6 @@ _GREETING = re.compile(
 _CLOSING = re.compile(
     r"(?<=[.!?\n]) ?(?:please )?(?:let me know|feel free|i hope|hope (?:this|that|it)|is there "
     r"anything|anything else|don't hesitate|if you (?:need|have|want))[^\n\d]{0,120}\s*\Z", re.I)
-_CODE = re.compile(r"(?<![\w./-])([A-Za-z]{1,6})([ /-]?)(\d{1,9}(?:\.\d{1,9}){0,3}[A-Za-z]{0,2})"
-                   r"(?![\w]|[-./]\w)")
-
-
-def unified(text: str) -> str:
-    """Return `text` folded, without inline markup, with ranges and ± amounts in one spelling."""
-    text = folded(_TAG.sub(" ", _LINK.sub(r"\1", text)))
-    text = _TARGET.sub("", text)
-    text = _EMPHASIS.sub(lambda match: match[1] or match[2], text)
-    for pattern, spelling in _SPELLINGS:
-        text = pattern.sub(spelling, text)
-    return _RANGE.sub(_one_range, text)
-
-
-def _one_range(match: re.Match) -> str:
-    """Write "-20 °C to +60 °C" as "-20-60 °C"."""
-    low, unit, to, high, other = match.group("low", "unit", "to", "high", "other")
-    if (to == "and") != bool(match["between"]):
-        return match[0]
-    if unit and not (other and spelling_of(unit) == spelling_of(other)):
-        return match[0]
-    if not other:
-        return match[0] if to == "-" else f"{low}-{high}"
-    return f"{low}-{high} {spelling_of(other)}"
-
-
-def respelled(text: str, codes: dict[str, str]) -> str:
-    """Return `text` with each code of `codes`, as `codes_in` returns it, in that spelling."""
-    return _CODE.sub(lambda match: codes.get(_squeezed(match), match[0]), text)
-
-
-def codes_in(text: str) -> dict[str, str]:
-    """Return codes of letters and digits, squeezed to "ip54", with their spelling in `text`."""
-    return {_squeezed(match): match[0] for match in _CODE.finditer(text)}
-
-
-def _squeezed(match: re.Match) -> str:
-    letters = match[1].casefold()
-    return letters.removesuffix("v") + match[3].casefold() if len(letters) > 1 else (
-        letters + match[3].casefold())
-
-
 def joined(text: str, names: list[str], *, has_names: bool) -> str:
     """Return `text` with compounds as in `names`: "read only", "Modbus-RTU".
 
@@ -146,7 +53,7 @@ def paragraphs(answer: str) -> list[list[str]]:
     if answer.startswith("1. ") and " 2. " in answer:
         answer = re.sub(r"(?<=[^\n\s]) +\d{1,2}\. (?=\S)", "; ", answer)
     text = _INLINE_MARKER.sub(r" ;; ", answer).strip()
-    lines = [line.strip() for line in text.splitlines() if not _FENCE.match(line)]
+    lines = [line.strip() for line in text.splitlines()]
     lines = [line.lstrip("# ") if place == 0 else line for place, line in enumerate(lines)]
     whole = lines[:1] + list(takewhile(lambda line: not _NEW_TOPIC.match(line), lines[1:]))
     first: list[str] = []

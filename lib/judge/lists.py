@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from lib.core.values import Token, solid, tokens
 from lib.judge.layout import columns, is_row, paragraphs, plain
 from lib.judge.matching import Wanted, has
+from lib.judge.phrases import mark_shared
 from lib.judge.statements import (
     EXPLAINED,
     EXPLAINING,
@@ -19,10 +20,28 @@ from lib.judge.statements import (
     outside,
     statements,
 )
-from lib.judge.wording import EXCLUDING, FILLERS, HEDGES, NEGATIONS, VERBS, Question, is_plain, stem
+from lib.judge.words.claims import are_verbs, conflict, opens_remark
+from lib.judge.words.wording import (
+    BE,
+    DENIALS,
+    EXCLUDING,
+    FILLERS,
+    HEDGES,
+    LIMITS,
+    NEGATIONS,
+    VERBS,
+    Question,
+    is_hard,
+    is_plain,
+    stem,
+)
 
 _LONGEST_ENTITY = 6  # words; "a, b and c" is a list only if its parts are this short
 _ADDING = frozenset("and or plus also not no optional optionally".split())  # "(and pliers)"
+_TIMES = frozenset("before until older old earlier over above below under".split())
+_ASIDES = frozenset("both all each until from so where when in on at for as with by".split())
+_POSSIBLE = frozenset(("can", "may", "could"))
+_UNSURE = frozenset("either neither maybe perhaps sure certain one both not depending".split())
 _RANGING = frozenset(("to", "through", "until"))  # "LX-201 through LX-204"
 _PLACES = frozenset(("in", "under"))  # "In Platforms: Linux"
 
@@ -71,6 +90,8 @@ def _parts(found: list[Token]) -> list[str]:
 def match(entities: list[str], answer: str, question: Question) -> ListMatch:
     """Return how `answer` matches `entities`; of several readings, the one with the best match."""
     wanted = [Wanted(question.read(plain(entity)), in_list=True) for entity in entities]
+    mark_shared(wanted, question)
+    answer = _with_and(answer, question)
     if "/" in answer and len(entities) <= 50:  # Linux/QNX
         names = "|".join(sorted(map(re.escape, entities), key=len, reverse=True))
         answer = re.sub(rf"(?<!\w)({names})/(?=(?:{names})(?!\w))", r"\1 / ", answer, flags=re.I)
@@ -83,6 +104,20 @@ def match(entities: list[str], answer: str, question: Question) -> ListMatch:
         if not found.missing and not found.surplus:
             break
     return best or ListMatch(len(wanted), 0, [], [one.text for one in wanted])
+
+
+def _with_and(answer: str, question: Question) -> str:
+    """Return `answer` with "and" for the "or" of "may be red or green": each is possible."""
+    if has_word(answer, _UNSURE):
+        return answer
+    is_open = bool(question.words & _POSSIBLE)
+    return "\n".join(re.sub(r"\bor\b", "and", line) if is_open or has_word(
+        line, _POSSIBLE | {"if", "when", "whenever"}) else line for line in answer.split("\n"))
+
+
+def has_word(text: str, words: frozenset[str]) -> bool:
+    """Return whether a text has one of some words."""
+    return not words.isdisjoint(re.findall(r"[a-z']+", text.lower()))
 
 
 def _readings(answer: str) -> Iterator[list[str]]:
@@ -116,8 +151,7 @@ def _said(statement: Statement, n_wanted: int, question: Question,
     """Return the entities that a statement asserts, and its other items."""
     named = statement.named
     others = [token for group in statement.groups for token in outside(group)]
-    if named and any(str(token.value) in EXCLUDING | {"or", "either", "maybe", "some"}
-                               and str(token.value) not in question.words for token in others):
+    if named and (_takes_back(others, question) or has(others, question.opposites)):
         return set(), [" ".join(token.text for token in statement.words)]
     hits: set[int] = set()
     surplus: list[str] = []
@@ -125,18 +159,28 @@ def _said(statement: Statement, n_wanted: int, question: Question,
     last = len(statement.groups) - 1
     for place, group in enumerate(statement.groups):
         if group.hits:
-            is_lead = place == 0 and is_first
-            is_fine = _is_introduced(group, n_wanted, question, is_lead=is_lead or place == 0)
+            is_fine = _is_introduced(group, n_wanted, question, is_lead=place == 0)
             after = group.tokens[group.hits[-1][1]:]
             hits |= {index for _, _, index in group.hits} if is_fine else set()
             surplus += [] if is_fine else [group.text]
             is_explained = bool(after) and after[0].text in (":", "-", "=")
         elif not (is_explained or _is_glue(group.tokens, n_wanted, question)
-                  or (place == last and not solid(group.tokens))):
+                  or (place == last and not solid(group.tokens)) or (hits and _is_aside(group))):
             is_lead = is_first and not named and place == last and (
                 group.tokens[-1].text == ":" and not has(group.tokens, NEGATIONS))
             surplus += [] if is_lead else [group.text]
     return hits, surplus
+
+
+def _takes_back(others: list[Token], question: Question) -> bool:
+    return any(str(token.value) in EXCLUDING - _TIMES | {"or", "either", "maybe", "some"}
+               and str(token.value) not in question.words for token in others)
+
+
+def _is_aside(group: Group) -> bool:
+    """Return whether words after an entity explain: "both of which are open", "in that order"."""
+    words = solid(group.tokens)
+    return str(words[0].value) in EXPLAINED | _ASIDES and not any(map(is_hard, words))
 
 
 def _is_introduced(group: Group, n_wanted: int, question: Question, is_lead: bool) -> bool:
@@ -147,8 +191,9 @@ def _is_introduced(group: Group, n_wanted: int, question: Question, is_lead: boo
     if not _is_glue(between, n_wanted, question) or has(between, _RANGING):
         return False
     is_label = bool(before) and before[-1].text == ":" and (
-        str(solid(before)[0].value) in _PLACES if solid(before) else True)
-    if not (_is_glue(before, n_wanted, question) or is_label
+        str(solid(before)[0].value) in _PLACES or not any(map(is_hard, _odd(before, question)))
+        if solid(before) else True)
+    if not (_is_glue(before, n_wanted, question) or is_label or _is_led(before, question)
             or (is_lead and _is_introduction(before, question))):
         return False
     words = solid(after)
@@ -156,13 +201,32 @@ def _is_introduced(group: Group, n_wanted: int, question: Question, is_lead: boo
         return False
     if not words or after[0].text in EXPLAINING or str(after[0].value) in EXPLAINED:
         return True
-    return _is_glue(after, n_wanted, question)
+    return _is_glue(after, n_wanted, question) or _is_remark(words, question)
+
+
+def _odd(found: list[Token], question: Question) -> list[Token]:
+    return [token for token in solid(found) if not question.allows(token)]
+
+
+def _is_led(before: list[Token], question: Question) -> bool:
+    """Return whether ordinary verbs lead to an entity: "the stew is seasoned with"."""
+    own = solid(before)
+    return not conflict(own, question) and not has(own, HEDGES | LIMITS | _TIMES) and are_verbs(
+        own, question, is_any=True)
+
+
+def _is_remark(words: list[Token], question: Question) -> bool:
+    """Return whether the words behind an entity only remark on it: "receives mail"."""
+    odd = _odd(words, question)
+    is_state = str(words[0].value) in BE and words[1:2] == odd[:1] and len(words) < 3
+    return (opens_remark(words) and not is_state and not any(map(is_hard, odd))
+            and not has(words, DENIALS))
 
 
 def _is_introduction(before: list[Token], question: Question) -> bool:
     """Return whether words such as "The kit consists of" lead to the first entity."""
     own = solid(before)
-    odd = [token for token in own if not question.allows(token)]
+    odd = _odd(before, question)
     has_topic = any(str(token.value) in question.words or stem(str(token.value))
                     in question.needed for token in own)
     leads = before[-1].text == ":" or str(before[-1].value) in FILLERS

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from lib.core.values import Token, solid
-from lib.judge.wording import singular
+from lib.judge.words.wording import singular
 
 _LOOSE = frozenset("a an the is are was were be been being has have had that which its their "
                    "your our also version".split())  # between the words of a phrase
@@ -38,7 +38,11 @@ class Wanted:
         """Take the tokens of a reference, or of one of its entities if it is `in_list`."""
         has_comma = any(token.text in (",", ";") for token in found)
         self._unread = (",", ";") if in_list and not has_comma else ()
+        self.in_list = in_list
+        self.shared: set[Key] = set()  # stems that all items of its list have, as the question
         self.tokens = solid(found)
+        self.is_name = len(self.tokens) < 2 or all(token.kind == "word" and token.text[0].isupper()
+                                                   for token in self.tokens)
         self.is_phrase = len(self.tokens) >= _PHRASE
         self._is_inflected = self.is_phrase or in_list and len(self.tokens) > 1 and all(
             token.text.isalpha() and token.text.islower() for token in self.tokens)

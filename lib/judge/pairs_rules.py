@@ -11,7 +11,7 @@ from lib.core.values import Value, solid, tokens
 from lib.judge.pairs import Decide
 from lib.judge.rules import compare
 from lib.judge.verdicts import Decision
-from lib.judge.wording import SMALL_WORDS
+from lib.judge.words.wording import SMALL_WORDS
 
 Word = tuple[str, Value]  # kind and value of a token
 

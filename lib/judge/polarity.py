@@ -1,7 +1,7 @@
 """Judge yes or no, on or off: "disabled", "not enabled" and "turned off" are the same."""
 
 from lib.core.values import Token, solid
-from lib.judge.wording import FILLERS, HEDGES, NEGATIONS, RETRACTIONS, Question, stem
+from lib.judge.words.wording import FILLERS, HEDGES, NEGATIONS, RETRACTIONS, Question, stem
 
 _SIGNS = dict.fromkeys("yes true enabled enable active activated on".split(), True) | dict.fromkeys(
     "no false disabled disable inactive deactivated off unsupported".split(), False)
@@ -15,6 +15,8 @@ _SWITCHED = frozenset("is are be was been turned switched set state status defau
 def sign_of(reference: list[Token], question: Question) -> bool | None:
     """Return whether a reference means yes; None if it is not only a yes or no, on or off."""
     words = [str(token.value) for token in solid(reference)]
+    if words and words[0] in ("yes", "no") and question.is_polar:
+        return _SIGNS[words[0]]  # "no, it is applied live"
     signs = [_SIGNS[word] for word in words if word in _SIGNS]
     others = [word for word in words if word not in _SIGNS and word not in FILLERS
               and word not in question.words]
@@ -88,7 +90,7 @@ def _is_state(own: list[Token], place: int) -> bool:
 
 def _restated(own: list[Token], question: Question) -> set[bool]:
     """Return what a restatement of the question means: "It supports QNX." is yes."""
-    denials = [token for token in own if str(token.value) in NEGATIONS]
+    denials = [token for token in own if str(token.value) in NEGATIONS | question.opposites]
     others = [token for token in own if token not in denials]
     words = {stem(str(token.value)) for token in others}
     is_restated = all(map(question.allows, others)) and bool(words & question.needed)

@@ -10,20 +10,12 @@ from dataclasses import dataclass
 from lib.core.records import Query
 from lib.core.values import folded
 from lib.judge import polarity, scalars
-from lib.judge.layout import (
-    MOST_READ,
-    codes_in,
-    from_table,
-    joined,
-    paragraphs,
-    plain,
-    respelled,
-    unified,
-    without_courtesy,
-)
+from lib.judge.layout import MOST_READ, from_table, joined, paragraphs, plain, without_courtesy
 from lib.judge.lists import ListMatch, entities_of, match
 from lib.judge.matching import Wanted
-from lib.judge.wording import question_of
+from lib.judge.phrases import canonical
+from lib.judge.words.spellings import codes_in, respelled, spelled_out, unified
+from lib.judge.words.wording import question_of
 
 _MAXIMUM = re.compile(r"\b(?:max|maximum|most|limit|up to|largest|longest|highest)\b", re.I)
 _PERSONS = re.compile(r"\b(?:who(?:m|se)?|(?:author|engineer|manager|person|name)s?)\b", re.I)
@@ -65,7 +57,8 @@ def compare(question: str, reference: str, answer: str, entity_count: int | None
         outcome = _outcome(found)
         if outcome.is_correct or entity_count or len(reference.splitlines()) > 1:
             return outcome
-    said = _scalar_complaint(question, reference, answer, is_item=entity_count == 1)
+    said = _scalar_complaint(question, reference, answer, is_item=entity_count == 1,
+                             is_list=bool(found and found.n_wanted > 1))
     return Outcome(not said, said or "gives the reference")
 
 
@@ -104,7 +97,7 @@ def _outcome(found: ListMatch) -> Outcome:
 def _readable(question: str, reference: str, answer: str) -> str:
     """Return the part of an answer that is read, with codes as the question and reference write."""
     most = MOST_READ + 10 * len(reference)
-    text = without_courtesy(unified(answer[:most]))
+    text = spelled_out(without_courtesy(unified(answer[:most])), question, reference)
     text = joined(respelled(text, codes_in(unified(f"{question}\n{reference}"))),
                   unified(reference).splitlines(), has_names=bool(_PERSONS.search(question)))
     return _unbounded(text, question)
@@ -118,16 +111,19 @@ def _unbounded(text: str, question: str) -> str:
     return text
 
 
-def _scalar_complaint(question: str, reference: str, answer: str, *, is_item: bool) -> str:
+def _scalar_complaint(question: str, reference: str, answer: str, *, is_item: bool,
+                      is_list: bool = False) -> str:
     read = question_of(unified(question))
     wanted = scalars.without_echo(read.read(_unbounded(unified(reference), question)), read)
     if not wanted:
         return "does not give the reference verbatim"
-    sign = polarity.sign_of(read.read(unified(reference)), read)
     lines = paragraphs(_readable(question, reference, answer))[0]
     found = read.read("\n".join(map(plain, from_table(lines, read))))
-    if sign is not None:
+    sign = polarity.sign_of(read.read(unified(reference)), read)
+    if sign is not None and (len(wanted) == 1 or not polarity.complaint(sign, found, read)):
         return polarity.complaint(sign, found, read)
     if reference.strip().casefold() in _NONE and polarity.denies(found, read):
         return ""
-    return scalars.complaint(Wanted(wanted), found, read, is_item=is_item)
+    value = Wanted(wanted)
+    found = found if is_list else canonical(found, [value], read)
+    return scalars.complaint(value, found, read, is_item=is_item)

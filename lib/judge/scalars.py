@@ -5,7 +5,8 @@ import re
 from lib.core.values import Token, solid
 from lib.judge.matching import Wanted, has, sentences, sort_of, until_end
 from lib.judge.surplus import objection_after
-from lib.judge.wording import (
+from lib.judge.words.claims import are_verbs, conflict
+from lib.judge.words.wording import (
     EXCLUDING,
     FILLERS,
     HEDGES,
@@ -18,6 +19,7 @@ from lib.judge.wording import (
     stem,
 )
 
+_MOST_VERBS = 3
 _ECHOED = frozenset("every each at in on to".split())
 
 
@@ -123,7 +125,8 @@ def _in_other_words(own: list[Token], rest: list[Token], wanted: Wanted,
                     question: Question) -> str:
     """Return the objection to a sentence that is more than a restatement of the question.
 
-    It must contain all that the question asks about, and no other name, value or opposite.
+    It must contain all that the question asks about, or only have another verb, and no other name,
+    value, subject or opposite.
     """
     sentence = own + solid(until_end(rest))
     shown = repr(" ".join(token.text for token in own[:6]))
@@ -134,11 +137,16 @@ def _in_other_words(own: list[Token], rest: list[Token], wanted: Wanted,
             odd and odd[0] is own[0] and sort_of(own[0])[0] != "word"):
         return f"about something else: {shown}"
     words = {str(token.value) for token in sentence}
-    if words & question.opposites or any(  # "the admin port", "the port of Sorrel"
-            (one in odd and stem(str(other.value)) in question.needed)
-            or (one.value in ("of", "for") and other in odd)
-            for one, other in zip(own, own[1:], strict=False)):
+    if words & question.opposites:
         return f"about the opposite: {shown}"
+    if conflict(own, question):
+        return f"not about what is asked: {shown}"
+    if are_verbs(own, question) and len(odd) <= _MOST_VERBS:
+        return ""
+    if any((one in odd and stem(str(other.value)) in question.needed)  # "the port of Sorrel"
+           or (one.value in ("of", "for") and other in odd)
+           for one, other in zip(own, own[1:], strict=False)):
+        return f"about something else: {shown}"
     if sort_of(wanted.tokens[0])[0] == "word" and not _is_before_topic(odd, own, question):
         return f"another value first: {shown}"
     stems = {stem(word) for word in words}

@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from lib.core.values import Token, solid
 from lib.judge.layout import has_marker, plain
 from lib.judge.matching import Wanted, first_key
-from lib.judge.wording import CONNECTORS, Question
+from lib.judge.phrases import canonical
+from lib.judge.words.claims import opens_remark
+from lib.judge.words.wording import CONNECTORS, Question
 
 BETWEEN = frozenset(("and", "&", "+", "plus", "/", ",", ";", "|"))
 EXPLAINING = frozenset(("(", "[", ":", "-", "="))  # after an entity
@@ -54,7 +56,7 @@ def statements(wanted: list[Wanted], lines: list[str], question: Question) -> li
             by_first.setdefault(one.first, []).append(index)
     found_so_far: list[Statement] = []
     for line in lines:
-        found = question.read(plain(line))
+        found = canonical(question.read(plain(line)), wanted, question)
         place, is_first = 0, True
         while place < len(found):
             groups, place = _groups(found, place, wanted, by_first, question)
@@ -110,8 +112,8 @@ def _is_closed(found: list[Token], end: int, question: Question) -> bool:
     if end >= len(found) or not found[end].is_solid:
         return True
     word = str(found[end].value)
-    return (word in BETWEEN or word in EXPLAINED or word in EXPLAINING or question.allows(
-        found[end]) or word == "as") and found[end].kind == "word"
+    return (word in BETWEEN or word in EXPLAINED or question.allows(found[end]) or word == "as"
+            or opens_remark(solid(found[end:end + 2]))) and found[end].kind == "word"
 
 
 def outside(group: Group) -> list[Token]:

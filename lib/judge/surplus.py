@@ -1,12 +1,16 @@
 """Judge what follows a value in an answer: surplus, a denial, or another value."""
 
+from fractions import Fraction
+
 from lib.core.values import Token, solid
 from lib.judge.matching import Wanted, has, sentences, sort_of, until_end
-from lib.judge.wording import (
+from lib.judge.words.claims import conflict
+from lib.judge.words.wording import (
     CLAUSES,
     CONNECTORS,
     DENIALS,
     EXCLUDING,
+    FORMER,
     HEDGES,
     MODIFIERS,
     NAME_CLAUSES,
@@ -14,12 +18,18 @@ from lib.judge.wording import (
     RETRACTIONS,
     VERBS,
     Question,
+    is_plain,
     stem,
+    words_of,
 )
 
+_VOID = frozenset("wrong incorrect outdated obsolete invalid superseded".split())
 _SHORT = 3  # words of a second name: "Linux, QNX"
 _LONGEST_ITEM = 5  # words of one on a line of its own
-_OTHER = MODIFIERS | {"can", "may", "could"}  # "8443 and can be set to 9000"
+_ELSEWHERE = MODIFIERS | FORMER | words_of(  # "8443 and can be set to 9000", "not 9000"
+    "can may could from version release not instead rather than unlike since page section chapter "
+    "table step up")
+
 
 def objection_after(rest: list[Token], wanted: Wanted, question: Question, *, is_item: bool) -> str:
     """Return the objection to a value followed by `rest`, "" if `rest` is only surplus.
@@ -92,7 +102,8 @@ def _after_mark(mark: Token, rest: list[Token], wanted: Wanted, question: Questi
     is_name = is_item or sort_of(wanted.tokens[0])[0] == "word"
     if not part or mark.text not in (",", ";", "/", "|") or not is_name:
         return ""
-    goes_on = str(part[0].value) in NAME_CLAUSES | VERBS | CONNECTORS | EXCLUDING or (
+    goes_on = str(part[0].value).endswith(("ed", "ing")) and len(part) > 1 or str(
+        part[0].value) in NAME_CLAUSES | VERBS | CONNECTORS | EXCLUDING or (
         part[0].kind != "word" and not is_item) or all(map(question.allows, part))
     is_listed = len(part) <= _SHORT and not goes_on
     return f"offers another value: {shown}" if is_listed else ""
@@ -109,33 +120,45 @@ def _by_case(rest: list[Token]) -> str:
 
 
 def _rival(sentence: list[Token], wanted: Wanted, question: Question) -> str:
-    """Return the objection to another value of the same sort in the rest of the sentence.
+    """Return the objection to another value of the same sort in a sentence.
 
-    A clause that says what can be set, or names a maximum, is about something else.
+    A clause that says what can be set or what was, or names a maximum, is about something else.
     """
     sorts = {sort_of(token) for token in wanted.tokens} - {("word", "")}
     worth = {token.value for token in wanted.tokens}
-    is_other, place = False, 0
+    clause: list[str] = []
+    depth = 0
     for place, token in enumerate(sentence):
-        if token.text in (",", ";", "and", "but"):
-            is_other = False
-        elif str(token.value) in _OTHER and token.value not in question.words:
-            is_other = True
+        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(token.text, 0)
+        clause = [] if token.text in (",", ";", "and", "but", "(") else [*clause, str(token.value)]
         is_rival = (token.is_solid and sort_of(token) in sorts and token.value not in worth
-                    and not token.text.startswith("±") and not question.allows(token))
-        if is_rival and not is_other and _is_offered(sentence, place, question):
+                    and not token.text.startswith("±") and not question.allows(token)
+                    and not any(_is_near(token, one) for one in wanted.tokens))
+        is_other = (_ELSEWHERE - question.words).intersection(clause)
+        if is_rival and not is_other and _is_offered(sentence, place, depth, question):
             return f"offers another value: {token.text!r}"
     return ""
 
 
-def _is_offered(sentence: list[Token], place: int, question: Question) -> bool:
-    """Return whether a value answers too: not in "version 2" and "not 9000"."""
-    before = sentence[place - 1] if place else None
-    if before is None or not before.is_solid:
-        return not (before is not None and before.text in ("(", "[") and place < 2)
-    word = str(before.value)
-    return word in ("and", "to", "then", "now", "but", "is", "are", "be", "uses", *HEDGES) or (
-        stem(word) in question.topic)
+def _is_near(token: Token, other: Token) -> bool:
+    """Return whether two amounts are one in rounded conversion: 16 bar (232 psi)."""
+    if token.kind != "number" or other.kind != "number" or not token.value[0]:
+        return False
+    one, two = token.value[1], other.value[1]
+    return (isinstance(one, Fraction) and isinstance(two, Fraction)
+            and token.value[0] == other.value[0] and abs(one - two) * 100 < abs(two))
+
+
+def _is_offered(sentence: list[Token], place: int, depth: int, question: Question) -> bool:
+    """Return whether a value answers too: not in "(2 on request)", "2 inputs" and "2 of them"."""
+    before, after = sentence[place - 1] if place else None, sentence[place + 1:place + 2]
+    if depth:
+        word = str(before.value) if before is not None and before.is_solid else ""
+        return word in ("and", "to", "then", "now", "but", "is", "are", *HEDGES) or (
+            before is not None and before.is_solid and stem(word) in question.topic)
+    is_counted = sort_of(sentence[place])[1] == "whole" and after and after[0].kind == "word" and (
+        after[0].value == "of" or not question.allows(after[0]) and is_plain(after[0]))
+    return not is_counted
 
 
 def _later(sentence: list[Token], wanted: Wanted, question: Question, *, is_item: bool) -> str:
@@ -152,9 +175,9 @@ def _later(sentence: list[Token], wanted: Wanted, question: Question, *, is_item
     is_same = any(wanted.end_in(own, place) is not None for place in range(len(own)))
     if is_same or not odd or any(token.text == ":" for token in sentence[:-1]):
         return ""
-    sorts = set() if is_item else {sort_of(token) for token in wanted.tokens} - {("word", "")}
-    if len(odd) == 1 and sort_of(odd[0]) in sorts:
-        return f"offers another value: {shown}"
+    rival = "" if is_item or conflict(own, question) else _rival(sentence, wanted, question)
+    if rival or has(own, _VOID) and not has(own, NEGATIONS):
+        return rival or f"takes it back: {shown}"
     is_bare = len(own) <= _LONGEST_ITEM and not has(own, VERBS) and not question.allows(own[0])
     is_restated = odd[-1] is own[-1] and own[:-len(odd)] + odd == own and any(
         str(token.value) in question.words for token in own) and len(odd) <= _SHORT

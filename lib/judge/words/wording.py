@@ -8,18 +8,18 @@ from functools import lru_cache
 from lib.core.values import Token, asked_unit, folded, in_unit, tokens
 
 
-def _words(text: str) -> frozenset[str]:
+def words_of(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
 # Words that join a restatement to the value: "The default port of X is 8443."
-CONNECTORS = _words(
+CONNECTORS = words_of(
     "is are was were be been being am it's that's of has have had uses use using used supports "
     "support requires require needs need runs run on in by to at with from as for equals includes "
     "include including contains contain comes comprises comprise named called via under into over "
     "through per also namely says carries carry offers offer provides provide features consists "
     "gives shows employs gets get got")
-_NEUTRAL = _words(
+_NEUTRAL = words_of(
     "it its this these that those they them their he she we you your i there here which what a an "
     "the answer value values following set default can may must should will would shall do does "
     "did always usually normally typically generally currently exactly only simply automatically "
@@ -29,33 +29,42 @@ _NEUTRAL = _words(
     "record section table row column entry still list lists listed given stated states specified "
     "specifies defined known "
     "directory folder file path located found stored kept shown described written available "
+    "so period total amount figure quantity just "
     "part item items once times think believe yes sure certainly course okay ok correct based out "
     "up down version release code number model type tcp udp http https")
-_DAYS = _words("monday tuesday wednesday thursday friday saturday sunday")
+_DAYS = words_of("monday tuesday wednesday thursday friday saturday sunday")
 FILLERS = CONNECTORS | _NEUTRAL
-NEGATIONS = _words(
+NEGATIONS = words_of(
     "not no never without except excluding excludes besides nor neither none nothing cannot "
     "isn't aren't wasn't weren't doesn't don't didn't can't won't hasn't haven't shouldn't mustn't "
     "unsupported unavailable fails failed lacks lack unlike instead rather "
     "wrong incorrect false untrue hardly unless unable impossible refuses rejects prevents "
     "forbids prohibits blocks lacking")
-HEDGES = _words("or either maybe perhaps possibly probably likely might could presumably and/or "
+HEDGES = words_of("or either maybe perhaps possibly probably likely might could presumably and/or "
                 "guess unsure unclear unknown depending depends approximately roughly / & +")
-_FORMER = _words("formerly previously earlier old older until before replaced replaces former "
+FORMER = words_of("formerly previously earlier old older until before replaced replaces former "
                  "originally longer deprecated obsolete removed dropped")
-LIMITS = _words("least most than over above below under about around nearly almost between minus")
-RETRACTIONS = _words("or wait actually correction sorry rather alternatively otherwise but however")
-EXCLUDING = NEGATIONS | _FORMER  # a value behind one of these is not the one offered
-DENIALS = NEGATIONS - _words("without except excluding besides unless unlike rather") | _words(
+LIMITS = words_of("least most than over above below under about around nearly almost between minus")
+RETRACTIONS = words_of("or wait actually correction sorry rather alternatively otherwise but "
+                       "however")
+EXCLUDING = NEGATIONS | FORMER  # a value behind one of these is not the one offered
+DENIALS = NEGATIONS - words_of("without except excluding besides unless unlike rather") | words_of(
     "replaced deprecated obsolete closed blocked planned removed dropped")
 # "8443 for TLS" is 8443: a clause after a value, and after a name
-CLAUSES = _words("for on at when while which because by with since before after until if in as "
+CLAUSES = words_of("for on at when while which because by with since before after until if in as "
                  "where who that from of via using so during under without")
-NAME_CLAUSES = _words("when while because which that who where if in at as by since before after "
+NAME_CLAUSES = words_of("when while because which that who where if in at as by since before after "
                       "using via during so")
-VERBS = _words("it this that is are can may has was must should will cannot they you does do then "
-               "were have had would which")  # "8443 and it can be changed"
+BE = words_of("is are was were be been has have had")
+REMARKING = CLAUSES | BE | words_of("can may must should will also goes go comes both then")
+VERBS = words_of("it this that is are can may has was must should will cannot they you does do "
+                 "then were have had would which")  # "8443 and it can be changed"
 SMALL_WORDS = FILLERS | NEGATIONS | HEDGES  # carry no information of their own
+
+LINKING = words_of("a an the is are was were be been being am has have had it its their they this "
+                 "that there which becomes become gets goes comes so and when if")
+PREPOSITIONS = words_of("of in on at to by with from as for into through per via within")
+TURNING = (NEGATIONS | HEDGES | LIMITS | words_of("before after until only")) - {"&", "+"}
 
 # A sentence with the other word of a pair is about something else.
 _LEAST = "minimum min lowest smallest shortest oldest earliest".split()
@@ -66,35 +75,44 @@ _PAIRS = (*(f"{one} {other}" for one in _LEAST for other in _MOST), "lower upper
           "red green", "top bottom", "inner outer", "start stop", "start end", "public private",
           "send receive",
           "plain encrypted", "old new", "upstream downstream", "inside outside",
-          "optional required", "hot cold")
+          "optional required", "hot cold", "enabled disabled",
+          "open closed", "opened closed", "on off", "allowed forbidden", "allowed denied",
+          "locked unlocked", "accepted rejected", "increase decrease", "before after",
+          "above below", "enable disable", "open close", "opens closes")
 # An amount with one of these is another amount than the one without.
-MODIFIERS = _words("minimum maximum min max average mean total recommended initial previous former "
-                   "peak nominal rated test next lowest highest longest shortest smallest largest")
+MODIFIERS = words_of("minimum maximum min max average mean total recommended initial previous "
+                     "former peak nominal rated test next lowest highest longest shortest "
+                     "smallest largest")
 _OPPOSITES: dict[str, set[str]] = {}
 for _pair in _PAIRS:
     _one, _other = _pair.split()
     _OPPOSITES.setdefault(_one, set()).add(_other)
     _OPPOSITES.setdefault(_other, set()).add(_one)
 
-_PREPOSITIONS = _words("is are was were be been being am of has have had on in by to at with from "
-                       "as for under into over through per via and or")
-_PRESENT, _PAST = _words("is are does do"), _words("was were did has have been")
-_INTERROGATIVES = _words("what which who whom whose when where why how many much long often far "
+_PLACED = words_of("under over or")
+_PRESENT, _PAST = words_of("is are does do"), words_of("was were did has have been")
+_INTERROGATIVES = words_of("what which who whom whose when where why how many much long often far "
                          "often old large big name")
-_ENDINGS = tuple(map(re.compile, (r"(?:'?s)$", r"(?:ing|ed|ie)$", r"(?:er|or|ion|e|y)$")))
+_ENDINGS = tuple(map(re.compile, (r"(?:'?s)$", r"(?<=[a-z]{5})[ai]ble$", r"(?:ing|ed|ie)$",
+                                r"(?:er|or|ion|e|y)$")))
 _IRREGULAR = {"weight": "weigh", "length": "long", "height": "high", "width": "wide",
               "depth": "deep", "made": "mak", "sent": "send", "kept": "keep", "held": "hold",
               "wrote": "writ", "written": "writ", "ran": "run", "took": "tak", "taken": "tak",
               "begun": "begin", "began": "begin", "built": "build", "lies": "lie",
               "licence": "licens", "cost": "pric",
-              "costs": "pric", "mass": "weigh", "need": "requir", "needs": "requir",
+              "costs": "pric", "fed": "feed", "led": "lead", "sold": "sell", "paid": "pay",
+              "grown": "grow", "drawn": "draw", "shown": "show", "known": "know", "cut": "cut",
+              "driven": "driv", "given": "giv", "worn": "wear", "mass": "weigh", "need": "requir",
+              "needs": "requir",
               "needed": "requir"} | dict.fromkeys(_LEAST, "minimum") | (
                   dict.fromkeys(_MOST, "maximum"))
+_AUXILIARIES = words_of("is are was were does do did can may must will should has have could")
 _ATTRIBUTE = re.compile(r"\b(?:what|which) (?:is|are|was|were) (?:the )?(.+?)"
                         r"(?= (?:of|for|in|on|at|to|by|under)\b|\?|$)", re.I)
 _SEVERAL = re.compile(
     r"\bwh(?:at|o|ich)(?: \S+)? (?:are|were)\b"
-    r"|\b(?:which|what) (?:\S+ ){0,3}?\S{3,}(?<![sui])s |\b(?:list|name)\b(?: all)? the\b", re.I)
+    r"|\b(?:which|what) (?:\S+ ){0,3}?(?!does )\S{3,}(?<![sui])s |\b(?:list|name)\b(?: all)? the\b",
+    re.I)
 
 
 @dataclass(frozen=True)
@@ -109,6 +127,11 @@ class Question:
     opposites: frozenset[str]  # words that would make a sentence one about something else
     words: frozenset[str]  # as written, in lower case
     is_plural: bool  # it asks for several things
+    is_polar: bool  # it asks for yes or no
+    is_attribute: bool  # it asks what the … of something is
+    has_act: bool  # and the attribute is named after an act: "melting point"
+    before: dict[str, str]  # stems of words after another, with that one: "light": "amber"
+    after: dict[str, str]  # and the other way round
 
     def read(self, text: str) -> list[Token]:
         """Return the tokens of `text`, numbers in the unit that is asked for."""
@@ -123,6 +146,10 @@ class Question:
         return word in FILLERS or word in self.words or (
             token.kind == "word" and all(stem(part) in self.allowed or part in FILLERS
                                          for part in word.split("-")))
+
+    def restates(self, word: str) -> bool:
+        """Return whether a word only restates the question, or fills."""
+        return word not in TURNING and (word in FILLERS or stem(word) in self.allowed)
 
 
 @lru_cache(512)  # every arm's answer to it is judged
@@ -141,14 +168,22 @@ def question_of(question: str) -> Question:
     needed = {stem(token.value) for token in topic
               if token.value not in FILLERS | _INTERROGATIVES | NEGATIONS | {"and", "or"}}
     main = {stem(str(token.value)) for token in solid if token.value not in
-            _NEUTRAL | _INTERROGATIVES | NEGATIONS | _PREPOSITIONS and is_plain(token)}
+            _NEUTRAL | _INTERROGATIVES | NEGATIONS | LINKING | PREPOSITIONS | _PLACED
+            and is_plain(token)}
+    content = [stem(str(token.value)) if str(token.value) not in FILLERS | _INTERROGATIVES
+               | LINKING | PREPOSITIONS and token.kind == "word" else "" for token in found]
+    pairs = [pair for pair in zip(content, content[1:], strict=False) if all(pair)]
     opposites = {other for word in written for other in _OPPOSITES.get(word, ())} - written
     return Question(
         unit=asked_unit(question), allowed=frozenset(stems), topic=frozenset(main),
         needed=frozenset(needed),
         opposites=frozenset(opposites),
         is_present=bool(written & _PRESENT) and not written & _PAST,
-        words=frozenset(written), is_plural=bool(_SEVERAL.search(asked)))
+        words=frozenset(written), is_plural=bool(_SEVERAL.search(asked)),
+        is_polar=bool(found) and str(found[0].value) in _AUXILIARIES,
+        is_attribute=attribute is not None,
+        has_act=any(token.text.endswith("ing") for token in topic),
+        before={other: one for one, other in pairs}, after=dict(pairs))
 
 
 def _summed(found: list[Token]) -> list[Token]:
@@ -173,6 +208,13 @@ def _summed(found: list[Token]) -> list[Token]:
 def is_plain(token: Token) -> bool:
     """Return whether a word is an ordinary one, neither a name nor a code."""
     return re.fullmatch(r"[a-z]+(?:[-'][a-z]+)*", token.text) is not None
+
+
+def is_hard(token: Token) -> bool:
+    """Return whether a token is a value, a code or a name in capitals, and no ordinary word."""
+    return token.kind in ("number", "date") or (token.kind == "word" and (
+        re.search(r"[^\W\d_].*[A-Z]|[\d_]|\w/\w", token.text) is not None
+        or len(token.text) == 1 and token.text.isupper()))
 
 
 def stem(word: str) -> str:

@@ -1,0 +1,80 @@
+"""Whether ordinary words around a value leave it the answer: verbs do, other subjects do not."""
+
+from lib.core.values import Token
+from lib.judge.words.wording import (
+    BE,
+    FILLERS,
+    PREPOSITIONS,
+    REMARKING,
+    Question,
+    is_hard,
+    is_plain,
+    stem,
+    words_of,
+)
+
+_AUXILIARIES = words_of(  # a verb follows: "you will find it", "it lasts", "who stores"
+    "to can may must should will would shall you we they he she it who which you'll then finally "
+    "next first so please")
+# Verbs that say only that something has a value, or where it is found
+_PLAIN_VERBS = frozenset(map(stem, (
+    "reach make take hold keep stay go travel last run need draw consume weigh measure cost amount "
+    "carry contain allow permit accept seat fit pay charge find store set see look choose pick add "
+    "use get have lie remain stand show state list receive serve work expect place enter put lead "
+    "locate situate take held kept found come happen switch").split()))
+
+
+def conflict(own: list[Token], question: Question) -> str:
+    """Return the first of the words before a value that makes it another subject's, else ""."""
+    stems = {stem(str(token.value)) for token in own}
+    for place, token in enumerate(own):
+        if token.kind != "word" or question.allows(token) or str(token.value).endswith("ly"):
+            continue
+        before = str(own[place - 1].value) if place else ""
+        after = str(own[place + 1].value) if place + 1 < len(own) else ""
+        is_kind = any(str(token.value).endswith(word) for word in question.topic if len(word) > 3)
+        is_subject = after in BE and not is_kind and not is_verb(own, place, question)
+        swapped = (question.before.get(stem(after)), question.after.get(stem(before)))
+        is_other = any(word and word not in stems for word in swapped[:1]) or (
+            swapped[1] and swapped[1] not in stems and not is_verb(own, place, question))
+        is_complement = before in BE and not is_verb(own, place, question)
+        if is_subject or is_other or is_complement:
+            return token.text
+    return ""
+
+
+def are_verbs(own: list[Token], question: Question, *, is_any: bool = False) -> bool:
+    """Return whether all words that are not the question's are adverbs and harmless verbs."""
+    return all(question.allows(token) or str(token.value).endswith("ly")
+               or is_verb(own, place, question, is_any=is_any) for place, token in enumerate(own))
+
+
+def opens_remark(words: list[Token]) -> bool:
+    """Return whether words behind a name may remark on it: "receives mail", not "gaskets for"."""
+    word = str(words[0].value)
+    if word in REMARKING or len(words) == 1 or not is_plain(words[0]):
+        return word in REMARKING
+    is_active = word.endswith("s") and not word.endswith("ss") and str(
+        words[1].value) not in PREPOSITIONS | BE
+    return is_active or word.endswith(("ed", "ing"))
+
+
+def is_verb(own: list[Token], place: int, question: Question, *, is_any: bool = False) -> bool:
+    """Return whether the word at `place` is a verb that says only that something has a value.
+
+    If the question names an act ("melting point"), another verb is another act ("boils").
+    """
+    token = own[place]
+    if not is_plain(token) and (place or is_hard(token)):
+        return False
+    word = str(token.value)
+    before = own[place - 1] if place else None
+    is_harmless = stem(word) in _PLAIN_VERBS or before is not None and (
+        is_any or question.is_attribute and not question.has_act)
+    after = str(own[place + 1].value) if place + 1 < len(own) else ""
+    is_active = before is None or str(before.value) in _AUXILIARIES or (
+        word.endswith("s") and not word.endswith("ss") and question.allows(before)
+        and str(before.value) not in FILLERS)
+    is_passive = before is not None and str(before.value) in BE and word.endswith(
+        ("ed", "ld", "pt", "nd", "en"))
+    return is_harmless and after not in BE and (is_active or is_passive)
