@@ -147,6 +147,9 @@ def test_lists_inside_lists_and_numbers_of_steps_are_kept():
      "Pumps run: One hums.\n\nFans do not."),
     ("## Keys\n\n| Set | Result |\n|--|--|\n| `a: 1` | `b: 2` |\n| - | none |",
      'In Keys: For set "a: 1", the result is "b: 2". For set "-", the result is none.'),
+    ("1. Load. Then:\n   1. Close it.\n   2. Lock it.\n2. Start.",
+     "(1) Load. Then: (1) Close it. (2) Lock it.\n\n(2) Start."),
+    ("## No. 3: Fans.\n\nIt hums.", "In No. 3: Fans: It hums."),
     # what an item says after its code is written after it
     ("1. Run it:\n\n   ```\n   go\n   ```\n\n   It shows:\n\n   ```\n   up\n   ```\n2. Stop.",
      "(1) Run it:\n\ngo\n\nIt shows:\n\nup\n\n(2) Stop."),

@@ -57,9 +57,8 @@ TEXTS = ("comment", "comments", "description", "explanation", "meaning", "notes"
 PICTURE = "image "  # begins the text of a cell that shows only an image
 _REFERRING = re.compile(r"\b(?:it|its|itself|they|them|their|this|these|those|"
                         r"such(?!\s+(?:as|that)))\b|"
-                        r"^(?:the (?:most|least|first|second|last|next|latter|former|others?|rest)"
-                        r"(?: \w+)?|(?:some|others?|both|another|one|none|each|either|neither|most|"
-                        r"many|several)(?: of \w+)?) (?:is|are|was|were|includes?)\b", re.I)
+                        r"^(?:the (?:most|first|second|last|latter|former|others?)(?: \w+)?|some|"
+                        r"others?|both|one|none|each|many|several) (?:is|are|was|were)\b", re.I)
 _COMPLEMENT = re.compile(r"\w\s+(?:of|for|in|per|from|to)\s+\w")
 _PHRASE = re.compile(r"[A-Z][a-z]+ [a-z]+ [a-z]")
 _COMMA = re.compile(r",\s+(?![^()]*\))")
@@ -198,7 +197,7 @@ def _clause(name: str, value: str, before: str = "") -> str:
     if not name or is_fact(name, value):
         return f"the {_inside(name)} {be} {said}" if name else value
     if _is_text(name) or is_attribute(name) and not _is_short(value):
-        return f"the {_inside(name)} {read}: {value}"
+        return f"the {_inside(name)} {read}: {said}"
     if not _is_short(value):
         return f"the text under {column} reads: {value}"
     is_next = before.startswith(("under ", "the value under "))
@@ -206,7 +205,7 @@ def _clause(name: str, value: str, before: str = "") -> str:
 
 
 def _column(name: str) -> str:
-    return name if re.fullmatch(r"[A-Z]\S+", name) else _quoted(name)
+    return name if re.fullmatch(r"[A-Z]\S*", name) else _quoted(name)
 
 
 def _quoted(text: str) -> str:

@@ -44,7 +44,7 @@ class Part:
     parents: tuple[str, ...] = ()  # of an item: the items that contain it, outermost first
     header: tuple[str, ...] = ()  # of a row
     cells: tuple[str, ...] = ()
-    above: str = ""  # of an item: the sentence that its lead's "its" or "these" refers to
+    above: str = ""  # of a lead-in and its items: the sentences before it that it needs
     is_titled: bool = True  # not if the heading that is the document's title is further below
 
 
@@ -236,14 +236,14 @@ _READERS = {"prose": _prose, "list": _list, "table": _table, "code": _code, "hea
 def _with_lead_ins(parts: list[Part]) -> Iterator[Part]:
     """Move a sentence with a final colon to the group of the next list, and set its items' lead."""
     leads: dict[int, tuple[str, str]] = {}
-    before = None
+    said, group = "", -1  # the last sentence, after those that it refers to, and where it is
     for part, following in zip_longest(parts, parts[1:]):
+        above, group = said if part.group == group else "", part.group
+        said = f"{above} {part.text}".strip() if refers(part.text) else part.text
         is_before_list = following and following.is_first and following.kind == "item"
         if part.kind == "sentence" and part.text.endswith(":") and is_before_list:
-            is_known = before and before.group == part.group and refers(part.text)
-            leads[following.group] = part.text, before.text if is_known else ""
-            yield replace(part, kind="lead-in", group=following.group)
+            leads[following.group] = part.text, above if refers(part.text) else ""
+            yield replace(part, kind="lead-in", group=following.group, above=above)
         else:
             lead, above = leads.get(part.group, ("", ""))
             yield replace(part, lead=lead, above=above) if part.kind == "item" else part
-        before = part

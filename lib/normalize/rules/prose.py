@@ -64,7 +64,8 @@ def write(parts: list[Part], title: str, before: Part | None = None, *,
         unnamed = path[1:] if is_headed and opened is None else path
         is_within = before and before.headings == group[0].headings and before.kind != "heading"
         before = group[-1]
-        is_displaced = is_after_colon or group[0].kind in _SAID and refers(text)
+        is_displaced = is_after_colon or group[0].kind in _SAID and refers(text) or (
+            paragraphs and group[0].kind == "lead-in" and group[0].above)
         if path != opened and not (is_within and is_displaced):
             text, opened = _opening(unnamed, text) + text, path
         paragraphs.append(text)
@@ -91,7 +92,7 @@ def _opening(path: tuple[str, ...], text: str) -> str:
     That is the section if the sentence begins with it, and the document, if no section is left.
     """
     first = re.split(r"(?<=[.!?])\s", text, maxsplit=1)[0]
-    names = [name.rstrip(" :") for name in path]
+    names = [re.sub(r"(?<!tc)(?<!\.)[ .:]+$", "", name) for name in path]
     if len(names) > 1 and re.match(rf"(?:The |An? )?{re.escape(names[-1])}\b", first, re.I):
         names = names[:-1]
     if len(names) == 1 and re.search(rf"(?<!\w){re.escape(names[0])}(?!\w)", first):
@@ -110,10 +111,9 @@ def _paragraph(group: list[Part], is_after_colon: bool, is_resumed: bool) -> str
     items = [part for part in group if part.kind == "item"]
     if not items:
         return " ".join(ended(part.text) for part in group)
-    is_referring = items[0].above and items[0] is group[0] and not (
-        is_resumed or items[0].depth)
-    sentences = [*([items[0].above] if is_referring else []), *_list(items, is_resumed)]
-    return " ".join(sentences).replace(f" {_BREAK} ", _BREAK)
+    is_apart = items[0] is group[0] and not is_resumed and not items[0].depth  # from its lead-in
+    sentences = [items[0].above if is_apart else "", *_list(items, is_resumed)]
+    return " ".join(filter(None, sentences)).replace(f" {_BREAK} ", _BREAK)
 
 
 def _announcing(text: str) -> str:
@@ -203,7 +203,8 @@ def _level(items: list[Part], lead: str, is_continued: bool) -> list[str]:
         sentences += below
         following = nodes[number + 1][0] if number + 1 < len(nodes) else None
         is_open = len(below) > 1 or len(children) == 1  # else they are one sentence: "A: b; c."
-        if following and is_open and not following.text.startswith("("):
+        is_marked = following and following.text[0] == "(" != children[0].text[0]
+        if following and is_open and not is_marked:
             sentences += [_BREAK, *([_introduction(lead, True)] if lead and item.depth else [])]
     return sentences
 
