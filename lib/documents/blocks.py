@@ -29,6 +29,8 @@ _BOUNDARY = re.compile(
     rf"|[。！？｡](?P<closers>[{_CLOSERS}]*)(?P<none>\s*)(?=\S)")
 _QUOTED_GOES_ON = re.compile(r"[とって、,。.]|など|という")  # 「…。」と says who said it
 _FRONT_MATTER_TITLE = re.compile(r"^title[ \t]*:[ \t]*(.+?)[ \t]*$", re.M)
+# pandoc's title block; a manual page has its section's number after the name
+_TITLE_LINE = re.compile(r"\A% ?(\S.*?)(?:\(\d\)| \d)?[ \t]*$", re.M)
 _start = attrgetter("start")
 
 
@@ -92,9 +94,10 @@ def title_heading(blocks: Sequence[Block]) -> Block | None:
 
 
 def front_title(blocks: Sequence[Block]) -> str:
-    """Return the title that the front matter gives, "" if it gives none."""
-    is_there = bool(blocks) and blocks[0].kind == "front-matter"
-    match = _FRONT_MATTER_TITLE.search(blocks[0].text) if is_there else None
+    """Return the title of the front matter or of a "% title" line (pandoc), "" if neither is."""
+    pattern = {"front-matter": _FRONT_MATTER_TITLE, "prose": _TITLE_LINE}
+    first = blocks[0] if blocks and blocks[0].kind in pattern else None
+    match = pattern[first.kind].search(first.text) if first else None
     return match[1].strip("\"'") if match else ""
 
 

@@ -149,7 +149,7 @@ def _walk(folder: Path, endings: tuple[str, ...]) -> Iterator[tuple[Path, str]]:
                 yield Path(place, name), "link to a folder"
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in names:
-            is_document = Path(name).suffix.lower() in endings
+            is_document = name.lower().endswith(endings)
             other = "" if is_document else f"not {one_of(endings)}"
             yield Path(place, name), "hidden" if name.startswith(".") else other
     for error in closed:

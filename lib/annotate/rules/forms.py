@@ -25,7 +25,7 @@ _CLAUSES = (
     (r"(?P<s>.+?) (?P<modal>can|may|must|should|CAN|MAY|MUST|SHOULD) be (?P<done>\w+) "
      r"(?P<w>(?:by|via|using|through|with) (?:\w+ing )?)(?P<v>.+)",
      "how {modal} {s} be {done}?", "{w}{v}"),
-    (r"(?P<s>.+?) (?P<be>is|are) (?:mainly |also )?used to (?P<r>[a-z]+ .+)",
+    (r"(?P<s>.+?) (?P<be>is|are) used to (?P<r>[a-z]+ .+)",
      "what {be} {s} used to do?", "{r}"),
     (r"(?P<s>.+?) (?P<verb>uses?) (?P<v>.+?) to (?P<r>[a-z]+ .+)",
      "what {do} {s} use to {r}?", "{v}"),

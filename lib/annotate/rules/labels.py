@@ -36,12 +36,12 @@ trigger type unit update uri url usage user username uuid value variable vendor 
 voltage volume warranty wavelength weight width window wire worker zone""".split())
 # of these "the <label> of X" is idiomatic; another column is asked for by its header in quotes
 _PLAIN = frozenset("""
-address age baud board bandwidth capacity colour color count current date default delay depth
-diameter dimension duration format frequency height hostname id identifier interval length licence
-license limit mass maximum minimum mode model name number operator owner password path period port
-position power precision pressure price protocol range rank rate ratio resistance resolution role
-schema size speed state status symbol syntax temperature timeout title torque type unit url user
-username vendor version voltage volume weight width""".split())
+address age baud board bandwidth capacity colour color current date default delay depth diameter
+dimension duration format frequency height hostname id identifier interval licence license limit
+mass maximum minimum mode model name number operator owner password path period port position power
+precision pressure price protocol rank rate ratio resistance resolution role schema size speed
+state status symbol syntax temperature timeout title torque type unit url user username vendor
+version voltage volume weight width""".split())
 _NOUN_ENDING = re.compile(r"\w{2}(?:tion|sion|ment|ance|ence|ity|ness|ship|ture)$")
 _RESULTS = frozenset("""
 action actions solution description explanation result results outcome behavior behaviour example

@@ -40,12 +40,10 @@ _FOLLOWING = re.compile(
     rf"(?={_NUMBER} ))(?P<what>[\w '\"-]+)", re.I)
 _COPULA = re.compile(rf"(?:{_AMOUNT} )?(?P<what>[\w /'\"-]+?) (?:are|include|includes)"
                      r"(?: currently| now)?", re.I)
-# "… one of the following types", "Watches make three guarantees about events"
+# "The following types that X reads …"
 _IN_PLACE = re.compile(
-    rf"(?<![\w-])(?:(?:one|any|all|each|some) of )?(?:[Tt]he following |(?P<number>{_NUMBER} ))"
-    r"(?P<what>[\w/'-]+(?: [\w/'-]+){0,4}?)(?P<end>(?= (?:that|which|who|for|of|in|on|at|to|from|"
-    rf"with|by|about|when|{'|'.join(sorted(AUXILIARIES | {*FORMS, *BASE}))})\b)|\Z)")
-_FIRST_VERB = re.compile(rf" (?=(?:{'|'.join(sorted(AUXILIARIES | {*FORMS, *BASE}))})\b)")
+    r"The following (?P<what>[\w/'-]+(?: [\w/'-]+){0,4}?)(?= (?:that|which|who|for|of|in|on|at|to|"
+    rf"from|with|by|about|when|{'|'.join(sorted(AUXILIARIES | {*FORMS, *BASE}))})\b)")
 _ELSEWHERE = re.compile(r"\b(?:this|these|those|such|above|below|also|here|there|it|its|they|their|"
                         r"we|our|you|your|either|examples?|steps?|note|so|then|however|to be)\b|"
                         r"^(?:if|when|to|for|in|on|with|use|see|add|set|run)\b", re.I)
@@ -59,7 +57,7 @@ _CHANGE = {"added": "What was added", "changed": "What was changed",
            "improvements": "Which improvements were made"}
 # plural headings and lead-ins that do not say what the items are
 _NO_CLASS = re.compile(
-    r"examples? .*|"
+    r"examples? .*|options|params|"
     r"(?:.*\b)?(?:notes|details|examples|basics|links|references|resources|questions|steps|ideas|"
     r"things|following|contents|docs|guidelines|thoughts|alternatives|instructions|topics|points|"
     r"specifics|internals|specifications|goals|non-goals|remarks|tips|reasons|trade-offs|"
@@ -156,23 +154,13 @@ def _of_verb(text: str, place: Place) -> str:
 
 
 def _in_place(text: str, place: Place) -> str:
-    """Ask with the words of the lead-in: "X accepts the following types" -> "… which types?"."""
-    match = _IN_PLACE.search(text)
-    if not match or _ELSEWHERE.search(text):
+    """Ask with the words of the lead-in: "The following types that X has exist" -> "Which …?"."""
+    match = _IN_PLACE.match(text)
+    if not match or _ELSEWHERE.search(text) or not _is_class(match["what"]) or re.search(
+            r"[,;:()\"]", text):
         return ""
-    before, what, after = text[:match.start()], match["what"], text[match.end():]
-    number = match["number"] or ""
-    if not _is_class(what) or (number and not before) or re.search(r"[,;:()\"]", text):
-        return ""
-    asked = f"which {number}{place.subject.label(what)}{after}"
-    if not before:
-        return f"{asked}?"
-    subject = re.split(_FIRST_VERB, before, maxsplit=1)[0].strip()
-    opened = lowered(subject, place) if is_noun_phrase(subject) and (
-        subject.lower() == place.name.lower() or is_specific(
-            subject, place.subject.words, place.section.lower())) else ""
-    is_whole = opened and subject != before.strip()
-    return f"{opened}{before[len(subject):]}{asked}?" if is_whole else ""
+    after = text[match.end():]
+    return f"which {place.subject.label(match['what'])}{after}?" if after else ""
 
 
 def _of_noun(text: str, place: Place) -> tuple[str, ...]:

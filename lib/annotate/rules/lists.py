@@ -33,6 +33,7 @@ _CODE = re.compile(r"`(?P<code>[^`\n]+)`(?:\s*\([^()\n]*\))?"
                    r"(?:\s*[:.]\s+|\s+[-–—]+\s+|[.:;,]?$)", re.M)
 _NAMED = re.compile(r"(?P<name>[A-Z][\w./()-]*(?: [\w./()-]+){0,3})(?::| [-–—]) \S")
 _SEE = re.compile(r"(?:[.,;]\s+|\s+\()(?:please )?(?:see|refer to|for more)\b.*", re.I)
+_POINTING = re.compile(r"https?://|\b(?:above|below|see|described|following)\b")
 _TAIL = re.compile(r"\s*(?:\((?:#?\d+|\[?#\d+\]?|https?://\S+)\)|[.;,:]|,? (?:and|or))$")
 _LINK = re.compile(r"\[[^\]]*\]\([^)]*\)\W*")
 _ANCHOR_LINK = re.compile(r"\[[^\]]*\]\(#[^)]*\)\W*")
@@ -102,7 +103,8 @@ def _entities(items: list[Item], text: str) -> list[str]:
     entities = [_entity(item) for item in items]
     is_mixed = any(terms) or any(named) or any(item.is_sentence for item in items)
     is_long = not all(0 < len(entity.split()) <= MAX_ITEM_WORDS for entity in entities)
-    return [] if is_mixed or is_long else entities
+    is_pointing = any(_POINTING.search(entity) for entity in entities)
+    return [] if is_mixed or is_long or is_pointing else entities
 
 
 def _entity(item: Item) -> str:

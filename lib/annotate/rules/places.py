@@ -43,6 +43,7 @@ _LOOSE = re.compile(
     r"design|introduction|(?:.* )?(?:faq|glossary|notes|changes|changelog|news|readme|appendix|"
     r"index|comparison|alternatives|overview|troubleshooting|questions)", re.I)
 _ANCHOR = re.compile(r"\s*\{[#:.][^}]*\}\s*$")
+_TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}")  # code of a site's builder
 _NUMBERING = re.compile(r"^(?:\d{1,2}(?:\.\d{1,2})*\.?|[A-Z]\.)\s+(?=\D)")
 
 
@@ -208,7 +209,8 @@ def _quoted(title: str) -> str:
 @lru_cache(4096)  # each heading is needed for all of its blocks
 def _bare(heading: str) -> str:
     """Return a heading without number, anchor and quotation marks of its own."""
-    bare = _NUMBERING.sub("", _ANCHOR.sub("", plain(heading)).strip()).rstrip(":")
+    bare = _NUMBERING.sub("", _ANCHOR.sub("", plain(_TEMPLATE.sub("", heading))).strip())
+    bare = bare.rstrip(":")
     return bare.replace('"', "'")
 
 

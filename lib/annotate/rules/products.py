@@ -9,7 +9,8 @@ from lib.core.records import Document
 _PROPER = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+(?:[A-Z][a-z]+)*(?: [A-Z][a-z]+)?")
 # a project's documents link to its own repository and site
 _LINKED = re.compile(r"https?://(?:github\.com/([\w-]+)|(?:[\w-]+\.)?([\w-]+)\.(?:io|org|com|dev)\b)")
-_OF_DOCUMENTS = re.compile(r"[-_.](?:docs?|documentation|manual|main|master)$", re.I)
+_OF_DOCUMENTS = re.compile(r"[-_.](?:docs?|documentation|manual|main|master|"
+                           r"specification|spec|website|site)$", re.I)
 _LEAST_LINKED = 0.1  # of a folder's documents that link to it
 _LEAST_SHARE = 0.6  # of a folder's documents that must name a product for it to be the folder's
 _NEARLY_ALL = 0.9  # of a folder's documents that name its product: it is that of the others too
@@ -41,18 +42,23 @@ def _folder(document: Document) -> str:
 
 
 def _folder_product(documents: Sequence[Document], folder: str) -> str:
-    """Return the name that most documents of a folder use, "" if there is none."""
+    """Return the name that most documents of a folder use, "" if there is none.
+
+    The folder's own name and what the documents link to come before other names.
+    """
+    if len(documents) < _FEW_DOCUMENTS:
+        return ""
+    least = _LEAST_SHARE * len(documents)
+    if product := _written_product(documents, folder, least):
+        return product
     used: Counter[str] = Counter()
     total: Counter[str] = Counter()
     for document in documents:
         found = Counter(_PROPER.findall(document.text))
         total.update(found)
         used.update(name for name, count in found.items() if count > 1)
-    if len(documents) < _FEW_DOCUMENTS:
-        return ""
     name = max(used, key=lambda name: (used[name], total[name], name), default="")
-    least = _LEAST_SHARE * len(documents)
-    return name if used[name] >= least else _written_product(documents, folder, least)
+    return name if used[name] >= least else ""
 
 
 def _written_product(documents: Sequence[Document], folder: str, least: float) -> str:
@@ -60,16 +66,17 @@ def _written_product(documents: Sequence[Document], folder: str, least: float) -
     folder's."""
     linked = Counter(name for document in documents for name in {
         name.lower() for pair in _LINKED.findall(document.text) for name in pair if name})
-    linked[_OF_DOCUMENTS.sub("", folder).lower()] += len(documents)
+    own = _OF_DOCUMENTS.sub("", folder).lower()
+    linked[own] += len(documents)
     best = ("", 0)
-    for name, count in sorted(linked.items()):
+    for name, count in sorted(linked.items(), key=lambda item: (item[0] != own, item[0])):
         if not name or count < max(2, _LEAST_LINKED * len(documents)):
             continue
         word = re.compile(rf"(?<![\w/.@:`-]){re.escape(name)}(?![\w/@:`-]|\.\w)", re.I)
         found = [Counter(word.findall(document.text)) for document in documents]
         forms: Counter[str] = sum(found, Counter())
         used = sum(one.total() > 1 for one in found)
-        if used >= least and used > best[1]:
+        if used >= least and used > best[1] and (best[0].lower() != own or not own):
             # in lower case it is often a command
             best = max(forms, key=lambda form: (
                 form != form.lower() and 5 * forms[form] >= forms.total(), forms[form])), used

@@ -9,7 +9,6 @@ from lib.annotate.rules.codes import ask_code
 from lib.annotate.rules.grammar import DATE, is_noun_phrase
 from lib.annotate.rules.patterns import Asked, ask_clause, attribute_of, lowered
 from lib.annotate.rules.places import Place
-from lib.annotate.rules.spots import ask_spot
 from lib.annotate.rules.verbs import is_participle
 from lib.documents.blocks import plain, sentences
 from lib.documents.reader import Block, Span
@@ -34,7 +33,6 @@ _INDEFINITE = re.compile(r"(?:an?|several|some|many|various|multiple|new|more) "
 _REPLACED = ("renamed", "replaced", "moved", "changed", "increased", "reduced", "raised",
              "superseded")
 _REFERENCE_LINK = re.compile(r"\[([^\[\]\n]+)\]\[[^\[\]\n]*\]")
-_WHAT_IS = re.compile(r"what (?:is|are) (?:the|an?) [^?]*\?")
 _MARKUP = re.compile(r"^\s*(?:>\s*)?(?:!!!|\?\?\?|:::)|\{[%:]|\n\s*>", re.M)  # of other dialects
 
 
@@ -50,13 +48,9 @@ def ask_prose(block: Block, place: Place, text: str) -> Iterator[Candidate | str
         dated = _DATED.fullmatch(sentence.text) if number == 0 else None
         asked = (_of_date(dated["text"], dated["date"], place) if dated
                  else ask_sentence(sentence.text, place))
-        is_plain = dated or asked and (asked.is_complete or _WHAT_IS.match(asked.core))
-        code = None if is_plain else ask_code(raw)
-        # a number or a name in its place is a narrower question than what a clause says
-        spots = [] if is_plain or code else [*ask_spot(raw, place)]
-        for one in spots or filter(None, [code or asked]):
+        if asked := asked or (None if dated else ask_code(raw)):
             found = True
-            yield _candidate(one, sentence, place)
+            yield _candidate(asked, sentence, place)
     if not found:
         yield NO_PATTERN
 

@@ -30,7 +30,8 @@ _VALUE = re.compile(r"(?:value|entry|setting|specification|data|content|)s?|entr
 _UNIT = re.compile(r"units?", re.I)
 _DESCRIPTION = re.compile(r"(?:short )?descriptions?|details?|meanings?|purposes?|explanations?|"
                           r"effects?|what it does|summary", re.I)
-_NO_COLUMN = re.compile(r"(?:descriptions?|details?|units?|notes?|comments?|remarks?|)", re.I)
+_NO_COLUMN = re.compile(
+    r"(?:descriptions?|details?|values?|units?|notes?|comments?|remarks?|)", re.I)
 # "Version" of an option is since when it exists: only these have one of their own
 _AMBIGUOUS = re.compile(r"versions?|releases?|dates?|since", re.I)
 _VERSIONED = re.compile(r"(?:.* )?(?:package|component|library|dependency|tool|software|product|"
@@ -47,6 +48,7 @@ _NUMBER = re.compile(r"[~<>≤≥±+-]{0,2}\d[\d.,]*\s?[\w%°/µ]{0,6}")
 _BREAK = re.compile(r"<\s*/?\s*(?:br|li|p|ul|ol)\b", re.I)
 _REFERS = re.compile(r"\b(?:this|these|those|it|its|above|below|following|see|here|deprecated|"
                      r"optional|required|alias)\b|[\"“”?!:]|[.;]\s", re.I)
+_EXAMPLE = re.compile(r"\b(?:examples?|placeholder|lorem|foo|bar)\b", re.I)
 _ONLY_LINKS = re.compile(
     r"(?:(?:\[?!\[[^\]]*\]\([^)]*\)(?:\]\([^)]*\))?|\[[^\]]*\]\([^)]*\)|<?https?://\S+>?)"
     r"[\s,;]*)+")
@@ -155,6 +157,8 @@ def _of_columns(rows: _Rows, headers: list[str], width: int, place: Place,
                 '"' in header):
             continue
         values = Counter(cell.text for _, cell in cells)
+        if len(values) == 1 and len(cells) > 1 and not is_default:
+            continue  # it says nothing of the row
         for row, cell in cells:
             value = _value(cell, text)
             which = (_which(row[0].text, headers[0], place) if width == 1 else
@@ -198,13 +202,15 @@ def _of_descriptions(rows: _Rows, headers: list[str], place: Place,
     key = "setting" if is_setting else _key(headers[0], place)
     if not at or not key:
         return
+    said = [row[at].text.lower() for row in rows if at < len(row)]
     for row in rows:
         name = row[0].text
         described = row[at].text.rstrip(". ") if at < len(row) else ""
         described = re.split(r"(?<=\w\w)\.\s+(?=[A-Z])", described, maxsplit=1)[0]
         is_plain = 4 <= len(described.split()) <= MAX_DESCRIPTION_WORDS and not (
             _REFERS.search(described) or _BREAK.search(text, row[at].start, row[at].end))
-        if is_plain and _value(row[0], text) and not is_guessed(name, described):
+        is_unique = sum(one.startswith(described.lower()) for one in said) == 1
+        if is_plain and is_unique and _value(row[0], text) and not is_guessed(name, described):
             yield row, place.within(f'which {key} is described as "{described}"?'), name, 2
 
 
@@ -236,4 +242,5 @@ def _value(cell: Span, text: str) -> str:
     """Return a cell's one plain value, "" if it has none."""
     raw = text[cell.start:cell.end]
     value = "" if _BREAK.search(raw) or _ONLY_LINKS.fullmatch(raw.strip()) else value_of(cell.text)
-    return "" if " " in value and has_clause(value) else value
+    is_no_fact = _EXAMPLE.search(value) or " " in value and has_clause(value)
+    return "" if is_no_fact else value

@@ -123,7 +123,7 @@ def _lines(piece: Piece) -> list[str]:
         return ["`" * ticks + ("text" if piece.kind == "doubtful" else ""), *body, "`" * ticks]
     lines = [line for line in map(str.strip, piece.text.split("\n")) if line]
     if piece.kind == "heading":
-        words = " ".join(lines)
+        words = re.sub(r"(^|\s)(#+)$", r"\1\\\2", " ".join(lines))  # would close the heading
         return ["#" * max(1, min(piece.level, 6)) + " " + words] if words else []
     return [_start_escaped(line) for line in lines]
 

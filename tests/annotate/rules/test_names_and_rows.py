@@ -1,4 +1,4 @@
-"""lib.annotate.rules.spots and places: questions in the sentence's own words, named by folder."""
+"""lib.annotate.rules: rows of several keys, lead-ins, idioms, and names by folder."""
 
 import pytest
 
@@ -16,29 +16,6 @@ def asked(text: str) -> dict[str, str]:
     return {query.question.split(", ", 1)[1]: query.answer for query in queries}
 
 
-@pytest.mark.parametrize(("sentence", "question", "answer"), [
-    ("The lid motor may draw at most 24 V while it is warm.", "", ""),  # "it"
-    ("The lid motor may draw at most 24 V during a cold start.",
-     "the lid motor may draw at most how many volts during a cold start?", "24 V"),
-    ("When the belt stops, the lid motor waits for six seconds before the next try.", "", ""),
-    ("When the belt stops, the lid motor waits for six seconds before each restart.",
-     "when the belt stops, the lid motor waits for how many seconds before each restart?",
-     "six seconds"),
-    ("The weekly lid report keeps between 10 and 20 entries of each gate.", "", ""),  # a range
-    ("The remote lid panel is reached at port 8112 of the gate server.",
-     "the remote lid panel is reached at which port of the gate server?", "8112"),
-    ("The lid motor was built in the 1990s for a mill in the north.", "", ""),
-    ("Every lid panel can be locked by passing the `--hold` flag to the gate server.",
-     "every lid panel can be locked by passing which flag to the gate server?", "--hold"),
-    ("The lid motor is driven by `spin` and `halt` at night.", "", ""),  # one of two
-    ("The lock flag of each lid is passed as the `--lock` flag.", "", ""),  # guessed
-    ("For instance, the lid motor may draw at most 24 V in winter.", "", ""),
-    ("Set the lid motor to at most 24 V in winter.", "", ""),  # an instruction
-])
-def test_a_number_or_a_code_is_asked_for_in_its_place(sentence, question, answer):
-    assert asked(PAGE.format(sentence)) == ({question: answer} if question else {})
-
-
 @pytest.mark.parametrize("sentence", [
     "The lid motor should start up.", "The gate server keeps track of open lids.",
     "The lid queue is stored in place.", "The gate caches target lists.",
@@ -48,8 +25,6 @@ def test_idioms_and_empty_answers_are_not_asked(sentence):
 
 
 @pytest.mark.parametrize(("lead", "question"), [
-    ("Each lid report is sent with one of the following headers:",
-     "each lid report is sent with which headers?"),
     ("The following lid operators exist in Orsa:", "which lid operators exist in Orsa?"),
     ("If the lid is shut, use the following flags:", ""), ("To open a lid, take two steps:", "")])
 def test_a_lead_in_asks_with_its_own_words(lead, question):
