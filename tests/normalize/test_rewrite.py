@@ -127,7 +127,7 @@ def test_lists_inside_lists_and_numbers_of_steps_are_kept():
     ("| Part | Note |\n|--|--|\n| | spare |",
      f"Where nothing is given under Part in {NAME}, the value under Note is spare."),
     ("## Locks\n\n| | Corv | Zell |\n|--|--|--|\n| Reads | yes | no, rarely |",
-     "In Locks: For Reads, the value under Corv is yes; under Zell it is no, rarely."),
+     "In Locks: For Reads, the value under Corv is yes; and under Zell it is no, rarely."),
     ("## Tools\n\n| Name | Notes |\n|--|--|\n| title | Cuts. Fast. |",
      'In Tools: For name "title", the notes read: Cuts. Fast.'),
     ("## Speed\n\n| Number of keys | Size |\n|--|--|\n| 10 | 8 |",

@@ -40,9 +40,8 @@ def by_rules(segments: list[Segment], documents: dict[str, Document]) -> list[No
         starts = [part.start for part in parts]
         for segment in its_segments:
             first, last = bisect_left(starts, segment.start), bisect_left(starts, segment.end)
-            before = parts[first - 1] if first else None
-            rows[segment.segment_id] = _rewritten(segment, parts[first:last], document.title,
-                                                  before)
+            rows[segment.segment_id] = _rewritten(
+                segment, parts[first:last], document.title, parts[first - 1] if first else None)
     return [rows[segment.segment_id] for segment in segments]
 
 

@@ -50,7 +50,6 @@ _INSTRUCTION = re.compile(
     r"(?:add|allow|always|avoid|bump|change|check|choose|click|compile|configure|delete|disable|do|"
     r"don't|enable|ensure|fix|get|if|implement|improve|install|introduce|make|never|please|"
     r"refactor|remove|run|see|select|set|specify|update|upgrade|use|verify|when)\b", re.I)
-_HAS_FLAG = ("default", "value")  # "the default is false" is English, "the support is no" is not
 _FLAGS = {*"yes no true false y n x ✓ ✔ ✗ ✘ ✅ ❌ - – —".split()}
 TEXTS = ("comment", "comments", "description", "explanation", "meaning", "notes", "purpose",
          "remark", "remarks", "summary")  # their values are sentences, which "is" cannot precede
@@ -118,8 +117,8 @@ def fact_sentence(label: str, value: str, owner: str) -> str:
 
 def is_fact(label: str, value: str) -> bool:
     """Return whether "the <label> is <value>" is English and says only what the source says."""
-    is_flag = value.casefold() in _FLAGS and (
-        not value.isalpha() or not _bare(label).lower().endswith(_HAS_FLAG))
+    is_flag = value.casefold() in _FLAGS and (  # "the support is no" is no English
+        not value.isalpha() or not _bare(label).lower().endswith(("default", "value")))
     return (is_attribute(label) and not is_flag and _is_short(value)
             and not _is_text(label) and not _PHRASE.match(value)
             and not value.startswith(PICTURE))
@@ -133,21 +132,18 @@ def list_sentence(label: str, values: list[str], owner: str, *, is_partial: bool
     end, "include", and for its continuation, "also include".
     """
     label = _bare(label)
-    if is_partial:
-        verb = "include" if is_plural(label) else "includes"
-    else:
-        verb = "are" if is_plural(label) else "is" if len(values) == 1 else "comprises"
-    also = "also " if is_continued else ""
-    return ended(f"{_the(label, owner)} {also}{verb} {listed(values)}")
+    several, one = ("include", "includes") if is_partial else (
+        "are", "is" if len(values) == 1 else "comprises")
+    verb = f"{'also ' if is_continued else ''}{several if is_plural(label) else one}"
+    return ended(f"{_the(label, owner)} {verb} {listed(values)}")
 
 
 def row_sentence(header: tuple[str, ...], cells: tuple[str, ...], owner: str) -> str:
     """Write a table row: "For port 80 in Corvane P-417, the protocol is TCP and the mass is 2 kg."
 
-    Of a header that is no attribute only "the value under Required is no" is said; a cell of
-    running text follows a colon and ends its sentence. Empty cells are left out; a missing row
-    label is not guessed, and neither are the columns of a row with fewer cells than the header:
-    "80; TCP."
+    Of a header that is no attribute only "the value under Required is no" is said; running text
+    follows a colon and ends its sentence. Empty cells are left out. A missing row label is not
+    guessed, nor are the columns of a row with fewer cells than the header: "80; TCP."
     """
     if len(header) == 1:
         return ended(f"{_bare(header[0])}: {cells[0]}" if header[0] else cells[0])
@@ -168,11 +164,11 @@ def row_sentence(header: tuple[str, ...], cells: tuple[str, ...], owner: str) ->
         if not _is_short(value) or _is_text(name):
             sentences.append([])
     opening = f"For {about}" if about else (
-        f"Where nothing is given under {_column(header[0])}" if header[0] else
+        f"Where nothing is given under {_quoted(header[0])}" if header[0] else
         "In a row with no label")
     if _COMPLEMENT.search(header[0]) and is_fact(header[0], cells[0]):
         opening = f"Where {_clause(header[0], cells[0])}"
-    return " ".join(ended(_once(f"{opening}{place}, {_joined(clauses)}"))
+    return " ".join(ended(_once(f"{opening}{place}, {listed(clauses)}"))
                     for clauses in sentences if clauses)
 
 
@@ -192,7 +188,7 @@ def _clause(name: str, value: str, before: str = "") -> str:
 
     If the clause `before` is such a one, too, it is "under Required it is no".
     """
-    said, column = value if re.search(r"\w", value) else _quoted(value), _column(name)
+    said, column = value if re.search(r"\w", value) else _quoted(value), _quoted(name)
     be, read = ("are", "read") if is_plural(name) else ("is", "reads")
     if not name or is_fact(name, value):
         return f"the {_inside(name)} {be} {said}" if name else value
@@ -204,21 +200,12 @@ def _clause(name: str, value: str, before: str = "") -> str:
     return f"under {column} it is {said}" if is_next else f"the value under {column} is {said}"
 
 
-def _column(name: str) -> str:
-    return name if re.fullmatch(r"[A-Z]\S*", name) else _quoted(name)
-
-
 def _quoted(text: str) -> str:
-    return text if '"' in text else f'"{text}"'
+    return text if '"' in text or re.fullmatch(r"[A-Z]\S*", text) else f'"{text}"'
 
 
 def _is_text(label: str) -> bool:
     return _bare(label).lower().endswith(TEXTS)
-
-
-def _joined(clauses: list[str]) -> str:
-    is_simple = not any(re.search(r", |: ", clause) for clause in clauses)
-    return listed(clauses) if is_simple else "; ".join(clauses)
 
 
 def _is_short(value: str) -> bool:

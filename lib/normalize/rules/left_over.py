@@ -14,7 +14,6 @@ _DEFINITION = re.compile(
     r"^[ >]{0,8}\[([^\]\n]+)\]:[ \t]*<?(\S+?)>?(?:[ \t]+(.+))?$", re.M)
 _MARKER = re.compile(
     r"^(?:[ \t>]*(?:[-*+]|\d{1,9}[.)]|#{1,6})(?:[ \t]+|$))*(?:\[[ xX]\][ \t]+)?")
-_LINK = "The link"
 _LABEL = re.compile(r"\[([^\[\]]{1,200})\]")
 
 
@@ -43,9 +42,8 @@ def _placed(parts: list, blank, first: int, last: int, words: str, group: int):
     place = bisect(parts, first, key=lambda part: part.start)
     above = parts[place - 1] if place else blank
     heading = (above.text,) if above.kind == "heading" else ()
-    is_link = words.startswith(_LINK)  # such definitions are of no section
-    return replace(blank, start=first, end=last, text=words, group=group,
-                   headings=() if is_link else above.headings + heading,
+    path = () if words.startswith('The link "') else above.headings + heading  # of no section
+    return replace(blank, start=first, end=last, text=words, group=group, headings=path,
                    is_titled=above.is_titled)
 
 
@@ -58,7 +56,7 @@ def _words(raw: str, uses: Counter[str], references: dict) -> str:
             lines.append(_MARKER.sub("", line))
         elif uses[_folded(definition[1])] == 1:
             targets = ", ".join(filter(None, definition.groups()[1:]))
-            lines.append(f'{_LINK} "{definition[1]}" leads to {targets}.')
+            lines.append(f'The link "{definition[1]}" leads to {targets}.')
     text = readable(unmarked(unquoted("\n".join(lines))), references)
     return text if re.search(r"\w", text) else ""
 

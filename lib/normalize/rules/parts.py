@@ -63,9 +63,8 @@ class _Source:
         return readable(with_notes(unmarked(unquoted(raw)), self.notes), self.references)
 
     def cell(self, raw: str) -> str:
-        """Return a cell's words; the name of an image is no value."""
-        image = _IMAGE.fullmatch(raw)
-        words = self.words(raw)
+        """Return a cell's words; the name of an image is no value, code with a colon no text."""
+        image, words = _IMAGE.fullmatch(raw), self.words(raw)
         if image and image["alt"] and words.startswith(image["alt"]):
             words = f'"{image["alt"]}"{words.removeprefix(image["alt"])}'
         if _CODE.fullmatch(raw) and re.search(r"[.!?:;](?:\s|$)", words):

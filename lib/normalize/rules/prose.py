@@ -33,7 +33,6 @@ _ALL = re.compile(r"\b(?:following|these|all|both|are|includes?|including|suppor
 _CHOICE = re.compile(r"\b(?:either|or|one|any|can|could|may|might|must|should|if|when|example|"
                      r"examples|e\.g|such as|like|not|never)\b", re.I)
 _CONJUNCTION = re.compile(r"(?<=[\w)\]\"'”’])(?:[,;]\s*(?:and|or)?|\s+(?:and|or))\s*\Z")
-_SAID = ("sentence", "lead-in", "item")
 _BREAK = "\n\n"  # where a list ends that belongs to an item
 _FRAGMENT_WORDS = 25  # of an item that shares its sentence with others, at most
 
@@ -44,10 +43,9 @@ def write(parts: list[Part], title: str, before: Part | None = None, *,
 
     `parts` are those that start in the segment, in order. With `is_headed`, the segment begins
     with the document's title and keeps it as its heading; the following text is then understood to
-    be about it, as in any text that a base model knows. The rest of a list or table that was cut
-    is marked as a continuation and repeats its lead-in or header. Only right below their headings
-    are sections named before a pronoun, which would then refer to them; `before` is the last part
-    above the segment.
+    be about it, as in any text that a base model knows. The rest of a cut list is marked as such
+    and repeats its lead-in. Only right below their headings are sections named before a pronoun,
+    which would else refer to them; `before` is the last part above the segment.
     """
     paragraphs: list[str] = []
     opened: tuple[str, ...] | None = None
@@ -64,7 +62,7 @@ def write(parts: list[Part], title: str, before: Part | None = None, *,
         unnamed = path[1:] if is_headed and opened is None else path
         is_within = before and before.headings == group[0].headings and before.kind != "heading"
         before = group[-1]
-        is_displaced = is_after_colon or group[0].kind in _SAID and refers(text) or (
+        is_displaced = is_after_colon or (group[0].kind != "row" and refers(text)) or (
             paragraphs and group[0].kind == "lead-in" and group[0].above)
         if path != opened and not (is_within and is_displaced):
             text, opened = _opening(unnamed, text) + text, path
