@@ -36,6 +36,8 @@ class Wanted:
 
     def __init__(self, found: list[Token], *, in_list: bool = False) -> None:
         """Take the tokens of a reference, or of one of its entities if it is `in_list`."""
+        self.is_time = any(token.kind == "number" and token.value[0] in ("time", "month")
+                           for token in found)
         has_comma = any(token.text in (",", ";") for token in found)
         self._unread = (",", ";") if in_list and not has_comma else ()
         self.in_list = in_list

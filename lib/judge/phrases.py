@@ -146,7 +146,7 @@ def _says(stretch: list[_Part], phrase: list[_Part], needed: Counter, question: 
     is_plain = all(part.key[0] == "word" and part.raw.endswith(("ing", "ed", "ly", "hand"))
                    for part in odd)
     return (is_plain and len(odd) <= _MOST_BETWEEN and _turns(stretch) == _turns(phrase)
-            and _values(stretch, needed) == _values(phrase, needed))
+            and _in_order(_values(stretch, needed), _values(phrase, needed)))
 
 
 def _turns(parts: list[_Part]) -> set[tuple[str, Key]]:
@@ -155,6 +155,13 @@ def _turns(parts: list[_Part]) -> set[tuple[str, Key]]:
     return {(part.raw, after.key) for part, after in zip(own, own[1:], strict=False)
             if part.raw in TURNING} | {(part.raw, ("", "")) for part in own[-1:]
                                        if part.raw in TURNING}
+
+
+def _in_order(values: list[Key], wanted: list[Key]) -> bool:
+    """Return whether values have the same order, which is free for amounts of different units."""
+    dimensions = [value[1][0] if value[0] == "number" else value[0] for value in wanted]
+    is_free = len(set(dimensions)) == len(dimensions)
+    return values == wanted or is_free and Counter(values) == Counter(wanted)
 
 
 def _values(parts: list[_Part], needed: Counter) -> list[Key]:

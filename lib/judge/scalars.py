@@ -73,10 +73,14 @@ def _before(found: list[Token], first: int, start: int, wanted: Wanted,
     excluding = EXCLUDING | (LIMITS if wanted.tokens[0].kind == "number" else set())
     if any(value in excluding and value not in question.words for value in values[-2:]):
         return f"another amount or an earlier value: {shown}"
-    modifiers = MODIFIERS | ({"was", "were"} if question.is_present else set())
+    is_event = len(own) > 1 and wanted.tokens[0].kind == "date" and str(own[-1].value) in (
+        "on", "in")  # "was released on"
+    modifiers = MODIFIERS | ({"was", "were"} if question.is_present and not is_event else set())
     if any(value in modifiers and value not in question.words and stem(value) not in question.topic
            for value in values):
         return f"another amount or an earlier value: {shown}"
+    if wanted.is_time and values[-1:] == ["after"]:
+        own = own[:-1]  # "times out after 30 s"
     last = own[-1] if own and found[start - 1].is_solid else None
     is_word = sort_of(wanted.tokens[0])[0] == "word"
     if last is not None and is_word and not wanted.is_phrase and not _opens(last, question):

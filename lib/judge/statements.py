@@ -6,7 +6,7 @@ from lib.core.values import Token, solid
 from lib.judge.layout import has_marker, plain
 from lib.judge.matching import Wanted, first_key
 from lib.judge.phrases import canonical
-from lib.judge.words.claims import opens_remark
+from lib.judge.words.claims import is_verb, opens_remark
 from lib.judge.words.wording import CONNECTORS, Question
 
 BETWEEN = frozenset(("and", "&", "+", "plus", "/", ",", ";", "|"))
@@ -97,9 +97,10 @@ def _groups(found: list[Token], place: int, wanted: list[Wanted], by_first: dict
 def _hit(found: list[Token], place: int, wanted: list[Wanted], by_first: dict,
          question: Question, group: Group) -> tuple[int, int] | None:
     """Return the longest entity that is complete at `place`, and where it ends."""
-    before = found[place - 1] if place else None
+    before, own = found[place - 1] if place else None, solid(group.tokens[-3:])
     is_open = (not group.tokens or not before.is_solid or question.allows(before)
-               or str(before.value) in CONNECTORS)
+               or str(before.value) in CONNECTORS
+               or is_verb(own, len(own) - 1, question, is_any=True))
     for index in by_first.get(first_key(found[place]), ()) if is_open else ():
         end = wanted[index].end_in(found, place)
         if end is not None and _is_closed(found, end, question):

@@ -12,6 +12,7 @@ from lib.judge.words.wording import (
     EXCLUDING,
     FORMER,
     HEDGES,
+    LIMITS,
     MODIFIERS,
     NAME_CLAUSES,
     NEGATIONS,
@@ -74,7 +75,9 @@ def _directly_after(rest: list[Token], wanted: Wanted, question: Question, *,
     if any(str(token.value) in DENIALS and not question.allows(token) for token in clause):
         return f"denies it: {shown}"
     is_name = sort_of(wanted.tokens[-1])[0] == "word" and not wanted.is_phrase
-    is_clause = word in (NAME_CLAUSES if is_name else CLAUSES)
+    is_amount = wanted.tokens[-1].kind == "number" and bool(wanted.tokens[-1].value[0])
+    is_clause = word in (NAME_CLAUSES if is_name else CLAUSES) or is_amount and is_plain(
+        first) and not (_ELSEWHERE | LIMITS) & {str(token.value) for token in clause}
     is_restated = question.allows(first) and (
         all(map(question.allows, clause)) or (
             _is_verb(clause, question)

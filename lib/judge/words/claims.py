@@ -4,6 +4,7 @@ from lib.core.values import Token
 from lib.judge.words.wording import (
     BE,
     FILLERS,
+    LINKING,
     PREPOSITIONS,
     REMARKING,
     Question,
@@ -21,7 +22,7 @@ _PLAIN_VERBS = frozenset(map(stem, (
     "reach make take hold keep stay go travel last run need draw consume weigh measure cost amount "
     "carry contain allow permit accept seat fit pay charge find store set see look choose pick add "
     "use get have lie remain stand show state list receive serve work expect place enter put lead "
-    "locate situate take held kept found come happen switch").split()))
+    "locate situate take held kept found come happen switch follow begin start").split()))
 
 
 def conflict(own: list[Token], question: Question) -> str:
@@ -32,8 +33,8 @@ def conflict(own: list[Token], question: Question) -> str:
             continue
         before = str(own[place - 1].value) if place else ""
         after = str(own[place + 1].value) if place + 1 < len(own) else ""
-        is_kind = any(str(token.value).endswith(word) for word in question.topic if len(word) > 3)
-        is_subject = after in BE and not is_kind and not is_verb(own, place, question)
+        is_subject = after in BE and not _is_kind(token, question) and not is_verb(
+            own, place, question)
         swapped = (question.before.get(stem(after)), question.after.get(stem(before)))
         is_other = any(word and word not in stems for word in swapped[:1]) or (
             swapped[1] and swapped[1] not in stems and not is_verb(own, place, question))
@@ -46,7 +47,14 @@ def conflict(own: list[Token], question: Question) -> str:
 def are_verbs(own: list[Token], question: Question, *, is_any: bool = False) -> bool:
     """Return whether all words that are not the question's are adverbs and harmless verbs."""
     return all(question.allows(token) or str(token.value).endswith("ly")
-               or is_verb(own, place, question, is_any=is_any) for place, token in enumerate(own))
+               or is_verb(own, place, question, is_any=is_any)
+               or is_any and (str(token.value) in LINKING or _is_kind(token, question))
+               for place, token in enumerate(own))
+
+
+def _is_kind(token: Token, question: Question) -> bool:
+    """Return whether a word is a kind of what is asked: "counterstain"."""
+    return any(str(token.value).endswith(word) for word in question.topic if len(word) > 3)
 
 
 def opens_remark(words: list[Token]) -> bool:

@@ -93,6 +93,10 @@ _PLACED = words_of("under over or")
 _PRESENT, _PAST = words_of("is are does do"), words_of("was were did has have been")
 _INTERROGATIVES = words_of("what which who whom whose when where why how many much long often far "
                          "often old large big name")
+_PLURALS = {"leaves": "leaf", "knives": "knife", "feet": "foot", "men": "man", "women": "woman",
+            "children": "child", "people": "person", "teeth": "tooth", "mice": "mouse",
+            "shelves": "shelf", "halves": "half", "lives": "life", "indices": "index",
+            "matrices": "matrix", "vertices": "vertex", "criteria": "criterion"}
 _ENDINGS = tuple(map(re.compile, (r"(?:'?s)$", r"(?<=[a-z]{5})[ai]ble$", r"(?:ing|ed|ie)$",
                                 r"(?:er|or|ion|e|y)$")))
 _IRREGULAR = {"weight": "weigh", "length": "long", "height": "high", "width": "wide",
@@ -231,7 +235,12 @@ def stem(word: str) -> str:
 
 def singular(word: str) -> str:
     """Return a lower-case word without a plural s: "gaskets", "O-rings", but not "https"."""
-    last = word.rpartition("-")[2]
+    start, last = word[:word.rfind("-") + 1], word[word.rfind("-") + 1:]
+    if last in _PLURALS:
+        return start + _PLURALS[last]
     is_plural = (len(last) > 3 and last.isalpha() and last[-1] == "s" and last[-2] not in "sui"
                  and any(vowel in last for vowel in "aeiouy"))
+    ending = next((one for one in ("ies", "ches", "shes", "xes", "sses") if last.endswith(one)), "")
+    if is_plural and ending and len(last) > 4:
+        return word[:-3] + "y" if ending == "ies" else word[:-2]
     return word[:-1] if is_plural else word
