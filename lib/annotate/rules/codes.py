@@ -50,7 +50,8 @@ def ask_code(raw: str) -> Asked | None:
         # "added to the", "means that the": the code is not what the sentence is about
         is_kind = not is_plural(kind) and not _NOT_KINDS.intersection(f"{pre} {kind}".split()) and (
             is_noun_phrase(f"the {pre} {kind}") and not DEICTIC.search(pre))
-        is_whole = MIN_WORDS <= len(said.split()) <= MAX_WORDS and not re.search(r"[;:?!]", said)
+        is_whole = MIN_WORDS <= len(said.split()) <= MAX_WORDS and not re.search(
+            r"[;:?!]|\b(?:also|now|too)\b", said)
         if is_kind and is_whole and not is_guessed(found["code"], said) and (
                 not verb or _is_base(said)):
             return Asked(f"which {pre} {kind} {verb}{said}?".replace("  ", " "), found["code"])

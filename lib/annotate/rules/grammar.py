@@ -29,7 +29,7 @@ same other others such etc e.g i.e eg ie unlike else please note see than as lat
 again already more less remaining follows happened occurred became began went came threw
 wrote made took gave got saw ran knew""".split())
 # nouns that mean nothing without the sentences around them
-_VAGUE = frozenset("""
+VAGUE = frozenset("""
 example examples case cases reason reasons way ways thing things section sections document
 documents documentation page pages guide guides chapter table figure list result results problem
 problems idea goal approach difference differences step steps fact something anything everything
@@ -37,7 +37,8 @@ nothing person people user users someone anyone author authors reader team commu
 features information details item items link links website rest number amount kind type sort lot
 part parts set change changes default defaults value values option options setting settings
 parameter parameters field fields entry entries name names argument arguments code file files
-snippet command configuration method function process operation""".split())
+snippet command configuration method function process operation response param property
+attribute""".split())
 # in a relative clause, words that refer to another sentence or begin one more clause
 _DANGLING = frozenset("""
 it its itself they them their this these those you your we our us i my he she his her there here
@@ -52,7 +53,7 @@ original general common special single whole entire full key additional optional
 different various certain recommended suggested allowed supported maximum minimum actual final
 initial typical particular similar good best available possible two three four""".split())
 _SECOND = re.compile(r"\b(?:and|or) (?P<verb>[a-z]+) (?:to|into|from|the|an?|all|no|any|in|on|at|"
-                     r"by|with|as|for|via)\b")
+                     r"by|with|as|for|via|\w+ing)\b")
 # "logs and maintains indexes": a plural hardly ever stands before another noun
 _SECOND_S = re.compile(r"(?:,|\band|\bor) [a-z]+(?<!ic)(?<![isu])s (?!(?:of|in|on|at|by|for|with|"
                        r"from|to|into|and|or|per|via|within|between|without)\b)[\w\"]")
@@ -132,7 +133,7 @@ def is_specific(phrase: str, words: frozenset[str], about: str = "") -> bool:
     content = [word for word in all_words if word.lower() not in _DETERMINERS]
     head = re.split(r"\s(?:of|for|in|on|to|with|from|at|by)\s", " ".join(content))[0].split()
     last = head[-1].lower() if head else ""
-    is_vague = not head or (last in _VAGUE or len(head) > 1 and last.rstrip("s") in _VAGUE) and all(
+    is_vague = not head or (last in VAGUE or len(head) > 1 and last.rstrip("s") in VAGUE) and all(
         word.lower() in _ADJECTIVES for word in head[:-1])
     if is_vague:
         return False

@@ -2,7 +2,7 @@
 
 import re
 
-from lib.annotate.rules.grammar import AUXILIARIES, DEICTIC, is_noun_phrase, is_specific
+from lib.annotate.rules.grammar import AUXILIARIES, DEICTIC, VAGUE, is_noun_phrase, is_specific
 from lib.annotate.rules.patterns import lowered
 from lib.annotate.rules.places import Place
 from lib.annotate.rules.verbs import BASE, FORMS, is_participle
@@ -57,7 +57,7 @@ _CHANGE = {"added": "What was added", "changed": "What was changed",
            "improvements": "Which improvements were made"}
 # plural headings and lead-ins that do not say what the items are
 _NO_CLASS = re.compile(
-    r"examples? .*|options|params|"
+    r"examples? .*|"
     r"(?:.*\b)?(?:notes|details|examples|basics|links|references|resources|questions|steps|ideas|"
     r"things|following|contents|docs|guidelines|thoughts|alternatives|instructions|topics|points|"
     r"specifics|internals|specifications|goals|non-goals|remarks|tips|reasons|trade-offs|"
@@ -99,7 +99,8 @@ def asked_by_heading(heading: str, place: Place) -> tuple[str, ...]:
             change = _CHANGE[heading.lower()]
         return (f"{change} in {place.name}?",)
     label = place.subject.label(heading)
-    is_named = is_plural(label) and is_noun_phrase(label) and not _NO_CLASS.fullmatch(label)
+    is_named = is_plural(label) and is_noun_phrase(label) and not (
+        _NO_CLASS.fullmatch(label) or _is_general(label))
     if not is_named or len(heading.split()) > 6 or place.is_vague:
         return ()
     return place.within(f"what are the {label}?")[-1:] if place.section == heading else (
@@ -168,7 +169,8 @@ def _of_noun(text: str, place: Place) -> tuple[str, ...]:
     match = _COPULA.fullmatch(text)
     what = re.sub(rf"^{_AMOUNT} ", "", match["what"] if match else text, flags=re.I)
     label = place.subject.label(what)
-    is_named = _is_class(label) and len(label.split()) <= 7 and not place.is_vague
+    is_named = _is_class(label) and len(label.split()) <= 7 and not (
+        place.is_vague or _is_general(label))
     return place.attribute(label, "are") if is_named else ()
 
 
@@ -177,3 +179,8 @@ def _is_class(phrase: str) -> bool:
     is_counted = re.match(rf"{_NUMBER} \w+$", phrase) is not None
     return is_plural(phrase) and is_noun_phrase(phrase) and not DEICTIC.search(phrase) and (
         is_counted or not _NO_CLASS.fullmatch(phrase))
+
+
+def _is_general(label: str) -> bool:
+    """Return whether a label is one word that says nothing alone: "the options"."""
+    return re.sub(r"(?<=[^s])s$", "", re.sub(r"ies$", "y", label.lower())) in VAGUE

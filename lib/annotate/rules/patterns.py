@@ -50,12 +50,9 @@ _IDIOM = re.compile(
     r"(?:up|down|out|off|on|over|away|back|in|track|place|part|care|sure|advantage|account|use|"
     r"note|effect|sense|rise|way|responsibility|precedence)\b|.*\b(?:appropriate|necessary|"
     r"needed|relevant|automatically|\w+ally|only)\b", re.I | re.S)
-_NARROW = frozenset("""
-check control count create default define denote determine emit encode generate hold listen mean
-measure output point print produce receive refer represent return specify start stand store track
-trigger""".split())
-_NAMED_THING = re.compile(r"\d|_|\w[./]\w|[a-z][A-Z]|[`$/]|[A-Z]{2}")
-MIN_OPEN_WORDS = 4  # of an answer without a number, code or name
+_PLACED = frozenset("""
+cached checked configured created declared defined installed kept listed located logged placed
+registered run saved set stored written""".split())
 # words that begin a noun phrase and are no part of a name
 _LOWER = ("A", "An", "The", "Each", "Every", "All", "Both", "New", "Most", "Many", "Some")
 
@@ -164,10 +161,9 @@ def _is_answer(phrase: str) -> bool:
 
 
 def _is_telling(value: str) -> bool:
-    """Return whether an answer says something: a number, a code or a name, or several words."""
+    """Return whether an answer is particular: it has a number, a code or a name."""
     is_named = re.search(r"\d|_|\w[./]\w|[a-z][A-Z]|[A-Z]{2}| [A-Z]", value) or _FIXED.match(value)
-    return not _IDIOM.match(value) and (
-        is_named is not None or len(value.split()) >= MIN_OPEN_WORDS)
+    return is_named is not None and not _IDIOM.match(value)
 
 
 def _head(phrase: str) -> str:
@@ -230,6 +226,8 @@ def _passive(text: str, place: Place) -> Asked | None:
     if not _is_telling(value) or prep in ("as", "with") or is_guessed(value, match["s"]):
         return None
     if prep in ("in", "on", "under", "at"):
+        if match["done"] not in _PLACED:
+            return None
         return Asked(f"where {first} {subject} {verb}?", f"{prep} {value}")
     return Asked(f"{prep} what {first} {subject} {verb}?", value)
 
@@ -251,10 +249,8 @@ def _object(text: str, place: Place) -> Asked | None:
         # "the caches target lists": a noun before, or the verb
         is_open = match["verb"] in BASE.values() and third_person(base) in NOUN_LIKE and (
             " " not in value)
-        # "what does X expose?" has many answers; what a named thing returns is one
-        is_narrow = prep or base in _NARROW or _NAMED_THING.search(before)
-        if not subject or not is_agreed or is_open or subject in place.name or not is_narrow or (
-                not _is_answer(value) or not _is_telling(value) or is_guessed(value, before)):
+        if not subject or not is_agreed or is_open or subject in place.name or not (
+                _is_answer(value) and _is_telling(value)) or is_guessed(value, before):
             continue
         helper = "does" if match["verb"] in FORMS else "do"
         return Asked(f"what {helper} {subject} {base}{' ' + prep if prep else ''}?", value)

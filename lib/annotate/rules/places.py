@@ -119,7 +119,9 @@ class Names:
             name = ""
         below = headings[1:] if headings[:1] == (outline.title,) else headings
         if subject.is_version:
-            name = "" if _NO_RELEASE.search(subject.name) else subject.name
+            of = re.sub(r"\s*v?\d\S*$", "", subject.name).lower()
+            is_own = of in f"{folder_product} {subject.product} {title}".lower()
+            name = subject.name if is_own and not _NO_RELEASE.search(subject.name) else ""
             return Place(name, subject.topic, "", True, False, False, False, subject)
         is_vague = bool(below) and _VAGUE.fullmatch(_bare(below[-1])) is not None
         is_loose = _LOOSE.fullmatch(_bare(document.title)) is not None

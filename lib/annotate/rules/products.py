@@ -49,8 +49,7 @@ def _folder_product(documents: Sequence[Document], folder: str) -> str:
     if len(documents) < _FEW_DOCUMENTS:
         return ""
     least = _LEAST_SHARE * len(documents)
-    if product := _written_product(documents, folder, least):
-        return product
+    product = _written_product(documents, folder, least)
     used: Counter[str] = Counter()
     total: Counter[str] = Counter()
     for document in documents:
@@ -58,7 +57,8 @@ def _folder_product(documents: Sequence[Document], folder: str) -> str:
         total.update(found)
         used.update(name for name, count in found.items() if count > 1)
     name = max(used, key=lambda name: (used[name], total[name], name), default="")
-    return name if used[name] >= least else ""
+    is_whole = not product or name.startswith(f"{product} ")  # "Fluent" of "Fluent Bit"
+    return name if used[name] >= least and is_whole else product
 
 
 def _written_product(documents: Sequence[Document], folder: str, least: float) -> str:

@@ -67,7 +67,7 @@ def ask_table(block: Block, place: Place, text: str,
         header, *rows = rows  # an HTML table without header cells
     headers = [" ".join(cell.text.replace("; ", " ").split()) for cell in header]
     width = _key_width(rows, headers)
-    if not width:
+    if not width or re.search(r"\w *[/\\] *\w", headers[0]):  # "From/To": it is open which is which
         yield NO_KEY
         return
     counts = Counter(row[0].text for row in rows)
@@ -134,7 +134,8 @@ def _of_things(rows: _Rows, headers: list[str], place: Place, text: str) -> Iter
     for row in rows:
         for header, cell in zip(headers[1:], row[1:], strict=False):
             value = _value(cell, text)
-            if value and '"' not in header + row[0].text and not _YES_NO.fullmatch(value):
+            if value and _is_name(header) and _is_name(row[0].text) and not (
+                    _YES_NO.fullmatch(value)):
                 core = f'what {_asked_for(row[0].text, place)} "{header}"?'
                 yield row, place.within(core)[-1:], value, 0
 
@@ -153,8 +154,8 @@ def _of_columns(rows: _Rows, headers: list[str], width: int, place: Place,
             _VERSIONED.fullmatch(_key(headers[0], place)))
         is_said = label.lower() in _key(headers[0], place).lower()  # "the code of the error code"
         is_sum = width > 1 and re.search(r"\btotal\b", header, re.I)  # follows from the key
-        if counts[header] > 1 or is_bare and not is_default or is_open or is_said or is_sum or (
-                '"' in header):
+        if counts[header] > 1 or is_bare and not is_default or is_open or is_said or is_sum or not (
+                is_default or _is_name(header)):
             continue
         values = Counter(cell.text for _, cell in cells)
         if len(values) == 1 and len(cells) > 1 and not is_default:
@@ -224,7 +225,8 @@ def _counted(label: str, value: str) -> tuple[str, str]:
 def _key(header: str, place: Place) -> str:
     """Return the first column's header as the noun for a row, "" if it is none."""
     key = re.sub(r"^.* / | name$", "", place.subject.label(header))
-    is_noun = re.search(r"[a-z]", key, re.I) and is_noun_phrase(key) and not has_clause(key)
+    is_noun = re.fullmatch(r"[^/\\]*[a-z][^/\\]*", key, re.I) and is_noun_phrase(key) and (
+        not has_clause(key))
     is_one = key != "name" and not is_plural(key) and len(key.split()) < 4
     return key if is_noun and is_one else ""
 
@@ -232,10 +234,16 @@ def _key(header: str, place: Place) -> str:
 def _which(name: str, header: str, place: Place) -> str:
     """Return how a question names a row."""
     key = _key(header, place)
-    is_name = re.fullmatch(r'[^";]*[^";.]', name) and len(name.split()) <= 6
+    is_name = _is_name(name)
     if not key and re.fullmatch(r"\W*\d*\W*", name):
         return ""
     return (f'the {key} "{name}"' if key else f'"{name}"') if is_name else ""
+
+
+def _is_name(text: str) -> bool:
+    """Return whether a row's label or a header can be quoted as a name: short, and no list."""
+    return re.fullmatch(r'[^\W_][^";]*[^";.]|[^\s";][^\s";]*|[^\W_]', text) is not None and (
+        len(text.split()) <= 6)
 
 
 def _value(cell: Span, text: str) -> str:

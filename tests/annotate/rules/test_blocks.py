@@ -101,11 +101,11 @@ def test_a_fact_is_asked_of_its_section_not_of_the_title_or_of_other():
 
 def test_the_heading_above_is_named_if_the_question_has_the_words_of_the_nearest():
     text = ("# Orsa gate\n\n## In text files\n\n### Booleans\n\nAll booleans must be sent to the "
-            "plain text store.\n\n## In binary files\n\n### Numbers\n\nAll numbers must be "
+            "UTF-8 text store.\n\n## In binary files\n\n### Numbers\n\nAll numbers must be "
             "sent to the 8-byte store.\n")
     assert asked(text) == {
         'Under "In text files" in "Orsa gate", to what must all booleans be sent?':
-            "the plain text store",
+            "the UTF-8 text store",
         'Under "In binary files" in "Orsa gate", to what must all numbers be sent?':
             "the 8-byte store"}
 
