@@ -6,16 +6,9 @@ from fractions import Fraction
 
 import pandas as pd
 
-from lib.tablequest.analyze.accuracy import (
-    LEAST_DIGITS,
-    TOLERANCE,
-    asserted,
-    assess,
-    is_figure,
-    operand_values,
-    readings,
-)
+from lib.tablequest.analyze.accuracy import TOLERANCE, assess, is_figure
 from lib.tablequest.analyze.amounts import Amount, amounts
+from lib.tablequest.analyze.asserted import LEAST_DIGITS, asserted, operand_values, readings
 from lib.tablequest.ask.replies import IN_THOUGHTS, NO_ANSWER, NO_REPLY, Final
 from lib.tablequest.records import LEVELS, Grid, Passage, TableQuestion, own_label
 

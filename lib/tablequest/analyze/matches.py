@@ -24,7 +24,9 @@ from lib.judge.verdicts import Decision
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request
-from lib.tablequest.analyze.accuracy import TOLERANCE, asserted, assess, f1, is_figure, readings
+from lib.tablequest.analyze.accuracy import TOLERANCE, assess, is_figure
+from lib.tablequest.analyze.asserted import asserted, readings
+from lib.tablequest.analyze.overlap import f1
 from lib.tablequest.ask.replies import Final, objects
 from lib.tablequest.records import LEVELS, Grid, Level, TableQuestion
 

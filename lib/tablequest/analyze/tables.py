@@ -11,9 +11,10 @@ from lib.analyze.stats import cluster_interval
 from lib.analyze.tables import accuracy
 from lib.core.arms import ALL, sorted_arms
 from lib.core.records import RECALL, Answer, Query, Verdict
-from lib.tablequest.analyze.accuracy import TOLERANCE, assess, word_scores
+from lib.tablequest.analyze.accuracy import TOLERANCE, assess
 from lib.tablequest.analyze.failures import failure, failures, is_cut_away
 from lib.tablequest.analyze.matches import Shown
+from lib.tablequest.analyze.overlap import word_scores
 from lib.tablequest.ask.prompts import form_of, question_id_of, source_of
 from lib.tablequest.ask.reader import ARM as LEXICAL
 from lib.tablequest.ask.replies import Final, finals

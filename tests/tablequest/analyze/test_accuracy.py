@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.tablequest.analyze.accuracy import assess, f1, word_scores
+from lib.tablequest.analyze.accuracy import assess
 from lib.tablequest.analyze.amounts import amounts
+from lib.tablequest.analyze.overlap import f1, word_scores
 from lib.tablequest.questions.wording import amount
 from tests import tablequest_pumps as pumps
 from tests.tablequest_pumps import CHANGE, EASY, GRIDS, GROWTH, HARD, LOSS, MARGIN, ask
