@@ -40,6 +40,7 @@ class PlacedCell:
     is_bold: bool = False
     has_rule: bool = False  # a line above it, as above a sum
     indent: float = 0.0  # indent of the first line, in points
+    printed: str = ""  # the text as printed, where `text` has a point for a decimal comma
     elements: tuple[HtmlElement, ...] = field(default=(), compare=False)  # where it was read from
 
 

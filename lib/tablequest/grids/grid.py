@@ -1,8 +1,7 @@
 """Read a table as a grid: complete labels, values with sign, unit and scale, and cleaned HTML."""
 
 import html
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from lib.tablequest.grids.cells import PlacedCell, PlacedRow
@@ -14,17 +13,18 @@ from lib.tablequest.grids.labels import (
     without_marks,
 )
 from lib.tablequest.grids.layout import BodyRow, Layout, NoGrid, lay_out
+from lib.tablequest.grids.notes import is_only_note, read_note, unit_note_in
 from lib.tablequest.grids.panels import one_panel
-from lib.tablequest.grids.values import (
-    COINS,
-    PER_SHARE,
-    Note,
-    Reading,
-    read_note,
-    read_value,
+from lib.tablequest.grids.units import (
+    MONEY,
+    Meaning,
+    Table,
+    column_meanings,
+    row_meaning,
+    table_of,
     unit_and_scale,
-    unit_note_in,
 )
+from lib.tablequest.grids.values import Reading, read_value, with_point
 from lib.tablequest.records import Cell, Grid
 
 EMPTY = Cell(text="", value=None, unit="", scale=1.0)
@@ -58,20 +58,18 @@ def read_grid(rows: list[PlacedRow], around: Surroundings, n_header: int = 0,
 
     Raises NoGrid, with its kind, for a table without labelled numbers.
     """
-    layout = one_panel(lay_out(rows, n_header))
+    layout = one_panel(lay_out(_with_point(rows), n_header))
     texts = [index for index, column in enumerate(layout.columns) if column.is_text]
-    labelled = list(zip(row_labels(list(layout.rows), texts), layout.rows, strict=True))
-    labels = tuple(label for label, _ in labelled if label)
-    named = [row for label, row in labelled if label]
+    labelled = list(zip(row_labels(list(layout.rows), texts), layout.rows,
+                        _local_notes(layout.rows), strict=True))
+    named = [one for one in labelled if one[0]]
     if not named:
         raise NoGrid("no row labels", "no row of numbers has a label")
-    columns = _columns(layout, around)
-    unit_note = _unit_note(layout, around)
-    of_shares = bool(re.search(r"\bshares of\b", around.caption, re.I))
-    readings = [[read_value(cell.text, dash_is_nil) if cell else None for cell in row.cells]
-                for row in named]
-    cells = _cells(labels, columns, named, readings,
-                   replace(read_note(unit_note), of_shares=of_shares))
+    columns, meanings, header_note = _columns(layout, around)
+    unit_note = _unit_note(layout, header_note, around)
+    cells = _cells(named, meanings, dash_is_nil, unit_note, " ".join(
+        [around.caption, *layout.titles, *layout.corner]))
+    labels = tuple(label for label, *_ in named)
     inside = [" ".join(cell.text for cell in row.label) for row in layout.rows
               if row.label and not row.has_values]
     grid = Grid(
@@ -81,8 +79,8 @@ def read_grid(rows: list[PlacedRow], around: Surroundings, n_header: int = 0,
         cells=cells, html=_html(layout, columns),
         footnotes=tuple(text for text in inside if FOOTNOTE.match(text)) + around.footnotes)
     left_out = tuple(" | ".join(cell.text for cell in row.cells if cell)
-                     for label, row in labelled if not label and row.has_values)
-    return ReadGrid(grid, tuple(row.cells for row in named), left_out)
+                     for label, row, _ in labelled if not label and row.has_values)
+    return ReadGrid(grid, tuple(row.cells for _, row, _ in named), left_out)
 
 
 def as_markdown(grid: Grid) -> str:
@@ -90,54 +88,98 @@ def as_markdown(grid: Grid) -> str:
     body = [(label, *(cell.text for cell in cells))
             for label, cells in zip(grid.rows, grid.cells, strict=True)]
     rows = [(grid.corner, *grid.columns), ("---",) * (len(grid.columns) + 1), *body]
-    escaped = ([text.replace("|", "\\|").replace("\n", " ") for text in row] for row in rows)
+    escaped = ([" ".join(text.split()).replace("\\", "\\\\").replace("|", "\\|") for text in row]
+               for row in rows)
     return "\n".join(f"| {' | '.join(row)} |" for row in escaped)
 
 
-def _columns(layout: Layout, around: Surroundings) -> tuple[str, ...]:
-    labels = with_periods([column_label(headers) for headers in layout.headers])
+def _with_point(rows: list[PlacedRow]) -> list[PlacedRow]:
+    """Return the rows of a table with a decimal comma with numbers that have a point."""
+    points = with_point(cell.text for row in rows for cell in row.cells)
+    if not points:
+        return rows
+    return [PlacedRow(tuple(replace(cell, text=points.get(cell.text, cell.text), printed=cell.text)
+                            for cell in row.cells)) for row in rows]
+
+
+def _columns(layout: Layout, around: Surroundings) -> tuple[tuple[str, ...], list[Meaning], str]:
+    """Return the columns' labels, what they mean, and the note that stands above all of them."""
+    headers = layout.headers
+    notes = [next((cell.text for cell in above if is_only_note(cell.text)), "")
+             for above, column in zip(headers, layout.columns, strict=True) if not column.is_text]
+    found = {note for note in notes if note}
+    shared = found.pop() if len(found) == 1 and notes.count("") * 2 < len(notes) else ""
+    if shared and all(len(above) > 1 or above[0].text != shared for above in headers if above):
+        headers = tuple(tuple(cell for cell in above if cell.text != shared) for above in headers)
+    labels = [column_label(above) for above in headers]
+    if not shared:
+        found = {unit_note_in(label) for label, column in zip(labels, layout.columns, strict=True)
+                 if not column.is_text}
+        shared = found.pop() if len(found) == 1 < len(notes) else ""
+        if shared and all(label.replace(shared, "").strip() for label in labels if label):
+            labels = [" ".join(label.replace(shared, " ").split()) for label in labels]
+    labels = with_periods(labels)
     if not any(labels) and len(labels) == len(around.columns):
-        return around.columns
+        none = [()] * len(labels)
+        return around.columns, column_meanings(none, list(around.columns)), shared
     nameless = [label for label, column in zip(labels, layout.columns, strict=True)
                 if not label and not column.is_text]
     if nameless and len(labels) > 1:
         raise NoGrid("no column labels", f"{len(nameless)} of {len(labels)} columns have no header")
-    return tuple(labels)
+    texts = [tuple(cell.text for cell in above if cell.text != shared) for above in headers]
+    return tuple(labels), column_meanings(texts, labels), shared
 
 
-def _unit_note(layout: Layout, around: Surroundings) -> str:
-    """Return the first unit note in the table's corner or titles, else in its introduction."""
+def _unit_note(layout: Layout, header_note: str, around: Surroundings) -> str:
+    """Return the first unit note in the corner, the titles or the headers, else around."""
     found = (unit_note_in(text, anywhere=True) for text in (*layout.titles, *layout.corner))
-    return next(filter(None, found), around.unit_note)
+    return (next(filter(None, found), "") or header_note or around.unit_note
+            or unit_note_in(around.caption))
 
 
-def _cells(labels: tuple[str, ...], columns: tuple[str, ...], rows: list[BodyRow],
-           readings: list[list[Reading | None]], note: Note) -> tuple[tuple[Cell, ...], ...]:
-    in_columns = [_marks(line[index] for label, line in zip(labels, readings, strict=True)
-                         if not (line[index] and PER_SHARE.search(label)))
+def _local_notes(rows: Iterable[BodyRow]) -> Iterator[str]:
+    """Yield, for each row, the unit note in a row of its own above it, as "(in thousands)"."""
+    note = ""
+    for row in rows:
+        if not any(cell and read_value(cell.text) for cell in row.cells):
+            texts = {cell.text for cell in (*row.label, *row.cells) if cell}
+            note = texts.pop() if len(texts) == 1 and is_only_note(min(texts)) else note
+        yield note
+
+
+def _cells(named: list[tuple[str, BodyRow, str]], columns: list[Meaning], dash_is_nil: bool,
+           unit_note: str, introduction: str) -> tuple[tuple[Cell, ...], ...]:
+    readings = [[read_value(cell.text, dash_is_nil) if cell else None for cell in row.cells]
+                for _, row, _ in named]
+    rows = [row_meaning(label) for label, *_ in named]
+    in_columns = [_marks(line[index] for row, line in zip(rows, readings, strict=True)
+                         if not (line[index] and row.per))
                   for index in range(len(columns))]
-    units = _units(reading for line in readings for reading in line)
-    in_table = next((coin for coin in COINS.values() if coin in units), "")
-    if not in_table and note.money and not note.is_money and note.of_shares:
-        note = replace(note, shares=note.money, money=None)
+    coins = _units(reading for line in readings for reading in line) & MONEY
+    tables: dict[str, Table] = {}
     done = []
-    for label, row, line in zip(labels, rows, readings, strict=True):
-        in_row = _marks(reading for reading, mark in zip(line, in_columns, strict=True)
+    for (label, row, note), meaning, line in zip(named, rows, readings, strict=True):
+        if note not in tables:
+            tables[note] = table_of(read_note(note or unit_note), min(coins, default=""),
+                                    introduction, columns)
+        beside = _marks(reading for reading, mark in zip(line, in_columns, strict=True)
                         if mark in ("", "mixed"))
-        cells = zip(row.cells, line, columns, in_columns, strict=True)
-        done.append(tuple(_cell(cell, reading, (label, column), (in_row, mark, in_table), note)
-                          for cell, reading, column, mark in cells))
+        in_row = _marks(line)
+        done.append(tuple(
+            _cell(cell, reading, (label, meaning), column, (mark, beside, in_row), tables[note])
+            for cell, reading, column, mark in zip(row.cells, line, columns, in_columns,
+                                                   strict=True)))
     return tuple(done)
 
 
-def _cell(cell: PlacedCell | None, reading: Reading | None, labels: tuple[str, str],
-          marks: tuple[str, str, str], note: Note) -> Cell:
+def _cell(cell: PlacedCell | None, reading: Reading | None, row: tuple[str, Meaning],
+          column: Meaning, marks: tuple[str, str, str], table: Table) -> Cell:
     if cell is None:
         return EMPTY
     if reading is None:
-        return Cell(text=cell.text, value=None, unit="", scale=1.0)
-    unit, scale = unit_and_scale(reading, *labels, marks, note)
-    return Cell(text=cell.text, value=reading.value, unit=unit, scale=scale)
+        return Cell(text=cell.printed or cell.text, value=None, unit="", scale=1.0)
+    unit, scale = unit_and_scale(reading, cell.text, row, column, marks, table)
+    return Cell(text=cell.printed or cell.text, value=reading.value, unit=unit, scale=scale)
 
 
 def _marks(readings: Iterable[Reading | None]) -> str:
@@ -147,7 +189,7 @@ def _marks(readings: Iterable[Reading | None]) -> str:
 
 
 def _units(readings: Iterable[Reading | None]) -> set[str]:
-    return {reading.unit for reading in readings if reading} & {*COINS.values(), "%"}
+    return {reading.unit for reading in readings if reading} & {*MONEY, "%"}
 
 
 def _html(layout: Layout, columns: tuple[str, ...]) -> str:
@@ -158,7 +200,7 @@ def _html(layout: Layout, columns: tuple[str, ...]) -> str:
     for row in layout.rows:
         label = html.escape(" ".join(cell.text for cell in row.label))
         if row.has_values:
-            values = (html.escape(cell.text) if cell else "" for cell in row.cells)
+            values = (html.escape(cell.printed or cell.text) if cell else "" for cell in row.cells)
             lines.append(f"<th>{label}</th>" + "".join(f"<td>{value}</td>" for value in values))
         elif label:
             lines.append(f'<th colspan="{len(columns) + 1}">{label}</th>')

@@ -10,8 +10,12 @@ from lib.tablequest.grids.cells import PlacedCell
 from lib.tablequest.grids.layout import BodyRow
 
 # "Services (1)", "Sales*", "Total (2)(3):"; not "Term (Years)"
-_MARKS = re.compile(r"(?:\s*(?:\((?:\d{1,2}|[a-z])\)|[*†‡§]+)(?:,(?=\s*\())?)+\s*(?=:?\s*$)")
+_MARKS = re.compile(r"(?:\s*(?:\((?:\d{1,2}|[a-z])\)|\[(?:\d{1,2}|[a-z])\]|[*†‡§¹²³⁴-⁹]+)"
+                    r"(?:,(?=\s*[(\[]))?)+\s*(?=:?\s*$)")
 _BARE_TOTAL = re.compile(r"(?:sub-?)?totals?|net|balances?", re.I)
+# adjectives that need their group's noun: "Weighted-average shares: Diluted"
+_ADJECTIVE = re.compile(r"basic|(?:assuming )?dilut(?:ed|ion)|other|current|deferred|ending|"
+                        r"domestic|foreign|federal|state|granted|vested|exercised", re.I)
 # sums that need their group's name, such as "Ending balance"
 _CLOSING = re.compile(r"\b(?:balances?|ending|at (?:the )?end)\b", re.I)
 _TOTAL = re.compile(r"\b(?:sub)?totals?\b|^net (?:cash|increase|decrease|change)\b", re.I)
@@ -27,7 +31,8 @@ _SHARE_OF = re.compile(r"(?:as an? )?(?:percent(?:age)?|%) of\b|%|margin\b", re.
 # Regulation S-X requires this line even without amounts.
 _NO_GROUP = re.compile(r"commitments and contingencies", re.I)
 # "(1) Without taxes.", "* See below", "Note: "; not "(1)"
-FOOTNOTE = re.compile(r"\((?:\d{1,2}|[a-z])\)\s*\S|[*†‡§]\s*\S|notes?: ", re.I)
+FOOTNOTE = re.compile(r"\((?:\d{1,2}|[a-z])\)\s*\S|\[(?:\d{1,2}|[a-z])\]\s*\S|"
+                      r"[*†‡§¹²³⁴-⁹]\s*\S|notes?: ", re.I)
 
 
 def without_marks(text: str) -> str:
@@ -174,6 +179,7 @@ def _told_apart(found: list[_Named | None]) -> list[str | None]:
         # A bare "Total" sums the groups if there are several.
         is_bare = bool(_BARE_TOTAL.fullmatch(row.label)) and n_groups < 2
         stands_alone = (row.is_sum and own[row.label] == 1 and not is_bare
+                        and not _ADJECTIVE.fullmatch(row.label)
                         and not _CLOSING.search(row.label))
         labels.append(row.label if stands_alone else ": ".join([*row.groups, row.label]))
     times = Counter(labels)

@@ -4,7 +4,8 @@ import re
 from dataclasses import dataclass
 
 from lib.tablequest.grids.cells import PlacedCell, PlacedRow
-from lib.tablequest.grids.values import is_number, is_year, read_value, unit_note_in
+from lib.tablequest.grids.notes import is_only_note, unit_note_in
+from lib.tablequest.grids.values import is_number, is_year, read_value
 
 Headers = tuple[tuple[PlacedCell, ...], ...]  # per column, from top to bottom
 
@@ -92,6 +93,8 @@ def _check_headers(rows: tuple[BodyRow, ...], columns: tuple[Column, ...],
                  for cell, column, header in zip(row.cells, columns, headers, strict=True)
                  if cell and not column.is_text]
         if row.label or not texts or any(_is_value(cell) for cell in row.cells if cell):
+            continue
+        if all(is_only_note(text) for text, _ in texts):
             continue
         if any(text not in [cell.text for cell in header] for text, header in texts):
             raise NoGrid("columns change",

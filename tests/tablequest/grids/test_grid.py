@@ -10,7 +10,8 @@ from lib.tablequest.grids.grid import Surroundings, as_markdown, read_grid
 from lib.tablequest.grids.kinds import kind_of
 from lib.tablequest.grids.labels import without_marks
 from lib.tablequest.grids.layout import NoGrid
-from lib.tablequest.grids.values import read_note, read_value, unit_note_in
+from lib.tablequest.grids.notes import read_note, unit_note_in
+from lib.tablequest.grids.values import read_value
 from tests.tablequest_shapes import SHAPES, Shape, head, row, table
 
 
@@ -74,7 +75,7 @@ def test_a_dash_is_nil_in_a_filing_and_missing_in_a_paper():
 def test_words_of_scale_are_read():
     assert read_value("$1.2 billion").scale == 1e9
     note = read_note("shares in thousands, dollars in millions, except for per share amounts")
-    assert (note.money, note.shares, note.is_money) == (1e6, 1e3, True)
+    assert (note.money, note.shares, note.coin) == (1e6, 1e3, "USD")
     assert read_note("(in millions, except share and per share data)").shares == 1
     assert unit_note_in("Sales grew in millions of homes.") == ""
     assert unit_note_in("Sales (in millions):") == "(in millions)"

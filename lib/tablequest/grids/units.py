@@ -1,0 +1,305 @@
+"""Decide the unit and scale of a value from its marks, its labels, its neighbours and the notes."""
+
+import re
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+from lib.tablequest.grids.notes import Note, read_note, unit_note_in
+from lib.tablequest.grids.values import COINS, Reading
+
+MONEY = frozenset(COINS.values())
+_OWN_SCALE = ("%", "basis points", "percentage points", "times", "years", "months", "days",
+              "hours")  # units that the table's scale does not change
+
+# "per diluted share", "exercise price"; not "share of sales"
+_PER_SHARE = re.compile(
+    r"\bper[- ](?:[\w-]+ ){0,4}?(?:share|unit|option|award|rsu|adr|ads)s?\b|\bEPS\b|\bpar value\b|"
+    r"\b(?:exercise|grant|strike|stock|share|average|market) prices?\b", re.I)
+_AVERAGE_VALUE = re.compile(r"\baverage (?:[\w-]+ ){0,3}(?:exercise price|fair value|price)s?\b",
+                            re.I)
+# Figures within a label are not what the row gives: "Dividends ($0.25 per share)", "2.6% notes",
+# "Common stock, par value $0.05; 504 shares authorized".
+_ASIDE = re.compile(
+    r"[$€£]\s?\d*\.?\d+\s+(?:stated |par )*(?:value\s+)?per\s+(?:[\w-]+\s+){0,5}?(?:share|unit|"
+    r"stock|ads)s?\b|\b(?:stated|par)(?: or stated)? value(?: of)?,?\s+[$€£]\s?\d*\.?\d+"
+    r"(?: per share)?|[$€£]\s?\d*\.?\d+,?\s+(?:stated |par )+value|\b(?:no|without)\s+par\s+value|"
+    r"\bpar value\b(?=.*\b(?:issued|authorized)\b)|\d[\d.,]*\s?(?:%|percent\b)|"
+    r"\b[\d,.]+ (?:million |billion |thousand )?(?:[\w-]+ ){0,2}shares\b", re.I)
+_PER_THING = re.compile(r"\b(?:revenue|cost|price|income|sales|profit|margin|expense|earnings|spend"
+                        r"|value|dividends?|amount|dollars?|\$)s?\b.{0,40}\bper\s+(?!cent|annum)\w|"
+                        r"\bARPU\b|\bARM\b", re.I)
+_SHARE_NOUN = (r"(?:shares?|options|awards|RSUs?|PSUs?|SARs|ADSs?|warrants|"
+               r"(?:stock|share|restricted|performance|deferred)[- ](?:based )?(?:stock )?units)")
+# "Number of RSUs", "# of Securities", "Amount of shares", "Dilutive effect of options"
+_NUMBER_OF_SHARES = re.compile(
+    rf"(?:\b(?:number|amount)|#) of (?:[\w'-]+ ){{0,5}}(?:{_SHARE_NOUN}|units|securities|stock)\b|"
+    r"\b(?:average|basic|diluted) (?:[\w-]+[ -]){0,4}shares\b|\bshares used\b|\baverage number\b|"
+    r"\b(?:anti-?)?dilutive\b|\beffect of dilution\b", re.I)
+# "Shares repurchased", "Awards granted": in a statement of cash flows these are amounts of money
+_SHARES_DONE = re.compile(
+    rf"^(?:(?!from|of|for|to|on|in)[\w-]+ ){{0,4}}{_SHARE_NOUN} (?:re?purchased|purchased|granted|"
+    r"authorized|outstanding|available|exercised|exercisable|vested|reserved|remaining|retired)\b",
+    re.I)
+_OF_EQUITY = re.compile(r"\b(?:stock|capital|surplus|earnings|equity|cash|activities)\b", re.I)
+_ENDS_IN_SHARES = re.compile(rf"(?:^|\W){_SHARE_NOUN}$", re.I)
+_NUMBER_OF = re.compile(r"^(?:total |average |net )*(?:number|#) of\b|\bheadcount\b", re.I)
+_CHANGES = r"(?: (?:net )?(?:additions?|losses|counts?|openings?|closings?|closures|adds|growth))?$"
+# Things that no account of money is named after, and things that some are ("Aircraft", "Stores").
+_THING = re.compile(
+    r"\b(?:employee|member|membership|subscriber|subscription|user|associate|carload|ton|mile|"
+    r"gallon|barrel|transaction|visit|visitor|patient|passenger|shareholder|stockholder|country|"
+    r"household)(?:s|ies)?" + _CHANGES, re.I)
+_PLACE = re.compile(
+    r"\b(?:store|site|location|restaurant|branch|vessel|hospital|bed|room|clinic|school|plant|"
+    r"delivery|vehicle|aircraft|well|customer|account|hotel)(?:e?s|ies)?" + _CHANGES, re.I)
+_MONEY_WORDS = re.compile(
+    r"\b(?:revenues?|sales|income|expenses?|costs?|assets?|liabilit(?:y|ies)|equity|debt|payments?|"
+    r"cash|profits?|earnings|taxe?s?|price|proceeds|value|compensation|amount|balance|loans?|"
+    r"capital|goodwill|receivables?|payables?|deposits?|fees?|premiums?|allocation)\b|\$", re.I)
+_OF_MONEY = re.compile(r"\b(?:costs?|values?|prices?|proceeds|par|amount(?! of)|expenses?|"
+                       r"compensation|income|loss|earnings|dividends?)\b|\$", re.I)
+_AREA = re.compile(r"\bsquare (?:foot(?:age)?|feet|met(?:er|re)s)\b", re.I)
+_IN_TIME = re.compile(r"\((?:in )?(years?|months?|days?)\)|\bin (years|months|days)\b", re.I)
+_PERCENT = re.compile(r"%|\bpercent(?:age)?s?\b(?! points?)", re.I)
+_RATE = re.compile(
+    r"\b(?:tax|interest|discount|growth|coupon|occupancy|churn|retention|statutory|effective|"
+    r"return|trend|increase|turnover)(?: \w+)? rates?$|^rate$|\bvolatility$|\bdividend yield$|"
+    r"\bmargins?$", re.I)
+_RATIO = re.compile(r"\b(?:ratio|multiple|(?:conversion|exchange) rate|factor)s?$", re.I)
+_CUT = re.compile(
+    r"\s*(?:[,;:(\[=]|\b(?:of|at|in|on|to|from|for|by|with|than|as|into|under|excluded|used|"
+    r"attributable|during|per)\b|\s[–—-]\s).*$", re.I | re.S)
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a label says about the unit of its numbers."""
+
+    unit: str = ""  # "shares", "things", "places", "%", "years", "square feet", "ratio" or ""
+    is_certain: bool = True  # whether it holds against "$" elsewhere in the column
+    per: str = ""  # "share" or "thing" for "per share", "per barrel"
+    note: Note | None = None  # the label's own note
+
+
+@dataclass(frozen=True)
+class Table:
+    """What holds for all cells of a table."""
+
+    note: Note = field(default_factory=lambda: Note(""))
+    coin: str = ""  # the currency that its cells print; "" if none
+    counts_shares: bool = False  # no coin is printed, and its introduction speaks of shares
+    counts_things: bool = False  # no coin is printed, and its introduction speaks of a number
+    has_share_columns: bool = False  # so a row such as "Shares issued" has amounts of money too
+
+
+def table_of(note: Note, coin: str, introduction: str, columns: list[Meaning]) -> Table:
+    """Return what a table's note, the coin that it prints and its introduction say."""
+    is_plain = not coin and not note.coin
+    shares = is_plain and bool(_NUMBER_OF_SHARES.search(introduction)
+                               or re.search(r"\bshares of\b", introduction, re.I))
+    things = is_plain and not _MONEY_WORDS.search(introduction) and bool(
+        re.search(r"\bnumber of\b", introduction, re.I) or _THING.search(_head(introduction)))
+    return Table(note, coin, shares, things, any(one.unit == "shares" for one in columns))
+
+
+def column_meanings(headers: list[tuple[str, ...]], labels: list[str]) -> list[Meaning]:
+    """Return what each column's header cells say, from the lowest upwards, and its whole label."""
+    found = [_column_meaning(texts, label) for texts, label in zip(headers, labels, strict=True)]
+    if not any(one.per == "share" for one in found):
+        return found
+    # beside their price, "Units" are awards of shares
+    return [replace(one, unit="shares") if re.search(r"\bunits$", label, re.I) else one
+            for one, label in zip(found, labels, strict=True)]
+
+
+@lru_cache(maxsize=4096)
+def _column_meaning(headers: tuple[str, ...], label: str) -> Meaning:
+    note, plain = _own_note((*headers, label)), _plain(label)
+    lowest_first = [text for text in map(_plain, headers[::-1]) if text]
+    if match := _IN_TIME.search(label):
+        return Meaning(_time(match), note=note)
+    if _AVERAGE_VALUE.search(plain):
+        return Meaning("", True, "share", note)
+    for text in (*lowest_first, plain):
+        found = _meaning_of_header(text)
+        if found or _MONEY_WORDS.search(_head(text)):
+            return replace(found or Meaning("", False), note=note)
+    return Meaning(_area(label), False, "", note)
+
+
+def _meaning_of_header(text: str) -> Meaning | None:
+    head = _head(text)
+    if (_NUMBER_OF_SHARES.search(text) or _ENDS_IN_SHARES.search(head)
+            ) and not _OF_MONEY.search(head):
+        return Meaning("shares", bool(_NUMBER_OF_SHARES.search(text)))
+    if per := "share" if _PER_SHARE.search(text) else "thing" if _PER_THING.search(text) else "":
+        return Meaning("", False, per)
+    if _NUMBER_OF.search(text):
+        return Meaning("things")
+    if _PERCENT.search(text):
+        return Meaning("%")
+    if _RATIO.search(head) or _RATE.search(head):
+        return Meaning("%", False) if _RATE.search(head) else Meaning("ratio")
+    return Meaning(_area(text), False) if _area(text) else None
+
+
+@lru_cache(maxsize=4096)
+def row_meaning(label: str) -> Meaning:
+    """Return what a row's complete label says; its own part says more than its groups."""
+    *groups, own = [part for part in label.split(": ") if part] or [""]
+    note, above = _own_note((own, *groups[::-1])), _plain(": ".join(groups))
+    return replace(_meaning_of_row(_plain(own), own, above), note=note)
+
+
+def _meaning_of_row(plain: str, own: str, above: str) -> Meaning:
+    head = _head(plain)
+    if match := _IN_TIME.search(own):
+        return Meaning(_time(match))
+    if _NUMBER_OF_SHARES.search(plain) and not _OF_MONEY.search(head):
+        return Meaning("shares")
+    of_share = _PER_SHARE.search(plain) or _AVERAGE_VALUE.search(plain)
+    if per := "share" if of_share else "thing" if _PER_THING.search(plain) else "":
+        return Meaning("", True, per)
+    if _SHARES_DONE.search(plain) and not _OF_EQUITY.search(above):
+        return Meaning("shares", False)
+    if _PERCENT.search(plain):
+        return Meaning("%", False)
+    if _RATE.search(head) or _RATIO.search(head):
+        return Meaning("%" if _RATE.search(head) else "ratio", False)
+    if _NUMBER_OF.search(plain) or _THING.search(head) and not _MONEY_WORDS.search(above):
+        return Meaning("things")
+    if _PLACE.search(head):
+        return Meaning("places", False)
+    if area := _area(own):
+        return Meaning(area, False)
+    if match := _IN_TIME.search(above):
+        return Meaning(_time(match))
+    if _NUMBER_OF_SHARES.search(above) and not _OF_MONEY.search(plain):
+        return Meaning("shares", False)
+    if _PERCENT.search(above):
+        return Meaning("%", False)
+    return Meaning("", False, "share" if _PER_SHARE.search(above) else "")
+
+
+def unit_and_scale(reading: Reading, text: str, row: tuple[str, Meaning], column: Meaning,
+                   marks: tuple[str, str, str], table: Table) -> tuple[str, float]:
+    """Return unit and scale of a value, printed as `text`, from all that is said about it.
+
+    `marks` are the units ("USD", "%", "mixed" or "") printed in the value's column, in those cells
+    of its row whose column has no mark of its own, and in its whole row. Filings print "$" only in
+    a column's first and last row.
+    """
+    label, meaning = row
+    unit = reading.unit
+    if not unit and not (marks[2] not in MONEY and table.note.excepts(label)):
+        unit = _unit_by_labels(reading, text, meaning, column, marks, table)
+    if unit in _OWN_SCALE or unit == "ratio":
+        return ("" if unit == "ratio" else unit), 1.0
+    if reading.scale > 1:
+        return unit, reading.scale
+    if unit in MONEY and _is_per(text, meaning, column):
+        per_share = "share" in (meaning.per, column.per)
+        own = meaning.note or column.note
+        return (f"{unit}/share", 1.0) if per_share else (unit, own.money or 1.0 if own else 1.0)
+    kind = "shares" if unit == "shares" else "area" if unit.startswith("square") else ""
+    if (not unit or unit == "things" or kind) and table.note.excepts(label):
+        return kind and unit, 1.0
+    for own in filter(None, (meaning.note, column.note)):
+        if scale := _scale(own, kind, unit):
+            return _written(unit), scale
+    return _written(unit), _scale(table.note, kind, unit) or 1.0
+
+
+def _written(unit: str) -> str:
+    return "" if unit == "things" else unit
+
+
+def _scale(note: Note, kind: str, unit: str) -> float | None:
+    if kind:
+        return getattr(note, kind) or (note.money if not note.coin else None) or note.things
+    if unit in MONEY:
+        return note.money or (note.shares if not note.money else None)
+    return note.things or (None if note.coin and unit == "things" else note.money) or note.shares
+
+
+def _unit_by_labels(reading: Reading, text: str, row: Meaning, column: Meaning,
+                    marks: tuple[str, str, str], table: Table) -> str:
+    in_column, beside, in_row = marks
+    for one in (column, row):
+        if one.unit in ("years", "months", "days"):
+            return one.unit
+    holds = column.is_certain or in_column not in MONEY
+    if holds and (column.unit in ("%", "ratio", "shares") or column.unit.startswith("square")):
+        return column.unit
+    if column.unit == "things" and holds:
+        return "shares" if row.unit == "shares" else ""
+    if row.unit and in_row not in MONEY and not _is_amount(reading, text, row, column, table):
+        return "" if row.unit == "places" else row.unit
+    if in_column not in ("", "mixed"):
+        return in_column
+    if beside not in ("", "mixed"):
+        return beside
+    note = table.note
+    if note.shares and not note.money or table.counts_shares:
+        return "shares"
+    if table.counts_things or note.things:
+        return ""
+    own = row.note or column.note
+    if own and own.things:
+        return ""
+    if own and own.money and not own.coin and in_column == "mixed":
+        return ""  # "Customer transactions (in millions)" among rates and prices
+    has_money = note.coin or note.money or own and own.money
+    return table.coin or note.coin or (own.coin if own else "") or "USD" if has_money else ""
+
+
+def _is_amount(reading: Reading, text: str, row: Meaning, column: Meaning, table: Table) -> bool:
+    """Return whether a number is money although its row's label is the word for another unit."""
+    if row.is_certain:
+        return False
+    if row.unit == "shares":
+        return table.has_share_columns or bool((reading.value or 0) < 0 and table.coin)
+    if row.unit == "places":
+        return any(note and note.money for note in (table.note, row.note, column.note))
+    return row.unit in ("%", "ratio") and bool(re.search(r"\d,\d{3}", text))
+
+
+def _is_per(text: str, row: Meaning, column: Meaning) -> bool:
+    """Return whether an amount is per share or thing.
+
+    The label of a group or a column does not make "$8,711" per share: rows of totals lead to it.
+    """
+    if row.per and row.is_certain:
+        return True
+    is_total = bool(re.search(r"\d,\d{3}(?!\.)|\d{4}", text)) and "." not in text
+    return bool(row.per or column.per) and not is_total
+
+
+def _own_note(texts: tuple[str, ...]) -> Note | None:
+    note = next(filter(None, map(unit_note_in, texts)), "")
+    if not note:
+        return None
+    text = next(text for text in texts if note in text)
+    return read_note(note if note.startswith(("(", "[")) and not _ENDS_IN_SHARES.search(
+        text[:text.index(note)].strip()) else text)
+
+
+def _plain(label: str) -> str:
+    """Return a label without its unit note, without amounts per share and broken hyphens."""
+    note = unit_note_in(label)
+    text = label.replace(note, " ") if note else label
+    return " ".join(_ASIDE.sub(" ", re.sub(r"(?<=\w)- (?=[A-Za-z])", "-", text)).split())
+
+
+def _head(label: str) -> str:
+    """Return the words that name a thing: "Paid members" of "Paid members at end of year"."""
+    return _CUT.sub("", re.sub(r"\s*\([^()]*\)", "", label)).strip() or label
+
+
+def _time(match: re.Match) -> str:
+    return (match[1] or match[2]).lower().rstrip("s") + "s"
+
+
+def _area(label: str) -> str:
+    area = _AREA.search(label)
+    return "" if not area else "square meters" if "met" in area[0].lower() else "square feet"
