@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from lib.core.arms import ARMS
 from lib.documents.folder import SUFFIXES
+from lib.tablequest.filings.files import ENDINGS as FILING_ENDINGS
 
 _SPENDING = ("max_cost_usd", "mode", "concurrency", "requests_per_minute", "tokens_per_minute",
              "max_failed_share")
@@ -81,6 +82,6 @@ KINDS = {
                       any_arm=True, summary="structext.md"),
     "tablequest": Kind(("00_filings", "01_questions", "02_normalize", "03_train", "00_infer",
                         "01_judge", "06_analyze", "02_analyze"), any_arm=True, folder="FILINGS",
-                       endings=(".html", ".htm", ".md"), summary="tablequest.md"),
+                       endings=FILING_ENDINGS, summary="tablequest.md"),
 }
 CONTROLLED = ("00_facts", "01_pretrain", "02_run", "03_analyze")

@@ -19,6 +19,7 @@ class Cell(Record):
     value: float | None  # None if it is not a number; 0 for a dash that means zero
     unit: str  # "USD", "%", "shares", "USD/share", …; "" if the filing does not say
     scale: float  # what a printed 1 is worth: 1, 1e3, 1e6
+    period: str = ""  # of a tagged cell: "2030-12-31" or "2030-01-01/2030-12-31"
 
     @property
     def exact(self) -> Fraction:
@@ -40,6 +41,7 @@ class Grid(Record):
     cells: tuple[tuple[Cell, ...], ...]  # (rows, columns)
     footnotes: tuple[str, ...]
     html: str  # the cleaned table: only table, tr, th and td, with colspan and rowspan
+    doubt: str = ""  # why cells without a period may have another unit or scale; "" if none
 
     def cell(self, ref: "CellRef") -> Cell:
         """Return the cell at `ref`, whose `grid_id` must be this grid's."""

@@ -1,14 +1,19 @@
 """Find, read and parse files that may be filings, or reject them with a reason."""
 
 import codecs
+import gzip
 import re
 import stat
+import zlib
 from pathlib import Path
 
 from lxml import etree
 from lxml.html import HtmlElement, HTMLParser, document_fromstring
 
-SUFFIXES = (".html", ".htm", ".md")
+from lib.core.records import Rejected
+from lib.documents.folder import list_files
+
+ENDINGS = (".html", ".htm", ".txt", ".html.gz", ".htm.gz", ".txt.gz", ".md")
 MAX_FILING_BYTES = 100_000_000  # about three times the largest 10-K filings
 
 
@@ -68,7 +73,10 @@ def _without_utf16(raw: bytes) -> bytes:
 
 
 def bytes_of(path: Path) -> bytes:
-    """Return the content of a regular file of at most MAX_FILING_BYTES. Raises NoFiling."""
+    """Return the content of a regular file, decompressed if its name ends with ".gz".
+
+    Raises NoFiling beyond MAX_FILING_BYTES, before and after decompression.
+    """
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -78,33 +86,36 @@ def bytes_of(path: Path) -> bytes:
                            f"{MAX_FILING_BYTES / 1e6:.0f}")
         if not status.st_size:
             raise NoFiling("empty")
-        return path.read_bytes()
+        return _unpacked(path) if path.suffix.lower() == ".gz" else path.read_bytes()
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise NoFiling(f"not a complete gzip file ({error})") from error
     except OSError as error:
         raise NoFiling(f"cannot be read ({error.strerror})") from error
 
 
-def list_filings(folder: Path) -> list[tuple[Path, str]]:
-    """Return the files to read in the order of their paths, with their names below the folder.
+def _unpacked(path: Path) -> bytes:
+    with gzip.open(path) as file:
+        raw = file.read(MAX_FILING_BYTES + 1)  # never more, whatever a small file unpacks to
+    if len(raw) > MAX_FILING_BYTES:
+        raise NoFiling(f"unpacks to more than the limit of {MAX_FILING_BYTES / 1e6:.0f} MB")
+    if not raw:
+        raise NoFiling("empty")
+    return raw
 
-    A broken link is included, so that it is rejected with a reason. Raises FileNotFoundError,
-    saying what to put there, if there is no such file.
+
+def list_filings(folder: Path) -> tuple[list[tuple[Path, str]], list[Rejected]]:
+    """Return the files to read with their names below the folder, and all others with reasons.
+
+    `folder` may be one file. Raises NoDocuments, saying what to put there, if there is no file to
+    read.
     """
     if folder.is_file():
-        return [(folder, folder.name)]
-    if not folder.is_dir():
-        raise FileNotFoundError(f"{folder} does not exist: name a folder with filings (.html, "
-                                ".htm) or papers (.md), or one such file")
-    names = {path: path.relative_to(folder) for path in sorted(folder.rglob("*"))}
-    files = [(path, name.as_posix()) for path, name in names.items()
-             if path.suffix.lower() in SUFFIXES and not path.is_dir()
-             and not any(part.startswith(".") for part in name.parts)]
-    if not files:
-        raise FileNotFoundError(f"no .html, .htm or .md file in {folder}: put annual reports or "
-                                "papers there")
-    return files
+        return [(folder, folder.name)], []
+    files, skipped = list_files(folder, ENDINGS)
+    return [(path, path.relative_to(folder).as_posix()) for path in files], skipped
 
 
 def identifier_of(name: str) -> str:
-    """Return a name usable in files and ids, such as "2024-acme" for "2024/acme.html"."""
-    stem = re.sub(r"\.(?:html?|md)$", "", name, flags=re.I)
+    """Return a name usable in files and ids, such as "2024-acme" for "2024/acme.html.gz"."""
+    stem = re.sub(r"\.(?:html?|md|txt)(?:\.gz)?$", "", name, flags=re.I)
     return re.sub(r"[^A-Za-z0-9.]+", "-", stem).strip("-.") or "filing"

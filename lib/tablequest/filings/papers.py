@@ -12,7 +12,7 @@ from lib.tablequest.grids.cells import read_text_rows
 from lib.tablequest.grids.grid import ReadGrid, Surroundings, as_markdown, read_grid
 from lib.tablequest.grids.labels import FOOTNOTE
 from lib.tablequest.grids.layout import NoGrid
-from lib.tablequest.grids.values import unit_note_in
+from lib.tablequest.grids.notes import unit_note_in
 from lib.tablequest.records import Block, Filing, NotUnderstood, Passage
 
 # "Table 3", "**Tab. A.1", "Table IV"; not "Tables"

@@ -1,5 +1,6 @@
 """Cut filings into passages to ask about: blocks of a section around its tables."""
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -46,8 +47,11 @@ def cut_passages(filing_id: str, blocks: Iterable[SectionBlock],
     passages: list[Passage] = []
     for unit in _units(blocks):
         atoms = _atoms(unit)
-        paths = [atom.path for atom in atoms if atom.has_grid]
-        near = [atom for atom in atoms if any(_is_near(atom.path, path) for path in paths)]
+        paths = {atom.path for atom in atoms if atom.has_grid}
+        around = {start for path in paths for start in _starts(path)}
+        # Text belongs to a table if it is in the table's section, below it or around it.
+        near = [atom for atom in atoms
+                if atom.path in around or any(start in paths for start in _starts(atom.path))]
         for chunk in _packed(near, max_words):
             paths = [atom.path for atom in chunk if atom.has_grid]
             if paths:
@@ -60,15 +64,16 @@ def cut_passages(filing_id: str, blocks: Iterable[SectionBlock],
 
 def as_documents(filings: list[Filing], passages: list[Passage]) -> list[Document]:
     """Return one Markdown document per filing, its passages in order, for continual pretraining."""
-    documents = []
+    documents, of_filing = [], defaultdict(list)
+    for passage in passages:
+        of_filing[passage.filing_id].append(passage)
     for filing in filings:
         title = " ".join(filter(None, (filing.company, filing.form, filing.period)))
         pieces = [f"# {title}"]
-        for passage in passages:
-            if passage.filing_id == filing.filing_id:
-                pieces.append(f"## {passage.section}")
-                pieces += [f"### {block.text}" if block.kind == "heading" else block.text
-                           for block in passage.blocks]
+        for passage in of_filing[filing.filing_id]:
+            pieces.append(f"## {passage.section}")
+            pieces += [f"### {block.text}" if block.kind == "heading" else block.text
+                       for block in passage.blocks]
         documents.append(Document(document_id=filing.filing_id, title=title, path=filing.path,
                                   text="\n\n".join(pieces) + "\n"))
     return documents
@@ -100,10 +105,9 @@ def _atoms(unit: list[SectionBlock]) -> list[_Atom]:
     return atoms
 
 
-def _is_near(path: tuple[str, ...], grid_path: tuple[str, ...]) -> bool:
-    """Return whether text belongs to a table: it is in the table's section or an enclosing one."""
-    n_shared = min(len(path), len(grid_path))
-    return path[:n_shared] == grid_path[:n_shared]
+def _starts(path: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Return the section `path` and the sections around it."""
+    return [path[:length] for length in range(len(path) + 1)]
 
 
 def _packed(atoms: list[_Atom], max_words: int) -> list[list[_Atom]]:

@@ -1,15 +1,13 @@
 """Annual reports: two real ones against their inline XBRL, bad input, surroundings, passages."""
 
-import os
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from lib.core.paths import REPOSITORY
-from lib.tablequest.filings import files as filings_files
 from lib.tablequest.filings.passages import as_documents
-from lib.tablequest.filings.read import ReadFiling, read_file, read_filings
+from lib.tablequest.filings.read import ReadFiling, read_file
 from lib.tablequest.filings.xbrl_check import check_table
 from tests.tablequest_shapes import head, row, table
 
@@ -54,9 +52,9 @@ def real():
 def test_every_tagged_number_of_two_real_reports_agrees_with_its_tag(real):
     assert [read.check.differences for read in real] == [(), ()]
     checks = check_table({read.filing.filing_id: read.check for read in real})
-    assert [line[1:] for line in checks.values.tolist()] == [
-        [852, "852 / 852", "849 / 849", "803 / 803", "784 / 784"],
-        [1073, "1,073 / 1,073", "997 / 997", "1,034 / 1,034", "916 / 916"]]
+    assert [line[2:] for line in checks.values.tolist()] == [
+        [852, *(f"{n} / {n} (100.0%)" for n in ("852", "852", "803", "784"))],
+        [1073, *(f"{n} / {n} (100.0%)" for n in ("1,073", "1,073", "1,034", "916"))]]
 
 
 def test_numeric_tables_of_two_real_reports_become_grids(real):
@@ -83,90 +81,17 @@ def test_a_tag_that_differs_from_its_cell_is_found(tmp_path, change, kind):
         text = " ".join(f'{name}="{value}"' for name, value in (given | attributes).items())
         return f"<td>$<ix:nonfraction {text}>10</ix:nonfraction></td>"
 
-    contexts = "".join(
+    measures = {"usd": "iso4217:USD", "shares": "xbrli:shares"}
+    header = "".join(f'<xbrli:unit id="{name}"><xbrli:measure>{measure}</xbrli:measure>'
+                     "</xbrli:unit>" for name, measure in measures.items())
+    header += "".join(
         f'<xbrli:context id="c{year}"><xbrli:startdate>{year}-01-01</xbrli:startdate>'
         f"<xbrli:enddate>{year}-12-31</xbrli:enddate></xbrli:context>" for year in (2030, 2031))
-    read = one(tmp_path, f"<ix:header>{contexts}</ix:header><p>Sales (in millions):</p><table><tr>"
+    read = one(tmp_path, f"<ix:header>{header}</ix:header><p>Sales (in millions):</p><table><tr>"
                f"<td></td><td>2030</td><td>2031</td></tr><tr><td>Sales</td>{tagged(2030)}"
                f"{tagged(2031, **change)}</tr></table>")
     assert read.check.n_tagged == 2 and sum(read.check.checked.values()) == 8
     assert [found.kind for found in read.check.differences] == [kind] * bool(kind)
-
-
-BAD = {
-    "empty.html": (b"", "empty"), "picture.htm": (b"\x89PNG\0\0", "binary"),
-    "words.html": (b"just words", "no tag"), "prose.html": (b"<p>Form 10-K</p>", "no table"),
-    "contents.html": (page(table("<td>Item 1.</td><td>Business</td><td>1</td>")).encode(),
-                      "labelled numbers"),
-    "shop.html": (f"<html><p>Our prices</p>{NUMBERS}</html>".encode(), "annual report"),
-    "note.md": (b"# No table\n\nWords.\n", "labelled numbers"),
-    "latin.md": (b"| a | b |\n|---|---|\n| \xe9 | 1 |\n", "UTF-8"),
-    "deep.html": (page("<div>" * 20_000, NUMBERS).encode(), "broken beyond repair"),
-    "half.html": (page(NUMBERS, NUMBERS, "<p>The end").encode()[:-20], "truncated: it has neither"),
-    "piece.html": (f"<p>Form 10-K</p>{NUMBERS}{NUMBERS}".encode()[:-20], "within a table"),
-    "nested.html": (f"<p>Form 10-K</p><table><tr><td>{NUMBERS}</td><td>Sales".encode(),
-                    "within a table"),
-    "comment.html": (f"<p>Prices</p>{NUMBERS}<!-- no <table> here --><p>End</p>".encode(),
-                     "annual report"),
-    "odd.html": (page(NUMBERS).encode("utf-16")[:-1], "broken UTF-16")}
-
-
-def test_a_bad_file_is_listed_with_its_reason_and_the_others_are_read(tmp_path):
-    good = {"later/good.html": page(NUMBERS).encode(), ".hidden.html": b"x", "data.csv": b"a,b"}
-    for name, content in {**good, **{name: content for name, (content, _) in BAD.items()}}.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_bytes(content)
-    os.mkfifo(tmp_path / "pipe.html")
-    (tmp_path / "link.html").symlink_to("nowhere")
-    [read], rejected = read_filings(tmp_path)
-    assert (read.filing.filing_id, read.filing.company) == ("later-good", "Acme, Inc.")
-    assert len(read.grids) == 1
-    reasons = {row_.item: row_.reason for row_ in rejected}
-    expected = {name: word for name, (_, word) in BAD.items()} | {
-        "pipe.html": "not an ordinary file", "link.html": "No such file"}
-    assert reasons.keys() == expected.keys()
-    assert not {name: reasons[name] for name, word in expected.items() if word not in reasons[name]}
-
-
-def test_utf16_with_its_mark_is_read(tmp_path):
-    (tmp_path / "acme.html").write_bytes(page(NUMBERS, title="Münze & Söhne").encode("utf-16"))
-    [read], rejected = read_filings(tmp_path)
-    assert read.filing.company == "Münze & Söhne" and len(read.grids) == 1 and not rejected
-
-
-def test_two_files_cannot_share_an_id(tmp_path):
-    for name in ("a b.html", "a-b.html"):
-        (tmp_path / name).write_text(page(NUMBERS))
-    found, rejected = read_filings(tmp_path)
-    assert len(found) == 1 and "same id as a b.html" in rejected[0].reason
-
-
-def test_a_folder_with_nothing_to_read_is_an_error(tmp_path):
-    with pytest.raises(FileNotFoundError, match="no .html"):
-        read_filings(tmp_path)
-    with pytest.raises(FileNotFoundError, match="does not exist"):
-        read_filings(tmp_path / "absent")
-
-
-def test_a_file_over_the_limit_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(filings_files, "MAX_FILING_BYTES", 1000)
-    (tmp_path / "large.html").write_text(page(NUMBERS * 9))
-    assert "over the limit" in read_filings(tmp_path)[1][0].reason
-
-
-def test_broken_html_is_repaired_and_entities_do_not_grow(tmp_path):
-    complete = page(NUMBERS, NUMBERS.replace("Sales", "Rent"))
-    cut = complete[:complete.rindex("Costs")].replace("</td>", "").replace("</p>", "") + "</HTML>"
-    bomb = '<!DOCTYPE html [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;">]>'
-    pages = {"cut": cut, "deep": page("<div>" * 1500, NUMBERS),
-             "entities": bomb + page("<p>&b;</p>", NUMBERS)}
-    rows = {}
-    for name, content in pages.items():
-        path = tmp_path / f"{name}.html"
-        path.write_text(content)
-        rows[name] = [grid.rows for grid in read_file(path).grids]
-    both = ("Sales", "Costs")
-    assert rows == {"cut": [both, ("Rent",)], "deep": [both], "entities": [both]}
 
 
 def test_what_surrounds_a_table_is_kept_with_it(tmp_path):
