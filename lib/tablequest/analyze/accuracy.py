@@ -8,10 +8,10 @@ off by at most `tolerance`, a share of the reference; an extraction has no toler
 
 - Scale: $391 million is wrong for $391 billion. A figure without a scale word has the scale that
   the question names, or none.
-- Unit: another currency, percent for dollars, "million shares" for dollars, and an amount per share
-  for a total are wrong. A missing unit is taken as the reference's. Percent and percentage points
-  are the same, but not for a percent change. 0.124 is right for 12.4% unless the question asks for
-  a percentage, and 12.4% is right for 0.124.
+- Unit: another currency, percent for dollars, "million shares" for dollars, an amount per share for
+  a total, and money for "how many" are wrong. A missing unit is taken as the reference's. Percent
+  and percentage points are the same, but not for a percent change. 0.124 is right for 12.4% unless
+  the question asks for a percentage, and 12.4% is right for 0.124.
 - Sign: a minus and brackets are the same. "Fell by 5" is -5; "a loss of 5", "an outflow of 5" and
   "used 5" are -5 unless the question or the row's label is itself of a loss, which leaves the sign
   open, as "income (loss)" does. The sign does not matter if the question itself asks how far
@@ -21,10 +21,10 @@ off by at most `tolerance`, a share of the reference; an extraction has no toler
   year. A figure directly after "not" is wrong.
 - Calculations: in "(5 - 4) / 50 = 0.02 = 2.0%" only the last number is the answer. Numbers joined
   by operators, and results that a later calculation uses, are steps.
-- Other figures: years, numbers that the question names, what an extraction is "compared with", and
-  the operands of a calculation (of a percentage or average also their sum and difference) may
-  appear next to the answer, as may 0.02 next to 2%. Any other figure makes it wrong, because it
-  offers a second value.
+- Other figures: years, numbers that the question names, what an extraction is "compared with" or
+  "(2023: 5)" says of another year, and the operands of a calculation (of a percentage or average
+  also their sum and difference) may appear next to the answer, as may 0.02 next to 2%. Any other
+  figure makes it wrong, because it offers a second value.
 - Comparison: the answer is right if it names the reference, by the item's own label or as a year in
   any wording ("FY2024"), and no other label of the same tables. An answer that denies or hedges is
   compared word by word.
@@ -96,7 +96,8 @@ def is_figure(question: TableQuestion) -> bool:
 def _assess_figure(question: TableQuestion, answer: str, grids: Mapping[str, Grid],
                    tolerance: float) -> Outcome:
     share = Fraction(0) if question.level == "easy" else Fraction(str(tolerance))
-    answer = without_comparison(answer) if question.level == "easy" else answer
+    if question.level == "easy":
+        answer = without_comparison(answer, question.question)
     offered = asserted(question, answer, grids)
     if not offered:
         return Outcome(False, "no figure in the answer")

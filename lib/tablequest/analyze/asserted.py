@@ -32,7 +32,7 @@ def asserted(question: TableQuestion, answer: str, grids: Mapping[str, Grid]) ->
     See the rule above. A figure equal to the reference is always one.
     """
     if question.level == "easy":
-        answer = without_comparison(answer)
+        answer = without_comparison(answer, question.question)
     named = {amount.value for amount in amounts(question.question)}
     beside = _beside(question, grids)
 
@@ -100,9 +100,10 @@ def readings(question: TableQuestion, amount: Amount) -> list[Fraction]:
     unit = _unit_of(question)
     if amount.unit == "%" != unit:
         return [amount.value / 100] if unit in ("", "ratio", "x", "times") else []
-    is_ratio = question.kind == "ratio" and unit == "" and amount.unit not in ("", "x")
+    is_pure = question.kind == "ratio" or "how many" in question.question.lower()
+    is_named = is_pure and unit == "" and amount.unit not in ("", "x")
     is_points = question.kind == "percent change" and _POINTS.search(amount.text)
-    if is_ratio or is_points or amount.is_per_share and unit and "/" not in question.unit:
+    if is_named or is_points or amount.is_per_share and unit and "/" not in question.unit:
         return []
     if amount.unit and unit and amount.unit != unit:
         return []

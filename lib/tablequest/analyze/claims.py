@@ -26,7 +26,8 @@ _COUNTED = re.compile(
     r"\s*(?:of\s+)?(?:[a-z-]+\s+){0,2}?(share|store|unit|customer|subscriber|member|location|site"
     r"|vehicle|vessel|aircraft|barrel|ton|tonne|gallon|ounce|mile|kilomet[re]{2}|acre|hectare|hour"
     r"|day|week|month|year|employee|people|person|worker|associate|colleague|household|room|contract"
-    r"|patent|segment|account)s?\b", re.I)
+    r"|patent|segment|account|case|te?u|[kmgt]?wh?|bbl|boe|mcf|btu|kg|lb|oz|km|feet|foot|lit(?:er|re))s?\b",
+    re.I)
 _PEOPLE = re.compile(r"employee|people|person|worker|associate|colleague|member|headcount", re.I)
 _MONEY = re.compile(r"[A-Z]{3}(?:/|\Z)")
 
@@ -40,13 +41,18 @@ _NTH = {"q1": "first", "q2": "second", "q3": "third", "q4": "fourth"}
 # "…, compared with 5 in 2023" follows the answer; it ends with the sentence or its brackets
 _COMPARISON = re.compile(r"(?<=[\w%)])[,;]?\s*\(?(?:(?:as )?compared (?:with|to)|versus|vs\.?"
                          r"|(?:up|down) from|against)\s(?:[^.;)\n]|\.(?=\d))*\)?", re.I)
+_OF_YEAR = re.compile(r"(?<=[\w%)])\s*\((?:in |fiscal |FY ?)?((?:19|20)\d\d): [^()]*\)", re.I)
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _VAGUE = {"total", "other", "net", "all", "amount"}  # alone, no row of their own
 
 
-def without_comparison(answer: str) -> str:
-    """Return an answer without what it compares its figure with, which it does not assert."""
-    return _COMPARISON.sub("", answer)
+def without_comparison(answer: str, asked: str) -> str:
+    """Return an answer without what it compares its figure with, which it does not assert.
+
+    That is "(2023: 5)" too, unless `asked` names the year.
+    """
+    answer = _COMPARISON.sub("", answer)
+    return _OF_YEAR.sub(lambda found: found[0] if found[1] in asked else "", answer)
 
 
 def sentence_of(text: str, amount: Amount) -> str:
