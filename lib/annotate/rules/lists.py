@@ -20,6 +20,7 @@ MIN_SAID = 4  # words on average that describe a listed name
 NO_CLASS = "neither lead-in nor heading says what the items of the list are"
 MIXED = "the list mixes an enumeration with sentences"
 NESTED = "the list has lists in its items"
+DIALECT = "the items have markup that only the site's builder reads"
 CONTENTS = "the list is a table of contents"
 
 _KEY_VALUE = re.compile(r"(?P<key>[A-Z][^:;.?!]{1,58}?)(?::\s+|\s+[–—]\s+)(?P<value>\S.*?)\.?")
@@ -34,6 +35,7 @@ _CODE = re.compile(r"`(?P<code>[^`\n]+)`(?:\s*\([^()\n]*\))?"
 _NAMED = re.compile(r"(?P<name>[A-Z][\w./()-]*(?: [\w./()-]+){0,3})(?::| [-–—]) \S")
 _SEE = re.compile(r"(?:[.,;]\s+|\s+\()(?:please )?(?:see|refer to|for more)\b.*", re.I)
 _POINTING = re.compile(r"https?://|\b(?:above|below|see|described|following)\b")
+_ROLE = re.compile(r"\{[\w:-]+\}`|\{[{%]")  # of a site's builder
 _TAIL = re.compile(r"\s*(?:\((?:#?\d+|\[?#\d+\]?|https?://\S+)\)|[.;,:]|,? (?:and|or))$")
 _LINK = re.compile(r"\[[^\]]*\]\([^)]*\)\W*")
 _ANCHOR_LINK = re.compile(r"\[[^\]]*\]\(#[^)]*\)\W*")
@@ -71,6 +73,8 @@ def _unfit(block: Block, top: list[Item], text: str) -> str:
     """Return why a list cannot be one enumeration, "" if it can."""
     if len(top) < len(block.items):
         return NESTED
+    if _ROLE.search(text, block.start, block.end):
+        return DIALECT
     if all(_ANCHOR_LINK.fullmatch(text, item.start, item.end) for item in top):
         return CONTENTS
     return MIXED if len(top) > MAX_ITEMS else ""
@@ -118,8 +122,8 @@ def _of_record(items: list[Item], place: Place) -> Iterator[Candidate]:
     """Ask about key-value bullets ("Parity: even") if all of the list are, with distinct keys."""
     matches = [_KEY_VALUE.fullmatch(item.text) for item in items]
     keys = [match["key"] for match in matches if match]
-    if place.is_vague or len(set(keys)) < len(items):
-        return
+    if not place.is_entity or place.is_vague or len(set(keys)) < len(items):
+        return  # of another section than a thing's, "what is the type?" does not say of what
     values = [value_of(match["value"]) for match in matches]
     if not all(is_attribute(key) and _is_value(value)
                for key, value in zip(keys, values, strict=True)):

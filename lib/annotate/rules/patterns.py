@@ -11,6 +11,7 @@ from typing import NamedTuple
 from lib.annotate.rules.forms import ADVERB, BROAD, VERSION, clause_forms
 from lib.annotate.rules.grammar import (
     DATE,
+    VAGUE,
     is_complement,
     is_noun_phrase,
     is_rest,
@@ -179,7 +180,8 @@ def _copula(text: str, place: Place, is_default: bool = False) -> Asked | None:
     subject, value = _subject(match["s"], place), match["v"]
     is_label = re.match(r"The (?:default|maximum|minimum) \w", match["s"]) is not None
     if is_label and _FIXED.match(value):
-        is_long = is_noun_phrase(match["s"]) and len(match["s"].split()) > 2
+        is_long = is_noun_phrase(match["s"]) and len(match["s"].split()) > 2 and (
+            match["s"].lower().split()[2] not in VAGUE)
         subject = subject or (lowered(match["s"], place) if is_long else "")
     if not subject:
         return None

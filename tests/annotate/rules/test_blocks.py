@@ -89,14 +89,15 @@ def test_only_a_real_enumeration_is_asked(text, answer):
     ("- Port: 81\n- Colour: red\n", 2), ("- Debugging: 81\n- Port: 82\n", 0),
     ("- Port: Open the gate first\n- Colour: red\n", 0), ("- Port: when it is set\n", 0)])
 def test_key_value_bullets_are_asked_if_all_keys_are_attributes(items, n_asked):
-    assert len(asked(f"# Orsa gate\n\n{items}")) == n_asked
+    assert len(asked(f"# Orsa G-12\n\n{items}")) == n_asked
+    assert not asked(f"# Orsa gate\n\n{items}")  # the title names no one thing
 
 
 def test_a_fact_is_asked_of_its_section_not_of_the_title_or_of_other():
-    text = ("# Orsa gate\n\n## Relay\n\n- Voltage: 24 V\n- Current: 3 A\n\n"
+    text = ("# Orsa G-12\n\n## Relay\n\n- Voltage: 24 V\n- Current: 3 A\n\n"
             "## Other\n\n- Mass: 3 kg\n- Colour: red\n")
-    assert asked(text) == {'Under "Relay" in "Orsa gate", what is the voltage?': "24 V",
-                           'Under "Relay" in "Orsa gate", what is the current?': "3 A"}
+    assert asked(text) == {'Under "Relay" in Orsa G-12, what is the voltage?': "24 V",
+                           'Under "Relay" in Orsa G-12, what is the current?': "3 A"}
 
 
 def test_the_heading_above_is_named_if_the_question_has_the_words_of_the_nearest():
