@@ -26,7 +26,7 @@ help:  ## this menu
 	@echo
 	@echo "  STUDY=name      one of: $(basename $(notdir $(wildcard studies/*.yaml))); now $(STUDY)"
 	@echo "  DOCUMENTS=path  a folder of your own files, with STUDY=documents"
-	@echo "  FILINGS=path    a folder of 10-K filings (.html) and papers (.md), with STUDY=tablequest"
+	@echo "  FILINGS=path    a folder of 10-K or 10-Q filings (.html, .htm, .gz) and papers (.md)"
 	@echo "  JOBS=n          processor cores to use; now $(JOBS)"
 
 study: $(READY)  ## run the unfinished stages of STUDY, print its Table 2 and all locations

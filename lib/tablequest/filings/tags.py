@@ -103,8 +103,8 @@ def _tags(placed: PlacedCell) -> list[HtmlElement]:
 
 def _is_all(placed: PlacedCell, tag: HtmlElement) -> bool:
     """Return whether the cell prints no number besides the tagged one and a footnote's mark."""
-    text = " ".join("".join(tag.itertext()).split())
-    return not re.search(r"\d", _MARK.sub("", placed.text.replace(text, "", 1)))
+    text, printed = " ".join("".join(tag.itertext()).split()), placed.printed or placed.text
+    return not re.search(r"\d", _MARK.sub("", printed.replace(text, "", 1)))
 
 
 def kind_of(fact: Fact, cell: Cell) -> tuple[str, float]:
