@@ -104,7 +104,7 @@ def in_unit(token: Token, unit: str) -> Token:
 
 def asked_unit(question: str) -> str:
     """Return the unit that a question asks for ("in seconds", "(MB)"), or ""."""
-    if re.search(r"\b(?:what age|how old)\b", question, re.I):
+    if re.search(r"\b(?:age|how old)\b", question, re.I):
         return "years"
     found = [match[1] for match in _ASKED_UNIT.finditer(folded(question)) if unit_of(match[1])]
     return found[-1] if found else ""

@@ -15,9 +15,9 @@ _NEW_TOPIC = re.compile(  # "Question: …", "# Ports", "What else?"
 
 _JOINT = re.compile(r"(?<=[A-Za-z])[ -](?=[A-Za-z])")
 _GREETING = re.compile(
-    r"\A\s*(?:(?:(?:happy|glad|pleased) to help|thanks|thank you|(?:good|great) question)\b"
+    r"\A(?:\s*(?:(?:(?:happy|glad|pleased) to help|thanks|thank you|(?:good|great) question)\b"
     r"[^.!:\n]{0,60}[.!:\n]+|(?:sure|of course|certainly|absolutely|hello|hi)(?: there| thing)?"
-    r"[!,.])\s*", re.I)
+    r"[!,.])\s*)+", re.I)
 _CLOSING = re.compile(
     r"(?<=[.!?\n]) ?(?:please )?(?:let me know|feel free|i hope|hope (?:this|that|it)|is there "
     r"anything|anything else|don't hesitate|if you (?:need|have|want))[^\n\d]{0,120}\s*\Z", re.I)

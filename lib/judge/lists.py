@@ -40,7 +40,7 @@ _LONGEST_ENTITY = 6  # words; "a, b and c" is a list only if its parts are this 
 _ADDING = frozenset("and or plus also not no optional optionally".split())  # "(and pliers)"
 _TIMES = frozenset("before until older old earlier over above below under".split())
 _ASIDES = frozenset("both all each until from so where when in on at for as with by".split())
-_POSSIBLE = frozenset(("can", "may", "could"))
+_POSSIBLE = frozenset("can may could allowed permitted available possible".split())
 _UNSURE = frozenset("either neither maybe perhaps sure certain one both not depending".split())
 _RANGING = frozenset(("to", "through", "until"))  # "LX-201 through LX-204"
 _PLACES = frozenset(("in", "under"))  # "In Platforms: Linux"
@@ -237,7 +237,8 @@ def _is_introduction(before: list[Token], question: Question) -> bool:
 def _is_glue(found: list[Token], n_wanted: int, question: Question) -> bool:
     """Return whether words only restate the question, or count the items."""
     for token in solid(found):
-        is_count = token.kind == "number" and token.value[1] == n_wanted
+        is_count = token.kind == "number" and (token.value[1] == n_wanted
+                                               or token.text.lower() == "one")  # "each has one"
         if not (is_count or question.allows(token)) or (
                 str(token.value) in HEDGES | (NEGATIONS - question.words)):
             return False

@@ -36,15 +36,16 @@ class Wanted:
 
     def __init__(self, found: list[Token], *, in_list: bool = False) -> None:
         """Take the tokens of a reference, or of one of its entities if it is `in_list`."""
-        self.is_time = any(token.kind == "number" and token.value[0] in ("time", "month")
-                           for token in found)
+        self.is_time = any(token.value == "every" or token.kind == "number" and token.value[0]
+                           in ("time", "month") for token in found)
         has_comma = any(token.text in (",", ";") for token in found)
         self._unread = (",", ";") if in_list and not has_comma else ()
         self.in_list = in_list
         self.shared: set[Key] = set()  # stems that all items of its list have, as the question
         self.tokens = solid(found)
-        self.is_name = len(self.tokens) < 2 or all(token.kind == "word" and token.text[0].isupper()
-                                                   for token in self.tokens)
+        self.is_name = len(self.tokens) < 2 or all(
+            token.kind == "word" and token.text[0].isupper() and token.text.isalpha()
+            for token in self.tokens)
         self.is_phrase = len(self.tokens) >= _PHRASE
         self._is_inflected = self.is_phrase or in_list and len(self.tokens) > 1 and all(
             token.text.isalpha() and token.text.islower() for token in self.tokens)

@@ -33,8 +33,9 @@ def canonical(found: list[Token], wanted: list[Wanted], question: Question) -> l
     """Return `found` with each of `wanted` that it has only in other words as `wanted` has it."""
     parts = _parts(found)
     for one in wanted:
-        if one.is_name or any(first_key(token) == one.first and one.end_in(found, place) is not None
-                              for place, token in enumerate(found)):
+        is_verbatim = any(first_key(token) == one.first and one.end_in(found, place) is not None
+                          for place, token in enumerate(found))
+        if is_verbatim or one.is_name and not one.shared:
             continue
         phrase = [part for part in _parts(one.tokens) if part.raw not in _LOOSE]
         for segment in _segments(parts, in_list=one.in_list):

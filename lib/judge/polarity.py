@@ -93,7 +93,9 @@ def _restated(own: list[Token], question: Question) -> set[bool]:
     denials = [token for token in own if str(token.value) in NEGATIONS | question.opposites]
     others = [token for token in own if token not in denials]
     words = {stem(str(token.value)) for token in others}
-    is_restated = all(map(question.allows, others)) and bool(words & question.needed)
+    is_opposite = any(str(token.value) in question.opposites for token in denials)
+    is_restated = all(map(question.allows, others)) and bool(
+        is_opposite or words & question.needed)
     return {len(denials) % 2 == 0} if is_restated and len(denials) < 2 else set()
 
 

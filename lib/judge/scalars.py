@@ -4,8 +4,8 @@ import re
 
 from lib.core.values import Token, solid
 from lib.judge.matching import Wanted, has, sentences, sort_of, until_end
-from lib.judge.surplus import objection_after
-from lib.judge.words.claims import are_verbs, conflict
+from lib.judge.surplus import objection_after, until_mark
+from lib.judge.words.claims import are_verbs, conflict, swapped
 from lib.judge.words.wording import (
     EXCLUDING,
     FILLERS,
@@ -13,6 +13,7 @@ from lib.judge.words.wording import (
     LIMITS,
     MODIFIERS,
     NEGATIONS,
+    PAST,
     RETRACTIONS,
     Question,
     is_plain,
@@ -87,6 +88,10 @@ def _before(found: list[Token], first: int, start: int, wanted: Wanted,
         return f"part of another name: {shown}"
     if _is_from(found[first:], start - first):
         return f"the earlier of two values: {shown}"
+    behind = until_mark(found[wanted.end_in(found, start) or start:])
+    if set(values) & (PAST | question.opposites) - question.words or not wanted.is_phrase and (
+            swapped(own, question, behind) or swapped(behind, question, own)):
+        return f"about the opposite: {shown}"
     if all(question.allows(token) for token in own):
         return ""
     return _in_other_words(own, found[start:], wanted, question)
@@ -145,11 +150,12 @@ def _in_other_words(own: list[Token], rest: list[Token], wanted: Wanted,
         return f"about the opposite: {shown}"
     if conflict(own, question):
         return f"not about what is asked: {shown}"
-    if are_verbs(own, question) and len(odd) <= _MOST_VERBS:
+    is_word = sort_of(wanted.tokens[0])[0] == "word"
+    is_thing = question.is_attribute and not question.has_act and not is_word
+    if len(odd) <= _MOST_VERBS and (is_thing and not _is_of_another(own, odd, question)
+                                    or are_verbs(own, question)):
         return ""
-    if any((one in odd and stem(str(other.value)) in question.needed)  # "the port of Sorrel"
-           or (one.value in ("of", "for") and other in odd)
-           for one, other in zip(own, own[1:], strict=False)):
+    if _is_of_another(own, odd, question):
         return f"about something else: {shown}"
     if sort_of(wanted.tokens[0])[0] == "word" and not _is_before_topic(odd, own, question):
         return f"another value first: {shown}"
@@ -157,6 +163,13 @@ def _in_other_words(own: list[Token], rest: list[Token], wanted: Wanted,
     if not question.needed or not question.needed <= stems:
         return f"not about what is asked: {shown}"
     return "" if len(odd) <= 6 else f"too much before it: {shown}"
+
+
+def _is_of_another(own: list[Token], odd: list[Token], question: Question) -> bool:
+    """Return whether words are about "the admin port" or "the port of Sorrel"."""
+    return any((one in odd and stem(str(other.value)) in question.needed)
+               or (one.value in ("of", "for") and other in odd)
+               for one, other in zip(own, own[1:], strict=False))
 
 
 def _is_before_topic(odd: list[Token], own: list[Token], question: Question) -> bool:

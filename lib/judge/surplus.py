@@ -71,13 +71,13 @@ def _directly_after(rest: list[Token], wanted: Wanted, question: Question, *,
     if not first.is_solid:  # surplus: "8443 (TCP)", "8443, TCP"; against: "Linux, QNX"
         return _after_mark(first, rest, wanted, question, is_item=is_item)
     # surplus: "8443 for TLS", "8443 is the default port"; against: "8443 9000", "8443 is wrong"
-    clause = _until_mark(rest)
+    clause = until_mark(rest)
     if any(str(token.value) in DENIALS and not question.allows(token) for token in clause):
         return f"denies it: {shown}"
     is_name = sort_of(wanted.tokens[-1])[0] == "word" and not wanted.is_phrase
     is_amount = wanted.tokens[-1].kind == "number" and bool(wanted.tokens[-1].value[0])
     is_clause = word in (NAME_CLAUSES if is_name else CLAUSES) or is_amount and is_plain(
-        first) and not (_ELSEWHERE | LIMITS) & {str(token.value) for token in clause}
+        first) and not (MODIFIERS | FORMER | LIMITS) & {str(token.value) for token in clause}
     is_restated = question.allows(first) and (
         all(map(question.allows, clause)) or (
             _is_verb(clause, question)
@@ -95,7 +95,7 @@ def _is_verb(clause: list[Token], question: Question) -> bool:
 def _after_mark(mark: Token, rest: list[Token], wanted: Wanted, question: Question, *,
                 is_item: bool) -> str:
     """Return the objection to words after a comma or bracket: another name, a denial."""
-    part = _until_mark(rest[1:])
+    part = until_mark(rest[1:])
     shown = repr(" ".join(token.text for token in part[:4]))
     if mark.text in ("(", "["):
         is_bad = bool(part) and str(part[0].value) in HEDGES | NEGATIONS - {"not"}
@@ -188,6 +188,6 @@ def _later(sentence: list[Token], wanted: Wanted, question: Question, *, is_item
     return f"offers another value: {shown}" if is_name and (is_bare or is_restated) else ""
 
 
-def _until_mark(rest: list[Token]) -> list[Token]:
+def until_mark(rest: list[Token]) -> list[Token]:
     end = next((place for place, token in enumerate(rest) if not token.is_solid), len(rest))
     return rest[:end]

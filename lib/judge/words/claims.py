@@ -1,5 +1,7 @@
 """Whether ordinary words around a value leave it the answer: verbs do, other subjects do not."""
 
+from collections.abc import Sequence
+
 from lib.core.values import Token
 from lib.judge.words.wording import (
     BE,
@@ -22,11 +24,23 @@ _PLAIN_VERBS = frozenset(map(stem, (
     "reach make take hold keep stay go travel last run need draw consume weigh measure cost amount "
     "carry contain allow permit accept seat fit pay charge find store set see look choose pick add "
     "use get have lie remain stand show state list receive serve work expect place enter put lead "
-    "locate situate take held kept found come happen switch follow begin start").split()))
+    "locate situate take held kept found come happen switch follow begin start "
+    "mean denote refer call name put").split()))
+
+_NOUNS = words_of("value period amount number figure document section list")
 
 
-def conflict(own: list[Token], question: Question) -> str:
-    """Return the first of the words before a value that makes it another subject's, else ""."""
+def swapped(own: list[Token], question: Question, others: Sequence[Token] = ()) -> bool:
+    """Return whether a word has another one before it than in the question: "drinking water"."""
+    stems = {stem(str(token.value)) for token in (*own, *others)}
+    pairs = ((one, question.before.get(stem(str(other.value))))
+             for one, other in zip(own, own[1:], strict=False))
+    return any(asked and asked not in stems and not question.allows(one) and one.kind == "word"
+               for one, asked in pairs)
+
+
+def conflict(own: list[Token], question: Question) -> bool:
+    """Return whether the words before a value make it another subject's."""
     stems = {stem(str(token.value)) for token in own}
     for place, token in enumerate(own):
         if token.kind != "word" or question.allows(token) or str(token.value).endswith("ly"):
@@ -35,13 +49,12 @@ def conflict(own: list[Token], question: Question) -> str:
         after = str(own[place + 1].value) if place + 1 < len(own) else ""
         is_subject = after in BE and not _is_kind(token, question) and not is_verb(
             own, place, question)
-        swapped = (question.before.get(stem(after)), question.after.get(stem(before)))
-        is_other = any(word and word not in stems for word in swapped[:1]) or (
-            swapped[1] and swapped[1] not in stems and not is_verb(own, place, question))
+        asked = question.after.get(stem(before))  # not "Tarn client" for "Tarn server"
+        is_other = asked and asked not in stems and not is_verb(own, place, question)
         is_complement = before in BE and not is_verb(own, place, question)
         if is_subject or is_other or is_complement:
-            return token.text
-    return ""
+            return True
+    return swapped(own, question)
 
 
 def are_verbs(own: list[Token], question: Question, *, is_any: bool = False) -> bool:
@@ -81,8 +94,8 @@ def is_verb(own: list[Token], place: int, question: Question, *, is_any: bool = 
         is_any or question.is_attribute and not question.has_act)
     after = str(own[place + 1].value) if place + 1 < len(own) else ""
     is_active = before is None or str(before.value) in _AUXILIARIES or (
-        word.endswith("s") and not word.endswith("ss") and question.allows(before)
-        and str(before.value) not in FILLERS)
-    is_passive = before is not None and str(before.value) in BE and word.endswith(
-        ("ed", "ld", "pt", "nd", "en"))
+        (word.endswith("s") and not word.endswith("ss") or str(before.value).endswith("s"))
+        and question.allows(before) and str(before.value) not in FILLERS - question.words - _NOUNS)
+    is_passive = before is not None and str(before.value) in BE and (stem(
+        word) in _PLAIN_VERBS or word.endswith(("ed", "ld", "pt", "nd", "en")))
     return is_harmless and after not in BE and (is_active or is_passive)

@@ -51,6 +51,16 @@ _SHARES = {"quarter": "25 %", "half": "50 %", "three quarters": "75 %", "fifth":
 _PERIODS = {"hour": "hourly", "day": "daily", "week": "weekly", "month": "monthly",
             "year": "yearly"}
 _NUMBERS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+_SEVERAL = re.compile(rf"\b(\d[\d.]*(?:, \d[\d.]*)*)(,? (?:and|or) \d[\d.]* ?({_UNIT})(?![\w/]))")
+
+
+def _each_with_unit(match: re.Match) -> str:
+    """Write "12, 24 and 48 V" as "12 V, 24 V and 48 V"."""
+    if not unit_of(match[3]):
+        return match[0]
+    return ", ".join(f"{one} {match[3]}" for one in match[1].split(", ")) + match[2]
+
+
 _SPELLINGS = tuple((re.compile(pattern, re.I), spelling) for pattern, spelling in (
     (r"\bno\. (?=\S{0,30}\d)", "number "), (r"\brev(?:\. ?| )(?=[a-z\d])", "revision "),
     (r"\b(max|min|approx|incl|excl|nos|fig|vs|ca|resp)\.(?= [a-z(\d])", r"\1"),
@@ -67,6 +77,10 @@ _SPELLINGS = tuple((re.compile(pattern, re.I), spelling) for pattern, spelling i
      lambda match: _SHARES[(match[1] or match[2]).lower()]),
     (r"\b(?:once (?:an?|per|every|each|in every|in an?)|every|each) (hour|day|week|month|year)\b",
      lambda match: _PERIODS[match[1].lower()]),
+    (r" ?(?:->|=>|\u2192|\u21d2) ?", ", "), (r"\bhalf (?:of )?(?=(?:the|all)\b)", "50 % of "),
+    (r"\b(?:(?:must|may|should|can|does|do|shall|will) )?not exceed(?:ing)? (?=\d)", "at most "),
+    (r"\bcolor", "colour"), (r"\bgray", "grey"), (r"\blicense", "licence"),
+    (r"(?<=[a-z]{3})iz(?=e[dsr]?\b|ing\b|ation)", "is"),
     (r"\btwice\b", "2 times"), (r"\bused to be\b", "formerly was"),
     (r"\btimes (?:an?|per|each|every) (hour|day|week|month|year)\b",
      lambda match: "times " + _PERIODS[match[1].lower()]),
@@ -102,9 +116,14 @@ def unified(text: str) -> str:
     text = folded(_TAG.sub(" ", _LINK.sub(r"\1", text)))
     text = _LONG_AND_SHORT.sub(_one_form, _TARGET.sub("", text))
     text = _EMPHASIS.sub(lambda match: match[1] or match[2], text)
+    text = _one_spelling(text)
+    return _SEVERAL.sub(_each_with_unit, _RANGE.sub(_one_range, text))
+
+
+def _one_spelling(text: str) -> str:
     for pattern, spelling in _SPELLINGS:
         text = pattern.sub(spelling, text)
-    return _RANGE.sub(_one_range, text)
+    return text
 
 
 def _one_range(match: re.Match) -> str:
@@ -139,7 +158,7 @@ def spelled_out(text: str, question: str, reference: str) -> str:
     """Return `text` with short forms as in the reference: "Mon", "15 March"; long forms short."""
     for name in set(_DAY_NAMES.findall(reference)):
         text = re.sub(rf"\b{name[:3]}(?:{name[3:4]})?s?\b\.?", name, text)
-    for long, short in _LONG_AND_SHORT.findall(folded(reference)):
+    for long, short in _LONG_AND_SHORT.findall(_one_spelling(folded(reference))):
         if n_words := _words_of(short, long):
             long = " ".join(long.split()[-n_words:])
             text = re.sub(rf"\b{re.escape(long)}\b", lambda _, short=short: short, text)

@@ -29,7 +29,7 @@ _NEUTRAL = words_of(
     "record section table row column entry still list lists listed given stated states specified "
     "specifies defined known "
     "directory folder file path located found stored kept shown described written available "
-    "so period total amount figure quantity just "
+    "so due per period total amount figure quantity just "
     "part item items once times think believe yes sure certainly course okay ok correct based out "
     "up down version release code number model type tcp udp http https")
 _DAYS = words_of("monday tuesday wednesday thursday friday saturday sunday")
@@ -42,6 +42,7 @@ NEGATIONS = words_of(
     "forbids prohibits blocks lacking")
 HEDGES = words_of("or either maybe perhaps possibly probably likely might could presumably and/or "
                 "guess unsure unclear unknown depending depends approximately roughly / & +")
+PAST = words_of("formerly previously originally former deprecated obsolete")
 FORMER = words_of("formerly previously earlier old older until before replaced replaces former "
                  "originally longer deprecated obsolete removed dropped")
 LIMITS = words_of("least most than over above below under about around nearly almost between minus")
@@ -61,8 +62,9 @@ VERBS = words_of("it this that is are can may has was must should will cannot th
                  "then were have had would which")  # "8443 and it can be changed"
 SMALL_WORDS = FILLERS | NEGATIONS | HEDGES  # carry no information of their own
 
-LINKING = words_of("a an the is are was were be been being am has have had it its their they this "
-                 "that there which becomes become gets goes comes so and when if")
+LINKING = words_of("must should shall will because owing due a an the is are was were be been "
+                   "being am has have had it its their they this that there which becomes become "
+                   "gets goes comes so and when if")
 PREPOSITIONS = words_of("of in on at to by with from as for into through per via within")
 TURNING = (NEGATIONS | HEDGES | LIMITS | words_of("before after until only")) - {"&", "+"}
 
@@ -76,7 +78,8 @@ _PAIRS = (*(f"{one} {other}" for one in _LEAST for other in _MOST), "lower upper
           "send receive",
           "plain encrypted", "old new", "upstream downstream", "inside outside",
           "optional required", "hot cold", "enabled disabled",
-          "open closed", "opened closed", "on off", "allowed forbidden", "allowed denied",
+          "open closed", "opened closed", "open shut", "opened shut",
+          "running stopped", "included excluded", "on off", "allowed forbidden", "allowed denied",
           "locked unlocked", "accepted rejected", "increase decrease", "before after",
           "above below", "enable disable", "open close", "opens closes")
 # An amount with one of these is another amount than the one without.
@@ -97,8 +100,8 @@ _PLURALS = {"leaves": "leaf", "knives": "knife", "feet": "foot", "men": "man", "
             "children": "child", "people": "person", "teeth": "tooth", "mice": "mouse",
             "shelves": "shelf", "halves": "half", "lives": "life", "indices": "index",
             "matrices": "matrix", "vertices": "vertex", "criteria": "criterion"}
-_ENDINGS = tuple(map(re.compile, (r"(?:'?s)$", r"(?<=[a-z]{5})[ai]ble$", r"(?:ing|ed|ie)$",
-                                r"(?:er|or|ion|e|y)$")))
+_ENDINGS = tuple(map(re.compile, (r"(?:'?s)$", r"(?<=[a-z]{5})(?:[ai]ble|ment|al|ance)$",
+                                  r"(?:ing|ed|ie)$", r"(?:er|or|ion|e|y)$")))
 _IRREGULAR = {"weight": "weigh", "length": "long", "height": "high", "width": "wide",
               "depth": "deep", "made": "mak", "sent": "send", "kept": "keep", "held": "hold",
               "wrote": "writ", "written": "writ", "ran": "run", "took": "tak", "taken": "tak",
@@ -106,7 +109,8 @@ _IRREGULAR = {"weight": "weigh", "length": "long", "height": "high", "width": "w
               "licence": "licens", "cost": "pric",
               "costs": "pric", "fed": "feed", "led": "lead", "sold": "sell", "paid": "pay",
               "grown": "grow", "drawn": "draw", "shown": "show", "known": "know", "cut": "cut",
-              "driven": "driv", "given": "giv", "worn": "wear", "mass": "weigh", "need": "requir",
+              "driven": "driv", "given": "giv", "worn": "wear", "retention": "retain",
+              "maintenance": "maintain", "expiry": "expir", "mass": "weigh", "need": "requir",
               "needs": "requir",
               "needed": "requir"} | dict.fromkeys(_LEAST, "minimum") | (
                   dict.fromkeys(_MOST, "maximum"))
@@ -177,6 +181,7 @@ def question_of(question: str) -> Question:
     content = [stem(str(token.value)) if str(token.value) not in FILLERS | _INTERROGATIVES
                | LINKING | PREPOSITIONS and token.kind == "word" else "" for token in found]
     pairs = [pair for pair in zip(content, content[1:], strict=False) if all(pair)]
+    written |= {word for word in NEGATIONS if stem(word) in map(stem, written)}  # fail, failed
     opposites = {other for word in written for other in _OPPOSITES.get(word, ())} - written
     return Question(
         unit=asked_unit(question), allowed=frozenset(stems), topic=frozenset(main),
