@@ -33,6 +33,24 @@ def test_the_answer_is_found_whatever_is_around_it(reply):
     assert found.steps == ("Pumps, 2024: $5.", "5 - 3 = 2.")
 
 
+@pytest.mark.parametrize("reply, text, steps", [
+    ("{'steps': ['Alm's sales were 5', 'the firms' sum'], 'answer': '$2 million'}", "$2 million",
+     ("Alm's sales were 5", "the firms' sum")),
+    ("{'answer': \"the firm's loss\"}", "the firm's loss", ()),
+    ('{answer: $2 million}', "$2 million", ()), ("{“answer”: “$2”}", "$2", ()),
+    ('{"answer": "the "net" loss, $2"}', 'the "net" loss, $2', ()),
+    ('{"steps": ["a", "b"], "answer": "$2 million', "$2 million", ("a", "b")),
+    ('```json\n{"steps": ["a"], "answer": "$2 million\n```', "$2 million", ("a",)),
+    ('{"steps": ["a", "b"], "answer": "2%"', "2%", ("a", "b")),
+    ('{"steps": ["a", "answer": "2%"}', "2%", ("a",)),
+    ('{"steps": ["a"], "answer": "2%", "note": ["x', "2%", ("a",)),
+    ('{"steps": ["a"], "answer": "$2,3', "", ("a",)), ('{"answer": 23', "", ()),
+    ("{'steps': ['a'], 'ans", "", ("a",))])
+def test_json_that_is_cut_off_or_in_single_quotes_is_read(reply, text, steps):
+    found = read_reply(reply)
+    assert (found.text, found.steps) == (text, steps) and bool(found.missing) != bool(text)
+
+
 @pytest.mark.parametrize("answer, text", [
     ("12.40", "12.40"), ("1e3", "1e3"), ("-5", "-5"), ("true", "yes"), ('["a", "b", null]', "a\nb"),
     ('"a \\"b\\" c"', 'a "b" c'), ('"line\\nend"', "line\nend"), ('"a, ]"', "a, ]"),
