@@ -163,6 +163,8 @@ def _words(children: list[Token]) -> str:
             links.append((str(child.attrs["href"]), len(text)))
         elif child.type == "link_close":
             text = _with_target(text, *links.pop())
+            is_glued = following and following.content.startswith("/") and text[-1:] != ")"
+            text += " " if is_glued else ""  # the next word is no part of the target
         elif child.type == "html_inline":
             text = _with_tag(text, child.content, links)
         elif child.type == "image":

@@ -31,7 +31,8 @@ _NEGATIVE = re.compile(  # words that can replace a negator: "not enabled" is "d
     r"ignor\w*|skip\w*|unless|instead|rather|only|hardly|stop\w*|empty|optional")
 # what the rules write of their own accord
 _GLUE = re.compile(r"No value is given for|has no text\.|In a row with no|Where nothing is given|"
-                   r"\(not done\)|The lines (?:given here read|go on):|There is an image:")
+                   r"\(not done\)|The lines (?:given here read|go on):|There is an image:|"
+                   r"The metadata of the document give")
 
 
 @dataclass(frozen=True)

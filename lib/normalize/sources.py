@@ -84,7 +84,7 @@ def _units(source: str, blocks: Sequence[Block]) -> Iterator[Unit]:
         if block.kind == "prose":
             spans = sentences(source, block.start, block.end)
             yield from (Unit(span.start, span.end, span.text, block.headings) for span in spans)
-            lead = tuple(span.text for span in spans[-2:])
+            lead = tuple(span.text for span in spans[-4:])
         elif block.kind == "list":
             yield from _items(block, lead)
         elif block.kind == "table":

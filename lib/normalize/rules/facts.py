@@ -131,11 +131,10 @@ def list_sentence(label: str, values: list[str], owner: str, *, is_partial: bool
     "The supported platforms of Corvane P-417 are Linux and QNX."; for a list cut by the segment's
     end, "include", and for its continuation, "also include".
     """
-    label = _bare(label)
     several, one = ("include", "includes") if is_partial else (
         "are", "is" if len(values) == 1 else "comprises")
-    verb = f"{'also ' if is_continued else ''}{several if is_plural(label) else one}"
-    return ended(f"{_the(label, owner)} {verb} {listed(values)}")
+    verb = f"{'also ' if is_continued else ''}{several if is_plural(_bare(label)) else one}"
+    return ended(f"{_the(_bare(label), owner)} {verb} {listed(values)}")
 
 
 def row_sentence(header: tuple[str, ...], cells: tuple[str, ...], owner: str) -> str:
@@ -149,12 +148,12 @@ def row_sentence(header: tuple[str, ...], cells: tuple[str, ...], owner: str) ->
         return ended(f"{_bare(header[0])}: {cells[0]}" if header[0] else cells[0])
     if not any(header) or len(cells) < len(header):
         return ended("; ".join(cell.removesuffix(".") for cell in cells if cell))
-    about, rest = _about(header[0], cells[0]), list(zip(header[1:], cells[1:], strict=False))
-    values = [(name, value) for name, value in rest if value]
+    about = _about(header[0], cells[0])
+    named = [pair for pair in zip(header, cells, strict=False) if pair[1]]
     if about is None:
-        named = [(header[0], cells[0]), *values]
         return " ".join(ended(f"{_bare(name)}: {value}" if name else value)
-                        for name, value in named if value)
+                        for name, value in named)
+    values = named[bool(cells[0]):]
     place = f" in {owner}" if owner and owner not in about else ""
     if not values:
         return ended(f"No value is given for {about}")
@@ -180,7 +179,8 @@ def _about(name: str, cell: str) -> str | None:
         return None
     if name and re.fullmatch(r"[a-z]+(?: [a-z]+)*|\W+", cell):
         cell = _quoted(cell)  # "For field name, …" misleads
-    return f"{cell} ({name})" if re.search(r"\d", name) else f"{_inside(name)} {cell}".strip()
+    is_apart = name and (re.search(r"\d", name) or re.match(r"\d\S* [a-z]", cell))
+    return f"{cell} ({name})" if is_apart else f"{_inside(name)} {cell}".strip()
 
 
 def _clause(name: str, value: str, before: str = "") -> str:

@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 from lib.core.records import Document
 from lib.documents.blocks import Block, line_start, sentences
-from lib.documents.inline import joined, readable, unquoted, unquoted_code
+from lib.documents.inline import ended, joined, readable, unquoted, unquoted_code
 from lib.documents.reader import Item
 from lib.documents.subject import subjects
 from lib.normalize.rules.facts import PICTURE, refers
@@ -21,6 +21,11 @@ _CODE_LINE = re.compile(r"[^\n]*\S[^\n]*(?:\n[ \t>]*(?=\n))*")  # with the empty
 _IMAGE = re.compile(r"\s*\[?!\[(?P<alt>[^\]]*)\](?:\([^)]*\)|\[[^\]]*\])"
                     r"(?:\](?:\([^)]*\)|\[[^\]]*\]))?\s*|\s*<img\b[^<>]*>\s*")
 _EMPTY_LINE = re.compile(r"\n[ \t>]*\n")
+_WHOLE = re.compile(  # code, emphasis, links and parentheses, which no cut divides
+    r"(`+)(?!`).{1,999}?(?<!`)\1(?!`)|\*\*.{1,999}?\*\*|"
+    r"(?<!\w)([_*])(?=\w)(?:(?!\2).){1,999}+\2(?!\w)|"
+    r"\[(?:[^\[\]]|\[[^\[\]]{0,999}+\]){0,999}+\](?:\([^()\s]*+(?:\([^()\s]*+\)[^()\s]*+)*+\))?|"
+    r"\((?:[^()]|\((?:[^()]|\([^()]{0,99}+\)){0,99}+\)){0,999}+\)", re.S)
 _CODE = re.compile(r"`[^`]+`")  # a cell that is only code
 _KEY = re.compile(r"([\w-]+)\s*:\s+(.+)")
 _OF_DOCUMENT = ("title", "subtitle", "description", "summary", "author", "language")
@@ -45,7 +50,7 @@ class Part:
     header: tuple[str, ...] = ()  # of a row
     cells: tuple[str, ...] = ()
     above: str = ""  # of a lead-in and its items: the sentences before it that it needs
-    is_titled: bool = True  # not if the heading that is the document's title is further below
+    is_titled: bool = True  # not above the heading that is the document's title
 
 
 @dataclass(frozen=True)
@@ -120,21 +125,21 @@ def _prose(source: _Source) -> Iterator[Part]:
         yield replace(blank, start=block.start + start, end=block.start + end,
                       text=source.text[block.start + start:block.start + end].strip())
     label = f"Footnote {block.footnote}: " if block.footnote else ""
-    begin, marks = None, [0] * 6
+    begin, whole = None, [(0, 0), *(match.span() for match in _WHOLE.finditer(raw))]
     for span in sentences(raw, 0, len(raw)):
         begin = span.start if begin is None else begin
-        words = raw[span.start:span.end]
-        marks = [n + words.count(mark) for n, mark in zip(marks, ("`", "**", *"[]()"), strict=True)]
-        is_divided = marks[0] % 2 or marks[1] % 2 or marks[2] > marks[3] or marks[4] > marks[5]
-        if is_divided and span.end < len(raw):
+        if span.end < whole[bisect_left(whole, (span.end,)) - 1][1]:
             continue
         text = source.words(raw[begin:span.end])
         if re.search(r"\w", text):
-            is_image = _IMAGE.fullmatch(raw[begin:span.end])
             yield replace(blank, start=block.start + begin, end=block.start + span.end,
-                          text=f"{'There is an image: ' if is_image else label}{text}")
+                          text=_pictured(raw[begin:span.end], f"{label}{text}"))
             label = ""
-        begin, marks = None, [0] * 6
+        begin = None
+
+
+def _pictured(raw: str, words: str) -> str:
+    return ended(f"There is an image: {words}") if _IMAGE.fullmatch(raw) else words
 
 
 def _list(source: _Source) -> Iterator[Part]:
@@ -200,8 +205,7 @@ def _code(source: _Source) -> Iterator[Part]:
 
 def _heading(source: _Source) -> Iterator[Part]:
     """Yield a heading, and a sentence with its link targets, which opening phrases omit."""
-    block = source.block
-    if block.text:
+    if (block := source.block).text:
         yield replace(source.blank, kind="heading", text=block.text)
         raw = source.text[block.start:block.end].strip("# \t=-\n")
         full = readable(without_anchor(raw), source.references)
@@ -211,9 +215,9 @@ def _heading(source: _Source) -> Iterator[Part]:
 
 
 def _html(source: _Source) -> Iterator[Part]:
-    text = source.words(source.text[source.block.start:source.block.end])
-    if re.search(r"\w", text):
-        yield replace(source.blank, text=text)
+    raw = source.text[source.block.start:source.block.end]
+    if re.search(r"\w", text := source.words(raw)):
+        yield replace(source.blank, text=_pictured(raw, text))
 
 
 def _front_matter(source: _Source) -> Iterator[Part]:

@@ -55,12 +55,12 @@ def write(parts: list[Part], title: str, before: Part | None = None, *,
              for part, following in zip_longest(parts, parts[1:])]
     for _, members in groupby(parts, key=lambda part: (part.group, part.kind == "code")):
         group = list(members)
-        is_after_colon = bool(paragraphs) and paragraphs[-1].endswith(":")
+        is_within = before and before.headings == group[0].headings and before.kind != "heading"
+        is_after_colon = bool(is_within and paragraphs and paragraphs[-1].endswith(":"))
         text = _paragraph(group, is_after_colon, group[0].group in seen)
         seen.add(group[0].group)
         path = _path(title, group[0])
         unnamed = path[1:] if is_headed and opened is None else path
-        is_within = before and before.headings == group[0].headings and before.kind != "heading"
         before = group[-1]
         is_displaced = is_after_colon or (group[0].kind != "row" and refers(text)) or (
             paragraphs and group[0].kind == "lead-in" and group[0].above)
