@@ -29,7 +29,7 @@ SALES = grid(1, "Item 7. Results > Net sales by line", "2024 | Change | 2023 | C
     Pumps | $1,200 | 20% | $1,000 | (20)% | $1,250
     Valves | 600 | (25)% | 800 | 100% | 400
     Seals | 150 | 50% | 100 | 0% | 100
-    Service | 450 | 50% | 300 | 20% | 250
+    Repairs | 450 | 50% | 300 | 20% | 250
     Total net sales | $2,400 | 9% | $2,200 | 10% | $2,000""",
              caption="The following table shows net sales by line for 2024, 2023 and 2022 (dollars "
              "in millions):")

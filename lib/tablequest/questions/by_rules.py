@@ -97,17 +97,19 @@ def questions_by_rules(filings: Sequence[Filing], grids: Sequence[Grid],
 def _anchors(passage: Passage, tables: dict[str, Table], rejected: list[Rejected]) -> list[_Anchor]:
     """Return the cells that give a complete chain; add the others to `rejected`, with reasons."""
     anchors = []
-    for table in (tables[grid_id] for grid_id in passage.grid_ids if grid_id in tables):
+    read = [tables[grid_id] for grid_id in passage.grid_ids if grid_id in tables]
+    for table in read:
+        others = [other for other in read if other is not table]
         for place in table.places:
             mediums, hards = [], []
             if not place.fault:
                 mediums = [*mediums_of(place, table), *ranked_mediums_of(place, table)]
             if mediums:
-                hards = [*hards_of(place, table), *rankings_of(place, table)]
+                hards = [*hards_of(place, table, others), *rankings_of(place, table)]
             if hards:
                 anchors.append(_Anchor(place, mediums, hards))
                 continue
-            reason = place.fault or ("no trend or contrast rests on the cell" if mediums else
+            reason = place.fault or ("no analysis of the set rests on the cell" if mediums else
                                      "no calculation of the set rests on the cell")
             rejected.append(Rejected(
                 document_id=passage.filing_id, reason=reason,

@@ -100,10 +100,11 @@ class Working:
         decimals = decimals_of(*(item.cell for item in self.items))
         return self.figure(expression, *self.items[0].kind, decimals)
 
-    def draft(self, kind: str, asked: str, answer: str) -> Draft:
+    def draft(self, kind: str, asked: str, answer: str, source: str = "") -> Draft:
         """Return the question on `items` with the steps computed so far."""
         cells = lettered(self.items)
-        return Draft(kind, f"According to {self.items[0].source}, {asked} {_FORM}", answer,
+        question = f"According to {source or self.items[0].source}, {asked} {_FORM}"
+        return Draft(kind, question, answer,
                      (*givens(cells), *dict.fromkeys(self.steps)),
                      {name: item.ref for name, item in cells.items()})
 

@@ -79,7 +79,7 @@ def _irrelevance(question: TableQuestion, filing: Filing, passage: Passage) -> s
         return f"the question does not name {filing.company}"
     if filing.form != "paper" and not re.search(r"\b(?:19|20)\d\d\b", question.question):
         return "the question names no year"
-    if pointing := _POINTS.search(question.question):
+    if pointing := _POINTS.search(re.sub(r'"[^"]*"', '""', question.question)):
         return f"the question points at what a reader may not have: {pointing[0]!r}"
     return ""
 

@@ -1,4 +1,4 @@
-"""Write hard questions by rules, on a trend, a contrast or what drove a total.
+"""Write hard questions by rules: trends, contrasts, and what drove a total.
 
 The answer has one or two sentences. Each of its figures is a cell of the table or the result of a
 step, so all can be checked.
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from lib.tablequest.questions.drafts import Draft, Figure, Working, periods_told, together
 from lib.tablequest.questions.places import Place
+from lib.tablequest.questions.structure import structures_of
 from lib.tablequest.questions.tables import Table, is_odd
 from lib.tablequest.questions.wording import POINTS, decimals_of
 
@@ -17,10 +18,13 @@ _OTHER_PACE = 1.1  # ratio to the first change from which a change is called fas
 _MOST_TIMES = 10.0  # largest ratio of the two items' sizes
 
 
-def hards_of(place: Place, table: Table) -> list[Draft]:
-    """Return every analysis with `place`; within a kind, the one that says more comes first."""
-    drafts = (ask(place, table) for ask in (_trend, _drivers, _contrast, _composition))
-    return [draft for draft in drafts if draft]
+def hards_of(place: Place, table: Table, others: Sequence[Table] = ()) -> list[Draft]:
+    """Return every analysis with `place`; within a kind, the one that says more comes first.
+
+    `others` are the other tables of its passage.
+    """
+    drafts = (ask(place, table) for ask in (_trend, _drivers, _contrast))
+    return [*filter(None, drafts), *structures_of(place, table, others)]
 
 
 def _trend(place: Place, table: Table) -> Draft | None:
@@ -33,8 +37,9 @@ def _trend(place: Place, table: Table) -> Draft | None:
     if not all(_tells(change.value, place) for change in [*steps, overall]):
         return None
     first, last = row[0].period.name, row[-1].period.name
-    asked = (f"how did {place.item} develop from {first} to {last}? Say in which direction it "
-             "moved, whether that gathered pace, slowed or turned, and what it came to in all.")
+    asked = (f"how did {place.item} develop from {first} to {last}? Say whether it kept its "
+             "direction or where it turned, whether its pace changed, and what its change came to "
+             "in all.")
     return working.draft("trend", asked, _course(row, steps, overall))
 
 
@@ -50,10 +55,10 @@ def _course(row: list[Place], steps: list[Figure], overall: Figure) -> str:
         pace = ("gathered pace" if faster > _OTHER_PACE else
                 "slowed" if faster < 1 / _OTHER_PACE else "kept its pace")
         span = "in both periods" if len(steps) == 2 else "in every period"
-        return (f"{item} {verb} {span}, {ends}. The {noun} {pace}: {steps[0].signed} in "
-                f"{row[1].period.name} against {steps[-1].signed} in {last.period.name}.")
+        return (f"{item} {verb} {span}, {ends}. The {noun} {pace}: {steps[0].signed} "
+                f"{row[1].period.during} against {steps[-1].signed} {last.period.during}.")
     if len(turns) > 1:
-        listed = ", ".join(f"{step.signed} in {place.period.name}"
+        listed = ", ".join(f"{step.signed} {place.period.during}"
                            for step, place in zip(steps, row[1:], strict=True))
         return (f"{item} moved up and down without a lasting direction: {listed}. Over the whole "
                 f"time it went {ends}.")
@@ -72,13 +77,13 @@ def _turn(row: list[Place], turn: Place, overall: Figure, *, falls_first: bool) 
         before, after, way_back = "rose", "dropped back", "drop"
         verdict = ("took away more than the rise had brought" if is_undone else
                    "took away only a part of the rise")
-    return (f"{row[0].item} first {before} {_span(first, turn)} and then {after} to {last.printed} "
-            f"in {last.period.name}. The {way_back} {verdict}, so that the whole time shows a "
-            f"change of {overall.signed}.")
+    return (f"{row[0].item} turned after {turn.period.name}: it first {before} "
+            f"{_span(first, turn)}, and then {after} to {last.printed} {last.period.phrase}. The "
+            f"{way_back} {verdict}, so that the whole time shows a change of {overall.signed}.")
 
 
 def _span(first: Place, last: Place) -> str:
-    return (f"from {first.printed} in {first.period.name} to {last.printed} in {last.period.name}")
+    return f"from {first.printed} {first.period.phrase} to {last.printed} {last.period.phrase}"
 
 
 def _contrast(place: Place, table: Table) -> Draft | None:
@@ -136,11 +141,12 @@ def _drivers(place: Place, table: Table) -> Draft | None:
     """Ask which parts of a total drove its change."""
     whole = place if place.ref.row in table.totals else table.total_of(place)
     before = table.before(whole) if whole else None
-    parts = table.parts_of(whole)
-    pairs = [(part, old) for part in parts if (old := table.before(part)) and not part.fault]
+    parts = table.clear_parts(whole)
+    pairs = [(part, old) for part in parts if (old := before and table.at.get(
+        (part.ref.row, before.ref.column))) and not old.misread and old.kind == part.kind]
     if not before or not 3 <= len(pairs) == len(parts) <= 12:
         return None
-    if min(part.value for part in parts) <= 0 or any(map(is_odd, parts)):
+    if min(item.value for pair in pairs for item in pair) <= 0:
         return None
     if whole.is_change or whole.is_part or before.value <= 0 or whole.value == before.value:
         return None
@@ -153,16 +159,8 @@ def _drivers(place: Place, table: Table) -> Draft | None:
     asked = (f"what drove the change in {whole.item} from {before.period.name} to "
              f"{whole.period.name}? Name the item that contributed most and the one that worked "
              "most against it, if any did.")
-    names = dict(zip((part.ref for part in parts), _names(parts), strict=True))
-    answer = _driven(working, sign, names[most[0].ref], names[least[0].ref])
-    return working.draft("contrast", asked, answer)
-
-
-def _names(parts: Sequence[Place]) -> list[str]:
-    """Name the parts of a total, by their own labels if these differ."""
-    short = [part.own for part in parts]
-    return [f'"{name if short.count(name) == 1 else part.row}"'
-            for part, name in zip(parts, short, strict=True)]
+    answer = _driven(working, sign, f'"{most[0].own}"', f'"{least[0].own}"')
+    return working.draft("drivers", asked, answer)
 
 
 def _driven(working: Working, sign: int, most: str, least: str) -> str:
@@ -178,27 +176,6 @@ def _driven(working: Working, sign: int, most: str, least: str) -> str:
     verb, signed = ("rose", Figure(1, percent.text).signed) if sign > 0 else ("fell", percent.text)
     return (f"{whole.item} {verb} by {total.size} ({signed}), and {most} contributed most to it: "
             f"{by.signed}, {weight}. {rest}")
-
-
-def _composition(place: Place, table: Table) -> Draft | None:
-    """Ask how much of a total its two largest parts make up."""
-    whole = table.total_of(place)
-    parts = sorted(table.parts_of(whole), key=lambda part: -part.value)
-    is_clear = not any(part.fault for part in parts[:3]) and not any(map(is_odd, parts))
-    if not 4 <= len(parts) <= 20 or not is_clear or parts[1].value == parts[2].value:
-        return None
-    working = Working([whole, *parts[:3]])
-    both, third = working.figure("(b + c) / a * 100", "%"), working.figure("d / a * 100", "%")
-    one, two = (working.figure(f"{name} / a * 100", "%").text for name in "bc")
-    asked = (f"how concentrated is {whole.name}? Name its two largest items, the share that they "
-             "make up together, and the share of the next one.")
-    verdict = ("highly concentrated" if both.value > 75 else
-               "fairly concentrated" if both.value > 50 else "widely spread")
-    names = _names(parts)
-    answer = (f"{whole.item} is {verdict}: {names[0]} ({one}) and {names[1]} ({two}) make up "
-              f"{both.text} of {whole.printed} together. The next item, {names[2]}, has "
-              f"{third.text}.")
-    return working.draft("contrast", asked, answer)
 
 
 def _tells(change: float, place: Place) -> bool:

@@ -116,8 +116,8 @@ def _share(place: Place, table: Table) -> Draft | None:
     whole = table.total_of(place)
     if not whole:
         return None
-    asked = (f'what share of {whole.name} is "{place.row}"? Answer in percent, rounded to one '
-             "decimal.")
+    asked = (f'what share of {whole.name} does "{place.row}" make up? Answer in percent, rounded '
+             "to one decimal.")
     return draft_of("share", asked, [place, whole], "a / b * 100", PERCENT, 1)
 
 

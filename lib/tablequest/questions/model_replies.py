@@ -17,7 +17,9 @@ from lib.tablequest.questions.wording import POINTS, folded
 from lib.tablequest.records import CellRef, Grid, Level, TableQuestion, in_whole_units
 
 KINDS: dict[Level, tuple[str, ...]] = {
-    "easy": ("extraction",), "hard": ("trend", "contrast"),
+    "easy": ("extraction",),
+    "hard": ("trend", "contrast", "drivers", "concentration", "outlier", "reconciliation",
+             "two tables"),
     "medium": ("difference", "percent change", "ratio", "share", "sum", "average", "comparison")}
 
 

@@ -1,14 +1,22 @@
 """Word the position of a value for a question: row, period or column, and section.
 
-A question names a cell by its labels, so it is asked only if no other cell of the filing has the
-same labels.
+A question names a cell by its labels, so it is asked only if no other cell of the filing that these
+labels may mean has another value.
 """
 
 import re
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from lib.tablequest.questions.phrases import (
+    fault_of_label,
+    fault_of_unit,
+    is_bare,
+    named,
+    tells_amount,
+)
+from lib.tablequest.questions.rivals import Spot, rivals_of
+from lib.tablequest.questions.times import dated
 from lib.tablequest.questions.wording import (
     Labels,
     Period,
@@ -24,17 +32,20 @@ from lib.tablequest.records import Cell, CellRef, Filing, Grid, own_label
 PAPER = "the paper "  # begins the source of a paper's cells
 _CHANGES = re.compile(r"change|increase|decrease|growth|variance|vs\.?\b|versus|difference", re.I)
 _PARTS = re.compile(r"percentage of|percent of|% of|per (?:common )?share", re.I)
-_COUNTS = re.compile(r"\b(?:numbers? of|counts?|stores|employees|associates|locations|customers"
-                     r"|countries)\b", re.I)
+# Headings that do not tell where in a report one is
+_NO_TITLE = re.compile(r"\(?continued\)?$|^part [ivx]+$|^(?:index|contents|signatures?)\b|^form 10-"
+                       r"|\bnotes? to (?:the )?(?:[a-z]+ )*financial statements?\b"
+                       r"|^table of contents|\band (?:its )?(?:consolidated )?subsidiar", re.I)
 # The part before "net sales" in "The following table shows net sales", "As shown below, net sales"
 _INTRODUCES = re.compile(
     r"^(?:as\s+(?:shown|presented|detailed)\b.*?\b(?:table|follows),?\s*)?(?:the\s+)?"
     r"(?:following\s+)?(?:tables?|chart)?(?:\s*below|\s*above)?\s*"
     r"(?:shows?|presents?|sets?\s+forth|summari[sz]es?|provides?|details?|reflects?|lists?)?"
     r"\s*(?:the\s+)?", re.I)
-_MONEY = ("USD", "EUR", "GBP", "JPY")
-_MOST_UNSCALED = 1e6  # from here on, amounts are taken as written out in full
-_LONGEST_LABEL, _LONGEST_CAPTION = 130, 130  # characters
+# A text that introduces the table below it
+_IS_INTRODUCTION = re.compile(r"\bfollow(?:s|ing)\b|\bbelow\b|:$|\bsummar|\bsets? forth\b"
+                              r"|\b(?:table|chart)\b|\bpresent(?:s|ed)\b|\bshow[sn]\b", re.I)
+_LONGEST_LABEL, _LONGEST_CAPTION, _LONGEST_QUOTE = 130, 130, 190  # characters
 
 
 @dataclass(frozen=True)
@@ -47,7 +58,9 @@ class Place:
     column: str
     period: Period | None
     source: str  # 'Apple Inc.'s annual report (10-K) for the fiscal year ended …, section "…"'
+    report: str = ""  # the beginning of `source`, without section and table
     fault: str = ""  # why no question can ask for the cell; "" if one can
+    misread: str = ""  # why its value, unit or scale is in doubt; "" if it may serve as a part
 
     @property
     def value(self) -> float:
@@ -132,16 +145,33 @@ def source_of(filing: Filing) -> str:
         return f'{PAPER}"{filing.company}"'
     if not (filing.period or filing.fiscal_year):
         return ""
-    year = (f"the fiscal year ended {filing.period}" if filing.period
+    is_quarterly = filing.form.startswith("10-Q")
+    kind, span = ("quarterly", "quarterly period") if is_quarterly else ("annual", "fiscal year")
+    year = (f"the {span} ended {filing.period}" if filing.period
             else f"fiscal {filing.fiscal_year}")
-    report = f"annual report ({filing.form})" if filing.form else "annual report"
+    report = f"{kind} report ({filing.form})" if filing.form[:3] == "10-" else f"{kind} report"
     owner = filing.company + ("'" if filing.company.endswith("s") else "'s")
     return f"{owner} {report} for {year}"
 
 
 def heading_of(grid: Grid) -> str:
-    """Return the last heading above a table, by which questions name the section."""
-    return label_of(grid.section.split(" > ")[-1])
+    """Return the last title above a table, by which questions name the section; "" if none is one.
+
+    A running head such as "Notes to Consolidated Financial Statements (continued)" is none.
+    """
+    for heading in reversed(grid.section.split(" > ")):
+        title = label_of(heading).rstrip(".")
+        if title and len(title.split()) <= 16 and '"' not in title and not (
+                _NO_TITLE.search(title) or re.search(r"[.;](?:\s[A-Z]|$)|:", title[8:])):
+            return title
+    return ""
+
+
+def introduction_of(grid: Grid) -> str:
+    """Return the sentence that introduces a table, word for word; "" if there is none."""
+    text = re.split(r"(?<=[a-z)][.!?])\s+(?=[A-Z])", " ".join(grid.caption.split()))[-1]
+    is_quotable = len(text.split()) >= 4 and len(text) <= _LONGEST_QUOTE and '"' not in text
+    return text.rstrip(" :.") if is_quotable and _IS_INTRODUCTION.search(text) else ""
 
 
 def caption_of(grid: Grid) -> str:
@@ -156,88 +186,89 @@ def caption_of(grid: Grid) -> str:
 def places(filing: Filing, grids: Sequence[Grid]) -> list[Place]:
     """Return every cell with a number in the filing's `grids`.
 
-    Give all grids, because labels are compared over the complete filing. A table is named by its
-    section, and also by its caption if one of its cells may be taken for a cell of another table.
-    All its cells share this name, because a calculation uses several.
+    Give all grids, because labels are compared over the complete filing. All cells of a table share
+    its name, because a calculation uses several.
     """
-    source, usual = source_of(filing), _usual_scale(grids)
-    words = {grid.grid_id: _words(grid) for grid in grids}
-    spots = {(grid.grid_id, row, column): Labels.of(
-        grid.grid_id, _row(grid, row), label_of(grid.columns[column]))
-        for grid, row, column, cell in _cells(grids)
-        if cell.text.strip() or cell.value is not None}
-    alike: defaultdict[tuple[str, str], list[Labels]] = defaultdict(list)
-    for spot in spots.values():
-        for named in dict.fromkeys(words[spot.grid_id]):
-            alike[named, spot.row].append(spot)
-
-    def rivals(spot: Labels, level: int) -> list[Labels]:
-        return [other for other in alike[words[spot.grid_id][level], spot.row]
-                if other is not spot and spot.may_mean(other)]
-
-    level = dict.fromkeys(words, 0) | {
-        spot.grid_id: 1 for spot in spots.values()
-        if any(one.grid_id != spot.grid_id for one in rivals(spot, 0))}
+    source, is_paper = source_of(filing), filing.form == "paper"
+    read = []
+    for grid in grids:
+        periods = [None if is_paper else period_of(column) for column in grid.columns]
+        rows = [_row(grid, row) for row in range(len(grid.rows))]
+        read += [(grid, row, column, cell, rows[row], dated(periods[column], cell))
+                 for row, cells in enumerate(grid.cells) for column, cell in enumerate(cells)
+                 if cell.value is not None]
+    spots = [Spot.of(grid, name, column, cell, time) for grid, _, column, cell, name, (time, _)
+             in read]
+    rivals = rivals_of(spots, by_table=is_paper)
     found = []
-    for grid, row, column, cell in _cells(grids):
-        if cell.value is None:
-            continue
-        label, used = label_of(grid.columns[column]), level[grid.grid_id]
-        fault = (_fault(cell, _row(grid, row), label, source) or _unscaled(grid, cell, usual)
-                 or rivals(spots[grid.grid_id, row, column], used)
-                 and "another cell of the filing has the same labels")
-        found.append(Place(CellRef(grid_id=grid.grid_id, row=row, column=column), cell,
-                           _row(grid, row), label, period_of(label),
-                           source + words[grid.grid_id][used], fault or ""))
+    for (grid, row, column, cell, name, (time, clash)), spot in zip(read, spots, strict=True):
+        label, ref = label_of(grid.columns[column]), CellRef(
+            grid_id=grid.grid_id, row=row, column=column)
+        where, misread, fault = _where(grid, name, is_paper=is_paper), clash, ""
+        if not is_paper:
+            misread = misread or _misread(grid, cell, name, label)
+            fault = _fault(grid, name, time, where)
+        if max(len(name), len(label)) > _LONGEST_LABEL:
+            fault = f"a label is longer than {_LONGEST_LABEL} characters"
+        elif not re.search(r"[^\W\d_]{2}", name):
+            fault = "the row has no label in words"
+        elif not label:
+            fault = "the column has no label"
+        fault = ("" if source else "the filing does not say its fiscal year") or misread or fault
+        if not fault and not re.search(r"\d", cell.text):
+            fault = "the cell holds a dash for nil"
+        if not fault and spot in rivals:
+            fault = "another cell of the filing has the same labels"
+        found.append(Place(ref, cell, name, label, time, source + where, source, fault, misread))
     return found
 
 
-def _cells(grids: Sequence[Grid]) -> Iterator[tuple[Grid, int, int, Cell]]:
-    for grid in grids:
-        for row, cells in enumerate(grid.cells):
-            yield from ((grid, row, column, cell) for column, cell in enumerate(cells))
+def _where(grid: Grid, row: str, *, is_paper: bool) -> str:
+    """Return the words for a table's place: its section and, if a row needs it, its introduction.
+
+    A row such as "Europe" does not say what is measured.
+    """
+    heading, text = heading_of(grid), introduction_of(grid)
+    where = f', section "{heading}"' if heading else ""
+    if not text or tells_amount(row) and not is_paper:
+        return where
+    return f'{where}, table introduced by "{text}"'
 
 
-def _usual_scale(grids: Sequence[Grid]) -> float:
-    """Return the scale in which most amounts of money of a filing are printed."""
-    scales = Counter(cell.scale for *_, cell in _cells(grids) if cell.unit in _MONEY)
-    return scales.most_common(1)[0][0] if scales else 1.0
+def _misread(grid: Grid, cell: Cell, row: str, column: str) -> str:
+    """Return why the reading of a cell is in doubt, or ""."""
+    if grid.doubt and not cell.period:
+        return f"the table is in doubt: {grid.doubt}"
+    if not unit_words(cell.unit, cell.scale):
+        return "the filing does not say the unit"
+    return fault_of_unit(cell, row, column, grid.unit_note)
 
 
-def _unscaled(grid: Grid, cell: Cell, usual: float) -> str:
-    """Say that a table may have the filing's usual scale without stating it, or return ""."""
-    is_round = cell.scale == 1 < usual and cell.unit in _MONEY and "." not in cell.text
-    is_doubtful = is_round and not grid.unit_note and abs(cell.value or 0) < _MOST_UNSCALED
-    return "the table may be in millions or thousands and does not say so" if is_doubtful else ""
-
-
-def _words(grid: Grid) -> tuple[str, str]:
-    """Return the words for a table's place by its section, and by section and caption."""
-    heading, caption = heading_of(grid), caption_of(grid)
-    section = f', section "{heading}"' if heading else ""
-    return section, section + (f', table of {caption[0].lower() + caption[1:]}' if caption else "")
+def _fault(grid: Grid, row: str, time: Period | None, where: str) -> str:
+    """Return why no question can name a report's cell, or ""."""
+    if time is None:
+        return "the column names no period, or several"
+    if reason := fault_of_label(row):
+        return reason
+    if time.measure and (is_bare(time.measure) or fault_of_label(time.measure)):
+        return "the column's label is no phrase"
+    if tells_amount(row) or tells_amount(time.measure) or "introduced by" in where:
+        return ""
+    title = re.sub(r"^notes?\b", "", heading_of(grid), flags=re.I)
+    return "" if tells_amount(title) else "neither row nor table says what is measured"
 
 
 def _row(grid: Grid, row: int) -> str:
-    """Return a row's label after its group's; if two rows are then equal, after all its groups'."""
-    short = [": ".join(label.split(": ")[-2:]) for label in grid.rows]
-    return label_of(short[row] if short.count(short[row]) == 1 else grid.rows[row])
+    """Return a row's name: its label after its group's, or all groups' if two rows are then equal.
 
-
-def _fault(cell: Cell, row: str, column: str, source: str) -> str:
-    """Return why no question can ask for a cell, because of its value or labels; "" if one can."""
-    if not source:
-        return "the filing does not say its fiscal year"
-    if not re.search(r"[^\W\d_]{2}", row):
-        return "the row has no label in words"
-    if not column:
-        return "the column has no label"
-    if max(len(row), len(column)) > _LONGEST_LABEL:
-        return f"a label is longer than {_LONGEST_LABEL} characters"
-    is_bare = not unit_words(cell.unit, cell.scale) and not source.startswith(PAPER)
-    if is_bare and not _COUNTS.search(f"{row} {column}"):
-        return "the filing does not say the unit"
-    return "the cell holds a dash for nil" if not re.search(r"\d", cell.text) else ""
+    It also takes more groups if the first has no noun, as in "Debt: Current: Other".
+    """
+    paths = [[named(part) for part in label.split(": ")] for label in grid.rows]
+    short = [": ".join(filter(None, path[-2:])) for path in paths]
+    path = list(filter(None, paths[row]))
+    if short.count(short[row]) > 1 or (len(path) > 2 and is_bare(path[-2])):
+        return ": ".join(path)
+    return short[row]
 
 
 def rows_of(found: Iterable[Place]) -> Iterator[list[Place]]:
@@ -245,7 +276,8 @@ def rows_of(found: Iterable[Place]) -> Iterator[list[Place]]:
     rows: dict[tuple, dict[tuple[int, int, int], Place]] = {}
     for place in found:
         if place.period and not place.fault:
-            key = place.ref.grid_id, place.ref.row, folded(place.period.measure), place.kind
+            key = (place.ref.grid_id, place.ref.row, folded(place.period.measure), place.kind,
+                   place.period.form)
             rows.setdefault(key, {}).setdefault(place.period.order, place)
     for row in rows.values():
         yield [row[order] for order in sorted(row)]

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,6 +11,7 @@ from lib.tablequest.questions.wording import decimals_of, period_of
 
 _BALANCE = re.compile(r"\b(?:beginning|ending|opening|closing|balances?"
                       r"|end of (?:the )?(?:year|period))\b|^(?:less|add|plus)\b", re.I)
+_MOST_PARTS = 40  # rows of a sum
 # "2026 and 2027", "Thereafter"; not "Taxes 2026"
 _TIMES = re.compile(r"(?:\b(?:19|20)\d\d\b|fiscal|years?|and|to|through|thereafter|[\W_])+", re.I)
 
@@ -41,24 +42,48 @@ class Table:
 
     @cached_property
     def totals(self) -> dict[int, tuple[int, ...]]:
-        """Map each total's row to the rows above that sum to it, in every column with a total."""
+        """Map each sum's row to the rows above that add up to it, in every column with a value.
+
+        A subtotal among them stands for its own parts. A row whose label does not say that it is a
+        sum must be one in two columns.
+        """
+        found: dict[int, tuple[int, ...]] = {}
         rows = sorted({place.ref.row for place in self.places})
-        found = {}
-        for number, total in enumerate(rows):
-            spans = (tuple(rows[first:number]) for first in range(number - 2, -1, -1))
-            if parts := next((span for span in spans if self._is_sum(total, span)), None):
-                found[total] = parts
+        open_rows: list[int] = []  # without the parts of sums
+        for row in rows:
+            if parts := self._summed(row, open_rows[:-_MOST_PARTS - 1:-1]):
+                found[row] = parts
+                del open_rows[-len(parts):]
+            open_rows.append(row)
         return found
 
-    def _is_sum(self, total: int, parts: tuple[int, ...]) -> bool:
-        lines = [(self.at.get((total, column)), [self.at.get((row, column)) for row in parts])
-                 for column in self.columns]
-        lines = [(whole, items) for whole, items in lines
-                 if whole and whole.is_total and not whole.is_part]
-        return bool(lines) and all(
-            all(item and item.kind == whole.kind for item in items)
-            and abs(sum(item.value for item in items) - whole.value) <= _slack(whole, items)
-            for whole, items in lines)
+    @cached_property
+    def leads(self) -> set[int]:
+        """Return the rows that are the sum of rows below them, as a line before its sub-lines."""
+        rows = sorted({place.ref.row for place in self.places})
+        return {row for number, row in enumerate(rows)
+                if self._summed(row, rows[number + 1:number + 1 + _MOST_PARTS])}
+
+    def _summed(self, total: int, rows: Sequence[int]) -> tuple[int, ...]:
+        """Return the first of `rows`, at least two, that add up to the row `total`, or ()."""
+        wholes = [whole for column in self.columns if (whole := self.at.get((total, column)))
+                  and not whole.is_part and whole.value]
+        if not wholes or len(wholes) < 2 and not wholes[0].is_total:
+            return ()
+        sums, items = [0.0] * len(wholes), [[] for _ in wholes]
+        for count, row in enumerate(rows, 1):
+            for at, whole in enumerate(wholes):
+                item = self.at.get((row, whole.ref.column))
+                if item is None or item.kind != whole.kind:
+                    return ()
+                items[at].append(item)
+                sums[at] += item.value
+            if count > 1 and all(
+                    abs(found - whole.value) <= _slack(whole, parts)
+                    and sum(bool(part.value) for part in parts) > 1
+                    for found, whole, parts in zip(sums, wholes, items, strict=True)):
+                return tuple(sorted(rows[:count]))
+        return ()
 
     def series(self, place: Place) -> list[Place]:
         """Return the place's row over the periods, in order of time; [] if there is only one."""
@@ -85,7 +110,21 @@ class Table:
         items = self.parts_of(whole) if whole else self.columns[place.ref.column]
         return [item for item in items if item.kind == place.kind and item.ref != place.ref
                 and not item.fault and item.group == place.group and (whole or place.group)
-                and not is_odd(item) and item.row != place.row]
+                and not is_odd(item) and item.row != place.row and not self.is_sum(item)]
+
+    def is_sum(self, place: Place) -> bool:
+        """Return whether a row is the sum of others, beside which it is never ranked."""
+        return place.ref.row in self.totals or place.ref.row in self.leads
+
+    def clear_parts(self, whole: Place | None) -> list[Place]:
+        """Return the parts of `whole` if all can be named and compared, else []."""
+        parts = self.parts_of(whole)
+        owns = {part.own for part in parts}
+        is_clear = len(owns) == len(parts) and not any(
+            part.misread or is_odd(part) or self.is_sum(part)
+            or not re.search(r"\d", part.cell.text) or '"' in part.own
+            or part.group.rpartition(": ")[2] in owns for part in parts)
+        return parts if is_clear else []
 
     def before(self, place: Place) -> Place | None:
         """Return the same item one period earlier; None if the table has none or skips one."""

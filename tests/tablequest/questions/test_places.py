@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lib.tablequest.questions.medium import easy_of
-from lib.tablequest.questions.places import caption_of, places, source_of
+from lib.tablequest.questions.places import caption_of, heading_of, places, source_of
+from lib.tablequest.questions.times import dated
 from lib.tablequest.questions.wording import amount, period_of, rounded, unit_words
 from tests.tablequest_example import FILING, SALES, grid
 
@@ -19,6 +20,12 @@ AMBIGUOUS = "another cell of the filing has the same labels"
     ("Fiscal 2024: Net Sales", "fiscal 2024", (2024, 0, 0), "Net Sales"),
     ("February 2, 2025", "February 2, 2025", (2025, 2, 2), ""),
     ("Years ended: September 28, 2024", "the year ended September 28, 2024", (2024, 9, 28), ""),
+    ("Year Ended Jan 26, 2025 ($ in millions)", "the year ended January 26, 2025", (2025, 1, 26),
+     ""), ("Dec.31, 2024", "December 31, 2024", (2024, 12, 31), ""),
+    ("1/26/2025", "January 26, 2025", (2025, 1, 26), ""),
+    ("Q4 2024 Sales", "the fourth quarter of 2024", (2024, 0, 0), "Sales"),
+    ("Fair Value as of May 4, 2024 (in thousands)", "May 4, 2024", (2024, 5, 4), "Fair Value"),
+    ("For the Years Ending May 4, 2026", "the year ending May 4, 2026", (2026, 5, 4), ""),
     ("Three Months Ended December 31, 2023 % of Sales", "the three months ended December 31, 2023",
      (2023, 12, 31), "% of Sales"),
     ("As of December 31, 2024", "December 31, 2024", (2024, 12, 31), ""),
@@ -60,30 +67,103 @@ def test_units_sources_and_captions_are_named_as_a_question_names_them():
                                  "ended December 31, 2024")
 
 
-def test_equal_labels_are_distinguished_by_section_then_caption_else_not_asked():
-    lines = "Current | 5 | 4\nDeferred | 2 | 1"
-    one, two = (grid(1, "A > Federal", "2024 | 2023", lines),
-                grid(2, "A > State", "2024 | 2023", lines))
-    assert {place.fault for place in places(FILING, [one, two])} == {""}
-    captions = ("The table shows federal tax:", "The table shows state tax:")
-    found = places(FILING, [grid(number, "Taxes", "2024 | 2023", lines, caption=caption)
-                            for number, caption in enumerate(captions, 1)])
-    assert {place.fault for place in found} == {""}
-    assert found[0].source.endswith('section "Taxes", table of federal tax')
-    same = [grid(number, "Taxes", "2024 | Fiscal 2024", "Current | 5 | 4") for number in (1, 2)]
-    assert {place.fault for place in places(FILING, same)} == {AMBIGUOUS}
+def faults(*tables) -> dict[str, str]:
+    return {f"{place.row} | {place.column}": place.fault for place in places(FILING, tables)}
 
 
-def test_a_row_that_another_table_of_the_section_has_is_named_by_its_caption():
-    lines = "Net sales | $90 | $80 | $85\nCosts | 4 | 3 | 3"
-    part = grid(1, "Segments", "2024 | 2023 | 2022", lines,
-                caption="The table shows sales of our Primary segment:")
-    total = grid(2, "Segments", "2024 Other | 2024 Consolidated", "Net sales | $10 | $100",
-                 caption="The table leads from segments to the whole:")
-    found = places(FILING, [part, total])
-    assert {place.fault for place in found} == {""}
-    assert all("table of sales of our Primary segment" in place.source for place in found[:6])
-    assert 'under "Consolidated" in 2024' in easy_of(found[-1]).question
-    nameless = part.model_copy(update={"caption": ""})
-    faults = [bool(place.fault) for place in places(FILING, [nameless, total])]
-    assert faults == [True] + [False] * 7  # 2024 alone
+def test_a_cell_is_asked_only_if_no_other_cell_answers_with_another_value():
+    lines = "Current tax: Federal | 5 | 4\nCash | 7 | 6"
+    one = grid(1, "A > Taxes", "2024 | 2023", lines)
+    same, other, exact = (grid(2, "B > Note", "December 31, 2024", f"Cash | {text}")
+                          for text in ("7", "9", "7.4"))
+    assert set(faults(one).values()) == {""}
+    assert set(faults(one, same).values()) == set(faults(one, exact).values()) == {""}
+    assert faults(one, other)["Cash | 2024"] == AMBIGUOUS == faults(one, other)[
+        "Cash | December 31, 2024"]
+    assert faults(one, other)["Cash | 2023"] == ""
+    for rows, is_asked in (("Deferred tax: Federal | 9", True), ("Federal | 9", True),
+                           ("Total current taxes: Federal | 9", False)):
+        table = grid(3, "C > Cash paid", "2024", rows)
+        assert (faults(one, table)["Current tax: Federal | 2024"] == "") == is_asked
+    percent = grid(4, "D", "2024", "Cash | 9%")
+    assert faults(one, percent)["Cash | 2023"] == ""
+
+
+def test_what_a_column_measures_tells_cells_apart_if_it_is_named():
+    parts = grid(1, "Notes", "2024 Cost | 2024 Fair Value", "Bonds payable | 5 | 8")
+    assert set(faults(parts).values()) == {""}
+    found = faults(parts, grid(2, "Debt", "2024 | 2023", "Bonds payable | 8 | 5"))
+    assert found["Bonds payable | 2024 Cost"] == "" and found["Bonds payable | 2024"] == AMBIGUOUS
+    [cost, _] = places(FILING, [parts])
+    assert 'for "Bonds payable" under "Cost" in 2024?' in easy_of(cost).question
+
+
+@pytest.mark.parametrize(("row", "column", "fault"), [
+    ("Cash", "Fair Value", "the column names no period"), ("Diluted", "2024", "no noun"),
+    ("Other", "2024", "no noun"), ("Current: Federal", "2024", "no noun"),
+    ("Taxes: Current: Federal", "2024", ""), ("Due after five years", "2024", "part of a phrase"),
+    ("Less: Content amortization", "2024", ""), ("Notes that were issued", "2024", "clause"),
+    ("Balance as of May 3, 2023", "2024", "names a time"), ("Europe", "2024", "what is measured"),
+    ("Sales, net of", "2024", "part of a phrase"), ("Cash", "2024 Other", "no phrase"),
+    ("Net sales (1)", "Years ended December 31, 2024 (in millions)", "")])
+def test_a_label_must_be_a_noun_phrase_and_a_column_name_a_period(row, column, fault):
+    [found] = faults(grid(1, "Notes", column, f"{row} | 5")).values()
+    assert fault in found and bool(fault) == bool(found)
+
+
+def test_a_row_that_names_no_amount_is_asked_with_the_tables_introduction():
+    table = grid(1, "Note 5. Regions", "2024", "Europe | 5",
+                 caption="Segments differ. The following table shows net sales by region:")
+    [place] = places(FILING, [table])
+    assert not place.fault and place.source.endswith(
+        'section "Note 5. Regions", table introduced by "The following table shows net sales by '
+        'region"')
+
+
+@pytest.mark.parametrize(("section", "heading"), [
+    ("Item 8. Data > CASH FLOWS > Notes to Consolidated Financial Statements", "CASH FLOWS"),
+    ("Item 7. Review > (Continued)", "Item 7. Review"),
+    ("Item 2. Properties.", "Item 2. Properties"), ("Orsa Pumps, Inc. and Subsidiaries", "")])
+def test_a_section_is_named_by_its_own_title(section, heading):
+    assert heading_of(grid(1, section, "2024", "Cash | 5")) == heading
+
+
+@pytest.mark.parametrize(("row", "text", "unit", "scale", "is_doubtful"), [
+    ("Net sales", "9,346", "USD", 1.0, True), ("Net sales", "9,346", "USD", 1e6, False),
+    ("Audit fees", "9,346,120", "USD", 1.0, False), ("Gross margin, %", "45", "USD", 1e6, True),
+    ("Revenue per carload", "2,571", "USD", 1e6, True), ("Employees", "32", "USD", 1e6, True),
+    ("Dividends per share", "4.5", "USD/share", 1.0, False),
+    ("Net income", "6,203", "USD/share", 1.0, True), ("Net income", "6.2", "USD/share", 1.0, True),
+    ("Employee benefits", "32", "USD", 1e6, False),
+    ("Common shares issued", "12", "USD", 1e6, True),
+    ("Value of common shares issued", "12", "USD", 1e6, False),
+    ("Diluted shares", "608.6", "shares", 1.0, True),
+    ("Diluted shares", "608.6", "shares", 1e6, False)])
+def test_a_unit_that_does_not_fit_the_label_is_not_asked(row, text, unit, scale, is_doubtful):
+    table = grid(1, "Notes", "2024", f"{row} | {text}", unit=unit, scale=scale)
+    [place] = places(FILING, [table])
+    assert bool(place.misread) == is_doubtful == bool(place.fault)
+    tagged = table.cells[0][0].model_copy(update={"period": "2024-01-01/2024-12-31"})
+    [place] = places(FILING, [table.model_copy(update={"cells": ((tagged,),)})])
+    assert not place.misread  # the tag says its unit
+    [place] = places(FILING, [table.model_copy(update={"doubt": "the tags differ"})])
+    assert "the tags differ" in place.fault
+
+
+@pytest.mark.parametrize(("column", "tag", "phrase"), [
+    ("2024", "2024-12-31", "at the end of 2024"), ("2024", "2024-01-01/2024-12-31", "in 2024"),
+    ("December 31, 2024", "2024-01-01/2024-12-31", "for the year ended December 31, 2024"),
+    ("Year ended December 31, 2024", "2024-12-31", "as of December 31, 2024"),
+    ("June 30, 2024", "2024-04-01/2024-06-30", "for the three months ended June 30, 2024"),
+    ("fiscal 2024", "2024-01-29/2025-02-02", "in fiscal 2024"), ("2024", "2023-12-31", ""),
+    ("Three months ended June 30, 2024", "2024-01-01/2024-12-31", "")])
+def test_a_tags_period_agrees_with_the_columns_or_the_cell_is_passed_over(column, tag, phrase):
+    cell = grid(1, "Notes", column, "Cash | 5").cells[0][0].model_copy(update={"period": tag})
+    found, clash = dated(period_of(column), cell)
+    assert bool(clash) == (not phrase) and (not phrase or found.phrase == phrase)
+
+
+def test_a_quarterly_report_is_called_so():
+    quarterly = FILING.model_copy(update={"form": "10-Q", "period": "June 30, 2024"})
+    assert source_of(quarterly) == ("Orsa Pumps, Inc.'s quarterly report (10-Q) for the quarterly "
+                                    "period ended June 30, 2024")

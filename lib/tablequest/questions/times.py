@@ -1,0 +1,55 @@
+"""Agree the period that a column names with the one in which a cell is tagged."""
+
+from dataclasses import replace
+from datetime import date, timedelta
+
+from lib.tablequest.questions.wording import Period
+from lib.tablequest.records import Cell
+
+_SPANS = (("three months", 80, 100), ("six months", 170, 191), ("nine months", 260, 285),
+          ("year", 350, 380))  # shortest and longest, in days
+_CLASH = "its tag has another period than its column"
+
+
+def dated(period: Period | None, cell: Cell) -> tuple[Period | None, str]:
+    """Return the period in the words that fit the tag, and why they differ, or "".
+
+    A column "2024" means the end of 2024 for a balance; "December 31, 2024" means the year that
+    ended then for a flow. A cell without tag keeps its column's period.
+    """
+    tag = cell.period
+    if period is None or not tag:
+        return period, ""
+    first, _, last = tag.rpartition("/")
+    try:
+        end, begin = date.fromisoformat(last), date.fromisoformat(first) if first else None
+    except ValueError:
+        return period, _CLASH
+    year, month, day = period.order
+    if month and day:
+        try:
+            is_same = abs(end - date(year, month, day)) <= timedelta(days=7)
+        except ValueError:
+            return period, _CLASH
+    else:  # a fiscal year may end in the first weeks of the next
+        is_same = end.year == year or end.year == year + 1 and end.month < 3
+    if not is_same:
+        return period, _CLASH
+    if begin is None:
+        return _as_balance(period), ""
+    n_days = (end - begin).days + 1
+    span = next((name for name, least, most in _SPANS if least <= n_days <= most), "")
+    if not day or period.span:
+        is_year = period.span in ("", "year", "fiscal year")
+        return period, "" if is_year == (span == "year") else _CLASH
+    if not span:
+        return period, _CLASH
+    return replace(period, name=f"the {span} ended {period.name}", span=span), ""
+
+
+def _as_balance(period: Period) -> Period:
+    if period.order[2]:
+        name = period.name.partition(" ended ")[2] or period.name
+    else:
+        name = period.name if period.order[1] else f"the end of {period.name}"
+    return replace(period, name=name, span="")
