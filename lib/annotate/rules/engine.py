@@ -45,7 +45,8 @@ def propose(document: Document, names: Names) -> Iterator[Candidate | str]:
     """Yield every question that a rule can ask, unchecked, and why a block is passed over."""
     blocks = parse(document.text)
     outline = outline_of(blocks)
-    labels = Counter(row[0].text for block in blocks for row in block.rows if row)
+    labels = Counter((where, row[0].text) for block in blocks for row in block.rows if row
+                     for where in ((), block.headings))
     for index, (block, about) in enumerate(zip(blocks, subjects(document, blocks), strict=True)):
         place = names.place(document, about, block.headings, outline)
         if block.kind in STRUCTURE_OF and not place.name:

@@ -37,7 +37,7 @@ nothing person people user users someone anyone author authors reader team commu
 features information details item items link links website rest number amount kind type sort lot
 part parts set change changes default defaults value values option options setting settings
 parameter parameters field fields entry entries name names argument arguments code file files
-snippet command configuration method function process operation response param property
+snippet type command configuration method function process operation response param property
 attribute""".split())
 # in a relative clause, words that refer to another sentence or begin one more clause
 _DANGLING = frozenset("""

@@ -48,6 +48,7 @@ action actions solution description explanation result results outcome behavior 
 examples output sample reason comment comments note notes link links reference references see usage
 more""".split())
 _NOT_VALUE = re.compile(r"(?:n/?a|none|tbd|todo|unknown|same|ditto|see .*|[\Wx])*", re.I)
+_MARKED = re.compile(r"\(\d\)$|^#!")  # by a note with a condition, or for a highlighter
 _STRAY = re.compile(r"(?:\s?(?:\[\^?\d+\]|[*†‡]))+$")
 
 
@@ -81,6 +82,8 @@ def value_of(text: str, most: int = 10) -> str:
     Several sentences, a clause, an unbalanced bracket and a placeholder are no value.
     """
     value = _STRAY.sub("", text.strip()).strip()
+    if _MARKED.search(value):
+        return ""
     if re.search(r"(?:^|\s)[^\W_]+\.$", value):  # of a word, not of a path or a prefix
         value = value[:-1]
     is_short = 0 < len(value.split()) <= most and not re.search(r"[.;!?]\s+\S", value)

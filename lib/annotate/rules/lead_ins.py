@@ -169,8 +169,9 @@ def _of_noun(text: str, place: Place) -> tuple[str, ...]:
     match = _COPULA.fullmatch(text)
     what = re.sub(rf"^{_AMOUNT} ", "", match["what"] if match else text, flags=re.I)
     label = place.subject.label(what)
+    is_clause = re.search(rf"\S {_NUMBER} \w", label)  # "the gate ships two locks"
     is_named = _is_class(label) and len(label.split()) <= 7 and not (
-        place.is_vague or _is_general(label))
+        place.is_vague or _is_general(label) or is_clause)
     return place.attribute(label, "are") if is_named else ()
 
 

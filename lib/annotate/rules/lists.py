@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from lib.annotate.constraints import Candidate
-from lib.annotate.rules.grammar import has_clause, is_imperative
+from lib.annotate.rules.grammar import VAGUE, has_clause, is_imperative
 from lib.annotate.rules.labels import is_attribute, value_of
 from lib.annotate.rules.lead_ins import asked_by_heading, asked_by_lead_in
 from lib.annotate.rules.places import Place
@@ -61,7 +61,8 @@ def ask_list(blocks: Sequence[Block], index: int, place: Place,
         if not is_led and above.kind == "heading" and not _is_navigation(top, place, text):
             forms = asked_by_heading(above.text, place)
         entities = _entities(top, text)
-        if forms and len(entities) > 1 and len(set(entities)) == len(entities):
+        is_record = any(entity.lower().rstrip("s:") in VAGUE for entity in entities)  # "Default"
+        if forms and len(entities) > 1 and len(set(entities)) == len(entities) and not is_record:
             yield Candidate(forms, "\n".join(entities), "list", block.start, block.end, 0)
             return
         reason = MIXED if forms else NO_CLASS

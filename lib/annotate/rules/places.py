@@ -212,7 +212,7 @@ def _quoted(title: str) -> str:
 def _bare(heading: str) -> str:
     """Return a heading without number, anchor and quotation marks of its own."""
     bare = _NUMBERING.sub("", _ANCHOR.sub("", plain(_TEMPLATE.sub("", heading))).strip())
-    bare = bare.rstrip(":")
+    bare = re.sub(r"\s+#+$", "", bare).rstrip(":")
     return bare.replace('"', "'")
 
 

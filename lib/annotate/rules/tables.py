@@ -31,7 +31,7 @@ _UNIT = re.compile(r"units?", re.I)
 _DESCRIPTION = re.compile(r"(?:short )?descriptions?|details?|meanings?|purposes?|explanations?|"
                           r"effects?|what it does|summary", re.I)
 _NO_COLUMN = re.compile(
-    r"(?:descriptions?|details?|values?|units?|notes?|comments?|remarks?|)", re.I)
+    r"(?:descriptions?|details?|values?|units?|notes?|comments?|remarks?|examples?|)", re.I)
 # "Version" of an option is since when it exists: only these have one of their own
 _AMBIGUOUS = re.compile(r"versions?|releases?|dates?|since", re.I)
 _VERSIONED = re.compile(r"(?:.* )?(?:package|component|library|dependency|tool|software|product|"
@@ -56,11 +56,12 @@ _ONLY_LINKS = re.compile(
 
 
 def ask_table(block: Block, place: Place, text: str,
-              repeated: Counter[str]) -> Iterator[Candidate | str]:
+              repeated: Counter[tuple[tuple[str, ...], str]]) -> Iterator[Candidate | str]:
     """Yield questions about cells, or why there is none.
 
-    `repeated` counts the row labels of all tables of the document: of a label in two tables, the
-    section is always named.
+    `repeated` counts the row labels of the document's tables, in all (under no heading) and by
+    their headings: of a label in two tables the section is always named, and one that is in two
+    tables of a section is not asked about.
     """
     rows, header = [row for row in block.rows if len(row) > 1], block.header
     if rows and not any(cell.text for cell in header) and all(
@@ -80,7 +81,10 @@ def ask_table(block: Block, place: Place, text: str,
                       *_of_descriptions(rows, headers, place, text)]
     shown = text[header[0].start:header[-1].end]
     for row, forms, answer, rank in asked:
-        forms = forms[-1:] if repeated[row[0].text] > 1 else forms
+        counted = [repeated[where, row[0].text] for where in ((), block.headings)]
+        if width == 1 and block.headings and counted[1] > 1:
+            continue
+        forms = forms[-1:] if counted[0] > 1 else forms
         yield Candidate(forms, answer, "table", row[0].start, row[-1].end, rank, header=shown)
     if not asked:
         yield NO_COLUMN
@@ -243,8 +247,8 @@ def _which(name: str, header: str, place: Place) -> str:
 
 def _is_name(text: str) -> bool:
     """Return whether a row's label or a header can be quoted as a name: short, and no list."""
-    return re.fullmatch(r'[^\W_][^";]*[^";.]|[^\s";][^\s";]*|[^\W_]', text) is not None and (
-        len(text.split()) <= 6)
+    is_name = re.fullmatch(r'[^\W_][^";]*[^";.]|[^\s";][^\s";]*|[^\W_]', text) is not None
+    return is_name and len(text.split()) <= 6 and not re.search(r"\(\d\)$", text)  # of a note
 
 
 def _value(cell: Span, text: str) -> str:
