@@ -153,6 +153,8 @@ def test_lists_inside_lists_and_numbers_of_steps_are_kept():
     ('<img src="a.gif" alt="Oil"/>\n\n```\nup\n```',
      "There is an image: Oil (a.gif).\n\nThe lines given here read:\nup"),
     ("Either [a](b.md)/c (see [d](e.md)/f).", "Either a (b.md)/c (see d, e.md /f)."),
+    ("## Words\n\n1. `and`, `not`\n2. `or`\n3. use `or`",
+     "In Words: (1) and, not; (2) or; and (3) use or."),
     ("_It hums. It glows._ *Wait* (see `a. B` here). Go.",
      "It hums. It glows. Wait (see a. B here). Go."),
     ("It shows:\n\n## Output\n\n```\nup\n```",

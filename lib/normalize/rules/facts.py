@@ -102,9 +102,8 @@ def is_name_like(text: str) -> bool:
 def fact_sentence(label: str, value: str, owner: str) -> str:
     """Write "Default port", "8443" as "The default port of Corvane P-417 is 8443."
 
-    Several values under a plural label are joined with "and". Where "is" would be invented (the
-    label is no attribute, the value a sentence or a flag), it is "For Corvane P-417, the value
-    under Waterproof is yes." Without an `owner` the source's colon stays.
+    Several values under a plural label are joined with "and". Where that would be invented, it is
+    "For Corvane P-417, the value under Waterproof is yes", without an `owner` the source's colon.
     """
     label = _bare(label)
     if not owner:

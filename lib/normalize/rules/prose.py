@@ -32,7 +32,8 @@ _ALL = re.compile(r"\b(?:following|these|all|both|are|includes?|including|suppor
                   r"contains?|consists? of|comprises?|has|have|requires?|needs?)\b", re.I)
 _CHOICE = re.compile(r"\b(?:either|or|one|any|can|could|may|might|must|should|if|when|example|"
                      r"examples|e\.g|such as|like|not|never)\b", re.I)
-_CONJUNCTION = re.compile(r"(?<=[\w)\]\"'”’])(?:[,;]\s*(?:and|or)?|\s+(?:and|or))\s*\Z")
+_CONJUNCTION = re.compile(  # after a comma or three words; "use or" may name an operator
+    r"(?:(?<=[\w)\]\"'”’])[,;]\s*(?:and|or)?|(?P<words>(?:\S{1,40}\s){2}\S{1,40})\s(?:and|or))\s*\Z")
 _BREAK = "\n\n"  # where a list ends that belongs to an item
 _FRAGMENT_WORDS = 25  # of an item that shares its sentence with others, at most
 
@@ -42,10 +43,9 @@ def write(parts: list[Part], title: str, before: Part | None = None, *,
     """Return the prose of a segment, one paragraph per block, with headings if they change.
 
     `parts` are those that start in the segment, in order. With `is_headed`, the segment begins
-    with the document's title and keeps it as its heading; the following text is then understood to
-    be about it, as in any text that a base model knows. The rest of a cut list is marked as such
-    and repeats its lead-in. Only right below their headings are sections named before a pronoun,
-    which would else refer to them; `before` is the last part above the segment.
+    with the document's title and keeps it as its heading; what follows is understood to be about
+    it. The rest of a cut list repeats its lead-in. Only right below their headings are sections
+    named before a pronoun, which would refer to them; `before` is the last part above the segment.
     """
     paragraphs: list[str] = []
     opened: tuple[str, ...] | None = None
@@ -166,7 +166,7 @@ def _nodes(items: list[Part]) -> list[tuple[Part, list[Part]]]:
     nodes: list[tuple[Part, list[Part]]] = []
     for item in items:
         if item.depth <= items[0].depth:
-            nodes.append((replace(item, text=_CONJUNCTION.sub("", item.text)), []))
+            nodes.append((replace(item, text=_CONJUNCTION.sub(r"\g<words>", item.text)), []))
         else:
             nodes[-1][1].append(item)
     return nodes
