@@ -82,10 +82,7 @@ def is_noun_phrase(text: str) -> bool:
 
 
 def is_attribute(text: str) -> bool:
-    """Return whether a label is a noun phrase whose head is a property that has a value.
-
-    "Default port" and "Supported platforms" are; "AnyValue", "Proposal" and "Set port" are not.
-    """
+    """Return whether a label's head is a property with a value: "Default port", not "Set port"."""
     if not is_noun_phrase(text) or " " in _bare(text) and _INSTRUCTION.match(_bare(text)):
         return False
     head = re.split(r"\s(?:of|for|in|on|at|by|with|to|per|from)\s|\s*[(\[]", _bare(text))[0].lower()
@@ -183,10 +180,7 @@ def _about(name: str, cell: str) -> str | None:
 
 
 def _clause(name: str, value: str, before: str = "") -> str:
-    """Return "the mass is 2 kg", or, if that may be no fact, "the value under Required is no".
-
-    If the clause `before` is such a one, too, it is "under Required it is no".
-    """
+    """Return "the mass is 2 kg", or "the value under Required is no", if that may be no fact."""
     said, column = value if re.search(r"\w", value) else _quoted(value), _quoted(name)
     be, read = ("are", "read") if is_plural(name) else ("is", "reads")
     if not name or is_fact(name, value):
