@@ -25,6 +25,7 @@ from lib.judge.words.wording import (
 )
 
 _VOID = frozenset("wrong incorrect outdated obsolete invalid superseded".split())
+_EXTENTS = frozenset("high wide long deep thick tall broad heavy".split())  # if not asked for
 _SHORT = 3  # words of a second name: "Linux, QNX"
 _LONGEST_ITEM = 5  # words of one on a line of its own
 _ELSEWHERE = MODIFIERS | FORMER | words_of(  # "8443 and can be set to 9000", "not 9000"
@@ -76,9 +77,13 @@ def _directly_after(rest: list[Token], wanted: Wanted, question: Question, *,
         return f"denies it: {shown}"
     is_name = sort_of(wanted.tokens[-1])[0] == "word" and not wanted.is_phrase
     is_amount = wanted.tokens[-1].kind == "number" and bool(wanted.tokens[-1].value[0])
-    is_clause = word in (NAME_CLAUSES if is_name else CLAUSES) or is_amount and is_plain(
-        first) and not (MODIFIERS | FORMER | LIMITS) & {str(token.value) for token in clause}
-    is_restated = question.allows(first) and (
+    words = {str(token.value) for token in clause}
+    is_more = is_amount and is_plain(first) and not (MODIFIERS | FORMER | LIMITS) & words and (
+        word not in _EXTENTS or question.allows(first))
+    is_clause = word in (NAME_CLAUSES if is_name else CLAUSES) or is_more
+    # "Bank Ek Holding"
+    goes_on = is_name and first.text[0].isupper() and word not in question.words
+    is_restated = question.allows(first) and not goes_on and (
         all(map(question.allows, clause)) or (
             _is_verb(clause, question)
             and question.needed <= {stem(str(token.value)) for token in clause}))

@@ -51,14 +51,18 @@ _SHARES = {"quarter": "25 %", "half": "50 %", "three quarters": "75 %", "fifth":
 _PERIODS = {"hour": "hourly", "day": "daily", "week": "weekly", "month": "monthly",
             "year": "yearly"}
 _NUMBERS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
-_SEVERAL = re.compile(rf"\b(\d[\d.]*(?:, \d[\d.]*)*)(,? (?:and|or) \d[\d.]* ?({_UNIT})(?![\w/]))")
+_SEVERAL = re.compile(  # not "port 8443 and 30 s"
+    r"(?P<lead>(?:^|[:(\n]|\b(?:of|are|is|at|with|for|by|on|to|allows|needs|uses)) ?)"
+    rf"(?P<bare>\d[\d.]*(?:, \d[\d.]*)*)"
+    rf"(?P<last>,? (?:and|or) \d[\d.]* ?(?P<unit>{_UNIT})(?![\w/]))")
 
 
 def _each_with_unit(match: re.Match) -> str:
     """Write "12, 24 and 48 V" as "12 V, 24 V and 48 V"."""
-    if not unit_of(match[3]):
+    lead, bare, last, unit = match.group("lead", "bare", "last", "unit")
+    if not unit_of(unit):
         return match[0]
-    return ", ".join(f"{one} {match[3]}" for one in match[1].split(", ")) + match[2]
+    return lead + ", ".join(f"{one} {unit}" for one in bare.split(", ")) + last
 
 
 _SPELLINGS = tuple((re.compile(pattern, re.I), spelling) for pattern, spelling in (
@@ -86,6 +90,7 @@ _SPELLINGS = tuple((re.compile(pattern, re.I), spelling) for pattern, spelling i
      lambda match: "times " + _PERIODS[match[1].lower()]),
     (r"(?<=\d) ?[x×] (?=[A-Za-z])", " "),
     (r"\bannually\b|\bper annum\b", "yearly"),
+    (r"(?<![\d:.])(\d{1,2}) ?([ap])\.?m\b\.?", r"\1:00 \2m"),
     (_RATE, _one_rate), (_CLOCK, _one_time),
     (r"(?:(?<!\d )\b(?:a )?min(?:imum)?(?: of)?|\bnot? (?:less|fewer|shorter|lower) than|≥|>=)"
      r" ?(?=\d)", "at least "),
