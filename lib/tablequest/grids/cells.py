@@ -3,13 +3,14 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from lxml.html import HtmlElement
 
 from lib.tablequest.grids.values import is_number, is_year
 
 MAX_SPAN = 1000  # what browsers allow (HTML standard, 4.9.11)
-MAX_SLOTS = 400_000  # rows × columns per table
+MAX_SLOTS = 4_000_000  # rows × columns per table
 BLOCK_TAGS = frozenset((
     "address", "article", "blockquote", "br", "center", "dd", "div", "dl", "dt", "h1", "h2", "h3",
     "h4", "h5", "h6", "hr", "li", "ol", "p", "pre", "section", "table", "tbody", "td", "tfoot",
@@ -19,9 +20,11 @@ SKIPPED_TAGS = frozenset(("head", "script", "style", "template", "noscript", "ix
 
 _LENGTH = re.compile(r"(-?\d*\.?\d+)(pt|px|em|in)?")
 _POINTS = {"pt": 1.0, "px": 0.75, "em": 10.0, "in": 72.0, "": 0.75}
-_MARK = re.compile(r"\(?(\d{1,2}|[a-z]|[*†‡]+)\)?")  # "1", "(a)", "**"; not "123"
+_MARK = re.compile(r"[(\[]?(\d{1,2}|[a-z]|[*†‡]+)[)\]]?")  # "1", "(a)", "**"; not "123"
 _OPENING = re.compile(r"(?:US|C|A)?[$€£¥]\s*\(?|\(\s*[$€£¥]?")  # "$", "($"
 _CLOSING = re.compile(r"\)?\s*%?\s*\)?|pts\.?|bps|[×x]")  # ")", "%)", "bps"
+_DRAWN_RULE = re.compile(r"[=_]{2,}|-{4,}|[–—]{4,}")  # "=====", "-----"
+_LEADERS = re.compile(r"(?:\s*[.·…]){3,}\s*$|…\s*$")  # "Rent ........"
 _RULE = re.compile(r"border(?:-top)?(?:-style)?:(?!\s*(?:0|none))", re.I)
 
 
@@ -53,19 +56,27 @@ class PlacedRow:
 
 def style_of(element: HtmlElement) -> dict[str, str]:
     """Return the inline style of an element by property, in lower case."""
-    parts = (part.partition(":") for part in (element.get("style") or "").lower().split(";"))
+    written = element.get("style")
+    return _style(written) if written else {}
+
+
+@lru_cache(4096)  # filing software repeats its styles
+def _style(written: str) -> dict[str, str]:
+    parts = (part.partition(":") for part in written.lower().split(";"))
     return {name.strip(): value.strip() for name, _, value in parts if value}
 
 
 def is_hidden(element: HtmlElement) -> bool:
     """Return whether the element is invisible to a reader of the page."""
-    style = (element.get("style") or "").lower().replace(" ", "")
+    style = element.get("style")
     return (element.tag in SKIPPED_TAGS or element.get("hidden") is not None
-            or "display:none" in style)
+            or bool(style) and "display:none" in style.lower().replace(" ", ""))
 
 
 def visible_text(element: HtmlElement) -> str:
     """Return what a reader sees, with whitespace folded; a raised footnote mark becomes " (1)"."""
+    if not len(element) and not is_hidden(element):
+        return " ".join((element.text or "").replace("\u200b", "").split())
     pieces: list[str] = []
     stack: list[HtmlElement | str] = [element]
     while stack:  # not recursive, because a broken file may nest thousands deep
@@ -89,6 +100,7 @@ def visible_text(element: HtmlElement) -> str:
 def read_html_rows(table: HtmlElement) -> list[PlacedRow]:
     """Return the rows with colspan and rowspan laid out. Raises TooLarge beyond MAX_SLOTS."""
     rows, reserved, n_slots = [], {}, 0  # reserved: column -> rows still covered
+    drawn: list[PlacedCell] = []  # rules of characters above the row
     for line in table.iter("tr"):
         if is_hidden(line) or len(line) and all(is_hidden(element) for element in line):
             continue
@@ -105,8 +117,20 @@ def read_html_rows(table: HtmlElement) -> list[PlacedRow]:
         n_slots += max(column, 1)
         if n_slots > MAX_SLOTS:
             raise TooLarge(f"more than {MAX_SLOTS:,} slots in {len(rows) + 1:,} rows")
-        rows.append(PlacedRow(joined(cell for cell in cells if cell.text)))
+        row, drawn = ruled([cell for cell in cells if cell.text], drawn)
+        if row.cells or not drawn:
+            rows.append(row)
     return rows
+
+
+def ruled(cells: list[PlacedCell], drawn: list[PlacedCell]) -> tuple[PlacedRow, list[PlacedCell]]:
+    """Return a row under the rules `drawn` in characters, and the rules that it holds itself."""
+    rules = [cell for cell in cells if _DRAWN_RULE.fullmatch(cell.text)]
+    kept = [cell for cell in cells if not _DRAWN_RULE.fullmatch(cell.text)]
+    if drawn:
+        kept = [replace(cell, has_rule=cell.has_rule or any(
+            rule.start < cell.end and cell.start < rule.end for rule in drawn)) for cell in kept]
+    return PlacedRow(joined(kept)), rules
 
 
 def read_text_rows(header: Iterable[str], body: Iterable[Iterable[str]]) -> list[PlacedRow]:
@@ -150,28 +174,34 @@ def _glued(left: PlacedCell, right: PlacedCell) -> PlacedCell:
 
 
 def _placed(element: HtmlElement, start: int, end: int) -> PlacedCell:
-    text = visible_text(element)
+    text = _LEADERS.sub("", visible_text(element))
     if not text:
         return PlacedCell(start, end, "")
-    inner = [element, *(node for node in element.iterdescendants() if isinstance(node.tag, str))]
+    inner = [element]
+    if len(element):
+        inner += [node for node in element.iterdescendants() if isinstance(node.tag, str)]
     lead = (element.text or "") + "".join(node.text or "" for node in inner[1:4])
     n_spaces = len(lead) - len(lead.lstrip("\u00a0 \u2003\u2002"))
-    indent = 3 * n_spaces + sum(_indent(style_of(node)) for node in inner
-                                if node.tag in ("td", "th", "div", "p"))
-    return PlacedCell(start, end, text, is_header=element.tag == "th", is_bold=_is_bold(inner),
-                      has_rule=bool(_RULE.search(element.get("style") or "")), indent=indent,
+    styles = [node.get("style") or "" for node in inner]
+    indent = 3 * n_spaces + sum(_indent(style) for node, style in zip(inner, styles, strict=True)
+                                if style and node.tag in ("td", "th", "div", "p"))
+    is_bold = any(node.tag in ("b", "strong", "th") for node in inner) or any(
+        style and _is_bold(style) for style in styles)
+    return PlacedCell(start, end, text, is_header=element.tag == "th", is_bold=is_bold,
+                      has_rule=bool(styles[0] and _RULE.search(styles[0])), indent=indent,
                       elements=(element,))
 
 
-def _is_bold(inner: list[HtmlElement]) -> bool:
-    weights = [style_of(node).get("font-weight", "") for node in inner]
-    return any(node.tag in ("b", "strong", "th") for node in inner) or any(
-        weight == "bold" or weight.isdigit() and int(weight) >= 600 for weight in weights)
+@lru_cache(4096)
+def _is_bold(style: str) -> bool:
+    weight = _style(style).get("font-weight", "")
+    return weight == "bold" or weight.isdigit() and int(weight) >= 600
 
 
-def _indent(style: dict[str, str]) -> float:
+@lru_cache(4096)
+def _indent(written: str) -> float:
     """Return the first line's indent in points: left padding, margin and text indent."""
-    lengths = []
+    style, lengths = _style(written), []
     padding = _LENGTH.findall(style.get("padding", ""))
     if padding and "padding-left" not in style:
         lengths.append(padding[{1: 0, 4: 3}.get(len(padding), 1)])
@@ -193,5 +223,7 @@ def _raised_mark(node: HtmlElement) -> str:
 
 def _span(element: HtmlElement, name: str) -> int:
     value = (element.get(name) or "1").strip()
+    if value == "1":
+        return 1
     is_count = value.isascii() and value.isdigit() and len(value) < 9
     return min(max(int(value), 1), MAX_SPAN) if is_count else 1

@@ -1,6 +1,7 @@
 """Read a table as a grid: complete labels, values with sign, unit and scale, and cleaned HTML."""
 
 import html
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -67,8 +68,8 @@ def read_grid(rows: list[PlacedRow], around: Surroundings, n_header: int = 0,
         raise NoGrid("no row labels", "no row of numbers has a label")
     columns, meanings, header_note = _columns(layout, around)
     unit_note = _unit_note(layout, header_note, around)
-    cells = _cells(named, meanings, dash_is_nil, unit_note, " ".join(
-        [around.caption, *layout.titles, *layout.corner]))
+    cells = _cells(named, meanings, dash_is_nil, unit_note,
+                   [around.caption, *layout.titles, *layout.corner])
     labels = tuple(label for label, *_ in named)
     inside = [" ".join(cell.text for cell in row.label) for row in layout.rows
               if row.label and not row.has_values]
@@ -148,20 +149,21 @@ def _local_notes(rows: Iterable[BodyRow]) -> Iterator[str]:
 
 
 def _cells(named: list[tuple[str, BodyRow, str]], columns: list[Meaning], dash_is_nil: bool,
-           unit_note: str, introduction: str) -> tuple[tuple[Cell, ...], ...]:
+           unit_note: str, introduction: list[str]) -> tuple[tuple[Cell, ...], ...]:
     readings = [[read_value(cell.text, dash_is_nil) if cell else None for cell in row.cells]
                 for _, row, _ in named]
     rows = [row_meaning(label) for label, *_ in named]
     in_columns = [_marks(line[index] for row, line in zip(rows, readings, strict=True)
                          if not (line[index] and row.per))
                   for index in range(len(columns))]
-    coins = _units(reading for line in readings for reading in line) & MONEY
+    coins = Counter(reading.unit for line in readings for reading in line
+                    if reading and reading.unit in MONEY)
+    coin = coins.most_common(1)[0][0] if coins else ""
     tables: dict[str, Table] = {}
     done = []
     for (label, row, note), meaning, line in zip(named, rows, readings, strict=True):
         if note not in tables:
-            tables[note] = table_of(read_note(note or unit_note), min(coins, default=""),
-                                    introduction, columns)
+            tables[note] = table_of(read_note(note or unit_note), coin, introduction, columns)
         beside = _marks(reading for reading, mark in zip(line, in_columns, strict=True)
                         if mark in ("", "mixed"))
         in_row = _marks(line)

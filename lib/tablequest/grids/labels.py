@@ -8,6 +8,9 @@ from typing import NamedTuple
 
 from lib.tablequest.grids.cells import PlacedCell
 from lib.tablequest.grids.layout import BodyRow
+from lib.tablequest.grids.notes import is_only_note
+from lib.tablequest.grids.sums import TOTAL_OF, Sums, parents_of
+from lib.tablequest.grids.sums import indent_of as _indent
 
 # "Services (1)", "Sales*", "Total (2)(3):"; not "Term (Years)"
 _MARKS = re.compile(r"(?:\s*(?:\((?:\d{1,2}|[a-z])\)|\[(?:\d{1,2}|[a-z])\]|[*†‡§¹²³⁴-⁹]+)"
@@ -28,6 +31,9 @@ _CHANGE = re.compile(r"(?:[$%] ?)?(?:change|variance|growth|increase(?: ?/? ?\(d
                      r"(?: ?[$%])?", re.I)
 _PERIOD = re.compile(r"\b(?:19|20)\d\d\b")
 _SHARE_OF = re.compile(r"(?:as an? )?(?:percent(?:age)?|%) of\b|%|margin\b", re.I)
+# pairs of which the second may be set apart: "Weighted-average shares: Basic", "Diluted"
+_IN_PAIRS = re.compile(r"basic|(?:assuming )?dilut(?:ed|ion)", re.I)
+_GOES_ON = re.compile(r"(?:\b(?:and|of|or|for|in|to|the|by|with|from|on|at|than|as|per)|,|[–—-])$")
 # Regulation S-X requires this line even without amounts.
 _NO_GROUP = re.compile(r"commitments and contingencies", re.I)
 # "(1) Without taxes.", "* See below", "Note: "; not "(1)"
@@ -67,6 +73,7 @@ def with_periods(labels: list[str]) -> list[str]:
 class _Group:
     label: str
     style: tuple[float, bool]
+    start: int  # the row after its label
     n_rows: int = 0
     is_indented: bool = False  # its first row begins further right
 
@@ -81,7 +88,7 @@ class Groups:
     open: list[_Group] = field(default_factory=list)
     is_new: bool = False  # whether the row before opened the innermost
 
-    def add(self, label: str, style: tuple[float, bool]) -> None:
+    def add(self, label: str, style: tuple[float, bool], index: int) -> None:
         """Open a group at a row with only a label, inside the last group or in its place."""
         indent, is_bold = style
         styles = [group.style for group in self.open]
@@ -92,8 +99,12 @@ class Groups:
             if not (indent > outer or outer_bold and not is_bold):
                 n_kept = 0 if is_bold else sum(group.style[0] < indent for group in self.open)
                 del self.open[n_kept:]
-        self.open.append(_Group(label, style))
+        self.open.append(_Group(label, style, index + 1))
         self.is_new = True
+
+    def open_parent(self, label: str, indent: float, start: int) -> None:
+        """Open a group at a row of values, whose parts are the rows further right below it."""
+        self.open.append(_Group(label, (indent, False), start, n_rows=1, is_indented=True))
 
     def enter(self, indent: float) -> list[str]:
         """Return the labels above a row of values that begins at `indent`."""
@@ -129,42 +140,65 @@ class _Named(NamedTuple):
 def row_labels(rows: list[BodyRow], texts: list[int]) -> list[str | None]:
     """Return the complete label of each row of values, or None for another row.
 
-    Other rows are group rows, blank rows and rows that cannot be named. `texts` are the positions
-    of text columns, which distinguish rows with equal labels.
+    Other rows are group rows, unit notes, blank rows, rows whose label goes on in the next, and
+    rows that cannot be named. `texts` are the positions of text columns, which distinguish rows
+    with equal labels. A row of sums without a label becomes "Total of" its group.
     """
     groups, found = Groups(), []
     ruled = [any(cell and cell.has_rule for cell in row.cells) for row in rows]
     # Lines above most rows do not mark sums.
     has_sums = sum(ruled) * 2 <= sum(row.has_values for row in rows)
+    labels, sums, parents = _unwrapped(rows), Sums(rows), parents_of(rows)
     last, n_values = "", 0
-    for row, is_ruled in zip(rows, ruled, strict=True):
+    for index, (row, is_ruled) in enumerate(zip(rows, ruled, strict=True)):
         found.append(None)
         if row.is_blank:
             groups.blank()
             continue
-        text = " ".join(cell.text for cell in row.label)
+        text = labels[index]
         label = without_marks(text).rstrip(":").strip()
         first = row.label[0] if row.label else None
         if not row.has_values:
-            if not FOOTNOTE.match(text) and not _NO_GROUP.match(label):
-                groups.add(label, (_indent(first), first.is_bold))
+            if text and not (FOOTNOTE.match(text) or _NO_GROUP.match(label) or is_only_note(text)):
+                groups.add(label, (_indent(first), first.is_bold), index)
             continue
-        words = [row.cells[index].text for index in texts if row.cells[index]]
-        last = label = label or (last if words else "")
+        words = [row.cells[at].text for at in texts if row.cells[at]]
+        label = label or (last if words else "") or sums.name(index, groups)
+        last = label or last
         is_ruled_sum = n_values > 0 and has_sums and is_ruled and not groups.is_new
         is_sum = bool(_TOTAL.search(label)) or is_ruled_sum
         if label:
-            indent = _indent(first) if first else 1e9
-            found[-1] = _Named(groups.enter(indent), label, is_sum, words)
+            above = groups.enter(_indent(first) if first else 1e9)
+            if not above and _IN_PAIRS.fullmatch(label) and found[:-1] and found[-2]:
+                above = found[-2].groups  # "Diluted" ends the group that "Basic" begins
+            found[-1] = _Named([] if label.startswith(TOTAL_OF) else above, label, is_sum, words)
         n_values += 1
-        if is_sum:
+        sums.add(index, is_sum)
+        if index in parents:
+            groups.open_parent(label, _indent(first), index + 1)
+        elif is_sum:
             groups.close()
     return _told_apart(found)
 
 
-def _indent(cell: PlacedCell) -> float:
-    """Return where a label begins, in points; some filings indent by columns, not by styles."""
-    return cell.indent + 12.0 * cell.start
+def _unwrapped(rows: list[BodyRow]) -> list[str]:
+    """Return each row's label text; one that goes on in the next row is joined there.
+
+    It goes on if it ends with a comma or a word such as "of", or if the next begins in lower case
+    where few labels do.
+    """
+    texts = [" ".join(cell.text for cell in row.label) for row in rows]
+    n_lower = sum(text[:1].islower() for text in texts)
+    for index, (row, below) in enumerate(zip(rows, rows[1:], strict=False)):
+        text, after = texts[index], texts[index + 1]
+        if row.has_values or not text or not after or text.endswith((":", ".")):
+            continue
+        is_styled = row.label[0].is_bold and not below.label[0].is_bold
+        goes_on = _GOES_ON.search(text) or (after[0].islower() and text[0].isupper()
+                                            and n_lower * 3 < len(texts))
+        if goes_on and not is_styled and not FOOTNOTE.match(text) and not is_only_note(text):
+            texts[index], texts[index + 1] = "", f"{text} {after}"
+    return texts
 
 
 def _told_apart(found: list[_Named | None]) -> list[str | None]:

@@ -7,6 +7,10 @@ from lib.tablequest.grids.cells import PlacedCell, PlacedRow
 from lib.tablequest.grids.notes import is_only_note, unit_note_in
 from lib.tablequest.grids.values import is_number, is_year, read_value
 
+# "25% – 31%", "$10.50 to $12", "0.4 - 2.1"
+_RANGE = re.compile(r"(?P<mark>[$€£])?\s?(?P<low>\d+(?:\.\d+)?)\s?(?:%|years?)?\s*(?:[-–—]|to)\s*"
+                    r"[$€£]?\s?(?P<high>\d+(?:\.\d+)?)\s?(?P<mark2>%|years?|months|days)?", re.I)
+
 Headers = tuple[tuple[PlacedCell, ...], ...]  # per column, from top to bottom
 
 
@@ -66,8 +70,7 @@ def lay_out(rows: list[PlacedRow], n_header: int = 0) -> Layout:
 
     Raises NoGrid if no number is next to a label, or if columns cannot be separated.
     """
-    while rows and not rows[0].cells:
-        rows = rows[1:]
+    rows = rows[next((index for index, row in enumerate(rows) if row.cells), len(rows)):]
     first = max(_first_body_row(rows), n_header)
     body, left = rows[first:], min(cell.start for row in rows for cell in row.cells)
     numeric = _numeric_columns(body, left)
@@ -111,10 +114,26 @@ def _first_body_row(rows: list[PlacedRow]) -> int:
     left = min((cell.start for row in rows for cell in row.cells), default=0)
     for index, row in enumerate(rows):
         if any(_is_value(cell) and cell.start != left for cell in row.cells):
-            return index
+            return next((above for above in range(1, index)
+                         if _is_of_ranges(rows[above], left)), index)
     has_digits = any(re.search(r"\d", cell.text) for row in rows for cell in row.cells)
     raise NoGrid("ranges or words only" if has_digits else "text",
                  "no cell beside a row's label is one number")
+
+
+def _is_of_ranges(row: PlacedRow, left: int) -> bool:
+    """Return whether a row above the first number has values: "Volatility | 25% – 31% | 24%".
+
+    Ranges that follow each other, "0 – 1 years | 1 – 3 years", are headers.
+    """
+    if len(row.cells) < 2 or row.cells[0].start != left or _heads(PlacedRow(row.cells[:1])):
+        return False
+    found = [_RANGE.fullmatch(cell.text) for cell in row.cells[1:]]
+    if not all(found) or not any(match["mark"] or match["mark2"] for match in found):
+        return False
+    ends = [(float(match["low"]), float(match["high"])) for match in found]
+    follows = all(high <= low for (_, high), (low, _) in zip(ends, ends[1:], strict=False))
+    return not follows or len(ends) < 2
 
 
 def _is_value(cell: PlacedCell) -> bool:

@@ -71,8 +71,11 @@ def read_note(text: str) -> Note:
     end = 0
     for match in _SCALE.finditer(text):
         of = _OF.match(text, match.end())
-        what = _what(text[end:match.start()] + " " + match[0], of[1] if of else "")
+        before = text[end:match.start()] + " " + match[0]
+        what = _what(before, of[1] if of else "")
         found[what] = found[what] or _worth(match[0])
+        if what == "shares" and _IS_COIN.search(before):  # "dollars and shares in thousands"
+            found["money"] = found["money"] or _worth(match[0])
         end = of.end() if of else match.end()
     shares, excepted = _excepted(text)
     if shares and found["shares"] is None:

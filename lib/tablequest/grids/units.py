@@ -12,9 +12,10 @@ _OWN_SCALE = ("%", "basis points", "percentage points", "times", "years", "month
               "hours")  # units that the table's scale does not change
 
 # "per diluted share", "exercise price"; not "share of sales"
-_PER_SHARE = re.compile(
-    r"\bper[- ](?:[\w-]+ ){0,4}?(?:share|unit|option|award|rsu|adr|ads)s?\b|\bEPS\b|\bpar value\b|"
-    r"\b(?:exercise|grant|strike|stock|share|average|market) prices?\b", re.I)
+_PER_A_SHARE = re.compile(
+    r"\bper[- ](?:[\w-]+ ){0,4}?(?:share|unit|option|award|rsu|adr|ads)s?\b|\bEPS\b", re.I)
+_PRICE = re.compile(r"\b(?:exercise|grant|strike|stock|share|average|market|conversion) prices?\b",
+                    re.I)
 _AVERAGE_VALUE = re.compile(r"\baverage (?:[\w-]+ ){0,3}(?:exercise price|fair value|price)s?\b",
                             re.I)
 # Figures within a label are not what the row gives: "Dividends ($0.25 per share)", "2.6% notes",
@@ -33,25 +34,28 @@ _SHARE_NOUN = (r"(?:shares?|options|awards|RSUs?|PSUs?|SARs|ADSs?|warrants|"
 # "Number of RSUs", "# of Securities", "Amount of shares", "Dilutive effect of options"
 _NUMBER_OF_SHARES = re.compile(
     rf"(?:\b(?:number|amount)|#) of (?:[\w'-]+ ){{0,5}}(?:{_SHARE_NOUN}|units|securities|stock)\b|"
-    r"\b(?:average|basic|diluted) (?:[\w-]+[ -]){0,4}shares\b|\bshares used\b|\baverage number\b|"
+    r"\b(?:average|basic|diluted) (?:[\w-]+[ -]){0,6}shares\b|\bshares used\b|\baverage number\b|"
+    r"\baverage (?:[\w-]+ ){0,4}stock outstanding\b|\((?:in )?shares\)|"
     r"\b(?:anti-?)?dilutive\b|\beffect of dilution\b", re.I)
 # "Shares repurchased", "Awards granted": in a statement of cash flows these are amounts of money
 _SHARES_DONE = re.compile(
-    rf"^(?:(?!from|of|for|to|on|in)[\w-]+ ){{0,4}}{_SHARE_NOUN} (?:re?purchased|purchased|granted|"
-    r"authorized|outstanding|available|exercised|exercisable|vested|reserved|remaining|retired)\b",
-    re.I)
+    rf"^(?:(?!(?:from|of|for|to|on|in)\b)[\w,-]+ ){{0,4}}{_SHARE_NOUN} (?:of (?:[\w-]+ ){{1,5}})?"
+    r"(?:(?:re)?purchased|granted|authorized|outstanding|available|exercised|exercisable|vested|"
+    r"reserved|remaining|retired|issued(?:$| and))\b", re.I)
 _OF_EQUITY = re.compile(r"\b(?:stock|capital|surplus|earnings|equity|cash|activities)\b", re.I)
 _ENDS_IN_SHARES = re.compile(rf"(?:^|\W){_SHARE_NOUN}$", re.I)
-_NUMBER_OF = re.compile(r"^(?:total |average |net )*(?:number|#) of\b|\bheadcount\b", re.I)
-_CHANGES = r"(?: (?:net )?(?:additions?|losses|counts?|openings?|closings?|closures|adds|growth))?$"
+_NUMBER_OF = re.compile(r"^(?:total |average |net )*(?:number|#) of\b|\bheadcount\b|\(#\)", re.I)
+_COLUMN_COIN = re.compile(r"(?:\(|^)((?:US)?[$€£]|USD|EUR|GBP)(?:\)|$)", re.I)  # "Bonus ($)", "$"
+_CHANGES = r"(?:additions?|losses|counts?|openings?|closings?|closures|adds|growth)$"
 # Things that no account of money is named after, and things that some are ("Aircraft", "Stores").
 _THING = re.compile(
-    r"\b(?:employee|member|membership|subscriber|subscription|user|associate|carload|ton|mile|"
-    r"gallon|barrel|transaction|visit|visitor|patient|passenger|shareholder|stockholder|country|"
-    r"household)(?:s|ies)?" + _CHANGES, re.I)
+    r"\b(?:(?:employee|member|membership|subscriber|user|carload|ton|mile|gallon|barrel|visit|"
+    r"visitor|passenger|household)s|countries)(?: (?:[a-z]+ed|sold))?$|"
+    r"\b(?:employee|member|membership|subscriber|user) (?:net )?" + _CHANGES, re.I)
 _PLACE = re.compile(
-    r"\b(?:store|site|location|restaurant|branch|vessel|hospital|bed|room|clinic|school|plant|"
-    r"delivery|vehicle|aircraft|well|customer|account|hotel)(?:e?s|ies)?" + _CHANGES, re.I)
+    r"\b(?:(?:store|site|location|restaurant|branche|vessel|hospital|bed|room|clinic|school|plant|"
+    r"vehicle|well|customer|account|hotel|subscription|associate|transaction|patient)s|deliveries|"
+    r"aircraft)$|\b(?:store|site|location|restaurant|customer|hotel) (?:net )?" + _CHANGES, re.I)
 _MONEY_WORDS = re.compile(
     r"\b(?:revenues?|sales|income|expenses?|costs?|assets?|liabilit(?:y|ies)|equity|debt|payments?|"
     r"cash|profits?|earnings|taxe?s?|price|proceeds|value|compensation|amount|balance|loans?|"
@@ -63,8 +67,8 @@ _IN_TIME = re.compile(r"\((?:in )?(years?|months?|days?)\)|\bin (years|months|da
 _PERCENT = re.compile(r"%|\bpercent(?:age)?s?\b(?! points?)", re.I)
 _RATE = re.compile(
     r"\b(?:tax|interest|discount|growth|coupon|occupancy|churn|retention|statutory|effective|"
-    r"return|trend|increase|turnover)(?: \w+)? rates?$|^rate$|\bvolatility$|\bdividend yield$|"
-    r"\bmargins?$", re.I)
+    r"return|trend|increase|turnover)(?: \w+)? rates?$|^rate$|\bvolatility$|\bdividend yield$",
+    re.I)
 _RATIO = re.compile(r"\b(?:ratio|multiple|(?:conversion|exchange) rate|factor)s?$", re.I)
 _CUT = re.compile(
     r"\s*(?:[,;:(\[=]|\b(?:of|at|in|on|to|from|for|by|with|than|as|into|under|excluded|used|"
@@ -92,13 +96,14 @@ class Table:
     has_share_columns: bool = False  # so a row such as "Shares issued" has amounts of money too
 
 
-def table_of(note: Note, coin: str, introduction: str, columns: list[Meaning]) -> Table:
-    """Return what a table's note, the coin that it prints and its introduction say."""
-    is_plain = not coin and not note.coin
-    shares = is_plain and bool(_NUMBER_OF_SHARES.search(introduction)
-                               or re.search(r"\bshares of\b", introduction, re.I))
-    things = is_plain and not _MONEY_WORDS.search(introduction) and bool(
-        re.search(r"\bnumber of\b", introduction, re.I) or _THING.search(_head(introduction)))
+def table_of(note: Note, coin: str, introduction: list[str], columns: list[Meaning]) -> Table:
+    """Return what a table's note, the coin that it prints and the texts above it say."""
+    is_plain, said = not coin and not note.coin, " ".join(introduction)
+    shares = is_plain and bool(_NUMBER_OF_SHARES.search(said)
+                               or re.search(r"\bshares of\b", said, re.I))
+    things = is_plain and not _MONEY_WORDS.search(said) and bool(
+        re.search(r"\bnumber of\b", said, re.I)
+        or any(_THING.search(_head(_plain(text))) for text in introduction))
     return Table(note, coin, shares, things, any(one.unit == "shares" for one in columns))
 
 
@@ -118,7 +123,7 @@ def _column_meaning(headers: tuple[str, ...], label: str) -> Meaning:
     lowest_first = [text for text in map(_plain, headers[::-1]) if text]
     if match := _IN_TIME.search(label):
         return Meaning(_time(match), note=note)
-    if _AVERAGE_VALUE.search(plain):
+    if _AVERAGE_VALUE.search(plain) and _per(plain) == "share":
         return Meaning("", True, "share", note)
     for text in (*lowest_first, plain):
         found = _meaning_of_header(text)
@@ -129,10 +134,12 @@ def _column_meaning(headers: tuple[str, ...], label: str) -> Meaning:
 
 def _meaning_of_header(text: str) -> Meaning | None:
     head = _head(text)
+    if coin := _COLUMN_COIN.search(text):
+        return Meaning(COINS[coin[1].upper()])
     if (_NUMBER_OF_SHARES.search(text) or _ENDS_IN_SHARES.search(head)
             ) and not _OF_MONEY.search(head):
         return Meaning("shares", bool(_NUMBER_OF_SHARES.search(text)))
-    if per := "share" if _PER_SHARE.search(text) else "thing" if _PER_THING.search(text) else "":
+    if per := _per(text):
         return Meaning("", False, per)
     if _NUMBER_OF.search(text):
         return Meaning("things")
@@ -157,9 +164,10 @@ def _meaning_of_row(plain: str, own: str, above: str) -> Meaning:
         return Meaning(_time(match))
     if _NUMBER_OF_SHARES.search(plain) and not _OF_MONEY.search(head):
         return Meaning("shares")
-    of_share = _PER_SHARE.search(plain) or _AVERAGE_VALUE.search(plain)
-    if per := "share" if of_share else "thing" if _PER_THING.search(plain) else "":
+    if per := _per(plain):
         return Meaning("", True, per)
+    if re.search(r"\bpar value$", head, re.I):
+        return Meaning("", False, "share")
     if _SHARES_DONE.search(plain) and not _OF_EQUITY.search(above):
         return Meaning("shares", False)
     if _PERCENT.search(plain):
@@ -178,7 +186,7 @@ def _meaning_of_row(plain: str, own: str, above: str) -> Meaning:
         return Meaning("shares", False)
     if _PERCENT.search(above):
         return Meaning("%", False)
-    return Meaning("", False, "share" if _PER_SHARE.search(above) else "")
+    return Meaning("", False, "share" if _PER_A_SHARE.search(above) else "")
 
 
 def unit_and_scale(reading: Reading, text: str, row: tuple[str, Meaning], column: Meaning,
@@ -229,7 +237,8 @@ def _unit_by_labels(reading: Reading, text: str, row: Meaning, column: Meaning,
         if one.unit in ("years", "months", "days"):
             return one.unit
     holds = column.is_certain or in_column not in MONEY
-    if holds and (column.unit in ("%", "ratio", "shares") or column.unit.startswith("square")):
+    if holds and (column.unit in ("%", "ratio", "shares", *MONEY)
+                  or column.unit.startswith("square")):
         return column.unit
     if column.unit == "things" and holds:
         return "shares" if row.unit == "shares" else ""
@@ -261,7 +270,7 @@ def _is_amount(reading: Reading, text: str, row: Meaning, column: Meaning, table
         return table.has_share_columns or bool((reading.value or 0) < 0 and table.coin)
     if row.unit == "places":
         return any(note and note.money for note in (table.note, row.note, column.note))
-    return row.unit in ("%", "ratio") and bool(re.search(r"\d,\d{3}", text))
+    return row.unit in ("%", "ratio") and "." not in text and abs(reading.value or 0) >= 100
 
 
 def _is_per(text: str, row: Meaning, column: Meaning) -> bool:
@@ -273,6 +282,14 @@ def _is_per(text: str, row: Meaning, column: Meaning) -> bool:
         return True
     is_total = bool(re.search(r"\d,\d{3}(?!\.)|\d{4}", text)) and "." not in text
     return bool(row.per or column.per) and not is_total
+
+
+def _per(plain: str) -> str:
+    """Return "share" for an amount per share, "thing" for one per gallon or customer, or ""."""
+    if re.search(r"\bper\b", plain, re.I) and not _PER_A_SHARE.search(plain):
+        return "thing" if _PER_THING.search(plain) else ""
+    is_price = any(one.search(plain) for one in (_PER_A_SHARE, _PRICE, _AVERAGE_VALUE))
+    return "share" if is_price else "thing" if _PER_THING.search(plain) else ""
 
 
 def _own_note(texts: tuple[str, ...]) -> Note | None:

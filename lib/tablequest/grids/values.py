@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from lib.tablequest.grids.notes import SCALES, unit_note_in  # noqa: F401
 
@@ -39,6 +40,7 @@ class Reading:
     scale: float
 
 
+@lru_cache(1 << 15)  # the parts of reading ask for the same cells
 def read_value(text: str, dash_is_nil: bool = True) -> Reading | None:
     """Return the number in `text`, or None if it is not a single number.
 
@@ -63,9 +65,9 @@ def read_value(text: str, dash_is_nil: bool = True) -> Reading | None:
 
 
 def _float(digits: str) -> float:
-    if re.fullmatch(_EUROPEAN, digits):
+    if digits.rfind(",") > digits.rfind(".") > 0 or digits.count(".") > 1:  # "1.234,5"
         return float(digits.replace(".", "").replace(",", "."))
-    return float(re.sub(r"[,'’ ]", "", digits))
+    return float(digits.replace(",", "").replace("'", "").replace("’", "").replace(" ", ""))
 
 
 def with_point(texts: Iterable[str]) -> dict[str, str]:
