@@ -12,7 +12,7 @@ _INLINE = re.compile(
     r"\\(?=[!-/:-@\[-`{-~])"  # a backslash that would escape
     r"|`|(?<!\s)\*|\*(?!\s)"
     r"|(?<![^\W_])_|_(?![^\W_])"  # inside a word an underscore marks nothing
-    r"|\[(?=[^\]]*\][(\[:])|<(?=[A-Za-z/!?])|&(?=#?\w+;)")
+    r"|\[(?=.*\][(\[:])|<(?=[A-Za-z/!?])|&(?=#?\w+;)")
 _START = re.compile(r"(?:#{1,6}(?=\s|$)|>|[-+*](?=\s|$)|[-=]+\s*$|~~~|:?-+:?\s*\|)")
 _NUMBERED = re.compile(r"(\d{1,9})([.)])(?=\s|$)")
 
