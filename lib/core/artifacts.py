@@ -72,4 +72,5 @@ ARTIFACTS = {
                                    Rejected),
     "questions_screened": Artifact("questions_screened.jsonl", ("tablequest/01_questions",)),
     "matches": Artifact("matches/{judge}.jsonl", ("tablequest/02_analyze",)),
+    "grades": Artifact("grades/{grader}.jsonl", ("tablequest/02_analyze",)),
 }

@@ -51,6 +51,7 @@ STAGES = {
     "00_filings": Stage(),
     "01_questions": Stage(like={"00_infer": ("max_read_tokens",)}),
     "02_analyze": Stage(every_seed=True, draws="tablequest"),
+    "03_review": Stage(like={"01_questions": ("sheet",)}, draws="review"),
 }
 CHAIN = ("01_annotate", "02_normalize", "03_train", "04_infer", "05_judge", "06_analyze")
 # Additional notebooks for a study of documents. All run unless the key `variants` names some.
@@ -81,7 +82,7 @@ KINDS = {
                       arms=("base", "tuned"), trained=("tuned", "tuned-hint", "tuned-few-shot"),
                       any_arm=True, summary="structext.md"),
     "tablequest": Kind(("00_filings", "01_questions", "02_normalize", "03_train", "00_infer",
-                        "01_judge", "06_analyze", "02_analyze"), any_arm=True, folder="FILINGS",
-                       endings=FILING_ENDINGS, summary="tablequest.md"),
+                        "01_judge", "06_analyze", "02_analyze", "03_review"), any_arm=True,
+                       folder="FILINGS", endings=FILING_ENDINGS, summary="tablequest.md"),
 }
 CONTROLLED = ("00_facts", "01_pretrain", "02_run", "03_analyze")

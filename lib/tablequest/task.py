@@ -5,7 +5,7 @@ from lib.core.records import Answer, Query, Verdict
 from lib.infer.answers import Decoding
 from lib.reading.context_window import Tokenizer
 from lib.reading.task import Shown
-from lib.tablequest.analyze.verdicts import judged_by_rule
+from lib.tablequest.analyze.accuracy import judged_by_rule
 from lib.tablequest.ask.prompts import fits
 from lib.tablequest.ask.reader import answer_by_rules
 from lib.tablequest.ask.replies import Final, finals

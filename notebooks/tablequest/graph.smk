@@ -1,5 +1,6 @@
 # TableQuest: filings, questions on their tables, training on their text, answers with and without
 # the passages, verdicts and tables.
+from lib.tablequest import reviews
 from lib.tablequest.questions.review import faults_digest
 
 filed = rows("filings", "grids", "passages")
@@ -11,19 +12,22 @@ def learned(arm):
     return rows("segments", "normalized")
 
 
+def review_sheet():
+    default = parameters_of(notebook_path("01_questions"))["sheet"].default
+    return Path(data, study.given("01_questions").get("sheet", default))
+
+
 def faults():
     """Return a digest of the faults that people wrote into the sheet; "" for rules."""
-    if study.annotator == "rules":
-        return ""
-    default = parameters_of(notebook_path("01_questions"))["sheet"].default
-    return faults_digest(Path(data, study.given("01_questions").get("sheet", default)))
+    return "" if study.annotator == "rules" else faults_digest(review_sheet())
 
 
 include: "../arms.smk"
 
 done = [*labs, *records("00_filings"), *records("01_questions"), *records("02_normalize"),
         *records("03_train", study.trained), *records(INFER, study.runs),
-        *records(JUDGE, study.runs), *records("06_analyze"), *records("02_analyze")]
+        *records(JUDGE, study.runs), *records("06_analyze"), *records("02_analyze"),
+        *records("03_review")]
 wanted = [f"{figures}/tablequest.md", f"{figures}/table2.csv", *base, *prompted,
           *rows("queries", "segments", "normalized"),
           *expand(f"{data}/models/{{arm}}/training.json", arm=study.trained),
@@ -52,4 +56,11 @@ rule tablequest:
         expand(verdicts, arm=study.runs)
     output: f"{figures}/tablequest.md", records("02_analyze")
     params: **stage("02_analyze")
+    shell: RUN
+
+
+rule review:
+    input: rows("questions"), records("01_questions")  # which writes the sheet
+    output: records("03_review")
+    params: **stage("03_review", content=reviews.digest(reviews.sheets_of(review_sheet())))
     shell: RUN

@@ -35,8 +35,11 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
+from lib.core.files import made_by
+from lib.core.records import Answer, Query, Verdict
 from lib.core.values import folded
 from lib.judge.rules import compare
+from lib.judge.verdicts import answers_of_one_arm
 from lib.tablequest.analyze.amounts import Amount, amounts, plain, without_endless
 from lib.tablequest.analyze.asserted import asserted, is_right
 from lib.tablequest.analyze.claims import (
@@ -46,9 +49,11 @@ from lib.tablequest.analyze.claims import (
     sentence_of,
     without_comparison,
 )
+from lib.tablequest.ask.prompts import question_id_of
 from lib.tablequest.questions.wording import label_of
-from lib.tablequest.records import Grid, TableQuestion, own_label
+from lib.tablequest.records import Grid, TableQuestion, by_id, own_label
 
+UNRULED = "a hard answer has no rule: name a model as judge"
 TOLERANCE = 0.005  # allowed error of a calculation, as a share of the reference
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 # "not pumps", "pumps or valves", "isn't"; not "notes"
@@ -171,3 +176,31 @@ def _compared(question: TableQuestion, answer: str, grids: Mapping[str, Grid]) -
 
 def _own(label: str) -> str:
     return folded(own_label(label_of(label))).casefold()
+
+
+def judged_by_rule(questions: Sequence[TableQuestion], queries: Sequence[Query],
+                   answers: Sequence[Answer], grids: Sequence[Grid],
+                   tolerance: float = TOLERANCE) -> list[Verdict]:
+    """Return one verdict per query, in order, on one arm's final `answers`, as 02_analyze counts.
+
+    Hard queries and queries without an answer row are unscored; an empty answer is incorrect.
+    Raises ValueError as `answers_of_one_arm` and `assess` do, and for a query whose question is not
+    in `questions`.
+    """
+    arm, given = answers_of_one_arm(list(queries), list(answers))
+    asked, tables = by_id(questions), by_id(grids)
+    verdicts = []
+    for query in queries:
+        if (question := asked.get(question_id_of(query.query_id))) is None:
+            raise ValueError(f"query {query.query_id!r} has no question in questions.jsonl; run "
+                             f"{made_by('questions')} again")
+        if question.level == "hard":
+            verdict, reason = "unscored", UNRULED
+        elif query.query_id not in given:
+            verdict, reason = "unscored", f"no answer row: run {made_by('answers')} for this query"
+        else:
+            is_correct, reason = assess(question, given[query.query_id], tables, tolerance)
+            verdict = "correct" if is_correct else "incorrect"
+        verdicts.append(Verdict(query_id=query.query_id, arm=arm, judge="rules", verdict=verdict,
+                                reason=reason))
+    return verdicts

@@ -1,18 +1,30 @@
-"""Draw the figures of TableQuest: accuracy by serialization, ratings, and modes of failure."""
+"""Draw TableQuest's figures: accuracy by form, ratings, failures, lengths of prompts, recall."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, MultipleLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator
 
-from lib.analyze.figures.style import forest, legend, marker, name_rows, offset, panels, styled
+from lib.analyze.figures.style import (
+    COLORS,
+    forest,
+    legend,
+    marker,
+    name_rows,
+    offset,
+    panels,
+    right_of,
+    styled,
+)
 from lib.analyze.stats import wilson
 from lib.core.arms import ALL
 from lib.tablequest.analyze.failures import ANSWERED, MODES, RIGHT
 from lib.tablequest.analyze.ratings import START
 from lib.tablequest.records import LEVELS
 
+_DASHES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
+PAPERS_RECALL = 0.74  # its mean, on questions that were written for a cited sentence
 _FIRST = "right\n(hard: answered)"
 
 
@@ -53,8 +65,66 @@ def draw_ratings(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
 
 
 @styled
-def _percentages(plotted: pd.DataFrame, label: str) -> Figure:
-    figure = _points(plotted, LEVELS, "arm", label)
+def draw_lengths(rows: pd.DataFrame,
+                 windows: Mapping[str, int | None]) -> tuple[Figure, pd.DataFrame]:
+    """Draw the share of prompts up to each length, by form and level, and each arm's window.
+
+    `rows` are those of `prompt_lengths`; lengths are in tokens, or in words without a window.
+    """
+    unit = "tokens" if "tokens" in rows else "words"
+    groups = [cell.assign(length=cell[unit].sort_values().to_numpy(),
+                          share=[100 * (rank + 1) / len(cell) for rank in range(len(cell))])
+              for _, cell in rows.groupby(["level", "form"], sort=False)]
+    plotted = pd.concat(groups)[["level", "form", "length", "share"]].reset_index(drop=True)
+    limits: dict[int, list[str]] = {}
+    for arm, window in windows.items():
+        if window and unit == "tokens":
+            limits.setdefault(int(window), []).append(arm)
+    levels, forms = (list(dict.fromkeys(plotted[name])) for name in ("level", "form"))
+    figure, drawn = panels(len(levels), 2.6, names=levels, sharex=True, sharey=True)
+    for axes, level in zip(drawn, levels, strict=True):
+        for index, form in enumerate(forms):
+            cell = plotted[(plotted.level == level) & (plotted.form == form)]
+            axes.step(cell.length, cell.share, where="post", label=form, color=COLORS[index],
+                      linestyle=_DASHES[index % len(_DASHES)])
+        for window, arms in limits.items():
+            axes.axvline(window, color="0.3", linewidth=1)
+            axes.annotate(f"window of {', '.join(arms)}", (window, 2), (2, 0), rotation=90,
+                          fontsize=7, va="bottom", textcoords="offset points")
+        axes.set(xscale="log", ylim=(0, 103), xlabel=f"Prompt ({unit})")
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    drawn[0].set_ylabel("Prompts up to this length (%)")
+    legend(figure, drawn[0])
+    return figure, plotted
+
+
+@styled
+def draw_recall(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Draw mean recall with 95% intervals, by level and answer length, and the paper's mean."""
+    plotted = table[table.n > 0].reset_index(drop=True)
+    figure, (axes,) = panels(1, 0.9 + 0.24 * len(plotted))
+    forest(axes, plotted.index, plotted["mean"], plotted.low, plotted.high, **marker(0))
+    axes.axvline(PAPERS_RECALL, color="0.3", linewidth=1, linestyle="--")
+    axes.annotate("paper's mean", (PAPERS_RECALL, 0), (2, 0), textcoords="offset points",
+                  xycoords=("data", "axes fraction"), fontsize=7, va="bottom")
+    tokens = {"answer length": " tokens", "level": "", "all": ""}
+    name_rows(axes, [f"{row.value}{tokens[row.group]}" for row in plotted.itertuples()])
+    right_of(axes, plotted.index, [str(n) for n in plotted.n], "n")
+    axes.set(xlim=(-0.02, 1.02), xlabel="Share of the answer's tokens in the cited sentence")
+    return figure, plotted
+
+
+def draw_reviews(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Draw what people said of the questions in percent, with Wilson 95% intervals, by level."""
+    plotted = table[table.n > 0]
+    plotted = plotted.assign(place=plotted.asked, value=100 * plotted.share,
+                             left=100 * plotted.low, right=100 * plotted.high)
+    return _percentages(plotted, "Questions (%)", "person"), plotted
+
+
+@styled
+def _percentages(plotted: pd.DataFrame, label: str, within: str = "arm") -> Figure:
+    figure = _points(plotted, LEVELS, within, label)
     for axes in figure.axes:
         axes.set_xlim(-3, 103)
         axes.xaxis.set_major_locator(MultipleLocator(25))

@@ -169,15 +169,16 @@ def _nearness(question: TableQuestion, text: str, grids: Mapping[str, Grid]) -> 
 
 
 def _request(question: TableQuestion, shown: Shown, answers: Sequence[Final]) -> Request:
-    first, second = (_as_text(final.steps, final.text) for final in answers)
+    first, second = (as_text(final.steps, final.text) for final in answers)
     slots = {"question": question.question, "first": first, "second": second,
-             "reference": _as_text(question.steps, question.answer), "passage": shown.passage,
+             "reference": as_text(question.steps, question.answer), "passage": shown.passage,
              "source": shown.source}
     return Request.ask(prompt_template("tablequest/judge_pair").render(
         **{name: _defused(text) for name, text in slots.items()}))
 
 
-def _as_text(steps: Sequence[str], answer: str) -> str:
+def as_text(steps: Sequence[str], answer: str) -> str:
+    """Return an answer's steps, one a line, and the answer."""
     lines = [*(f"- {step}" for step in steps), f"Answer: {answer}" if answer else "(no answer)"]
     return "\n".join(lines)
 

@@ -1,6 +1,6 @@
 """Tabulate TableQuest: accuracy, word metrics, failures, lengths, and reading against learning."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
@@ -14,14 +14,13 @@ from lib.core.records import RECALL, Answer, Query, Verdict
 from lib.tablequest.analyze.accuracy import TOLERANCE, assess
 from lib.tablequest.analyze.failures import failure, failures, is_cut_away
 from lib.tablequest.analyze.matches import Shown
-from lib.tablequest.analyze.overlap import word_scores
+from lib.tablequest.analyze.overlap import WORD_METRICS, bert_scores, word_scores
 from lib.tablequest.ask.prompts import form_of, question_id_of, source_of
 from lib.tablequest.ask.reader import ARM as LEXICAL
 from lib.tablequest.ask.replies import Final, finals
 from lib.tablequest.ask.serialize import serialized
 from lib.tablequest.records import LEVELS, Filing, Grid, Passage, TableQuestion, by_id
 
-WORD_METRICS = ("exact_match", "f1", "bleu", "rouge_l")
 SCORED = ["arm", "query_id", "question_id", "form", "level", "kind", "passage_id", "verdict",
           "reason", "mode", "cut", "by_judge", *WORD_METRICS]
 OURS = "this study"
@@ -38,18 +37,20 @@ PUBLISHED = pd.DataFrame([
 def scored(questions: Sequence[TableQuestion], queries: Sequence[Query],
            answers: Mapping[str, list[Answer]], passages: Sequence[Passage], grids: Sequence[Grid],
            verdicts: Sequence[Verdict] = (), tolerance: float = TOLERANCE,
-           cut: Mapping[str, Sequence[Query]] = MappingProxyType({})) -> pd.DataFrame:
+           cut: Mapping[str, Sequence[Query]] = MappingProxyType({}),
+           bertscore_model: str = "") -> pd.DataFrame:
     """Return one row per arm and query, with the columns SCORED.
 
     The verdict is from lib.tablequest.analyze.accuracy; word metrics are from 0 to 1. `cut` is arm
     -> the queries, as sent, whose passage lost its end before that arm was asked. A query without
     an answer row is unscored, with NaN metrics and mode "". A hard query has the verdict "",
-    because no rule scores it. by_judge is the judge's verdict, "" if there is none. Raises
-    ValueError as `finals` does.
+    because no rule scores it. by_judge is the judge's verdict, "" if there is none. A
+    `bertscore_model` adds the column bertscore. Raises ValueError as `finals` does and ImportError
+    as `bert_scores` does.
     """
     asked, read, tables = by_id(questions), by_id(passages), by_id(grids)
     judged = {(row.arm, row.query_id): row.verdict for row in verdicts}
-    rows = []
+    rows, texts = [], {}
     for arm in arms_in_order(answers):
         found = finals(queries, answers[arm])
         truncated = {row.query_id for row in answers[arm] if row.truncated}
@@ -69,8 +70,13 @@ def scored(questions: Sequence[TableQuestion], queries: Sequence[Query],
                                       query.query_id in truncated, tolerance, is_lost)
                 row["verdict"], row["reason"] = _verdict(question, final, tables, tolerance)
                 row |= word_scores(question.answer, final.text)
+                texts[len(rows)] = (question.answer, final.text)
             rows.append(row)
-    return pd.DataFrame(rows, columns=SCORED)
+    table = pd.DataFrame(rows, columns=SCORED)
+    if bertscore_model and texts:
+        scores = bert_scores(*zip(*texts.values(), strict=True), bertscore_model)
+        table["bertscore"] = pd.Series(scores, index=list(texts), dtype=float)
+    return table
 
 
 def _verdict(question: TableQuestion, final: Final, grids: Mapping[str, Grid],
@@ -115,16 +121,6 @@ def accuracy_table(rows: pd.DataFrame, resamples: int = 2000, seed: int = 17) ->
     return pd.DataFrame(cells)
 
 
-def cut_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return how each arm's context window changed its prompts.
-
-    Columns arm, prompts (those with a passage, of all levels), cut, unanswered.
-    """
-    read = rows[rows.form != RECALL].assign(unanswered=rows["mode"] == "")
-    return read.groupby("arm", sort=False, as_index=False).agg(
-        prompts=("cut", "size"), cut=("cut", "sum"), unanswered=("unanswered", "sum"))
-
-
 def form_shown(queries: Sequence[Query], form: str = "") -> str:
     """Return `form`, or the first form sent. Raises ValueError if `form` was not sent."""
     forms = list(dict.fromkeys(form_of(query.query_id) for query in queries if query.context))
@@ -138,7 +134,8 @@ def word_table(rows: pd.DataFrame) -> pd.DataFrame:
     """Return mean word metrics by arm, level and form; n counts the answers."""
     answered = rows[rows.f1.notna()]
     return answered.groupby(["arm", "level", "form"], sort=False, as_index=False).agg(
-        n=("f1", "size"), **{metric: (metric, "mean") for metric in WORD_METRICS})
+        n=("f1", "size"), **{metric: (metric, "mean") for metric in (*WORD_METRICS, "bertscore")
+                             if metric in answered})
 
 
 def failure_table(rows: pd.DataFrame, questions: Sequence[TableQuestion],
@@ -168,26 +165,6 @@ def shown_of(questions: Sequence[TableQuestion], passages: Sequence[Passage],
              for key in {question.passage_id for question in questions}}
     return {one.question_id: Shown(texts[one.passage_id], sources[one.filing_id])
             for one in questions}
-
-
-def length_table(queries: Sequence[Query], questions: Sequence[TableQuestion],
-                 tokens_of: Callable[[list[str]], list[int]] | None = None) -> pd.DataFrame:
-    """Return prompt lengths by level and form: n, then median, mean and longest in each unit.
-
-    The units are characters, words (separated by whitespace, which is rare in HTML) and, with
-    `tokens_of`, tokens.
-    """
-    levels = {question.question_id: question.level for question in questions}
-    read = [query for query in queries if query.context]
-    rows = pd.DataFrame([(levels[question_id_of(query.query_id)], form_of(query.query_id),
-                          len(query.context), len(query.context.split())) for query in read],
-                        columns=["level", "form", "characters", "words"])
-    if tokens_of:
-        rows["tokens"] = tokens_of([query.context for query in read])
-    measures = {f"{name}_{unit}": (unit, how) for unit in rows.columns[2:]
-                for name, how in (("median", "median"), ("mean", "mean"), ("longest", "max"))}
-    return rows.groupby(["level", "form"], sort=False, as_index=False).agg(
-        n=("words", "size"), **measures)
 
 
 def asked_both_ways(rows: pd.DataFrame) -> pd.DataFrame:

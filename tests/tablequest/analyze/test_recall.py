@@ -5,6 +5,7 @@ import json
 import pytest
 
 from lib.llm.calls import Calls
+from lib.tablequest.analyze.figures import draw_recall
 from lib.tablequest.analyze.recall import (
     Faithful,
     cite_by_rules,
@@ -77,6 +78,9 @@ def test_the_table_has_levels_and_lengths_with_their_denominators():
     total = cells.loc[("all", "all")]
     assert total["mean"] == pytest.approx((0.5 + 1 + 0.25) / 3)
     assert total.of_tokens == pytest.approx(8 / 24)
+    figure, plotted = draw_recall(cells.reset_index())
+    names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert list(plotted.n) == [2, 1, 2, 1, 3] and names[2] == "1–2 tokens"
     assert 0.25 <= total.low < total["mean"] < total.high <= 1
 
 

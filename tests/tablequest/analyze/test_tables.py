@@ -4,14 +4,27 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from lib.core.files import write_json
 from lib.core.records import Answer
 from lib.reading.both_ways import reading_and_learning
 from lib.tablequest.analyze import tables as analysis
+from lib.tablequest.analyze.accuracy import UNRULED, judged_by_rule
 from lib.tablequest.analyze.conclusion import conclusion
-from lib.tablequest.analyze.figures import draw_accuracy, draw_failures, draw_ratings
+from lib.tablequest.analyze.figures import (
+    draw_accuracy,
+    draw_failures,
+    draw_lengths,
+    draw_ratings,
+)
+from lib.tablequest.analyze.lengths import (
+    cut_formatted,
+    cut_table,
+    length_table,
+    models_as_run,
+    prompt_lengths,
+)
 from lib.tablequest.analyze.matches import by_rules, flips, matches
 from lib.tablequest.analyze.ratings import COLUMNS, ratings
-from lib.tablequest.analyze.verdicts import UNRULED, judged_by_rule
 from lib.tablequest.ask.prompts import as_queries
 from lib.tablequest.ask.replies import finals
 from tests.tablequest_pumps import FILING, GRIDS, PASSAGE, QUESTIONS, TABLES, ask
@@ -110,14 +123,17 @@ def test_a_truncated_prompt_is_counted_and_its_loss_is_a_mode_of_its_own():
     assert table.loc["medium"].whole.eq(0).all()
     text = analysis.accuracy_formatted(table.reset_index()).base[0]
     assert text.endswith("; 1 truncated, complete 0/2")
-    assert analysis.cut_table(rows).values.tolist() == [["base", 12, 3, 0]]
+    models = {"base": {"model": "tiny", "window": 1280, "reply": 256}}
+    assert cut_table(rows, models).values.tolist() == [["base", "tiny", 1280, 256, 12, 3, 0]]
+    assert cut_formatted(cut_table(rows)).values.tolist() == [
+        ["base", "–", "–", "–", "3/12 = 25.0%", "0/12"]]
 
 
 def test_the_conclusion_counts_what_was_truncated_and_needs_no_pairs(rows, accuracy):
     text = conclusion(accuracy, analysis.failure_table(rows, QUESTIONS, "html"), flips([]),
                       analysis.with_published(pd.DataFrame(columns=COLUMNS)),
                       reading_and_learning(analysis.asked_both_ways(rows), 20), "html", "rules",
-                      analysis.cut_table(rows).assign(cut=[0, 7]))
+                      cut_table(rows).assign(cut=[0, 7]))
     assert "7/12 of dapt" in text and "1/12 of base" in text and "No ratings" in text
 
 
@@ -134,10 +150,28 @@ def test_words_failures_and_lengths_have_their_denominators(rows):
     assert failing.loc[("base", "medium", "empty"), ["count", "n"]].tolist() == [1, 2]
     assert failing.loc[("base", "hard", "format"), ["count", "n"]].tolist() == [1, 1]
     assert ("base", "hard", "wrong cell") not in failing.index
-    lengths = analysis.length_table(QUERIES, QUESTIONS,
-                                    lambda texts: [len(text) // 4 for text in texts])
+    measured = prompt_lengths(QUERIES, QUESTIONS, lambda texts: [len(text) // 4 for text in texts])
+    lengths = length_table(measured)
     assert list(lengths.n) == [3, 3, 2, 2, 1, 1]
     assert (lengths.median_tokens < lengths.median_characters).all()
+    figure, plotted = draw_lengths(measured, {"base": 300, "dapt": 300, "lexical": None})
+    assert plotted.groupby(["level", "form"]).share.max().eq(100).all() and len(plotted) == 12
+    names = [text.get_text() for text in figure.axes[0].texts]
+    assert names == ["easy", "window of base, dapt"]
+
+
+def test_each_arms_model_and_window_come_from_its_record(tmp_path, monkeypatch):
+    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
+    for arm, more in (("base", {"window": 900}), ("far", {"endpoint_model": "far-1"}),
+                      ("lexical", {"reader": "rules"})):
+        record = {"notebook": "notebooks/reading/00_infer.ipynb", "given": {"arm": arm, **more},
+                  "defaulted": {"base_model": "x/y", "endpoint_model": "", "window": 0,
+                                "reader": "model", "max_read_tokens": 64} | more}
+        write_json(tmp_path / "data" / "s" / "stages" / f"00_infer-{arm}.json", record)
+    assert models_as_run("s") == {
+        "base": {"model": "x/y", "window": 900, "reply": 64},
+        "far": {"model": "far-1", "window": None, "reply": 64},
+        "lexical": {"model": "none: rules match words", "window": None, "reply": None}}
 
 
 def test_arms_are_in_order_with_the_lexical_reader_last():
