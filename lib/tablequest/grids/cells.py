@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from lxml.html import HtmlElement
 
-from lib.tablequest.grids.values import is_number, is_year
+from lib.tablequest.grids.values import Reading, is_number, is_year, read_value
 
 MAX_SPAN = 1000  # what browsers allow (HTML standard, 4.9.11)
 MAX_SLOTS = 4_000_000  # rows × columns per table
@@ -45,6 +45,11 @@ class PlacedCell:
     indent: float = 0.0  # indent of the first line, in points
     printed: str = ""  # the text as printed, where `text` has a point for a decimal comma
     elements: tuple[HtmlElement, ...] = field(default=(), compare=False)  # where it was read from
+
+    @cached_property
+    def reading(self) -> Reading | None:
+        """Return the single number in the text, or None; several steps of reading ask for it."""
+        return read_value(self.text)
 
 
 @dataclass(frozen=True)

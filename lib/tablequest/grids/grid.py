@@ -142,7 +142,7 @@ def _local_notes(rows: Iterable[BodyRow]) -> Iterator[str]:
     """Yield, for each row, the unit note in a row of its own above it, as "(in thousands)"."""
     note = ""
     for row in rows:
-        if not any(cell and read_value(cell.text) for cell in row.cells):
+        if not any(cell and cell.reading for cell in row.cells):
             texts = {cell.text for cell in (*row.label, *row.cells) if cell}
             note = texts.pop() if len(texts) == 1 and is_only_note(min(texts)) else note
         yield note
@@ -150,8 +150,8 @@ def _local_notes(rows: Iterable[BodyRow]) -> Iterator[str]:
 
 def _cells(named: list[tuple[str, BodyRow, str]], columns: list[Meaning], dash_is_nil: bool,
            unit_note: str, introduction: list[str]) -> tuple[tuple[Cell, ...], ...]:
-    readings = [[read_value(cell.text, dash_is_nil) if cell else None for cell in row.cells]
-                for _, row, _ in named]
+    readings = [[(cell.reading if dash_is_nil else read_value(cell.text, False)) if cell else None
+                 for cell in row.cells] for _, row, _ in named]
     rows = [row_meaning(label) for label, *_ in named]
     in_columns = [_marks(line[index] for row, line in zip(rows, readings, strict=True)
                          if not (line[index] and row.per))

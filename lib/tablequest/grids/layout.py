@@ -1,11 +1,12 @@
 """Classify a table's cells as headers, row labels or values, by position and content."""
 
 import re
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 
 from lib.tablequest.grids.cells import PlacedCell, PlacedRow
 from lib.tablequest.grids.notes import is_only_note, unit_note_in
-from lib.tablequest.grids.values import is_number, is_year, read_value
+from lib.tablequest.grids.values import is_year
 
 # "25% – 31%", "$10.50 to $12", "0.4 - 2.1"
 _RANGE = re.compile(r"(?P<mark>[$€£])?\s?(?P<low>\d+(?:\.\d+)?)\s?(?:%|years?)?\s*(?:[-–—]|to)\s*"
@@ -78,7 +79,8 @@ def lay_out(rows: list[PlacedRow], n_header: int = 0) -> Layout:
     while first and _is_label_only(rows[first - 1], label_end) and not _heads(rows[first - 1]):
         first -= 1  # a group's label between the headers and its first row
     headers, corner, titles = _headers(rows[:first], columns, label_end)
-    found = tuple(_body_row(row, columns, label_end) for row in rows[first:])
+    bounds = [column.start for column in columns], [column.end for column in columns]
+    found = tuple(_body_row(row, columns, label_end, bounds) for row in rows[first:])
     _check_headers(found, columns, headers)
     kept = [index for index in range(len(columns))
             if headers[index] or not _is_marks(found, index)]
@@ -137,7 +139,7 @@ def _is_of_ranges(row: PlacedRow, left: int) -> bool:
 
 
 def _is_value(cell: PlacedCell) -> bool:
-    return not cell.is_header and is_number(cell.text) and not is_year(cell.text)
+    return not cell.is_header and cell.reading is not None and not is_year(cell.text)
 
 
 def _is_label_only(row: PlacedRow, label_end: int) -> bool:
@@ -151,17 +153,25 @@ def _heads(row: PlacedRow) -> bool:
 
 
 def _numeric_columns(body: list[PlacedRow], left: int) -> list[Column]:
-    values = [[cell for cell in row.cells if is_number(cell.text) and cell.start != left]
+    values = [[cell for cell in row.cells if cell.reading is not None and cell.start != left]
               for row in body]
     spans = sorted((cell.start, cell.end) for line in values for cell in line)
     columns = [Column(start, end, False) for start, end in _merged(spans)]
+    starts = [column.start for column in columns]
     for line in values:
-        for column in columns:
-            inside = [cell.text for cell in line if column.overlap(cell) > 0]
-            if len(inside) > 1:
-                raise NoGrid("columns overlap", f"{inside[0]!r} and {inside[1]!r} of one row stand "
-                             "in one column")
+        taken: dict[int, str] = {}
+        for cell in line:
+            index = bisect_right(starts, cell.start)
+            if index in taken:
+                raise NoGrid("columns overlap", f"{taken[index]!r} and {cell.text!r} of one row "
+                             "stand in one column")
+            taken[index] = cell.text
     return columns
+
+
+def _over(cell: PlacedCell, starts: list[int], ends: list[int]) -> range:
+    """Return the positions of the columns under `cell`; they are in order and do not overlap."""
+    return range(bisect_right(ends, cell.start), bisect_left(starts, cell.end))
 
 
 def _columns(body: list[PlacedRow], numeric: list[Column]) -> tuple[int, tuple[Column, ...]]:
@@ -181,8 +191,9 @@ def _columns(body: list[PlacedRow], numeric: list[Column]) -> tuple[int, tuple[C
             words.append((start, end))
         else:
             label_end = end  # another level of indented labels
+    starts, ends = [one.start for one in numeric], [one.end for one in numeric]
     after = [(cell.start, cell.end) for row in body for cell in row.cells if cell.start >= begin
-             and not any(column.overlap(cell) > 0 for column in numeric)]
+             and not _over(cell, starts, ends)]
     columns = numeric + [Column(start, end, True) for start, end in (*words,
                                                                     *_merged(sorted(after)))]
     return label_end, tuple(sorted(columns, key=lambda column: column.start))
@@ -221,14 +232,17 @@ def _nearest(cell: PlacedCell, row: PlacedRow, columns: tuple[Column, ...]) -> l
     return sorted(free, key=lambda index: -columns[index].overlap(cell))[:1]
 
 
-def _body_row(row: PlacedRow, columns: tuple[Column, ...], label_end: int) -> BodyRow:
+def _body_row(row: PlacedRow, columns: tuple[Column, ...], label_end: int,
+              bounds: tuple[list[int], list[int]]) -> BodyRow:
     label = tuple(cell for cell in row.cells if cell.start < label_end)
     cells: list[PlacedCell | None] = [None] * len(columns)
     for cell in row.cells[len(label):]:
-        over = [index for index, column in enumerate(columns) if column.overlap(cell) > 0]
+        over = _over(cell, *bounds)
         free = [index for index in over if cells[index] is None]
-        if not free or len(over) > 1 and read_value(cell.text) is None:
+        if not free or len(over) > 1 and cell.reading is None:
             label += (cell,)  # text across columns is a note or a label on the right
             continue
-        cells[max(free, key=lambda index: columns[index].overlap(cell))] = cell
+        best = free[0] if len(free) == 1 else max(
+            free, key=lambda index: columns[index].overlap(cell))
+        cells[best] = cell
     return BodyRow(label, tuple(cells))

@@ -23,6 +23,7 @@ _SCALE = re.compile(
     rf"|(?<![\w$]){_COIN},?\s*(?:in\s+)?(?:{_PLURAL}|(?:million|thousand|billion)s?\b)"
     rf"|(?:^|(?<=[(\[,;/]))\s*(?:[A-Za-z]+\s+)?(?:{_PLURAL})"
     r"|(?<!\d)[$€£]\s?['’]?000['’]?s?\b|['’]000['’]?s?\b|(?:\bin\s+|\()['’]?000['’]?s\b)", re.I)
+_HINT = re.compile(r"thou|mil|bil|tri|000|mm|mio|bn", re.I)  # every scale has one of these
 _OF = re.compile(rf"['’]?s?\.?\s+of\s+({_COIN}|[a-z]+(?:\s+(?:feet|met(?:er|re)s))?)", re.I)
 # A note in a sentence: "Amounts are stated in millions of dollars", ", in thousands, except …:"
 _IN_PROSE = re.compile(
@@ -62,7 +63,8 @@ class Note:
 
     def excepts(self, label: str) -> bool:
         """Return whether the note excepts what `label` names."""
-        return any(re.search(rf"\b{re.escape(name)}", label, re.I) for name in self.excepted)
+        return bool(self.excepted) and any(
+            re.search(rf"\b{re.escape(name)}", label, re.I) for name in self.excepted)
 
 
 def read_note(text: str) -> Note:
@@ -126,6 +128,8 @@ def unit_note_in(text: str, anywhere: bool = False) -> str:
     With `anywhere`, a short text that has a scale anywhere is a note as a whole; so is
     one like "Millions, except per share amounts" that begins with it.
     """
+    if not _HINT.search(text):
+        return ""
     for bracket in re.findall(r"\([^()]*\)|\[[^\[\]]*\]", text):
         if len(bracket) < MAX_NOTE and _SCALE.search(bracket):
             return bracket

@@ -5,7 +5,6 @@ from typing import Protocol
 
 from lib.tablequest.grids.cells import PlacedCell
 from lib.tablequest.grids.layout import BodyRow
-from lib.tablequest.grids.values import read_value
 
 TOTAL_OF = "Total of "
 
@@ -103,8 +102,7 @@ def _leads(rows: list[BodyRow], valued: list[int], outer: float, inner: float) -
 
 
 def _numbers(row: BodyRow) -> list[float | None]:
-    readings = [read_value(cell.text) if cell else None for cell in row.cells]
-    return [reading.value if reading else None for reading in readings]
+    return [cell.reading.value if cell and cell.reading else None for cell in row.cells]
 
 
 def _last_digit(text: str) -> float:

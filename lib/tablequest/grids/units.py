@@ -150,9 +150,14 @@ def _meaning_of_header(text: str) -> Meaning | None:
     return Meaning(_area(text), False) if _area(text) else None
 
 
-@lru_cache(maxsize=4096)
 def row_meaning(label: str) -> Meaning:
     """Return what a row's complete label says; its own part says more than its groups."""
+    # Labels that differ in their figures mean the same ("000" is a scale).
+    return _row_meaning(re.sub(r"\d+", lambda match: match[0] if match[0] == "000" else "1", label))
+
+
+@lru_cache(maxsize=4096)
+def _row_meaning(label: str) -> Meaning:
     *groups, own = [part for part in label.split(": ") if part] or [""]
     note, above = _own_note((own, *groups[::-1])), _plain(": ".join(groups))
     return replace(_meaning_of_row(_plain(own), own, above), note=note)
@@ -180,6 +185,8 @@ def _meaning_of_row(plain: str, own: str, above: str) -> Meaning:
         return Meaning("places", False)
     if area := _area(own):
         return Meaning(area, False)
+    if not above:
+        return Meaning("", False)
     if match := _IN_TIME.search(above):
         return Meaning(_time(match))
     if _NUMBER_OF_SHARES.search(above) and not _OF_MONEY.search(plain):

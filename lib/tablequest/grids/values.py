@@ -3,9 +3,8 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 
-from lib.tablequest.grids.notes import SCALES, unit_note_in  # noqa: F401
+from lib.tablequest.grids.notes import SCALES
 
 COINS = {"$": "USD", "US$": "USD", "C$": "CAD", "CA$": "CAD", "A$": "AUD", "HK$": "HKD",
          "€": "EUR", "£": "GBP", "¥": "JPY", **{code: code for code in (
@@ -40,7 +39,6 @@ class Reading:
     scale: float
 
 
-@lru_cache(1 << 15)  # the parts of reading ask for the same cells
 def read_value(text: str, dash_is_nil: bool = True) -> Reading | None:
     """Return the number in `text`, or None if it is not a single number.
 
