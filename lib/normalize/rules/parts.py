@@ -28,6 +28,8 @@ _WHOLE = re.compile(  # code, emphasis, links and parentheses, which no cut divi
     r"\((?:[^()]|\((?:[^()]|\([^()]{0,99}+\)){0,99}+\)){0,999}+\)", re.S)
 _CODE = re.compile(r"`[^`]+`")  # a cell that is only code
 _KEY = re.compile(r"([\w-]+)\s*:\s+(.+)")
+_BLOCK_SCALAR = re.compile(r"(?<=:)[ \t]*[>|][+-]?\d?[ \t]*$", re.M)  # YAML: what follows, indented
+_ENTRY = re.compile(r"^[^\s:]+:[ \t]*[>|][+-]?\d?[ \t]*(?:\n[ \t]+\S.*)+|^(?!---).*\w.*$", re.M)
 _OF_DOCUMENT = ("title", "subtitle", "description", "summary", "author", "language")
 
 
@@ -222,8 +224,8 @@ def _html(source: _Source) -> Iterator[Part]:
 
 def _front_matter(source: _Source) -> Iterator[Part]:
     start = source.block.start
-    for line in re.finditer(r"^(?!---)(.*\w.*)$", source.block.text, re.M):
-        text = line[1].strip()
+    for line in _ENTRY.finditer(source.block.text):
+        text = " ".join(_BLOCK_SCALAR.sub(" ", line[0]).split())
         if pair := _KEY.fullmatch(text):
             value = pair[2].strip("\"' ")
             text = f"The metadata of the document give {pair[1]} as {value}"
