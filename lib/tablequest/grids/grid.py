@@ -153,8 +153,8 @@ def _cells(named: list[tuple[str, BodyRow, str]], columns: list[Meaning], dash_i
     readings = [[(cell.reading if dash_is_nil else read_value(cell.text, False)) if cell else None
                  for cell in row.cells] for _, row, _ in named]
     rows = [row_meaning(label) for label, *_ in named]
-    in_columns = [_marks(line[index] for row, line in zip(rows, readings, strict=True)
-                         if not (line[index] and row.per))
+    in_columns = [_column_mark([line[index] for row, line in zip(rows, readings, strict=True)
+                                if line[index] and not row.per])
                   for index in range(len(columns))]
     coins = Counter(reading.unit for line in readings for reading in line
                     if reading and reading.unit in MONEY)
@@ -188,6 +188,13 @@ def _marks(readings: Iterable[Reading | None]) -> str:
     """Return the unit printed in `readings`; "mixed" for several, "" for none."""
     units = _units(readings)
     return "" if not units else units.pop() if len(units) == 1 else "mixed"
+
+
+def _column_mark(readings: list[Reading]) -> str:
+    """Return the unit printed in a column; "%" is not that of its other, much larger numbers."""
+    mark = _marks(readings)
+    is_mixed = mark == "%" and any(not one.unit and abs(one.value or 0) >= 1000 for one in readings)
+    return "mixed" if is_mixed else mark
 
 
 def _units(readings: Iterable[Reading | None]) -> set[str]:

@@ -23,7 +23,7 @@ _ADJECTIVE = re.compile(r"basic|(?:assuming )?dilut(?:ed|ion)|other|current|defe
 _CLOSING = re.compile(r"\b(?:balances?|ending|at (?:the )?end)\b", re.I)
 _TOTAL = re.compile(r"\b(?:sub)?totals?\b|^net (?:cash|increase|decrease|change)\b", re.I)
 # "Balance as of May 31, 2029", "Nonvested at 2029"; not "Balance"
-_DATE = rf"(?:{'|'.join(month_name[1:])}) \d{{1,2}}, \d{{4}}"
+_DATE = rf"(?:{'|'.join(name[:3] for name in month_name[1:])})[a-z]*\.? ?\d{{1,2}}, \d{{4}}"
 _BALANCE = re.compile(r"\b(?:balances?|outstanding|nonvested|unvested)\b.*?"
                       rf"({_DATE}|\b(?:19|20)\d\d\b)", re.I)
 # "Change", "$ Change", "Increase/(Decrease)"; not "Change in debt"
@@ -188,7 +188,8 @@ def _unwrapped(rows: list[BodyRow]) -> list[str]:
     where few labels do.
     """
     texts = [" ".join(cell.text for cell in row.label) for row in rows]
-    n_lower = sum(text[:1].islower() for text in texts)
+    n_lower = sum(text[:1].islower() and above.has_values
+                  for text, above in zip(texts[1:], rows, strict=False))
     for index, (row, below) in enumerate(zip(rows, rows[1:], strict=False)):
         text, after = texts[index], texts[index + 1]
         if row.has_values or not text or not after or text.endswith((":", ".")):

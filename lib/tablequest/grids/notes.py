@@ -58,8 +58,8 @@ class Note:
     area: float | None = None
     things: float | None = None  # scale of counts in "Thousands of barrels"
     coin: str = ""  # the currency, if the note says it: "USD"
-    of_shares: bool = False  # whether the introduction mentions shares; without "$", these count
     excepted: tuple[str, ...] = ()  # what the scale is not for: "employees"
+    scales_shares: bool = False  # whether only amounts per share are excepted from its scale
 
     def excepts(self, label: str) -> bool:
         """Return whether the note excepts what `label` names."""
@@ -82,7 +82,9 @@ def read_note(text: str) -> Note:
     shares, excepted = _excepted(text)
     if shares and found["shares"] is None:
         found["shares"] = 1.0
-    return Note(text, **found, coin=coin_in(text), excepted=excepted)
+    of_per_share = bool(re.search(r"\bper[- ](?:\w+ ){0,2}(?:share|unit)", text, re.I))
+    return Note(text, **found, coin=coin_in(text), excepted=excepted,
+                scales_shares=of_per_share and not shares)
 
 
 def coin_in(text: str) -> str:

@@ -99,11 +99,13 @@ class Table:
 def table_of(note: Note, coin: str, introduction: list[str], columns: list[Meaning]) -> Table:
     """Return what a table's note, the coin that it prints and the texts above it say."""
     is_plain, said = not coin and not note.coin, " ".join(introduction)
-    shares = is_plain and bool(_NUMBER_OF_SHARES.search(said)
-                               or re.search(r"\bshares of\b", said, re.I))
+    shares = not coin and bool(_NUMBER_OF_SHARES.search(said)
+                               or is_plain and re.search(r"\bshares of\b", said, re.I))
     things = is_plain and not _MONEY_WORDS.search(said) and bool(
         re.search(r"\bnumber of\b", said, re.I)
         or any(_THING.search(_head(_plain(text))) for text in introduction))
+    if shares or things:
+        note = replace(note, coin="")  # its scale is for all that there is
     return Table(note, coin, shares, things, any(one.unit == "shares" for one in columns))
 
 
@@ -216,6 +218,8 @@ def unit_and_scale(reading: Reading, text: str, row: tuple[str, Meaning], column
         per_share = "share" in (meaning.per, column.per)
         own = meaning.note or column.note
         return (f"{unit}/share", 1.0) if per_share else (unit, own.money or 1.0 if own else 1.0)
+    if unit == "shares" and "." in text and not table.note.shares:
+        table = replace(table, note=replace(table.note, scales_shares=True))  # no part of a share
     kind = "shares" if unit == "shares" else "area" if unit.startswith("square") else ""
     if (not unit or unit == "things" or kind) and table.note.excepts(label):
         return kind and unit, 1.0
@@ -231,7 +235,8 @@ def _written(unit: str) -> str:
 
 def _scale(note: Note, kind: str, unit: str) -> float | None:
     if kind:
-        return getattr(note, kind) or (note.money if not note.coin else None) or note.things
+        is_scaled = not note.coin or kind == "shares" and note.scales_shares
+        return getattr(note, kind) or (note.money if is_scaled else None) or note.things
     if unit in MONEY:
         return note.money or (note.shares if not note.money else None)
     return note.things or (None if note.coin and unit == "things" else note.money) or note.shares
@@ -251,11 +256,13 @@ def _unit_by_labels(reading: Reading, text: str, row: Meaning, column: Meaning,
         return "shares" if row.unit == "shares" else ""
     if row.unit and in_row not in MONEY and not _is_amount(reading, text, row, column, table):
         return "" if row.unit == "places" else row.unit
+    note = table.note
+    if in_column not in MONEY and "share" in (row.per, column.per) and _is_per(text, row, column):
+        return table.coin or note.coin or "USD"
     if in_column not in ("", "mixed"):
         return in_column
     if beside not in ("", "mixed"):
         return beside
-    note = table.note
     if note.shares and not note.money or table.counts_shares:
         return "shares"
     if table.counts_things or note.things:
@@ -274,7 +281,8 @@ def _is_amount(reading: Reading, text: str, row: Meaning, column: Meaning, table
     if row.is_certain:
         return False
     if row.unit == "shares":
-        return table.has_share_columns or bool((reading.value or 0) < 0 and table.coin)
+        has_money = table.coin or table.note.money and not table.counts_shares
+        return table.has_share_columns or bool((reading.value or 0) < 0 and has_money)
     if row.unit == "places":
         return any(note and note.money for note in (table.note, row.note, column.note))
     return row.unit in ("%", "ratio") and "." not in text and abs(reading.value or 0) >= 100
