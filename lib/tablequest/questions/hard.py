@@ -37,7 +37,7 @@ def _trend(place: Place, table: Table) -> Draft | None:
     if not all(_tells(change.value, place) for change in [*steps, overall]):
         return None
     first, last = row[0].period.name, row[-1].period.name
-    asked = (f"how did {place.item} develop from {first} to {last}? Say whether it kept its "
+    asked = (f"how did {place.subject} develop from {first} to {last}? Say whether it kept its "
              "direction or where it turned, whether its pace changed, and what its change came to "
              "in all.")
     return working.draft("trend", asked, _course(row, steps, overall))

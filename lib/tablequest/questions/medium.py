@@ -22,7 +22,7 @@ from lib.tablequest.questions.drafts import (
     together,
 )
 from lib.tablequest.questions.places import Place
-from lib.tablequest.questions.tables import Table, is_odd
+from lib.tablequest.questions.tables import Table, is_odd, is_rest
 from lib.tablequest.questions.wording import decimals_of
 
 _MOST_PERCENT = 400.0  # a larger change comes from a base close to zero
@@ -59,7 +59,7 @@ def mediums_of(place: Place, table: Table) -> list[Draft]:
 
 
 def _change(place: Place, before: Place) -> str:
-    return f"{place.item} change from {before.period.name} to {place.period.name}"
+    return f"{place.subject} change from {before.period.name} to {place.period.name}"
 
 
 def _difference(place: Place, table: Table) -> Draft | None:
@@ -90,7 +90,7 @@ def _average(place: Place, table: Table) -> Draft | None:
         return None
     decimals = min(4, max(1, _decimals(row)))
     digits = ("one decimal", "two decimals", "three decimals", "four decimals")[decimals - 1]
-    asked = (f"what was the average of {place.item} over "
+    asked = (f"what was the average of {place.subject} over "
              f"{listed([item.period.name for item in row])}? {answer_in(place)}, rounded to "
              f"{digits}.")
     return draft_of("average", asked, row, f"mean({', '.join(lettered(row))})", place.kind,
@@ -106,7 +106,7 @@ def _peak(place: Place, table: Table) -> Draft | None:
     if values.count(max(values)) > 1:
         return None
     years = listed([item.period.name for item in row], "or")
-    asked = f"in which of {years} was {place.item} highest? Answer with the year."
+    asked = f"in which of {years} was {place.subject} highest? Answer with the year."
     best = row[values.index(max(values))]
     return draft_of("comparison", asked, row, f"max({', '.join(lettered(row))})", place.kind,
                     _decimals(row), str(best.period.order[0]))
@@ -124,7 +124,7 @@ def _share(place: Place, table: Table) -> Draft | None:
 def _sum(place: Place, table: Table) -> Draft | None:
     parts = table.parts_of(table.total_of(place))
     others = [part for part in table.neighbours(place) if part in parts]
-    if len(parts) < 3 or not others:
+    if len(parts) < 3 or not others or is_rest(place):
         return None
     items = [place, *_after(place, others)[:2 if len(parts) > 3 else 1]]
     asked = f"what is the sum of {together(items)}{_when(place)}? {answer_in(place)}."
@@ -135,7 +135,7 @@ def _ratio(place: Place, table: Table) -> Draft | None:
     """Ask for the ratio of two parts of a total."""
     others = [other for other in table.neighbours(place) if table.total_of(place)
               and other.value < place.value <= _MOST_TIMES * other.value]
-    if not others or is_odd(place):
+    if not others or is_odd(place) or is_rest(place):
         return None
     pair = [place, _after(place, others)[0]]
     asked = (f"what is the ratio of {together(pair, 'to')}{_when(place)}? Answer with a number "

@@ -14,12 +14,13 @@ _MOST_UNSCALED = 1e6  # from here on, amounts are taken as written out in full
 _LEAST_SHARES = 1e5  # fewer are likely to be printed in thousands or millions
 # Words that only qualify a noun; a label of such words alone needs its group
 _QUALIFIERS = frozenset("""
-    a all amount and as at average balance basic beginning canceled cancelled closing consolidated
-    current deferred diluted domestic due during ending exercisable exercised expired federal first
-    foreign forfeited gross granted high international issued item items less level local long low
-    maximum minimum net new noncurrent non nonvested of one opening or other others outstanding
-    period plus purchased remaining repurchased second short state sub subtotal subtotals term the
-    thereafter third three total totals two u.s us unvested vested weighted year years
+    a adjusted all amount and as at average balance basic beginning canceled cancelled closing
+    consolidated current deferred diluted domestic due during ending exercisable exercised expired
+    federal first foreign forfeited gaap granted gross high international issued item items less
+    level local long low maximum minimum net new non noncurrent nonvested of one opening or other
+    others outstanding period plus purchased remaining reported repurchased second short state sub
+    subtotal subtotals term the thereafter third three total totals two u.s unvested us vested
+    weighted year years
     """.split())
 # Words that say what is measured; a label without one names a thing, such as a place or a product
 _AMOUNTS = re.compile(r"""\b(?:
@@ -36,6 +37,12 @@ _AMOUNTS = re.compile(r"""\b(?:
     |ebit|transactions?|discounts?|premiums?|withholdings?|additions?|backlog|bookings|spending
     |funds?|securit(?:y|ies)|notes|bonds|loans?|accounts?|intangibles?|prepaids?|eps
     )\b""", re.I | re.X)
+# Words that say only how an amount changes, or in which form it is held
+_VAGUE = re.compile(r"(?:accruals?|additions?|payments?|charges?|adjustments?|changes?|settlements?"
+                    r"|purchases?|issuances?|acquisitions?|returns?|benefits?|contributions?"
+                    r"|credits?|discounts?|fees?|gains?|loss(?:es)?|increases?|decreases?|rent"
+                    r"|maintenance|transactions?|provisions?|proceeds|values?|notes|bonds|loans?"
+                    r"|accounts?|securit(?:y|ies)|funds?|leases?|translation|costs?)", re.I)
 # A clause, or the rest of one: "were issued", "that matured"; "acquired in", "due after"
 _CLAUSE = re.compile(r"\b(?:is|are|was|were|has|have|had|will|would|shall|(?-i:may)|which|that|who"
                      r"|we)\b|[.;!?](?:\s|$)|\bas follows\b|\bthe following\b", re.I)
@@ -81,16 +88,21 @@ def fault_of_label(label: str) -> str:
             return "the row has no label in words"
         if len(part.split()) > _MOST_WORDS:
             return "a label is too long to be quoted"
-        has_odd_marks = any(part.count(a) != part.count(b) for a, b in ("()", "[]", "“”"))
-        if _CLAUSE.search(UNIT_NOTE.sub("", part)) or has_odd_marks or '"' in part:
+        if _CLAUSE.search(UNIT_NOTE.sub("", part)):
             return "the label is a clause"
-        if _CUT_START.match(part) or _CUT_END.search(part):
+        if is_fragment(part):
             return "the label is a part of a phrase"
         if part[0].islower() and " " in part and part is own and own is first:
             return "the label is a part of a phrase"
     if _TIME.search(own):
         return "the label names a time"
     return "" if not is_bare(first) else "the label has no noun without its group"
+
+
+def is_fragment(label: str) -> bool:
+    """Return whether a label begins or ends within a phrase: "Due after", "Sales, net of"."""
+    is_open = any(label.count(a) != label.count(b) for a, b in ("()", "[]", "“”"))
+    return bool(_CUT_START.match(label) or _CUT_END.search(label)) or is_open or '"' in label
 
 
 def is_bare(label: str) -> bool:
@@ -100,8 +112,8 @@ def is_bare(label: str) -> bool:
 
 
 def tells_amount(label: str) -> bool:
-    """Return whether a label says what is measured: "Net sales", not "Europe"."""
-    return bool(_AMOUNTS.search(label))
+    """Return whether a label says what is measured: "Net sales", not "Europe" or "Additions"."""
+    return bool(_AMOUNTS.search(label)) and not _VAGUE.fullmatch(label.strip())
 
 
 def fault_of_unit(cell: Cell, row: str, column: str, unit_note: str) -> str:

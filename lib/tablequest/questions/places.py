@@ -5,8 +5,10 @@ labels may mean has another value.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from lib.tablequest.questions.phrases import (
     fault_of_label,
@@ -68,7 +70,7 @@ class Place:
         assert self.cell.value is not None  # `places` skips the others
         return self.cell.value
 
-    @property
+    @cached_property
     def kind(self) -> tuple[str, float]:
         """Return unit and scale; a calculation combines only cells of the same kind."""
         return self.cell.unit, self.cell.scale
@@ -100,26 +102,33 @@ class Place:
         return f'"{self.row}" {self.under}'.strip()
 
     @property
+    def subject(self) -> str:
+        """Return `item` as that which changes: "the amount for" comes before "iPad"."""
+        if tells_amount(self.row) or tells_amount(self.under):
+            return self.item
+        return f"the {'share' if self.cell.unit == '%' else 'amount'} for {self.item}"
+
+    @property
     def name(self) -> str:
         """Return words for the item and the column, as in '"Mac" in 2024'."""
         return f'"{self.row}" {self.at}'.strip()
 
-    @property
+    @cached_property
     def own(self) -> str:
         """Return the row's own label, without the ones above it."""
         return own_label(self.row)
 
-    @property
+    @cached_property
     def group(self) -> str:
         """Return the labels above the row's own, joined."""
         return self.row.rpartition(": ")[0]
 
-    @property
+    @cached_property
     def is_change(self) -> bool:
         """Return whether the value is itself a change, whose own change says little."""
         return bool(_CHANGES.search(self.row) or _CHANGES.search(self.column))
 
-    @property
+    @cached_property
     def is_part(self) -> bool:
         """Return whether the value is a share or a rate; such values do not add up."""
         is_ratio = self.cell.unit == "%" or "/" in self.cell.unit
@@ -130,7 +139,7 @@ class Place:
         """Return whether the cell is in a paper, whose figures need no unit."""
         return self.source.startswith(PAPER)
 
-    @property
+    @cached_property
     def is_total(self) -> bool:
         """Return whether the row's label says that it sums others."""
         return bool(re.search(r"\b(?:sub)?totals?\b", self.row, re.I))
@@ -193,7 +202,7 @@ def places(filing: Filing, grids: Sequence[Grid]) -> list[Place]:
     read = []
     for grid in grids:
         periods = [None if is_paper else period_of(column) for column in grid.columns]
-        rows = [_row(grid, row) for row in range(len(grid.rows))]
+        rows = row_names(grid)
         read += [(grid, row, column, cell, rows[row], dated(periods[column], cell))
                  for row, cells in enumerate(grid.cells) for column, cell in enumerate(cells)
                  if cell.value is not None]
@@ -258,17 +267,16 @@ def _fault(grid: Grid, row: str, time: Period | None, where: str) -> str:
     return "" if tells_amount(title) else "neither row nor table says what is measured"
 
 
-def _row(grid: Grid, row: int) -> str:
-    """Return a row's name: its label after its group's, or all groups' if two rows are then equal.
+def row_names(grid: Grid) -> list[str]:
+    """Name each row by its label after its group's, or all groups' if two rows are then equal.
 
-    It also takes more groups if the first has no noun, as in "Debt: Current: Other".
+    It also takes all groups if the last has no noun, as in "Debt: Current: Other".
     """
-    paths = [[named(part) for part in label.split(": ")] for label in grid.rows]
-    short = [": ".join(filter(None, path[-2:])) for path in paths]
-    path = list(filter(None, paths[row]))
-    if short.count(short[row]) > 1 or (len(path) > 2 and is_bare(path[-2])):
-        return ": ".join(path)
-    return short[row]
+    paths = [list(filter(None, map(named, label.split(": ")))) for label in grid.rows]
+    short = [": ".join(path[-2:]) for path in paths]
+    times = Counter(short)
+    return [": ".join(path) if times[name] > 1 or len(path) > 2 and is_bare(path[-2]) else name
+            for path, name in zip(paths, short, strict=True)]
 
 
 def rows_of(found: Iterable[Place]) -> Iterator[list[Place]]:

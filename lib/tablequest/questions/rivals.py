@@ -11,6 +11,8 @@ from lib.tablequest.records import Cell, Grid, own_label
 _FILLER = frozenset("a an and as at for from in its of on or our the to total totals with".split())
 _PLAIN_COLUMNS = frozenset(("", "amount", "consolidated", "reported", "balance"))
 
+_MOST_ALIKE = 500  # cells with the same words; more are not told apart
+
 
 class Spot(NamedTuple):
     """A cell's number and the words that lead to it."""
@@ -42,11 +44,16 @@ class Spot(NamedTuple):
     def may_mean(self, other: "Spot") -> bool:
         """Return whether a question on this cell may also mean `other`, which has equal row words.
 
-        It may unless the groups, the unit, the period, or what the columns measure differ.
+        It may unless the unit, the period, or what the columns measure differ, or the groups of
+        two rows of one table.
         """
-        if self.unit and other.unit and self.unit != other.unit or not self.groups <= other.around:
+        if self.unit and other.unit and self.unit != other.unit:
             return False
-        if self.measure not in _PLAIN_COLUMNS and self.measure != other.measure:
+        if self.grid_id == other.grid_id and not self.groups <= other.around:
+            return False
+        is_named = self.measure not in _PLAIN_COLUMNS and self.measure != other.measure
+        if is_named and not (other.measure in _PLAIN_COLUMNS
+                             and words(self.measure) <= other.around):
             return False
         if not self.period:
             return self.measure == other.measure and not other.period
@@ -83,5 +90,5 @@ def rivals_of(spots: Sequence[Spot], *, by_table: bool) -> set[Spot]:
     for spot in spots:
         alike[spot.own, spot.table if by_table else ""].append(spot)
     return {spot for of_row in alike.values() for spot in of_row
-            if any(other is not spot and spot.differs(other) and spot.may_mean(other)
-                   for other in of_row)}
+            if len(of_row) > _MOST_ALIKE or any(
+                spot.differs(other) and spot.may_mean(other) for other in of_row)}

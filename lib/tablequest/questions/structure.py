@@ -7,8 +7,9 @@ import re
 from collections.abc import Sequence
 
 from lib.tablequest.questions.drafts import Draft, Figure, Working, listed, together
+from lib.tablequest.questions.phrases import tells_amount
 from lib.tablequest.questions.places import Place
-from lib.tablequest.questions.tables import Table, is_odd
+from lib.tablequest.questions.tables import Table, is_odd, is_rest
 from lib.tablequest.questions.wording import decimals_of
 
 _MOST_PERCENT = 400.0  # a larger change comes from a base close to zero
@@ -16,7 +17,8 @@ _LEAST_APART = 10.0  # points by which an outlier's change differs from all othe
 _OUTLYING = (4, 8)  # fewest and most items among which one is an outlier
 _RECONCILED = (3, 8)  # fewest and most parts of a total that an answer lists
 # What other figures of a report are compared with
-_BASES = re.compile(r"^(?:total )?(?:net |operating )?(?:sales|revenues?|income)$|^total\b", re.I)
+_BASES = re.compile(r"^(?:total )?(?:net |operating )*(?:sales|revenues?|income|earnings)$"
+                    r"|^total (?:net )?(?:assets|liabilities|operating expenses)$", re.I)
 
 
 def structures_of(place: Place, table: Table, others: Sequence[Table]) -> list[Draft]:
@@ -51,7 +53,7 @@ def _outlier(place: Place, table: Table) -> Draft | None:
     pairs = [(item, before) for item in items if (before := table.before(item))
              and before.value > 0 < item.value and not item.is_part]
     names = {item.own for item in items}
-    if is_odd(place) or table.is_sum(place) or len(names) < len(items):
+    if is_odd(place) or is_rest(place) or table.is_sum(place) or len(names) < len(items):
         return None
     if not _OUTLYING[0] <= len(pairs) == len(items) <= _OUTLYING[1]:
         return None
@@ -119,7 +121,9 @@ def _reconciliation(place: Place, table: Table) -> Draft | None:
 def _two_tables(place: Place, table: Table, others: Sequence[Table]) -> Draft | None:
     """Ask how an item's change compares with that of a total in another table of the passage."""
     before = table.before(place)
-    if not before or place.is_part or place.is_change or is_odd(place) or "/" in place.cell.unit:
+    if not before or place.is_part or place.is_change or is_odd(place):
+        return None
+    if not tells_amount(place.row) or "/" in place.cell.unit:
         return None
     for other in others:
         base = next((found for found in other.places if _is_base(found, place)), None)
@@ -136,7 +140,7 @@ def _two_tables(place: Place, table: Table, others: Sequence[Table]) -> Draft | 
         if not is_told or mine.text == its.text:
             continue
         faster = place if mine.value > its.value else base
-        asked = (f"how did {place.item}{one} change from {before.period.name} to "
+        asked = (f"how did {place.subject}{one} change from {before.period.name} to "
                  f"{place.period.name}, compared with {base.item}{two}? Say which of the two grew "
                  "more (or shrank less), and what the first came to in percent of the second in "
                  "both periods.")

@@ -4,14 +4,15 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
+from lib.tablequest.questions.phrases import is_fragment
 from lib.tablequest.questions.places import Place, rows_of
 from lib.tablequest.questions.wording import decimals_of, period_of
 
 _BALANCE = re.compile(r"\b(?:beginning|ending|opening|closing|balances?"
                       r"|end of (?:the )?(?:year|period))\b|^(?:less|add|plus)\b", re.I)
-_MOST_PARTS = 40  # rows of a sum
+_MOST_PARTS = 30  # rows of a sum, or between neighbours
 # "2026 and 2027", "Thereafter"; not "Taxes 2026"
 _TIMES = re.compile(r"(?:\b(?:19|20)\d\d\b|fiscal|years?|and|to|through|thereafter|[\W_])+", re.I)
 
@@ -79,7 +80,8 @@ class Table:
                 items[at].append(item)
                 sums[at] += item.value
             if count > 1 and all(
-                    abs(found - whole.value) <= _slack(whole, parts)
+                    abs(found - whole.value) < 1.01  # before the slower test
+                    and abs(found - whole.value) <= _slack(whole, parts)
                     and sum(bool(part.value) for part in parts) > 1
                     for found, whole, parts in zip(sums, wholes, items, strict=True)):
                 return tuple(sorted(rows[:count]))
@@ -104,13 +106,27 @@ class Table:
         parts = (self.at.get((row, whole.ref.column)) for row in rows)
         return [part for part in parts if part]
 
+    @cached_property
+    def _neighbours(self) -> dict[tuple[int, int], list[Place]]:
+        return {}
+
     def neighbours(self, place: Place) -> list[Place]:
         """Return other items of the same column and kind that share a total or a group label."""
+        at = place.ref.row, place.ref.column
+        if at not in self._neighbours:
+            self._neighbours[at] = self._found_neighbours(place)
+        return self._neighbours[at]
+
+    def _found_neighbours(self, place: Place) -> list[Place]:
         whole = self.total_of(place)
-        items = self.parts_of(whole) if whole else self.columns[place.ref.column]
+        row, column = place.ref.row, place.ref.column
+        near = (self.at.get((other, column)) for other in range(row - _MOST_PARTS,
+                                                                row + _MOST_PARTS))
+        items = self.parts_of(whole) if whole else list(filter(None, near))
         return [item for item in items if item.kind == place.kind and item.ref != place.ref
                 and not item.fault and item.group == place.group and (whole or place.group)
-                and not is_odd(item) and item.row != place.row and not self.is_sum(item)]
+                and not is_odd(item) and item.row != place.row and not self.is_sum(item)
+                and not is_rest(item)]
 
     def is_sum(self, place: Place) -> bool:
         """Return whether a row is the sum of others, beside which it is never ranked."""
@@ -121,7 +137,7 @@ class Table:
         parts = self.parts_of(whole)
         owns = {part.own for part in parts}
         is_clear = len(owns) == len(parts) and not any(
-            part.misread or is_odd(part) or self.is_sum(part)
+            part.misread or is_odd(part) or self.is_sum(part) or is_fragment(part.own)
             or not re.search(r"\d", part.cell.text) or '"' in part.own
             or part.group.rpartition(": ")[2] in owns for part in parts)
         return parts if is_clear else []
@@ -140,11 +156,22 @@ def is_opening(place: Place) -> bool:
     return bool(re.search(r"\b(?:beginning|opening)\b", place.row, re.I))
 
 
+def is_rest(place: Place) -> bool:
+    """Return whether a row only holds what others do not, which is not compared with them."""
+    return bool(re.fullmatch(r"(?:all )?others?(?:,? net)?", place.own, re.I))
+
+
 def is_odd(place: Place) -> bool:
     """Return whether a row is not comparable, as a balance, deduction, change, total or time is."""
-    period = period_of(place.own)
-    is_time = _TIMES.fullmatch(place.own) or period and not period.measure  # "Fiscal 2026"
-    return bool(is_time or _BALANCE.search(place.own)) or place.is_change or place.is_total
+    return _is_odd(place.own) or place.is_change or place.is_total
+
+
+@lru_cache(maxsize=1 << 16)
+def _is_odd(label: str) -> bool:
+    period = period_of(label)
+    is_time = _TIMES.fullmatch(label) or period and not period.measure  # "Fiscal 2026"
+    is_measure = re.search(r"\bgaap\b|^(?:as )?(?:reported|adjusted)\b", label, re.I)
+    return bool(is_time or is_measure or _BALANCE.search(label))
 
 
 def tables_of(found: Iterable[Place]) -> dict[str, Table]:

@@ -81,10 +81,10 @@ def test_a_cell_is_asked_only_if_no_other_cell_answers_with_another_value():
     assert faults(one, other)["Cash | 2024"] == AMBIGUOUS == faults(one, other)[
         "Cash | December 31, 2024"]
     assert faults(one, other)["Cash | 2023"] == ""
-    for rows, is_asked in (("Deferred tax: Federal | 9", True), ("Federal | 9", True),
-                           ("Total current taxes: Federal | 9", False)):
-        table = grid(3, "C > Cash paid", "2024", rows)
-        assert (faults(one, table)["Current tax: Federal | 2024"] == "") == is_asked
+    groups = grid(3, "C > Taxes", "2024", "Current tax: Foreign | 5\nDeferred tax: Foreign | 9")
+    assert set(faults(one, groups).values()) == {""}
+    elsewhere = grid(4, "D > Cash paid", "2024", "Deferred taxes: Federal | 9")
+    assert faults(one, elsewhere)["Current tax: Federal | 2024"] == AMBIGUOUS
     percent = grid(4, "D", "2024", "Cash | 9%")
     assert faults(one, percent)["Cash | 2023"] == ""
 
