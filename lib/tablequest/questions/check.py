@@ -1,11 +1,14 @@
 """Check a question's answer by recomputing it from its cells, whoever wrote the question."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+
+import pandas as pd
 
 from lib.tablequest.analyze.amounts import Amount, amounts
 from lib.tablequest.questions.expression import ExpressionError, evaluate, names_in
+from lib.tablequest.questions.wording import POINTS
 from lib.tablequest.records import Cell, CellRef, Grid, TableQuestion, in_whole_units
 
 MOST_SENTENCES = 2  # a hard answer has "under three"
@@ -38,9 +41,44 @@ def verified(question: TableQuestion, grids: Mapping[str, Grid]) -> str:
         return f"the expression does not use {', '.join(sorted(unused))}"
     if question.level == "easy" and [question.expression.strip()] != list(cells):
         return "an easy question must ask for a single cell, with no arithmetic"
+    if fault := _fault_of_unit(question, list(cells.values())):
+        return fault
     if question.value is None or abs(result - question.value) > 1e-9 * max(1.0, abs(result)):
         return f"the expression gives {result:g}, not {question.value}"
     return _fault_of_figure(question)
+
+
+def evidence(questions: Sequence[TableQuestion], grids: Mapping[str, Grid]) -> pd.DataFrame:
+    """Return by filing what the questions' answers rest on.
+
+    Columns are filing_id, questions, `recomputed` (answers that follow from value × scale × unit of
+    their cells as read), cells (each once), `tagged` (cells whose value, unit, scale and period
+    come from inline XBRL) and `all tagged` (questions with tagged cells alone). Nothing here says
+    whether the rules read an untagged cell rightly.
+    """
+    rows = []
+    for filing_id in dict.fromkeys(question.filing_id for question in questions):
+        own = [question for question in questions if question.filing_id == filing_id]
+        cells = {(ref.grid_id, ref.row, ref.column): grids[ref.grid_id].cell(ref)
+                 for question in own for ref in question.cells.values()}
+        rows.append((
+            filing_id, len(own), sum(not verified(question, grids) for question in own), len(cells),
+            sum(bool(cell.period) for cell in cells.values()),
+            sum(all(cell.period for cell in question.cells_in(grids)) for question in own)))
+    return pd.DataFrame(rows, columns=["filing_id", "questions", "recomputed", "cells", "tagged",
+                                       "all tagged"])
+
+
+def _fault_of_unit(question: TableQuestion, cells: list[Cell]) -> str:
+    """Return why the answer's unit is not that of its cells, or ""; shares and ratios have none."""
+    units = {cell.unit for cell in cells}
+    if question.kind in ("ratio", "share", "percent change", "comparison"):
+        return ""
+    if len(units) > 1:
+        return f"the cells differ in unit: {', '.join(sorted(units))}"
+    wanted = {*units, POINTS} if units == {"%"} and question.kind == "difference" else units
+    return "" if question.unit in wanted else (
+        f"the answer is in {question.unit or 'no unit'}, the cells in {units.pop() or 'none'}")
 
 
 def _fault_of_figure(question: TableQuestion) -> str:
