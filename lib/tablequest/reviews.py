@@ -5,7 +5,6 @@ itself, or a file beside it with a name of its own, questions-anna.csv.
 """
 
 import hashlib
-from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 
@@ -156,10 +155,10 @@ def agreement_formatted(table: pd.DataFrame) -> pd.DataFrame:
         columns=["asked", "people", "level", "agreed", "kappa"])
 
 
-def disputed(rows: pd.DataFrame, people: Sequence[str] = ()) -> pd.DataFrame:
+def disputed(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the questions on which people said different things, with what each said."""
-    people = list(people or rows.person.unique())
+    people = list(rows.person.unique())
     wide = rows.assign(said=rows.label + " / level " + rows.fits.replace(
         {_YES: "fits", _NO: "does not fit", "": "open"})).pivot(
-        index=["item", "level", "question"], columns="person", values="said")[people]
-    return wide[wide.nunique(axis=1) > 1].reset_index()
+        index=["item", "level", "question"], columns="person", values="said")[people].droplevel(0)
+    return wide[wide.nunique(axis=1) > 1].reset_index().rename_axis(columns=None)

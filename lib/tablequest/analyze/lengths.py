@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 import pandas as pd
 
 from lib.analyze.format import DASH, fraction
+from lib.core.arms import is_trained
 from lib.core.files import artifact_path
 from lib.core.paths import data_path, model_source
 from lib.core.records import RECALL, Query
@@ -63,10 +64,10 @@ def models_as_run(study: str) -> dict[str, dict[str, object]]:
         if not record["notebook"].endswith("reading/00_infer.ipynb"):
             continue
         used = {**record["defaulted"], **record["given"]}
-        trained = artifact_path(study, "model", arm=used["arm"])
-        name = used["endpoint_model"] or (f"trained from {used['base_model']}" if trained.exists()
-                                          else used["base_model"])
-        source = str(trained) if trained.exists() else model_source(used["base_model"])
+        name, source = used["base_model"], model_source(used["base_model"])
+        if is_trained(used["arm"]):
+            name, source = f"{name}, trained", str(artifact_path(study, "model", arm=used["arm"]))
+        name = used["endpoint_model"] or name
         is_local = used["reader"] == "model" and not used["endpoint_model"]
         found[used["arm"]] = {
             "model": name if used["reader"] == "model" else "none: rules match words",

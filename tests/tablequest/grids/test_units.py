@@ -195,6 +195,32 @@ CASES = {
               row("Average fuel price per gallon", "$2.41", "$2.10"),
               row("Gallons consumed", "128", "138")), "(in millions, except price per gallon)",
         [[M] * 2, ["USD 1"] * 2, ["1e+06"] * 2]),
+    "numbers counted one by one beside money": (
+        table(head("2031", "2030"), row("Sales", "$812", "$790"),
+              row("Number of hotels", "2,310", "2,290"), row("Employees", "12,400", "12,000"),
+              row("Common share repurchases, shares", "14", "12"),
+              row("Average occupancy", "71.2", "70.0"), row("Available room miles", "91", "90")),
+        "(in millions)",
+        [[M] * 2, *[["1"] * 2] * 2, ["shares 1e+06"] * 2, ["% 1"] * 2, ["1e+06"] * 2]),
+    "stock units without a sign": (
+        table(head("2032", "2033"), row("Vesting — restricted stock units", "151.2", "80.4")),
+        "Vesting is as follows (in millions):", [["shares 1e+06"] * 2]),
+    "aluminium by weight": (
+        table(head("2031", "2030"), row("Plates", "320", "300")),
+        "Shipments (millions of pounds)", [["1e+06"] * 2]),
+    "prices without a sign": (
+        table(head("Options", "Weighted-average exercise price"), row("Granted", "31", "40.25")),
+        "(options in thousands)", [["shares 1000", "USD/share 1"]]),
+    "a sum of money larger than the percent beside it": (
+        table(head("2031", "2030"), row("Expected tax", "25,932", "24,010"),
+              row("Effective tax rate", "21%", "22%")), "(dollars in millions)",
+        [[M] * 2, ["% 1"] * 2]),
+    "shares scaled like money, of which only amounts per share are not": (
+        table(head("2031", "2030"), row("Net income", "$812", "$790"),
+              row("Average shares outstanding", "310", "300"),
+              row("Earnings per share", "2.62", "2.63")),
+        "(Dollars in millions, except per share amounts)",
+        [[M] * 2, ["shares 1e+06"] * 2, ["USD/share 1"] * 2]),
     "a table of pay": (
         table(head("Salary ($)", "Stock Awards ($)", "Options (#)"),
               row("A. Able", "800,000", "1,200,500", "15,000")), "",

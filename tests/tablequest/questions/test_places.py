@@ -131,6 +131,7 @@ def test_a_section_is_named_by_its_own_title(section, heading):
 @pytest.mark.parametrize(("row", "text", "unit", "scale", "is_doubtful"), [
     ("Net sales", "9,346", "USD", 1.0, True), ("Net sales", "9,346", "USD", 1e6, False),
     ("Audit fees", "9,346,120", "USD", 1.0, False), ("Gross margin, %", "45", "USD", 1e6, True),
+    ("Debt / net income", "4.6", "USD", 1e6, True), ("Debt to equity ratio", "2", "USD", 1e6, True),
     ("Revenue per carload", "2,571", "USD", 1e6, True), ("Employees", "32", "USD", 1e6, True),
     ("Dividends per share", "4.5", "USD/share", 1.0, False),
     ("Net income", "6,203", "USD/share", 1.0, True), ("Net income", "6.2", "USD/share", 1.0, True),
@@ -153,7 +154,8 @@ def test_a_unit_that_does_not_fit_the_label_is_not_asked(row, text, unit, scale,
 @pytest.mark.parametrize(("column", "tag", "phrase"), [
     ("2024", "2024-12-31", "at the end of 2024"), ("2024", "2024-01-01/2024-12-31", "in 2024"),
     ("December 31, 2024", "2024-01-01/2024-12-31", "for the year ended December 31, 2024"),
-    ("Year ended December 31, 2024", "2024-12-31", "as of December 31, 2024"),
+    ("Year ended December 31, 2024", "2024-12-31",
+     "for the year ended December 31, 2024"),
     ("June 30, 2024", "2024-04-01/2024-06-30", "for the three months ended June 30, 2024"),
     ("fiscal 2024", "2024-01-29/2025-02-02", "in fiscal 2024"), ("2024", "2023-12-31", ""),
     ("Three months ended June 30, 2024", "2024-01-01/2024-12-31", "")])
