@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from lib.tablequest.filings.page import PageBlock
+from lib.tablequest.filings.blocks import PageBlock
 from lib.tablequest.grids.labels import FOOTNOTE
 from lib.tablequest.grids.notes import is_only_note, unit_note_in
 

@@ -12,6 +12,7 @@ from lxml.html import HtmlElement, HTMLParser, document_fromstring
 
 from lib.core.records import Rejected
 from lib.documents.folder import list_files
+from lib.tablequest.filings.submissions import html_of, plain_text
 
 ENDINGS = (".html", ".htm", ".txt", ".html.gz", ".htm.gz", ".txt.gz", ".md")
 MAX_FILING_BYTES = 100_000_000  # about three times the largest 10-K filings
@@ -21,8 +22,8 @@ class NoFiling(ValueError):
     """Raised for a file that is not a readable annual report; the message says why."""
 
 
-def root_of(raw: bytes) -> HtmlElement:
-    """Parse a page; broken HTML is repaired as in browsers.
+def page_of(raw: bytes) -> HtmlElement | str:
+    """Parse a page, or return the text of a plain one; broken HTML is repaired as in browsers.
 
     Raises NoFiling for a file that is not HTML or is truncated: a page without its end, or a part
     of a page that ends within a table.
@@ -31,7 +32,10 @@ def root_of(raw: bytes) -> HtmlElement:
     head = raw[:200_000].lower()
     if b"\0" in raw[:4096]:
         raise NoFiling("binary, not HTML")
-    if not re.search(rb"<(?:html|body|table|div|p|font|span)[\s>]", head):
+    if (text := plain_text(raw)) is not None:
+        return text
+    raw = html_of(raw)
+    if not re.search(rb"<(?:html|body|table|div|p|pre|font|span)[\s>]", head):
         raise NoFiling("not HTML: no tag in its first 200,000 bytes")
     if re.search(rb"<(?:html|body)[\s>]", head):
         if not re.search(rb"</(?:html|body)\s*>", raw, re.I):

@@ -3,57 +3,35 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
 
 from lxml import etree
 from lxml.html import HtmlElement
 
-from lib.tablequest.grids.cells import BLOCK_TAGS, PlacedRow, is_hidden, style_of
+from lib.tablequest.filings.blocks import Look, PageBlock, level_of
+from lib.tablequest.filings.text_tables import text_blocks
+from lib.tablequest.grids.cells import BLOCK_TAGS, is_hidden, style_of
 
 _WEIGHT = re.compile(r"bold|[6-9]00")
 _SIZE = re.compile(r"([\d.]+)(?:pt|px)")
-_PART = re.compile(r"PART\s+[IVX]+\b.{0,40}", re.I)  # "Part II"
-_ITEM = re.compile(r"ITEM\s+\d+[A-C]?\s*[.:—–-]", re.I)  # "Item 7A."; not "Items 7"
-# "Note 3 –", "3. Leases", "CONSOLIDATED BALANCE SHEETS"; not "3.5 million"
-_NOTE = re.compile(r"NOTE\s+\d+\b|\d{1,2}\.\s?[A-Z]|REPORT OF INDEPENDENT REGISTERED|"
-                   r"CONSOLIDATED (?:BALANCE SHEETS?|STATEMENTS? OF)\b", re.I)
 _DIVIDER = re.compile(r"[\W_]*")
 _PAGE = re.compile(r"(?:table of contents|(?:page\s*)?\d{1,3}|[ivx]{1,5})", re.I)
 
 
-@dataclass(frozen=True)
-class PageBlock:
-    """A heading, a paragraph, a table or the end of a page."""
-
-    kind: str  # heading, paragraph, table, page-end
-    text: str = ""
-    level: tuple = ()  # a heading's rank and style
-    element: HtmlElement | None = None  # for a table, as are the next two fields
-    rows: tuple[PlacedRow, ...] = ()
-    table_kind: str = ""  # what a table without data is: "page footer", …
+_Runs = list[tuple[str, Look]]
 
 
-class _Look(NamedTuple):
-    bold: bool = False
-    italic: bool = False
-    underlined: bool = False
-    size: float = 10.0  # points
-    centred: bool = False
+def page_blocks(body: HtmlElement | str) -> list[PageBlock]:
+    """Return the blocks without the headers and page numbers that printed pages repeat.
 
-
-_Runs = list[tuple[str, _Look]]
-
-
-def page_blocks(body: HtmlElement) -> list[PageBlock]:
-    """Return the blocks without the headers and page numbers that printed pages repeat."""
-    return _without_running(list(_walk(body)))
+    `body` is a page's, or the plain text of a report before 2001.
+    """
+    return _without_running(list(text_blocks(body) if isinstance(body, str) else _walk(body)))
 
 
 def _walk(body: HtmlElement) -> Iterator[PageBlock]:
     """Yield blocks; a run of text ends where a block's tag opens or closes."""
     runs: _Runs = []
-    looks = [_Look()]
+    looks = [Look()]
     # not recursive, because a broken file may nest thousands deep
     walker = etree.iterwalk(body, events=("start", "end"))
     for event, element in walker:
@@ -62,7 +40,7 @@ def _walk(body: HtmlElement) -> Iterator[PageBlock]:
             looks.pop()
             if is_block:
                 if re.fullmatch(r"h[1-6]", element.tag):
-                    look = _Look(bold=True, size=30.0 - int(element.tag[1]))
+                    look = Look(bold=True, size=30.0 - int(element.tag[1]))
                     runs = [(text, look) for text, _ in runs]
                 yield from _block(runs)
                 runs = []
@@ -77,6 +55,11 @@ def _walk(body: HtmlElement) -> Iterator[PageBlock]:
         if is_block:
             yield from _block(runs)
             runs = []
+        if element.tag == "pre":
+            yield from text_blocks(element.text_content())
+            walker.skip_subtree()
+            looks.append(looks[-1])
+            continue
         if element.tag == "table" and element.find(".//table") is None:
             yield PageBlock("table", element=element)
             walker.skip_subtree()
@@ -87,12 +70,12 @@ def _walk(body: HtmlElement) -> Iterator[PageBlock]:
     yield from _block(runs)
 
 
-def _look(element: HtmlElement, outer: _Look) -> _Look:
+def _look(element: HtmlElement, outer: Look) -> Look:
     style, tag = style_of(element), element.tag
     weight, size = style.get("font-weight", ""), _SIZE.match(style.get("font-size", ""))
     lines = style.get("text-decoration", "")
     align = (style.get("text-align") or element.get("align") or "").lower()
-    return _Look(
+    return Look(
         bold=bool(_WEIGHT.fullmatch(weight)) if weight else outer.bold or tag in ("b", "strong"),
         italic=outer.italic or tag in ("i", "em") or style.get("font-style") == "italic",
         underlined=outer.underlined or tag == "u" or "underline" in lines,
@@ -104,31 +87,9 @@ def _block(runs: _Runs) -> Iterator[PageBlock]:
     text = " ".join("".join(text for text, _ in runs).replace("\u200b", "").split())
     if not text:
         return
-    level = _level(text, [look for text, look in runs if text.strip()])
+    level = level_of(text, [look for text, look in runs if text.strip()])
     text = re.sub(r"^(\d{1,2})\.(?=[A-Z])", r"\1. ", text) if level else text
     yield PageBlock("heading" if level else "paragraph", text, level)
-
-
-def _level(text: str, looks: list[_Look]) -> tuple:
-    """Return a heading's rank (parts, items, notes, then by style), or () for a paragraph."""
-    is_bold, n_words = all(look.bold for look in looks), len(text.split())
-    is_italic = all(look.italic for look in looks)
-    is_underlined = all(look.underlined for look in looks)
-    is_mark = text.startswith(("•", "(", "☐", "☒", "/s/"))
-    if not re.search(r"[A-Za-z]", text) or len(text) > 200 or is_mark:
-        return ()
-    is_short = n_words <= 12 and not text.endswith((".", ":", ";", ","))
-    if not is_bold and not ((is_italic or is_underlined) and is_short):
-        return ()
-    if _PART.fullmatch(text):
-        return (0,)
-    if _ITEM.match(text):
-        return (1,)
-    if is_bold and _NOTE.match(text):
-        return (2, text.isupper())
-    if n_words > 30 or is_bold and text.endswith((":", ";", ",")) and n_words > 12:
-        return ()
-    return (3, is_bold, is_italic, is_underlined, looks[0].size, looks[0].centred, text.isupper())
 
 
 def under_headings(blocks: list[PageBlock],

@@ -1,0 +1,124 @@
+"""Read the tables of a filing into grids, in order, with the text that stands around them."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from lib.tablequest.filings.above import Above
+from lib.tablequest.filings.blocks import PageBlock
+from lib.tablequest.filings.facts import Facts
+from lib.tablequest.filings.passages import SectionBlock
+from lib.tablequest.filings.tags import tagged_cells, with_tags
+from lib.tablequest.filings.xbrl_check import Check, check_grid
+from lib.tablequest.grids.cells import PlacedRow, TooLarge, read_html_rows
+from lib.tablequest.grids.grid import ReadGrid, Surroundings, as_markdown, read_grid
+from lib.tablequest.grids.kinds import ROOM_KINDS, kind_of
+from lib.tablequest.grids.layout import NoGrid
+from lib.tablequest.grids.values import is_number, is_year
+from lib.tablequest.records import Block, Filing, Grid, NotUnderstood
+
+_SHOWN_KINDS = ("text", "ranges or words only", "bullets")  # no grids, but readable as text
+_MARK = re.compile(r"\([1-9]\d?\)")
+
+
+class Tables:
+    """The grids and sections of a filing, while it is read forwards, table by table."""
+
+    def __init__(self, filing: Filing, facts: Facts, tags: bool) -> None:
+        self.filing, self.facts, self.tags = filing, facts, tags
+        self.grids: list[Grid] = []
+        self.checks: list[Check] = []
+        self.not_understood: list[NotUnderstood] = []
+        self.sections: list[SectionBlock] = []  # all blocks, tables included, with headings
+        self._above = Above()
+        self._before: Grid | None = None  # the table before, if it is a grid
+        self._is_after_table = False  # whether at most a page's end is in between
+
+    def read_text(self, block: PageBlock, path: tuple[str, ...]) -> None:
+        """Take in a heading or a paragraph below the headings `path`."""
+        self._above.read(block)
+        self._is_after_table = False
+        starts_unit = bool(block.level) and block.level[0] < 3
+        self.sections.append(SectionBlock(Block(kind=block.kind, text=block.text), path,
+                                          starts_unit))
+
+    def read_table(self, block: PageBlock, number: int, path: tuple[str, ...],
+                   footnotes: tuple[str, ...]) -> None:
+        """Read a table into a grid, or list it with the reason why it is none."""
+        rows = list(block.rows)
+        try:
+            rows = rows or read_html_rows(block.element)
+            if kind := kind_of(rows):
+                raise NoGrid(kind, "holds no data")
+            found = read_grid(rows, self._surroundings(number, path, footnotes))
+        except TooLarge as error:
+            self._pass_over(NoGrid("too large", str(error)), number, path, rows)
+        except NoGrid as error:
+            self._pass_over(error, number, path, rows)
+        else:
+            self._keep(found, path)
+            for lost in _lost_values(rows, found):
+                self.leave_out(number, *lost)
+
+    def _keep(self, found: ReadGrid, path: tuple[str, ...]) -> None:
+        tagged = tagged_cells(found, self.facts)
+        self.checks.append(check_grid(found, tagged))
+        grid = (with_tags(found, tagged) if self.tags else found).grid
+        self.grids.append(grid)
+        self.sections.append(SectionBlock(
+            Block(kind="table", text=as_markdown(grid), grid_id=grid.grid_id), path))
+        self._pass(grid)
+
+    def _pass_over(self, error: NoGrid, number: int, path: tuple[str, ...],
+                   rows: list[PlacedRow]) -> None:
+        self.leave_out(number, error.kind, str(error), " ".join(_texts(rows))[:120])
+        if error.kind in _SHOWN_KINDS:
+            lines = "\n".join(" | ".join(_texts([row])) for row in rows if row.cells)
+            self.sections.append(SectionBlock(Block(kind="paragraph", text=lines), path))
+        if error.kind not in ROOM_KINDS:
+            self._pass(None)
+
+    def _pass(self, grid: Grid | None) -> None:
+        self._before, self._is_after_table = grid, True
+        self._above.pass_table()
+
+    def _surroundings(self, number: int, path: tuple[str, ...],
+                      footnotes: tuple[str, ...]) -> Surroundings:
+        caption, note, wide = self._above.introduction
+        before = self._before if self._is_after_table else None
+        if before and not note:
+            caption, note = before.caption, before.unit_note
+        caption = caption or (path[-1] if path else "")
+        if len(caption.split()) > 60:
+            caption = re.split(r"(?<=[.!?])\s+(?=[A-Z])", caption)[-1]
+        return Surroundings(self.filing.filing_id, number, " > ".join(path), caption, note or wide,
+                            footnotes, before.columns if before else ())
+
+    def leave_out(self, number: int, kind: str, reason: str, words: str = "") -> None:
+        """List a table, or a part of one, that is in no grid."""
+        self.not_understood.append(NotUnderstood(
+            filing_id=self.filing.filing_id, table=number, kind=kind, reason=reason, excerpt=words))
+
+
+def _lost_values(rows: list[PlacedRow], found: ReadGrid) -> Iterator[tuple[str, str, str]]:
+    """Yield kind, reason and text of each row with a number that is in no cell of its grid.
+
+    A number in the first slot is a label, and "(1)" in a column of its own a footnote's mark.
+    """
+    kept = {id(element) for line in found.placed for cell in line if cell
+            for element in cell.elements}
+    left = min(cell.start for row in rows for cell in row.cells)
+    for row in rows:
+        values = [cell for cell in row.cells if cell.start > left and is_number(cell.text)
+                  and not is_year(cell.text)]
+        lost = [cell.text for cell in values if not _MARK.fullmatch(cell.text)
+                and not any(id(element) in kept for element in cell.elements)]
+        if lost:
+            text = " | ".join(cell.text for cell in row.cells)
+            if len(lost) < len(values):
+                yield "value outside the columns", f"{', '.join(lost)}: not in the grid", text
+            else:
+                yield "row without label", "its row is left out of the grid", text
+
+
+def _texts(rows: Iterable[PlacedRow]) -> list[str]:
+    return [cell.text for row in rows for cell in row.cells]
