@@ -22,7 +22,7 @@ _LENGTH = re.compile(r"(-?\d*\.?\d+)(pt|px|em|in)?")
 _POINTS = {"pt": 1.0, "px": 0.75, "em": 10.0, "in": 72.0, "": 0.75}
 _MARK = re.compile(r"[(\[]?(\d{1,2}|[a-z]|[*†‡]+)[)\]]?")  # "1", "(a)", "**"; not "123"
 _OPENING = re.compile(r"(?:US|C|A)?[$€£¥]\s*\(?|\(\s*[$€£¥]?")  # "$", "($"
-_CLOSING = re.compile(r"\)?\s*%?\s*\)?|pts\.?|bps|[×x]")  # ")", "%)", "bps"
+_CLOSING = re.compile(r"\)?\s*%?\s*\)?|pts\.?|bps|[×x]|years?")  # ")", "%)", "bps"
 _DRAWN_RULE = re.compile(r"[=_]{2,}|-{4,}|[–—]{4,}")  # "=====", "-----"
 _LEADERS = re.compile(r"(?:\s*[.·…]){3,}\s*$|…\s*$")  # "Rent ........"
 _RULE = re.compile(r"border(?:-top)?(?:-style)?:(?!\s*(?:0|none))", re.I)

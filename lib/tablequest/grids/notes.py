@@ -12,7 +12,7 @@ MAX_NOTE = 250  # characters; a longer bracket is an explanation
 _SHORT = {"thous": 1e3, "mil": 1e6, "mill": 1e6, "mm": 1e6, "bn": 1e9, "000": 1e3, "mio": 1e6}
 _PLURAL = r"thousands|millions|billions|trillions|thous\b\.?|mill?s?\.|mm\b|mio\b\.?|bn\b"
 _COIN = (r"(?:(?:U\.?S\.?|Canadian|Australian|Hong Kong) ?)?(?:dollars?|euros?|pounds?"
-         r"(?: sterling)?|yen|yuan|renminbi|RMB|EUR|GBP|CAD|JPY|CHF|US\$|USD|"
+         r" sterling|yen|yuan|renminbi|RMB|EUR|GBP|CAD|JPY|CHF|US\$|USD|"
          r"U\.?S\.?(?= (?:thou|mil|bil))|[$€£¥])")
 # A scale in a note has no number before it, unlike "$5.2 million", and is not one of "millions of
 # homes" in a sentence: "in millions", "of thousands", "$ in thousands", "$MM", "$000's", and the
@@ -43,7 +43,8 @@ _IS_COIN = re.compile(rf"(?<!\w){_COIN}(?!\w)|[$€£¥]", re.I)
 # words of an exception that name no thing: "where noted", "percentage data"
 _NO_THING = re.compile(
     r"\d|\bended\b|\bper\b|%|\bpercent|\bratios?\b|\botherwise\b|\bwhere\b|\bwhen\b|\bas\b|\bnoted\b|"
-    r"\bindicated\b|\bshares?\b|\bprices?\b", re.I)
+    r"\bindicated\b|\bshares?\b|\bprices?\b|\b(?:other|selected|certain|operating|statistical|"
+    r"financial|supplemental|items?)\b", re.I)
 _FILLERS = re.compile(r"\b(?:number of|the|for|data|amounts?|information|figures|counts?|which|"
                       r"are|is|in|thousands|millions|reflected|stated|presented|par value)\b", re.I)
 

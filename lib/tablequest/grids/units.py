@@ -25,7 +25,7 @@ _ASIDE = re.compile(
     r"stock|ads)s?\b|\b(?:stated|par)(?: or stated)? value(?: of)?,?\s+[$€£]\s?\d*\.?\d+"
     r"(?: per share)?|[$€£]\s?\d*\.?\d+,?\s+(?:stated |par )+value|\b(?:no|without)\s+par\s+value|"
     r"\bpar value\b(?=.*\b(?:issued|authorized)\b)|\d[\d.,]*\s?(?:%|percent\b)|"
-    r"\b[\d,.]+ (?:million |billion |thousand )?(?:[\w-]+ ){0,2}shares\b", re.I)
+    r"\b\d[\d,.]* (?:million |billion |thousand )?(?:[\w-]+ ){0,2}shares\b", re.I)
 _PER_THING = re.compile(r"\b(?:revenue|cost|price|income|sales|profit|margin|expense|earnings|spend"
                         r"|value|dividends?|amount|dollars?|\$)s?\b.{0,40}\bper\s+(?!cent|annum)\w|"
                         r"\bARPU\b|\bARM\b", re.I)
@@ -36,7 +36,7 @@ _NUMBER_OF_SHARES = re.compile(
     rf"(?:\b(?:number|amount)|#) of (?:[\w'-]+ ){{0,5}}(?:{_SHARE_NOUN}|units|securities|stock)\b|"
     r"\b(?:average|basic|diluted) (?:[\w-]+[ -]){0,6}shares\b|\bshares used\b|\baverage number\b|"
     r"\baverage (?:[\w-]+ ){0,4}stock outstanding\b|\((?:in )?shares\)|"
-    r"\b(?:anti-?)?dilutive\b|\beffect of dilution\b", re.I)
+    r"\b(?:anti-?)?dilutive\b|\beffect of dilution\b|[,—–-]\s*shares$|^shares$", re.I)
 # "Shares repurchased", "Awards granted": in a statement of cash flows these are amounts of money
 _SHARES_DONE = re.compile(
     rf"^(?:(?!(?:from|of|for|to|on|in)\b)[\w,-]+ ){{0,4}}{_SHARE_NOUN} (?:of (?:[\w-]+ ){{1,5}})?"
@@ -44,13 +44,15 @@ _SHARES_DONE = re.compile(
     r"reserved|remaining|retired|issued(?:$| and))\b", re.I)
 _OF_EQUITY = re.compile(r"\b(?:stock|capital|surplus|earnings|equity|cash|activities)\b", re.I)
 _ENDS_IN_SHARES = re.compile(rf"(?:^|\W){_SHARE_NOUN}$", re.I)
-_NUMBER_OF = re.compile(r"^(?:total |average |net )*(?:number|#) of\b|\bheadcount\b|\(#\)", re.I)
+# counted one by one, whatever the scale of the money beside them
+_NUMBER_OF = re.compile(r"^(?:total |average |net )*(?:number|#) of\b|\bheadcount$|\(#\)|"
+                        r"\bemployees$", re.I)
 _COLUMN_COIN = re.compile(r"(?:\(|^)((?:US)?[$€£]|USD|EUR|GBP)(?:\)|$)", re.I)  # "Bonus ($)", "$"
 _CHANGES = r"(?:additions?|losses|counts?|openings?|closings?|closures|adds|growth)$"
 # Things that no account of money is named after, and things that some are ("Aircraft", "Stores").
 _THING = re.compile(
-    r"\b(?:(?:employee|member|membership|subscriber|user|carload|ton|mile|gallon|barrel|visit|"
-    r"visitor|passenger|household)s|countries)(?: (?:[a-z]+ed|sold))?$|"
+    r"\b(?:member|membership|subscriber|user|carload|ton|mile|gallon|barrel|visit|visitor|"
+    r"passenger|household)s(?: (?:[a-z]+ed|sold))?$|"
     r"\b(?:employee|member|membership|subscriber|user) (?:net )?" + _CHANGES, re.I)
 _PLACE = re.compile(
     r"\b(?:(?:store|site|location|restaurant|branche|vessel|hospital|bed|room|clinic|school|plant|"
@@ -67,8 +69,8 @@ _IN_TIME = re.compile(r"\((?:in )?(years?|months?|days?)\)|\bin (years|months|da
 _PERCENT = re.compile(r"%|\bpercent(?:age)?s?\b(?! points?)", re.I)
 _RATE = re.compile(
     r"\b(?:tax|interest|discount|growth|coupon|occupancy|churn|retention|statutory|effective|"
-    r"return|trend|increase|turnover)(?: \w+)? rates?$|^rate$|\bvolatility$|\bdividend yield$",
-    re.I)
+    r"return|trend|increase|turnover|average)(?: \w+)? rates?$|^rates?$|\bvolatility$|"
+    r"\byields?$|\boccupancy$", re.I)
 _RATIO = re.compile(r"\b(?:ratio|multiple|(?:conversion|exchange) rate|factor)s?$", re.I)
 _CUT = re.compile(
     r"\s*(?:[,;:(\[=]|\b(?:of|at|in|on|to|from|for|by|with|than|as|into|under|excluded|used|"
@@ -79,7 +81,8 @@ _CUT = re.compile(
 class Meaning:
     """What a label says about the unit of its numbers."""
 
-    unit: str = ""  # "shares", "things", "places", "%", "years", "square feet", "ratio" or ""
+    # "shares", "awards", "things", "ones", "places", "%", "years", "square feet", "ratio" or ""
+    unit: str = ""
     is_certain: bool = True  # whether it holds against "$" elsewhere in the column
     per: str = ""  # "share" or "thing" for "per share", "per barrel"
     note: Note | None = None  # the label's own note
@@ -143,8 +146,8 @@ def _meaning_of_header(text: str) -> Meaning | None:
         return Meaning("shares", bool(_NUMBER_OF_SHARES.search(text)))
     if per := _per(text):
         return Meaning("", False, per)
-    if _NUMBER_OF.search(text):
-        return Meaning("things")
+    if _NUMBER_OF.search(text) or _NUMBER_OF.search(head):
+        return Meaning("ones")
     if _PERCENT.search(text):
         return Meaning("%")
     if _RATIO.search(head) or _RATE.search(head):
@@ -181,10 +184,14 @@ def _meaning_of_row(plain: str, own: str, above: str) -> Meaning:
         return Meaning("%", False)
     if _RATE.search(head) or _RATIO.search(head):
         return Meaning("%" if _RATE.search(head) else "ratio", False)
-    if _NUMBER_OF.search(plain) or _THING.search(head) and not _MONEY_WORDS.search(above):
+    counts = _NUMBER_OF.search(head) and not _MONEY_WORDS.search(above)
+    if counts or _NUMBER_OF.match(plain):
+        return Meaning("ones")
+    if _THING.search(head) and not _MONEY_WORDS.search(above):
         return Meaning("things")
-    if _PLACE.search(head):
-        return Meaning("places", False)
+    awards = _ENDS_IN_SHARES.search(_head(re.split(r"\s[–—-]\s|[–—]", plain)[-1]))
+    if _PLACE.search(head) or awards:
+        return Meaning("places" if _PLACE.search(head) else "awards", False)
     if area := _area(own):
         return Meaning(area, False)
     if not above:
@@ -221,16 +228,18 @@ def unit_and_scale(reading: Reading, text: str, row: tuple[str, Meaning], column
     if unit == "shares" and "." in text and not table.note.shares:
         table = replace(table, note=replace(table.note, scales_shares=True))  # no part of a share
     kind = "shares" if unit == "shares" else "area" if unit.startswith("square") else ""
-    if (not unit or unit == "things" or kind) and table.note.excepts(label):
+    if (unit in ("", "things", "ones") or kind) and table.note.excepts(label):
         return kind and unit, 1.0
     for own in filter(None, (meaning.note, column.note)):
         if scale := _scale(own, kind, unit):
             return _written(unit), scale
+    if unit == "ones" and table.coin:
+        return "", 1.0
     return _written(unit), _scale(table.note, kind, unit) or 1.0
 
 
 def _written(unit: str) -> str:
-    return "" if unit == "things" else unit
+    return "" if unit in ("things", "ones") else unit
 
 
 def _scale(note: Note, kind: str, unit: str) -> float | None:
@@ -239,7 +248,8 @@ def _scale(note: Note, kind: str, unit: str) -> float | None:
         return getattr(note, kind) or (note.money if is_scaled else None) or note.things
     if unit in MONEY:
         return note.money or (note.shares if not note.money else None)
-    return note.things or (None if note.coin and unit == "things" else note.money) or note.shares
+    is_scaled = not (note.coin and unit in ("things", "ones"))
+    return note.things or (note.money if is_scaled else None) or note.shares
 
 
 def _unit_by_labels(reading: Reading, text: str, row: Meaning, column: Meaning,
@@ -252,10 +262,10 @@ def _unit_by_labels(reading: Reading, text: str, row: Meaning, column: Meaning,
     if holds and (column.unit in ("%", "ratio", "shares", *MONEY)
                   or column.unit.startswith("square")):
         return column.unit
-    if column.unit == "things" and holds:
-        return "shares" if row.unit == "shares" else ""
+    if column.unit == "ones" and holds:
+        return "shares" if row.unit == "shares" else "ones"
     if row.unit and in_row not in MONEY and not _is_amount(reading, text, row, column, table):
-        return "" if row.unit == "places" else row.unit
+        return {"places": "", "awards": "shares"}.get(row.unit, row.unit)
     note = table.note
     if in_column not in MONEY and "share" in (row.per, column.per) and _is_per(text, row, column):
         return table.coin or note.coin or "USD"
@@ -283,6 +293,8 @@ def _is_amount(reading: Reading, text: str, row: Meaning, column: Meaning, table
     if row.unit == "shares":
         has_money = table.coin or table.note.money and not table.counts_shares
         return table.has_share_columns or bool((reading.value or 0) < 0 and has_money)
+    if row.unit == "awards":  # "Stock options" beside "$" or with a note for dollars are costs
+        return bool(table.coin or table.note.coin)
     if row.unit == "places":
         return any(note and note.money for note in (table.note, row.note, column.note))
     return row.unit in ("%", "ratio") and "." not in text and abs(reading.value or 0) >= 100
