@@ -1,6 +1,7 @@
 """Units of measurement in their usual spellings, so that 30 s equals 0.5 min (paper, 4.4).
 
-Memory units are multiples of 1024 in any spelling, as in industrial records: 1 GB is 1024 MB.
+Memory units are multiples of 1024 in any spelling, as in industrial records: 1 GB is 1024 MB. The
+judge accepts multiples of 1000 too (lib.core.values.worths).
 """
 
 import re
@@ -51,7 +52,7 @@ _UNITS: dict[str, list[tuple[str, str]]] = {
     "torque": [("1", "Nm N·m")],  # "N m" is read as N·m
     "force": [("1", "N newton newtons"), ("1000", "kN")],
     "resistance": [("1", "Ω ohm ohms"), ("1/1000", "mΩ"), ("1000", "kΩ"), ("1000000", "MΩ")],
-    "sound": [("1", "dB decibel decibels")],
+    "sound": [("1", "dB decibel decibels")], "sound by A": [("1", "dBA")],
     "parts": [("1", "ppm")],
     "celsius": [("1", "°C C degC Celsius")],
     "fahrenheit": [("1", "°F degF Fahrenheit")],

@@ -102,6 +102,13 @@ def in_unit(token: Token, unit: str) -> Token:
     return Token("number", _amount(str(amount), unit), token.text)
 
 
+def worths(token: Token) -> set[Fraction]:
+    """Return the amounts in bytes that an amount of memory may be: 1 GB by 1024 and by 1000."""
+    prefix = re.search(r"[\d ]([kmgt])[bilmaei]", token.text.lower())
+    steps = "kmgt".index(prefix[1]) + 1 if prefix and "ib" not in token.text.lower() else 0
+    return {token.value[1], token.value[1] * Fraction(1000, 1024) ** steps}
+
+
 def asked_unit(question: str) -> str:
     """Return the unit that a question asks for ("in seconds", "(MB)"), or ""."""
     if re.search(r"\b(?:age|how old)\b", question, re.I):

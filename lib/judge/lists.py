@@ -29,6 +29,7 @@ from lib.judge.words.wording import (
     HEDGES,
     LIMITS,
     NEGATIONS,
+    PREPOSITIONS,
     VERBS,
     Question,
     is_hard,
@@ -42,6 +43,8 @@ _TIMES = frozenset("before until older old earlier over above below under".split
 _ASIDES = frozenset("both all each until from so where when in on at for as with by".split())
 _POSSIBLE = frozenset("can may could allowed permitted available possible".split())
 _UNSURE = frozenset("either neither maybe perhaps sure certain one both not depending".split())
+_OFFERED = re.compile(  # "in one of four states: …", "Either A or B may be used"
+    r"\bone of (?=[^.:\n]{1,40}:)|\beither (?=[^.\n]{1,80} or [^.\n]{1,60} (?:may|can) )", re.I)
 _RANGING = frozenset(("to", "through", "until"))  # "LX-201 through LX-204"
 _PLACES = frozenset(("in", "under"))  # "In Platforms: Linux"
 
@@ -108,9 +111,10 @@ def match(entities: list[str], answer: str, question: Question) -> ListMatch:
 
 def _with_and(answer: str, question: Question) -> str:
     """Return `answer` with "and" for the "or" of "may be red or green": each is possible."""
+    is_open = bool(question.words & _POSSIBLE)
+    answer = _OFFERED.sub("", answer) if is_open else answer
     if has_word(answer, _UNSURE):
         return answer
-    is_open = bool(question.words & _POSSIBLE)
     return "\n".join(re.sub(r"\bor\b", "and", line) if is_open or has_word(
         line, _POSSIBLE | {"if", "when", "whenever"}) else line for line in answer.split("\n"))
 
@@ -166,8 +170,8 @@ def _said(statement: Statement, n_wanted: int, question: Question,
             is_explained = bool(after) and after[0].text in (":", "-", "=")
         elif not (is_explained or _is_glue(group.tokens, n_wanted, question)
                   or (place == last and not solid(group.tokens)) or (hits and _is_aside(group))):
-            is_lead = is_first and not named and place == last and (
-                group.tokens[-1].text == ":" and not has(group.tokens, NEGATIONS))
+            is_lead = is_first and not named and statement.is_lead and (
+                place == last or str(group.tokens[0].value) in PREPOSITIONS | {"out"})
             surplus += [] if is_lead else [group.text]
     return hits, surplus
 

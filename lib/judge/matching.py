@@ -20,7 +20,7 @@ def key(token: Token) -> Key:
     if token.kind != "word":
         return token.kind, token.value
     word = str(token.value).rstrip("®™")
-    word = word.rstrip("/") or word
+    word = re.sub(r"^\.(?=[a-z]{2,4}$)", "", word.rstrip("/")) or word  # .png
     return "word", "and" if word == "&" else singular(word)
 
 

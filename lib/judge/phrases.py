@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from lib.core.units import unit_of
-from lib.core.values import Token, in_unit
+from lib.core.values import Token, in_unit, worths
 from lib.judge.matching import Key, Wanted, first_key, key
 from lib.judge.words.wording import LINKING, PREPOSITIONS, TURNING, Question, is_hard, stem
 
@@ -31,6 +31,7 @@ class _Part:
 
 def canonical(found: list[Token], wanted: list[Wanted], question: Question) -> list[Token]:
     """Return `found` with each of `wanted` that it has only in other words as `wanted` has it."""
+    found = [_as_wanted(token, wanted) for token in found]
     parts = _parts(found)
     for one in wanted:
         is_verbatim = any(first_key(token) == one.first and one.end_in(found, place) is not None
@@ -48,6 +49,14 @@ def canonical(found: list[Token], wanted: list[Wanted], question: Question) -> l
                 parts = _parts(found)
                 break
     return found
+
+
+def _as_wanted(token: Token, wanted: list[Wanted]) -> Token:
+    """Return a wanted amount of memory for the same one by 1000 or by 1024: 1000 MB is 1 GB."""
+    if token.kind != "number" or not str(token.value[0]).startswith("memory"):
+        return token
+    return next((one for value in wanted for one in value.tokens if one.kind == "number"
+                 and one.value[0] == token.value[0] and worths(one) & worths(token)), token)
 
 
 def _parts(found: list[Token]) -> list[_Part]:
@@ -153,9 +162,9 @@ def _says(stretch: list[_Part], phrase: list[_Part], needed: Counter, question: 
 def _turns(parts: list[_Part]) -> set[tuple[str, Key]]:
     """Return the words that turn the meaning, each with the next word that has content."""
     own = [part for part in parts if part.raw not in _LOOSE]
-    return {(part.raw, after.key) for part, after in zip(own, own[1:], strict=False)
-            if part.raw in TURNING} | {(part.raw, ("", "")) for part in own[-1:]
-                                       if part.raw in TURNING}
+    after = [*(part.key for part in own[1:]), ("", "")]
+    return {(part.raw, ("", "") if part.raw == "only" else behind)
+            for part, behind in zip(own, after, strict=False) if part.raw in TURNING}
 
 
 def _in_order(values: list[Key], wanted: list[Key]) -> bool:

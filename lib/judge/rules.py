@@ -17,7 +17,8 @@ from lib.judge.phrases import canonical
 from lib.judge.words.spellings import codes_in, respelled, spelled_out, unified
 from lib.judge.words.wording import question_of
 
-_MAXIMUM = re.compile(r"\b(?:max|maximum|most|limit|up to|largest|longest|highest)\b", re.I)
+_MAXIMUM = re.compile(r"\b(?:max|maximum|most|limit|up to|largest|longest|highest)\b|"
+                      r"\bhow (?:many|much|long|far)\b.* (?:may|can|allow)\b", re.I)
 _PERSONS = re.compile(r"\b(?:who(?:m|se)?|(?:author|engineer|manager|person|name)s?)\b", re.I)
 _NONE = frozenset(("none", "none.", "nothing", "nobody", "no one"))
 _MINIMUM = re.compile(r"\b(?:min|minimum|least|smallest|shortest|lowest)\b", re.I)

@@ -84,7 +84,8 @@ def _before(found: list[Token], first: int, start: int, wanted: Wanted,
         own = own[:-1]  # "times out after 30 s"
     last = own[-1] if own and found[start - 1].is_solid else None
     is_word = sort_of(wanted.tokens[0])[0] == "word"
-    if last is not None and is_word and not wanted.is_phrase and not _opens(last, question):
+    if last is not None and is_word and not wanted.is_phrase and not _opens(
+            last, wanted, question):
         return f"part of another name: {shown}"
     if _is_from(found[first:], start - first):
         return f"the earlier of two values: {shown}"
@@ -123,10 +124,11 @@ def _earlier(sentence: list[Token], question: Question) -> str:
     return f"begins with something else: {' '.join(token.text for token in own[:6])!r}"
 
 
-def _opens(token: Token, question: Question) -> bool:
+def _opens(token: Token, wanted: Wanted, question: Question) -> bool:
     """Return whether a name can begin after this word: "uses Linux", but not "Arch Linux"."""
     word = str(token.value)
-    is_asked = is_plain(token) and question.allows(token) or stem(word) in question.topic
+    is_asked = question.allows(token) and (
+        is_plain(token) or is_plain(wanted.tokens[0])) or stem(word) in question.topic
     return word in FILLERS or word in RETRACTIONS or is_asked
 
 

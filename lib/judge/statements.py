@@ -4,10 +4,18 @@ from dataclasses import dataclass, field
 
 from lib.core.values import Token, solid
 from lib.judge.layout import has_marker, plain
-from lib.judge.matching import Wanted, first_key
+from lib.judge.matching import Wanted, first_key, has
 from lib.judge.phrases import canonical
 from lib.judge.words.claims import is_verb, opens_remark
-from lib.judge.words.wording import CONNECTORS, Question
+from lib.judge.words.wording import (
+    CLAUSES,
+    CONNECTORS,
+    DENIALS,
+    EXCLUDING,
+    HEDGES,
+    NEGATIONS,
+    Question,
+)
 
 BETWEEN = frozenset(("and", "&", "+", "plus", "/", ",", ";", "|"))
 EXPLAINING = frozenset(("(", "[", ":", "-", "="))  # after an entity
@@ -41,6 +49,12 @@ class Statement:
     def named(self) -> set[int]:
         """The indices of the entities in it."""
         return {index for group in self.groups for _, _, index in group.hits}
+
+    @property
+    def is_lead(self) -> bool:
+        """Whether it only announces what follows: "The drive has two ports:"."""
+        return [token.text for token in self.groups[-1].tokens[-1:]] == [":"] and not has(
+            self.words, NEGATIONS)
 
     @property
     def words(self) -> list[Token]:
@@ -118,7 +132,22 @@ def _is_closed(found: list[Token], end: int, question: Question) -> bool:
 
 
 def outside(group: Group) -> list[Token]:
-    """Return the words of a group that are in no entity."""
+    """Return the words of a group that are in no entity, and in no gloss: "rx (bytes read)"."""
     inside = {place for start, end, _ in group.hits for place in range(start, end)}
+    opened: list[int] = []
+    for place, token in enumerate(group.tokens):
+        opened += [place] if token.text in ("(", "[") and place and place - 1 in inside else []
+        if token.text in (")", "]") and opened:
+            gloss = range(opened.pop(), place)
+            inside |= set() if inside.intersection(gloss) or _denies(
+                solid([group.tokens[one] for one in gloss])) else set(gloss)
     return [token for place, token in enumerate(group.tokens)
             if place not in inside and token.is_solid]
+
+
+def _denies(gloss: list[Token]) -> bool:
+    """Return whether "(not yet)" or "(removed in 4)" denies the entity; "(failed reads)" does not.
+    """
+    first, second = [str(token.value) for token in gloss[:2]] + [""] * (2 - len(gloss[:2]))
+    is_adjective = first.endswith("ed") and second and second not in CLAUSES
+    return first in EXCLUDING | DENIALS | HEDGES and not is_adjective

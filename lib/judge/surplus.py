@@ -26,6 +26,8 @@ from lib.judge.words.wording import (
 
 _VOID = frozenset("wrong incorrect outdated obsolete invalid superseded".split())
 _EXTENTS = frozenset("high wide long deep thick tall broad heavy".split())  # if not asked for
+_SAME = ("in other words", "that is", "that means", "this means", "in short", "put differently",
+         "more precisely", "to be precise")
 _SHORT = 3  # words of a second name: "Linux, QNX"
 _LONGEST_ITEM = 5  # words of one on a line of its own
 _ELSEWHERE = MODIFIERS | FORMER | words_of(  # "8443 and can be set to 9000", "not 9000"
@@ -127,10 +129,12 @@ def _by_case(rest: list[Token]) -> str:
     return "another value in another case" if is_second else ""
 
 
-def _rival(sentence: list[Token], wanted: Wanted, question: Question) -> str:
+def _rival(sentence: list[Token], wanted: Wanted, question: Question, *,
+           is_same: bool = False) -> str:
     """Return the objection to another value of the same sort in a sentence.
 
-    A clause that says what can be set or what was, or names a maximum, is about something else.
+    A clause that says what can be set or what was, or names a maximum, is about something else,
+    unless the sentence says that it is about the same.
     """
     sorts = {sort_of(token) for token in wanted.tokens} - {("word", "")}
     worth = {token.value for token in wanted.tokens}
@@ -143,7 +147,7 @@ def _rival(sentence: list[Token], wanted: Wanted, question: Question) -> str:
                     and not token.text.startswith("±") and not question.allows(token)
                     and not any(_is_near(token, one) for one in wanted.tokens))
         is_other = (_ELSEWHERE - question.words).intersection(clause)
-        if is_rival and not is_other and _is_offered(sentence, place, depth, question):
+        if is_rival and (is_same or not is_other) and _is_offered(sentence, place, depth, question):
             return f"offers another value: {token.text!r}"
     return ""
 
@@ -183,7 +187,9 @@ def _later(sentence: list[Token], wanted: Wanted, question: Question, *, is_item
     is_same = any(wanted.end_in(own, place) is not None for place in range(len(own)))
     if is_same or not odd or any(token.text == ":" for token in sentence[:-1]):
         return ""
-    rival = "" if is_item or conflict(own, question) else _rival(sentence, wanted, question)
+    is_same = " ".join(str(token.value) for token in own[:3]).startswith(_SAME)
+    rival = "" if is_item or not is_same and conflict(own, question) else _rival(
+        sentence, wanted, question, is_same=is_same)
     if rival or has(own, _VOID) and not has(own, NEGATIONS):
         return rival or f"takes it back: {shown}"
     is_bare = len(own) <= _LONGEST_ITEM and not has(own, VERBS) and not question.allows(own[0])

@@ -144,7 +144,7 @@ HALVES = json.loads((Path(__file__).parent / "triples.json").read_text(encoding=
 
 
 # rules were made on all of them
-@pytest.mark.parametrize("half", ["develop", "final", "later", "spellings", "claims"])
+@pytest.mark.parametrize("half", ["develop", "final", "later", "spellings", "claims", "frames"])
 def test_the_triples_are_judged_as_a_person_would(half):
     for is_right, most in ((True, 0.15), (False, 0.02)):
         outcomes = [compare(group["question"], group["reference"], text, group["entity_count"])

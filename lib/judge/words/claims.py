@@ -24,7 +24,7 @@ _PLAIN_VERBS = frozenset(map(stem, (
     "reach make take hold keep stay go travel last run need draw consume weigh measure cost amount "
     "carry contain allow permit accept seat fit pay charge find store set see look choose pick add "
     "use get have lie remain stand show state list receive serve work expect place enter put lead "
-    "locate situate take held kept found come happen switch follow begin start "
+    "do done make made locate situate take held kept found come happen switch follow begin start "
     "mean denote refer call name put").split()))
 
 _NOUNS = words_of("value period amount number figure document section list")

@@ -71,7 +71,14 @@ _SPELLINGS = tuple((re.compile(pattern, re.I), spelling) for pattern, spelling i
     (r"\+ ?/ ?- ?|\bplus or minus |± ", "±"), (r"\b(?:minus|negative) (?=\d)", "-"),
     (r"[Øø∅] ?(?=\d)", ""), (r"(?<=\d)(?<!\b0) ?[x×] ?(?=\d)", " x "),  # 120x80 mm
     (r"\brevolutions per minute\b", "rpm"), (rf"\b({_NUMBERS})-(?=[a-z])", r"\1 "),
-    (r"\b(?:turned|switched) off\b", "disabled"), (r"\b(?:turned|switched) on\b", "enabled"),
+    (r"(?<!\bthe )(?<!\ba )\b(?:turn|switch)(ed|ing|)(?:e?s)? (on|off)\b",
+     lambda match: ("en", "dis")[match[2].lower() == "off"] + "abl" + (match[1] or "e")),
+    (r"\b(?:about|around|approximately|roughly|approx\.?|circa|ca\.?) "
+     rf"(?=\d|(?:{_NUMBERS})\b)|[~≈] ?(?=\d)", ""),
+    (r"\$\{?HOME\}?(?=/)", "~"), (r"\bdB ?\(([AC])\)", r"dB\1"),
+    (r"\bis the (?:job|role|task|responsibility|duty) of\b", "is done by"),
+    (r"\b(?:(?:it|they) )?(?:(?:does|do) the same|the same (?:goes|applies|holds|is true))"
+     r" (?=(?:on|for|with|to|at|in|of)\b)", "also "),
     (r"(?<=\d) an? (?=(?:year|month|week|day|hour|minute|second)\b)", " per "),
     (rf"\b({_NUMBERS}|\d{{1,3}}) and (?:a|one) half ([a-z]+)"
      r"|\b(?:an?|one) ([a-z]+) and (?:a|one) half\b", _halved),
@@ -138,8 +145,9 @@ def _one_range(match: re.Match) -> str:
         return match[0]
     if unit and not (other and spelling_of(unit) == spelling_of(other)):
         return match[0]
+    low, high = (re.sub(r"(?<=\d)\.0+$", "", end) for end in (low, high))
     if not other:
-        return match[0] if to == "-" else f"{low}-{high}"
+        return f"{low}-{high}"
     return f"{low}-{high} {spelling_of(other)}"
 
 

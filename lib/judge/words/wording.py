@@ -12,6 +12,11 @@ def words_of(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+def _map_of(text: str) -> dict[str, str]:
+    words = text.split()
+    return dict(zip(words[::2], words[1::2], strict=True))
+
+
 # Words that join a restatement to the value: "The default port of X is 8443."
 CONNECTORS = words_of(
     "is are was were be been being am it's that's of has have had uses use using used supports "
@@ -96,24 +101,26 @@ _PLACED = words_of("under over or")
 _PRESENT, _PAST = words_of("is are does do"), words_of("was were did has have been")
 _INTERROGATIVES = words_of("what which who whom whose when where why how many much long often far "
                          "often old large big name")
-_PLURALS = {"leaves": "leaf", "knives": "knife", "feet": "foot", "men": "man", "women": "woman",
-            "children": "child", "people": "person", "teeth": "tooth", "mice": "mouse",
-            "shelves": "shelf", "halves": "half", "lives": "life", "indices": "index",
-            "matrices": "matrix", "vertices": "vertex", "criteria": "criterion"}
+_PLURALS = _map_of(
+    "leaves leaf knives knife feet foot men man women woman children child people person "
+    "teeth tooth mice mouse shelves shelf halves half lives life indices index matrices "
+    "matrix vertices vertex criteria criterion")
 _ENDINGS = tuple(map(re.compile, (r"(?:'?s)$", r"(?<=[a-z]{5})(?:[ai]ble|ment|al|ance)$",
                                   r"(?:ing|ed|ie)$", r"(?:er|or|ion|e|y)$")))
-_IRREGULAR = {"weight": "weigh", "length": "long", "height": "high", "width": "wide",
-              "depth": "deep", "made": "mak", "sent": "send", "kept": "keep", "held": "hold",
-              "wrote": "writ", "written": "writ", "ran": "run", "took": "tak", "taken": "tak",
-              "begun": "begin", "began": "begin", "built": "build", "lies": "lie",
-              "licence": "licens", "cost": "pric",
-              "costs": "pric", "fed": "feed", "led": "lead", "sold": "sell", "paid": "pay",
-              "grown": "grow", "drawn": "draw", "shown": "show", "known": "know", "cut": "cut",
-              "driven": "driv", "given": "giv", "worn": "wear", "retention": "retain",
-              "maintenance": "maintain", "expiry": "expir", "mass": "weigh", "need": "requir",
-              "needs": "requir",
-              "needed": "requir"} | dict.fromkeys(_LEAST, "minimum") | (
-                  dict.fromkeys(_MOST, "maximum"))
+_IRREGULAR = _map_of(
+    "size big large big weight weigh length long height high width wide depth deep made mak "
+    "sent send kept keep held hold wrote writ written writ ran run took tak taken tak begun "
+    "begin began begin built build lies lie licence licens cost pric costs pric fed feed led "
+    "lead sold sell paid pay grown grow drawn draw shown show known know cut cut driven driv "
+    "given giv worn wear retention retain maintenance maintain expiry expir mass weigh need "
+    "requir needs requir needed requir")
+_IRREGULAR |= dict.fromkeys(_LEAST, "minimum") | dict.fromkeys(_MOST, "maximum")
+# Verbs that are one act in technical texts, by their stems
+_SYNONYMS = {other: one for one, *others in map(str.split, (
+    "flash blink", "mov transf transfer", "delet remov eras", "show display", "creat generat",
+    "reduc decreas cut", "keep retain", "calculat comput", "sav stor", "consum us consumpt usag",
+    "permit allow", "repair fix", "clos shut", "choos select", "buy purchas", "begin start"))
+    for other in others}
 _AUXILIARIES = words_of("is are was were does do did can may must will should has have could")
 _ATTRIBUTE = re.compile(r"\b(?:what|which) (?:is|are|was|were) (?:the )?(.+?)"
                         r"(?= (?:of|for|in|on|at|to|by|under)\b|\?|$)", re.I)
@@ -235,7 +242,8 @@ def stem(word: str) -> str:
     for ending in _ENDINGS if word.isalpha() and not word.endswith("ss") else ():
         shorter = ending.sub("", bare)
         bare = shorter if len(shorter) > 2 else bare
-    return bare[:-1] if len(bare) > 3 and bare[-1] == bare[-2] and bare != word else bare
+    bare = bare[:-1] if len(bare) > 3 and bare[-1] == bare[-2] and bare != word else bare
+    return _SYNONYMS.get(bare, bare)
 
 
 def singular(word: str) -> str:
