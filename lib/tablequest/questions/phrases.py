@@ -59,6 +59,9 @@ _TIME = re.compile(r"\b(?:as of|at|ended|ending|balances?|through|until)\b.*\b(?
                    r"|^\W*(?:fiscal\s+(?:year\s+)?)?(?:\w+ \d{1,2}, )?(?:19|20)\d\d\b", re.I)
 # What a label says of its unit: pattern, and the units that agree with it
 _PER = re.compile(r"\bper\b(?! (?:cent|day))", re.I)
+_RATIO = re.compile(r"\w\s+/\s+\w|\bdivided by\b|\b(?:ratios?|multiples?|times)$"
+                    r"|\bas an? (?:%|percent)"
+                    r"|\b(?:payout|conversion|coverage|leverage) (?:rate|ratio)\b", re.I)
 _PERCENT = re.compile(r"%|\bpercent(?:age)?s?\b|\b(?:tax|interest|growth|discount|return|payout"
                       r"|coverage|utilization|occupancy|volatility) rates?$|\byields?$", re.I)
 _SHARES = re.compile(r"\b(?:number of|weighted[- ]average(?: number of)?|common|total|dilutive"
@@ -68,7 +71,7 @@ _SHARES = re.compile(r"\b(?:number of|weighted[- ]average(?: number of)?|common|
 _COUNTED = re.compile(
     r"\b(?:numbers? of|employees|associates|stores|locations|customers|countries|memberships?"
     r"|miles|tons|carloads|barrels|gallons|hours|days|square feet|headcount|units"
-    r"|\(in years\)|(?:term|life|lives|period)$|ratios?$|multiples?$|times$)\b|\bin years\b", re.I)
+    r"|\(in years\)|(?:term|life|lives|period)$)\b|\bin years\b", re.I)
 _WORTH = re.compile(r"\b(?:value|cost|price|amount|proceeds|expense|purchases? of|payments?"
                     r"|paid|repurchases? of|issuances? of|issued for|tax|dollar|sales"
                     r"|revenues?)\b", re.I)
@@ -140,6 +143,8 @@ def fault_of_unit(cell: Cell, row: str, column: str, unit_note: str) -> str:
             return "its unit does not fit the word per"
         if _PERCENT.search(text) and not _PER.search(text) and unit != "%":
             return "its unit does not fit a percentage"
+        if _RATIO.search(text) and (is_money or unit == "shares"):
+            return "its unit does not fit a ratio"
         if _COUNTED.search(text) and is_money and not _WORTH.search(text):
             return "its unit does not fit what is counted"
     if is_money and _SHARES.search(own) and not _WORTH.search(f"{row} {column}"):

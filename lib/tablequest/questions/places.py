@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from lib.tablequest.questions.phrases import (
+    MONEY,
     fault_of_label,
     fault_of_unit,
     is_bare,
@@ -27,7 +28,6 @@ from lib.tablequest.questions.wording import (
     folded,
     label_of,
     period_of,
-    unit_words,
 )
 from lib.tablequest.records import Cell, CellRef, Filing, Grid, own_label
 
@@ -203,7 +203,7 @@ def places(filing: Filing, grids: Sequence[Grid]) -> list[Place]:
     for grid in grids:
         periods = [None if is_paper else period_of(column) for column in grid.columns]
         rows = row_names(grid)
-        read += [(grid, row, column, cell, rows[row], dated(periods[column], cell))
+        read += [(grid, row, column, cell, rows[row], dated(periods[column], cell, rows[row]))
                  for row, cells in enumerate(grid.cells) for column, cell in enumerate(cells)
                  if cell.value is not None]
     spots = [Spot.of(grid, name, column, cell, time) for grid, _, column, cell, name, (time, _)
@@ -248,9 +248,19 @@ def _misread(grid: Grid, cell: Cell, row: str, column: str) -> str:
     """Return why the reading of a cell is in doubt, or ""."""
     if grid.doubt and not cell.period:
         return f"the table is in doubt: {grid.doubt}"
-    if not unit_words(cell.unit, cell.scale):
+    if not cell.unit:
         return "the filing does not say the unit"
+    has_cents = cell.unit in MONEY and cell.scale > 1 and "." in cell.text
+    if has_cents and not cell.period and not _has_cents(grid):
+        return "it is printed with other decimals than its table"
     return fault_of_unit(cell, row, column, grid.unit_note)
+
+
+def _has_cents(grid: Grid) -> bool:
+    """Return whether most of a table's amounts in thousands or more are printed with decimals."""
+    texts = [cell.text for row in grid.cells for cell in row
+             if cell.unit in MONEY and cell.scale > 1 and re.search(r"\d", cell.text)]
+    return 2 * sum("." in text for text in texts) > len(texts)
 
 
 def _fault(grid: Grid, row: str, time: Period | None, where: str) -> str:
@@ -272,11 +282,17 @@ def row_names(grid: Grid) -> list[str]:
 
     It also takes all groups if the last has no noun, as in "Debt: Current: Other".
     """
-    paths = [list(filter(None, map(named, label.split(": ")))) for label in grid.rows]
+    paths = [_told(list(filter(None, map(named, label.split(": "))))) for label in grid.rows]
     short = [": ".join(path[-2:]) for path in paths]
     times = Counter(short)
     return [": ".join(path) if times[name] > 1 or len(path) > 2 and is_bare(path[-2]) else name
             for path, name in zip(paths, short, strict=True)]
+
+
+def _told(path: list[str]) -> list[str]:
+    """Leave out the last group if the row's own label repeats its words."""
+    is_repeated = len(path) > 1 and folded(path[-2]) in folded(path[-1])
+    return [*path[:-2], path[-1]] if is_repeated else path
 
 
 def rows_of(found: Iterable[Place]) -> Iterator[list[Place]]:

@@ -32,7 +32,8 @@ def _concentration(place: Place, table: Table) -> Draft | None:
     """Ask how much of a total its two largest parts make up."""
     whole = table.total_of(place)
     parts = sorted(table.clear_parts(whole), key=lambda part: -part.value)
-    if not 4 <= len(parts) <= 20 or parts[1].value == parts[2].value:
+    if not 4 <= len(parts) <= 20 or parts[1].value == parts[2].value or any(
+            map(is_rest, parts[:2])):
         return None
     working = Working([whole, *parts[:3]])
     both, third = working.figure("(b + c) / a * 100", "%"), working.figure("d / a * 100", "%")
@@ -111,8 +112,9 @@ def _reconciliation(place: Place, table: Table) -> Draft | None:
         agrees = f"which differs by {gap.text} from the {whole.printed} reported, due to rounding"
     asked = (f"how does {whole.name} reconcile with the items that it is the sum of? Give these "
              "items with their amounts, say whether they add up to it, and which is largest.")
-    least = min(parts, key=lambda part: part.value)
-    rest = f', and "{least.own}" reduces the sum' if least.value < 0 else ""
+    negative = [f'"{part.own}"' for part in parts if part.value < 0]
+    verb = "reduce" if len(negative) > 1 else "reduces"
+    rest = f", and {listed(negative)} {verb} the sum" if negative else ""
     answer = (f'{items} add up to {total.text}, {agrees} for "{whole.row}". The largest item is '
               f'"{largest.own}"{rest}.')
     return working.draft("reconciliation", asked, answer)

@@ -1,5 +1,6 @@
 """Agree the period that a column names with the one in which a cell is tagged."""
 
+import re
 from dataclasses import replace
 from datetime import date, timedelta
 
@@ -11,11 +12,12 @@ _SPANS = (("three months", 80, 100), ("six months", 170, 191), ("nine months", 2
 _CLASH = "its tag has another period than its column"
 
 
-def dated(period: Period | None, cell: Cell) -> tuple[Period | None, str]:
+def dated(period: Period | None, cell: Cell, row: str = "") -> tuple[Period | None, str]:
     """Return the period in the words that fit the tag, and why they differ, or "".
 
     A column "2024" means the end of 2024 for a balance; "December 31, 2024" means the year that
-    ended then for a flow. A cell without tag keeps its column's period.
+    ended then for a flow. A cell without tag keeps its column's period, and so does a `row` that
+    names the end itself.
     """
     tag = cell.period
     if period is None or not tag:
@@ -36,7 +38,8 @@ def dated(period: Period | None, cell: Cell) -> tuple[Period | None, str]:
     if not is_same:
         return period, _CLASH
     if begin is None:
-        return _as_balance(period), ""
+        is_named = period.span or month or re.search(r"\bend(?:ing)?\b", row, re.I)
+        return period if is_named else replace(period, name=f"the end of {period.name}"), ""
     n_days = (end - begin).days + 1
     span = next((name for name, least, most in _SPANS if least <= n_days <= most), "")
     if not day or period.span:
@@ -45,11 +48,3 @@ def dated(period: Period | None, cell: Cell) -> tuple[Period | None, str]:
     if not span:
         return period, _CLASH
     return replace(period, name=f"the {span} ended {period.name}", span=span), ""
-
-
-def _as_balance(period: Period) -> Period:
-    if period.order[2]:
-        name = period.name.partition(" ended ")[2] or period.name
-    else:
-        name = period.name if period.order[1] else f"the end of {period.name}"
-    return replace(period, name=name, span="")

@@ -1,10 +1,14 @@
 """Made-up annual reports: every value is read again, sums add up, a seed gives the same bytes."""
 
+from collections import Counter
+
 import pytest
 
 from lib.tablequest.filings.read import read_filings
 from lib.tablequest.made_up.reports import write_reports
 from lib.tablequest.made_up.tables import SETTINGS
+from lib.tablequest.questions.by_rules import questions_by_rules
+from lib.tablequest.records import LEVELS
 
 N_REPORTS = 2 * len(SETTINGS)
 
@@ -67,3 +71,12 @@ def test_the_same_seed_gives_the_same_reports_and_another_others(reports, tmp_pa
 def test_no_report_is_not_a_number_of_reports(tmp_path):
     with pytest.raises(ValueError, match="n_companies is 0"):
         write_reports(tmp_path, 0, 1)
+
+
+def test_the_reports_give_chains_of_all_levels_and_most_kinds(reports):
+    found = read_filings(reports[0])[0][:3]
+    read = ([one for report in found for one in getattr(report, name)]
+            for name in ("grids", "passages"))
+    questions, _ = questions_by_rules([report.filing for report in found], *read, 12)
+    assert Counter(question.level for question in questions) == dict.fromkeys(LEVELS, 12)
+    assert len({question.kind for question in questions if question.level == "hard"}) >= 5
