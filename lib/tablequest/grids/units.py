@@ -34,7 +34,7 @@ _SHARE_NOUN = (r"(?:shares?|options|awards|RSUs?|PSUs?|SARs|ADSs?|warrants|"
 # "Number of RSUs", "# of Securities", "Amount of shares", "Dilutive effect of options"
 _NUMBER_OF_SHARES = re.compile(
     rf"(?:\b(?:number|amount)|#) of (?:[\w'-]+ ){{0,5}}(?:{_SHARE_NOUN}|units|securities|stock)\b|"
-    r"\b(?:average|basic|diluted) (?:[\w-]+[ -]){0,6}shares\b|\bshares used\b|\baverage number\b|"
+    r"\b(?:average|basic|diluted) (?:[\w-]+[ -]){0,6}shares\b|\bshares used\b|\baverage number$|"
     r"\baverage (?:[\w-]+ ){0,4}stock outstanding\b|\((?:in )?shares\)|"
     r"\b(?:anti-?)?dilutive\b|\beffect of dilution\b|[,—–-]\s*shares$|^shares$", re.I)
 # "Shares repurchased", "Awards granted": in a statement of cash flows these are amounts of money
@@ -71,6 +71,8 @@ _RATE = re.compile(
     r"\b(?:tax|interest|discount|growth|coupon|occupancy|churn|retention|statutory|effective|"
     r"return|trend|increase|turnover|average)(?: \w+)? rates?$|^rates?$|\bvolatility$|"
     r"\byields?$|\boccupancy$", re.I)
+_TERM = re.compile(r"\b(?:remaining|average|expected|useful|estimated)\b.*\b(?:term|life|lives)$",
+                   re.I)  # in years
 _RATIO = re.compile(r"\b(?:ratio|multiple|(?:conversion|exchange) rate|factor)s?$", re.I)
 _CUT = re.compile(
     r"\s*(?:[,;:(\[=]|\b(?:of|at|in|on|to|from|for|by|with|than|as|into|under|excluded|used|"
@@ -130,6 +132,8 @@ def _column_meaning(headers: tuple[str, ...], label: str) -> Meaning:
         return Meaning(_time(match), note=note)
     if _AVERAGE_VALUE.search(plain) and _per(plain) == "share":
         return Meaning("", True, "share", note)
+    if lowest_first and re.fullmatch(r"amounts?", lowest_first[0], re.I):
+        return Meaning("", False, _per(plain), note)  # "Per share / Amount"
     for text in (*lowest_first, plain):
         found = _meaning_of_header(text)
         if found or _MONEY_WORDS.search(_head(text)):
@@ -139,6 +143,8 @@ def _column_meaning(headers: tuple[str, ...], label: str) -> Meaning:
 
 def _meaning_of_header(text: str) -> Meaning | None:
     head = _head(text)
+    if re.search(r"\bnumber \(or [^()]*\) of shares\b", text, re.I):
+        return Meaning("shares", False)  # "Maximum Number (or Approximate Dollar Value) of Shares"
     if coin := _COLUMN_COIN.search(text):
         return Meaning(COINS[coin[1].upper()])
     if (_NUMBER_OF_SHARES.search(text) or _ENDS_IN_SHARES.search(head)
@@ -150,6 +156,8 @@ def _meaning_of_header(text: str) -> Meaning | None:
         return Meaning("ones")
     if _PERCENT.search(text):
         return Meaning("%")
+    if _TERM.search(head):
+        return Meaning("years", False)
     if _RATIO.search(head) or _RATE.search(head):
         return Meaning("%", False) if _RATE.search(head) else Meaning("ratio")
     return Meaning(_area(text), False) if _area(text) else None
@@ -182,8 +190,9 @@ def _meaning_of_row(plain: str, own: str, above: str) -> Meaning:
         return Meaning("shares", False)
     if _PERCENT.search(plain):
         return Meaning("%", False)
-    if _RATE.search(head) or _RATIO.search(head):
-        return Meaning("%" if _RATE.search(head) else "ratio", False)
+    for pattern, unit in ((_RATE, "%"), (_RATIO, "ratio"), (_TERM, "years")):
+        if pattern.search(head):
+            return Meaning(unit, False)
     counts = _NUMBER_OF.search(head) and not _MONEY_WORDS.search(above)
     if counts or _NUMBER_OF.match(plain):
         return Meaning("ones")
@@ -256,10 +265,10 @@ def _unit_by_labels(reading: Reading, text: str, row: Meaning, column: Meaning,
                     marks: tuple[str, str, str], table: Table) -> str:
     in_column, beside, in_row = marks
     for one in (column, row):
-        if one.unit in ("years", "months", "days"):
+        if one.unit in ("years", "months", "days") and one.is_certain:
             return one.unit
     holds = column.is_certain or in_column not in MONEY
-    if holds and (column.unit in ("%", "ratio", "shares", *MONEY)
+    if holds and (column.unit in ("%", "ratio", "years", "shares", *MONEY)
                   or column.unit.startswith("square")):
         return column.unit
     if column.unit == "ones" and holds:
@@ -297,7 +306,8 @@ def _is_amount(reading: Reading, text: str, row: Meaning, column: Meaning, table
         return bool(table.coin or table.note.coin)
     if row.unit == "places":
         return any(note and note.money for note in (table.note, row.note, column.note))
-    return row.unit in ("%", "ratio") and "." not in text and abs(reading.value or 0) >= 100
+    is_large = "." not in text and abs(reading.value or 0) >= 100
+    return row.unit in ("%", "ratio", "years") and is_large
 
 
 def _is_per(text: str, row: Meaning, column: Meaning) -> bool:
