@@ -127,8 +127,8 @@ def _in_percent(amount: Amount) -> Amount:
 
 
 def _labels_of(question: TableQuestion, grids: Mapping[str, Grid]) -> list[str]:
-    """Return the own labels of the rows of the question's cells."""
-    return [own_label(grids[ref.grid_id].rows[ref.row]) for ref in question.cells.values()
+    """Return the labels of the rows of the question's cells."""
+    return [grids[ref.grid_id].rows[ref.row] for ref in question.cells.values()
             if ref.grid_id in grids]
 
 

@@ -126,7 +126,8 @@ def _signed(question: TableQuestion, value: Fraction, said: str,
     is_change = question.kind in ("difference", "percent change")
     asked = _QUOTED.sub(" ", question.question)
     if is_change:  # a label such as "Net loss" gives a change no direction
-        names = {*map(own_label, _QUOTED.findall(question.question)), *labels.split("\n")} - {""}
+        names = {own_label(name) for name in
+                 (*_QUOTED.findall(question.question), *labels.split("\n"))} - {""}
         for label in sorted(names, key=len, reverse=True):
             said, asked = (re.sub(re.escape(label), " ", text, flags=re.I)
                            for text in (said, asked))

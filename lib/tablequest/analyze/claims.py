@@ -14,7 +14,7 @@ _FALL = re.compile(r"\b(?:decreas|declin|fell\b|fall|drop|lower|reduc|down\b|les
 _RISE = re.compile(r"\b(?:increas|rose\b|ris(?:e|es|ing)\b|grew\b|grow|higher|gain|up\b|more\b"
                    r"|climb|expand|widen)", re.I)
 # "a net loss of 5", "lost 5", "cash used in"
-_LOSS = re.compile(r"\b(?:loss(?:es)?|lost|deficits?|outflows?|used (?:in|for|by)|shortfall)\b",
+_LOSS = re.compile(r"\b(?:loss(?:es)?|lost|deficits?|outflows?|used(?! to\b)|shortfall)\b",
                    re.I)
 _COST = re.compile(r"\b(?:expenses?|provision|costs?|charges?)\b", re.I)
 _BENEFIT = re.compile(r"\b(?:benefit|credit|income|gain) of\b", re.I)
@@ -43,7 +43,8 @@ _COMPARISON = re.compile(r"(?<=[\w%)])[,;]?\s*\(?(?:(?:as )?compared (?:with|to)
                          r"|(?:up|down) from|against)\s(?:[^.;)\n]|\.(?=\d))*\)?", re.I)
 _OF_YEAR = re.compile(r"(?<=[\w%)])\s*\((?:in |fiscal |FY ?)?((?:19|20)\d\d): [^()]*\)", re.I)
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
-_VAGUE = {"total", "other", "net", "all", "amount"}  # alone, no row of their own
+_IN_TOTAL = re.compile(r"\bin total\b|\btotal of\b", re.I)  # names no row called "Total"
+_VAGUE = {"net", "all", "amount"}
 
 
 def without_comparison(answer: str, asked: str) -> str:
@@ -130,18 +131,24 @@ def _times(pattern: re.Pattern, text: str) -> set[str]:
 def other_row(said: str, asked: str, own: Iterable[str], rows: Iterable[str]) -> str:
     """Return the label of another of `rows` that `said` names instead of its `own`, or "".
 
-    A label counts if it has a word that neither the question nor an own label has. Groups above a
-    row, and what follows a comma in a label, need not be named.
+    A label counts unless the question or an own label contains it. Groups above a row, and what
+    follows a comma in a label, need not be named.
     """
-    mine = {tuple(words_of(own_label(row))) for row in own} - {()}
-    known = {word for words in mine for word in words} | set(words_of(asked))
-    labels = {tuple(words_of(part)) for row in rows
+    own = list(own)
+    mine = {_spaced(own_label(row)) for row in own} - {"  "}
+    known = [_spaced(text) for text in (asked, *own)]
+    labels = {_spaced(part) for row in rows
               for part in (own_label(row), own_label(row).partition(",")[0])}
-    labels = {label for label in labels if set(label) - known and not set(label) <= _VAGUE}
-    rest, found = f" {' '.join(words_of(said))} ", set()
+    labels = {label for label in labels if not any(label in text for text in known)
+              and not set(label.split()) <= _VAGUE}
+    rest, found = _spaced(_IN_TOTAL.sub(" ", said)), set()
     for label in sorted(mine | labels, key=len, reverse=True):  # "total product" before "product"
-        if f" {' '.join(label)} " in rest:
-            rest = rest.replace(f" {' '.join(label)} ", " | ")
+        if label in rest:
+            rest = rest.replace(label, " | ")
             found.add(label)
     others = found & labels - mine
-    return " ".join(min(others)) if others and not mine <= found else ""
+    return min(others).strip() if others and not mine <= found else ""
+
+
+def _spaced(text: str) -> str:
+    return f" {' '.join(words_of(text))} "

@@ -20,6 +20,8 @@ _GIVES = re.compile(rf"{_CLOSE}[,;:]?\s*{_NAME}(?:is|gives|yields|makes|comes to
                     r"[^\d;.\n]{0,60}", re.I)
 _TIMES_BEFORE = re.compile(r"(?:×|\btimes|\bmultiplied by|\bdivided by|÷)[\s(]*\Z", re.I)
 _SIGN = re.compile(r"[-+]|minus\b|", re.I)  # read as the amount's, though it may be an operator
+_PLACE = re.compile(r"\b(?:notes?|items?|pages?|tables?|parts?|sections?|exhibits?|steps?|rows?"
+                    r"|columns?|lines?|levels?|tiers?|T)\s?(?:no\.\s?)?\Z", re.I)  # "Note 7"
 _LABEL = re.compile(r"[(\[][^\d()\[\]]*[)\]]")  # "(rail)", and what is left of "(2023)"
 
 
@@ -32,7 +34,8 @@ def results(text: str) -> list[Amount]:
     result has none. Years count only where nothing else does.
     """
     text, found = plain(text), amounts(text)
-    found = [amount for amount in found if not amount.is_year] or found
+    found = [amount for amount in found if not amount.is_year
+             and not _PLACE.search(text, 0, amount.start)] or found
     kept: list[Amount] = []
     used: set = set()  # what is written as an operand
     for chain in reversed(_chains(text, found)):
