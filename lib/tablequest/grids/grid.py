@@ -14,17 +14,10 @@ from lib.tablequest.grids.labels import (
     without_marks,
 )
 from lib.tablequest.grids.layout import BodyRow, Layout, NoGrid, lay_out
+from lib.tablequest.grids.meanings import Meaning, column_meanings, row_meaning
 from lib.tablequest.grids.notes import is_only_note, read_note, unit_note_in
 from lib.tablequest.grids.panels import one_panel
-from lib.tablequest.grids.units import (
-    MONEY,
-    Meaning,
-    Table,
-    column_meanings,
-    row_meaning,
-    table_of,
-    unit_and_scale,
-)
+from lib.tablequest.grids.units import MONEY, Table, table_of, unit_and_scale
 from lib.tablequest.grids.values import Reading, read_value, with_point
 from lib.tablequest.records import Cell, Grid
 
