@@ -12,7 +12,8 @@ from lib.tablequest.analyze.amounts import amounts
 from lib.tablequest.ask.replies import objects
 from lib.tablequest.questions.check import is_rounding
 from lib.tablequest.questions.expression import ExpressionError, evaluate
-from lib.tablequest.questions.places import Place, caption_of, heading_of
+from lib.tablequest.questions.places import Place, heading_of, introduction_of
+from lib.tablequest.questions.rivals import words
 from lib.tablequest.questions.wording import POINTS, folded
 from lib.tablequest.records import CellRef, Grid, Level, TableQuestion, in_whole_units
 
@@ -21,6 +22,7 @@ KINDS: dict[Level, tuple[str, ...]] = {
     "hard": ("trend", "contrast", "drivers", "concentration", "outlier", "reconciliation",
              "two tables"),
     "medium": ("difference", "percent change", "ratio", "share", "sum", "average", "comparison")}
+_INTRODUCING = words("table shows presents summarizes following below sets forth")
 
 
 class Unusable(ValueError):
@@ -146,14 +148,14 @@ def _check_named(place: Place, question: str, ground: Ground) -> None:
 
     It may if it does not name the section or table that distinguishes the two cells.
     """
-    words = set(folded(question).split())
+    asked = words(question)
     own = next(grid for grid in ground.tables.values() if grid.grid_id == place.ref.grid_id)
-    names = [name for name in (heading_of(own), caption_of(own)) if folded(name)]
-    named = [name for name in map(folded, names)
-            if len(set(name.split()) & words) >= 0.6 * len(set(name.split()))]
+    names = [name for name in (heading_of(own), introduction_of(own)) if folded(name)]
+    named = [folded(name) for name in names
+             if len((told := words(name) - _INTRODUCING) & asked) >= 0.6 * len(told)]
     for other in ground.cells.of_row[folded(place.row)]:
         is_same = (other.value, other.kind) == (place.value, place.kind)
-        if is_same or not place.labels.may_mean(other.labels):
+        if is_same or not place.spot.may_mean(other.spot):
             continue
         source = folded(other.source)
         if other.ref.grid_id == own.grid_id or all(name in source for name in named):

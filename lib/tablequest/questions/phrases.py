@@ -57,6 +57,12 @@ _DEDUCTED = re.compile(r"(?:less|add|plus|deduct)\s*:\s*(?=\S)", re.I)
 _NO_GROUPS = ("less", "add", "plus", "deduct", "numerator", "denominator")
 _TIME = re.compile(r"\b(?:as of|at|ended|ending|balances?|through|until)\b.*\b(?:19|20)\d\d\b"
                    r"|^\W*(?:fiscal\s+(?:year\s+)?)?(?:\w+ \d{1,2}, )?(?:19|20)\d\d\b", re.I)
+# What flows over a period, unless it is carried in the balance sheet
+_FLOW = re.compile(r"\b(?:income|expenses?|expenditures?|sales|revenues?|costs?|paid|proceeds"
+                   r"|payments?|purchases|earnings|interest|provision|dividends|loss)\b", re.I)
+_CARRIED = re.compile(r"\b(?:accrued|deferred|accumulated|payables?|receivables?|unearned|retained"
+                      r"|prepaid|amortized|at cost|assets?|liabilit(?:y|ies)|cost basis|future"
+                      r"|carried|costs? and fair)\b", re.I)
 # What a label says of its unit: pattern, and the units that agree with it
 _PER = re.compile(r"\bper\b(?! (?:cent|day))", re.I)
 _RATIO = re.compile(r"\w\s+/\s+\w|\bdivided by\b|\b(?:ratios?|multiples?|times)$"
@@ -106,6 +112,11 @@ def is_fragment(label: str) -> bool:
     """Return whether a label begins or ends within a phrase: "Due after", "Sales, net of"."""
     is_open = any(label.count(a) != label.count(b) for a, b in ("()", "[]", "“”"))
     return bool(_CUT_START.match(label) or _CUT_END.search(label)) or is_open or '"' in label
+
+
+def may_flow(label: str) -> bool:
+    """Return whether an amount may be that of a period, such as "Interest paid"."""
+    return bool(_FLOW.search(label)) and not _CARRIED.search(label)
 
 
 def is_bare(label: str) -> bool:

@@ -15,13 +15,13 @@ from lib.tablequest.questions.phrases import (
     fault_of_label,
     fault_of_unit,
     is_bare,
+    may_flow,
     named,
     tells_amount,
 )
 from lib.tablequest.questions.rivals import Spot, rivals_of
 from lib.tablequest.questions.times import dated
 from lib.tablequest.questions.wording import (
-    Labels,
     Period,
     amount,
     decimals_of,
@@ -38,16 +38,10 @@ _PARTS = re.compile(r"percentage of|percent of|% of|per (?:common )?share", re.I
 _NO_TITLE = re.compile(r"\(?continued\)?$|^part [ivx]+$|^(?:index|contents|signatures?)\b|^form 10-"
                        r"|\bnotes? to (?:the )?(?:[a-z]+ )*financial statements?\b"
                        r"|^table of contents|\band (?:its )?(?:consolidated )?subsidiar", re.I)
-# The part before "net sales" in "The following table shows net sales", "As shown below, net sales"
-_INTRODUCES = re.compile(
-    r"^(?:as\s+(?:shown|presented|detailed)\b.*?\b(?:table|follows),?\s*)?(?:the\s+)?"
-    r"(?:following\s+)?(?:tables?|chart)?(?:\s*below|\s*above)?\s*"
-    r"(?:shows?|presents?|sets?\s+forth|summari[sz]es?|provides?|details?|reflects?|lists?)?"
-    r"\s*(?:the\s+)?", re.I)
 # A text that introduces the table below it
 _IS_INTRODUCTION = re.compile(r"\bfollow(?:s|ing)\b|\bbelow\b|:$|\bsummar|\bsets? forth\b"
                               r"|\b(?:table|chart)\b|\bpresent(?:s|ed)\b|\bshow[sn]\b", re.I)
-_LONGEST_LABEL, _LONGEST_CAPTION, _LONGEST_QUOTE = 130, 130, 190  # characters
+_LONGEST_LABEL, _LONGEST_QUOTE = 130, 190  # characters
 
 
 @dataclass(frozen=True)
@@ -62,6 +56,7 @@ class Place:
     source: str  # 'Apple Inc.'s annual report (10-K) for the fiscal year ended …, section "…"'
     report: str = ""  # the beginning of `source`, without section and table
     fault: str = ""  # why no question can ask for the cell; "" if one can
+    spot: Spot | None = None  # the words by which it is told apart
     misread: str = ""  # why its value, unit or scale is in doubt; "" if it may serve as a part
 
     @property
@@ -79,11 +74,6 @@ class Place:
     def printed(self) -> str:
         """Return the amount as an answer gives it."""
         return amount(self.value, *self.kind, decimals_of(self.cell))
-
-    @property
-    def labels(self) -> Labels:
-        """Return the labels by which a question names the cell within its section."""
-        return Labels.of(self.ref.grid_id, self.row, self.column)
 
     @property
     def under(self) -> str:
@@ -183,15 +173,6 @@ def introduction_of(grid: Grid) -> str:
     return text.rstrip(" :.") if is_quotable and _IS_INTRODUCTION.search(text) else ""
 
 
-def caption_of(grid: Grid) -> str:
-    """Return what a table shows, according to the text before it; "" if that is too long."""
-    text = re.sub(r"\((?:dollars |amounts )?in [^)]*\)", "", grid.caption)
-    text = re.split(r"(?<=[a-z)])[.:](?:\s|$)", text)[0]
-    text = label_of(_INTRODUCES.sub("", " ".join(text.split()), count=1))
-    is_useful = len(text) <= _LONGEST_CAPTION and folded(text) != folded(heading_of(grid))
-    return text if is_useful else ""
-
-
 def places(filing: Filing, grids: Sequence[Grid]) -> list[Place]:
     """Return every cell with a number in the filing's `grids`.
 
@@ -216,7 +197,7 @@ def places(filing: Filing, grids: Sequence[Grid]) -> list[Place]:
         where, misread, fault = _where(grid, name, is_paper=is_paper), clash, ""
         if not is_paper:
             misread = misread or _misread(grid, cell, name, label)
-            fault = _fault(grid, name, time, where)
+            fault = _fault(grid, cell, name, time, where)
         if max(len(name), len(label)) > _LONGEST_LABEL:
             fault = f"a label is longer than {_LONGEST_LABEL} characters"
         elif not re.search(r"[^\W\d_]{2}", name):
@@ -228,7 +209,8 @@ def places(filing: Filing, grids: Sequence[Grid]) -> list[Place]:
             fault = "the cell holds a dash for nil"
         if not fault and spot in rivals:
             fault = "another cell of the filing has the same labels"
-        found.append(Place(ref, cell, name, label, time, source + where, source, fault, misread))
+        found.append(Place(ref, cell, name, label, time, source + where, source, fault, spot,
+                           misread))
     return found
 
 
@@ -263,12 +245,14 @@ def _has_cents(grid: Grid) -> bool:
     return 2 * sum("." in text for text in texts) > len(texts)
 
 
-def _fault(grid: Grid, row: str, time: Period | None, where: str) -> str:
+def _fault(grid: Grid, cell: Cell, row: str, time: Period | None, where: str) -> str:
     """Return why no question can name a report's cell, or ""."""
     if time is None:
         return "the column names no period, or several"
     if reason := fault_of_label(row):
         return reason
+    if not cell.period and time.order[2] and not time.span and may_flow(own_label(row)):
+        return "the column's day may be the end of a period"
     if time.measure and (is_bare(time.measure) or fault_of_label(time.measure)):
         return "the column's label is no phrase"
     if tells_amount(row) or tells_amount(time.measure) or "introduced by" in where:

@@ -7,7 +7,6 @@ import re
 from calendar import month_name
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
-from typing import NamedTuple
 
 from lib.tablequest.records import Cell
 
@@ -158,34 +157,3 @@ def label_of(text: str) -> str:
 def folded(text: str) -> str:
     """Return the letters and digits of a label in lower case, the form for comparing labels."""
     return " ".join(re.findall(r"[^\W_]+|%", text.lower()))
-
-
-class Labels(NamedTuple):
-    """A cell's labels within its section, in the form for comparing labels."""
-
-    grid_id: str
-    row: str
-    column: str
-    period: Period | None
-
-    @classmethod
-    def of(cls, grid_id: str, row: str, column: str) -> "Labels":
-        """Return the labels of a cell from its row's and column's labels."""
-        return cls(grid_id, folded(row), re.sub(r"\bfiscal ", "", folded(column)),
-                   period_of(column))
-
-    def may_mean(self, other: "Labels") -> bool:
-        """Return whether a question with these labels may mean the cell `other`.
-
-        It may if the labels are equal or, in another table, if row and time are equal: a question
-        on "Net sales" in fiscal 2024 does not exclude those "under Consolidated".
-        """
-        if self.row != other.row:
-            return False
-        if self.column == other.column:
-            return True
-        is_elsewhere = self.grid_id != other.grid_id and self.period and other.period
-        if not is_elsewhere or self.period.measure:
-            return False
-        (year, *rest), (other_year, *other_rest) = self.period.order, other.period.order
-        return year == other_year and (rest == other_rest or not (rest[0] and other_rest[0]))

@@ -232,7 +232,7 @@ def test_an_item_with_another_value_in_another_table_must_be_distinguished(table
                                                                           clear, name):
     ground = Ground("c", FILING.filing_id, "p", {"T1": table},
                     Cells.of(places(FILING, [table, other])))
-    with pytest.raises(Unusable, match=f"name the section or table, such as .{name}"):
+    with pytest.raises(Unusable, match=f"name the section or table, such as .*{name}"):
         read_pair(Reply(json.dumps({**EASY, "question": f"{WHO} {vague}"})), "easy", ground)
     question = read_pair(Reply(json.dumps({**EASY, "question": f"{WHO} {clear}"})), "easy", ground)
     assert question.cells == {"a": CellRef(grid_id=table.grid_id, row=0, column=0)}

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lib.tablequest.questions.medium import easy_of
-from lib.tablequest.questions.places import caption_of, heading_of, places, source_of
+from lib.tablequest.questions.places import heading_of, introduction_of, places, source_of
+from lib.tablequest.questions.tables import tables_of
 from lib.tablequest.questions.times import dated
 from lib.tablequest.questions.wording import amount, period_of, rounded, unit_words
 from tests.tablequest_example import FILING, SALES, grid
@@ -62,7 +63,8 @@ def test_units_sources_and_captions_are_named_as_a_question_names_them():
     kinds = (("USD", 1e6), ("%", 1.0), ("USD/share", 1.0), ("shares", 1e3), ("", 1.0))
     assert [unit_words(*kind) for kind in kinds] == [
         "millions of US dollars", "percent", "US dollars per share", "thousands of shares", ""]
-    assert caption_of(SALES) == "net sales by line for 2024, 2023 and 2022"
+    assert introduction_of(SALES) == ("The following table shows net sales by line for 2024, 2023 "
+                                      "and 2022 (dollars in millions)")
     assert source_of(FILING) == ("Orsa Pumps, Inc.'s annual report (10-K) for the fiscal year "
                                  "ended December 31, 2024")
 
@@ -104,7 +106,9 @@ def test_what_a_column_measures_tells_cells_apart_if_it_is_named():
     ("Taxes: Current: Federal", "2024", ""), ("Due after five years", "2024", "part of a phrase"),
     ("Less: Content amortization", "2024", ""), ("Notes that were issued", "2024", "clause"),
     ("Balance as of May 3, 2023", "2024", "names a time"), ("Europe", "2024", "what is measured"),
-    ("Sales, net of", "2024", "part of a phrase"), ("Cash", "2024 Other", "no phrase"),
+    ("Interest paid", "June 30, 2024", "end of a period"),
+    ("Accrued interest", "June 30, 2024", ""), ("Sales, net of", "2024", "part of a phrase"),
+    ("Cash", "2024 Other", "no phrase"),
     ("Net sales (1)", "Years ended December 31, 2024 (in millions)", "")])
 def test_a_label_must_be_a_noun_phrase_and_a_column_name_a_period(row, column, fault):
     [found] = faults(grid(1, "Notes", column, f"{row} | 5")).values()
@@ -169,3 +173,16 @@ def test_a_quarterly_report_is_called_so():
     quarterly = FILING.model_copy(update={"form": "10-Q", "period": "June 30, 2024"})
     assert source_of(quarterly) == ("Orsa Pumps, Inc.'s quarterly report (10-Q) for the quarterly "
                                     "period ended June 30, 2024")
+
+
+def test_quarters_and_half_years_are_told_apart_and_never_compared_with_each_other():
+    columns = [
+        f"{span} Months Ended June 30, {year}"
+               for span in ("Three", "Six") for year in (2024, 2023)]
+    table = grid(1, "Statements of Income", " | ".join(columns), "Net sales | 5 | 4 | 9 | 8")
+    found = places(FILING, [table])
+    assert {place.fault for place in found} == {""}
+    assert 'for "Net sales" for the six months ended June 30, 2024?' in easy_of(found[2]).question
+    [read] = tables_of(found).values()
+    before = [read.before(place) for place in found]
+    assert [place and place.value for place in before] == [4, None, 8, None]
