@@ -59,8 +59,10 @@ def read_grid(rows: list[PlacedRow], around: Surroundings, n_header: int = 0,
     named = [one for one in labelled if one[0]]
     if not named:
         raise NoGrid("no row labels", "no row of numbers has a label")
-    columns, meanings, header_note = _columns(layout, around)
-    unit_note = _unit_note(layout, header_note, around)
+    corner_note = next(filter(None, (unit_note_in(text, anywhere=True)
+                                     for text in (*layout.titles, *layout.corner))), "")
+    columns, meanings, header_note = _columns(layout, around, corner_note)
+    unit_note = (corner_note or header_note or around.unit_note or unit_note_in(around.caption))
     cells = _cells(named, meanings, dash_is_nil, unit_note,
                    [around.caption, *layout.titles, *layout.corner])
     labels = tuple(label for label, *_ in named)
@@ -96,20 +98,25 @@ def _with_point(rows: list[PlacedRow]) -> list[PlacedRow]:
                             for cell in row.cells)) for row in rows]
 
 
-def _columns(layout: Layout, around: Surroundings) -> tuple[tuple[str, ...], list[Meaning], str]:
-    """Return the columns' labels, what they mean, and the note that stands above all of them."""
+def _columns(layout: Layout, around: Surroundings,
+             corner_note: str) -> tuple[tuple[str, ...], list[Meaning], str]:
+    """Return the columns' labels, what they mean, and the note that stands above most of them.
+
+    That note is the table's and no part of the labels, unless the corner has another.
+    """
     headers = layout.headers
     notes = [next((cell.text for cell in above if is_only_note(cell.text)), "")
              for above, column in zip(headers, layout.columns, strict=True) if not column.is_text]
     found = {note for note in notes if note}
     shared = found.pop() if len(found) == 1 and notes.count("") * 2 < len(notes) else ""
+    shared = "" if corner_note not in ("", shared) else shared
     if shared and all(len(above) > 1 or above[0].text != shared for above in headers if above):
         headers = tuple(tuple(cell for cell in above if cell.text != shared) for above in headers)
     labels = [column_label(above) for above in headers]
     if not shared:
         found = {unit_note_in(label) for label, column in zip(labels, layout.columns, strict=True)
                  if not column.is_text}
-        shared = found.pop() if len(found) == 1 < len(notes) else ""
+        shared = found.pop() if len(found) == 1 < len(notes) and not corner_note else ""
         if shared and all(label.replace(shared, "").strip() for label in labels if label):
             labels = [" ".join(label.replace(shared, " ").split()) for label in labels]
     labels = with_periods(labels)
@@ -122,13 +129,6 @@ def _columns(layout: Layout, around: Surroundings) -> tuple[tuple[str, ...], lis
         raise NoGrid("no column labels", f"{len(nameless)} of {len(labels)} columns have no header")
     texts = [tuple(cell.text for cell in above if cell.text != shared) for above in headers]
     return tuple(labels), column_meanings(texts, labels), shared
-
-
-def _unit_note(layout: Layout, header_note: str, around: Surroundings) -> str:
-    """Return the first unit note in the corner, the titles or the headers, else around."""
-    found = (unit_note_in(text, anywhere=True) for text in (*layout.titles, *layout.corner))
-    return (next(filter(None, found), "") or header_note or around.unit_note
-            or unit_note_in(around.caption))
 
 
 def _local_notes(rows: Iterable[BodyRow]) -> Iterator[str]:

@@ -221,6 +221,10 @@ CASES = {
               row("Earnings per share", "2.62", "2.63")),
         "(Dollars in millions, except per share amounts)",
         [[M] * 2, ["shares 1e+06"] * 2, ["USD/share 1"] * 2]),
+    "another note above the columns than in the corner": (
+        table("<td colspan=3></td><td colspan=3></td><td colspan=9>(in thousands)</td>",
+              head("North", "South", corner="(in millions)"), row("Rent", "$5", "$4")), "",
+        [["USD 1000"] * 2]),
     "a table of pay": (
         table(head("Salary ($)", "Stock Awards ($)", "Options (#)"),
               row("A. Able", "800,000", "1,200,500", "15,000")), "",
