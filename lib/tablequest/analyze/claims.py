@@ -42,7 +42,8 @@ _NTH = {"q1": "first", "q2": "second", "q3": "third", "q4": "fourth"}
 _COMPARISON = re.compile(r"(?<=[\w%)])[,;]?\s*\(?(?:(?:as )?compared (?:with|to)|versus|vs\.?"
                          r"|(?:up|down) from|against)\s(?:[^.;)\n]|\.(?=\d))*\)?", re.I)
 _OF_YEAR = re.compile(r"(?<=[\w%)])\s*\((?:in |fiscal |FY ?)?((?:19|20)\d\d): [^()]*\)", re.I)
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
+# "sales. Net", "5; net"; not "U.S. Treasury", "Inc. had"
+_SENTENCE = re.compile(r"(?<=[.!?;])(?<![A-Z]\.)(?<!Inc\.)(?<!Corp\.)(?<!Co\.)(?<!No\.)\s+|\n+")
 _IN_TOTAL = re.compile(r"\bin total\b|\btotal of\b", re.I)  # names no row called "Total"
 _VAGUE = {"net", "all", "amount"}
 
