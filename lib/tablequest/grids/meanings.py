@@ -65,7 +65,7 @@ _IN_TIME = re.compile(r"\((?:in )?(years?|months?|days?)\)|\bin (years|months|da
 _PERCENT = re.compile(r"%|\bpercent(?:age)?s?\b(?! points?)", re.I)
 _RATE = re.compile(
     r"\b(?:tax|interest|discount|growth|coupon|occupancy|churn|retention|statutory|effective|"
-    r"return|trend|increase|turnover|average)(?: \w+)? rates?$|^rates?$|\bvolatility$|"
+    r"return|trend|increase|turnover|average|risk-free)(?: \w+)? rates?$|^rates?$|\bvolatility$|"
     r"\byields?$|\boccupancy$", re.I)
 _TERM = re.compile(r"\b(?:remaining|average|expected|useful|estimated)\b.*\b(?:term|life|lives)$",
                    re.I)  # in years
@@ -196,7 +196,7 @@ def _meaning_of_row(plain: str, own: str, above: str) -> Meaning:
         return Meaning(_time(match))
     if _NUMBER_OF_SHARES.search(above) and not _OF_MONEY.search(plain):
         return Meaning("shares", False)
-    if _PERCENT.search(above):
+    if _PERCENT.search(above) or _RATE.search(_head(above)):
         return Meaning("%", False)
     return Meaning("", False, "share" if _PER_A_SHARE.search(above) else "")
 

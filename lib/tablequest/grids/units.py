@@ -41,9 +41,11 @@ def unit_and_scale(reading: Reading, text: str, row: tuple[str, Meaning], column
     a column's first and last row.
     """
     label, meaning = row
-    unit = reading.unit
-    if not unit and not (marks[2] not in MONEY and table.note.excepts(label)):
+    is_excepted, unit = table.note.excepts(label), reading.unit
+    if not unit and not (is_excepted and marks[2] not in MONEY):
         unit = _unit_by_labels(reading, text, meaning, column, marks, table)
+    elif not unit and meaning.unit in _OWN_SCALE:
+        unit = meaning.unit
     if unit in _OWN_SCALE or unit == "ratio":
         return ("" if unit == "ratio" else unit), 1.0
     if reading.scale > 1:
@@ -55,7 +57,7 @@ def unit_and_scale(reading: Reading, text: str, row: tuple[str, Meaning], column
     if unit == "shares" and "." in text and not table.note.shares:
         table = replace(table, note=replace(table.note, scales_shares=True))  # no part of a share
     kind = "shares" if unit == "shares" else "area" if unit.startswith("square") else ""
-    if (unit in ("", "things", "ones") or kind) and table.note.excepts(label):
+    if (unit in ("", "things", "ones") or kind) and is_excepted:
         return kind and unit, 1.0
     for own in filter(None, (meaning.note, column.note)):
         if scale := _scale(own, kind, unit):

@@ -225,6 +225,11 @@ CASES = {
         table("<td colspan=3></td><td colspan=3></td><td colspan=9>(in thousands)</td>",
               head("North", "South", corner="(in millions)"), row("Rent", "$5", "$4")), "",
         [["USD 1000"] * 2]),
+    "rates that the note excepts, without signs": (
+        table(head("2031", "2030"), row("Lease debt", "$812", "$790"),
+              row("Weighted-average discount rate", "3.5", "3.3"), row("Risk-free rate of return",
+                                                                       "4.1", "3.9")),
+        "(in thousands, except discount rate)", [["USD 1000"] * 2, ["% 1"] * 2, ["% 1"] * 2]),
     "a table of pay": (
         table(head("Salary ($)", "Stock Awards ($)", "Options (#)"),
               row("A. Able", "800,000", "1,200,500", "15,000")), "",
