@@ -7,6 +7,7 @@ step, so all can be checked.
 from collections.abc import Sequence
 
 from lib.tablequest.questions.drafts import Draft, Figure, Working, periods_told, together
+from lib.tablequest.questions.phrases import MONEY
 from lib.tablequest.questions.places import Place
 from lib.tablequest.questions.structure import structures_of
 from lib.tablequest.questions.tables import Table, is_odd
@@ -149,6 +150,8 @@ def _drivers(place: Place, table: Table) -> Draft | None:
     if min(item.value for pair in pairs for item in pair) <= 0:
         return None
     if whole.is_change or whole.is_part or before.value <= 0 or whole.value == before.value:
+        return None
+    if whole.cell.unit not in MONEY:
         return None
     sign = 1 if whole.value > before.value else -1
     ordered = sorted(pairs, key=lambda pair: sign * (pair[1].value - pair[0].value))

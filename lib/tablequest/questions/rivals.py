@@ -45,11 +45,12 @@ class Spot(NamedTuple):
         """Return whether a question on this cell may also mean `other`, which has equal row words.
 
         It may unless the unit, the period, or what the columns measure differ, or the groups of
-        two rows of one table.
+        two rows of one table; a row whose group is not known may be of any.
         """
         if self.unit and other.unit and self.unit != other.unit:
             return False
-        if self.grid_id == other.grid_id and not self.groups <= other.around:
+        in_other_group = other.groups and not self.groups <= other.around
+        if self.grid_id == other.grid_id and in_other_group:
             return False
         is_named = self.measure not in _PLAIN_COLUMNS and self.measure != other.measure
         if is_named and not (other.measure in _PLAIN_COLUMNS

@@ -17,8 +17,8 @@ _LEAST_APART = 10.0  # points by which an outlier's change differs from all othe
 _OUTLYING = (4, 8)  # fewest and most items among which one is an outlier
 _RECONCILED = (3, 8)  # fewest and most parts of a total that an answer lists
 # What other figures of a report are compared with
-_BASES = re.compile(r"^(?:total )?(?:net |operating )*(?:sales|revenues?|income|earnings)$"
-                    r"|^total (?:net )?(?:assets|liabilities|operating expenses)$", re.I)
+_BASES = re.compile(r"^(?:total )?(?:net |operating )*(?:sales|revenues?)$"
+                    r"|^total (?:assets|liabilities)$", re.I)
 
 
 def structures_of(place: Place, table: Table, others: Sequence[Table]) -> list[Draft]:

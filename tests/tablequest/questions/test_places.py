@@ -85,6 +85,8 @@ def test_a_cell_is_asked_only_if_no_other_cell_answers_with_another_value():
     assert faults(one, other)["Cash | 2023"] == ""
     groups = grid(3, "C > Taxes", "2024", "Current tax: Foreign | 5\nDeferred tax: Foreign | 9")
     assert set(faults(one, groups).values()) == {""}
+    unknown = grid(5, "E > Balance", "2024", "Current assets: Bonds held | 5\nBonds held | 9")
+    assert set(faults(unknown).values()) == {AMBIGUOUS}
     elsewhere = grid(4, "D > Cash paid", "2024", "Deferred taxes: Federal | 9")
     assert faults(one, elsewhere)["Current tax: Federal | 2024"] == AMBIGUOUS
     percent = grid(4, "D", "2024", "Cash | 9%")
