@@ -3,6 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from lib.tablequest.questions.wording import Period, decimals_of, folded, label_of
@@ -33,10 +34,10 @@ class Spot(NamedTuple):
     def of(cls, grid: Grid, name: str, column: int, cell: Cell, period: Period | None) -> "Spot":
         """Return the words of a cell in a row that questions call `name`."""
         label = label_of(grid.columns[column])
-        texts = f"{name} {grid.section} {grid.caption} {label}"
+        around = frozenset.union(*map(words, (name, grid.section, grid.caption, label)))
         exact, step = float(cell.exact), 0.49 * cell.scale * 10.0 ** -decimals_of(cell)
         groups = name.rpartition(": ")[0]
-        return cls(grid.grid_id, words(own_label(name)), words(groups), words(texts),
+        return cls(grid.grid_id, words(own_label(name)), words(groups), around,
                    folded(period.measure if period else label),
                    folded(f"{grid.section} {grid.caption}"), cell.unit, period, cell.period,
                    exact - step, exact + step)
@@ -68,6 +69,7 @@ class Spot(NamedTuple):
         return self.high < other.low or other.high < self.low
 
 
+@lru_cache(maxsize=1 << 14)
 def words(text: str) -> frozenset[str]:
     """Return the words of a label in singular, without fillers."""
     plain = folded(re.sub(r"[’']s\b", "", text)).split()
