@@ -61,6 +61,11 @@ def test_a_total_without_a_label_is_named_after_the_group_that_it_adds_up():
         "Cash", "Machines: Presses", "Machines: Lathes", "Total of Machines", "Land")
 
 
+def test_prices_beside_a_sum_do_not_add_up():
+    lines = row("May", "4,100", "$71.10"), row("June", "900", "70.00"), row("", "5,000", "70.90")
+    assert labels(*lines) == ("May", "June", "Total")
+
+
 def test_numbers_without_a_label_that_add_up_nothing_are_listed():
     found = read(head("2031", "2030"), row("Presses", "40", "30"), row("Lathes", "2", "3"),
                  row("", "47", "32"))
