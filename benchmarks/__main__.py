@@ -14,6 +14,7 @@ PARTS = (
     "study",
     "documents",
     "structext",
+    "filings",
 )  # one module each, whose main() returns Markdown
 HEAD = """# Measurements
 

@@ -11,9 +11,10 @@ from lxml.html import HtmlElement
 from lib.core.records import Rejected
 from lib.tablequest.filings.blocks import PageBlock
 from lib.tablequest.filings.facts import Facts, facts_of
-from lib.tablequest.filings.files import NoFiling, bytes_of, identifier_of, list_filings, page_of
+from lib.tablequest.filings.files import NoFiling, bytes_of, identifier_of, list_filings
 from lib.tablequest.filings.page import page_blocks, under_headings
 from lib.tablequest.filings.papers import read_paper
+from lib.tablequest.filings.parse import Page, page_of
 from lib.tablequest.filings.passages import MAX_WORDS, cut_passages
 from lib.tablequest.filings.submissions import header_facts
 from lib.tablequest.filings.tables import Tables
@@ -74,18 +75,18 @@ def read_file(path: Path, name: str = "", max_words: int = MAX_WORDS,
     raw = bytes_of(path)
     named, page = header_facts(raw), page_of(raw)
     del raw
-    if isinstance(page, str):
-        body, tables, facts = page, [], Facts()
-    else:
-        body = page.find("body") if page.find("body") is not None else page
-        tables, facts, named = list(body.iter("table")), facts_of(page), named | _cover(page)
+    body, tables, facts = page.text, [], Facts()
+    if page.root is not None:
+        body = page.root.find("body") if page.root.find("body") is not None else page.root
+        tables, facts = list(body.iter("table")), facts_of(page.root)
+        named |= _cover(page.root)
     blocks = page_blocks(body)
     n_tables = len(tables) + sum(bool(block.rows) for block in blocks)
     if not n_tables:
         raise NoFiling("no table in it")
     filing = _filing(named, blocks, name, n_tables)
     reading = Tables(filing, facts, tags)
-    _read_blocks(blocks, tables, reading)
+    _read_blocks(page, blocks, tables, reading)
     if not reading.grids:
         kinds = Counter(row.kind for row in reading.not_understood).most_common(4)
         raise NoFiling(f"none of its {n_tables} tables holds labelled numbers "
@@ -95,16 +96,16 @@ def read_file(path: Path, name: str = "", max_words: int = MAX_WORDS,
                       reading.not_understood, together(reading.checks))
 
 
-def _read_blocks(blocks: list[PageBlock], tables: list[HtmlElement], reading: Tables) -> None:
+def _read_blocks(page: Page, blocks: list[PageBlock], tables: list[HtmlElement],
+                 reading: Tables) -> None:
     """Read the blocks in order; tables are numbered in HTML first, then in plain text."""
     numbers = {table: number for number, table in enumerate(tables, 1)}
     others = count(len(tables) + 1)
     for index, (block, path) in enumerate(under_headings(blocks, reading.filing.company)):
         if block.kind == "table":
-            number = next(others) if block.element is None else numbers.pop(block.element)
-            reading.read_table(block, number, path, _footnotes(blocks, index))
-            if block.element is not None:
-                block.element.clear()  # a large filing's tables are most of its memory
+            number, notes = numbers.pop(block.element, 0) or next(others), _footnotes(blocks, index)
+            table = None if block.element is None else page.table(block.element)
+            reading.read_table(table, block.rows, number, path, notes)
         elif block.kind != "page-end":
             reading.read_text(block, path)
     for number in numbers.values():

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterable, Iterator
 
+from lxml.html import HtmlElement
+
 from lib.tablequest.filings.above import Above
 from lib.tablequest.filings.blocks import PageBlock
 from lib.tablequest.filings.facts import Facts
@@ -41,12 +43,12 @@ class Tables:
         self.sections.append(SectionBlock(Block(kind=block.kind, text=block.text), path,
                                           starts_unit))
 
-    def read_table(self, block: PageBlock, number: int, path: tuple[str, ...],
-                   footnotes: tuple[str, ...]) -> None:
-        """Read a table into a grid, or list it with the reason why it is none."""
-        rows = list(block.rows)
+    def read_table(self, table: HtmlElement | None, rows: Iterable[PlacedRow], number: int,
+                   path: tuple[str, ...], footnotes: tuple[str, ...]) -> None:
+        """Read a table, or `rows` of plain text, into a grid, or list it with the reason."""
+        rows = list(rows)
         try:
-            rows = rows or read_html_rows(block.element)
+            rows = rows if table is None else read_html_rows(table)
             if kind := kind_of(rows):
                 raise NoGrid(kind, "holds no data")
             found = read_grid(rows, self._surroundings(number, path, footnotes))
@@ -108,13 +110,13 @@ def _lost_values(rows: list[PlacedRow], found: ReadGrid) -> Iterator[tuple[str, 
             for element in cell.elements}
     left = min(cell.start for row in rows for cell in row.cells)
     for row in rows:
-        values = [cell for cell in row.cells if cell.start > left and is_number(cell.text)
-                  and not is_year(cell.text)]
-        lost = [cell.text for cell in values if not _MARK.fullmatch(cell.text)
-                and not any(id(element) in kept for element in cell.elements)]
+        others = [cell for cell in row.cells
+                  if cell.start > left and not any(id(element) in kept for element in cell.elements)]
+        lost = [cell.text for cell in others if is_number(cell.text) and not is_year(cell.text)
+                and not _MARK.fullmatch(cell.text)]
         if lost:
             text = " | ".join(cell.text for cell in row.cells)
-            if len(lost) < len(values):
+            if sum(cell.start > left for cell in row.cells) > len(others):
                 yield "value outside the columns", f"{', '.join(lost)}: not in the grid", text
             else:
                 yield "row without label", "its row is left out of the grid", text

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 
-import pandas as pd
-
 from lib.tablequest.filings.facts import Fact
 from lib.tablequest.filings.tags import Position, kind_of
 from lib.tablequest.grids.grid import ReadGrid
@@ -49,15 +47,14 @@ class Check:
     differences: tuple[Difference, ...] = ()
 
 
-def check_table(checks: Mapping[str, Check]) -> pd.DataFrame:
+def check_rows(checks: Mapping[str, Check]) -> list[dict[str, str | int]]:
     """Return one row per filing with tagged cells: their number, and "agree / checked" by kind.
 
     `checks` maps filing_id to the filing's check.
     """
-    rows = [(filing_id, check.n_values, check.n_tagged,
-             *(_share(check.agree[kind], check.checked[kind]) for kind in KINDS))
+    return [{"filing_id": filing_id, "values": check.n_values, "tagged cells": check.n_tagged}
+            | {kind: _share(check.agree[kind], check.checked[kind]) for kind in KINDS}
             for filing_id, check in checks.items() if check.n_tagged]
-    return pd.DataFrame(rows, columns=["filing_id", "values", "tagged cells", *KINDS])
 
 
 def _share(agree: int, checked: int) -> str:

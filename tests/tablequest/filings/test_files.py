@@ -7,6 +7,7 @@ import pytest
 
 from lib.documents.folder import NoDocuments
 from lib.tablequest.filings import files as filings_files
+from lib.tablequest.filings import parse
 from lib.tablequest.filings.files import NoFiling
 from lib.tablequest.filings.read import read_file, read_filings
 from tests.tablequest.filings.test_read import NUMBERS, page
@@ -52,6 +53,17 @@ def test_a_bad_file_is_listed_with_its_reason_and_the_others_are_read(tmp_path):
         "pipe.html": "not an ordinary file", "link.html": "No such file"}
     assert reasons.keys() == expected.keys()
     assert not {name: reasons[name] for name, word in expected.items() if word not in reasons[name]}
+
+
+def test_a_table_reads_the_same_apart_from_its_page(tmp_path, monkeypatch):
+    odd = NUMBERS.replace("<table>", '<TABLE style="margin:0">').replace("</table>", "</TABLE >")
+    comment = f"<!-- {NUMBERS[:40]} --><script>'<table>'</script>"
+    (tmp_path / "acme.html").write_text(page(
+        comment, odd, f"<p>(in millions)</p><table><tr><td>Outer {NUMBERS}</td></tr></table>",
+        NUMBERS.replace("Sales", "Münzen"), NUMBERS.replace("</td>", "")), encoding="utf-8")
+    apart = read_file(tmp_path / "acme.html")
+    monkeypatch.setattr(parse, "_LEAST", 10**9)
+    assert read_file(tmp_path / "acme.html") == apart and len(apart.grids) == 4
 
 
 def test_utf16_with_its_mark_is_read(tmp_path):

@@ -1,0 +1,120 @@
+"""Parse the page of a filing, and its tables one at a time.
+
+All tables parsed at once would take some fourteen times their size in memory.
+"""
+
+import codecs
+import re
+from dataclasses import dataclass
+
+from lxml import etree
+from lxml.html import HtmlElement, HTMLParser, document_fromstring
+
+from lib.tablequest.filings.files import NoFiling
+from lib.tablequest.filings.submissions import html_of, plain_text
+
+_CUT = "data-tablequest-table"  # the place of a table's HTML in Page.cut
+_TABLE = re.compile(rb"<!--.*?-->|<(?:script|style)\b.*?</(?:script|style)|<(/?)table\b[^>]*>",
+                    re.I | re.S)
+_LEAST = 500  # bytes; to cut a smaller table saves nothing
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page without the content of most of its tables, or a plain text."""
+
+    root: HtmlElement | None
+    text: str = ""
+    cut: tuple[bytes, ...] = ()  # tables that contain no others
+    encoding: str = "utf-8"
+
+    def table(self, element: HtmlElement) -> HtmlElement:
+        """Return a table of the page with its content. Raises NoFiling if it is too broken."""
+        place = element.get(_CUT)
+        if place is None:
+            return element
+        found = _parsed(self.cut[int(place)], self.encoding).find(".//table")
+        return element if found is None else found
+
+
+def page_of(raw: bytes) -> Page:
+    """Parse a page, or take a plain text as it is; broken HTML is repaired as in browsers.
+
+    Raises NoFiling for a file that is not HTML or is truncated: a page without its end, or a part
+    of a page that ends within a table.
+    """
+    raw = _without_utf16(raw)
+    head = raw[:200_000].lower()
+    if b"\0" in raw[:4096]:
+        raise NoFiling("binary, not HTML")
+    if (text := plain_text(raw)) is not None:
+        return Page(None, text)
+    raw = html_of(raw)
+    if not re.search(rb"<(?:html|body|table|div|p|pre|font|span)[\s>]", head):
+        raise NoFiling("not HTML: no tag in its first 200,000 bytes")
+    if re.search(rb"<(?:html|body)[\s>]", head):
+        if not re.search(rb"</(?:html|body)\s*>", raw, re.I):
+            raise NoFiling("truncated: it has neither </html> nor </body>; fetch the complete file "
+                           "again")
+    elif _is_within_table(raw):
+        raise NoFiling("truncated within a table; fetch the complete file again")
+    try:
+        raw.decode("utf-8")
+        encoding = "utf-8"
+    except UnicodeDecodeError:
+        encoding = "cp1252"
+    raw, cut = _without_tables(raw)
+    return Page(_parsed(raw, encoding), cut=cut, encoding=encoding)
+
+
+def _without_tables(raw: bytes) -> tuple[bytes, tuple[bytes, ...]]:
+    """Return a page whose tables are empty and numbered, and these tables.
+
+    Tables around others stay as they are, as do those with facts of the cover.
+    """
+    pieces, cut, done = [], [], 0
+    begun: re.Match | None = None
+    for match in _TABLE.finditer(raw):
+        if match[1] is None:
+            continue  # a comment or a script
+        if not match[1]:
+            begun = match
+        elif begun:
+            table = raw[begun.start():match.end()]
+            if len(table) >= _LEAST and b"dei:" not in table and _CUT.encode() not in table:
+                start = begun.start() + len(b"<table")
+                pieces += [raw[done:start], f' {_CUT}="{len(cut)}"'.encode(),
+                           raw[start:begun.end()]]
+                cut.append(table)
+                done = match.start()
+            begun = None
+    return b"".join([*pieces, raw[done:]]), tuple(cut)
+
+
+def _parsed(raw: bytes, encoding: str) -> HtmlElement:
+    parser = HTMLParser(encoding=encoding, huge_tree=True, remove_comments=True, remove_pis=True)
+    try:
+        root = document_fromstring(raw, parser=parser)
+    except (etree.ParserError, etree.XMLSyntaxError, ValueError) as error:
+        raise NoFiling(f"broken beyond repair ({error})") from error
+    fatal = [error.message for error in parser.error_log if error.level_name == "FATAL"]
+    if fatal:  # the parser stopped there and would silently lose the rest
+        raise NoFiling(f"broken beyond repair ({fatal[0]})")
+    return root
+
+
+def _is_within_table(raw: bytes) -> bool:
+    """Return whether more tables begin than end, ignoring comments."""
+    page = re.sub(rb"<!--.*?-->", b"", raw, flags=re.S)
+    n_begun = len(re.findall(rb"<table[\s>]", page, re.I))
+    return n_begun > len(re.findall(rb"</table\s*>", page, re.I))
+
+
+def _without_utf16(raw: bytes) -> bytes:
+    """Return `raw` as UTF-8 if its byte order mark says UTF-16, else unchanged."""
+    if not raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return raw
+    try:
+        return raw.decode("utf-16").encode("utf-8")
+    except UnicodeError as error:
+        raise NoFiling(f"broken UTF-16 ({error}): save it as UTF-8") from error
