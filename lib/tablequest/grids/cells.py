@@ -117,7 +117,8 @@ def read_html_rows(table: HtmlElement) -> list[PlacedRow]:
             width, height = _span(element, "colspan"), _span(element, "rowspan")
             if height > 1:
                 reserved.update(dict.fromkeys(range(column, column + width), height - 1))
-            cells.append(_placed(element, column, column + width))
+            if len(element) or (element.text or "").strip():
+                cells.append(_placed(element, column, column + width))
             column += width
         n_slots += max(column, 1)
         if n_slots > MAX_SLOTS:
@@ -227,8 +228,6 @@ def _raised_mark(node: HtmlElement) -> str:
 
 
 def _span(element: HtmlElement, name: str) -> int:
-    value = (element.get(name) or "1").strip()
-    if value == "1":
-        return 1
+    value = (element.get(name) or "").strip()
     is_count = value.isascii() and value.isdigit() and len(value) < 9
     return min(max(int(value), 1), MAX_SPAN) if is_count else 1

@@ -12,8 +12,11 @@ _PER_A_SHARE = re.compile(
     r"\bper[- ](?:[\w-]+ ){0,4}?(?:share|unit|option|award|rsu|adr|ads)s?\b|\bEPS\b", re.I)
 _PRICE = re.compile(r"\b(?:exercise|grant|strike|stock|share|average|market|conversion) prices?\b",
                     re.I)
-_AVERAGE_VALUE = re.compile(r"\baverage (?:[\w-]+ ){0,3}(?:exercise price|fair value|price)s?\b",
-                            re.I)
+_AVERAGE_VALUE = re.compile(r"\b(?:weighted[- ]average|average (?=.*grant)) ?(?:[\w-]+ ){0,3}"
+                            r"(?:exercise price|fair value|price)s?\b", re.I)
+# "Net income used to compute earnings per share" is no amount per share
+_PURPOSE = re.compile(r"\b(?:used|for|excluded|included|numerator|denominator|(?:in|to)(?: the)? "
+                      r"(?:comput|calculat)\w+)\b.*$", re.I)
 # Figures within a label are not what the row gives: "Dividends ($0.25 per share)", "2.6% notes",
 # "Common stock, par value $0.05; 504 shares authorized".
 _ASIDE = re.compile(
@@ -32,7 +35,8 @@ _NUMBER_OF_SHARES = re.compile(
     rf"(?:\b(?:number|amount)|#) of (?:[\w'-]+ ){{0,5}}(?:{_SHARE_NOUN}|units|securities|stock)\b|"
     r"\b(?:average|basic|diluted) (?:[\w-]+[ -]){0,6}shares\b|\bshares used\b|\baverage number$|"
     r"\baverage (?:[\w-]+ ){0,4}stock outstanding\b|\((?:in )?shares\)|"
-    r"\b(?:anti-?)?dilutive\b|\beffect of dilution\b|[,—–-]\s*shares$|^shares$", re.I)
+    r"^denominator\b|\b(?:anti-?)?dilutive\b|\beffect of dilution\b|[,—–-]\s*shares$|"
+    r"^shares$", re.I)
 # "Shares repurchased", "Awards granted": in a statement of cash flows these are amounts of money
 _SHARES_DONE = re.compile(
     rf"^(?:(?!(?:from|of|for|to|on|in)\b)[\w,-]+ ){{0,4}}{_SHARE_NOUN} (?:of (?:[\w-]+ ){{1,5}})?"
@@ -140,7 +144,7 @@ def _meaning_of_header(text: str) -> Meaning | None:
     if per := _per(text):
         return Meaning("", False, per)
     if _NUMBER_OF.search(text) or _NUMBER_OF.search(head):
-        return Meaning("ones")
+        return Meaning("ones", bool(_NUMBER_OF.match(text)))
     if _PERCENT.search(text):
         return Meaning("%")
     if _TERM.search(head):
@@ -198,11 +202,12 @@ def _meaning_of_row(plain: str, own: str, above: str) -> Meaning:
         return Meaning("shares", False)
     if _PERCENT.search(above) or _RATE.search(_head(above)):
         return Meaning("%", False)
-    return Meaning("", False, "share" if _PER_A_SHARE.search(above) else "")
+    return Meaning("", False, "share" if _per(above) == "share" else "")
 
 
 def _per(plain: str) -> str:
     """Return "share" for an amount per share, "thing" for one per gallon or customer, or ""."""
+    plain = _PURPOSE.sub("", plain)
     if re.search(r"\bper\b", plain, re.I) and not _PER_A_SHARE.search(plain):
         return "thing" if _PER_THING.search(plain) else ""
     is_price = any(one.search(plain) for one in (_PER_A_SHARE, _PRICE, _AVERAGE_VALUE))

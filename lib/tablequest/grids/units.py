@@ -93,7 +93,7 @@ def _unit_by_labels(reading: Reading, text: str, row: Meaning, column: Meaning,
         return column.unit
     if column.unit == "ones" and holds:
         return "shares" if row.unit == "shares" else "ones"
-    if row.unit and in_row not in MONEY and not _is_amount(reading, text, row, column, table):
+    if row.unit and in_row not in MONEY and not _is_amount(reading, text, row, in_column, table):
         return {"places": "", "awards": "shares"}.get(row.unit, row.unit)
     note = table.note
     if in_column not in MONEY and "share" in (row.per, column.per) and _is_per(text, row, column):
@@ -115,7 +115,7 @@ def _unit_by_labels(reading: Reading, text: str, row: Meaning, column: Meaning,
     return table.coin or note.coin or (own.coin if own else "") or "USD" if has_money else ""
 
 
-def _is_amount(reading: Reading, text: str, row: Meaning, column: Meaning, table: Table) -> bool:
+def _is_amount(reading: Reading, text: str, row: Meaning, in_column: str, table: Table) -> bool:
     """Return whether a number is money although its row's label is the word for another unit."""
     if row.is_certain:
         return False
@@ -125,9 +125,10 @@ def _is_amount(reading: Reading, text: str, row: Meaning, column: Meaning, table
     if row.unit == "awards":  # "Stock options" beside "$" or with a note for dollars are costs
         return bool(table.coin or table.note.coin)
     if row.unit == "places":
-        return any(note and note.money for note in (table.note, row.note, column.note))
-    is_large = "." not in text and abs(reading.value or 0) >= 100
-    return row.unit in ("%", "ratio", "years") and is_large
+        return bool(table.coin or table.note.money or row.note and row.note.money)
+    # Rates have decimals; "Interest rate | 12" beside "$" is a kind of contract.
+    is_whole = "." not in text and (abs(reading.value or 0) >= 100 or in_column in MONEY)
+    return row.unit in ("%", "ratio", "years") and is_whole
 
 
 def _is_per(text: str, row: Meaning, column: Meaning) -> bool:

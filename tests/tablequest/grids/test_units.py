@@ -230,6 +230,18 @@ CASES = {
               row("Weighted-average discount rate", "3.5", "3.3"), row("Risk-free rate of return",
                                                                        "4.1", "3.9")),
         "(in thousands, except discount rate)", [["USD 1000"] * 2, ["% 1"] * 2, ["% 1"] * 2]),
+    "income used for earnings per share": (
+        table(head("2031", "2030"),
+              row("Net income used in computing diluted earnings per share", "$812", "$790"),
+              row("Numerator for basic earnings per share", "812", "790"),
+              row("Denominator for basic earnings per share", "310", "300"),
+              row("Basic earnings per share", "$2.62", "$2.63")),
+        "(in millions, except per share data)",
+        [[M] * 2, [M] * 2, ["shares 1e+06"] * 2, ["USD/share 1"] * 2]),
+    "kinds of contract": (
+        table(head("2031", "2030"), row("Foreign exchange", "$31", "$40"),
+              row("Interest rate", "12", "9"), row("Vehicles", "8", "7")), "(in millions)",
+        [[M] * 2] * 3),
     "a table of pay": (
         table(head("Salary ($)", "Stock Awards ($)", "Options (#)"),
               row("A. Able", "800,000", "1,200,500", "15,000")), "",
