@@ -16,6 +16,7 @@ from lib.llm.complete import complete
 from lib.llm.request import Reply, Request
 from lib.tablequest.ask.prompts import defused_slots
 from lib.tablequest.ask.serialize import as_markdown
+from lib.tablequest.places.places import places, source_of
 from lib.tablequest.questions.filter import (
     Screening,
     Synthesis,
@@ -25,7 +26,6 @@ from lib.tablequest.questions.filter import (
 )
 from lib.tablequest.questions.filter_by_model import kept, screened_by_model
 from lib.tablequest.questions.model_replies import Cells, Ground, Unusable, read_pair
-from lib.tablequest.questions.places import places, source_of
 from lib.tablequest.records import LEVELS, Filing, Grid, Level, Passage, TableQuestion, by_id
 
 TAGS = "passage|pair|question|answer|steps|faults"

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from lib.core.records import Rejected
+from lib.tablequest.places.places import Place, places
 from lib.tablequest.questions.drafts import Draft
 from lib.tablequest.questions.filter import Synthesis, duplicate_of, screened, screened_by_rules
 from lib.tablequest.questions.hard import hards_of
 from lib.tablequest.questions.medium import easy_of, mediums_of
-from lib.tablequest.questions.places import Place, places
 from lib.tablequest.questions.rankings import ranked_mediums_of, rankings_of
 from lib.tablequest.questions.tables import Table, tables_of
 from lib.tablequest.records import LEVELS, Filing, Grid, Level, Passage, TableQuestion, by_id

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from lib.tablequest.places.places import Place
 from lib.tablequest.questions.expression import evaluate
-from lib.tablequest.questions.places import Place
 from lib.tablequest.questions.tables import Table, is_opening
 from lib.tablequest.questions.wording import POINTS, amount, decimals_of, unit_words
 from lib.tablequest.records import CellRef

@@ -10,8 +10,8 @@ from lib.llm.request import Reply, Request
 from lib.tablequest.ask.prompts import defused_slots
 from lib.tablequest.ask.replies import objects
 from lib.tablequest.ask.serialize import serialized
+from lib.tablequest.places.places import source_of
 from lib.tablequest.questions.filter import CRITERIA, Screening
-from lib.tablequest.questions.places import source_of
 from lib.tablequest.records import Filing, Grid, Passage, TableQuestion, by_id
 
 _TAGS = "passage|question|steps|answer|faults"

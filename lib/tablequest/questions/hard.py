@@ -6,9 +6,9 @@ step, so all can be checked.
 
 from collections.abc import Sequence
 
+from lib.tablequest.places.phrases import MONEY
+from lib.tablequest.places.places import Place
 from lib.tablequest.questions.drafts import Draft, Figure, Working, periods_told, together
-from lib.tablequest.questions.phrases import MONEY
-from lib.tablequest.questions.places import Place
 from lib.tablequest.questions.structure import structures_of
 from lib.tablequest.questions.tables import Table, is_odd
 from lib.tablequest.questions.wording import POINTS, decimals_of

@@ -8,6 +8,7 @@ a name. The question says how to round the answer.
 import re
 from collections.abc import Sequence
 
+from lib.tablequest.places.places import Place
 from lib.tablequest.questions.drafts import (
     PERCENT,
     Draft,
@@ -21,7 +22,6 @@ from lib.tablequest.questions.drafts import (
     signed_in,
     together,
 )
-from lib.tablequest.questions.places import Place
 from lib.tablequest.questions.tables import Table, is_odd, is_rest
 from lib.tablequest.questions.wording import decimals_of
 

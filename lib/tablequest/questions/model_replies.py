@@ -10,10 +10,10 @@ from lib.core.untrusted import SPLIT
 from lib.llm.request import Reply
 from lib.tablequest.analyze.amounts import amounts
 from lib.tablequest.ask.replies import objects
+from lib.tablequest.places.places import Place, heading_of, introduction_of
+from lib.tablequest.places.rivals import words
 from lib.tablequest.questions.check import is_rounding
 from lib.tablequest.questions.expression import ExpressionError, evaluate
-from lib.tablequest.questions.places import Place, heading_of, introduction_of
-from lib.tablequest.questions.rivals import words
 from lib.tablequest.questions.wording import POINTS, folded
 from lib.tablequest.records import CellRef, Grid, Level, TableQuestion, in_whole_units
 
@@ -64,7 +64,7 @@ class Cells:
 
     @classmethod
     def of(cls, places: Iterable[Place]) -> "Cells":
-        """Index the cells of one filing, as returned by lib.tablequest.questions.places.places."""
+        """Index the cells of one filing, as returned by lib.tablequest.places.places.places."""
         at, of_row = {place.ref: place for place in places}, defaultdict(list)
         for place in at.values():
             of_row[folded(place.row)].append(place)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from lib.tablequest.places.places import Place
 from lib.tablequest.questions.drafts import (
     Draft,
     Working,
@@ -12,7 +13,6 @@ from lib.tablequest.questions.drafts import (
     signed_in,
     together,
 )
-from lib.tablequest.questions.places import Place
 from lib.tablequest.questions.tables import Table
 from lib.tablequest.questions.wording import POINTS, decimals_of
 

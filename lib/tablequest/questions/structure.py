@@ -6,9 +6,9 @@ The answer has one or two sentences, and each of its figures is a cell or the re
 import re
 from collections.abc import Sequence
 
+from lib.tablequest.places.phrases import tells_amount
+from lib.tablequest.places.places import Place
 from lib.tablequest.questions.drafts import Draft, Figure, Working, listed, together
-from lib.tablequest.questions.phrases import tells_amount
-from lib.tablequest.questions.places import Place
 from lib.tablequest.questions.tables import Table, is_odd, is_rest
 from lib.tablequest.questions.wording import decimals_of
 

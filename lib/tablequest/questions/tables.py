@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from lib.tablequest.questions.phrases import is_fragment
-from lib.tablequest.questions.places import Place, rows_of
+from lib.tablequest.places.phrases import is_fragment
+from lib.tablequest.places.places import Place, rows_of
 from lib.tablequest.questions.wording import decimals_of, period_of
 
 _BALANCE = re.compile(r"\b(?:beginning|ending|opening|closing|balances?"

@@ -9,12 +9,12 @@ import pytest
 
 from lib.llm.calls import Calls
 from lib.llm.request import Reply
+from lib.tablequest.places.places import places
 from lib.tablequest.questions.by_model import questions_by_model, synthesis_by_model
 from lib.tablequest.questions.by_rules import questions_by_rules
 from lib.tablequest.questions.check import verified
 from lib.tablequest.questions.filter_by_model import kept, screened_by_model
 from lib.tablequest.questions.model_replies import Cells, Ground, Unusable, read_pair
-from lib.tablequest.questions.places import places
 from lib.tablequest.records import CellRef, by_id
 from tests.llm_server import Server
 from tests.played_model import outside

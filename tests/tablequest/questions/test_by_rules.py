@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lib.tablequest.places.places import places
 from lib.tablequest.questions.by_rules import questions_by_rules, synthesis_by_rules
 from lib.tablequest.questions.check import n_sentences, verified
 from lib.tablequest.questions.hard import hards_of
 from lib.tablequest.questions.medium import easy_of, mediums_of
-from lib.tablequest.questions.places import places
 from lib.tablequest.questions.tables import tables_of
 from lib.tablequest.records import LEVELS, CellRef, Grid, by_id
 from tests.tablequest_example import (

@@ -1,7 +1,7 @@
 """Hard questions on shares, outliers, sums and two tables, with figures worked out by hand."""
 
+from lib.tablequest.places.places import places
 from lib.tablequest.questions.check import verified
-from lib.tablequest.questions.places import places
 from lib.tablequest.questions.structure import structures_of
 from lib.tablequest.questions.tables import tables_of
 from lib.tablequest.records import Grid, TableQuestion, by_id

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lib.tablequest.places.places import heading_of, introduction_of, places, source_of
+from lib.tablequest.places.times import dated
 from lib.tablequest.questions.medium import easy_of
-from lib.tablequest.questions.places import heading_of, introduction_of, places, source_of
 from lib.tablequest.questions.tables import tables_of
-from lib.tablequest.questions.times import dated
 from lib.tablequest.questions.wording import amount, period_of, rounded, unit_words
 from tests.tablequest_example import FILING, SALES, grid
 

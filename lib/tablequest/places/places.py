@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from lib.tablequest.questions.phrases import (
+from lib.tablequest.places.phrases import (
     MONEY,
     fault_of_label,
     fault_of_unit,
@@ -19,8 +19,8 @@ from lib.tablequest.questions.phrases import (
     named,
     tells_amount,
 )
-from lib.tablequest.questions.rivals import Spot, rivals_of
-from lib.tablequest.questions.times import dated
+from lib.tablequest.places.rivals import Spot, rivals_of
+from lib.tablequest.places.times import dated
 from lib.tablequest.questions.wording import (
     Period,
     amount,
