@@ -1,6 +1,7 @@
 """Agree the period that a column names with the one in which a cell is tagged."""
 
 import re
+from calendar import month_name
 from dataclasses import replace
 from datetime import date, timedelta
 
@@ -9,6 +10,7 @@ from lib.tablequest.records import Cell
 
 _SPANS = (("three months", 80, 100), ("six months", 170, 191), ("nine months", 260, 285),
           ("year", 350, 380))  # shortest and longest, in days
+_IN_WORDS = str.maketrans({"3": "three", "6": "six", "9": "nine"})
 _CLASH = "its tag has another period than its column"
 
 
@@ -39,12 +41,23 @@ def dated(period: Period | None, cell: Cell, row: str = "") -> tuple[Period | No
         return period, _CLASH
     if begin is None:
         is_named = period.span or month or re.search(r"\bend(?:ing)?\b", row, re.I)
-        return period if is_named else replace(period, name=f"the end of {period.name}"), ""
+        return period if is_named else _at_end(period, end), ""
     n_days = (end - begin).days + 1
     span = next((name for name, least, most in _SPANS if least <= n_days <= most), "")
     if not day or period.span:
         is_year = period.span in ("", "year", "fiscal year")
-        return period, "" if is_year == (span == "year") else _CLASH
+        is_same = is_year == (span == "year")
+        if is_same and "month" in period.span and span:
+            is_same = period.span.translate(_IN_WORDS) == span
+        return period, "" if is_same else _CLASH
     if not span:
         return period, _CLASH
     return replace(period, name=f"the {span} ended {period.name}", span=span), ""
+
+
+def _at_end(period: Period, end: date) -> Period:
+    """Name the end of a calendar or fiscal year so, and any other day by its date."""
+    year = period.order[0]
+    if period.name.startswith("fiscal") or (end.month, end.day) == (12, 31) or end.year != year:
+        return replace(period, name=f"the end of {period.name}")
+    return replace(period, name=f"{month_name[end.month]} {end.day}, {year}", order=(year, end.month, end.day))

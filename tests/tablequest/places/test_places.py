@@ -158,7 +158,12 @@ def test_a_unit_that_does_not_fit_the_label_is_not_asked(row, text, unit, scale,
 
 
 @pytest.mark.parametrize(("column", "tag", "phrase"), [
-    ("2024", "2024-12-31", "at the end of 2024"), ("2024", "2024-01-01/2024-12-31", "in 2024"),
+    ("2024", "2024-12-31", "at the end of 2024"), ("2024", "2024-06-30", "as of June 30, 2024"),
+    ("Fiscal 2024", "2025-02-02", "at the end of fiscal 2024"),
+    ("3 months ended June 30, 2024", "2024-04-01/2024-06-30",
+     "for the 3 months ended June 30, 2024"),
+    ("Three months ended June 30, 2024", "2024-01-01/2024-06-30", ""),
+    ("2024", "2024-01-01/2024-12-31", "in 2024"),
     ("December 31, 2024", "2024-01-01/2024-12-31", "for the year ended December 31, 2024"),
     ("Year ended December 31, 2024", "2024-12-31",
      "for the year ended December 31, 2024"),
