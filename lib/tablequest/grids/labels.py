@@ -9,16 +9,12 @@ from typing import NamedTuple
 from lib.tablequest.grids.cells import PlacedCell
 from lib.tablequest.grids.layout import BodyRow
 from lib.tablequest.grids.notes import is_only_note
-from lib.tablequest.grids.sums import TOTAL_OF, Sums, parents_of
-from lib.tablequest.grids.sums import indent_of as _indent
+from lib.tablequest.grids.sums import TOTAL_OF, Sums, indent_of, parents_of
 
 # "Services (1)", "Sales*", "Total (2)(3):"; not "Term (Years)"
 _MARKS = re.compile(r"(?:\s*(?:\((?:\d{1,2}|[a-z])\)|\[(?:\d{1,2}|[a-z])\]|[*†‡§¹²³⁴-⁹]+)"
                     r"(?:,(?=\s*[(\[]))?)+\s*(?=:?\s*$)")
 _BARE_TOTAL = re.compile(r"(?:sub-?)?totals?|net|balances?", re.I)
-# adjectives that need their group's noun: "Weighted-average shares: Diluted"
-_ADJECTIVE = re.compile(r"basic|(?:assuming )?dilut(?:ed|ion)|other|current|deferred|ending|"
-                        r"domestic|foreign|federal|state|granted|vested|exercised", re.I)
 # sums that need their group's name, such as "Ending balance"
 _CLOSING = re.compile(r"\b(?:balances?|ending|at (?:the )?end)\b", re.I)
 _TOTAL = re.compile(r"\b(?:sub)?totals?\b|^net (?:cash|increase|decrease|change)\b", re.I)
@@ -31,7 +27,7 @@ _CHANGE = re.compile(r"(?:[$%] ?)?(?:change|variance|growth|increase(?: ?/? ?\(d
                      r"(?: ?[$%])?", re.I)
 _PERIOD = re.compile(r"\b(?:19|20)\d\d\b")
 _SHARE_OF = re.compile(r"(?:as an? )?(?:percent(?:age)?|%) of\b|%|margin\b", re.I)
-# pairs of which the second may be set apart: "Weighted-average shares: Basic", "Diluted"
+# They need their group's noun, from which "Diluted" may be set apart as a sum.
 _IN_PAIRS = re.compile(r"basic|(?:assuming )?dilut(?:ed|ion)", re.I)
 _GOES_ON = re.compile(r"(?:\b(?:and|of|or|for|in|to|the|by|with|from|on|at|than|as|per)|,|[–—-])$")
 # Regulation S-X requires this line even without amounts.
@@ -160,22 +156,23 @@ def row_labels(rows: list[BodyRow], texts: list[int]) -> list[str | None]:
         first = row.label[0] if row.label else None
         if not row.has_values:
             if text and not (FOOTNOTE.match(text) or _NO_GROUP.match(label) or is_only_note(text)):
-                groups.add(label, (_indent(first), first.is_bold), index)
+                groups.add(label, (indent_of(first), first.is_bold), index)
             continue
         words = [row.cells[at].text for at in texts if row.cells[at]]
-        label = label or (last if words else "") or sums.name(index, groups)
+        label = label or (last if words else "") or sums.name(
+            index, [(group.start, group.label) for group in groups.open])
         last = label or last
         is_ruled_sum = n_values > 0 and has_sums and is_ruled and not groups.is_new
         is_sum = bool(_TOTAL.search(label)) or is_ruled_sum
         if label:
-            above = groups.enter(_indent(first) if first else 1e9)
+            above = groups.enter(indent_of(first) if first else 1e9)
             if not above and _IN_PAIRS.fullmatch(label) and found[:-1] and found[-2]:
                 above = found[-2].groups  # "Diluted" ends the group that "Basic" begins
             found[-1] = _Named([] if label.startswith(TOTAL_OF) else above, label, is_sum, words)
         n_values += 1
         sums.add(index, is_sum)
         if index in parents:
-            groups.open_parent(label, _indent(first), index + 1)
+            groups.open_parent(label, indent_of(first), index + 1)
         elif is_sum:
             groups.close()
     return _told_apart(found)
@@ -214,7 +211,7 @@ def _told_apart(found: list[_Named | None]) -> list[str | None]:
         # A bare "Total" sums the groups if there are several.
         is_bare = bool(_BARE_TOTAL.fullmatch(row.label)) and n_groups < 2
         stands_alone = (row.is_sum and own[row.label] == 1 and not is_bare
-                        and not _ADJECTIVE.fullmatch(row.label)
+                        and not _IN_PAIRS.fullmatch(row.label)
                         and not _CLOSING.search(row.label))
         labels.append(row.label if stands_alone else ": ".join([*row.groups, row.label]))
     times = Counter(labels)

@@ -11,8 +11,10 @@ MAX_NOTE = 250  # characters; a longer bracket is an explanation
 
 _SHORT = {"thous": 1e3, "mil": 1e6, "mill": 1e6, "mm": 1e6, "bn": 1e9, "000": 1e3, "mio": 1e6}
 _PLURAL = r"thousands|millions|billions|trillions|thous\b\.?|mill?s?\.|mm\b|mio\b\.?|bn\b"
+CURRENCIES = ("USD", "EUR", "GBP", "JPY", "CAD", "AUD", "CHF", "CNY", "HKD", "SEK", "NOK", "DKK",
+              "INR", "KRW", "BRL", "MXN", "SGD", "ZAR")
 _COIN = (r"(?:(?:U\.?S\.?|Canadian|Australian|Hong Kong) ?)?(?:dollars?|euros?|pounds?"
-         r" sterling|yen|yuan|renminbi|RMB|EUR|GBP|CAD|JPY|CHF|US\$|USD|"
+         r" sterling|yen|yuan|renminbi|RMB|" + "|".join(CURRENCIES) + r"|(?:US|CA?|A|HK)\$|"
          r"U\.?S\.?(?= (?:thou|mil|bil))|[$€£¥])")
 # A scale in a note has no number before it, unlike "$5.2 million", and is not one of "millions of
 # homes" in a sentence: "in millions", "of thousands", "$ in thousands", "$MM", "$000's", and the
@@ -35,9 +37,9 @@ _IN_PROSE = re.compile(
 _EXCEPT = re.compile(r"\b(?:except(?:ing|ion of)?|other than|excluding|but not)\b(?: for| in)?"
                      r"(.*)", re.I | re.S)
 _SHARES = re.compile(r"\bshares?\b|\bunits?\b|\bRSUs?\b|\bstock (?:data|amounts)\b|\bstock$", re.I)
-_CODES = {"canad": "CAD", "cad": "CAD", "austr": "AUD", "hong": "HKD", "€": "EUR", "eur": "EUR",
-          "£": "GBP", "pound": "GBP", "gbp": "GBP", "¥": "JPY", "yen": "JPY", "jpy": "JPY",
-          "yuan": "CNY", "renminbi": "CNY", "rmb": "CNY", "chf": "CHF"}
+_CODES = {"canad": "CAD", "ca$": "CAD", "c$": "CAD", "austr": "AUD", "hong": "HKD", "hk$": "HKD",
+          "a$": "AUD", "€": "EUR", "euro": "EUR", "£": "GBP", "pound": "GBP", "¥": "JPY",
+          "yen": "JPY", "yuan": "CNY", "renminbi": "CNY", "rmb": "CNY"}
 _AREA = re.compile(r"\bsquare (?:foot(?:age)?|feet|met(?:er|re)s)\b", re.I)
 _IS_COIN = re.compile(rf"(?<!\w){_COIN}(?!\w)|[$€£¥]", re.I)
 # words of an exception that name no thing: "where noted", "percentage data"
@@ -92,7 +94,9 @@ def coin_in(text: str) -> str:
     """Return the currency that a note names, "USD" for "dollars"; "" for none."""
     found = _IS_COIN.search(text)
     word = found[0].lower() if found else ""
-    return next((code for mark, code in _CODES.items() if mark in word), "USD") if word else ""
+    if not word or word.upper() in CURRENCIES:
+        return word.upper()
+    return next((code for mark, code in _CODES.items() if mark in word), "USD")
 
 
 def _what(before: str, of: str) -> str:

@@ -1,7 +1,6 @@
 """Find rows that are sums of others: totals without a label, and rows that lead their parts."""
 
 import re
-from typing import Protocol
 
 from lib.tablequest.grids.cells import PlacedCell
 from lib.tablequest.grids.layout import BodyRow
@@ -11,12 +10,6 @@ TOTAL_OF = "Total of "
 MAX_PARTS = 200  # rows
 
 _OF_WHICH = re.compile(r"(?:of which|including|incl\.|thereof)\b", re.I)
-
-
-class Opened(Protocol):
-    """The open groups while reading down a table."""
-
-    open: list
 
 
 def indent_of(cell: PlacedCell) -> float:
@@ -43,13 +36,16 @@ class Sums:
         self.before.append([total + (number or 0.0) for total, number
                             in zip(self.before[-1], numbers, strict=True)])
 
-    def name(self, index: int, groups: Opened) -> str:
-        """Return "Total of <group>" or "Total" for a row that adds up the rows above it, or ""."""
+    def name(self, index: int, groups: list[tuple[int, str]]) -> str:
+        """Return "Total of <group>" or "Total" for a row that adds up the rows above it, or "".
+
+        `groups` are the open groups, outermost first, by their first row and label.
+        """
         while len(self.before) <= index:
             self.before.append(self.before[-1])
-        for group in reversed(groups.open):
-            if self._adds_up(group.start, index):
-                return TOTAL_OF + group.label
+        for start, label in reversed(groups):
+            if self._adds_up(start, index):
+                return TOTAL_OF + label
         return "Total" if self._adds_up(0, index) else ""
 
     def _adds_up(self, start: int, end: int) -> bool:

@@ -4,11 +4,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from lib.tablequest.grids.notes import SCALES
+from lib.tablequest.grids.notes import CURRENCIES, SCALES
 
 COINS = {"$": "USD", "US$": "USD", "C$": "CAD", "CA$": "CAD", "A$": "AUD", "HK$": "HKD",
-         "€": "EUR", "£": "GBP", "¥": "JPY", **{code: code for code in (
-             "USD", "EUR", "GBP", "JPY", "CAD", "AUD", "CHF", "CNY")}}
+         "€": "EUR", "£": "GBP", "¥": "JPY", **{code: code for code in CURRENCIES}}
 
 _MINUS = "-\u2010-\u2015\u2212"
 _MINUSES = frozenset("-\u2010\u2011\u2012\u2013\u2014\u2212")
@@ -18,7 +17,7 @@ _DASH = re.compile(rf"(?P<coin>[$€£¥])?\s*(?:[{_MINUS}]{{1,3}}|[{_MINUS}] ?0
 _EUROPEAN = r"\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}"  # "1.234,5"
 _DIGITS = (r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|" + _EUROPEAN +
            r"|\d{1,3}(?:['’ ]\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)")
-_COIN = r"(?:(?:US|CA?|A|HK)?[$€£¥]|USD|EUR|GBP|JPY|CAD|AUD|CHF|CNY)"
+_COIN = rf"(?:(?:US|CA?|A|HK)?[$€£¥]|{'|'.join(CURRENCIES)})"
 # "$(24,690)", "(4 %)", "71.2 ± 0.3", "1,234 (1)", "5.0 years"; not "5 – 45 years", "12,34"
 _NUMBER = re.compile(
     rf"(?P<open>\()?\s*(?P<sign>[{_MINUS}+~≈<>])?\s*(?P<coin>{_COIN})?\s*(?P<open2>\()?"
