@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
 MOST_DIGITS = 40  # a model that repeats itself writes thousands, which Python refuses to read
@@ -80,6 +81,7 @@ class Amount(NamedTuple):
     end: int
 
 
+@lru_cache(16)  # a rule reads the same answer many times
 def plain(text: str) -> str:
     """Return `text` in NFKC with one dash, without Markdown's marks, and with LaTeX spelled out."""
     text = unicodedata.normalize("NFKC", text)
@@ -106,7 +108,7 @@ def amounts(text: str) -> list[Amount]:
     for match in _AMOUNT.finditer(text):
         if not match["month"] and len(match["digits"]) <= MOST_DIGITS:
             is_aside = bool(found) and not text[found[-1].end:match.start()].strip(" ,;:")
-            is_aside = is_aside or bool(_SPELLED.search(text, 0, match.start()))
+            is_aside = is_aside or bool(_SPELLED.search(text[max(0, match.start() - 20):match.start()]))
             found.append(_amount(match, is_aside))
     return found
 

@@ -43,6 +43,7 @@ _COMPARISON = re.compile(r"(?<=[\w%)])[,;]?\s*\(?(?:(?:as )?compared (?:with|to)
                          r"|(?:up|down) from|against)\s(?:[^.;)\n]|\.(?=\d))*\)?", re.I)
 _OF_YEAR = re.compile(r"(?<=[\w%)])\s*\((?:in |fiscal |FY ?)?((?:19|20)\d\d): [^()]*\)", re.I)
 # "sales. Net", "5; net"; not "U.S. Treasury", "Inc. had"
+_REACH = 500  # characters of a sentence before and after its figure that are read
 _SENTENCE = re.compile(r"(?<=[.!?;])(?<![A-Z]\.)(?<!Inc\.)(?<!Corp\.)(?<!Co\.)(?<!No\.)\s+|\n+")
 _IN_TOTAL = re.compile(r"\bin total\b|\btotal of\b", re.I)  # names no row called "Total"
 _VAGUE = {"net", "all", "amount"}
@@ -59,14 +60,16 @@ def without_comparison(answer: str, asked: str) -> str:
 
 def sentence_of(text: str, amount: Amount) -> str:
     """Return the sentence of `text` with the amount, whose positions count from its start."""
-    start = max([0, *(end.end() for end in _SENTENCE.finditer(text, 0, amount.start + 1))])
-    after = _SENTENCE.search(text, amount.end)
-    return text[start:after.start() if after else len(text)]
+    start, end = max(0, amount.start - _REACH), amount.end + _REACH
+    before, after = text[start:amount.start + 1], text[amount.end:end]
+    begins = [0, *(stop.end() for stop in _SENTENCE.finditer(before))][-1]
+    stop = _SENTENCE.search(after)
+    return before[begins:-1] + text[amount.start:amount.end] + after[:stop and stop.start()]
 
 
 def is_denied(text: str, amount: Amount) -> bool:
     """Return whether "not" or the like stands directly before the amount."""
-    return bool(_DENIED.search(text[:amount.start]))
+    return bool(_DENIED.search(text[max(0, amount.start - 60):amount.start]))
 
 
 def signs(said: str, asked: str, labels: str, kind: str) -> tuple[int, ...]:

@@ -19,6 +19,7 @@ _EQUALS = re.compile(rf"{_CLOSE}(?!and\b|or\b){_NAME}{_CLOSE}"
 _GIVES = re.compile(rf"{_CLOSE}[,;:]?\s*{_NAME}(?:is|gives|yields|makes|comes to|results in)\b"
                     r"[^\d;.\n]{0,60}", re.I)
 _TIMES_BEFORE = re.compile(r"(?:×|\btimes|\bmultiplied by|\bdivided by|÷)[\s(]*\Z", re.I)
+_MOST_APART = 150  # characters between two numbers of a calculation
 _SIGN = re.compile(r"[-+]|minus\b|", re.I)  # read as the amount's, though it may be an operator
 _PLACE = re.compile(r"\b(?:notes?|items?|pages?|tables?|parts?|sections?|exhibits?|steps?|rows?"
                     r"|columns?|lines?|levels?|tiers?|T)\s?(?:no\.\s?)?\Z", re.I)  # "Note 7"
@@ -35,7 +36,7 @@ def results(text: str) -> list[Amount]:
     """
     text, found = plain(text), amounts(text)
     found = [amount for amount in found if not amount.is_year
-             and not _PLACE.search(text, 0, amount.start)] or found
+             and not _PLACE.search(text[max(0, amount.start - 20):amount.start])] or found
     kept: list[Amount] = []
     used: set = set()  # what is written as an operand
     for chain in reversed(_chains(text, found)):
@@ -64,12 +65,13 @@ def _chains(text: str, found: Sequence[Amount]) -> list[list[list[Amount]]]:
         gap = text[before.end:amount.start] if before else text[:amount.start]
         gap = _LABEL.sub(" ", re.sub(r"(?<!\d)(?:19|20)\d\d(?!\d)", "", gap))
         gap += _SIGN.match(amount.text)[0]
-        if before and _OPERATOR.fullmatch(gap):
+        if not before or len(gap) > _MOST_APART:
+            chains.append([[amount]])
+        elif _OPERATOR.fullmatch(gap):
             chains[-1][-1].append(amount)
-        elif before and (_EQUALS.fullmatch(gap)
-                         or len(chains[-1][-1]) > 1 and _GIVES.fullmatch(gap)):
+        elif _EQUALS.fullmatch(gap) or len(chains[-1][-1]) > 1 and _GIVES.fullmatch(gap):
             chains[-1].append([amount])
-        elif before and _TIMES_BEFORE.search(gap):  # "0.02; × 100 = 2%"
+        elif _TIMES_BEFORE.search(gap):  # "0.02; × 100 = 2%"
             chains.append([[before, amount]])
         else:
             chains.append([[amount]])
