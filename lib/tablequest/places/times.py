@@ -60,4 +60,5 @@ def _at_end(period: Period, end: date) -> Period:
     year = period.order[0]
     if period.name.startswith("fiscal") or (end.month, end.day) == (12, 31) or end.year != year:
         return replace(period, name=f"the end of {period.name}")
-    return replace(period, name=f"{month_name[end.month]} {end.day}, {year}", order=(year, end.month, end.day))
+    name = f"{month_name[end.month]} {end.day}, {year}"
+    return replace(period, name=name, order=(year, end.month, end.day))
