@@ -23,7 +23,7 @@ COVER = "<html><body><p>FORM 10-K</p><p>For the fiscal year ended May 31, 2031</
 
 
 def made_table(n_rows: int) -> str:
-    """Return a table of `n_rows` and three columns, split over cells, with about 300 bytes a row."""
+    """Return a table of `n_rows` and three columns, split over cells; a row has 320 bytes."""
     lines = tuple(Line(f"Sales of branch {row} and of the shops that belong to it",
                        (row + 1.0, row * 7.0 + 3, -row * 3.0 - 5)) for row in range(n_rows))
     made = MadeTable("Sales by branch", "Sales were as follows (in millions):",

@@ -48,6 +48,10 @@ def read_paper(text: str, filing_id: str, path: str, max_words: int = MAX_WORDS,
             not_understood.append(NotUnderstood(filing_id=filing_id, table=number, kind=error.kind,
                                                 reason=str(error), excerpt=excerpt))
             continue
+        not_understood += [
+            NotUnderstood(filing_id=filing_id, table=number, kind="row without label",
+                          reason="its row is left out of the grid", excerpt=text)
+            for text in found.left_out]
         grids.append(found)
         body = Block(kind="table", text=as_markdown(found.grid), grid_id=found.grid.grid_id)
         passages.append(Passage(

@@ -110,8 +110,8 @@ def _lost_values(rows: list[PlacedRow], found: ReadGrid) -> Iterator[tuple[str, 
             for element in cell.elements}
     left = min(cell.start for row in rows for cell in row.cells)
     for row in rows:
-        others = [cell for cell in row.cells
-                  if cell.start > left and not any(id(element) in kept for element in cell.elements)]
+        others = [cell for cell in row.cells if cell.start > left
+                  and not any(id(element) in kept for element in cell.elements)]
         lost = [cell.text for cell in others if is_number(cell.text) and not is_year(cell.text)
                 and not _MARK.fullmatch(cell.text)]
         if lost:

@@ -67,6 +67,14 @@ def test_a_table_of_words_is_listed_with_its_kind(paper):
     assert [(row.table, row.kind) for row in paper.not_understood] == [(3, "text")]
 
 
+def test_a_row_without_a_label_is_listed(tmp_path):
+    path = tmp_path / "rows.md"
+    path.write_text("# T\n\n| Set | Texts |\n| --- | --- |\n| train | 12 |\n|  | 7 |\n")
+    read = read_file(path)
+    assert read.grids[0].rows == ("train",)
+    assert [(row.kind, row.excerpt) for row in read.not_understood] == [("row without label", "7")]
+
+
 def test_a_passage_gathers_what_refers_to_its_table(paper):
     first, second = paper.passages
     assert [block.text for block in second.blocks if block.kind == "paragraph"] == [

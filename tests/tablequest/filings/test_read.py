@@ -1,5 +1,6 @@
 """Annual reports: two real ones against their inline XBRL, bad input, surroundings, passages."""
 
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -160,3 +161,24 @@ def test_documents_contain_the_passages_with_tables_as_markdown(tmp_path):
     [document] = as_documents([read.filing], read.passages)
     assert (document.title, document.document_id) == ("Acme, Inc. 10-K May 31, 2031", "acme")
     assert document.text.startswith("# Acme, Inc. 10-K") and "| Sales | $10 | $9 |" in document.text
+
+
+def test_time_grows_in_proportion_to_the_tables(tmp_path):
+    part = f"<p>Sales (in millions):</p>{NUMBERS}<p>(1) A note.</p>{bold('More')}<p>Words.</p>"
+    seconds = []
+    for n_tables in (250, 1000):
+        (tmp_path / "long.html").write_text(page(bold("Item 7. Discussion"), part * n_tables))
+        start = time.process_time()
+        assert len(read_file(tmp_path / "long.html").grids) == n_tables
+        seconds.append(time.process_time() - start)
+    assert seconds[1] < 8 * seconds[0]  # four times in proportion, sixteen times if quadratic
+
+
+def test_a_value_that_no_column_takes_is_listed(tmp_path):
+    rows = ("<td></td><td>2031</td><td>2030</td>", "<td>Sales</td><td>$10</td><td>$9</td>",
+            "<td></td><td>3</td><td>77</td>")
+    body = "".join(f"<tr>{cells}</tr>" for cells in rows)
+    read = one(tmp_path, f"<table>{body}</table>")
+    assert read.grids[0].rows == ("Sales",)
+    assert [(one_.kind, one_.excerpt) for one_ in read.not_understood] == [
+        ("row without label", "3 | 77")]
