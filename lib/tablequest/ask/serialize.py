@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from lib.tablequest.grids.grid import as_markdown
-from lib.tablequest.questions.wording import amount, decimals_of
+from lib.tablequest.questions.wording import UNIT_NOTE, amount, decimals_of
 from lib.tablequest.records import Cell, Grid, Passage
 
 _SEPARATOR = ": "  # between a row's label and those of its groups
@@ -149,14 +149,21 @@ def _header_rows(grid: Grid) -> list[list[tuple[str, int]]]:
         if cells[0][1] > 1:  # the label of a group of rows
             break
         found.append(cells[1:])
-    above: list[list[str]] = [[] for _ in grid.columns]
-    for header in found:
-        places = (at for at, (_, span) in enumerate(header) for _ in range(span))
-        for texts, at in zip(above, places, strict=True):
-            if header[at][0] and header[at][0] not in texts:
-                texts.append(header[at][0])
-    is_same = [" ".join(texts) for texts in above] == [_flat(text) for text in grid.columns]
-    return found if is_same else []
+    # A grid's columns do not repeat the note on units.
+    short = [[(_flat(UNIT_NOTE.sub(" ", text)), span) for text, span in row] for row in found]
+    wanted = [_flat(column) for column in grid.columns]
+    return next((rows for rows in (found, short) if _joined(rows, len(wanted)) == wanted), [])
+
+
+def _joined(rows: list[list[tuple[str, int]]], n_columns: int) -> list[str]:
+    """Return the labels of columns below header rows, each text of a column once."""
+    above: list[list[str]] = [[] for _ in range(n_columns)]
+    for header in rows:
+        texts = (text for text, span in header for _ in range(span))
+        for known, text in zip(above, texts, strict=True):
+            if text and text not in known:
+                known.append(text)
+    return [" ".join(known) for known in above]
 
 
 def _quoted(text: str) -> str:
