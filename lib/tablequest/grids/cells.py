@@ -131,8 +131,9 @@ def read_html_rows(table: HtmlElement) -> list[PlacedRow]:
 
 def ruled(cells: list[PlacedCell], drawn: list[PlacedCell]) -> tuple[PlacedRow, list[PlacedCell]]:
     """Return a row under the rules `drawn` in characters, and the rules that it holds itself."""
-    rules = [cell for cell in cells if _DRAWN_RULE.fullmatch(cell.text)]
-    kept = [cell for cell in cells if not _DRAWN_RULE.fullmatch(cell.text)]
+    rules = [cell for cell in cells
+             if cell.text[0] in "=_-–—" and _DRAWN_RULE.fullmatch(cell.text)]
+    kept = [cell for cell in cells if cell not in rules] if rules else cells
     if drawn:
         kept = [replace(cell, has_rule=cell.has_rule or any(
             rule.start < cell.end and cell.start < rule.end for rule in drawn)) for cell in kept]
@@ -159,9 +160,11 @@ def joined(cells: Iterable[PlacedCell]) -> tuple[PlacedCell, ...]:
             else:
                 done.append(opening)
             opening = None
-        if _OPENING.fullmatch(cell.text):
+        is_short = len(cell.text) < 9  # as "$" and "%)" are
+        if is_short and _OPENING.fullmatch(cell.text):
             opening = cell
-        elif done and _CLOSING.fullmatch(cell.text) and _closes(done[-1].text, cell):
+        elif (is_short and done and _CLOSING.fullmatch(cell.text)
+              and _closes(done[-1].text, cell)):
             done[-1] = _glued(done[-1], cell)
         else:
             done.append(cell)
@@ -180,9 +183,15 @@ def _glued(left: PlacedCell, right: PlacedCell) -> PlacedCell:
 
 
 def _placed(element: HtmlElement, start: int, end: int) -> PlacedCell:
-    text = _LEADERS.sub("", visible_text(element))
+    text = visible_text(element)
+    if text.endswith((".", "·", "…")):
+        text = _LEADERS.sub("", text)
     if not text:
         return PlacedCell(start, end, "")
+    if not len(element) and not element.get("style"):
+        n_spaces = len(element.text) - len(element.text.lstrip("\u00a0 \u2003\u2002"))
+        return PlacedCell(start, end, text, is_header=element.tag == "th", indent=3.0 * n_spaces,
+                          is_bold=element.tag == "th", elements=(element,))
     inner = [element]
     if len(element):
         inner += [node for node in element.iterdescendants() if isinstance(node.tag, str)]
