@@ -56,6 +56,11 @@ class Token:
         """Whether it has content, unlike punctuation."""
         return self.kind in ("word", "number", "date")
 
+    @property
+    def word(self) -> str:
+        """Its value as text: a word in lower case."""
+        return str(self.value)
+
 
 def folded(text: str) -> str:
     """Return `text` in NFKC with plain dashes, compact ranges, and no quotes or bold marks."""

@@ -71,11 +71,6 @@ def plain(line: str) -> str:
     return _MARKER.sub("", line)
 
 
-def has_marker(line: str) -> bool:
-    """Return whether a line is marked as a list item."""
-    return _MARKER.match(line) is not None
-
-
 def is_row(line: str) -> bool:
     """Return whether a line is a row of a Markdown table."""
     return line.startswith("|") or " | " in line or line.endswith(" |")
@@ -123,7 +118,7 @@ def _is_named(cell: str, question: Question) -> bool:
     """Return whether the question has all words of a cell, one of them not only a filler."""
     words = [token for token in question.read(cell) if token.is_solid]
     return bool(words) and all(map(question.allows, words)) and any(
-        str(token.value) in question.words for token in words)
+        token.word in question.words for token in words)
 
 
 def columns(lines: list[str]) -> Iterator[list[str]]:

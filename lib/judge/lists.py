@@ -12,37 +12,18 @@ from lib.core.values import Token, solid, tokens
 from lib.judge.layout import columns, is_row, paragraphs, plain
 from lib.judge.matching import Wanted, has
 from lib.judge.phrases import mark_shared
-from lib.judge.statements import (
-    EXPLAINED,
-    EXPLAINING,
-    Group,
-    Statement,
-    outside,
-    statements,
-)
+from lib.judge.statements import EXPLAINED, EXPLAINING, Group, Statement, outside, statements
+from lib.judge.words import wording as w
 from lib.judge.words.claims import are_verbs, conflict, opens_remark
-from lib.judge.words.wording import (
-    BE,
-    DENIALS,
-    EXCLUDING,
-    FILLERS,
-    HEDGES,
-    LIMITS,
-    NEGATIONS,
-    PREPOSITIONS,
-    VERBS,
-    Question,
-    is_hard,
-    is_plain,
-    stem,
-)
+from lib.judge.words.wording import Question, is_hard, is_plain, stem
 
 _LONGEST_ENTITY = 6  # words; "a, b and c" is a list only if its parts are this short
 _ADDING = frozenset("and or plus also not no optional optionally".split())  # "(and pliers)"
 _TIMES = frozenset("before until older old earlier over above below under".split())
 _ASIDES = frozenset("both all each until from so where when in on at for as with by".split())
 _POSSIBLE = frozenset("can may could allowed permitted available possible".split())
-_UNSURE = frozenset("either neither maybe perhaps sure certain one both not depending".split())
+_UNSURE = re.compile(
+    r"\b(?:n?either|maybe|perhaps|sure|certain|one|both|not|depending)\b", re.I)
 _OFFERED = re.compile(  # "in one of four states: …", "Either A or B may be used"
     r"\bone of (?=[^.:\n]{1,40}:)|\beither (?=[^.\n]{1,80} or [^.\n]{1,60} (?:may|can) )", re.I)
 _RANGING = frozenset(("to", "through", "until"))  # "LX-201 through LX-204"
@@ -101,27 +82,16 @@ def match(entities: list[str], answer: str, question: Question) -> ListMatch:
     best = None
     for lines in _readings(answer):
         found = _match(wanted, lines, question)
-        if best is None or (found.n_named - len(found.surplus)
-                            > best.n_named - len(best.surplus)):
+        if best is None or (found.n_named - len(found.surplus) > best.n_named - len(best.surplus)):
             best = found
-        if not found.missing and not found.surplus:
-            break
     return best or ListMatch(len(wanted), 0, [], [one.text for one in wanted])
 
 
 def _with_and(answer: str, question: Question) -> str:
-    """Return `answer` with "and" for the "or" of "may be red or green": each is possible."""
-    is_open = bool(question.words & _POSSIBLE)
-    answer = _OFFERED.sub("", answer) if is_open else answer
-    if has_word(answer, _UNSURE):
-        return answer
-    return "\n".join(re.sub(r"\bor\b", "and", line) if is_open or has_word(
-        line, _POSSIBLE | {"if", "when", "whenever"}) else line for line in answer.split("\n"))
-
-
-def has_word(text: str, words: frozenset[str]) -> bool:
-    """Return whether a text has one of some words."""
-    return not words.isdisjoint(re.findall(r"[a-z']+", text.lower()))
+    """Return `answer` with "and" for the "or" of "red or green" if the question asks for all."""
+    offered = _OFFERED.sub("", answer)
+    is_open = question.words & _POSSIBLE and not _UNSURE.search(offered)
+    return re.sub(r"\bor\b", "and", offered) if is_open else answer
 
 
 def _readings(answer: str) -> Iterator[list[str]]:
@@ -138,10 +108,9 @@ def _match(wanted: list[Wanted], lines: list[str], question: Question) -> ListMa
     listed = [one for one in said if one.named]
     for statement in said:
         if named and not statement.named:
-            if _is_further_item(statement, listed, wanted, question):
+            if _odd(statement.words, question) and _is_further_item(
+                    statement, listed, wanted, question):
                 surplus.append(" ".join(token.text for token in statement.words))
-            elif len(named) == len(wanted):
-                break
             continue
         hits, others = _said(statement, len(wanted), question, is_first=not named)
         named |= hits
@@ -162,6 +131,7 @@ def _said(statement: Statement, n_wanted: int, question: Question,
     is_explained = False
     last = len(statement.groups) - 1
     for place, group in enumerate(statement.groups):
+        words = solid(group.tokens)
         if group.hits:
             is_fine = _is_introduced(group, n_wanted, question, is_lead=place == 0)
             after = group.tokens[group.hits[-1][1]:]
@@ -169,22 +139,17 @@ def _said(statement: Statement, n_wanted: int, question: Question,
             surplus += [] if is_fine else [group.text]
             is_explained = bool(after) and after[0].text in (":", "-", "=")
         elif not (is_explained or _is_glue(group.tokens, n_wanted, question)
-                  or (place == last and not solid(group.tokens)) or (hits and _is_aside(group))):
+                  or (place == last and not words) or (hits and not any(map(is_hard, words))
+                      and words[0].word in EXPLAINED | _ASIDES)):
             is_lead = is_first and not named and statement.is_lead and (
-                place == last or str(group.tokens[0].value) in PREPOSITIONS | {"out"})
+                place == last or group.tokens[0].word in w.PREPOSITIONS | {"out"})
             surplus += [] if is_lead else [group.text]
     return hits, surplus
 
 
 def _takes_back(others: list[Token], question: Question) -> bool:
-    return any(str(token.value) in EXCLUDING - _TIMES | {"or", "either", "maybe", "some"}
-               and str(token.value) not in question.words for token in others)
-
-
-def _is_aside(group: Group) -> bool:
-    """Return whether words after an entity explain: "both of which are open", "in that order"."""
-    words = solid(group.tokens)
-    return str(words[0].value) in EXPLAINED | _ASIDES and not any(map(is_hard, words))
+    return any(token.word in w.EXCLUDING - _TIMES | {"or", "either", "maybe", "some"}
+               and token.word not in question.words for token in others)
 
 
 def _is_introduced(group: Group, n_wanted: int, question: Question, is_lead: bool) -> bool:
@@ -195,15 +160,14 @@ def _is_introduced(group: Group, n_wanted: int, question: Question, is_lead: boo
     if not _is_glue(between, n_wanted, question) or has(between, _RANGING):
         return False
     is_label = bool(before) and before[-1].text == ":" and (
-        str(solid(before)[0].value) in _PLACES or not any(map(is_hard, _odd(before, question)))
-        if solid(before) else True)
+        before[0].word in _PLACES or not any(map(is_hard, _odd(before, question))))
     if not (_is_glue(before, n_wanted, question) or is_label or _is_led(before, question)
             or (is_lead and _is_introduction(before, question))):
         return False
     words = solid(after)
-    if words and after[0].text in ("(", "[") and str(words[0].value) in _ADDING:
+    if words and after[0].text in ("(", "[") and words[0].word in _ADDING:
         return False
-    if not words or after[0].text in EXPLAINING or str(after[0].value) in EXPLAINED:
+    if not words or after[0].text in EXPLAINING or after[0].word in EXPLAINED:
         return True
     return _is_glue(after, n_wanted, question) or _is_remark(words, question)
 
@@ -215,50 +179,44 @@ def _odd(found: list[Token], question: Question) -> list[Token]:
 def _is_led(before: list[Token], question: Question) -> bool:
     """Return whether ordinary verbs lead to an entity: "the stew is seasoned with"."""
     own = solid(before)
-    return not conflict(own, question) and not has(own, HEDGES | LIMITS | _TIMES) and are_verbs(
+    return not conflict(own, question) and not has(own, w.HEDGES | w.LIMITS | _TIMES) and are_verbs(
         own, question, is_any=True)
 
 
 def _is_remark(words: list[Token], question: Question) -> bool:
     """Return whether the words behind an entity only remark on it: "receives mail"."""
     odd = _odd(words, question)
-    is_state = str(words[0].value) in BE and words[1:2] == odd[:1] and len(words) < 3
+    is_state = words[0].word in w.BE and words[1:2] == odd[:1] and len(words) < 3
     return (opens_remark(words) and not is_state and not any(map(is_hard, odd))
-            and not has(words, DENIALS))
+            and not has(words, w.DENIALS))
 
 
 def _is_introduction(before: list[Token], question: Question) -> bool:
     """Return whether words such as "The kit consists of" lead to the first entity."""
     own = solid(before)
     odd = _odd(before, question)
-    has_topic = any(str(token.value) in question.words or stem(str(token.value))
-                    in question.needed for token in own)
-    leads = before[-1].text == ":" or str(before[-1].value) in FILLERS
+    has_topic = any(token.word in question.words or stem(token.word) in question.needed
+                    for token in own)
+    leads = before[-1].text == ":" or before[-1].word in w.FILLERS
     return has_topic and leads and len(odd) <= 4 and all(
         is_plain(token) for token in odd if token is not own[0])
 
 
 def _is_glue(found: list[Token], n_wanted: int, question: Question) -> bool:
     """Return whether words only restate the question, or count the items."""
-    for token in solid(found):
-        is_count = token.kind == "number" and (token.value[1] == n_wanted
-                                               or token.text.lower() == "one")  # "each has one"
-        if not (is_count or question.allows(token)) or (
-                str(token.value) in HEDGES | (NEGATIONS - question.words)):
-            return False
-    return True
+    own = solid(found)
+    return not has(own, w.HEDGES | (w.NEGATIONS - question.words)) and all(
+        question.allows(token) or token.kind == "number"
+        and (token.value[1] == n_wanted or token.text.lower() == "one") for token in own)
 
 
 def _is_further_item(statement: Statement, listed: list[Statement], wanted: list[Wanted],
                      question: Question) -> bool:
     """Return whether a statement after `listed` ones offers another item in the same layout."""
     words = statement.words
-    odd = [token for token in words if not question.allows(token)]
-    if not odd:
-        return False
     longest = max(len(one.tokens) for one in wanted)
-    is_restated = len(odd) <= _LONGEST_ENTITY and bool(
-        {stem(str(token.value)) for token in words} & question.topic)
+    is_restated = len(_odd(words, question)) <= _LONGEST_ENTITY and bool(
+        {stem(token.word) for token in words} & question.topic)
     if statement.is_first:
         is_marked = any(one.is_marked for one in listed)
         is_sentence = not statement.ends_line or (
@@ -266,5 +224,5 @@ def _is_further_item(statement: Statement, listed: list[Statement], wanted: list
         return statement.is_marked if is_marked else not is_sentence or is_restated
     are_sentences = len(listed) > 1 and not all(one.is_first for one in listed)
     limit = longest + 4 if are_sentences else _LONGEST_ENTITY - 1
-    return is_restated or len(words) <= limit and (are_sentences or not has(words, VERBS))
+    return is_restated or len(words) <= limit and (are_sentences or not has(words, w.VERBS))
 

@@ -19,7 +19,7 @@ def key(token: Token) -> Key:
     """Return what two equal tokens share: a word's kind and singular, a value's kind and worth."""
     if token.kind != "word":
         return token.kind, token.value
-    word = str(token.value).rstrip("®™")
+    word = token.word.rstrip("®™")
     word = re.sub(r"^\.(?=[a-z]{2,4}$)", "", word.rstrip("/")) or word  # .png
     return "word", "and" if word == "&" else singular(word)
 
@@ -93,7 +93,7 @@ def sort_of(token: Token) -> tuple[str, object]:
         return "number", dimension or ("whole" if is_whole else "decimal")
     if token.kind == "date":
         return "date", ""
-    return ("code", "") if re.search(r"\d|/\w|\w/|_", str(token.value)) else ("word", "")
+    return ("code", "") if re.search(r"\d|/\w|\w/|_", token.word) else ("word", "")
 
 
 def sentences(found: list[Token]) -> Iterator[list[Token]]:
@@ -118,4 +118,9 @@ def until_end(rest: list[Token]) -> list[Token]:
 
 def has(found: list[Token], words: frozenset[str]) -> bool:
     """Return whether a text has one of some words."""
-    return any(str(token.value) in words for token in found)
+    return any(token.word in words for token in found)
+
+
+def shown_of(found: list[Token]) -> str:
+    """Return the first words of a text, for a reason."""
+    return repr(" ".join(token.text for token in found[:6]))

@@ -23,8 +23,7 @@ def by_model(model: str, calls: Calls) -> Decide:
     unscored. The judge raises CallsStopped as `lib.llm.complete` does.
     """
     def decide(queries: list[Query], answers: list[str]) -> list[Decision]:
-        requests = [_request(query, answer)
-                    for query, answer in zip(queries, answers, strict=True)]
+        requests = [_request(query, answer) for query, answer in zip(queries, answers, strict=True)]
         return [decision_in(reply, _VERDICTS) for reply in complete(requests, model, calls)]
 
     return decide

@@ -21,8 +21,7 @@ def by_rules(documents: Iterable[Document]) -> Decide:
     vocabulary = frozenset(word for document in documents for word in _words(document.text))
 
     def decide(queries: list[Query], pairs: list[tuple[str, str]]) -> dict:
-        by_criterion = {
-            "correctness": [_correctness(query, pair)
+        by_criterion = {"correctness": [_correctness(query, pair)
                             for query, pair in zip(queries, pairs, strict=True)],
             "domain relevance": [_relevance(query, pair, vocabulary)
                                  for query, pair in zip(queries, pairs, strict=True)]}

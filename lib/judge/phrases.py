@@ -14,9 +14,10 @@ from fractions import Fraction
 from lib.core.units import unit_of
 from lib.core.values import Token, in_unit, worths
 from lib.judge.matching import Key, Wanted, first_key, key
-from lib.judge.words.wording import LINKING, PREPOSITIONS, TURNING, Question, is_hard, stem
+from lib.judge.words import wording as w
+from lib.judge.words.wording import Question, is_hard, stem
 
-_LOOSE = (PREPOSITIONS | LINKING) - TURNING
+_LOOSE = (w.PREPOSITIONS | w.LINKING) - w.TURNING
 _SPLIT = re.compile(r"(?:\d{1,4}|[a-z]{2,})(?:-[a-z]{2,})+")  # write-through, 8-pin
 _MOST_BETWEEN = 2  # other words inside a phrase
 
@@ -63,7 +64,7 @@ def _parts(found: list[Token]) -> list[_Part]:
     """Return the words of compounds apart, and "500 operating hours" as "500 hours operating"."""
     parts: list[_Part] = []
     for place, token in enumerate(found):
-        word = str(token.value)
+        word = token.word
         if not token.is_solid:
             parts.append(_Part((token.kind, ""), token.text, place, place))
         elif token.kind != "word":
@@ -164,7 +165,7 @@ def _turns(parts: list[_Part]) -> set[tuple[str, Key]]:
     own = [part for part in parts if part.raw not in _LOOSE]
     after = [*(part.key for part in own[1:]), ("", "")]
     return {(part.raw, ("", "") if part.raw == "only" else behind)
-            for part, behind in zip(own, after, strict=False) if part.raw in TURNING}
+            for part, behind in zip(own, after, strict=False) if part.raw in w.TURNING}
 
 
 def _in_order(values: list[Key], wanted: list[Key]) -> bool:

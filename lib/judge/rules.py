@@ -34,10 +34,9 @@ class Outcome:
 
 def by_rules(queries: list[Query], answers: list[str]) -> list[tuple[str, str]]:
     """Return the verdict and reason for each answer, as `lib.judge.verdicts.judge` needs them."""
-    outcomes = [compare(query.question, query.answer, answer, query.entity_count)
-                for query, answer in zip(queries, answers, strict=True)]
-    return [("correct" if outcome.is_correct else "incorrect", outcome.reason)
-            for outcome in outcomes]
+    outcomes = (compare(query.question, query.answer, answer, query.entity_count)
+                for query, answer in zip(queries, answers, strict=True))
+    return [("correct" if one.is_correct else "incorrect", one.reason) for one in outcomes]
 
 
 def compare(question: str, reference: str, answer: str, entity_count: int | None = None) -> Outcome:
@@ -106,9 +105,8 @@ def _readable(question: str, reference: str, answer: str) -> str:
 
 def _unbounded(text: str, question: str) -> str:
     """Return `text` without "at most" if the question asks for a maximum, and the like."""
-    for bound, pattern in (("at most ", _MAXIMUM), ("at least ", _MINIMUM)):
-        text = text.replace(bound, "").replace(bound.capitalize(), "") if (
-            pattern.search(question)) else text
+    for bound, pattern in (("most", _MAXIMUM), ("least", _MINIMUM)):
+        text = re.sub(rf"[Aa]t {bound} ", "", text) if pattern.search(question) else text
     return text
 
 

@@ -3,22 +3,11 @@
 import re
 
 from lib.core.values import Token, solid
-from lib.judge.matching import Wanted, has, sentences, sort_of, until_end
+from lib.judge.matching import Wanted, has, sentences, shown_of, sort_of, until_end
 from lib.judge.surplus import objection_after, until_mark
+from lib.judge.words import wording as w
 from lib.judge.words.claims import are_verbs, conflict, swapped
-from lib.judge.words.wording import (
-    EXCLUDING,
-    FILLERS,
-    HEDGES,
-    LIMITS,
-    MODIFIERS,
-    NEGATIONS,
-    PAST,
-    RETRACTIONS,
-    Question,
-    is_plain,
-    stem,
-)
+from lib.judge.words.wording import Question, is_plain, stem
 
 _MOST_VERBS = 3
 _ECHOED = frozenset("every each at in on to".split())
@@ -27,8 +16,7 @@ _ECHOED = frozenset("every each at in on to".split())
 def without_echo(reference: list[Token], question: Question) -> list[Token]:
     """Drop the question's words from "port 8443" and the like if a value or code remains."""
     wanted = solid(reference)
-    is_echo = all(str(token.value) in _ECHOED or (token.value not in FILLERS
-                                                  and question.allows(token))
+    is_echo = all(token.word in _ECHOED or (token.value not in w.FILLERS and question.allows(token))
                   or token.value in question.words for token in wanted[:-1])
     has_value = len(wanted) > 1 and sort_of(wanted[-1])[0] != "word"
     return wanted[-1:] if has_value and is_echo else wanted
@@ -46,51 +34,40 @@ def complaint(wanted: Wanted, found: list[Token], question: Question, *,
             return _before(found, first, start, wanted, question) or objection_after(
                 _behind(found, end), wanted, question, is_item=is_item)
         first = start + 1 if token.kind == "end" else first
-    shown = " ".join(token.text for token in solid(found)[:6])
-    return f"does not give the reference: {shown!r}"
+    return f"does not give the reference: {shown_of(solid(found))}"
 
 
 def _behind(found: list[Token], end: int) -> list[Token]:
     """Return the tokens after a value, without the full stop of an abbreviation."""
     rest = found[end:]
-    is_short = str(found[end - 1].value) in ("ltd", "inc", "co", "corp") and len(rest) > 1
+    is_short = found[end - 1].word in ("ltd", "inc", "co", "corp") and len(rest) > 1
     goes_on = is_short and rest[0].text == "." and rest[1].text[0].islower()
     return rest[1:] if goes_on else rest
 
 
-def _before(found: list[Token], first: int, start: int, wanted: Wanted,
-            question: Question) -> str:
+def _before(found: list[Token], first: int, start: int, wanted: Wanted, question: Question) -> str:
     """Return the objection to what precedes the value: earlier sentences, and its own."""
     for sentence in sentences(found[:first]):
         if said := _earlier(sentence, question):
             return said
     own = solid(_without_place(found[first:start]))
-    shown = repr(" ".join(token.text for token in own[:6]))
-    values = [str(token.value) for token in own]
-    if any(value in NEGATIONS and value not in question.words for value in values):
-        return f"denies or excludes it: {shown}"
-    if any(value in HEDGES and value not in question.words for value in values):
-        return f"hedges: {shown}"
-    excluding = EXCLUDING | (LIMITS if wanted.tokens[0].kind == "number" else set())
-    if any(value in excluding and value not in question.words for value in values[-2:]):
-        return f"another amount or an earlier value: {shown}"
-    is_event = len(own) > 1 and wanted.tokens[0].kind == "date" and str(own[-1].value) in (
-        "on", "in")  # "was released on"
-    modifiers = MODIFIERS | ({"was", "were"} if question.is_present and not is_event else set())
-    if any(value in modifiers and value not in question.words and stem(value) not in question.topic
-           for value in values):
-        return f"another amount or an earlier value: {shown}"
-    if wanted.is_time and values[-1:] == ["after"]:
+    if wanted.is_time and own and own[-1].value == "after":
         own = own[:-1]  # "times out after 30 s"
-    last = own[-1] if own and found[start - 1].is_solid else None
-    is_word = sort_of(wanted.tokens[0])[0] == "word"
-    if last is not None and is_word and not wanted.is_phrase and not _opens(
-            last, wanted, question):
-        return f"part of another name: {shown}"
-    if _is_from(found[first:], start - first):
-        return f"the earlier of two values: {shown}"
+    shown = shown_of(own)
+    new = {token.word for token in own} - question.words
+    if new & w.NEGATIONS:
+        return f"denies or excludes it: {shown}"
+    if new & w.HEDGES:
+        return f"hedges: {shown}"
+    excluding = w.EXCLUDING | (w.LIMITS if wanted.tokens[0].kind == "number" else set())
+    is_event = len(own) > 1 and wanted.tokens[0].kind == "date" and own[-1].word in (
+        "on", "in")  # "was released on"
+    modifiers = w.MODIFIERS | ({"was", "were"} if question.is_present and not is_event else set())
+    if new & excluding & {token.word for token in own[-2:]} or any(
+            stem(word) not in question.topic for word in new & modifiers):
+        return f"another amount or an earlier value: {shown}"
     behind = until_mark(found[wanted.end_in(found, start) or start:])
-    if set(values) & (PAST | question.opposites) - question.words or not wanted.is_phrase and (
+    if new & (w.PAST | question.opposites) or not wanted.is_phrase and (
             swapped(own, question, behind) or swapped(behind, question, own)):
         return f"about the opposite: {shown}"
     if all(question.allows(token) for token in own):
@@ -100,18 +77,10 @@ def _before(found: list[Token], first: int, start: int, wanted: Wanted,
 
 def _without_place(sentence: list[Token]) -> list[Token]:
     """Return what follows "In Data sheet, Network: ", unless it names another model or version."""
-    colon = next((place for place, token in enumerate(sentence) if token.text == ":"), None)
-    if colon is None or sentence[0].value not in ("in", "under") or any(
-            re.search(r"\d", token.text) for token in sentence[:colon]):
-        return sentence
-    return sentence[colon + 1:]
-
-
-def _is_from(sentence: list[Token], place: int) -> bool:
-    """Return whether the value is the first of "from 8443 to 9000"."""
-    after = solid(sentence[place + 1:])[:1]
-    return (place > 0 and sentence[place - 1].value == "from" and bool(after)
-            and after[0].value == "to")
+    texts = [token.text for token in sentence]
+    place = texts.index(":") if ":" in texts and texts[0] in ("In", "Under") else 0
+    is_model = re.search(r"\d", "".join(texts[:place]))
+    return sentence[place + 1:] if place and not is_model else sentence
 
 
 def _earlier(sentence: list[Token], question: Question) -> str:
@@ -119,35 +88,26 @@ def _earlier(sentence: list[Token], question: Question) -> str:
     own = solid(sentence)
     odd = [token for token in own if not question.allows(token)]
     is_lead = bool(sentence) and any(token.text == ":" for token in sentence[-2:])
-    if not odd or (is_lead and not has(own, NEGATIONS)):
+    if not odd or (is_lead and not has(own, w.NEGATIONS)):
         return ""
-    return f"begins with something else: {' '.join(token.text for token in own[:6])!r}"
+    return f"begins with something else: {shown_of(own)}"
 
 
-def _opens(token: Token, wanted: Wanted, question: Question) -> bool:
-    """Return whether a name can begin after this word: "uses Linux", but not "Arch Linux"."""
-    word = str(token.value)
-    is_asked = question.allows(token) and (
-        is_plain(token) or is_plain(wanted.tokens[0])) or stem(word) in question.topic
-    return word in FILLERS or word in RETRACTIONS or is_asked
-
-
-def _in_other_words(own: list[Token], rest: list[Token], wanted: Wanted,
-                    question: Question) -> str:
+def _in_other_words(own: list[Token], rest: list[Token], wanted: Wanted, question: Question) -> str:
     """Return the objection to a sentence that is more than a restatement of the question.
 
     It must contain all that the question asks about, or only have another verb, and no other name,
     value, subject or opposite.
     """
     sentence = own + solid(until_end(rest))
-    shown = repr(" ".join(token.text for token in own[:6]))
+    shown = shown_of(own)
     odd = [token for token in own if not question.allows(token)]
     if own[-1].value == "and":
         return f"a second value: {shown}"
     if any(not is_plain(token) for token in odd if token is not own[0]) or (
             odd and odd[0] is own[0] and sort_of(own[0])[0] != "word"):
         return f"about something else: {shown}"
-    words = {str(token.value) for token in sentence}
+    words = {token.word for token in sentence}
     if words & question.opposites:
         return f"about the opposite: {shown}"
     if conflict(own, question):
@@ -159,8 +119,6 @@ def _in_other_words(own: list[Token], rest: list[Token], wanted: Wanted,
         return ""
     if _is_of_another(own, odd, question):
         return f"about something else: {shown}"
-    if sort_of(wanted.tokens[0])[0] == "word" and not _is_before_topic(odd, own, question):
-        return f"another value first: {shown}"
     stems = {stem(word) for word in words}
     if not question.needed or not question.needed <= stems:
         return f"not about what is asked: {shown}"
@@ -169,13 +127,6 @@ def _in_other_words(own: list[Token], rest: list[Token], wanted: Wanted,
 
 def _is_of_another(own: list[Token], odd: list[Token], question: Question) -> bool:
     """Return whether words are about "the admin port" or "the port of Sorrel"."""
-    return any((one in odd and stem(str(other.value)) in question.needed)
+    return any((one in odd and stem(other.word) in question.needed)
                or (one.value in ("of", "for") and other in odd)
                for one, other in zip(own, own[1:], strict=False))
-
-
-def _is_before_topic(odd: list[Token], own: list[Token], question: Question) -> bool:
-    """Return whether words not in the question are adverbs, or all before its last word."""
-    places = [place for place, token in enumerate(own) if stem(str(token.value)) in question.topic]
-    late = own[max(places, default=0):]
-    return not any(token in late and not str(token.value).endswith("ly") for token in odd)

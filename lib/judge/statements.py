@@ -3,19 +3,12 @@
 from dataclasses import dataclass, field
 
 from lib.core.values import Token, solid
-from lib.judge.layout import has_marker, plain
+from lib.judge.layout import plain
 from lib.judge.matching import Wanted, first_key, has
 from lib.judge.phrases import canonical
-from lib.judge.words.claims import is_verb, opens_remark
-from lib.judge.words.wording import (
-    CLAUSES,
-    CONNECTORS,
-    DENIALS,
-    EXCLUDING,
-    HEDGES,
-    NEGATIONS,
-    Question,
-)
+from lib.judge.words import wording as w
+from lib.judge.words.claims import is_verb
+from lib.judge.words.wording import Question
 
 BETWEEN = frozenset(("and", "&", "+", "plus", "/", ",", ";", "|"))
 EXPLAINING = frozenset(("(", "[", ":", "-", "="))  # after an entity
@@ -54,7 +47,7 @@ class Statement:
     def is_lead(self) -> bool:
         """Whether it only announces what follows: "The drive has two ports:"."""
         return [token.text for token in self.groups[-1].tokens[-1:]] == [":"] and not has(
-            self.words, NEGATIONS)
+            self.words, w.NEGATIONS)
 
     @property
     def words(self) -> list[Token]:
@@ -74,10 +67,10 @@ def statements(wanted: list[Wanted], lines: list[str], question: Question) -> li
         place, is_first = 0, True
         while place < len(found):
             groups, place = _groups(found, place, wanted, by_first, question)
-            statement = Statement(groups, has_marker(line), is_first, place >= len(found),
-                                   found[place - 1].text == ".")
-            if statement.words:
-                found_so_far.append(statement)
+            if any(solid(group.tokens) for group in groups):
+                found_so_far.append(Statement(
+                    groups, plain(line) != line, is_first, place >= len(found),
+                    found[place - 1].text == "."))
                 is_first = False
     return found_so_far
 
@@ -100,8 +93,8 @@ def _groups(found: list[Token], place: int, wanted: list[Wanted], by_first: dict
         if token.kind == "end" and (token.text != "." or place >= len(found) or not depth):
             break
         depth = max(0, depth + {"(": 1, "[": 1, ")": -1, "]": -1}.get(token.text, 0))
-        if not depth and str(token.value) in BETWEEN:
-            group.mark = str(token.value)
+        if not depth and token.word in BETWEEN:
+            group.mark = token.word
             groups.append(Group())
         else:
             group.tokens.append(token)
@@ -113,22 +106,10 @@ def _hit(found: list[Token], place: int, wanted: list[Wanted], by_first: dict,
     """Return the longest entity that is complete at `place`, and where it ends."""
     before, own = found[place - 1] if place else None, solid(group.tokens[-3:])
     is_open = (not group.tokens or not before.is_solid or question.allows(before)
-               or str(before.value) in CONNECTORS
-               or is_verb(own, len(own) - 1, question, is_any=True))
-    for index in by_first.get(first_key(found[place]), ()) if is_open else ():
-        end = wanted[index].end_in(found, place)
-        if end is not None and _is_closed(found, end, question):
-            return index, end
-    return None
-
-
-def _is_closed(found: list[Token], end: int, question: Question) -> bool:
-    """Return whether no name goes on at `end`: not "Linux" in "Linux Mint" or "Linux 6"."""
-    if end >= len(found) or not found[end].is_solid:
-        return True
-    word = str(found[end].value)
-    return (word in BETWEEN or word in EXPLAINED or question.allows(found[end]) or word == "as"
-            or opens_remark(solid(found[end:end + 2]))) and found[end].kind == "word"
+               or before.word in w.CONNECTORS or is_verb(own, len(own) - 1, question, is_any=True))
+    near = by_first.get(first_key(found[place]), ()) if is_open else ()
+    ends = ((index, wanted[index].end_in(found, place)) for index in near)
+    return next(((index, end) for index, end in ends if end is not None), None)
 
 
 def outside(group: Group) -> list[Token]:
@@ -148,6 +129,6 @@ def outside(group: Group) -> list[Token]:
 def _denies(gloss: list[Token]) -> bool:
     """Return whether "(not yet)" or "(removed in 4)" denies the entity; "(failed reads)" does not.
     """
-    first, second = [str(token.value) for token in gloss[:2]] + [""] * (2 - len(gloss[:2]))
-    is_adjective = first.endswith("ed") and second and second not in CLAUSES
-    return first in EXCLUDING | DENIALS | HEDGES and not is_adjective
+    first, second = [token.word for token in gloss[:2]] + [""] * (2 - len(gloss[:2]))
+    is_adjective = first.endswith("ed") and second and second not in w.CLAUSES
+    return first in w.EXCLUDING | w.DENIALS | w.HEDGES and not is_adjective

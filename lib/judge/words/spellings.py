@@ -14,8 +14,7 @@ _TAG = re.compile(
 _EMPHASIS = re.compile(r"(?<![\w*])\*([^\s*](?:[^*\n]{0,80}[^\s*])?)\*(?![\w*])|"
                        r"(?<![\w])_([^\s_](?:[^_\n]{0,80}[^\s_])?)_(?![\w])")
 _UNIT = r"°[CF]?|%|[A-Za-zμΩ]{1,12}(?:/[a-z]{1,3})?"
-_RANGE = re.compile(
-    rf"(?P<between>\bbetween )?(?<![\w.-])\+?(?P<low>-?\d{{1,9}}(?:\.\d{{1,9}})?)"
+_RANGE = re.compile(rf"(?P<between>\bbetween )?(?<![\w.-])\+?(?P<low>-?\d{{1,9}}(?:\.\d{{1,9}})?)"
     rf"(?: ?(?!thr)(?P<unit>{_UNIT}))? ?(?P<to>-|to|thr(?:ough|u)|\.{{2,3}}|and) ?\+?"
     rf"(?P<high>-?\d{{1,9}}(?:\.\d{{1,9}})?)(?![-.:/,]?\d)(?: ?(?P<other>{_UNIT})(?![\w/]))?")
 _RATE = (r"(?<=\d )newton[ -]met(?:re|er)s?\b|\b([a-zμ]{1,12}) per ([a-z]{1,7})\b|"
@@ -94,8 +93,7 @@ _SPELLINGS = tuple((re.compile(pattern, re.I), spelling) for pattern, spelling i
     (r"(?<=[a-z]{3})iz(?=e[dsr]?\b|ing\b|ation)", "is"),
     (r"\btwice\b", "2 times"), (r"\bused to be\b", "formerly was"),
     (r"\btimes (?:an?|per|each|every) (hour|day|week|month|year)\b",
-     lambda match: "times " + _PERIODS[match[1].lower()]),
-    (r"(?<=\d) ?[x×] (?=[A-Za-z])", " "),
+     lambda match: "times " + _PERIODS[match[1].lower()]), (r"(?<=\d) ?[x×] (?=[A-Za-z])", " "),
     (r"\bannually\b|\bper annum\b", "yearly"),
     (r"(?<![\d:.])(\d{1,2}) ?([ap])\.?m\b\.?", r"\1:00 \2m"),
     (_RATE, _one_rate), (_CLOCK, _one_time),
@@ -118,8 +116,6 @@ _YEARLESS = re.compile(rf"\b\d{{1,2}} (?:{_MONTHS})\b(?!,? \d{{4}})|"
                        rf"\b(?:{_MONTHS}) \d{{1,2}}\b(?!,? \d{{4}})")
 _CODE = re.compile(r"(?<![\w./-])([A-Za-z]{1,6})([ /-]?)(\d{1,9}(?:\.\d{1,9}){0,3}[A-Za-z]{0,2})"
                    r"(?![\w]|[-./]\w)")
-
-
 
 
 def unified(text: str) -> str:

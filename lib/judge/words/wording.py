@@ -80,8 +80,7 @@ _PAIRS = (*(f"{one} {other}" for one in _LEAST for other in _MOST), "lower upper
           "input output", "inlet outlet", "first last", "source destination", "read write",
           "client server", "internal external", "primary secondary", "left right", "front rear",
           "red green", "top bottom", "inner outer", "start stop", "start end", "public private",
-          "send receive",
-          "plain encrypted", "old new", "upstream downstream", "inside outside",
+          "send receive", "plain encrypted", "old new", "upstream downstream", "inside outside",
           "optional required", "hot cold", "enabled disabled",
           "open closed", "opened closed", "open shut", "opened shut",
           "running stopped", "included excluded", "on off", "allowed forbidden", "allowed denied",
@@ -124,8 +123,7 @@ _SYNONYMS = {other: one for one, *others in map(str.split, (
 _AUXILIARIES = words_of("is are was were does do did can may must will should has have could")
 _ATTRIBUTE = re.compile(r"\b(?:what|which) (?:is|are|was|were) (?:the )?(.+?)"
                         r"(?= (?:of|for|in|on|at|to|by|under)\b|\?|$)", re.I)
-_SEVERAL = re.compile(
-    r"\bwh(?:at|o|ich)(?: \S+)? (?:are|were)\b"
+_SEVERAL = re.compile(r"\bwh(?:at|o|ich)(?: \S+)? (?:are|were)\b"
     r"|\b(?:which|what) (?:\S+ ){0,3}?(?!does )\S{3,}(?<![sui])s |\b(?:list|name)\b(?: all)? the\b",
     re.I)
 
@@ -157,7 +155,7 @@ class Question:
         """Return whether a restatement may have this token: a word of the question, a filler."""
         if not token.is_solid:
             return True
-        word = token.text.casefold() if token.kind == "number" else str(token.value)
+        word = token.text.casefold() if token.kind == "number" else token.word
         return word in FILLERS or word in self.words or (
             token.kind == "word" and all(stem(part) in self.allowed or part in FILLERS
                                          for part in word.split("-")))
@@ -171,7 +169,7 @@ class Question:
 def question_of(question: str) -> Question:
     """Read a question."""
     found = tokens(question)
-    written = {str(token.value) if token.kind == "word" else token.text.casefold()
+    written = {token.word if token.kind == "word" else token.text.casefold()
                for token in found if token.is_solid}
     stems = {stem(token.value) for token in found
              if token.kind == "word" and token.value not in NEGATIONS}
@@ -182,22 +180,19 @@ def question_of(question: str) -> Question:
              if token.kind == "word" and is_plain(token)]
     needed = {stem(token.value) for token in topic
               if token.value not in FILLERS | _INTERROGATIVES | NEGATIONS | {"and", "or"}}
-    main = {stem(str(token.value)) for token in solid if token.value not in
+    main = {stem(token.word) for token in solid if token.value not in
             _NEUTRAL | _INTERROGATIVES | NEGATIONS | LINKING | PREPOSITIONS | _PLACED
             and is_plain(token)}
-    content = [stem(str(token.value)) if str(token.value) not in FILLERS | _INTERROGATIVES
+    content = [stem(token.word) if token.word not in FILLERS | _INTERROGATIVES
                | LINKING | PREPOSITIONS and token.kind == "word" else "" for token in found]
     pairs = [pair for pair in zip(content, content[1:], strict=False) if all(pair)]
     written |= {word for word in NEGATIONS if stem(word) in map(stem, written)}  # fail, failed
     opposites = {other for word in written for other in _OPPOSITES.get(word, ())} - written
-    return Question(
-        unit=asked_unit(question), allowed=frozenset(stems), topic=frozenset(main),
-        needed=frozenset(needed),
-        opposites=frozenset(opposites),
+    return Question(unit=asked_unit(question), allowed=frozenset(stems), topic=frozenset(main),
+        needed=frozenset(needed), opposites=frozenset(opposites),
         is_present=bool(written & _PRESENT) and not written & _PAST,
         words=frozenset(written), is_plural=bool(_SEVERAL.search(asked)),
-        is_polar=bool(found) and str(found[0].value) in _AUXILIARIES,
-        is_attribute=attribute is not None,
+        is_polar=bool(found) and found[0].word in _AUXILIARIES, is_attribute=attribute is not None,
         has_act=any(token.text.endswith("ing") for token in topic),
         before={other: one for one, other in pairs}, after=dict(pairs))
 
