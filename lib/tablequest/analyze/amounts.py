@@ -107,8 +107,9 @@ def amounts(text: str) -> list[Amount]:
     text = plain(text)
     for match in _AMOUNT.finditer(text):
         if not match["month"] and len(match["digits"]) <= MOST_DIGITS:
-            is_aside = bool(found) and not text[found[-1].end:match.start()].strip(" ,;:")
-            is_aside = is_aside or bool(_SPELLED.search(text[max(0, match.start() - 20):match.start()]))
+            start = match.start()
+            is_aside = bool(found) and not text[found[-1].end:start].strip(" ,;:")
+            is_aside = is_aside or bool(_SPELLED.search(text[max(0, start - 20):start]))
             found.append(_amount(match, is_aside))
     return found
 
