@@ -9,7 +9,7 @@ from lxml.html import HtmlElement
 
 FACT = "ix:nonfraction"  # the parser of HTML folds the names of tags and attributes
 # Transformations (registries 1 to 5) by how they print decimals; others print 1234.5.
-_COMMA_DECIMAL = ("numcommadecimal", "numdotcomma", "numspacecomma", "numcomma")
+_COMMA_DECIMAL = re.compile(r"numcommadecimal(?:apos)?|numdotcomma|numspacecomma|numcomma")
 _ZERO = ("fixedzero", "zerodash", "numdash", "fixedempty", "nocontent")
 _ONES = ("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
          "fifteen sixteen seventeen eighteen nineteen").split()
@@ -130,8 +130,10 @@ def _number(text: str, form: str) -> float | None:
         return 0.0
     if form == "numwordsen":
         return _worded(text)
-    if form in _COMMA_DECIMAL:
+    if _COMMA_DECIMAL.fullmatch(form):
         text = text.replace(".", "").replace(",", ".")
+    if form == "numunitdecimal":  # "5 dollars 20 cents"
+        text = ".".join(re.findall(r"\d+", re.sub(r"(?<=\d)[,.](?=\d)", "", text)))
     digits = re.sub(r"[^\d.]", "", text)
     if re.fullmatch(r"\d+\.?\d*|\.\d+", digits):
         return float(digits)
