@@ -62,7 +62,7 @@ def _fetched(edgar, ticker: str, year: int, identity: str, folder: Path) -> Path
     text = reports[ends[-1]].html()
     if not text:
         raise CannotFetch(f"the 10-K of {ticker} for {ends[-1]} has no HTML: reports before 2001 "
-                          "are plain text")
+                          "are plain text; save its .txt by hand from www.sec.gov, it is read too")
     return write_text(folder / f"{ticker.lower()}-10-k-{ends[-1]}.html", text)
 
 

@@ -25,12 +25,12 @@ def plain_text(raw: bytes) -> str | None:
 
 
 def html_of(raw: bytes) -> bytes:
-    """Return a page ready to be parsed: only the report of a submission, no tables in <pre>."""
+    """Return a page ready to be parsed: only the reports of a submission, no tables in <pre>."""
     if b"<DOCUMENT>" in raw[:100_000]:
-        parts = (part for part in re.split(rb"<DOCUMENT>", raw)[1:]
-                 if (kind := re.match(rb"\s*<TYPE>([^\s<]+)", part)) and _REPORT.match(
-                     kind[1].decode("latin-1")))
-        raw = next(parts, raw)
+        kinds = ((re.match(rb"\s*<TYPE>([^\s<]+)", part), part)
+                 for part in raw.split(b"<DOCUMENT>")[1:])
+        raw = b"".join(part for kind, part in kinds
+                       if kind and _REPORT.match(kind[1].decode("latin-1"))) or raw
     if not re.search(rb"<pre\b", raw, re.I):
         return raw
     return _IN_PRE.sub(lambda pre: _TABLE_TAG.sub(lambda tag: b" " * len(tag[0]), re.sub(

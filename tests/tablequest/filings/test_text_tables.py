@@ -9,6 +9,7 @@ from lib.core.paths import REPOSITORY
 from lib.tablequest.filings.files import NoFiling
 from lib.tablequest.filings.read import read_file
 from lib.tablequest.filings.text_tables import text_blocks
+from tests.tablequest.filings.test_read import NUMBERS, page
 
 DATA = REPOSITORY / "tests" / "data" / "text_filings"
 
@@ -61,6 +62,16 @@ def test_every_number_of_the_text_is_in_a_cell(tmp_path):
     again = [grid.model_copy(update={"grid_id": "", "filing_id": ""}) for grid in read.grids]
     assert [grid.model_copy(update={"grid_id": "", "filing_id": ""})
             for grid in read_file(path).grids] == again
+
+
+def test_of_a_submission_in_html_only_the_reports_are_read(tmp_path):
+    parts = "".join(f"<DOCUMENT>\n<TYPE>{kind}\n<TEXT>{page(NUMBERS.replace('Sales', kind))}</TEXT>"
+                    "</DOCUMENT>\n" for kind in ("10-K405", "EX-13", "EX-99"))
+    header = "CONFORMED SUBMISSION TYPE:\t10-K405\nCOMPANY CONFORMED NAME:\t\tACME INC\n"
+    (tmp_path / "acme.txt").write_text(f"<SEC-HEADER>{header}</SEC-HEADER>{parts}")
+    read = read_file(tmp_path / "acme.txt")
+    assert (read.filing.company, read.filing.form) == ("ACME INC", "10-K405")
+    assert [grid.rows[0] for grid in read.grids] == ["10-K405", "EX-13"]
 
 
 def test_prose_with_numbers_is_no_table():
