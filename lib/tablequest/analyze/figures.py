@@ -89,8 +89,10 @@ def draw_lengths(rows: pd.DataFrame,
                       linestyle=_DASHES[index % len(_DASHES)])
         for window, arms in limits.items():
             axes.axvline(window, color="0.3", linewidth=1)
-            axes.annotate(f"window of {', '.join(arms)}", (window, 2), (-2, 0), rotation=90,
-                          fontsize=7, ha="right", va="bottom", textcoords="offset points")
+            is_short = window < plotted.length.median()  # the curves are at the bottom there
+            axes.annotate(f"window of {', '.join(arms)}", (window, 98 if is_short else 2), (-2, 0),
+                          fontsize=7, ha="right", va="top" if is_short else "bottom", rotation=90,
+                          textcoords="offset points")
         axes.set(xscale="log", ylim=(0, 103), xlabel=f"Prompt ({unit})")
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     drawn[0].set_ylabel("Prompts up to this length (%)")

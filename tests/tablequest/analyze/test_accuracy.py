@@ -78,11 +78,14 @@ def test_a_printed_answer_is_read_back(number, unit, scale, decimals):
 RIGHT = [
     (EASY, "$391,035 million", "391,035 million", "$391.0 billion", "$391,035,000,000",
      "Net sales of pumps in 2024 were $391,035 million.",
-     "$391,035 million (about $391.04 billion)"),
+     "$391,035 million (about $391.04 billion)", "approximately 391,000 million", "USD 391,035m",
+     "391 035 million", "391'035 million", "Net sales (Note 7) were $391,035 million, not less."),
     (MILLIONS, "391,035", "$391,035", "USD 391,035 million"),
     (BENEFIT, "It increased to $99 million"),
-    (LOSS, "$(1,117) million", "-1,117 million dollars"), (MARGIN, "37.2%", "37.2 percent", "37.2"),
-    (GROWTH, "12.9%", "12.87%", "up 12.9%"), (NIL, "$0", "0 million"), (BEST, "2022"),
+    (LOSS, "$(1,117) million", "-1,117 million dollars", "an operating loss of $1,117 million"),
+    (MARGIN, "37.2%", "37.2 percent", "37.2"),
+    (GROWTH, "12.9%", "12.87%", "up 12.9%", "(96,169 − 85,200) / 85,200 × 100 = 12.9%"),
+    (NIL, "$0", "0 million"), (BEST, "2022"),
     (CHANGE, "$7,750 million", "$7.75 billion", "$7,760 million",
      "It rose from $383,285 million to $391,035 million, by $7,750 million."),
     (SHARE, "12.4%", "0.124"), (RATIO, "0.124", "12.4%", "0.124x", "0.124 to 1"),
@@ -91,7 +94,9 @@ RIGHT = [
     (LOSSES, "-$40 million", "down by $40 million"),
     (LARGER, "The net loss changed by $40 million")]
 WRONG = [
-    (EASY, "", "unknown", "$391,035", "$391,053 million", "€391,035 million", "2024", "$39 billion",
+    (EASY, "", "unknown", "$391,035", "391,000 million", "approximately 390,000 million",
+     "It is not $391,035 million", "391,035 − 96,169", "$391,035 million − $100 million",
+     "$391,053 million", "€391,035 million", "2024", "$39 billion",
      "390 billion", "$391,035 million or $96,169 million", "-$391,035 million"),
     (MILLIONS, "391", "EUR 391,035 million"), (LOSS, "$1,117 million"), (BEST, "2023"),
     (MARGIN, "0.37", "37%", "$37.2"), (GROWTH, "-12.9%", "fell by 12.9%", "13%", "0.129"),
