@@ -41,6 +41,10 @@ _NTH = {"q1": "first", "q2": "second", "q3": "third", "q4": "fourth"}
 # "…, compared with 5 in 2023" follows the answer; it ends with the sentence or its brackets
 _COMPARISON = re.compile(r"(?<=[\w%)])[,;]?\s*\(?(?:(?:as )?compared (?:with|to)|versus|vs\.?"
                          r"|(?:up|down) from|against)\s(?:[^.;)\n]|\.(?=\d))*\)?", re.I)
+# "rose to 5 in 2023 from 4", "rose from 4 to 5": the new value is said, the old one compared
+_MOVE = r"\b(?:rose|fell|grew|increased|decreased|declined|climbed|dropped|went|narrowed|widened)"
+_TO_FROM = re.compile(rf"({_MOVE} to\s[^;\n]{{1,60}}?)\sfrom\s(?:[^.;)\n]|\.(?=\d))*", re.I)
+_FROM_TO = re.compile(rf"({_MOVE}) from\s[^;\n]{{1,60}}?\s(?=to\s\S*\d)", re.I)
 _OF_YEAR = re.compile(r"(?<=[\w%)])\s*\((?:in |fiscal |FY ?)?((?:19|20)\d\d): [^()]*\)", re.I)
 # "sales. Net", "5; net"; not "U.S. Treasury", "Inc. had"
 _REACH = 500  # characters of a sentence before and after its figure that are read
@@ -54,7 +58,7 @@ def without_comparison(answer: str, asked: str) -> str:
 
     That is "(2023: 5)" too, unless `asked` names the year.
     """
-    answer = _COMPARISON.sub("", answer)
+    answer = _FROM_TO.sub(r"\1 ", _TO_FROM.sub(r"\1", _COMPARISON.sub("", answer)))
     return _OF_YEAR.sub(lambda found: found[0] if found[1] in asked else "", answer)
 
 
