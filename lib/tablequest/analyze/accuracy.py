@@ -22,9 +22,9 @@ off by at most `tolerance`, a share of the reference; an extraction has no toler
 - Calculations: in "(5 - 4) / 50 = 0.02 = 2.0%" only the last number is the answer. Numbers joined
   by operators, and results that a later calculation uses, are steps.
 - Other figures: years, numbers that the question names, what an extraction is "compared with" or
-  "rose from", what "(2023: 5)" says of another year, and the operands of a calculation (of a percentage or average
-  also their sum and difference) may appear next to the answer, as may 0.02 next to 2%. Any other
-  figure makes it wrong, because it offers a second value.
+  "rose from", what "(2023: 5)" says of another year, and the operands of a calculation (of a
+  percentage or average also their sum and difference) may appear next to the answer, as may 0.02
+  next to 2%. Any other figure makes it wrong, because it offers a second value.
 - Comparison: the answer is right if it names the reference, by the item's own label or as a year in
   any wording ("FY2024"), and no other label of the same tables. An answer that denies or hedges is
   compared word by word.
