@@ -142,7 +142,7 @@ class Names:
             of = f"{product}, " if product and product.lower() not in stem.lower() else ""
             return f"{_quoted(document.title)} ({of}{stem})", False
         title = document.title
-        if title == title.lower() and (own := _written(title, document.text, subject)):
+        if title == title.lower() and (own := _written(title, document.text, subject.product)):
             return own, True  # the title is only the file's name
         own = subject.name.rsplit(" ", 1)[-1]
         # a heading in capitals is a name only if it is the product's or has a number
@@ -194,13 +194,14 @@ def _is_clear(name: str, is_entity: bool, subject: Subject, outline: Outline, ti
     return is_name or re.search(r"\d|[a-z][A-Z]|[A-Z]{2}", title) is not None
 
 
-def _written(title: str, text: str, subject: Subject) -> str:
+@lru_cache(64)  # the whole text is searched, for each of its sections
+def _written(title: str, text: str, product: str) -> str:
     """Return the name that a file was named after as the text writes it, "" if it does not."""
     words = re.findall(r"[^\W\d_]+", re.sub(r"changelog|readme|notes|manual|guide", "", title))
     name = "[-_ ]?".join(map(re.escape, words))
     forms = Counter(re.findall(rf"(?<![\w/.-]){name}(?![\w/-])", text, re.I)) if words else {}
     best = max(forms, key=forms.get, default="")
-    is_name = title != best == subject.product or re.search(r"\w.*[A-Z]", best)
+    is_name = title != best == product or re.search(r"\w.*[A-Z]", best)
     return best if is_name else ""
 
 
