@@ -441,8 +441,8 @@ def test_every_plain_sentence_of_the_real_documents_is_written_once(rewritten):
 
 
 def test_front_matter_over_several_lines_gives_its_whole_value():
-    text = ("---\ndescription: >-\n  Gates open\n  at noon.\nauthor: Ada Orn\n---\n\n# Orsa gate\n\n"
-            "All is well.\n")
+    text = ("---\ndescription: >-\n  Gates open\n  at noon.\nauthor: Ada Orn\n---\n\n"
+            "# Orsa gate\n\nAll is well.\n")
     made = " ".join(row.text for row in rows(text, 0, len(text), title="Orsa gate"))
     assert 'gives its description as "Gates open at noon."' in made and ">-" not in made
     assert 'gives its author as "Ada Orn"' in made
