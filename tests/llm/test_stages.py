@@ -27,7 +27,7 @@ def play(body: dict) -> str:
     prompt = body["messages"][-1]["content"]
     if record := re.search(r"The record is called: (.*)\n\n<record>\n(.*)\n</record>", prompt,
                            re.S):
-        document = Document(document_id="d", title=record[1], path="", text=record[2])
+        document = Document(document_id=record[1], title=record[1], path="", text=record[2])
         pairs = [{"question": query.question, "answer": query.answer,
                   "source_reference": query.source_reference,
                   "source_reference_type": query.structure,
