@@ -11,12 +11,6 @@ FACT = "ix:nonfraction"  # the parser of HTML folds the names of tags and attrib
 # Transformations (registries 1 to 5) by how they print decimals; others print 1234.5.
 _COMMA_DECIMAL = re.compile(r"numcommadecimal(?:apos)?|numdotcomma|numspacecomma|numcomma")
 _ZERO = ("fixedzero", "zerodash", "numdash", "fixedempty", "nocontent")
-_ONES = ("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
-         "fifteen sixteen seventeen eighteen nineteen").split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-_WORDS = {word: number for number, word in enumerate(_ONES)} | {
-    word: 10 * number for number, word in enumerate(_TENS, 2)} | {"no": 0, "none": 0, "nil": 0}
-_LARGE = {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 # Short names of the unit registry (utr), and what readers call them.
 _MEASURES = {"shares": "shares", "pure": "", "sqft": "square feet", "sqm": "square meters",
              "mi": "miles", "km": "kilometers", "bbl": "barrels", "t": "metric tons",
@@ -128,28 +122,10 @@ def _number(text: str, form: str) -> float | None:
     form = form.rpartition(":")[2].replace("-", "").lower()
     if form in _ZERO:
         return 0.0
-    if form == "numwordsen":
-        return _worded(text)
     if _COMMA_DECIMAL.fullmatch(form):
         text = text.replace(".", "").replace(",", ".")
-    if form == "numunitdecimal":  # "5 dollars 20 cents"
-        text = ".".join(re.findall(r"\d+", re.sub(r"(?<=\d)[,.](?=\d)", "", text)))
     digits = re.sub(r"[^\d.]", "", text)
     if re.fullmatch(r"\d+\.?\d*|\.\d+", digits):
         return float(digits)
     # A tag marked nil prints a dash, which a reader takes for zero.
     return None if re.search(r"\w", text) else 0.0
-
-
-def _worded(text: str) -> float | None:
-    total = part = 0
-    for word in re.split(r"[\s-]+(?:and\s+)?", text.strip().lower()):
-        if word in _LARGE:
-            part = max(part, 1) * _LARGE[word]
-            if word != "hundred":
-                total, part = total + part, 0
-        elif word in _WORDS:
-            part += _WORDS[word]
-        else:
-            return None
-    return float(total + part)

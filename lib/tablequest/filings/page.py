@@ -9,9 +9,8 @@ from lxml.html import HtmlElement
 
 from lib.tablequest.filings.blocks import Look, PageBlock, level_of
 from lib.tablequest.filings.text_tables import text_blocks
-from lib.tablequest.grids.cells import BLOCK_TAGS, is_hidden, style_of
+from lib.tablequest.grids.cells import BLOCK_TAGS, BOLD_TAGS, is_bold, is_hidden, style_of
 
-_WEIGHT = re.compile(r"bold|[6-9]00")
 _SIZE = re.compile(r"([\d.]+)(?:pt|px)")
 _DIVIDER = re.compile(r"[\W_]*")
 _PAGE = re.compile(r"(?:table of contents|(?:page\s*)?\d{1,3}|[ivx]{1,5})", re.I)
@@ -39,9 +38,6 @@ def _walk(body: HtmlElement) -> Iterator[PageBlock]:
         if event == "end":
             looks.pop()
             if is_block:
-                if re.fullmatch(r"h[1-6]", element.tag):
-                    look = Look(bold=True, size=30.0 - int(element.tag[1]))
-                    runs = [(text, look) for text, _ in runs]
                 yield from _block(runs)
                 runs = []
             if element.tag == "hr":
@@ -72,11 +68,11 @@ def _walk(body: HtmlElement) -> Iterator[PageBlock]:
 
 def _look(element: HtmlElement, outer: Look) -> Look:
     style, tag = style_of(element), element.tag
-    weight, size = style.get("font-weight", ""), _SIZE.match(style.get("font-size", ""))
+    size = _SIZE.match(style.get("font-size", ""))
     lines = style.get("text-decoration", "")
     align = (style.get("text-align") or element.get("align") or "").lower()
     return Look(
-        bold=bool(_WEIGHT.fullmatch(weight)) if weight else outer.bold or tag in ("b", "strong"),
+        bold=is_bold(style) if "font-weight" in style else outer.bold or tag in BOLD_TAGS,
         italic=outer.italic or tag in ("i", "em") or style.get("font-style") == "italic",
         underlined=outer.underlined or tag == "u" or "underline" in lines,
         size=float(size[1]) if size and size[1].count(".") < 2 else outer.size,

@@ -7,25 +7,31 @@ import re
 
 from lib.documents.blocks import Block as MarkdownBlock
 from lib.documents.blocks import parse
+from lib.tablequest.filings.files import NoFiling, identifier_of
 from lib.tablequest.filings.passages import MAX_WORDS
 from lib.tablequest.grids.cells import read_text_rows
-from lib.tablequest.grids.grid import ReadGrid, Surroundings, as_markdown, read_grid
-from lib.tablequest.grids.labels import FOOTNOTE
+from lib.tablequest.grids.grid import Surroundings, as_markdown, read_grid
+from lib.tablequest.grids.labels import footnotes_of
 from lib.tablequest.grids.layout import NoGrid
 from lib.tablequest.grids.notes import unit_note_in
-from lib.tablequest.records import Block, Filing, NotUnderstood, Passage
+from lib.tablequest.records import Block, Filing, Grid, NotUnderstood, Passage
 
 # "Table 3", "**Tab. A.1", "Table IV"; not "Tables"
 _CAPTION = re.compile(r"\W*(?:table|tab\.)\s+(?P<number>[A-Z]?\.?\d+|[IVX]+)\b", re.I)
 
 
-def read_paper(text: str, filing_id: str, path: str, max_words: int = MAX_WORDS,
-               ) -> tuple[Filing, list[ReadGrid], list[Passage], list[NotUnderstood]]:
-    """Read one paper; its heading of level 1 is the title.
+def read_paper(raw: bytes, path: str, max_words: int = MAX_WORDS,
+               ) -> tuple[Filing, list[Grid], list[Passage], list[NotUnderstood]]:
+    """Read one paper; its heading of level 1 is the title. Raises NoFiling without a grid.
 
     Each table has one passage: its heading, the text that refers to it by number, the table and its
     neighbours. A dash in a paper's table is a missing value, not zero.
     """
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise NoFiling(f"not UTF-8 (position {error.start}): save it as UTF-8") from error
+    filing_id = identifier_of(path)
     kinds = ("heading", "prose", "list", "table")
     blocks = [block for block in parse(text.replace("\r\n", "\n")) if block.kind in kinds]
     title = next((block.text for block in blocks
@@ -38,7 +44,8 @@ def read_paper(text: str, filing_id: str, path: str, max_words: int = MAX_WORDS,
         table, caption = blocks[place], _caption(blocks, place)
         section = " > ".join(table.headings)
         around = Surroundings(filing_id, number, section, caption, unit_note_in(caption),
-                              _footnotes(blocks, place))
+                              footnotes_of(block.text if block.kind == "prose" else ""
+                                           for block in blocks[place + 1:]))
         rows = read_text_rows((cell.text for cell in table.header),
                               ((cell.text for cell in row) for row in table.rows))
         try:
@@ -52,11 +59,13 @@ def read_paper(text: str, filing_id: str, path: str, max_words: int = MAX_WORDS,
             NotUnderstood(filing_id=filing_id, table=number, kind="row without label",
                           reason="its row is left out of the grid", excerpt=text)
             for text in found.left_out]
-        grids.append(found)
+        grids.append(found.grid)
         body = Block(kind="table", text=as_markdown(found.grid), grid_id=found.grid.grid_id)
         passages.append(Passage(
             passage_id=f"{filing_id}-p{len(passages) + 1:02d}", filing_id=filing_id,
             section=section, blocks=_around(blocks, place, caption, body, max_words)))
+    if not grids:
+        raise NoFiling(f"none of its {filing.n_tables} tables holds labelled numbers")
     return filing, grids, passages, not_understood
 
 
@@ -71,15 +80,6 @@ def _caption(blocks: list[MarkdownBlock], place: int) -> str:
             return block.text
     has_text = place and blocks[place - 1].kind in ("prose", "heading")
     return blocks[place - 1].text if has_text else ""
-
-
-def _footnotes(blocks: list[MarkdownBlock], place: int) -> tuple[str, ...]:
-    notes = []
-    for block in blocks[place + 1:]:
-        if block.kind != "prose" or not FOOTNOTE.match(block.text):
-            break
-        notes.append(block.text)
-    return tuple(notes)
 
 
 def _around(blocks: list[MarkdownBlock], place: int, caption: str, table: Block,

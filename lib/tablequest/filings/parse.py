@@ -11,7 +11,7 @@ from lxml import etree
 from lxml.html import HtmlElement, HTMLParser, document_fromstring
 
 from lib.tablequest.filings.files import NoFiling
-from lib.tablequest.filings.submissions import html_of, plain_text
+from lib.tablequest.filings.submissions import encoding_of, html_of, plain_text
 
 _CUT = "data-tablequest-table"  # the place of a table's HTML in Page.cut
 _TABLE = re.compile(rb"<!--.*?-->|<(?:script|style)\b.*?</(?:script|style)|<(/?)table\b[^>]*>",
@@ -58,11 +58,7 @@ def page_of(raw: bytes) -> Page:
                            "again")
     elif _is_within_table(raw):
         raise NoFiling("truncated within a table; fetch the complete file again")
-    try:
-        raw.decode("utf-8")
-        encoding = "utf-8"
-    except UnicodeDecodeError:
-        encoding = "cp1252"
+    encoding = encoding_of(raw)
     raw, cut = _without_tables(raw)
     return Page(_parsed(raw, encoding), cut=cut, encoding=encoding)
 

@@ -20,7 +20,7 @@ from lib.tablequest.filings.submissions import header_facts
 from lib.tablequest.filings.tables import Tables
 from lib.tablequest.filings.xbrl_check import Check, together
 from lib.tablequest.grids.cells import visible_text
-from lib.tablequest.grids.labels import FOOTNOTE
+from lib.tablequest.grids.labels import footnotes_of
 from lib.tablequest.records import Filing, Grid, NotUnderstood, Passage
 
 _FORM = re.compile(r"\b10-[KQ]\b")
@@ -71,7 +71,7 @@ def read_file(path: Path, name: str = "", max_words: int = MAX_WORDS,
     """Read the filing at `path`, called `name`. Raises NoFiling if it is not a filing."""
     name = name or path.name
     if path.suffix.lower() == ".md":
-        return _paper(bytes_of(path), name, max_words)
+        return ReadFiling(*read_paper(bytes_of(path), name, max_words))
     raw = bytes_of(path)
     named, page = header_facts(raw), page_of(raw)
     del raw
@@ -114,14 +114,9 @@ def _read_blocks(page: Page, blocks: list[PageBlock], tables: list[HtmlElement],
 
 def _footnotes(blocks: list[PageBlock], index: int) -> tuple[str, ...]:
     """Return the footnotes below the table blocks[index]; a page's end may be in between."""
-    notes = []
-    for place in range(index + 1, len(blocks)):
-        block = blocks[place]
-        if block.kind == "paragraph" and FOOTNOTE.match(block.text):
-            notes.append(block.text)
-        elif block.kind != "page-end":
-            break
-    return tuple(notes)
+    below = (blocks[place] for place in range(index + 1, len(blocks)))
+    return footnotes_of(block.text if block.kind == "paragraph" else ""
+                        for block in below if block.kind != "page-end")
 
 
 def _cover(root: HtmlElement) -> dict[str, str]:
@@ -148,14 +143,3 @@ def _filing(named: dict[str, str], blocks: list[PageBlock], name: str, n_tables:
     return Filing(filing_id=identifier_of(name), form=form or "annual report", period=period,
                   company=named.get("dei:EntityRegistrantName") or title, path=name,
                   fiscal_year=int(year) if year.isdigit() else None, n_tables=n_tables)
-
-
-def _paper(raw: bytes, name: str, max_words: int) -> ReadFiling:
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise NoFiling(f"not UTF-8 (position {error.start}): save it as UTF-8") from error
-    filing, grids, passages, not_understood = read_paper(text, identifier_of(name), name, max_words)
-    if not grids:
-        raise NoFiling(f"none of its {filing.n_tables} tables holds labelled numbers")
-    return ReadFiling(filing, [found.grid for found in grids], passages, not_understood)

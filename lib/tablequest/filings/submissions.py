@@ -5,9 +5,8 @@ from datetime import date
 from html import unescape
 
 # types of documents with statements; EX-13 is the annual report to shareholders
-_REPORT = re.compile(r"10-?[KQ]|ARS|EX-13|20-F", re.I)
-_DOCUMENT = re.compile(r"<DOCUMENT>\s*<TYPE>([^\s<]+)(.*?)(?:</DOCUMENT>|\Z)", re.I | re.S)
-_TEXT = re.compile(r"<TEXT>(.*?)(?:</TEXT>|\Z)", re.I | re.S)
+_REPORT = re.compile(rb"\s*<TYPE>(?:10-?[KQ]|ARS|EX-13|20-F)", re.I)
+_TEXT = re.compile(rb"<TEXT>(.*?)(?:</TEXT>|\Z)", re.I | re.S)
 _HTML = re.compile(rb"<(?:html|body|div|font|td|pre)[\s>]", re.I)
 _SGML = re.compile(rb"<(?:DOCUMENT|PAGE|S)>", re.I)
 _IN_PRE = re.compile(rb"<pre\b.*?(?:</pre\s*>|\Z)", re.I | re.S)
@@ -18,31 +17,33 @@ def plain_text(raw: bytes) -> str | None:
     """Return the text of a submission's reports if they are plain text, else None."""
     if _HTML.search(raw) or not _SGML.search(raw):
         return None
-    text = decoded(raw)
-    found = [body[1] for kind, inside in _DOCUMENT.findall(text) if _REPORT.match(kind)
-             for body in [_TEXT.search(inside)] if body]
-    return unescape("\f".join(found) or text)
+    found = [body[1] for part in _reports(raw) if (body := _TEXT.search(part))]
+    return unescape(decoded(b"\f".join(found) or raw))
 
 
 def html_of(raw: bytes) -> bytes:
     """Return a page ready to be parsed: only the reports of a submission, no tables in <pre>."""
-    if b"<DOCUMENT>" in raw[:100_000]:
-        kinds = ((re.match(rb"\s*<TYPE>([^\s<]+)", part), part)
-                 for part in raw.split(b"<DOCUMENT>")[1:])
-        raw = b"".join(part for kind, part in kinds
-                       if kind and _REPORT.match(kind[1].decode("latin-1"))) or raw
-    if not re.search(rb"<pre\b", raw, re.I):
-        return raw
+    raw = b"".join(_reports(raw)) or raw
     return _IN_PRE.sub(lambda pre: _TABLE_TAG.sub(lambda tag: b" " * len(tag[0]), re.sub(
         rb"<page>", b"\f", pre[0], flags=re.I)), raw)
 
 
-def decoded(raw: bytes) -> str:
-    """Return text in UTF-8 or, failing that, in the old encoding of Windows."""
+def _reports(raw: bytes) -> list[bytes]:
+    return [part for part in raw.split(b"<DOCUMENT>")[1:] if _REPORT.match(part)]
+
+
+def encoding_of(raw: bytes) -> str:
+    """Return UTF-8 or, failing that, the old encoding of Windows."""
     try:
-        return raw.decode("utf-8")
+        raw.decode("utf-8")
     except UnicodeDecodeError:
-        return raw.decode("cp1252", "replace")
+        return "cp1252"
+    return "utf-8"
+
+
+def decoded(raw: bytes) -> str:
+    """Return the text of `raw`; a byte without a character becomes U+FFFD."""
+    return raw.decode(encoding_of(raw), "replace")
 
 
 def header_facts(raw: bytes) -> dict[str, str]:

@@ -9,12 +9,13 @@ from lxml.html import HtmlElement
 from lib.tablequest.filings.facts import FACT, Fact, Facts
 from lib.tablequest.grids.cells import PlacedCell
 from lib.tablequest.grids.grid import ReadGrid
+from lib.tablequest.grids.values import MARK
 from lib.tablequest.records import Cell
 
 Position = tuple[int, int]  # row, column
 _Kind = tuple[str, float]  # unit and scale
 _OWN = {"times": 0, "percentage points": -2, "basis points": -4}  # as print -> power of a tag
-_MARK = re.compile(r"\((?:\d{1,2}|[a-z])\)\s*$")
+_MARK = re.compile(rf"{MARK}\s*$")
 
 
 def tagged_cells(grid: ReadGrid, facts: Facts) -> dict[Position, Fact]:

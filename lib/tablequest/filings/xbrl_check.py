@@ -10,6 +10,7 @@ from datetime import date, timedelta
 from lib.tablequest.filings.facts import Fact
 from lib.tablequest.filings.tags import Position, kind_of
 from lib.tablequest.grids.grid import ReadGrid
+from lib.tablequest.grids.values import YEAR
 from lib.tablequest.records import Cell
 
 KINDS = ("value", "unit", "sign", "period")
@@ -20,7 +21,7 @@ _MONTHS = {name[:3].lower(): number for number, name in enumerate(month_name) if
 _MONTH = rf"({'|'.join(_MONTHS)})[a-z]*\.?"
 _DATE = re.compile(rf"\b{_MONTH} ?(\d{{1,2}}), ?(\d{{4}})", re.I)
 _OPENING = re.compile(rf"\b(?:beginning|opening)\b|\b{_MONTH} 1\b", re.I)
-_FISCAL = re.compile(r"\b(?:19|20)\d\d\b")
+_FISCAL = re.compile(rf"\b{YEAR}\b")
 HALF_YEAR = timedelta(days=182)
 
 

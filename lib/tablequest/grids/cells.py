@@ -15,6 +15,7 @@ BLOCK_TAGS = frozenset((
     "address", "article", "blockquote", "br", "center", "dd", "div", "dl", "dt", "h1", "h2", "h3",
     "h4", "h5", "h6", "hr", "li", "ol", "p", "pre", "section", "table", "tbody", "td", "tfoot",
     "th", "thead", "tr", "ul"))
+BOLD_TAGS = frozenset(("b", "strong", "th", "h1", "h2", "h3", "h4", "h5", "h6"))
 # tags whose content no reader sees
 SKIPPED_TAGS = frozenset(("head", "script", "style", "template", "noscript", "ix:header"))
 
@@ -25,6 +26,7 @@ _OPENING = re.compile(r"(?:US|C|A)?[$€£¥]\s*\(?|\(\s*[$€£¥]?")  # "$", "
 _CLOSING = re.compile(r"\)?\s*%?\s*\)?|pts\.?|bps|[×x]|years?")  # ")", "%)", "bps"
 _DRAWN_RULE = re.compile(r"[=_]{2,}|-{4,}|[–—]{4,}")  # "=====", "-----"
 _LEADERS = re.compile(r"(?:\s*[.·…]){3,}\s*$|…\s*$")  # "Rent ........"
+_WEIGHT = re.compile(r"bold|[6-9]00")
 _RULE = re.compile(r"border(?:-top)?(?:-style)?:(?!\s*(?:0|none))", re.I)
 
 
@@ -69,6 +71,11 @@ def style_of(element: HtmlElement) -> dict[str, str]:
 def _style(written: str) -> dict[str, str]:
     parts = (part.partition(":") for part in written.lower().split(";"))
     return {name.strip(): value.strip() for name, _, value in parts if value}
+
+
+def is_bold(style: dict[str, str]) -> bool:
+    """Return whether a style sets bold letters."""
+    return bool(_WEIGHT.fullmatch(style.get("font-weight", "")))
 
 
 def is_hidden(element: HtmlElement) -> bool:
@@ -188,29 +195,17 @@ def _placed(element: HtmlElement, start: int, end: int) -> PlacedCell:
         text = _LEADERS.sub("", text)
     if not text:
         return PlacedCell(start, end, "")
-    if not len(element) and not element.get("style"):
-        n_spaces = len(element.text) - len(element.text.lstrip("\u00a0 \u2003\u2002"))
-        return PlacedCell(start, end, text, is_header=element.tag == "th", indent=3.0 * n_spaces,
-                          is_bold=element.tag == "th", elements=(element,))
-    inner = [element]
-    if len(element):
-        inner += [node for node in element.iterdescendants() if isinstance(node.tag, str)]
+    inner = [node for node in element.iter() if isinstance(node.tag, str)]
     lead = (element.text or "") + "".join(node.text or "" for node in inner[1:4])
     n_spaces = len(lead) - len(lead.lstrip("\u00a0 \u2003\u2002"))
     styles = [node.get("style") or "" for node in inner]
     indent = 3 * n_spaces + sum(_indent(style) for node, style in zip(inner, styles, strict=True)
                                 if style and node.tag in ("td", "th", "div", "p"))
-    is_bold = any(node.tag in ("b", "strong", "th") for node in inner) or any(
-        style and _is_bold(style) for style in styles)
-    return PlacedCell(start, end, text, is_header=element.tag == "th", is_bold=is_bold,
+    in_bold = any(node.tag in BOLD_TAGS for node in inner) or any(
+        is_bold(_style(style)) for style in styles if style)
+    return PlacedCell(start, end, text, is_header=element.tag == "th", is_bold=in_bold,
                       has_rule=bool(styles[0] and _RULE.search(styles[0])), indent=indent,
                       elements=(element,))
-
-
-@lru_cache(4096)
-def _is_bold(style: str) -> bool:
-    weight = _style(style).get("font-weight", "")
-    return weight == "bold" or weight.isdigit() and int(weight) >= 600
 
 
 @lru_cache(4096)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from lib.tablequest.grids.cells import PlacedRow
+from lib.tablequest.grids.values import YEAR
 
 ROOM_KINDS = ("page footer", "empty")  # a table may continue after one
 
@@ -51,5 +52,5 @@ def _is_contents(lines: list[list[str]]) -> bool:
     if sum(bool(re.match(r"(?:part|item)\b", line[0], re.I)) for line in lines) >= 3:
         return True
     has_no_header = _NUMBER.fullmatch(lines[0][-1]) and all(len(line) <= 3 for line in lines)
-    has_year = re.search(r"\b(?:19|20)\d\d\b", " ".join(lines[0]))
+    has_year = re.search(rf"\b{YEAR}\b", " ".join(lines[0]))
     return bool(has_no_header and not has_year)

@@ -3,17 +3,19 @@
 import re
 from calendar import month_name
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import NamedTuple
 
 from lib.tablequest.grids.cells import PlacedCell
 from lib.tablequest.grids.layout import BodyRow
 from lib.tablequest.grids.notes import is_only_note
 from lib.tablequest.grids.sums import TOTAL_OF, Sums, indent_of, parents_of
+from lib.tablequest.grids.values import MARK, YEAR
 
 # "Services (1)", "Sales*", "Total (2)(3):"; not "Term (Years)"
-_MARKS = re.compile(r"(?:\s*(?:\((?:\d{1,2}|[a-z])\)|\[(?:\d{1,2}|[a-z])\]|[*†‡§¹²³⁴-⁹]+)"
-                    r"(?:,(?=\s*[(\[]))?)+\s*(?=:?\s*$)")
+_MARKS = re.compile(rf"(?:\s*{MARK}(?:,(?=\s*[(\[]))?)+\s*(?=:?\s*$)")
 _BARE_TOTAL = re.compile(r"(?:sub-?)?totals?|net|balances?", re.I)
 # sums that need their group's name, such as "Ending balance"
 _CLOSING = re.compile(r"\b(?:balances?|ending|at (?:the )?end)\b", re.I)
@@ -21,11 +23,11 @@ _TOTAL = re.compile(r"\b(?:sub)?totals?\b|^net (?:cash|increase|decrease|change)
 # "Balance as of May 31, 2029", "Nonvested at 2029"; not "Balance"
 _DATE = rf"(?:{'|'.join(name[:3] for name in month_name[1:])})[a-z]*\.? ?\d{{1,2}}, \d{{4}}"
 _BALANCE = re.compile(r"\b(?:balances?|outstanding|nonvested|unvested)\b.*?"
-                      rf"({_DATE}|\b(?:19|20)\d\d\b)", re.I)
+                      rf"({_DATE}|\b{YEAR}\b)", re.I)
 # "Change", "$ Change", "Increase/(Decrease)"; not "Change in debt"
 _CHANGE = re.compile(r"(?:[$%] ?)?(?:change|variance|growth|increase(?: ?/? ?\(decrease\))?)"
                      r"(?: ?[$%])?", re.I)
-_PERIOD = re.compile(r"\b(?:19|20)\d\d\b")
+_PERIOD = re.compile(rf"\b{YEAR}\b")
 _SHARE_OF = re.compile(r"(?:as an? )?(?:percent(?:age)?|%) of\b|%|margin\b", re.I)
 # They need their group's noun, from which "Diluted" may be set apart as a sum.
 _IN_PAIRS = re.compile(r"basic|(?:assuming )?dilut(?:ed|ion)", re.I)
@@ -33,8 +35,12 @@ _GOES_ON = re.compile(r"(?:\b(?:and|of|or|for|in|to|the|by|with|from|on|at|than|
 # Regulation S-X requires this line even without amounts.
 _NO_GROUP = re.compile(r"commitments and contingencies", re.I)
 # "(1) Without taxes.", "* See below", "Note: "; not "(1)"
-FOOTNOTE = re.compile(r"\((?:\d{1,2}|[a-z])\)\s*\S|\[(?:\d{1,2}|[a-z])\]\s*\S|"
-                      r"[*†‡§¹²³⁴-⁹]\s*\S|notes?: ", re.I)
+FOOTNOTE = re.compile(rf"{MARK}\s*\S|notes?: ", re.I)
+
+
+def footnotes_of(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return the footnotes that `texts`, those below a table, begin with."""
+    return tuple(takewhile(FOOTNOTE.match, texts))
 
 
 def without_marks(text: str) -> str:

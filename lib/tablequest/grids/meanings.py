@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from lib.tablequest.grids.notes import Note, read_note, unit_note_in
+from lib.tablequest.grids.notes import AREA, Note, read_note, unit_note_in
 from lib.tablequest.grids.values import COINS
 
 # "per diluted share", "exercise price"; not "share of sales"
@@ -64,7 +64,6 @@ _MONEY_WORDS = re.compile(
     r"capital|goodwill|receivables?|payables?|deposits?|fees?|premiums?|allocation)\b|\$", re.I)
 _OF_MONEY = re.compile(r"\b(?:costs?|values?|prices?|proceeds|par|amount(?! of)|expenses?|"
                        r"compensation|income|loss|earnings|dividends?)\b|\$", re.I)
-_AREA = re.compile(r"\bsquare (?:foot(?:age)?|feet|met(?:er|re)s)\b", re.I)
 _IN_TIME = re.compile(r"\((?:in )?(years?|months?|days?)\)|\bin (years|months|days)\b", re.I)
 _PERCENT = re.compile(r"%|\bpercent(?:age)?s?\b(?! points?)", re.I)
 _RATE = re.compile(
@@ -240,5 +239,5 @@ def _time(match: re.Match) -> str:
 
 
 def _area(label: str) -> str:
-    area = _AREA.search(label)
+    area = AREA.search(label)
     return "" if not area else "square meters" if "met" in area[0].lower() else "square feet"

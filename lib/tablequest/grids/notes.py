@@ -40,7 +40,7 @@ _SHARES = re.compile(r"\bshares?\b|\bunits?\b|\bRSUs?\b|\bstock (?:data|amounts)
 _CODES = {"canad": "CAD", "ca$": "CAD", "c$": "CAD", "austr": "AUD", "hong": "HKD", "hk$": "HKD",
           "a$": "AUD", "€": "EUR", "euro": "EUR", "£": "GBP", "pound": "GBP", "¥": "JPY",
           "yen": "JPY", "yuan": "CNY", "renminbi": "CNY", "rmb": "CNY"}
-_AREA = re.compile(r"\bsquare (?:foot(?:age)?|feet|met(?:er|re)s)\b", re.I)
+AREA = re.compile(r"\bsquare (?:foot(?:age)?|feet|met(?:er|re)s)\b", re.I)
 _IS_COIN = re.compile(rf"(?<!\w){_COIN}(?!\w)|[$€£¥]", re.I)
 # words of an exception that name no thing: "where noted", "percentage data"
 _NO_THING = re.compile(
@@ -102,8 +102,8 @@ def coin_in(text: str) -> str:
 def _what(before: str, of: str) -> str:
     """Return what a scale is for, by the words before it or after "of"."""
     if of and not _IS_COIN.search(of):
-        return "area" if _AREA.search(of) else "shares" if _SHARES.search(of) else "things"
-    return "shares" if _SHARES.search(before) else "area" if _AREA.search(before) else "money"
+        return "area" if AREA.search(of) else "shares" if _SHARES.search(of) else "things"
+    return "shares" if _SHARES.search(before) else "area" if AREA.search(before) else "money"
 
 
 def _worth(scale: str) -> float:

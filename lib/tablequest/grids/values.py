@@ -11,9 +11,12 @@ COINS = {"$": "USD", "US$": "USD", "C$": "CAD", "CA$": "CAD", "A$": "AUD", "HK$"
 
 _MINUS = "-\u2010-\u2015\u2212"
 _MINUSES = frozenset("-\u2010\u2011\u2012\u2013\u2014\u2212")
+# of a footnote: "(1)", "[a]", "*"
+MARK = r"(?:\((?:\d{1,2}|[a-z])\)|\[(?:\d{1,2}|[a-z])\]|[*†‡§¹²³⁴-⁹])"
+YEAR = r"(?:19|20)\d\d"
 # "—", "$—", "— %", "-0-", "nil"
 _DASH = re.compile(rf"(?P<coin>[$€£¥])?\s*(?:[{_MINUS}]{{1,3}}|[{_MINUS}] ?0 ?[{_MINUS}]|nil)\s*"
-                   r"(?P<unit>%)?(?:\s*[(\[](?:\d{1,2}|[a-z])[)\]])*", re.I)
+                   rf"(?P<unit>%)?(?:\s*{MARK})*", re.I)
 _EUROPEAN = r"\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}"  # "1.234,5"
 _DIGITS = (r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|" + _EUROPEAN +
            r"|\d{1,3}(?:['’ ]\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)")
@@ -24,7 +27,7 @@ _NUMBER = re.compile(
     rf"\s*(?P<sign2>[-\u2212])?(?P<digits>{_DIGITS})\s*(?P<unit1>%)?\s*(?P<close>\))?\s*"
     r"(?P<unit>%\)?|[×x]|basis points|bps|pts\.?|percent|years?|yrs?|months?|days?|hours?|shares?|"
     rf"thousand|million|billion|trillion|[€£])?(?:\s*±\s*{_DIGITS}%?)?"
-    r"(?P<mark>(?:\s*\((?:\d{1,2}|[a-z])\)|\s*\[(?:\d{1,2}|[a-z])\]|\s*[*†‡¹²³⁴-⁹]+)*)", re.I)
+    rf"(?:\s*{MARK})*", re.I)
 _UNITS = {"%": "%", "percent": "%", "x": "times", "×": "times", "basis points": "basis points",
           "bps": "basis points", "pts": "percentage points"}
 
@@ -90,14 +93,12 @@ def is_number(text: str) -> bool:
 
 def is_year(text: str) -> bool:
     """Return whether `text` is a year; years are headers more often than values."""
-    return bool(re.fullmatch(r"(?:19|20)\d\d", re.sub(r"\s*\(\w{1,2}\)$", "", text.strip())))
+    return bool(re.fullmatch(rf"{YEAR}(?:\s*{MARK})?", text.strip(), re.I))
 
 
 def _unit_word(word: str) -> tuple[str, float]:
     if word in SCALES:
         return "", SCALES[word]
-    if word in COINS:
-        return COINS[word], 0.0
     if word in _UNITS:
         return _UNITS[word], 1.0
-    return (word.rstrip("s").replace("yr", "year") + "s" if word else ""), 0.0
+    return COINS.get(word) or (word.rstrip("s").replace("yr", "year") + "s" if word else ""), 0.0

@@ -44,10 +44,7 @@ def fact(text: str, **attributes: str):
     ("—", "ixt:fixed-zero", "6", 0), ("none", "ixt:fixed-zero", "0", 0),
     ("-", "ixt:zerodash", "3", 0),
     ("12.4", "", "-2", "0.124"), ("1234", "", "", 1234), (".5", "ixt:num-dot-decimal", "0", "0.5"),
-    ("twenty-five", "ixt-sec:numwordsen", "0", 25), ("None", "ixt-sec:numwordsen", "0", 0),
-    ("two hundred and six thousand four", "ixt-sec:numwordsen", "0", 206_004),
     ("1'234,5", "ixt:num-comma-decimal-apos", "0", "1234.5"),
-    ("1,005 dollars 20 cents", "ixt:num-unit-decimal", "0", "1005.2"),
     ("—", "", "6", 0), ("several", "ixt-sec:numwordsen", "0", None), ("n/a", "", "0", None),
     ("5", "", "six", None)])
 def test_the_number_that_a_tag_prints(text, form, scale, exact):
