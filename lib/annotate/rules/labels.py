@@ -49,6 +49,7 @@ examples output sample reason comment comments note notes link links reference r
 more""".split())
 _NOT_VALUE = re.compile(r"(?:n/?a|none|tbd|todo|unknown|same|ditto|see .*|[\Wx])*", re.I)
 _MARKED = re.compile(r"\(\d\)$|^#!")  # by a note with a condition, or for a highlighter
+ROLE = re.compile(r"\{[\w:-]+\}`|\{[{%]")  # of a site's builder
 _STRAY = re.compile(r"(?:\s?(?:\[\^?\d+\]|[*†‡]))+$")
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from lib.annotate.constraints import Candidate
 from lib.annotate.rules.grammar import VAGUE, has_clause, is_imperative
-from lib.annotate.rules.labels import is_attribute, value_of
+from lib.annotate.rules.labels import ROLE, is_attribute, value_of
 from lib.annotate.rules.lead_ins import asked_by_heading, asked_by_lead_in
 from lib.annotate.rules.places import Place
 from lib.annotate.rules.verbs import FORMS
@@ -35,7 +35,6 @@ _CODE = re.compile(r"`(?P<code>[^`\n]+)`(?:\s*\([^()\n]*\))?"
 _NAMED = re.compile(r"(?P<name>[A-Z][\w./()-]*(?: [\w./()-]+){0,3})(?::| [-–—]) \S")
 _SEE = re.compile(r"(?:[.,;]\s+|\s+\()(?:please )?(?:see|refer to|for more)\b.*", re.I)
 _POINTING = re.compile(r"https?://|\b(?:above|below|see|described|following)\b")
-_ROLE = re.compile(r"\{[\w:-]+\}`|\{[{%]")  # of a site's builder
 _TAIL = re.compile(r"\s*(?:\((?:#?\d+|\[?#\d+\]?|https?://\S+)\)|[.;,:]|,? (?:and|or))$")
 _LINK = re.compile(r"\[[^\]]*\]\([^)]*\)\W*")
 _ANCHOR_LINK = re.compile(r"\[[^\]]*\]\(#[^)]*\)\W*")
@@ -74,7 +73,7 @@ def _unfit(block: Block, top: list[Item], text: str) -> str:
     """Return why a list cannot be one enumeration, "" if it can."""
     if len(top) < len(block.items):
         return NESTED
-    if _ROLE.search(text, block.start, block.end):
+    if ROLE.search(text, block.start, block.end):
         return DIALECT
     if all(_ANCHOR_LINK.fullmatch(text, item.start, item.end) for item in top):
         return CONTENTS

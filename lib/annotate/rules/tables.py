@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from lib.annotate.constraints import Candidate
 from lib.annotate.rules.grammar import has_clause, is_noun_phrase
 from lib.annotate.rules.labels import (
+    ROLE,
     is_attribute,
     is_guessed,
     is_made_of,
@@ -49,7 +50,6 @@ _BREAK = re.compile(r"<\s*/?\s*(?:br|li|p|ul|ol)\b", re.I)
 _REFERS = re.compile(r"\b(?:this|these|those|it|its|above|below|following|see|here|deprecated|"
                      r"optional|required|alias)\b|[\"“”?!:]|[.;]\s", re.I)
 _EXAMPLE = re.compile(r"\b(?:examples?|placeholder|lorem|foo|bar)\b", re.I)
-_ROLE = re.compile(r"\{[\w:-]+\}`|\{[{%]")  # of a site's builder
 _ONLY_LINKS = re.compile(
     r"(?:(?:\[?!\[[^\]]*\]\([^)]*\)(?:\]\([^)]*\))?|\[[^\]]*\]\([^)]*\)|<?https?://\S+>?)"
     r"[\s,;]*)+")
@@ -255,5 +255,5 @@ def _value(cell: Span, text: str) -> str:
     """Return a cell's one plain value, "" if it has none."""
     raw = text[cell.start:cell.end]
     value = "" if _BREAK.search(raw) or _ONLY_LINKS.fullmatch(raw.strip()) else value_of(cell.text)
-    is_no_fact = _EXAMPLE.search(value) or _ROLE.search(raw) or " " in value and has_clause(value)
+    is_no_fact = _EXAMPLE.search(value) or ROLE.search(raw) or " " in value and has_clause(value)
     return "" if is_no_fact else value
