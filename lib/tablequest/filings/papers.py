@@ -9,10 +9,9 @@ from lib.documents.blocks import Block as MarkdownBlock
 from lib.documents.blocks import parse
 from lib.tablequest.filings.files import NoFiling, identifier_of
 from lib.tablequest.filings.passages import MAX_WORDS
-from lib.tablequest.grids.cells import read_text_rows
+from lib.tablequest.grids.cells import NoGrid, read_text_rows
 from lib.tablequest.grids.grid import Surroundings, as_markdown, read_grid
 from lib.tablequest.grids.labels import footnotes_of
-from lib.tablequest.grids.layout import NoGrid
 from lib.tablequest.grids.notes import unit_note_in
 from lib.tablequest.records import Block, Filing, Grid, NotUnderstood, Passage
 

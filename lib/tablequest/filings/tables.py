@@ -11,10 +11,9 @@ from lib.tablequest.filings.facts import Facts
 from lib.tablequest.filings.passages import SectionBlock
 from lib.tablequest.filings.tags import tagged_cells, with_tags
 from lib.tablequest.filings.xbrl_check import Check, check_grid
-from lib.tablequest.grids.cells import PlacedRow, TooLarge, read_html_rows
+from lib.tablequest.grids.cells import NoGrid, PlacedRow, read_html_rows
 from lib.tablequest.grids.grid import ReadGrid, Surroundings, as_markdown, read_grid
 from lib.tablequest.grids.kinds import ROOM_KINDS, kind_of
-from lib.tablequest.grids.layout import NoGrid
 from lib.tablequest.grids.values import is_number, is_year
 from lib.tablequest.records import Block, Filing, Grid, NotUnderstood
 
@@ -52,8 +51,6 @@ class Tables:
             if kind := kind_of(rows):
                 raise NoGrid(kind, "holds no data")
             found = read_grid(rows, self._surroundings(number, path, footnotes))
-        except TooLarge as error:
-            self._pass_over(NoGrid("too large", str(error)), number, path, rows)
         except NoGrid as error:
             self._pass_over(error, number, path, rows)
         else:

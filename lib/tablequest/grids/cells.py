@@ -30,8 +30,12 @@ _WEIGHT = re.compile(r"bold|[6-9]00")
 _RULE = re.compile(r"border(?:-top)?(?:-style)?:(?!\s*(?:0|none))", re.I)
 
 
-class TooLarge(ValueError):
-    """Raised for a table with more slots than any in a filing; it is listed, not read."""
+class NoGrid(ValueError):
+    """Raised if a table is not a grid, with the reason; tables are counted by `kind`."""
+
+    def __init__(self, kind: str, reason: str) -> None:
+        super().__init__(reason)
+        self.kind = kind
 
 
 @dataclass(frozen=True)
@@ -110,7 +114,7 @@ def visible_text(element: HtmlElement) -> str:
 
 
 def read_html_rows(table: HtmlElement) -> list[PlacedRow]:
-    """Return the rows with colspan and rowspan laid out. Raises TooLarge beyond MAX_SLOTS."""
+    """Return the rows with colspan and rowspan laid out. Raises NoGrid beyond MAX_SLOTS."""
     rows, reserved, n_slots = [], {}, 0  # reserved: column -> rows still covered
     drawn: list[PlacedCell] = []  # rules of characters above the row
     for line in table.iter("tr"):
@@ -129,7 +133,7 @@ def read_html_rows(table: HtmlElement) -> list[PlacedRow]:
             column += width
         n_slots += max(column, 1)
         if n_slots > MAX_SLOTS:
-            raise TooLarge(f"more than {MAX_SLOTS:,} slots in {len(rows) + 1:,} rows")
+            raise NoGrid("too large", f"more than {MAX_SLOTS:,} slots in {len(rows) + 1:,} rows")
         row, drawn = ruled([cell for cell in cells if cell.text], drawn)
         if row.cells or not drawn:
             rows.append(row)

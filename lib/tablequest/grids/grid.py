@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from lib.tablequest.grids.cells import PlacedCell, PlacedRow
+from lib.tablequest.grids.cells import NoGrid, PlacedCell, PlacedRow
 from lib.tablequest.grids.labels import (
     FOOTNOTE,
     column_label,
@@ -13,15 +13,13 @@ from lib.tablequest.grids.labels import (
     with_periods,
     without_marks,
 )
-from lib.tablequest.grids.layout import BodyRow, Layout, NoGrid, lay_out
+from lib.tablequest.grids.layout import BodyRow, Layout, lay_out
 from lib.tablequest.grids.meanings import Meaning, column_meanings, row_meaning
 from lib.tablequest.grids.notes import is_only_note, read_note, unit_note_in
 from lib.tablequest.grids.panels import one_panel
 from lib.tablequest.grids.units import MONEY, Table, table_of, unit_and_scale
 from lib.tablequest.grids.values import Reading, read_value, with_point
 from lib.tablequest.records import Cell, Grid
-
-EMPTY = Cell(text="", value=None, unit="", scale=1.0)
 
 
 @dataclass(frozen=True)
@@ -160,26 +158,22 @@ def _cells(named: list[tuple[str, BodyRow, str]], columns: list[Meaning], dash_i
         beside = _marks(reading for reading, mark in zip(line, in_columns, strict=True)
                         if mark in ("", "mixed"))
         in_row = _marks(line)
-        done.append(tuple(
-            _cell(cell, reading, (label, meaning), column, (mark, beside, in_row), tables[note])
-            for cell, reading, column, mark in zip(row.cells, line, columns, in_columns,
-                                                   strict=True)))
+        cells = []
+        for cell, reading, column, mark in zip(row.cells, line, columns, in_columns, strict=True):
+            value, unit, scale = None, "", 1.0
+            if reading:
+                value = reading.value
+                unit, scale = unit_and_scale(reading, cell.text, (label, meaning), column,
+                                             (mark, beside, in_row), tables[note])
+            text = (cell.printed or cell.text) if cell else ""
+            cells.append(Cell(text=text, value=value, unit=unit, scale=scale))
+        done.append(tuple(cells))
     return tuple(done)
-
-
-def _cell(cell: PlacedCell | None, reading: Reading | None, row: tuple[str, Meaning],
-          column: Meaning, marks: tuple[str, str, str], table: Table) -> Cell:
-    if cell is None:
-        return EMPTY
-    if reading is None:
-        return Cell(text=cell.printed or cell.text, value=None, unit="", scale=1.0)
-    unit, scale = unit_and_scale(reading, cell.text, row, column, marks, table)
-    return Cell(text=cell.printed or cell.text, value=reading.value, unit=unit, scale=scale)
 
 
 def _marks(readings: Iterable[Reading | None]) -> str:
     """Return the unit printed in `readings`; "mixed" for several, "" for none."""
-    units = _units(readings)
+    units = {reading.unit for reading in readings if reading} & {*MONEY, "%"}
     return "" if not units else units.pop() if len(units) == 1 else "mixed"
 
 
@@ -188,10 +182,6 @@ def _column_mark(readings: list[Reading]) -> str:
     mark = _marks(readings)
     is_mixed = mark == "%" and any(not one.unit and abs(one.value or 0) >= 1000 for one in readings)
     return "mixed" if is_mixed else mark
-
-
-def _units(readings: Iterable[Reading | None]) -> set[str]:
-    return {reading.unit for reading in readings if reading} & {*MONEY, "%"}
 
 
 def _html(layout: Layout, columns: tuple[str, ...]) -> str:

@@ -92,15 +92,9 @@ class Groups:
 
     def add(self, label: str, style: tuple[float, bool], index: int) -> None:
         """Open a group at a row with only a label, inside the last group or in its place."""
-        indent, is_bold = style
         styles = [group.style for group in self.open]
         if style in styles:
             del self.open[styles.index(style):]
-        elif self.open and not self.is_new:
-            outer, outer_bold = self.open[-1].style
-            if not (indent > outer or outer_bold and not is_bold):
-                n_kept = 0 if is_bold else sum(group.style[0] < indent for group in self.open)
-                del self.open[n_kept:]
         self.open.append(_Group(label, style, index + 1))
         self.is_new = True
 

@@ -4,7 +4,7 @@ import re
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 
-from lib.tablequest.grids.cells import PlacedCell, PlacedRow
+from lib.tablequest.grids.cells import NoGrid, PlacedCell, PlacedRow
 from lib.tablequest.grids.notes import is_only_note, unit_note_in
 from lib.tablequest.grids.values import is_year
 
@@ -13,14 +13,6 @@ _RANGE = re.compile(r"(?P<mark>[$€£])?\s?(?P<low>\d+(?:\.\d+)?)\s?(?:%|years?
                     r"[$€£]?\s?(?P<high>\d+(?:\.\d+)?)\s?(?P<mark2>%|years?|months|days)?", re.I)
 
 Headers = tuple[tuple[PlacedCell, ...], ...]  # per column, from top to bottom
-
-
-class NoGrid(ValueError):
-    """Raised if a table is not a grid, with the reason; tables are counted by `kind`."""
-
-    def __init__(self, kind: str, reason: str) -> None:
-        super().__init__(reason)
-        self.kind = kind
 
 
 @dataclass(frozen=True)

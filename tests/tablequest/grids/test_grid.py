@@ -5,11 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml.html import fragment_fromstring
 
-from lib.tablequest.grids.cells import TooLarge, read_html_rows, read_text_rows, visible_text
+from lib.tablequest.grids.cells import NoGrid, read_html_rows, read_text_rows, visible_text
 from lib.tablequest.grids.grid import Surroundings, as_markdown, read_grid
 from lib.tablequest.grids.kinds import kind_of
 from lib.tablequest.grids.labels import without_marks
-from lib.tablequest.grids.layout import NoGrid
 from lib.tablequest.grids.notes import read_note, unit_note_in
 from lib.tablequest.grids.values import read_value
 from tests.tablequest_shapes import SHAPES, Shape, head, row, table
@@ -115,7 +114,7 @@ def test_any_raster_is_a_grid_or_says_why_not(cells, per_row):
 
 def test_spans_that_would_fill_the_memory_are_refused():
     wide = "<table>" + "<tr><td colspan=99999999>1</td></tr>" * 4001 + "</table>"
-    with pytest.raises(TooLarge):
+    with pytest.raises(NoGrid, match="slots"):
         rows_of(wide)
 
 

@@ -3,9 +3,8 @@
 import pytest
 from lxml.html import fragment_fromstring
 
-from lib.tablequest.grids.cells import PlacedCell, PlacedRow, read_html_rows
+from lib.tablequest.grids.cells import NoGrid, PlacedCell, PlacedRow, read_html_rows
 from lib.tablequest.grids.grid import ReadGrid, Surroundings, read_grid
-from lib.tablequest.grids.layout import NoGrid
 from tests.tablequest_shapes import head, row, table
 
 
