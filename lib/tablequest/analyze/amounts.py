@@ -7,9 +7,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 MOST_DIGITS = 40  # a model that repeats itself writes thousands, which Python refuses to read
-_SCALES = {"thousand": 10**3, "k": 10**3, "million": 10**6, "mln": 10**6, "mn": 10**6, "mm": 10**6,
-           "m": 10**6, "billion": 10**9, "bln": 10**9, "bn": 10**9, "b": 10**9,
-           "trillion": 10**12, "tn": 10**12}
+SCALES = {"thousand": 10**3, "k": 10**3, "million": 10**6, "mln": 10**6, "mn": 10**6, "mm": 10**6,
+          "m": 10**6, "billion": 10**9, "bln": 10**9, "bn": 10**9, "b": 10**9,
+          "trillion": 10**12, "tn": 10**12}
 _COINS = {"$": "USD", "US$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR", "C$": "CAD",
           "CA$": "CAD", "A$": "AUD", "AU$": "AUD", "HK$": "HKD", "NZ$": "NZD", "S$": "SGD",
           "NT$": "TWD", "R$": "BRL", "CENTS": "USD", "DOLLARS": "USD", "EUROS": "EUR",
@@ -121,7 +121,7 @@ def _amount(match: re.Match, is_aside: bool) -> Amount:
     has_minus = has_minus or bool(match["word"]) and not is_aside
     is_negative = has_minus or has_brackets and not (is_aside and match["outer"])
     name = re.sub(r"(?<=d|n)s$", "", (match["scale"] or "").lower())
-    scale = _SCALES[name] if name else 1
+    scale = SCALES[name] if name else 1
     is_cents = (match["coined"] or "").lower() == "cents"
     factor, unit = Fraction(scale, 100 if match["basis"] or is_cents else 1), _unit(match)
     is_bare = not (unit or match["scale"] or has_brackets or has_minus)

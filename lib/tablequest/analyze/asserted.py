@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from fractions import Fraction
 from itertools import combinations
 
-from lib.tablequest.analyze.amounts import Amount, amounts, plain
+from lib.tablequest.analyze.amounts import SCALES, Amount, amounts, plain
 from lib.tablequest.analyze.claims import (
     asks_for_fall,
-    contradicts_fall,
     counts_other,
+    direction,
     sentence_of,
     signs,
     without_comparison,
@@ -22,7 +22,6 @@ _QUOTED = re.compile(r'["“]([^"“”]+)["”]')
 _POINTS = re.compile(r"point|\bp?pts?\b|\bpp\b|bps", re.I)
 _PERCENT = re.compile(r"%|per\s?cent|percentage", re.I)
 _SCALE = re.compile(r"\b(thousand|million|billion)s?\b", re.I)
-_SCALES = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 _ROUNDING = Fraction(1, 10**9)  # error of a reference that was computed with floats, as a share
 
 
@@ -62,11 +61,6 @@ def _beside(question: TableQuestion, grids: Mapping[str, Grid]) -> set[tuple[str
         values += more if question.kind not in ("sum", "difference") else []
         found |= {(cells[0].unit.split("/")[0], abs(value)) for value in values}
     return found
-
-
-def operand_values(question: TableQuestion, grids: Mapping[str, Grid]) -> list[Fraction]:
-    """Return the values of the calculation's cells in whole units (dollars, not millions)."""
-    return [cell.exact for cell in question.cells_in(grids) if cell.value is not None]
 
 
 def is_right(question: TableQuestion, amount: Amount, answer: str, tolerance: Fraction,
@@ -111,7 +105,7 @@ def readings(question: TableQuestion, amount: Amount) -> list[Fraction]:
     if unit == "%" and not amount.unit and not _PERCENT.search(question.question):
         values.append(100 * amount.value)
     if amount.scale == 1 and question.scale != 1 and (named := _SCALE.search(question.question)):
-        values.append(amount.value * _SCALES[named[1].lower()])
+        values.append(amount.value * SCALES[named[1].lower()])
     return values
 
 
@@ -132,7 +126,8 @@ def _signed(question: TableQuestion, value: Fraction, said: str,
             said, asked = (re.sub(re.escape(label), " ", text, flags=re.I)
                            for text in (said, asked))
     if asks_for_fall(asked) and (is_change or question.exact >= 0):
-        return [] if is_change and contradicts_fall(said) else [(abs(value), abs(question.exact))]
+        is_denied = is_change and direction(said) > 0
+        return [] if is_denied else [(abs(value), abs(question.exact))]
     if value < 0:
         return [(value, question.exact)]
     return [(sign * value, question.exact)

@@ -85,22 +85,21 @@ def signs(said: str, asked: str, labels: str, kind: str) -> tuple[int, ...]:
     """
     said, asked, labels = (_ASIDE.sub(" ", text) for text in (said, asked, labels))
     if kind in ("difference", "percent change"):
-        return (-1,) if _FALL.search(said) and not _RISE.search(said) else (1,)
+        return (-1,) if direction(said) < 0 else (1,)
     if _LOSS.search(said):
         return (1, -1) if _LOSS.search(f"{asked} {labels}") else (-1,)
     is_cost = _COST.search(labels) and not _BENEFIT.search(f"{labels} of")
     return (-1,) if is_cost and _BENEFIT.search(said) else (1,)
 
 
+def direction(said: str) -> int:
+    """Return 1 if the words say only that a figure rose, -1 if only that it fell, else 0."""
+    return bool(_RISE.search(said)) - bool(_FALL.search(said))
+
+
 def asks_for_fall(asked: str) -> bool:
     """Return whether the question itself says that the figure fell or is a loss."""
-    asked = _ASIDE.sub(" ", asked)
-    return bool(_FALL.search(asked)) and not _RISE.search(asked)
-
-
-def contradicts_fall(said: str) -> bool:
-    """Return whether the words say that the figure rose."""
-    return bool(_RISE.search(said)) and not _FALL.search(said)
+    return direction(_ASIDE.sub(" ", asked)) < 0
 
 
 def counts_other(rest: str, unit: str, asked: str) -> bool:

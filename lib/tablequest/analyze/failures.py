@@ -8,7 +8,7 @@ import pandas as pd
 
 from lib.tablequest.analyze.accuracy import TOLERANCE, assess, is_figure
 from lib.tablequest.analyze.amounts import Amount, amounts
-from lib.tablequest.analyze.asserted import LEAST_DIGITS, asserted, operand_values, readings
+from lib.tablequest.analyze.asserted import LEAST_DIGITS, asserted, readings
 from lib.tablequest.ask.replies import IN_THOUGHTS, NO_ANSWER, NO_REPLY, Final
 from lib.tablequest.records import LEVELS, Grid, Passage, TableQuestion, own_label
 
@@ -88,7 +88,7 @@ def modes_of(level: str) -> tuple[str, ...]:
 def _wrong_calculation(question: TableQuestion, final: Final, passage: Passage,
                        grids: Mapping[str, Grid]) -> str:
     named = amounts("\n".join((*final.steps, final.text)))
-    own = operand_values(question, grids)
+    own = [cell.exact for cell in question.cells_in(grids) if cell.value is not None]
     used = [value for value in own if any(_is_value(amount, value) for amount in named)]
     if len(used) == len(own):
         return "wrong arithmetic"

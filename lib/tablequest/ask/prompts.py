@@ -37,11 +37,11 @@ class Fit:
 
 def as_queries(questions: Sequence[TableQuestion], passages: Sequence[Passage],
                grids: Sequence[Grid], filings: Sequence[Filing], serializations: Sequence[str],
-               closed_book: bool = True) -> list[Query]:
+               ) -> list[Query]:
     """Return each question in each form ("<question_id>:<form>"); `context` is the prompt.
 
-    With `closed_book`, an easy question is also asked without a context, as "<question_id>:recall",
-    after its forms. Raises ValueError for an unknown or repeated serialization and for a question
+    An easy question is also asked without a context, as "<question_id>:recall", after its forms.
+    Raises ValueError for an unknown or repeated serialization and for a question
     whose passage or filing is missing.
     """
     if unknown := [form for form in serializations if form not in FORMS]:
@@ -65,7 +65,7 @@ def as_queries(questions: Sequence[TableQuestion], passages: Sequence[Passage],
         queries += [_query(question, form, prompt_of(
             question.question, written(question.passage_id, form), source))
             for form in serializations]
-        if closed_book and question.level == "easy":
+        if question.level == "easy":
             queries.append(_query(question, RECALL, ""))
     return queries
 

@@ -86,15 +86,9 @@ def as_prose(grid: Grid) -> str:
 
 
 def as_html(grid: Grid) -> str:
-    """Return a table element written from the grid; labels and values are escaped."""
-    def row(cells: list[str], tag: str) -> str:
-        first, *others = (html.escape(cell) for cell in cells)
-        values = "".join(f"<{tag}>{cell}</{tag}>" for cell in others)
-        return f"<tr><th>{first}</th>{values}</tr>"
-
-    header, *body = _lines(grid)
-    return "\n".join(["<table>", row(header, "th"), *(row(cells, "td") for cells in body),
-                      "</table>"])
+    """Return a table element with one header row and complete labels."""
+    (_, *columns), *rows = _lines(grid)
+    return _table(grid, [[(column, 1) for column in columns]], [[label] for label, *_ in rows])
 
 
 def as_merged_html(grid: Grid) -> str:
@@ -103,10 +97,15 @@ def as_merged_html(grid: Grid) -> str:
     A group's label spans its rows, to the left of their own labels. The header rows are those of
     the filing if, joined, they give the grid's columns; otherwise there is one.
     """
-    (corner, *columns), *rows = _lines(grid)
-    paths = [label.split(_SEPARATOR) for label, *_ in rows]
-    depth = max(map(len, paths), default=1)
+    (_, *columns), *rows = _lines(grid)
     headers = _header_rows(grid) or [[(column, 1) for column in columns]]
+    return _table(grid, headers, [label.split(_SEPARATOR) for label, *_ in rows])
+
+
+def _table(grid: Grid, headers: list[list[tuple[str, int]]], paths: list[list[str]]) -> str:
+    """Write the table with header rows of (text, columns spanned) and labels as `paths`."""
+    (corner, *_), *rows = _lines(grid)
+    depth = max(map(len, paths), default=1)
     lines = []
     for number, header in enumerate(headers):
         first = [_merged("th", corner, depth, len(headers))] if number == 0 else []

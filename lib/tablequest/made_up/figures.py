@@ -37,33 +37,6 @@ class Company:
         """Return the dates on which those years end."""
         return tuple(f"{self.end}, {year}" for year in self.years)
 
-    @property
-    def period(self) -> str:
-        """Return the fiscal year's end as printed."""
-        return self.ends[0]
-
-    @property
-    def signed(self) -> str:
-        """Return the date on which the report was signed."""
-        return f"March 1, {self.year + 1}"
-
-    @property
-    def business(self) -> str:
-        """Return a paragraph on the company's business."""
-        return (f"{self.name} makes and services {self.line} for industrial customers. It sells "
-                "through its own branches and through dealers, and it reports by region.")
-
-    def remark(self, heading: str) -> str:
-        """Return a paragraph that refers to the table above it."""
-        return (f"The table above shows the {heading.lower()} that {self.name} reports. Changes "
-                "reflect volumes, prices and currency; no single customer accounted for more than "
-                "a tenth of net sales.")
-
-    def policy(self, heading: str) -> str:
-        """Return the paragraph that begins a note."""
-        return (f"{self.name} accounts for {heading.lower()} as described in its accounting "
-                "policies.")
-
 
 def made_company(random_: random.Random, index: int) -> Company:
     """Return a company; for `index` below 20, the first words of the names all differ."""

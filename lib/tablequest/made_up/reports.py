@@ -50,10 +50,9 @@ def _known(name: str, table: MadeTable) -> list[KnownCell]:
     for line in table.lines:
         row = line.label if line.is_sum else ": ".join([*line.groups, line.label])
         for column, value in enumerate(line.values):
-            if value is not None:
-                unit = line.unit_of(column)
-                found.append(KnownCell(name, table.intro, row, table.columns[column], value, unit,
-                                       table.scales.get(unit, 1.0)))
+            unit = line.unit_of(column)
+            found.append(KnownCell(name, table.intro, row, table.columns[column], value, unit,
+                                   table.scales.get(unit, 1.0)))
     return found
 
 
@@ -73,20 +72,27 @@ def _report(company: Company, tables: list[MadeTable], setting: str) -> str:
 
     pieces = [
         paragraph("FORM 10-K"), paragraph("☒ ANNUAL REPORT PURSUANT TO SECTION 13 OR 15(d)"),
-        paragraph(f"For the fiscal year ended {company.period}"), heading(company.name),
+        paragraph(f"For the fiscal year ended {company.ends[0]}"), heading(company.name),
         paragraph("(Exact name of registrant as specified in its charter)"),
         table(("Item 1.", "Business", "1"), ("Item 7.", "Discussion", "12"),
               ("Item 8.", "Financial Statements", "20")),
-        heading("PART I"), heading("Item 1. Business"), paragraph(company.business),
+        heading("PART I"), heading("Item 1. Business"), paragraph(
+            f"{company.name} makes and services {company.line} for industrial customers. It sells "
+            "through its own branches and through dealers, and it reports by region."),
         table(("•", "We compete on quality."), ("•", "We compete on service.")),
         heading("PART II"), heading("Item 7. Management’s Discussion and Analysis")]
     for made in tables[_STATEMENTS:_STATEMENTS + 2]:
-        pieces += [as_html(made, setting), paragraph(company.remark(made.heading))]
+        pieces += [as_html(made, setting), paragraph(
+            f"The table above shows the {made.heading.lower()} that {company.name} reports. "
+            "Changes reflect volumes, prices and currency; no single customer accounted for more "
+            "than a tenth of net sales.")]
     pieces.append(heading("Item 8. Financial Statements and Supplementary Data"))
     pieces += [as_html(made, setting) for made in tables[:_STATEMENTS]]
     for number, made in enumerate(tables[_STATEMENTS + 2:], 1):
-        pieces += [heading(f"Note {number} – {made.heading}"),
-                   paragraph(company.policy(made.heading)), as_html(made, setting)]
-    pieces += [heading("SIGNATURES"), table((f"Date: {company.signed}", "/s/ A. Director"))]
+        pieces += [heading(f"Note {number} – {made.heading}"), paragraph(
+            f"{company.name} accounts for {made.heading.lower()} as described in its accounting "
+            "policies."), as_html(made, setting)]
+    pieces += [heading("SIGNATURES"),
+               table((f"Date: March 1, {company.year + 1}", "/s/ A. Director"))]
     return ('<!DOCTYPE html>\n<html><head><meta charset="utf-8">'
             f"<title>{company.name}</title></head><body>\n{''.join(pieces)}</body></html>\n")

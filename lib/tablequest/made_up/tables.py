@@ -13,7 +13,7 @@ class Line:
     """A row: a group's label (without values), values in a group, a sum, or a blank row ("")."""
 
     label: str
-    values: tuple[float | None, ...] = ()
+    values: tuple[float, ...] = ()
     unit: str = MONEY
     groups: tuple[str, ...] = ()  # the group labels above the row
     is_sum: bool = False
@@ -60,20 +60,16 @@ class MadeTable:
                 decimals = 2 if unit == PRICE else line.decimals
                 is_first = (column, unit) not in seen or line.is_sum
                 texts.append(shown(value, unit, decimals, is_first))
-                if value is not None:
-                    seen.add((column, unit))
+                seen.add((column, unit))
             found.append((line, texts))
         return found
 
 
-def shown(value: float | None, unit: str, decimals: int, is_first: bool) -> tuple[str, str, str]:
+def shown(value: float, unit: str, decimals: int, is_first: bool) -> tuple[str, str, str]:
     """Return a value as ("$", "(4,635)", "%").
 
-    A negative value is in brackets, zero is a dash, a missing value is empty, and money has "$"
-    only if `is_first`.
+    A negative value is in brackets, zero is a dash, and money has "$" only if `is_first`.
     """
-    if value is None:
-        return "", "", ""
     number = "—" if value == 0 else f"{abs(value):,.{decimals}f}"
     has_coin = unit == PRICE or unit == MONEY and is_first
     return "$" * has_coin, f"({number})" if value < 0 else number, "%" * (unit == RATE)

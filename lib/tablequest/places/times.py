@@ -25,18 +25,14 @@ def dated(period: Period | None, cell: Cell, row: str = "") -> tuple[Period | No
     if period is None or not tag:
         return period, ""
     first, _, last = tag.rpartition("/")
+    year, month, day = period.order
     try:
         end, begin = date.fromisoformat(last), date.fromisoformat(first) if first else None
+        # a fiscal year may end in the first weeks of the next
+        is_same = (abs(end - date(year, month, day)) <= timedelta(days=7) if month and day else
+                   end.year == year or end.year == year + 1 and end.month < 3)
     except ValueError:
         return period, _CLASH
-    year, month, day = period.order
-    if month and day:
-        try:
-            is_same = abs(end - date(year, month, day)) <= timedelta(days=7)
-        except ValueError:
-            return period, _CLASH
-    else:  # a fiscal year may end in the first weeks of the next
-        is_same = end.year == year or end.year == year + 1 and end.month < 3
     if not is_same:
         return period, _CLASH
     if begin is None:

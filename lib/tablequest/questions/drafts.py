@@ -13,6 +13,8 @@ from lib.tablequest.records import CellRef
 
 MOST_PERIODS = 5  # longest series to average, or to summarize in two sentences
 PERCENT = ("%", 1.0)
+MOST_PERCENT = 400.0  # a larger change comes from a base close to zero
+_LEAST_PERCENT = 0.05  # a smaller change is printed as none
 _FORM = "Answer in fewer than three sentences and support the statement with the figures."
 
 
@@ -124,6 +126,19 @@ def signed_in(what: str, unit: tuple[str, float]) -> str:
 def difference_unit(place: Place) -> tuple[str, float]:
     """Return the unit and scale of a difference between two values like `place`."""
     return (POINTS, 1.0) if place.cell.unit == "%" else place.kind
+
+
+def tells(change: float, place: Place) -> bool:
+    """Return whether a change says something: it is not printed as 0 or from a base near zero."""
+    if place.cell.unit == "%":
+        return change != 0
+    return _LEAST_PERCENT <= abs(change) <= MOST_PERCENT
+
+
+def moved(label: str, new: Place, old: Place, change: Figure) -> str:
+    """Say how the item `label` changed, as in '"Mac" rose by 2.0% (from $5 to $6)'."""
+    verb = "rose" if change.value > 0 else "fell"
+    return f'"{label}" {verb} by {change.size} (from {old.printed} to {new.printed})'
 
 
 def periods_told(place: Place, table: Table) -> list[Place]:

@@ -11,7 +11,7 @@ from rapidfuzz import fuzz
 from lib.core.records import Record, Rejected
 from lib.core.values import folded as plain
 from lib.tablequest.analyze.amounts import amounts
-from lib.tablequest.questions.check import MOST_SENTENCES, n_sentences, verified
+from lib.tablequest.questions.check import verified
 from lib.tablequest.questions.wording import folded, label_of, period_of
 from lib.tablequest.records import Filing, Grid, Passage, TableQuestion, by_id, own_label
 
@@ -93,8 +93,7 @@ def _unreason(question: TableQuestion, grids: Mapping[str, Grid]) -> str:
         what = "a calculation" if question.level == "medium" else "an analysis"
         return f"{what} rests on one cell"
     if question.level == "hard":
-        is_long = n_sentences(question.answer) > MOST_SENTENCES
-        return f"the answer has more than {MOST_SENTENCES} sentences" if is_long else ""
+        return ""
     named = {amount.value for amount in amounts(question.question)}
     if question.kind != "comparison" and any(amount.value in named and not amount.is_year
                                              for amount in amounts(question.answer)):

@@ -8,13 +8,19 @@ from collections.abc import Sequence
 
 from lib.tablequest.places.phrases import MONEY
 from lib.tablequest.places.places import Place
-from lib.tablequest.questions.drafts import Draft, Figure, Working, periods_told, together
+from lib.tablequest.questions.drafts import (
+    Draft,
+    Figure,
+    Working,
+    moved,
+    periods_told,
+    tells,
+    together,
+)
 from lib.tablequest.questions.structure import structures_of
 from lib.tablequest.questions.tables import Table, is_odd
 from lib.tablequest.questions.wording import POINTS, decimals_of
 
-_MOST_PERCENT = 400.0
-_LEAST_PERCENT = 0.05  # a smaller change is printed as none
 _OTHER_PACE = 1.1  # ratio to the first change from which a change is called faster
 _MOST_TIMES = 10.0  # largest ratio of the two items' sizes
 
@@ -35,7 +41,7 @@ def _trend(place: Place, table: Table) -> Draft | None:
     working = Working(row)
     steps = [working.change(new, old) for old, new in zip(row, row[1:], strict=False)]
     overall = working.change(row[-1], row[0])
-    if not all(_tells(change.value, place) for change in [*steps, overall]):
+    if not all(tells(change.value, place) for change in [*steps, overall]):
         return None
     first, last = row[0].period.name, row[-1].period.name
     asked = (f"how did {place.subject} develop from {first} to {last}? Say whether it kept its "
@@ -101,21 +107,16 @@ def _contrast(place: Place, table: Table) -> Draft | None:
     if place.is_part and place.cell.unit != "%":
         return None
     mine, theirs = working.change(place, before), working.change(other, working.items[3])
-    is_clear = _tells(mine.value, place) and _tells(theirs.value, place)
+    is_clear = tells(mine.value, place) and tells(theirs.value, place)
     if not is_clear or mine.text == theirs.text:
         return None
     asked = (f"contrast how {together((place, other))} developed from {before.period.name} to "
              f"{place.period.name}: which of them grew more (or shrank less), and how did the "
              "relation between the two shift?")
     word = "whereas" if (mine.value > 0) != (theirs.value > 0) else "and"
-    answer = (f"{_moved(place, before, mine)}, {word} {_moved(other, working.items[3], theirs)}. "
-              f"{_relation(working)}")
+    answer = (f"{moved(place.own, place, before, mine)}, {word} "
+              f"{moved(other.own, other, working.items[3], theirs)}. {_relation(working)}")
     return working.draft("contrast", asked, answer)
-
-
-def _moved(new: Place, old: Place, change: Figure) -> str:
-    verb = "rose" if change.value > 0 else "fell"
-    return f'"{new.own}" {verb} by {change.size} (from {old.printed} to {new.printed})'
 
 
 def _relation(working: Working) -> str:
@@ -179,10 +180,3 @@ def _driven(working: Working, sign: int, most: str, least: str) -> str:
     verb, signed = ("rose", Figure(1, percent.text).signed) if sign > 0 else ("fell", percent.text)
     return (f"{whole.item} {verb} by {total.size} ({signed}), and {most} contributed most to it: "
             f"{by.signed}, {weight}. {rest}")
-
-
-def _tells(change: float, place: Place) -> bool:
-    """Return whether a change says something: it is not printed as 0 or from a base near zero."""
-    if place.cell.unit == "%":
-        return change != 0
-    return _LEAST_PERCENT <= abs(change) <= _MOST_PERCENT

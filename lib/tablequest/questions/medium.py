@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from lib.tablequest.places.places import Place
 from lib.tablequest.questions.drafts import (
+    MOST_PERCENT,
     PERCENT,
     Draft,
     answer_in,
@@ -25,7 +26,6 @@ from lib.tablequest.questions.drafts import (
 from lib.tablequest.questions.tables import Table, is_odd, is_rest
 from lib.tablequest.questions.wording import decimals_of
 
-_MOST_PERCENT = 400.0  # a larger change comes from a base close to zero
 _MOST_TIMES = 20.0  # largest ratio
 _MOST_COMPARED = 5
 _SALES = r"^(?:total )?(?:net )?(?:sales|revenues?)$"
@@ -78,7 +78,7 @@ def _percent_change(place: Place, table: Table) -> Draft | None:
         return None
     if min(place.value, before.value) <= 0 or place.value == before.value:
         return None
-    if abs(place.value / before.value - 1) * 100 > _MOST_PERCENT:
+    if abs(place.value / before.value - 1) * 100 > MOST_PERCENT:
         return None
     asked = (f"by what percentage did {_change(place, before)}? State it with its sign, in percent "
              "rounded to one decimal.")

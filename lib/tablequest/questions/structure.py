@@ -8,11 +8,19 @@ from collections.abc import Sequence
 
 from lib.tablequest.places.phrases import tells_amount
 from lib.tablequest.places.places import Place
-from lib.tablequest.questions.drafts import Draft, Figure, Working, listed, together
+from lib.tablequest.questions.drafts import (
+    MOST_PERCENT,
+    Draft,
+    Figure,
+    Working,
+    listed,
+    moved,
+    tells,
+    together,
+)
 from lib.tablequest.questions.tables import Table, is_odd, is_rest
 from lib.tablequest.questions.wording import decimals_of
 
-_MOST_PERCENT = 400.0  # a larger change comes from a base close to zero
 _LEAST_APART = 10.0  # points by which an outlier's change differs from all others'
 _OUTLYING = (4, 8)  # fewest and most items among which one is an outlier
 _RECONCILED = (3, 8)  # fewest and most parts of a total that an answer lists
@@ -81,7 +89,7 @@ Change = tuple[Figure, Place, Place]
 def _apart(changes: list[Change]) -> tuple[Change, list[Change]] | None:
     """Return the change at an end of the sorted `changes` that lies apart, and the others."""
     values = [change.value for change, *_ in changes]
-    if max(map(abs, values)) > _MOST_PERCENT:
+    if max(map(abs, values)) > MOST_PERCENT:
         return None
     for end, others, gap in ((changes[-1], changes[:-1], values[-1] - values[-2]),
                              (changes[0], changes[1:], values[1] - values[0])):
@@ -138,7 +146,7 @@ def _two_tables(place: Place, table: Table, others: Sequence[Table]) -> Draft | 
         working = Working([place, before, base, old])
         mine, its = working.change(place, before), working.change(base, old)
         share, old_share = (working.figure(f"{pair} * 100", "%") for pair in ("a / c", "b / d"))
-        is_told = all(0.05 <= abs(change.value) <= _MOST_PERCENT for change in (mine, its))
+        is_told = tells(mine.value, place) and tells(its.value, base)
         if not is_told or mine.text == its.text:
             continue
         faster = place if mine.value > its.value else base
@@ -146,10 +154,10 @@ def _two_tables(place: Place, table: Table, others: Sequence[Table]) -> Draft | 
                  f"{place.period.name}, compared with {base.item}{two}? Say which of the two grew "
                  "more (or shrank less), and what the first came to in percent of the second in "
                  "both periods.")
-        verb = "grew more" if max(mine.value, its.value) > 0 else (
-            "shrank less")
+        verb = "grew more" if max(mine.value, its.value) > 0 else "shrank less"
         word = "whereas" if (mine.value > 0) != (its.value > 0) else "and"
-        answer = (f"{_moved(place, before, mine)}, {word} {_moved(base, old, its)}, so that "
+        answer = (f"{moved(place.row, place, before, mine)}, {word} "
+                  f"{moved(base.row, base, old, its)}, so that "
                   f'"{faster.row}" {verb}. "{place.row}" came to '
                   f'{old_share.text} of "{base.row}" {before.period.phrase} and to {share.text} '
                   f"{place.period.phrase}.")
@@ -169,8 +177,3 @@ def _told_apart(place: Place, base: Place) -> tuple[str, str]:
     one, two = (found.source.removeprefix(place.report).removeprefix(", ")
                 for found in (place, base))
     return (f" ({one})", f" ({two})") if one and two and one != two else ("", "")
-
-
-def _moved(new: Place, old: Place, change: Figure) -> str:
-    verb = "rose" if change.value > 0 else "fell"
-    return f'"{new.row}" {verb} by {change.size} (from {old.printed} to {new.printed})'

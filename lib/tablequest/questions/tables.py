@@ -106,18 +106,8 @@ class Table:
         parts = (self.at.get((row, whole.ref.column)) for row in rows)
         return [part for part in parts if part]
 
-    @cached_property
-    def _neighbours(self) -> dict[tuple[int, int], list[Place]]:
-        return {}
-
     def neighbours(self, place: Place) -> list[Place]:
         """Return other items of the same column and kind that share a total or a group label."""
-        at = place.ref.row, place.ref.column
-        if at not in self._neighbours:
-            self._neighbours[at] = self._found_neighbours(place)
-        return self._neighbours[at]
-
-    def _found_neighbours(self, place: Place) -> list[Place]:
         whole = self.total_of(place)
         row, column = place.ref.row, place.ref.column
         near = (self.at.get((other, column)) for other in range(row - _MOST_PARTS,

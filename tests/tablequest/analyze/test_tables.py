@@ -217,7 +217,7 @@ def test_the_judge_rules_agrees_with_the_accuracy(rows):
 def test_the_judge_rules_reads_a_bare_number_in_the_unit_that_was_asked_for(answer):
     question = ask("easy", "extraction", "What were net sales of valves in 2023? Answer in "
                    "millions of US dollars.", "$85,200 million", 85_200.0, a=("alm-t01", 1, 1))
-    queries = as_queries([question], [PASSAGE], TABLES, [FILING], ["html"], closed_book=False)
+    queries = as_queries([question], [PASSAGE], TABLES, [FILING], ["html"])[:1]
     given = [Answer(query_id="q1:html", arm="base", answer=answer, n_tokens=1, truncated=False)]
     assert judged_by_rule([question], queries, given, TABLES)[0].verdict == "correct"
     with pytest.raises(ValueError, match="no question in"):

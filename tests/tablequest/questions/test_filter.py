@@ -33,7 +33,7 @@ def screened(question):
      "not reasonable: the question itself names the figure"),
     (MEDIUM, {"answer": "-99.9%"}, "not valid: the answer says -99.9%"),
     (HARD, {"answer": HARD.answer + " A third sentence. And one more."},
-     "not reasonable: the answer has more than 2")])
+     "not valid: the answer has 4 sentences")])
 def test_each_criterion_gives_its_reason(question, change, fault):
     assert screened(question).fault == "" and screened(question).by == "rules"
     assert screened(question.model_copy(update=change)).fault.startswith(fault)
