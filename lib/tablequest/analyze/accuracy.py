@@ -51,7 +51,7 @@ from lib.tablequest.analyze.claims import (
 )
 from lib.tablequest.ask.prompts import question_id_of
 from lib.tablequest.questions.wording import label_of
-from lib.tablequest.records import Grid, TableQuestion, by_id, own_label
+from lib.tablequest.records import CellRef, Grid, TableQuestion, by_id, own_label
 
 UNRULED = "a hard answer has no rule: name a model as judge"
 TOLERANCE = 0.005  # allowed error of a calculation, as a share of the reference
@@ -106,43 +106,33 @@ def _assess_figure(question: TableQuestion, answer: str, grids: Mapping[str, Gri
     offered = asserted(question, answer, grids)
     if not offered:
         return Outcome(False, "no figure in the answer")
-    labels = _labels_of(question, grids)
+    used = [(grids[ref.grid_id], ref) for ref in question.cells.values() if ref.grid_id in grids]
+    labels = [grid.rows[ref.row] for grid, ref in used]
     right = [amount for amount in offered
              if is_right(question, amount, answer, share, "\n".join(labels))]
     wrong = [amount for amount in offered if amount not in right]
     if not right:
         return Outcome(False, f"{wrong[0].text} is not {question.answer}")
     if any(amount.unit == "%" for amount in right):  # "0.02, or 2%"
-        wrong = [amount for amount in wrong if amount.unit or not is_right(
-            question, _in_percent(amount), answer, share)]
+        wrong = [one for one in wrong if one.unit or not is_right(question, one._replace(
+            value=100 * one.value, step=100 * one.step, unit="%"), answer, share)]
     if wrong:
         return Outcome(False, f"{wrong[0].text} is offered too")
-    fault = next(filter(None, (_misnamed(question, amount, answer, grids, labels)
-                               for amount in right)), "")
+    fault = next(filter(None, (_misnamed(question, amount, answer, used) for amount in right)), "")
     return Outcome(not fault, fault or f"{right[0].text} is right")
 
 
-def _in_percent(amount: Amount) -> Amount:
-    return amount._replace(value=100 * amount.value, step=100 * amount.step, unit="%")
-
-
-def _labels_of(question: TableQuestion, grids: Mapping[str, Grid]) -> list[str]:
-    """Return the labels of the rows of the question's cells."""
-    return [grids[ref.grid_id].rows[ref.row] for ref in question.cells.values()
-            if ref.grid_id in grids]
-
-
-def _misnamed(question: TableQuestion, amount: Amount, answer: str, grids: Mapping[str, Grid],
-              labels: Sequence[str]) -> str:
+def _misnamed(question: TableQuestion, amount: Amount, answer: str,
+              used: Sequence[tuple[Grid, CellRef]]) -> str:
     """Return why the sentence of a right amount says it of something else, or ""."""
     said = sentence_of(plain(answer), amount)
     if is_denied(plain(answer), amount):
         return f"{amount.text} is denied"
-    used = [(grids[ref.grid_id], ref) for ref in question.cells.values() if ref.grid_id in grids]
     asked = " ".join([question.question, *(grid.columns[ref.column] for grid, ref in used)])
     if period := other_period(said, asked, is_change=len(question.cells) > 1):
         return f"{amount.text} is said of {period}"
-    row = other_row(said, asked, labels, (row for grid, _ in used for row in grid.rows))
+    row = other_row(said, asked, (grid.rows[ref.row] for grid, ref in used),
+                    (row for grid, _ in used for row in grid.rows))
     return f"{amount.text} is said of {row}" if row else ""
 
 

@@ -24,7 +24,7 @@ from lib.llm.complete import complete
 from lib.llm.request import Reply, Request
 from lib.tablequest.analyze.matches import Shown, as_text
 from lib.tablequest.ask.prompts import defused_slots
-from lib.tablequest.ask.replies import Final, objects
+from lib.tablequest.ask.replies import Final, last_object
 from lib.tablequest.records import LEVELS, Level, TableQuestion, by_id
 
 FAILURES = ("none", "empty", "figures", "incomplete", "other")
@@ -165,15 +165,15 @@ def _request(question: TableQuestion, final: Final, shown: Shown) -> Request:
 
 def _read(reply: Reply) -> dict[str, object]:
     """Return the fields of a Grade from the last object with a grade in `reply`."""
-    offered = [found for found in objects(reply.text or "") if "grade" in found]
+    found = last_object(reply.text or "", "grade")
     missing = (f"no complete reply, {reply.reason}" if reply.reason else "no JSON with a grade"
-               if not offered else "")
-    grade = str(offered[-1]["grade"]).strip() if not missing else ""
+               if not found else "")
+    grade = str(found.get("grade")).strip()
     if not missing and grade not in ("1", "2", "3"):
         missing = f"the grade is neither 1, 2 nor 3: {grade[:50]!r}"
     if missing:
         return {"grade": None, "failure": "", "words": missing}
-    failure = str(offered[-1].get("failure", "")).strip().lower()
-    words = " ".join(str(offered[-1].get("words", "")).split())
+    failure = str(found.get("failure", "")).strip().lower()
+    words = " ".join(str(found.get("words", "")).split())
     return {"grade": int(grade), "failure": failure if failure in FAILURES else "other",
             "words": words or "no words are given"}

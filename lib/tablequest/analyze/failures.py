@@ -89,7 +89,7 @@ def _wrong_calculation(question: TableQuestion, final: Final, passage: Passage,
                        grids: Mapping[str, Grid]) -> str:
     named = amounts("\n".join((*final.steps, final.text)))
     own = [cell.exact for cell in question.cells_in(grids) if cell.value is not None]
-    used = [value for value in own if any(_is_value(amount, value) for amount in named)]
+    used = [value for value in own if any(_is_in(amount, [value]) for amount in named)]
     if len(used) == len(own):
         return "wrong arithmetic"
     strange = [amount for amount in named if not amount.is_year and not _is_in(amount, own)]
@@ -130,10 +130,6 @@ def _others(question: TableQuestion, passage: Passage, grids: Mapping[str, Grid]
 
 
 def _is_in(amount: Amount, values: Sequence[Fraction]) -> bool:
-    return any(_is_value(amount, value) for value in values)
-
-
-def _is_value(amount: Amount, value: Fraction) -> bool:
-    """Return whether the amount has a cell's digits, in any scale; steps often omit the scale."""
-    written = abs(amount.value)
-    return bool(written) and any(written * power == abs(value) for power in _POWERS)
+    """Return whether the amount has a value's digits, in any scale; steps often omit the scale."""
+    written = {abs(amount.value) * power for power in _POWERS} - {0}
+    return any(abs(value) in written for value in values)

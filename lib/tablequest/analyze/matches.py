@@ -27,7 +27,7 @@ from lib.llm.request import Reply, Request
 from lib.tablequest.analyze.accuracy import TOLERANCE, assess, is_figure
 from lib.tablequest.analyze.asserted import asserted, readings
 from lib.tablequest.analyze.overlap import f1
-from lib.tablequest.ask.replies import Final, objects
+from lib.tablequest.ask.replies import Final, last_object
 from lib.tablequest.records import LEVELS, Grid, Level, TableQuestion
 
 TAGS = "passage|question|reference|first|second"
@@ -195,11 +195,10 @@ def _decision(reply: Reply, words: dict[str, str]) -> Decision:
     """Read the last object with "better"; unless its word is known, the match is unscored."""
     if reply.reason:
         return "unscored", f"no complete reply, {reply.reason}"
-    offered = [found for found in objects(reply.text) if "better" in found]
-    if not offered:
+    if not (found := last_object(reply.text, "better")):
         return "unscored", f"no JSON with \"better\" in the reply: {reply.text[-200:]!r}"
-    word = str(offered[-1]["better"]).strip().lower()
+    word = str(found["better"]).strip().lower()
     if word not in words:
         return "unscored", f"\"better\" is neither first, second nor tie: {word[:100]!r}"
-    rationale = " ".join(str(offered[-1].get("rationale", "")).split())
+    rationale = " ".join(str(found.get("rationale", "")).split())
     return words[word], rationale or "no rationale is given"

@@ -22,10 +22,10 @@ from lib.core.prompts import prompt_template
 from lib.core.records import Record
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
-from lib.llm.request import Reply, Request
+from lib.llm.request import Request
 from lib.tablequest.ask.prompts import defused_slots
 from lib.tablequest.ask.reader import read_by_rules, words_of
-from lib.tablequest.ask.replies import objects, read_reply
+from lib.tablequest.ask.replies import last_object, read_reply
 from lib.tablequest.ask.serialize import as_html
 from lib.tablequest.records import LEVELS, Grid, Level, Passage, TableQuestion, by_id
 
@@ -122,7 +122,8 @@ def faithful_by_model(questions: Sequence[TableQuestion], passages: Sequence[Pas
         if reason := cited.reason or answered.reason:
             rows.append(_row(question, passage, "", "", f"no complete reply, {reason}"))
         else:
-            rows.append(_row(question, passage, _sentence_in(cited), answered.text))
+            sentence = str(last_object(cited.text, "sentence").get("sentence", ""))
+            rows.append(_row(question, passage, sentence, answered.text))
     return rows
 
 
@@ -166,11 +167,6 @@ def _answering(question: TableQuestion, passage: Passage, tables: Mapping[str, G
     return Request.ask(prompt_template("tablequest/from_table").render(
         n_tables=len(used), **defused_slots("table|question", table=table,
                                             question=question.question, source=source)))
-
-
-def _sentence_in(reply: Reply) -> str:
-    offered = [found["sentence"] for found in objects(reply.text) if "sentence" in found]
-    return str(offered[-1]) if offered else ""
 
 
 def _row(question: TableQuestion, passage: Passage, sentence: str, reply: str,

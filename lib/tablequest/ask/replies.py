@@ -72,6 +72,11 @@ def _plain(reply: str) -> Final:
     return Final(text, (), "" if text else IN_THOUGHTS if reply.strip() else NO_REPLY)
 
 
+def last_object(text: str, *keys: str) -> dict:
+    """Return the last of the `objects` of `text` that has one of `keys`, or {}."""
+    return next((found for found in reversed(objects(text)) if found.keys() & {*keys}), {})
+
+
 def objects(text: str) -> list[dict]:
     """Return the outermost objects of `text` in order, their keys in lower case.
 

@@ -8,7 +8,7 @@ from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request
 from lib.tablequest.ask.prompts import defused_slots
-from lib.tablequest.ask.replies import objects
+from lib.tablequest.ask.replies import last_object
 from lib.tablequest.ask.serialize import serialized
 from lib.tablequest.places.places import source_of
 from lib.tablequest.questions.filter import CRITERIA, Screening
@@ -60,9 +60,9 @@ def _request(question: TableQuestion, filing: Filing, passage: Passage, grids: M
 
 
 def _screening(question: TableQuestion, model: str, reply: Reply) -> Screening:
-    found = [] if reply.reason else objects(reply.text.rpartition("</think>")[2])
-    decided = [one for one in found if set(CRITERIA) & set(one)] or [{}]
-    faults = {name: _fault(decided[-1].get(name), reply.reason) for name in CRITERIA}
+    text = "" if reply.reason else reply.text.rpartition("</think>")[2]
+    decided = last_object(text, *CRITERIA)
+    faults = {name: _fault(decided.get(name), reply.reason) for name in CRITERIA}
     return Screening(question_id=question.question_id, by=model, **faults)
 
 

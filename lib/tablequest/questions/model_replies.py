@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from lib.core.untrusted import SPLIT
 from lib.llm.request import Reply
 from lib.tablequest.analyze.amounts import amounts
-from lib.tablequest.ask.replies import objects
+from lib.tablequest.ask.replies import last_object
 from lib.tablequest.places.places import Place, heading_of, introduction_of
 from lib.tablequest.places.rivals import words
 from lib.tablequest.questions.check import is_rounding
@@ -107,12 +107,11 @@ def read_pair(reply: Reply, level: Level, ground: Ground) -> TableQuestion:
 
 
 def _pair(text: str) -> _Pair:
-    found = [one for one in objects(text.rpartition("</think>")[2].replace(SPLIT, ""))
-             if "question" in one]
+    found = last_object(text.rpartition("</think>")[2].replace(SPLIT, ""), "question")
     if not found:
         raise Unusable("it holds no JSON object with the field \"question\"")
     try:
-        pair = _Pair.model_validate(found[-1])
+        pair = _Pair.model_validate(found)
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(map(str, first["loc"]))

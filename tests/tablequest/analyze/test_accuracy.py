@@ -12,7 +12,7 @@ from lib.tablequest.analyze.amounts import amounts
 from lib.tablequest.analyze.overlap import bert_scores, f1, word_scores
 from lib.tablequest.questions.wording import amount
 from tests import tablequest_pumps as pumps
-from tests.tablequest_pumps import CHANGE, EASY, GRIDS, GROWTH, HARD, LOSS, MARGIN, ask
+from tests.tablequest_pumps import CHANGE, EASY, GRIDS, GROWTH, HARD, ask
 
 SHARE = ask("medium", "share", "What share of the total was sold abroad?", "12.4%", 12.4, "%", 1.0)
 RATIO = ask("medium", "ratio", "What is the ratio of A to B?", "0.124", 0.124, "", 1.0)
@@ -23,8 +23,6 @@ MILLIONS = ask("easy", "extraction", "What were net sales in millions of US doll
 BEST = ask("medium", "comparison", "In which of 2022, 2023 or 2024 was \"Net sales\" highest?",
            "2022", 394_328.0)
 NIL = ask("easy", "extraction", "What was the impairment in 2024?", "$0 million", 0.0)
-PER_SHARE = ask("easy", "extraction", "What were diluted earnings per share?", "$6.08 per share",
-                6.08, "USD/share", 1.0)
 SHARES = ask("easy", "extraction", "How many shares?", "15,408 thousand shares", 15_408.0,
              "shares", 1e3)
 LOSSES = ask("medium", "difference", 'By how much did "Net loss" change?', "-$40 million", -40.0)
@@ -75,34 +73,23 @@ def test_a_printed_answer_is_read_back(number, unit, scale, decimals):
     assert found.unit == ("" if unit == "shares" else unit.split("/")[0])
 
 
+# What answer_pairs.yaml does not have
 RIGHT = [
-    (EASY, "$391,035 million", "391,035 million", "$391.0 billion", "$391,035,000,000",
-     "Net sales of pumps in 2024 were $391,035 million.",
-     "$391,035 million (about $391.04 billion)", "approximately 391,000 million", "USD 391,035m",
-     "391 035 million", "391'035 million", "Net sales (Note 7) were $391,035 million, not less."),
-    (MILLIONS, "391,035", "$391,035", "USD 391,035 million"),
-    (BENEFIT, "It increased to $99 million"),
-    (LOSS, "$(1,117) million", "-1,117 million dollars", "an operating loss of $1,117 million"),
-    (MARGIN, "37.2%", "37.2 percent", "37.2"),
-    (GROWTH, "12.9%", "12.87%", "up 12.9%", "(96,169 − 85,200) / 85,200 × 100 = 12.9%"),
-    (NIL, "$0", "0 million"), (BEST, "2022"),
-    (CHANGE, "$7,750 million", "$7.75 billion", "$7,760 million",
-     "It rose from $383,285 million to $391,035 million, by $7,750 million."),
-    (SHARE, "12.4%", "0.124"), (RATIO, "0.124", "12.4%", "0.124x", "0.124 to 1"),
-    (FALL, "-2.8%", "2.8%", "a decrease of 2.8%", "minus 2.8%"), (PER_SHARE, "$6.08", "6.08"),
+    (EASY, "$391,035 million (about $391.04 billion)",
+     "Net sales (Note 7) were $391,035 million, not less."),
+    (MILLIONS, "391,035", "$391,035"), (BENEFIT, "It increased to $99 million"),
+    (GROWTH, "up 12.9%"), (SHARE, "0.124"), (NIL, "$0", "0 million"), (BEST, "2022"),
+    (RATIO, "0.124", "12.4%", "0.124x", "0.124 to 1"), (FALL, "-2.8%", "2.8%", "minus 2.8%"),
     (SHARES, "15,408 thousand", "15,408,000 shares"), (POINTS, "0.7%", "70 basis points"),
     (LOSSES, "-$40 million", "down by $40 million"),
     (LARGER, "The net loss changed by $40 million")]
 WRONG = [
-    (EASY, "", "unknown", "$391,035", "391,000 million", "approximately 390,000 million",
-     "It is not $391,035 million", "391,035 − 96,169", "$391,035 million − $100 million",
-     "$391,053 million", "€391,035 million", "2024", "$39 billion",
-     "390 billion", "$391,035 million or $96,169 million", "-$391,035 million"),
-    (MILLIONS, "391", "EUR 391,035 million"), (LOSS, "$1,117 million"), (BEST, "2023"),
-    (MARGIN, "0.37", "37%", "$37.2"), (GROWTH, "-12.9%", "fell by 12.9%", "13%", "0.129"),
-    (CHANGE, "$7,850 million", "-7,750 million", "$391,035 million"), (SHARE, "0.12", "12.4x"),
-    (FALL, "an increase of 2.8%", "-3.8%"), (NIL, "$4"), (PER_SHARE, "$6.80"), (SHARES, "15,408"),
-    (POINTS, "7%"), (LOSSES, "$40 million", "up by $40 million"), (BENEFIT, "-$99 million")]
+    (EASY, "", "unknown", "It is not $391,035 million", "391,035 − 96,169", "2024",
+     "$391,053 million", "391,000 million", "$391,035 million or $96,169 million"),
+    (CHANGE, "$7,850 million", "$391,035 million"), (GROWTH, "13%", "0.129"), (SHARE, "0.12"),
+    (MILLIONS, "391", "EUR 391,035 million"), (BEST, "2023"), (NIL, "$4"), (SHARES, "15,408"),
+    (FALL, "an increase of 2.8%", "-3.8%"), (POINTS, "7%"), (BENEFIT, "-$99 million"),
+    (LOSSES, "$40 million", "up by $40 million")]
 
 
 @pytest.mark.parametrize("question, answer, is_right", [

@@ -27,7 +27,7 @@ from lib.tablequest.analyze.matches import by_rules, flips, matches
 from lib.tablequest.analyze.ratings import COLUMNS, ratings
 from lib.tablequest.ask.prompts import as_queries
 from lib.tablequest.ask.replies import finals
-from tests.tablequest_pumps import FILING, GRIDS, PASSAGE, QUESTIONS, TABLES, ask
+from tests.tablequest_pumps import FILING, GRIDS, PASSAGE, QUESTIONS, TABLES
 
 QUERIES = as_queries(QUESTIONS, [PASSAGE], TABLES, [FILING], ["html", "csv"])
 
@@ -211,14 +211,5 @@ def test_the_judge_rules_agrees_with_the_accuracy(rows):
     assert (scored.by_judge == scored.verdict).all()
     assert set(scored.verdict) == {"correct", "incorrect", "unscored"}
     assert {(row.verdict, row.reason) for row in judged(BASE)[-2:]} == {("unscored", UNRULED)}
-
-
-@pytest.mark.parametrize("answer", ["85,200", "$85,200", "85,200 million", "$85.2 billion"])
-def test_the_judge_rules_reads_a_bare_number_in_the_unit_that_was_asked_for(answer):
-    question = ask("easy", "extraction", "What were net sales of valves in 2023? Answer in "
-                   "millions of US dollars.", "$85,200 million", 85_200.0, a=("alm-t01", 1, 1))
-    queries = as_queries([question], [PASSAGE], TABLES, [FILING], ["html"])[:1]
-    given = [Answer(query_id="q1:html", arm="base", answer=answer, n_tokens=1, truncated=False)]
-    assert judged_by_rule([question], queries, given, TABLES)[0].verdict == "correct"
     with pytest.raises(ValueError, match="no question in"):
-        judged_by_rule(QUESTIONS[1:], queries, given, TABLES)
+        judged_by_rule(QUESTIONS[1:], QUERIES, BASE, TABLES)

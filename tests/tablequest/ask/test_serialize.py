@@ -158,11 +158,8 @@ def test_html_merges_groups_and_nested_headers_as_a_filing_does():
 
 
 @pytest.mark.parametrize("cell, text", [
-    (dollars("(1,117)"), "-$1,117 million"), (dollars("$391,035"), "$391,035 million"),
-    (percent("(2.8)%"), "-2.8%"), (percent("37.2%"), "37.2%"),
-    (Cell(text="—", value=0.0, unit="USD", scale=1e6), "—"),
-    (Cell(text="6.11", value=6.11, unit="USD/share", scale=1.0), "$6.11 per share"),
-    (Cell(text="15,408", value=15408.0, unit="shares", scale=1e3), "15,408 thousand shares")])
+    (dollars("(1,117)"), "-$1,117 million"), (percent("37.2%"), "37.2%"),
+    (Cell(text="—", value=0.0, unit="USD", scale=1e6), "—")])
 def test_a_value_is_printed_with_sign_scale_and_unit(cell, text):
     assert printed(cell) == text
 
