@@ -51,6 +51,4 @@ def level_of(text: str, looks: list[Look]) -> tuple:
         return (1,)
     if is_bold and _NOTE.match(text):
         return (2, text.isupper())
-    if n_words > 30 or is_bold and text.endswith((":", ";", ",")) and n_words > 12:
-        return ()
     return (3, is_bold, is_italic, is_underlined, looks[0].size, looks[0].centred, text.isupper())

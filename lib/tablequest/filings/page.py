@@ -44,20 +44,14 @@ def _walk(body: HtmlElement) -> Iterator[PageBlock]:
                 yield PageBlock("page-end")
             runs.append((element.tail or "", looks[-1]))
             continue
-        if is_hidden(element):
-            walker.skip_subtree()
-            looks.append(looks[-1])
-            continue
         if is_block:
             yield from _block(runs)
             runs = []
-        if element.tag == "pre":
-            yield from text_blocks(element.text_content())
-            walker.skip_subtree()
-            looks.append(looks[-1])
-            continue
-        if element.tag == "table" and element.find(".//table") is None:
-            yield PageBlock("table", element=element)
+        is_table = element.tag == "table" and element.find(".//table") is None
+        if is_hidden(element) or is_table or element.tag == "pre":
+            if not is_hidden(element):
+                yield from ([PageBlock("table", element=element)] if is_table
+                            else text_blocks(element.text_content()))
             walker.skip_subtree()
             looks.append(looks[-1])
             continue

@@ -94,8 +94,7 @@ def _tables(lines: list[str]) -> Iterator[tuple[int, int]]:
 def _has_values(line: str) -> bool:
     """Return whether a line ends with a number that a gap sets apart; a page's does not count."""
     pieces = _pieces(line)
-    is_alone = len(pieces) == 1 and _indent(line) > 20 and re.search(r"[$,.%(]", line)
-    return bool(pieces) and is_number(pieces[-1].text) and (len(pieces) > 1 or bool(is_alone))
+    return len(pieces) > 1 and is_number(pieces[-1].text)
 
 
 def _is_rule(line: str) -> bool:
@@ -184,7 +183,7 @@ def read_lines(lines: list[str]) -> list[PlacedRow]:
             indent=0.0 if cell.start else _POINTS * _indent(line), elements=(Element("td"),))
             for cell in cells)))
         ruled = ruled if not cells else []
-    return _with_whole_labels(rows)
+    return rows
 
 
 def _is_body(line: str) -> bool:
@@ -252,30 +251,8 @@ def _cells(pieces: list[_Piece], columns: list[tuple[int, int]], begin: int,
                         key=lambda index: abs(sum(columns[index]) - middle))]
         elif piece.start < begin - 3 and not is_value:
             over = [-1, *over]  # a title across the table
-        is_word = " " not in piece.text and len(piece.text) == piece.end - piece.start
-        if is_value or is_header and is_word:  # a word is wider than its column by chance
+        if is_value:
             over = over[-1:]
         slot, end = (over[0] + 1, over[-1] + 2) if over else (0, 1)
-        if cells and cells[-1].start == slot == 0 and not is_header:
-            cells[-1] = replace(cells[-1], end=max(end, cells[-1].end),
-                                text=f"{cells[-1].text} {piece.text}")
-        else:
-            cells.append(PlacedCell(slot, end, piece.text))
-    return joined(replace(cell, text=re.sub(r"^(\(?[$€£]) +", r"\1", cell.text)) for cell in cells)
-
-
-def _with_whole_labels(rows: list[PlacedRow]) -> list[PlacedRow]:
-    """Join a label that is wrapped: words alone on a line, then small letters before values."""
-    done: list[PlacedRow] = []
-    for row in rows:
-        above = done[-1].cells if done else ()
-        is_wrapped = (len(above) == 1 and above[0].start == 0 and len(row.cells) > 1
-                      and row.cells[0].start == 0 and not above[0].text.endswith(":")
-                      and (row.cells[0].text[0].islower()
-                           or re.search(r"(?:,|-|\b(?:and|of|for|in|to|the|on))$", above[0].text)))
-        if is_wrapped:
-            first = replace(row.cells[0], text=f"{above[0].text} {row.cells[0].text}",
-                            indent=above[0].indent)
-            row, _ = PlacedRow((first, *row.cells[1:])), done.pop()
-        done.append(row)
-    return done
+        cells.append(PlacedCell(slot, end, piece.text))
+    return joined(cells)

@@ -3,7 +3,7 @@
 import re
 from calendar import month_name
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 
@@ -63,9 +63,8 @@ def _share(agree: int, checked: int) -> str:
     return f"{agree:,} / {checked:,}{percent}"
 
 
-def together(checks: Iterable[Check]) -> Check:
+def together(checks: list[Check]) -> Check:
     """Return the check of a filing from those of its grids."""
-    checks = list(checks)
     return Check(sum(check.n_values for check in checks), sum(check.n_tagged for check in checks),
                  sum((check.checked for check in checks), Counter()),
                  sum((check.agree for check in checks), Counter()),

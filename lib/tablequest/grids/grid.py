@@ -155,8 +155,6 @@ def _cells(named: list[tuple[str, BodyRow, str]], columns: list[Meaning], dash_i
     for (label, row, note), meaning, line in zip(named, rows, readings, strict=True):
         if note not in tables:
             tables[note] = table_of(read_note(note or unit_note), coin, introduction, columns)
-        beside = _marks(reading for reading, mark in zip(line, in_columns, strict=True)
-                        if mark in ("", "mixed"))
         in_row = _marks(line)
         cells = []
         for cell, reading, column, mark in zip(row.cells, line, columns, in_columns, strict=True):
@@ -164,7 +162,7 @@ def _cells(named: list[tuple[str, BodyRow, str]], columns: list[Meaning], dash_i
             if reading:
                 value = reading.value
                 unit, scale = unit_and_scale(reading, cell.text, (label, meaning), column,
-                                             (mark, beside, in_row), tables[note])
+                                             (mark, in_row), tables[note])
             text = (cell.printed or cell.text) if cell else ""
             cells.append(Cell(text=text, value=value, unit=unit, scale=scale))
         done.append(tuple(cells))

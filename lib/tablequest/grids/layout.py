@@ -5,7 +5,7 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 
 from lib.tablequest.grids.cells import NoGrid, PlacedCell, PlacedRow
-from lib.tablequest.grids.notes import is_only_note, unit_note_in
+from lib.tablequest.grids.notes import unit_note_in
 from lib.tablequest.grids.values import is_year
 
 # "25% – 31%", "$10.50 to $12", "0.4 - 2.1"
@@ -90,8 +90,6 @@ def _check_headers(rows: tuple[BodyRow, ...], columns: tuple[Column, ...],
                  for cell, column, header in zip(row.cells, columns, headers, strict=True)
                  if cell and not column.is_text]
         if row.label or not texts or any(_is_value(cell) for cell in row.cells if cell):
-            continue
-        if all(is_only_note(text) for text, _ in texts):
             continue
         if any(text not in [cell.text for cell in header] for text, header in texts):
             raise NoGrid("columns change",
@@ -212,16 +210,9 @@ def _headers(rows: list[PlacedRow], columns: tuple[Column, ...],
             if cell.start < label_end:
                 (titles if len(row.cells) == 1 and over else corner).append(cell.text)
                 continue
-            for index in over or _nearest(cell, row, columns):
+            for index in over:
                 above[index].append(cell)
     return tuple(map(tuple, above)), tuple(corner), tuple(titles)
-
-
-def _nearest(cell: PlacedCell, row: PlacedRow, columns: tuple[Column, ...]) -> list[int]:
-    """Return the nearest column without a header of its own, for a header above no column."""
-    free = [index for index, column in enumerate(columns) if -column.overlap(cell) <= 2
-            and not any(column.overlap(other) > 0 for other in row.cells)]
-    return sorted(free, key=lambda index: -columns[index].overlap(cell))[:1]
 
 
 def _body_row(row: PlacedRow, columns: tuple[Column, ...], label_end: int,

@@ -133,8 +133,6 @@ def _column_meaning(headers: tuple[str, ...], label: str) -> Meaning:
 
 def _meaning_of_header(text: str) -> Meaning | None:
     head = _head(text)
-    if re.search(r"\bnumber \(or [^()]*\) of shares\b", text, re.I):
-        return Meaning("shares", False)  # "Maximum Number (or Approximate Dollar Value) of Shares"
     if coin := _COLUMN_COIN.search(text):
         return Meaning(COINS[coin[1].upper()])
     if (_NUMBER_OF_SHARES.search(text) or _ENDS_IN_SHARES.search(head)
@@ -174,8 +172,6 @@ def _meaning_of_row(plain: str, own: str, above: str) -> Meaning:
         return Meaning("shares")
     if per := _per(plain):
         return Meaning("", True, per)
-    if re.search(r"\bpar value$", head, re.I):
-        return Meaning("", False, "share")
     if _SHARES_DONE.search(plain) and not _OF_EQUITY.search(above):
         return Meaning("shares", False)
     if _PERCENT.search(plain):
@@ -191,8 +187,6 @@ def _meaning_of_row(plain: str, own: str, above: str) -> Meaning:
     awards = _ENDS_IN_SHARES.search(_head(re.split(r"\s[–—-]\s|[–—]", plain)[-1]))
     if _PLACE.search(head) or awards:
         return Meaning("places" if _PLACE.search(head) else "awards", False)
-    if area := _area(own):
-        return Meaning(area, False)
     if not above:
         return Meaning("", False)
     if match := _IN_TIME.search(above):

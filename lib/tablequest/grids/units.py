@@ -33,16 +33,15 @@ def table_of(note: Note, coin: str, introduction: list[str], columns: list[Meani
 
 
 def unit_and_scale(reading: Reading, text: str, row: tuple[str, Meaning], column: Meaning,
-                   marks: tuple[str, str, str], table: Table) -> tuple[str, float]:
+                   marks: tuple[str, str], table: Table) -> tuple[str, float]:
     """Return unit and scale of a value, printed as `text`, from all that is said about it.
 
-    `marks` are the units ("USD", "%", "mixed" or "") printed in the value's column, in those cells
-    of its row whose column has no mark of its own, and in its whole row. Filings print "$" only in
-    a column's first and last row.
+    `marks` are the units ("USD", "%", "mixed" or "") printed in the value's column and in its row.
+    Filings print "$" only in a column's first and last row.
     """
     label, meaning = row
     is_excepted, unit = table.note.excepts(label), reading.unit
-    if not unit and not (is_excepted and marks[2] not in MONEY):
+    if not unit and not (is_excepted and marks[1] not in MONEY):
         unit = _unit_by_labels(reading, text, meaning, column, marks, table)
     elif not unit and meaning.unit in _OWN_SCALE:
         unit = meaning.unit
@@ -82,8 +81,8 @@ def _scale(note: Note, kind: str, unit: str) -> float | None:
 
 
 def _unit_by_labels(reading: Reading, text: str, row: Meaning, column: Meaning,
-                    marks: tuple[str, str, str], table: Table) -> str:
-    in_column, beside, in_row = marks
+                    marks: tuple[str, str], table: Table) -> str:
+    in_column, in_row = marks
     for one in (column, row):
         if one.unit in ("years", "months", "days") and one.is_certain:
             return one.unit
@@ -100,8 +99,6 @@ def _unit_by_labels(reading: Reading, text: str, row: Meaning, column: Meaning,
         return table.coin or note.coin or "USD"
     if in_column not in ("", "mixed"):
         return in_column
-    if beside not in ("", "mixed"):
-        return beside
     if note.shares and not note.money or table.counts_shares:
         return "shares"
     if table.counts_things or note.things:

@@ -2,7 +2,6 @@
 
 import pytest
 
-from lib.tablequest.filings.files import NoFiling
 from lib.tablequest.filings.read import read_file
 
 PAPER = """# Reading Tables Aloud
@@ -99,10 +98,3 @@ def test_the_cleaned_table_is_html_without_markup_of_its_own(paper):
     html = paper.grids[1].html
     assert "<tr><th>Ours</th><td>12.5%</td><td>71.2 ± 0.3</td></tr>" in html
     assert "<b>" not in html
-
-
-def test_a_paper_without_a_table_of_numbers_is_refused(tmp_path):
-    path = tmp_path / "none.md"
-    path.write_text("# Title\n\n| a | b |\n| --- | --- |\n| c | d |\n")
-    with pytest.raises(NoFiling, match="none of its 1 tables"):
-        read_file(path)

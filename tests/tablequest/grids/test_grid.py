@@ -144,12 +144,6 @@ def test_a_column_of_footnote_marks_is_not_a_column():
     assert grid.columns == ("2031", "2030") and [cell.value for cell in grid.cells[1]] == [5, -4]
 
 
-def test_a_row_without_a_label_is_left_out_and_reported():
-    html = table(head("2031"), row("May", "$8"), row("", "9", rule=True))
-    found = read_grid(rows_of(html), Surroundings("report", 1))
-    assert found.grid.rows == ("May",) and found.left_out == ("9",)
-
-
 @pytest.mark.parametrize(("html", "kind"), [
     (table(""), "empty"), (table(row("Fiscal 2031 Form 10-K")), "page footer"),
     (table("<td>•</td><td>We grow.</td>", "<td>•</td><td>We save.</td>"), "bullets"),

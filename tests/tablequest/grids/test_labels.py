@@ -1,9 +1,8 @@
 """Labels of rows as reports write them: wrapped, with leaders and marks, over sums and parts."""
 
-import pytest
 from lxml.html import fragment_fromstring
 
-from lib.tablequest.grids.cells import NoGrid, PlacedCell, PlacedRow, read_html_rows
+from lib.tablequest.grids.cells import PlacedCell, PlacedRow, read_html_rows
 from lib.tablequest.grids.grid import ReadGrid, Surroundings, read_grid
 from tests.tablequest_shapes import head, row, table
 
@@ -161,16 +160,9 @@ Income                         524          475"""
     assert found.grid.cells[0][0].scale == 1e3
 
 
-@pytest.mark.parametrize("n_rows", [4_000])
-def test_a_long_table_is_read_to_its_end(n_rows):
+def test_a_long_table_is_read_to_its_end():
+    n_rows = 4_000
     rows = [PlacedRow((PlacedCell(1, 2, "2031"), PlacedCell(2, 3, "2030")))]
     rows += [PlacedRow((PlacedCell(0, 1, f"Branch {index}"), PlacedCell(1, 2, f"{index:,}"),
                         PlacedCell(2, 3, "$7"))) for index in range(n_rows)]
     assert len(read_grid(rows, Surroundings("report", 1)).grid.rows) == n_rows
-
-
-def test_two_numbers_of_a_row_in_one_column_are_not_guessed():
-    rows = [PlacedRow((PlacedCell(0, 1, "Rent"), PlacedCell(1, 9, "1"))),
-            PlacedRow((PlacedCell(0, 1, "Wages"), PlacedCell(1, 4, "2"), PlacedCell(5, 9, "3")))]
-    with pytest.raises(NoGrid, match="'2' and '3'"):
-        read_grid(rows, Surroundings("report", 1))
