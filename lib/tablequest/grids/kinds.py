@@ -8,7 +8,6 @@ from lib.tablequest.grids.values import YEAR
 
 ROOM_KINDS = ("page footer", "empty")  # a table may continue after one
 
-_ROMAN = re.compile(r"[ivxlc]{1,6}", re.I)
 _BULLET = re.compile(r"[•·●○▪■◦o–—*-]|\(?(?:\d{1,2}|[a-z]|[ivx]{1,4})[.)]", re.I)
 _FOOTER = re.compile(r"form 10-[kq]|annual report|table of contents", re.I)
 _COVER = re.compile(r"state or other jurisdiction|zip code|accelerated filer|title of each class|"
@@ -37,8 +36,8 @@ def kind_of(rows: Sequence[PlacedRow]) -> str:
 
 
 def _is_footer(line: list[str]) -> bool:
-    is_page = any(text.isdigit() and len(text) < 4 or _ROMAN.fullmatch(text) for text in line)
-    return bool(_FOOTER.search(" ".join(line))) or is_page and len(line) == 1
+    is_page = len(line) == 1 and bool(_NUMBER.fullmatch(line[0]))
+    return bool(_FOOTER.search(" ".join(line))) or is_page
 
 
 def _is_contents(lines: list[list[str]]) -> bool:
@@ -48,8 +47,6 @@ def _is_contents(lines: list[list[str]]) -> bool:
     if len(numbers) < 3 or numbers != sorted(numbers) or len(pages) < 0.6 * len(lines):
         return False
     if lines[0][-1].lower().startswith("page"):
-        return True
-    if sum(bool(re.match(r"(?:part|item)\b", line[0], re.I)) for line in lines) >= 3:
         return True
     has_no_header = _NUMBER.fullmatch(lines[0][-1]) and all(len(line) <= 3 for line in lines)
     has_year = re.search(rf"\b{YEAR}\b", " ".join(lines[0]))

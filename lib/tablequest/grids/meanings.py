@@ -118,10 +118,6 @@ def column_meanings(headers: list[tuple[str, ...]], labels: list[str]) -> list[M
 def _column_meaning(headers: tuple[str, ...], label: str) -> Meaning:
     note, plain = _own_note((*headers, label)), _plain(label)
     lowest_first = [text for text in map(_plain, headers[::-1]) if text]
-    if match := _IN_TIME.search(label):
-        return Meaning(_time(match), note=note)
-    if _AVERAGE_VALUE.search(plain) and _per(plain) == "share":
-        return Meaning("", True, "share", note)
     if lowest_first and re.fullmatch(r"amounts?", lowest_first[0], re.I):
         return Meaning("", False, _per(plain), note)  # "Per share / Amount"
     for text in (*lowest_first, plain):
