@@ -208,7 +208,7 @@ def _chains(filings: Sequence[Filing], grids: Sequence[Grid], passages: Sequence
     waiting: list[list[list[_Chain]]] = []
     for filing in filings:
         own = [grid for grid in grids if grid.filing_id == filing.filing_id]
-        cells = Cells.of(places(filing, own))
+        cells = {place.ref: place for place in places(filing, own)}
         of_filing = [_of_passage(filing, passage, tables, cells, chance)
                      for passage in passages if passage.filing_id == filing.filing_id]
         chance.shuffle(of_filing)

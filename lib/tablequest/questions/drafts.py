@@ -97,10 +97,9 @@ class Working:
             return self.figure(f"{above} - {below}", POINTS, 1.0, decimals_of(new.cell, old.cell))
         return self.figure(f"({above} - {below}) / {below} * 100", "%")
 
-    def difference(self, expression: str) -> Figure:
-        """Return a difference between items in their own unit."""
-        decimals = decimals_of(*(item.cell for item in self.items))
-        return self.figure(expression, *self.items[0].kind, decimals)
+    def in_own_unit(self, expression: str) -> Figure:
+        """Return a sum or difference of the items in their own unit."""
+        return self.figure(expression, *self.items[0].kind, printed_decimals(self.items))
 
     def draft(self, kind: str, asked: str, answer: str, source: str = "") -> Draft:
         """Return the question on `items` with the steps computed so far."""
@@ -126,6 +125,11 @@ def signed_in(what: str, unit: tuple[str, float]) -> str:
 def difference_unit(place: Place) -> tuple[str, float]:
     """Return the unit and scale of a difference between two values like `place`."""
     return (POINTS, 1.0) if place.cell.unit == "%" else place.kind
+
+
+def printed_decimals(items: Sequence[Place]) -> int:
+    """Return the number of decimal places of the most exact of `items`, as printed."""
+    return decimals_of(*(item.cell for item in items))
 
 
 def tells(change: float, place: Place) -> bool:

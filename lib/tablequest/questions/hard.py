@@ -170,13 +170,13 @@ def _drivers(place: Place, table: Table) -> Draft | None:
 def _driven(working: Working, sign: int, most: str, least: str) -> str:
     """Say which parts moved a total (b to a) most (d to c) and least (f to e)."""
     whole, before, *_, last, last_before = working.items
-    total, percent = working.difference("a - b"), working.change(whole, before)
-    share, by = working.figure("(c - d) / (a - b) * 100", "%"), working.difference("c - d")
+    total, percent = working.in_own_unit("a - b"), working.change(whole, before)
+    share, by = working.figure("(c - d) / (a - b) * 100", "%"), working.in_own_unit("c - d")
     weight = "more than the whole of it" if share.value > 100 else f"{share.text} of it"
     is_against = sign * (last.value - last_before.value) < 0
     led = ("Most against it worked" if is_against else
            "No item moved the other way; the least came from")
-    rest = f"{led} {least}, with {working.difference('e - f').signed}."
+    rest = f"{led} {least}, with {working.in_own_unit('e - f').signed}."
     verb, signed = ("rose", Figure(1, percent.text).signed) if sign > 0 else ("fell", percent.text)
     return (f"{whole.item} {verb} by {total.size} ({signed}), and {most} contributed most to it: "
             f"{by.signed}, {weight}. {rest}")

@@ -6,7 +6,6 @@ a name. The question says how to round the answer.
 """
 
 import re
-from collections.abc import Sequence
 
 from lib.tablequest.places.places import Place
 from lib.tablequest.questions.drafts import (
@@ -20,14 +19,16 @@ from lib.tablequest.questions.drafts import (
     lettered,
     listed,
     periods_told,
+    printed_decimals,
     signed_in,
     together,
 )
 from lib.tablequest.questions.tables import Table, is_odd, is_rest
-from lib.tablequest.questions.wording import decimals_of
 
 _MOST_TIMES = 20.0  # largest ratio
 _MOST_COMPARED = 5
+_IN_PERCENT = "Answer in percent, rounded to one decimal."
+_AS_NUMBER = "Answer with a number rounded to two decimals."
 _SALES = r"^(?:total )?(?:net )?(?:sales|revenues?)$"
 # Ratios with a name in finance: numerator, denominator, name, whether it is a percentage.
 _METRICS = (
@@ -69,7 +70,7 @@ def _difference(place: Place, table: Table) -> Draft | None:
     unit = difference_unit(place)
     asked = f"by how much did {_change(place, before)}? {signed_in('change', unit)}"
     return draft_of("difference", asked, [place, before], "a - b", unit,
-                    decimals_of(place.cell, before.cell))
+                    printed_decimals((place, before)))
 
 
 def _percent_change(place: Place, table: Table) -> Draft | None:
@@ -88,7 +89,7 @@ def _percent_change(place: Place, table: Table) -> Draft | None:
 def _average(place: Place, table: Table) -> Draft | None:
     if not (row := periods_told(place, table)):
         return None
-    decimals = min(4, max(1, _decimals(row)))
+    decimals = min(4, max(1, printed_decimals(row)))
     digits = ("one decimal", "two decimals", "three decimals", "four decimals")[decimals - 1]
     asked = (f"what was the average of {place.subject} over "
              f"{listed([item.period.name for item in row])}? {answer_in(place)}, rounded to "
@@ -109,15 +110,14 @@ def _peak(place: Place, table: Table) -> Draft | None:
     asked = f"in which of {years} was {place.subject} highest? Answer with the year."
     best = row[values.index(max(values))]
     return draft_of("comparison", asked, row, f"max({', '.join(lettered(row))})", place.kind,
-                    _decimals(row), str(best.period.order[0]))
+                    printed_decimals(row), str(best.period.order[0]))
 
 
 def _share(place: Place, table: Table) -> Draft | None:
     whole = table.total_of(place)
     if not whole:
         return None
-    asked = (f'what share of {whole.name} does "{place.row}" make up? Answer in percent, rounded '
-             "to one decimal.")
+    asked = f'what share of {whole.name} does "{place.row}" make up? {_IN_PERCENT}'
     return draft_of("share", asked, [place, whole], "a / b * 100", PERCENT, 1)
 
 
@@ -128,7 +128,8 @@ def _sum(place: Place, table: Table) -> Draft | None:
         return None
     items = [place, *_after(place, others)[:2 if len(parts) > 3 else 1]]
     asked = f"what is the sum of {together(items)}{_when(place)}? {answer_in(place)}."
-    return draft_of("sum", asked, items, " + ".join(lettered(items)), place.kind, _decimals(items))
+    return draft_of("sum", asked, items, " + ".join(lettered(items)), place.kind,
+                    printed_decimals(items))
 
 
 def _ratio(place: Place, table: Table) -> Draft | None:
@@ -138,8 +139,7 @@ def _ratio(place: Place, table: Table) -> Draft | None:
     if not others or is_odd(place) or is_rest(place):
         return None
     pair = [place, _after(place, others)[0]]
-    asked = (f"what is the ratio of {together(pair, 'to')}{_when(place)}? Answer with a number "
-             "rounded to two decimals.")
+    asked = f"what is the ratio of {together(pair, 'to')}{_when(place)}? {_AS_NUMBER}"
     return draft_of("ratio", asked, pair, "a / b", ("", 1.0), 2)
 
 
@@ -152,13 +152,10 @@ def _metric(place: Place, table: Table) -> Draft | None:
         pair = [next((item for item in column if re.search(words, item.own, re.I)
                       and not item.fault), None) for words in (above, below)]
         if all(pair) and place in pair and min(item.value for item in pair) > 0:
-            asked = (f'what is the {name} ("{pair[0].row}" divided by "{pair[1].row}") {place.at}? '
-                     "Answer ")
+            asked = f'what is the {name} ("{pair[0].row}" divided by "{pair[1].row}") {place.at}? '
             if is_percent:
-                return draft_of("ratio", f"{asked}in percent, rounded to one decimal.", pair,
-                                "a / b * 100", PERCENT, 1)
-            return draft_of("ratio", f"{asked}with a number rounded to two decimals.", pair,
-                            "a / b", ("", 1.0), 2)
+                return draft_of("ratio", asked + _IN_PERCENT, pair, "a / b * 100", PERCENT, 1)
+            return draft_of("ratio", asked + _AS_NUMBER, pair, "a / b", ("", 1.0), 2)
     return None
 
 
@@ -190,7 +187,3 @@ def _when(place: Place) -> str:
 def _after(place: Place, others: list[Place]) -> list[Place]:
     """Return `others` in table order, starting after `place`; those before it come last."""
     return sorted(others, key=lambda other: (other.ref.row < place.ref.row, other.ref.row))
-
-
-def _decimals(items: Sequence[Place]) -> int:
-    return decimals_of(*(item.cell for item in items))

@@ -1,7 +1,6 @@
 """Read and check a model's pair: find its cells by their labels and recompute its answer."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -22,6 +21,7 @@ KINDS: dict[Level, tuple[str, ...]] = {
     "hard": ("trend", "contrast", "drivers", "concentration", "outlier", "reconciliation",
              "two tables"),
     "medium": ("difference", "percent change", "ratio", "share", "sum", "average", "comparison")}
+Cells = Mapping[CellRef, Place]  # every cell of a filing that has a number
 _INTRODUCING = words("table shows presents summarizes following below sets forth")
 
 
@@ -53,22 +53,6 @@ class _Pair(_Lenient):
     steps: list[str] = []
     expression: str = ""
     kind: str = ""
-
-
-@dataclass(frozen=True)
-class Cells:
-    """Every cell of a filing that has a number, by its position and by its row's label."""
-
-    at: Mapping[CellRef, Place]
-    of_row: Mapping[str, Sequence[Place]]
-
-    @classmethod
-    def of(cls, places: Iterable[Place]) -> "Cells":
-        """Index the cells of one filing, as returned by lib.tablequest.places.places.places."""
-        at, of_row = {place.ref: place for place in places}, defaultdict(list)
-        for place in at.values():
-            of_row[folded(place.row)].append(place)
-        return cls(at, dict(of_row))
 
 
 @dataclass(frozen=True)
@@ -135,7 +119,7 @@ def _found(named: _Named, ground: Ground) -> Place:
         if len(at) != 1:
             raise Unusable(f"the {what} {label!r} occurs {len(at)} times in table {named.table}")
         spots.append(at[0])
-    place = ground.cells.at.get(CellRef(grid_id=grid.grid_id, row=spots[0], column=spots[1]))
+    place = ground.cells.get(CellRef(grid_id=grid.grid_id, row=spots[0], column=spots[1]))
     if place is None:
         raise Unusable(f"the cell {named.row!r}, {named.column!r} of table {named.table} is not a "
                        "number")
@@ -152,9 +136,9 @@ def _check_named(place: Place, question: str, ground: Ground) -> None:
     names = [name for name in (heading_of(own), introduction_of(own)) if folded(name)]
     named = [folded(name) for name in names
              if len((told := words(name) - _INTRODUCING) & asked) >= 0.6 * len(told)]
-    for other in ground.cells.of_row[folded(place.row)]:
+    for other in ground.cells.values():
         is_same = (other.value, other.kind) == (place.value, place.kind)
-        if is_same or not place.spot.may_mean(other.spot):
+        if is_same or folded(other.row) != folded(place.row) or not place.spot.may_mean(other.spot):
             continue
         source = folded(other.source)
         if other.ref.grid_id == own.grid_id or all(name in source for name in named):

@@ -10,11 +10,12 @@ from lib.tablequest.questions.drafts import (
     difference_unit,
     draft_of,
     lettered,
+    printed_decimals,
     signed_in,
     together,
 )
 from lib.tablequest.questions.tables import Table
-from lib.tablequest.questions.wording import POINTS, decimals_of
+from lib.tablequest.questions.wording import POINTS
 
 _MOST_RANKED, _LEAST_RANKED = 12, 3  # rows
 
@@ -24,7 +25,7 @@ def ranked_mediums_of(place: Place, table: Table) -> list[Draft]:
     rows = _ranked(place, table)
     if not rows:
         return []
-    decimals, letters = decimals_of(*(row.cell for row in rows)), ", ".join(lettered(rows))
+    decimals, letters = printed_decimals(rows), ", ".join(lettered(rows))
     other = rows[(rows.index(place) + 1) % len(rows)]
     unit = difference_unit(place)
     digits, words = (1, "one decimal") if decimals < 2 else (2, "two decimals")
@@ -49,7 +50,7 @@ def rankings_of(place: Place, table: Table) -> list[Draft]:
     if best.value == second.value or len({best.ref, second.ref, last.ref}) < 3:
         return []
     working, unit = Working([best, second, last]), POINTS if place.cell.unit == "%" else ""
-    decimals = decimals_of(*(row.cell for row in working.items))
+    decimals = printed_decimals(working.items)
     lead, gap = (working.figure(pair, unit, 1.0, decimals).text for pair in ("a - b", "a - c"))
     asked = (f"contrast {together(rows)}: which has the highest and which the lowest value, how "
              "far is the highest ahead of the second, and how far are the two ends apart?")

@@ -19,7 +19,6 @@ from lib.tablequest.questions.drafts import (
     together,
 )
 from lib.tablequest.questions.tables import Table, is_odd, is_rest
-from lib.tablequest.questions.wording import decimals_of
 
 _LEAST_APART = 10.0  # points by which an outlier's change differs from all others'
 _OUTLYING = (4, 8)  # fewest and most items among which one is an outlier
@@ -111,12 +110,11 @@ def _reconciliation(place: Place, table: Table) -> Draft | None:
         return None
     working = Working([whole, *parts])
     letters = "bcdefghijklmn"[:len(parts)]
-    decimals = decimals_of(*(item.cell for item in working.items))
-    total = working.figure(" + ".join(letters), *whole.kind, decimals)
+    total = working.in_own_unit(" + ".join(letters))
     items = listed([f'"{part.own}" ({part.printed})' for part in parts])
     agrees = f"which agrees with the {whole.printed} reported"
     if total.text != whole.printed:
-        gap = working.figure(f"abs(a - ({' + '.join(letters)}))", *whole.kind, decimals)
+        gap = working.in_own_unit(f"abs(a - ({' + '.join(letters)}))")
         agrees = f"which differs by {gap.text} from the {whole.printed} reported, due to rounding"
     asked = (f"how does {whole.name} reconcile with the items that it is the sum of? Give these "
              "items with their amounts, say whether they add up to it, and which is largest.")

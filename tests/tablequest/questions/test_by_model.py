@@ -14,7 +14,7 @@ from lib.tablequest.questions.by_model import questions_by_model, synthesis_by_m
 from lib.tablequest.questions.by_rules import questions_by_rules
 from lib.tablequest.questions.check import verified
 from lib.tablequest.questions.filter_by_model import kept, screened_by_model
-from lib.tablequest.questions.model_replies import Cells, Ground, Unusable, read_pair
+from lib.tablequest.questions.model_replies import Ground, Unusable, read_pair
 from lib.tablequest.records import CellRef, by_id
 from tests.llm_server import Server
 from tests.played_model import outside
@@ -34,7 +34,7 @@ HARD = {"steps": ["(a - b) / b * 100 = 20.0%"], "cells": [A, B], "expression": "
         "answer": "Net sales of pumps rose by 20.0% to $1,200 million. Demand came back."}
 ROUNDS = [EASY, MEDIUM, HARD]
 ONE_ROW = [SALES.model_copy(update={"rows": SALES.rows[:1], "cells": SALES.cells[:1]})]
-CELLS = Cells.of(places(FILING, GRIDS))
+CELLS = {place.ref: place for place in places(FILING, GRIDS)}
 GROUND = Ground("c", FILING.filing_id, PASSAGES[0].passage_id, {"T1": SALES, "T2": MARGINS}, CELLS)
 
 
@@ -231,7 +231,7 @@ TOTAL = grid(7, "Segments", "2024 Consolidated", "Pumps | $1,300")
 def test_an_item_with_another_value_in_another_table_must_be_distinguished(table, other, vague,
                                                                           clear, name):
     ground = Ground("c", FILING.filing_id, "p", {"T1": table},
-                    Cells.of(places(FILING, [table, other])))
+                    {place.ref: place for place in places(FILING, [table, other])})
     with pytest.raises(Unusable, match=f"name the section or table, such as .*{name}"):
         read_pair(Reply(json.dumps({**EASY, "question": f"{WHO} {vague}"})), "easy", ground)
     question = read_pair(Reply(json.dumps({**EASY, "question": f"{WHO} {clear}"})), "easy", ground)
