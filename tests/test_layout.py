@@ -10,8 +10,9 @@ from lib.core.paths import REPOSITORY
 
 STUDIES = ("controlled", "structext", "tablequest")
 # Ceilings in lines, a little above what there is. Lower them with every deletion; raise them only
-# with the sentence that says what for: PDF, DOCX and other formats, rules for unseen documents.
-MOST_LIB, MOST_CHAIN, MOST_TESTS, MOST_README = 37_000, 22_800, 21_900, 200
+# with the sentence that says what for: PDF, DOCX and other formats, rules for unseen documents;
+# TableQuest's tags, old filings, units, rivals of a question, readings of an answer, grades.
+MOST_LIB, MOST_CHAIN, MOST_TESTS, MOST_README = 40_850, 23_500, 23_000, 200
 
 
 def n_lines(paths) -> int:

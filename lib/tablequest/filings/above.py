@@ -12,6 +12,7 @@ _FOLLOWING = re.compile(r"\bfollowing tables\b", re.I)
 _WIDE = re.compile(r"\bunless (?:otherwise|noted|stated|indicated)\b|\bthroughout\b|\btabular\b|"
                    r"\ball (?:\w+ )?(?:amounts|figures|dollars)\b", re.I)
 _NOTES = re.compile(r"\bnotes to (?:the )?(?:\w+ ){0,3}financial statements\b", re.I)
+_REMARK = re.compile(r"\(?(?:unaudited|audited|continued|restated|as adjusted)\)?", re.I)
 _MOST_WORDS = 12  # of a line that may be a unit note without brackets
 
 
@@ -38,6 +39,8 @@ class Above:
             return
         is_short = bool(block.level) or len(block.text.split()) <= _MOST_WORDS
         note = unit_note_in(block.text, anywhere=is_short)
+        if not note and _REMARK.fullmatch(block.text):
+            return  # "(unaudited)" between a statement's unit note and its table
         is_notes = is_short and bool(_NOTES.search(block.text))
         if block.level and block.level[0] < 3:
             self._following = ("", "")

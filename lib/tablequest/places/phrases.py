@@ -101,6 +101,8 @@ def fault_of_label(label: str) -> str:
             return "the label is a clause"
         if is_fragment(part):
             return "the label is a part of a phrase"
+        if re.match(r"\(?continued\b", part, re.I):
+            return "the label says that a table goes on"
         if part[0].islower() and " " in part and part is own and own is first:
             return "the label is a part of a phrase"
     if _TIME.search(own):

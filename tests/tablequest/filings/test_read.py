@@ -117,6 +117,12 @@ def test_one_introduction_holds_for_the_tables_of_its_note(tmp_path):
         ("Assets", "(in thousands)"), ("Debts", "(in thousands)"), ("Note 7 – Others", "")]
 
 
+def test_a_remark_does_not_part_a_statement_from_its_unit_note(tmp_path):
+    read = one(tmp_path, bold("Statements of Income"), "<div>(in millions)</div>",
+               "<div>(unaudited)</div>", NUMBERS)
+    assert read.grids[0].cells[0][0].scale == 1e6
+
+
 def test_a_table_continues_after_the_end_of_a_page(tmp_path):
     footer = ("<table><tr><td>Acme Form 10-K</td><td>9</td></tr></table>"
               '<hr style="page-break-after:always">')
