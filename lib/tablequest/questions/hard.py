@@ -19,7 +19,7 @@ from lib.tablequest.questions.drafts import (
 )
 from lib.tablequest.questions.structure import structures_of
 from lib.tablequest.questions.tables import Table, is_odd
-from lib.tablequest.questions.wording import POINTS, decimals_of
+from lib.tablequest.questions.wording import POINTS, decimals_of, unit_words
 
 _OTHER_PACE = 1.1  # ratio to the first change from which a change is called faster
 _MOST_TIMES = 10.0  # largest ratio of the two items' sizes
@@ -44,9 +44,10 @@ def _trend(place: Place, table: Table) -> Draft | None:
     if not all(tells(change.value, place) for change in [*steps, overall]):
         return None
     first, last = row[0].period.name, row[-1].period.name
-    asked = (f"how did {place.subject} develop from {first} to {last}? Say whether it kept its "
-             "direction or where it turned, whether its pace changed, and what its change came to "
-             "in all.")
+    unit = unit_words(*place.kind)  # the same row may have a share next to an amount
+    asked = (f"how did {place.subject}{f', in {unit},' if unit else ''} develop from {first} to "
+             f"{last}? Say whether it kept its direction or where it turned, whether its pace "
+             "changed, and what its change came to in all.")
     return working.draft("trend", asked, _course(row, steps, overall))
 
 
