@@ -1,6 +1,7 @@
 """Read the tables of a filing into grids, in order, with the text that stands around them."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from lxml.html import HtmlElement
@@ -19,6 +20,8 @@ from lib.tablequest.records import Block, Filing, Grid, NotUnderstood
 
 _SHOWN_KINDS = ("text", "ranges or words only", "bullets")  # no grids, but readable as text
 _MARK = re.compile(r"\([1-9]\d?\)")
+_NOTE = re.compile(r"note \d+\b", re.I)  # to the financial statements
+_LEAST_SHARING = 3  # tables of a note that must have one unit note for it to be the note's
 
 
 class Tables:
@@ -31,6 +34,7 @@ class Tables:
         self.not_understood: list[NotUnderstood] = []
         self.sections: list[SectionBlock] = []  # all blocks, tables included, with headings
         self._above = Above()
+        self._notes: dict[tuple[str, ...], Counter[str]] = {}  # unit notes by note
         self._before: Grid | None = None  # the table before, if it is a grid
         self._is_after_table = False  # whether at most a page's end is in between
 
@@ -63,6 +67,8 @@ class Tables:
         self.checks.append(check_grid(found, tagged))
         grid = (with_tags(found, tagged) if self.tags else found).grid
         self.grids.append(grid)
+        if (note := _note_of(path)) and grid.unit_note:
+            self._notes.setdefault(note, Counter())[grid.unit_note] += 1
         self.sections.append(SectionBlock(
             Block(kind="table", text=as_markdown(grid), grid_id=grid.grid_id), path))
         self._pass(grid)
@@ -89,13 +95,24 @@ class Tables:
         caption = caption or (path[-1] if path else "")
         if len(caption.split()) > 60:
             caption = re.split(r"(?<=[.!?])\s+(?=[A-Z])", caption)[-1]
-        return Surroundings(self.filing.filing_id, number, " > ".join(path), caption, note or wide,
-                            footnotes, before.columns if before else ())
+        return Surroundings(self.filing.filing_id, number, " > ".join(path), caption,
+                            note or wide or self._shared_note(path), footnotes,
+                            before.columns if before else ())
+
+    def _shared_note(self, path: tuple[str, ...]) -> str:
+        """Return the one unit note of the tables before in the same note; "" if few or several."""
+        found = self._notes.get(_note_of(path), Counter())
+        return next(iter(found)) if len(found) == 1 and found.total() >= _LEAST_SHARING else ""
 
     def leave_out(self, number: int, kind: str, reason: str, words: str = "") -> None:
         """List a table, or a part of one, that is in no grid."""
         self.not_understood.append(NotUnderstood(
             filing_id=self.filing.filing_id, table=number, kind=kind, reason=reason, excerpt=words))
+
+
+def _note_of(path: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the headings down to the note of the financial statements, () if it is in none."""
+    return next((path[:at] for at in range(1, len(path) + 1) if _NOTE.match(path[at - 1])), ())
 
 
 def _lost_values(rows: list[PlacedRow], found: ReadGrid) -> Iterator[tuple[str, str, str]]:

@@ -123,6 +123,14 @@ def test_a_remark_does_not_part_a_statement_from_its_unit_note(tmp_path):
     assert read.grids[0].cells[0][0].scale == 1e6
 
 
+@pytest.mark.parametrize(("third", "scale"), [("(in millions)", 1e6), ("(in thousands)", 1)])
+def test_a_table_without_a_note_has_the_one_of_its_note_to_the_statements(tmp_path, third, scale):
+    told = [part for unit in ("(in millions)", "(in millions)", third)
+            for part in (f"<div>Costs were as follows {unit}:</div>", NUMBERS)]
+    read = one(tmp_path, bold("Note 6 – Details"), *told, "<div>The effects were:</div>", NUMBERS)
+    assert read.grids[-1].cells[0][0].scale == scale
+
+
 def test_a_table_continues_after_the_end_of_a_page(tmp_path):
     footer = ("<table><tr><td>Acme Form 10-K</td><td>9</td></tr></table>"
               '<hr style="page-break-after:always">')
