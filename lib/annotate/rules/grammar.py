@@ -14,7 +14,7 @@ DATE = (r"(?:\d{8}|\d{4}-\d{2}-\d{2}|\d{4}/\d{2}/\d{2}|\d{1,2}[./]\d{1,2}[./]\d{
 
 _DETERMINERS = frozenset("a an the all any each every no both either neither some many most much "
                          "several few various multiple another".split())
-LINKS = frozenset("of in on at by for with from to into onto over under between among within "
+_LINKS = frozenset("of in on at by for with from to into onto over under between among within "
                    "without through via per across against about and or".split())
 AUXILIARIES = frozenset("""
 can could may might must shall should will would cannot is are was were be been being am has have
@@ -73,7 +73,7 @@ def is_noun_phrase(phrase: str) -> bool:
     before, is_gerund = "", False
     for word in phrase.split():
         low = word.lower()
-        kind = "link" if low in LINKS else "determiner" if low in _DETERMINERS else "noun"
+        kind = "link" if low in _LINKS else "determiner" if low in _DETERMINERS else "noun"
         if re.search(r"[,;:()\"!?…]|\w\.$|n't$|^[-–—&/+=|*]+$", word) or (
                 low in _CLAUSAL and word not in ("IT", "US", "CAN")):
             return False

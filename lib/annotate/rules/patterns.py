@@ -42,7 +42,7 @@ _PRAISED = re.compile(
     r"(?:an?|the) (?:[\w-]+ ){0,3}?(?:most|more|best|better|good|great|large|small|simple|easy|"
     r"easiest|simplest|fastest|quick|fast|powerful|popular|preferred|recommended|ideal|important|useful|"
     r"convenient|modern|effective|efficient|flexible|lightweight|robust|common|typical|"
-    r"implementation detail|crucial|essential|critical|fundamental|handy|nice)\b", re.I)
+    r"crucial|essential|critical|fundamental|handy|nice)\b", re.I)
 # "no lid" denies; "the conflict" is known from another sentence only
 _OPEN = re.compile(r"no |every |the [a-z]+(?:$| (?:in|on|at|by|for|with|from|to|without|during)\b)",
                    re.I)

@@ -49,7 +49,7 @@ _NUMBER = re.compile(r"[~<>≤≥±+-]{0,2}\d[\d.,]*\s?[\w%°/µ]{0,6}")
 _BREAK = re.compile(r"<\s*/?\s*(?:br|li|p|ul|ol)\b", re.I)
 _REFERS = re.compile(r"\b(?:this|these|those|it|its|above|below|following|see|here|deprecated|"
                      r"optional|required|alias)\b|[\"“”?!:]|[.;]\s", re.I)
-_EXAMPLE = re.compile(r"\b(?:examples?|placeholder|lorem|foo|bar)\b", re.I)
+_EXAMPLE = re.compile(r"\b(?:examples?|placeholder|lorem)\b", re.I)
 _ONLY_LINKS = re.compile(
     r"(?:(?:\[?!\[[^\]]*\]\([^)]*\)(?:\]\([^)]*\))?|\[[^\]]*\]\([^)]*\)|<?https?://\S+>?)"
     r"[\s,;]*)+")
