@@ -199,6 +199,10 @@ def _placed(element: HtmlElement, start: int, end: int) -> PlacedCell:
         text = _LEADERS.sub("", text)
     if not text:
         return PlacedCell(start, end, "")
+    style = element.get("style")
+    if not len(element) and not style and text[0] == (element.text or "")[:1]:
+        return PlacedCell(start, end, text, is_header=element.tag == "th", elements=(element,),
+                          is_bold=element.tag in BOLD_TAGS)  # as most cells of a long table are
     inner = [node for node in element.iter() if isinstance(node.tag, str)]
     lead = (element.text or "") + "".join(node.text or "" for node in inner[1:4])
     n_spaces = len(lead) - len(lead.lstrip("\u00a0 \u2003\u2002"))
@@ -236,6 +240,8 @@ def _raised_mark(node: HtmlElement) -> str:
 
 
 def _span(element: HtmlElement, name: str) -> int:
-    value = (element.get(name) or "").strip()
+    if not (value := element.get(name)):
+        return 1
+    value = value.strip()
     is_count = value.isascii() and value.isdigit() and len(value) < 9
     return min(max(int(value), 1), MAX_SPAN) if is_count else 1
