@@ -28,9 +28,11 @@ def output_root() -> Path:
 def data_path(study: str, *parts: str) -> Path:
     """Return data/<study>/<parts>; create its parent folder.
 
-    Raises ValueError for a study name that cannot be a folder's name.
+    A replicate's study is named <study>/<seed>. Raises ValueError for a name that cannot be a
+    folder's name.
     """
-    if Path(study).name != study or study in ("", ".", ".."):
+    names = study.split("/")
+    if len(names) > 2 or any(Path(name).name != name or name in ("", "..") for name in names):
         raise ValueError(f"{study!r} is not a name for a study: give one word, such as lab")
     path = output_root().joinpath("data", study, *parts)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -14,6 +14,7 @@ from lib.core.paths import REPOSITORY, data_path, figures_path
 from lib.documents.folder import list_files, one_of
 from lib.run.controlled import ControlledStudy
 from lib.run.parameters import WrongParameter, checked, notebook_path, parameters_of
+from lib.run.replicates import ReplicatesStudy
 from lib.run.stages import KINDS, STAGES, Kind
 
 # `make study` passes the folder to the graph in this variable, because Snakemake reads --config as
@@ -29,6 +30,9 @@ SET_BY_GRAPH = {
     "task": "the key source"}
 MODELS = ("base_model", "endpoint_model", "reader")  # each names an arm's own model
 _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"  # names become file names and parts of commands
+
+
+OWN_RUNS = {"controlled": ControlledStudy, "replicates": ReplicatesStudy}  # make their documents
 
 
 class WrongStudy(ValueError):
@@ -191,12 +195,15 @@ class Study(BaseModel):
         return wired if stage == "00_lab" else wired | {"base_model": self.base_model}
 
 
+AnyStudy = Study | ControlledStudy | ReplicatesStudy
+
+
 def studies() -> list[str]:
     """Return the names of the studies that can be run."""
     return sorted(path.stem for path in (REPOSITORY / "studies").glob("*.yaml"))
 
 
-def load_study(name: str, folder: str = "") -> Study | ControlledStudy:
+def load_study(name: str, folder: str = "") -> AnyStudy:
     """Read and check studies/<name>.yaml.
 
     `folder` (by default $STUDY_DOCUMENTS) contains the user's own documents. Raises WrongStudy or
@@ -214,16 +221,16 @@ def load_study(name: str, folder: str = "") -> Study | ControlledStudy:
         keys = yaml.safe_load((REPOSITORY / where).read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise WrongStudy(f"{where} is not YAML: {error}") from error
-    sources = [*KINDS, "controlled"]
+    sources = [*KINDS, *OWN_RUNS]
     if not isinstance(keys, dict) or keys.get("source") not in sources:
         given = keys.get("source") if isinstance(keys, dict) else keys
         raise WrongStudy(f"{where}, source: {given!r} is not one of {', '.join(sources)}")
-    model = ControlledStudy if keys["source"] == "controlled" else Study
+    model = OWN_RUNS.get(keys["source"], Study)
     try:
         study = model(**{**keys, "name": name})
     except ValidationError as error:
         raise WrongStudy(f"{where}{_explained(error, model)}") from error
-    if study.source == "controlled":
+    if study.source in OWN_RUNS:
         if folder:
             raise WrongStudy(_no_folder(name))
     else:

@@ -86,3 +86,4 @@ KINDS = {
                        folder="FILINGS", endings=FILING_ENDINGS, summary="tablequest.md"),
 }
 CONTROLLED = ("00_facts", "01_pretrain", "02_run", "03_analyze")
+REPLICATES = ("00_lab", *CHAIN[:-1], "00_replicates")

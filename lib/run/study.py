@@ -14,8 +14,7 @@ from lib.core.files import load
 from lib.core.paths import REPOSITORY, data_path, figures_path, output_root, shown
 from lib.core.process import be_parent, die_with_parent
 from lib.documents.folder import NoDocuments
-from lib.run.config import FOLDER_VARIABLE, Study, WrongStudy, load_study
-from lib.run.controlled import ControlledStudy
+from lib.run.config import FOLDER_VARIABLE, AnyStudy, WrongStudy, load_study
 from lib.run.parameters import WrongParameter
 
 SECONDS_FOR_THE_LOCK = 5.0  # processes of a killed run end within this time
@@ -50,7 +49,7 @@ def locked(names: list[str]) -> list[TextIO]:
     return files
 
 
-def command(study: Study | ControlledStudy, jobs: str, only_figures: bool) -> list[str]:
+def command(study: AnyStudy, jobs: str, only_figures: bool) -> list[str]:
     """Return the Snakemake command for `study`, without its own lock, which survives a kill."""
     rules = [*study.drawing, "run_record"]
     figures = ["--forcerun", *study.drawing, "--allowed-rules", *rules] if only_figures else []
@@ -109,7 +108,7 @@ def run_study(name: str, folder: str, jobs: str, only_figures: bool = False) -> 
     return 0
 
 
-def print_left_out(study: Study | ControlledStudy) -> None:
+def print_left_out(study: AnyStudy) -> None:
     """Print the first files left out from the user's folder, each with its reason."""
     if not study.folder:
         return

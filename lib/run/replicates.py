@@ -1,0 +1,97 @@
+"""Check study files with `source: replicates`: independent laboratories, compared as one sample."""
+
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from lib.core.arms import ARMS
+from lib.core.files import artifact_path
+from lib.core.paths import figures_path
+from lib.run.stages import CHAIN, REPLICATES
+
+STEP = 10  # between two replicates' seeds, because a laboratory also uses its seed + 1
+_SET_BY_KEYS = ("study", "arm", "arms", "replicates", "base_model", "seed", "split_seed",
+                "annotator", "normalizer", "judge")
+
+
+class ReplicatesStudy(BaseModel):
+    """Independent laboratories: each draws its records, world, weights and order of training."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    stages: ClassVar[tuple[str, ...]] = REPLICATES
+    variants: ClassVar[tuple[str, ...]] = ()
+    labs: ClassVar[tuple[str, ...]] = ()  # it makes its own bases
+    folder: ClassVar[str] = ""
+    arms: ClassVar[tuple[str, ...]] = ARMS[1:]  # one training each
+
+    name: str
+    source: Literal["replicates"]
+    minutes: int = 0  # as measured on two cores; printed before the study starts
+    replicates: int = Field(default=12, ge=2)
+    first_seed: int = Field(default=1010, ge=0)  # the others follow in steps of 10
+    notebooks: dict[str, dict] = {}
+
+    @field_validator("notebooks", mode="before")
+    @classmethod
+    def _filled(cls, notebooks: object) -> object:
+        return ({stage: given or {} for stage, given in notebooks.items()}
+                if isinstance(notebooks, dict) else notebooks or {})
+
+    @model_validator(mode="after")
+    def _legal(self) -> "ReplicatesStudy":
+        for stage, given in self.notebooks.items():
+            if stage not in REPLICATES:
+                raise ValueError(f"notebooks: {stage!r} is unknown; choose among "
+                                 f"{', '.join(REPLICATES)}")
+            for name in given:
+                if name in _SET_BY_KEYS:
+                    raise ValueError(f"notebooks, {stage}: {name} is set by the study's own keys; "
+                                     "remove it here")
+        return self
+
+    @property
+    def numbers(self) -> list[str]:
+        """Return the replicates' seeds, which are also the names of their folders."""
+        return [str(self.first_seed + STEP * n) for n in range(self.replicates)]
+
+    @property
+    def runs(self) -> list[str]:
+        """Return the names of all trainings: seed-arm."""
+        return [f"{number}-{arm}" for number in self.numbers for arm in self.arms]
+
+    @property
+    def results(self) -> list[Path]:
+        """Return the files that the figures are drawn from."""
+        return [artifact_path(f"{self.name}/{number}", "verdicts", judge="rules", arm=arm)
+                for number in self.numbers for arm in self.arms]
+
+    @property
+    def drawing(self) -> list[str]:
+        """Return the rules that draw figures."""
+        return ["replicates_analysis"]
+
+    @property
+    def summary(self) -> Path:
+        """Return the file that `make study` prints last."""
+        return figures_path(self.name, "replicates.md")
+
+    def arms_of(self, stage: str) -> list[str]:
+        """Return what to check parameters with: a training for a stage of the chain, or ""."""
+        return [self.runs[0]] if stage in ("00_lab", *CHAIN) else [""]
+
+    def given(self, stage: str, run: str = "") -> dict[str, object]:
+        """Return the parameters of `stage`; `run` is seed-arm, or a seed alone."""
+        own = self.notebooks.get(stage, {})
+        if stage == self.stages[-1]:
+            return {"study": self.name, **own, "replicates": self.numbers, "arms": list(self.arms)}
+        number, _, arm = run.partition("-")
+        study = f"{self.name}/{number}"
+        wired = {"00_lab": {"seed": int(number)},
+                 "02_normalize": {"base_model": f"data/{study}/models/base"},
+                 "03_train": {"base_model": f"data/{study}/models/base", "arm": arm,
+                              "seed": int(number), "split_seed": int(number)},
+                 "04_infer": {"base_model": f"data/{study}/models/base", "arm": arm},
+                 "05_judge": {"arm": arm}}.get(stage, {})
+        return {"study": study, **own, **wired}
