@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator
@@ -51,13 +52,19 @@ def draw_ratings(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Draw ratings by arm, one panel per level.
 
     Bradley–Terry has 95% intervals over passages; ELO has 95% intervals over orders of the matches.
+    A rating known only as a bound is a hollow marker there, with its side ("≥" or "≤").
     """
     kinds = {"Bradley–Terry (95% over passages)": ("bradley_terry", "low", "high"),
              "sequential ELO (median and 95% of orders)": ("elo", "elo_low", "elo_high")}
+    table = table.replace([np.inf, -np.inf], np.nan)
     plotted = pd.concat([table[["level", "arm"]].assign(
-        place=table.arm, estimate=kind, value=table[value], left=table[low].fillna(table[value]),
-        right=table[high].fillna(table[value])) for kind, (value, low, high) in kinds.items()],
-        ignore_index=True)
+        place=table.arm, estimate=kind, value=table[value].fillna(table[low]).fillna(table[high]),
+        left=table[low], right=table[high], filled=table[value].notna(),
+        text=np.select([table[value].notna(), table[low].notna()], ["", "≥"], "≤"))
+        for kind, (value, low, high) in kinds.items()], ignore_index=True)
+    plotted = plotted[plotted.value.notna()]
+    plotted = plotted.assign(left=plotted.left.fillna(plotted.value),
+                             right=plotted.right.fillna(plotted.value))
     figure = _points(plotted, (*LEVELS, ALL), "estimate", "Rating", sharex=True)
     for axes in figure.axes:
         axes.axvline(START, color="0.6", linewidth=0.8, zorder=0)
@@ -145,7 +152,10 @@ def _points(plotted: pd.DataFrame, levels: Sequence[str], within: str, label: st
             cells = plotted[(plotted.level == level) & (plotted[within] == group)]
             y = [places.index(place) + offset(index, len(groups)) for place in cells.place]
             forest(axes, y, cells.value, cells.left, cells.right, label=group, markersize=4.5,
-                   markeredgewidth=0.5, **marker(index))
+                   markeredgewidth=0.5, filled=cells.get("filled", True), **marker(index))
+            for place, value, text in zip(y, cells.value, cells.get("text", ()), strict=False):
+                axes.annotate(text, (value, place), (4, 0), textcoords="offset points",
+                              fontsize=7, va="center")
         axes.set_xlabel(label)
         n_ticks = 4 if len(levels) < 4 else 3
         axes.xaxis.set_major_locator(MaxNLocator(n_ticks, steps=[1, 2, 2.5, 5, 10]))

@@ -6,34 +6,31 @@ maximum likelihood, does not depend on the order. On ELO's scale a difference d 
 better arm wins with probability 1 / (1 + 10^(-d/400)). Bradley–Terry counts a tie as half a win for
 each arm, as ELO does, so both ratings estimate the same quantity. Davidson's model would need a
 parameter for ties, which a judge's flips would bias, because they count as ties.
+
+A rating is finite only if wins or ties lead from the arm to the baseline and back (Ford 1957, Amer.
+Math. Monthly 64:28-33). Otherwise the matches give a bound: where the largest likelihood falls to
+ALPHA / 2 of its supremum, with one trial per pair and passage, as answers on a passage may all
+depend on it. For two arms it is the end of Clopper and Pearson's 95% interval (1934, Biometrika
+26:404-413).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.sparse.csgraph import connected_components
-from scipy.special import expit
+from scipy.optimize import brentq, minimize
+from scipy.special import expit, log_expit
 
+from lib.analyze.stats import ALPHA
 from lib.tablequest.analyze.matches import Match
 from lib.tablequest.records import LEVELS
 
 START = 1000.0
-RIDGE = 0.01  # the penalty is half of it times the squared log-strengths, if there is no maximum
 _POINTS = 400 / np.log(10)  # ELO points per unit of log-strength
+_FARTHEST = 50.0  # log-strength; a likelihood changes no more beyond it
 _SCORES = {"A": 1.0, "tie": 0.5, "B": 0.0}
 COLUMNS = ["level", "arm", "n", "passages", "wins", "ties", "losses", "bradley_terry", "low",
            "high", "without_maximum", "elo", "elo_low", "elo_high", "note"]
-
-
-@dataclass(frozen=True)
-class Scores:
-    """Matches as arrays."""
-
-    passages: np.ndarray  # (Q,), the number of each question's passage
-    pairs: np.ndarray  # (P, 2), the positions of each pair's arms
-    scores: np.ndarray  # (Q, P), the first arm's score, NaN without a match
 
 
 def ratings(matches: Sequence[Match], baseline: str, k: float = 32.0, seed: int = 1,
@@ -41,11 +38,13 @@ def ratings(matches: Sequence[Match], baseline: str, k: float = 32.0, seed: int 
     """Return one row per level ("all" last) and arm; columns COLUMNS, in points of ELO's scale.
 
     `baseline` has 1,000. bradley_terry has a 95% percentile interval from `resamples` bootstraps
-    over passages, each drawn with all matches on its questions; without_maximum is the share of
-    bootstraps without a maximum of the likelihood, in which RIDGE is used. elo is sequential with
-    `k` and is the median over `orders` seeded orders of the matches; elo_low to elo_high contain
-    95% of these. That range is the effect of order alone, not uncertainty in the data. Unscored
-    matches are left out. Raises ValueError if `baseline` has no match or `k` is not above 0.
+    over passages, each drawn with all matches on its questions. It is NaN if it is not finite; low
+    or high is then its bound, and `note` says why. An end without a limit is infinite.
+    without_maximum is the share of bootstraps in which the rating is not finite. elo is sequential
+    with `k` and is the median over `orders` seeded orders of the matches; elo_low to elo_high
+    contain 95% of these. That range is the effect of order alone, not uncertainty in the data.
+    Unscored matches are left out. Raises ValueError if `baseline` has no match or `k` is not above
+    0.
     """
     arms = list(dict.fromkeys(arm for match in matches
                               for arm in (match.first_arm, match.second_arm)))
@@ -81,101 +80,121 @@ def sequential_elo(matches: Sequence[Match], arms: Sequence[str], k: float,
     return np.array(rating)
 
 
-def bradley_terry(wins: np.ndarray, ridge: float = 0.0) -> np.ndarray:
-    """Return log-strengths (..., A), with mean 0, from wins (..., A, A).
+def bradley_terry(wins: np.ndarray) -> np.ndarray:
+    """Return log-strengths (..., A) from wins (..., A, A), with mean 0 in each connected group.
 
     wins[i, j] is how often i beat j, counting ties as halves. Newton's method maximizes the concave
-    log-likelihood minus ridge/2 times the squared strengths; an arm without a match is at 0. If
-    `ridge` is 0, there must be a maximum: see `has_maximum`.
+    log-likelihood of the matches within the groups of `chains`; those between groups say nothing
+    of a difference except its sign.
     """
-    n_arms = wins.shape[-1]
+    together = chains(wins)
+    together &= np.swapaxes(together, -1, -2)
+    wins = wins * together
     games = wins + np.swapaxes(wins, -1, -2)  # (..., A, A)
     strength = np.zeros(wins.shape[:-1])
-    flat = np.full((n_arms, n_arms), 1.0 / n_arms)  # fixes the mean, as the likelihood does not
+    flat = together / together.sum(-1, keepdims=True)  # fixes means, as the likelihood does not
     for _ in range(100):
         chance = expit(strength[..., :, None] - strength[..., None, :])
-        slope = (wins - games * chance).sum(-1) - ridge * strength
+        slope = (wins - games * chance).sum(-1)
         weight = games * chance * (1 - chance)
-        curve = np.eye(n_arms) * (weight.sum(-1)[..., None] + ridge + 1e-12) - weight + flat
+        curve = np.eye(wins.shape[-1]) * weight.sum(-1)[..., None] - weight + flat
         step = np.linalg.solve(curve, slope[..., None])[..., 0]
         longest = np.abs(step).max(-1, keepdims=True)
         step = step * np.minimum(1, 1 / np.maximum(longest, 1e-300))  # at most 1 per step
         strength = strength + step
         if np.abs(step).max() < 1e-10:
             break
-    return strength - strength.mean(-1, keepdims=True)
+    return strength
 
 
-def has_maximum(wins: np.ndarray) -> bool:
-    """Return whether the likelihood has a maximum: wins or ties connect each arm to every other.
+def chains(wins: np.ndarray) -> np.ndarray:
+    """Return (..., A, A): whether wins or ties lead from the first arm to the second."""
+    reached = (wins > 0) | np.eye(wins.shape[-1], dtype=bool)
+    for _ in range(wins.shape[-1].bit_length()):  # each squaring doubles the longest chain
+        reached = reached @ reached
+    return reached
 
-    That is Ford's condition (1957).
+
+def _above(wins: np.ndarray, base: int) -> np.ndarray:
+    """Return log-strengths above the baseline (..., A): infinite if separated, NaN if unknown."""
+    strength, led = bradley_terry(wins), chains(wins)
+    over, under = led[..., :, base], led[..., base, :]
+    return np.select([over & under, over, under],
+                     [strength - strength[..., [base]], np.inf, -np.inf], np.nan)
+
+
+def _least(wins: np.ndarray, arm: int, base: int) -> float:
+    """Return the smallest log-strength of `arm` above `base`, which it is infinitely above.
+
+    There, the likelihood, maximized over the others' strengths, is ALPHA / 2 of its supremum.
     """
-    return connected_components(wins > 0, directed=True, connection="strong",
-                                return_labels=False) == 1
+    games = wins + wins.T
+
+    def loss(free: np.ndarray, gap: float) -> tuple[float, np.ndarray]:
+        strength = free.copy()
+        strength[arm] = strength[base] + gap
+        apart = strength[:, None] - strength
+        slope = (games * expit(apart) - wins).sum(-1)
+        slope[base] += slope[arm]
+        slope[arm] = 0
+        return -(wins * log_expit(apart)).sum(), slope
+
+    def smallest(gap: float) -> float:
+        return minimize(loss, np.zeros(len(wins)), (gap,), jac=True).fun
+
+    most = smallest(_FARTHEST) - np.log(ALPHA / 2)
+    return brentq(lambda gap: smallest(gap) - most, -_FARTHEST, _FARTHEST, xtol=1e-4)
 
 
 def _rated(matches: list[Match], arms: list[str], base: int, k: float, seed: int, resamples: int,
            orders: int) -> pd.DataFrame:
-    table, random = _scores(matches, arms), np.random.default_rng(seed)
-    strengths, is_held = _fitted(_wins(table, np.ones((1, len(table.scores))), len(arms)))
-    n_passages = table.passages.max() + 1
-    drawn = random.multinomial(n_passages, np.full(n_passages, 1 / n_passages), resamples)
-    resampled, is_lost = _fitted(_wins(table, drawn[:, table.passages], len(arms)))
-    points, spread = (START + _POINTS * (found - found[:, [base]])
-                      for found in (strengths, resampled))
+    wins, random = _wins(matches, arms), np.random.default_rng(seed)
+    n = len(wins)
+    drawn = random.multinomial(n, np.full(n, 1 / n), resamples)  # (B, passages)
+    above, resampled = _above(wins.sum(0), base), _above(np.tensordot(drawn, wins, 1), base)
+    low, high = START + _POINTS * _ends(resampled)
+    games = wins + wins.swapaxes(1, 2)
+    once = (wins / np.maximum(games, 0.5)).sum(0)  # a trial per passage and pair
+    for arm in np.flatnonzero(above == np.inf):
+        low[arm], high[arm] = START + _POINTS * _least(once, arm, base), np.inf
+    for arm in np.flatnonzero(above == -np.inf):
+        low[arm], high[arm] = -np.inf, START - _POINTS * _least(once, base, arm)
     elo = np.array([sequential_elo(matches, arms, k, random.permutation(len(matches)))
                     for _ in range(max(1, orders))])
     elo += START - elo[:, [base]]
-    (low, high), (elo_low, elo_high) = _ends(spread), _ends(elo)
-    wins, ties, losses = zip(*(_record_of(matches, arm) for arm in arms), strict=True)
-    rows = pd.DataFrame({"arm": arms, "wins": wins, "ties": ties, "losses": losses})
-    notes = [_note(row.wins, row.ties, row.losses, bool(is_held[0])) for row in rows.itertuples()]
+    elo_low, elo_high = _ends(elo)
+    won, tied, lost = zip(*(_record_of(matches, arm) for arm in arms), strict=True)
+    rows = pd.DataFrame({"arm": arms, "wins": won, "ties": tied, "losses": lost})
+    notes = [_note(row.wins, row.ties, row.losses, value)
+             for row, value in zip(rows.itertuples(), above, strict=True)]
     return rows.assign(
-        n=rows.wins + rows.ties + rows.losses, passages=n_passages, bradley_terry=points[0],
-        low=low, high=high, without_maximum=float(is_lost.mean()), elo=np.median(elo, axis=0),
+        n=rows.wins + rows.ties + rows.losses, passages=n,
+        bradley_terry=np.where(np.isfinite(above), START + _POINTS * above, np.nan), low=low,
+        high=high, without_maximum=(~np.isfinite(resampled)).mean(0), elo=np.median(elo, axis=0),
         elo_low=elo_low, elo_high=elo_high, note=notes)
 
 
 def _ends(drawn: np.ndarray) -> np.ndarray:
-    """Return the 2.5% and 97.5% quantiles (2, A) of ratings (B, A); NaN for a constant rating.
+    """Return the 2.5% and 97.5% quantiles (2, A) of (B, A), outwards to the next value drawn.
 
-    The baseline's rating is constant.
+    They are infinite without a limit, and NaN for a constant such as the baseline's rating.
     """
-    return np.where(np.ptp(drawn, axis=0) < 1e-6, np.nan, np.percentile(drawn, [2.5, 97.5], axis=0))
+    places = np.array([0.025, 0.975]) * (len(drawn) - 1)
+    low = np.sort(np.where(np.isnan(drawn), -np.inf, drawn), axis=0)[int(places[0])]
+    high = np.sort(np.where(np.isnan(drawn), np.inf, drawn), axis=0)[int(np.ceil(places[1]))]
+    return np.where(np.isclose(low, high, rtol=0, atol=1e-6), np.nan, [low, high])
 
 
-def _scores(matches: Sequence[Match], arms: Sequence[str]) -> Scores:
-    """Arrange the matches as arrays; of several matches on a question and pair, keep the last."""
-    rows = pd.DataFrame([(match.question_id, match.first_arm, match.second_arm,
-                          _SCORES[match.verdict]) for match in matches],
-                        columns=["question", "first", "second", "score"])
-    passages = {match.question_id: match.passage_id for match in matches}
-    wide = rows.pivot_table(index="question", columns=["first", "second"], values="score",
-                            aggfunc="last", sort=False)
-    pairs = np.array([[arms.index(first), arms.index(second)] for first, second in wide.columns])
-    numbers, _ = pd.factorize(wide.index.map(passages))
-    return Scores(numbers, pairs, wide.to_numpy(float))
-
-
-def _wins(table: Scores, weights: np.ndarray, n_arms: int) -> np.ndarray:
-    """Return wins (B, A, A) for each set of questions' weights (B, Q)."""
-    won = weights @ np.nan_to_num(table.scores)  # (B, P)
-    played = weights @ ~np.isnan(table.scores)
-    wins = np.zeros((len(weights), n_arms, n_arms))
-    wins[:, table.pairs[:, 0], table.pairs[:, 1]] = won
-    wins[:, table.pairs[:, 1], table.pairs[:, 0]] = played - won
+def _wins(matches: Sequence[Match], arms: Sequence[str]) -> np.ndarray:
+    """Return wins (passages, A, A), a tie as half a win for each arm."""
+    passages, _ = pd.factorize(np.array([match.passage_id for match in matches]))
+    first, second = (np.array([arms.index(name) for name in names]) for names in zip(
+        *((match.first_arm, match.second_arm) for match in matches), strict=True))
+    scores = np.array([_SCORES[match.verdict] for match in matches])
+    wins = np.zeros((passages.max() + 1, len(arms), len(arms)))
+    np.add.at(wins, (passages, first, second), scores)
+    np.add.at(wins, (passages, second, first), 1 - scores)
     return wins
-
-
-def _fitted(wins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return strengths (B, A), and which of the B have no maximum and so use RIDGE."""
-    is_lost = np.array([not has_maximum(one) for one in wins])
-    strengths = np.empty(wins.shape[:2])
-    for which, ridge in ((is_lost, RIDGE), (~is_lost, 0.0)):
-        if which.any():
-            strengths[which] = bradley_terry(wins[which], ridge)
-    return strengths, is_lost
 
 
 def _record_of(matches: Sequence[Match], arm: str) -> tuple[int, int, int]:
@@ -184,11 +203,17 @@ def _record_of(matches: Sequence[Match], arm: str) -> tuple[int, int, int]:
     return outcomes.count(1.0), outcomes.count(0.5), outcomes.count(0.0)
 
 
-def _note(won: int, drew: int, lost: int, is_held: bool) -> str:
+def _note(won: int, drew: int, lost: int, above: float) -> str:
+    """Say why a rating is only a bound, or unknown; "" for a finite one."""
     if not won + drew + lost:
         return "no match"
-    if not is_held:
+    if np.isfinite(above):
         return ""
-    never = "wins" if not won + drew else "loses" if not lost + drew else ""
-    held = f"the likelihood has no maximum; held by a ridge of {RIDGE}"
-    return f"never {never} or ties: {held}" if never else held
+    if np.isnan(above):
+        return "no chain of matches leads to the baseline"
+    if above > 0:
+        why = ("no wins or ties lead from the baseline to it" if drew + lost
+               else "never loses or ties")
+        return f"{why}: a lower bound"
+    why = "no wins or ties lead from it to the baseline" if won + drew else "never wins or ties"
+    return f"{why}: an upper bound"

@@ -6,7 +6,7 @@ from types import MappingProxyType
 import numpy as np
 import pandas as pd
 
-from lib.analyze.format import DASH, fraction, number
+from lib.analyze.format import DASH, estimate, fraction, number
 from lib.analyze.stats import cluster_interval
 from lib.analyze.tables import accuracy
 from lib.core.arms import ALL, sorted_arms
@@ -174,10 +174,10 @@ def asked_both_ways(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_published(ratings: pd.DataFrame) -> pd.DataFrame:
-    """Return our ratings and the paper's; columns source, arm, level, rating, low, high, elo."""
+    """Return our ratings and the paper's; source, arm, level, rating, low, high, elo and note."""
     ours = ratings.rename(columns={"bradley_terry": "rating"}).assign(source=OURS)
-    theirs = PUBLISHED.assign(source="paper", rating=np.nan, low=np.nan, high=np.nan)
-    columns = ["source", "arm", "level", "rating", "low", "high", "elo"]
+    theirs = PUBLISHED.assign(source="paper", rating=np.nan, low=np.nan, high=np.nan, note="")
+    columns = ["source", "arm", "level", "rating", "low", "high", "elo", "note"]
     return pd.concat([ours[columns], theirs[columns]], ignore_index=True)
 
 
@@ -211,9 +211,16 @@ def ratings_formatted(table: pd.DataFrame) -> pd.DataFrame:
     table = table.sort_values(["is_theirs", "place"], kind="stable")
     return pd.DataFrame([{
         "source": row.source, "level": row.level, "model": row.arm,
-        "Bradley–Terry [95%]": number(row.rating, ".0f") + (
-            "" if np.isnan(row.low) else f" [{row.low:.0f}, {row.high:.0f}]"),
-        "sequential ELO": number(row.elo, ".0f")} for row in table.itertuples()])
+        "Bradley–Terry [95%]": _rating(row), "sequential ELO": number(row.elo, ".0f"),
+        "note": row.note} for row in table.itertuples()])
+
+
+def _rating(row) -> str:
+    """Format "1191 [1120, 1270]", or "at least 1530" if the matches give only a bound."""
+    if np.isnan(row.rating) and not np.isnan(row.low):
+        return f"at least {row.low:.0f}" if np.isfinite(row.low) else f"at most {row.high:.0f}"
+    return estimate(row.rating, row.low, row.high, digits=0).replace(
+        f" [{DASH}]", "").replace("inf", "∞")
 
 
 def numbers_formatted(table: pd.DataFrame, pattern: str = ".3f") -> pd.DataFrame:

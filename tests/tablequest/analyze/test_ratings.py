@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from statsmodels.stats.proportion import proportion_confint
 
 from lib.tablequest.analyze.matches import Match
-from lib.tablequest.analyze.ratings import bradley_terry, has_maximum, ratings, sequential_elo
+from lib.tablequest.analyze.ratings import bradley_terry, chains, ratings, sequential_elo
+from lib.tablequest.analyze.tables import ratings_formatted, with_published
 
 
 def match(question: int, first: str, second: str, verdict: str, level: str = "easy") -> Match:
@@ -65,26 +67,109 @@ def test_strengths_are_those_of_a_logistic_regression(counts):
     assert np.allclose(strengths[1:] - strengths[0], model.params, atol=1e-6)
 
 
-def test_an_arm_that_never_wins_is_noted_and_held():
+def test_a_perfect_record_gives_clopper_and_pearsons_bound_and_not_a_rating():
+    """80 wins of 80 on 80 passages; by hand: 0.025^(1/80) = 0.955, 400 log10(0.955/0.045) = 530."""
+    row = dapt(played("base", "dapt", 0, 0, 80))
+    assert np.isnan(row.bradley_terry) and row.high == np.inf and row.without_maximum == 1
+    assert row.low == pytest.approx(1530, abs=1)
+    assert row.note == "never loses or ties: a lower bound"
+    loser = dapt(played("base", "dapt", 80, 0, 0))
+    assert loser.high == pytest.approx(2000 - row.low) and loser.low == -np.inf
+    one_passage = [one.model_copy(update={"passage_id": "p"})
+                   for one in played("base", "dapt", 0, 0, 80)]
+    assert dapt(one_passage).low == pytest.approx(1000 + 400 * np.log10(0.025 / 0.975), abs=1)
+
+
+@settings(max_examples=8)
+@given(st.integers(1, 300))
+def test_the_bound_of_two_arms_is_clopper_and_pearsons(n):
+    low, _ = proportion_confint(n, n, method="beta")
+    row = dapt(played("base", "dapt", 0, 0, n), resamples=2, orders=1)
+    assert row.low == pytest.approx(1000 + 400 * np.log10(low / (1 - low)), abs=0.1)
+
+
+def test_a_bound_over_several_arms_leaves_the_others_ratings_as_they_are():
     rows = [*played("base", "dapt", 10, 0, 10), *played("base", "weak", 20, 0, 0),
             *played("dapt", "weak", 20, 0, 0)]
     table = rated(rows)
     weak, other = table.loc[("all", "weak")], table.loc[("all", "dapt")]
-    assert "never wins or ties" in weak.note and "ridge of 0.01" in weak.note and other.note
-    assert weak.without_maximum == 1 and np.isfinite(weak.bradley_terry) and weak.bradley_terry < 0
-    assert other.bradley_terry == pytest.approx(1000, abs=1e-6)
+    assert weak.note == "never wins or ties: an upper bound" and weak.without_maximum == 1
+    assert np.isnan(weak.bradley_terry) and weak.high < 650
+    assert weak.high < dapt([row.model_copy(update={"second_arm": "dapt"}) for row in rows
+                             if row.first_arm == "base" and row.second_arm == "weak"]).high
+    assert other.bradley_terry == pytest.approx(1000) and other.note == ""
+    assert other.low < 1000 < other.high
 
 
-def test_the_ridge_is_where_slope_and_penalty_meet():
-    strong, weak = bradley_terry(np.array([[0.0, 20.0], [0.0, 0.0]]), ridge=0.01)
-    assert strong == pytest.approx(-weak)
-    assert 20 / (1 + np.exp(strong - weak)) == pytest.approx(0.01 * strong)
+def test_an_arm_with_a_mixed_record_may_have_only_a_bound():
+    """base beats both; they tie, so they are alike and both infinitely below."""
+    rows = [*played("base", "x", 9, 0, 0), *played("base", "y", 9, 0, 0),
+            *played("x", "y", 0, 9, 0)]
+    table = rated(rows).loc["all"]
+    assert table.loc["x"].note == "no wins or ties lead from it to the baseline: an upper bound"
+    assert table.loc["x"].high < 1000
+    assert table.loc["x"].high == pytest.approx(table.loc["y"].high, abs=0.1)
 
 
-@pytest.mark.parametrize("wins, has_one", [
+def test_an_interval_whose_end_no_resample_limits_is_open():
+    row = dapt(played("base", "dapt", 1, 0, 79), resamples=300)
+    assert 0.2 < row.without_maximum < 0.5 and row.high == np.inf
+    assert 1000 < row.low < row.bradley_terry == pytest.approx(1000 + 400 * np.log10(79))
+
+
+@settings(max_examples=10)
+@given(st.permutations(range(12)), st.lists(st.booleans(), min_size=12, max_size=12))
+def test_pairs_named_in_both_orders_add_up(order, is_turned):
+    rows = [*played("base", "dapt", 3, 1, 5), *played("dapt", "dapt-n", 2, 0, 1)]
+    other = {"A": "B", "B": "A", "tie": "tie"}
+    turned = [row.model_copy(update={
+        "first_arm": row.second_arm, "second_arm": row.first_arm, "verdict": other[row.verdict]})
+        if is_turned[place] else row for place, row in enumerate(rows)]
+    columns = ["n", "wins", "ties", "losses", "bradley_terry", "low", "high"]
+    one, two = (rated(given_, resamples=20, orders=1).loc["all"]
+                for given_ in (rows, [turned[place] for place in order]))
+    assert np.allclose(two.reindex(one.index)[columns[:5]].astype(float),
+                       one[columns[:5]].astype(float), equal_nan=True)
+    twice = rated([*rows, *turned], resamples=20, orders=1).loc["all"]
+    assert (twice.n == 2 * one.n).all(), "a second verdict on a pair adds to the first"
+    assert np.allclose(twice.bradley_terry, one.bradley_terry, equal_nan=True)
+
+
+OUTCOMES = st.tuples(*[st.integers(0, 4)] * 3)
+
+
+@given(st.fixed_dictionaries({pair: OUTCOMES for pair in (
+    ("base", "a"), ("a", "b"), ("b", "base"))}))
+def test_every_formatted_rating_is_true_of_its_matches(outcomes):
+    rows = [row for pair, counts in outcomes.items() for row in played(*pair, *counts)]
+    if not {"base"} & {arm for row in rows for arm in (row.first_arm, row.second_arm)}:
+        return
+    table = ratings(rows, "base", resamples=20, orders=2)
+    text = ratings_formatted(with_published(table))
+    assert not text.map(lambda cell: "nan" in str(cell) or "inf" in str(cell)).any(axis=None)
+    for (_, row), cell, note in zip(table.iterrows(), text["Bradley–Terry [95%]"], text.note,
+                                    strict=False):
+        is_bound = cell.startswith(("at least", "at most"))
+        assert is_bound == note.endswith("bound") and row.n == row.wins + row.ties + row.losses
+        assert is_bound == (np.isnan(row.bradley_terry) and row.n > 0)
+        if "never" in note:
+            assert (row.losses if "loses" in note else row.wins) == row.ties == 0 < row.n
+        if not row[["bradley_terry", "low", "high"]].isna().any():
+            assert row.low <= row.bradley_terry <= row.high
+        assert str(round(row.low if "at least" in cell else row.high)) in cell if is_bound else True
+
+
+def test_the_note_survives_formatting():
+    table = ratings_formatted(with_published(ratings(played("base", "dapt", 0, 0, 80), "base")))
+    row = table[(table.level == "all") & (table.model == "dapt")].iloc[0]
+    assert row["Bradley–Terry [95%]"] == "at least 1530"
+    assert row.note == "never loses or ties: a lower bound"
+
+
+@pytest.mark.parametrize("wins, is_connected", [
     ([[0, 1, 0], [0, 0, 1], [1, 0, 0]], True), ([[0, 1, 1], [0, 0, 1], [0, 1, 0]], False)])
-def test_the_likelihood_has_a_maximum_where_wins_lead_everywhere(wins, has_one):
-    assert has_maximum(np.array(wins)) == has_one
+def test_chains_of_wins_lead_everywhere_or_not(wins, is_connected):
+    assert chains(np.array(wins)).all() == is_connected
 
 
 def test_levels_are_separate_and_unscored_matches_do_not_count():
