@@ -20,12 +20,18 @@ def table4(queries: list[Query], preferences: Iterable[Preference]) -> pd.DataFr
 
     The columns are COLUMNS: share is count / (n - unscored), NaN if nothing was scored; low and
     high are its own Wilson 95% interval, not one for all three outcomes. There may be several
-    pairs, each of one judge. Raises ValueError if a pair does not have exactly one preference
-    for every query and criterion.
+    pairs, each of one judge; one named in both orders is one pair, in the order that comes first.
+    Raises ValueError if a pair does not have exactly one preference for every query and criterion.
     """
     structures = {query.query_id: query.structure for query in queries}
     rows = pd.DataFrame([preference.model_dump() for preference in preferences],
                         columns=list(Preference.model_fields))
+    known = {}  # pair in either order -> in the order that comes first
+    pairs = [known.setdefault(frozenset(pair), pair)
+             for pair in zip(rows.first_arm, rows.second_arm, strict=True)]
+    is_turned = rows.first_arm != [pair[0] for pair in pairs]
+    rows["verdict"] = rows.verdict.mask(is_turned, rows.verdict.replace({"A": "B", "B": "A"}))
+    rows[["first_arm", "second_arm"]] = pairs or rows[["first_arm", "second_arm"]]
     cells = []
     for pair, found in rows.groupby(["first_arm", "second_arm"], sort=False):
         for criterion in CRITERIA:
@@ -34,7 +40,7 @@ def table4(queries: list[Query], preferences: Iterable[Preference]) -> pd.DataFr
                 raise ValueError(
                     f"{' and '.join(pair)}, {criterion}: {len(judged)} preferences do not match "
                     f"the {len(structures)} queries one to one: run {made_by('preferences')} again "
-                    "for this pair and one judge")
+                    "for this pair, in one order and by one judge")
         of_query = found.query_id.map(structures)
         for structure in (*STRUCTURES, ALL):
             cell = found[(of_query == structure) | (structure == ALL)]

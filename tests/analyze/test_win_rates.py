@@ -1,6 +1,8 @@
 """Win rates: the paper's Table 4 from its counts, and flips counted by hand."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from lib.analyze.paper.published import paper_table4
 from lib.analyze.win_rates import COLUMNS, flips, formatted_table4, readable, table4
@@ -68,6 +70,30 @@ def test_several_pairs_follow_one_another_and_a_missing_preference_is_an_error()
 
 
 PAIR = ("base", "dapt")
+TURNED = {"A": "B", "B": "A", "tie": "tie", "unscored": "unscored"}
+
+
+@settings(max_examples=8)
+@given(st.lists(st.tuples(st.sampled_from(list(TURNED)), st.booleans()), min_size=1, max_size=12))
+def test_a_pair_named_in_both_orders_is_one_pair_and_its_cells_add_up(outcomes):
+    queries = [query(f"q{number}", STRUCTURES[number % 3]) for number in range(len(outcomes))]
+    plain = [preference(one.query_id, PAIR, criterion, outcome)
+             for one, (outcome, _) in zip(queries, outcomes, strict=True) for criterion in CRITERIA]
+    mixed = [preference(row.query_id, PAIR[::-1], row.criterion, TURNED[row.verdict])
+             if outcomes[place // 2][1] else row for place, row in enumerate(plain)]
+    table, other = table4(queries, plain), table4(queries, mixed)
+    is_turned = other.first_arm[0] == "dapt"
+    other = other.assign(outcome=other.outcome.replace(TURNED) if is_turned else other.outcome)
+    columns = ["structure", "criterion", "outcome"]
+    both = [one.sort_values(columns)["count"].tolist() for one in (table, other)]
+    assert both[0] == both[1] and len(other) == 24
+    sums = table.groupby(["structure", "criterion"])
+    assert (sums["count"].sum() == sums.n.first() - sums.unscored.first()).all()
+    assert not formatted_table4(table).map(lambda cell: "nan" in cell).any(axis=None)
+    with pytest.raises(ValueError, match="do not match"):
+        table4(queries, [*plain, *mixed])
+
+
 ROWS = [preference("q0", PAIR, CRITERIA[0], "A"), preference("q1", PAIR, CRITERIA[0], "A", "B"),
         preference("q2", PAIR, CRITERIA[0], "A", "unscored"),
         preference("q3", PAIR, CRITERIA[0], "tie", is_asked=False),
