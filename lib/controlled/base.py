@@ -9,12 +9,10 @@ better. Questions about these facts have the format of lib.infer; a list is answ
 
 import random
 
-from lib.controlled.design.arms import NORMALIZED, RAW, arm_named
-from lib.controlled.design.facts import question
+from lib.controlled.design.arms import NORMALIZED, PARAPHRASE, RAW, arm_named
+from lib.controlled.design.augment import answered
 from lib.controlled.design.texts import arm_texts
 from lib.controlled.records import KnownFact
-from lib.core.text import listed
-from lib.infer.prompts import prompt_for
 
 Writing = tuple[str, tuple[str, ...], int]  # arm, the structures of its layout, rotation
 
@@ -27,9 +25,14 @@ def writings_of(arms: list[str], structures: tuple[str, ...], renderings: int) -
     structures). Raises ValueError if there are too few renderings to make them equal.
     """
     named = [arm_named(name, structures) for name in arms if name != RAW]
-    own = list(dict.fromkeys(NORMALIZED if arm.is_mixed else arm.name for arm in named
-                             if arm.is_writing or arm.is_mixed))
-    for each in range(renderings // 2 // len(own), 0, -1) if own else [0]:
+    own = list(dict.fromkeys(
+        NORMALIZED if arm.is_mixed else PARAPHRASE if arm.adds else arm.name for arm in named
+        if arm.is_writing or arm.is_mixed or arm.adds and arm.adds.paraphrases))
+    most = renderings // 2 // len(own) if own else 0
+    if PARAPHRASE in own:  # half of the prose that the base reads is worded as raw prose
+        rewritten = len({PARAPHRASE, NORMALIZED} & set(own))
+        most = max(1, min(most, renderings // 2 // len(structures) // rewritten))
+    for each in range(most, 0, -1) if own else [0]:
         chosen = _with_raw(own, each, structures, renderings)
         read = shares_read(chosen, structures).values()
         if max(read) - min(read) <= 1:
@@ -57,11 +60,13 @@ def _with_raw(own: list[str], each: int, structures: tuple[str, ...],
 def shares_read(writings: list[Writing], structures: tuple[str, ...]) -> dict[str, float]:
     """Return how often a public fact is stated in each structure, on average.
 
-    Text rewritten by rules counts as natural prose; a catalogue of products has no structure here.
+    Text rewritten by rules and paraphrases count as natural prose; a catalogue of products has no
+    structure here.
     """
     read = dict.fromkeys(structures, 0.0)
     for name, own, _ in writings:
-        stated = ("natural",) if name == NORMALIZED else () if name.startswith("table-") else own
+        stated = (("natural",) if name in (NORMALIZED, PARAPHRASE) else
+                  () if name.startswith("table-") else own)
         for structure in stated:
             if structure in read:
                 read[structure] += 1 / len(stated)
@@ -78,8 +83,3 @@ def public_texts(facts: list[KnownFact], arms: list[str], structures: tuple[str,
     texts += [answered(fact) for fact in facts] * question_repeats
     random.Random(f"public {seed}").shuffle(texts)
     return texts
-
-
-def answered(fact: KnownFact) -> str:
-    """Return a question with its answer. A list is always written as in prose."""
-    return f"{prompt_for(question(fact))} {listed(fact.value)}"

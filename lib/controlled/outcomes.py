@@ -1,9 +1,12 @@
 """Collect a run's outcomes fact by fact, with the same questions in every run (paper, 4.3, 4.4)."""
 
 from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Collection
 
 from transformers import PreTrainedTokenizerBase
 
+from lib.augment.wordings import overlap
 from lib.controlled.design.facts import is_list, question, reference
 from lib.controlled.records import KnownFact, Outcome, Place, Rendered
 from lib.core.files import made_by
@@ -48,9 +51,16 @@ def _placed(rendered: list[Rendered]) -> dict[str, tuple[Rendered, Place]]:
 
 def outcomes(facts: list[KnownFact], rendered: list[Rendered], tokenizer: PreTrainedTokenizerBase,
              run: tuple[str, int, int], answers: list[Answer], verdicts: list[Verdict],
-             scores: list[Score], run_tokens: int) -> list[Outcome]:
-    """Return one row per fact; answers, verdicts and scores are in the order of queries_of."""
-    placed = _placed(rendered)
+             scores: list[Score], run_tokens: int, trained_tokens: int,
+             paired: Collection[str] = ()) -> list[Outcome]:
+    """Return one row per fact; answers, verdicts and scores are in the order of queries_of.
+
+    `paired` has the products whose questions the arms with pairs train on.
+    """
+    placed, texts = _placed(rendered), defaultdict(list)
+    for one in rendered:
+        texts[one.document_id].append(one.text)
+    read = {name: " ".join(each) for name, each in texts.items()}
     trained_on = " ".join(" ".join(one.text for one in rendered).split())
     offsets = {one.document_id: _offsets(tokenizer, one.raw) for one in rendered}
     arm, rotation, seed = run
@@ -67,7 +77,9 @@ def outcomes(facts: list[KnownFact], rendered: list[Rendered], tokenizer: PreTra
             **fact.model_dump(exclude={"value"}), n_items=len(fact.value),
             structure=place.structure, answer=answer.answer, correct=is_correct,
             items_named=named, items_surplus=surplus, span_tokens=end - start,
-            distance_tokens=start - title, run_tokens=run_tokens,
+            distance_tokens=start - title, run_tokens=run_tokens, trained_tokens=trained_tokens,
+            has_pair=fact.product in paired,
+            question_overlap=overlap(question(fact), read[document.document_id]),
             as_asked=f"{fact.attribute} of {fact.product}" in trained_on,
             **score.model_dump(exclude={"query_id", "arm", "cloze_missing"})))
     return rows

@@ -34,6 +34,7 @@ class Rendered(Record):
     raw: str
     text: str
     places: list[Place]
+    is_first: bool = False  # trained on before the texts without this mark
 
 
 class Outcome(Record):
@@ -63,6 +64,9 @@ class Outcome(Record):
     span_tokens: int  # tokens of the fact's span in the raw document
     distance_tokens: int  # from the end of the raw document's title to the fact
     run_tokens: int  # tokens that this run trains on in an epoch
+    trained_tokens: int  # tokens that this run read in all of its training
+    has_pair: bool = False  # the fact is in the half with question-answer pairs, in arms with them
+    question_overlap: float = 0.0  # longest run of the question's words in the record's texts, 0-1
     as_asked: bool = False  # the training text has the question's words "<attribute> of <product>"
 
 

@@ -9,7 +9,6 @@ from lib.controlled.design.arms import (
     NORMALIZED_BY_MODEL,
     RAW,
     arm_named,
-    rotations_of,
     runs_of,
     split_run,
 )
@@ -18,7 +17,7 @@ from lib.core.files import artifact_path
 from lib.core.paths import figures_path
 from lib.run.stages import CONTROLLED
 
-_SET_BY_KEYS = ("study", "arm", "rotation", "runs", "structures", "arms", "normalizer")
+_SET_BY_KEYS = ("study", "arm", "rotation", "runs", "structures", "arms", "normalizer", "base")
 
 
 def _different(names: list[str]) -> list[str]:
@@ -31,7 +30,7 @@ Names = Annotated[list[str], AfterValidator(_different)]
 
 
 class ControlledStudy(BaseModel):
-    """A controlled experiment: one base per seed, and runs named by arm, rotation and seed."""
+    """A controlled experiment: facts and a base per seed; runs named by arm, rotation, seed."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -97,12 +96,6 @@ class ControlledStudy(BaseModel):
         return runs_of(self.arms, tuple(self.structures), self.seeds, self.every_rotation)
 
     @property
-    def texts(self) -> list[str]:
-        """Return the names of all texts: arm-rotation."""
-        return [f"{arm}-{rotation}" for arm in self.arms
-                for rotation in range(rotations_of(arm_named(arm, tuple(self.structures))))]
-
-    @property
     def results(self) -> list[Path]:
         """Return the files that the figures are drawn from."""
         return [artifact_path(self.name, "outcomes", run=run) for run in self.runs]
@@ -118,14 +111,17 @@ class ControlledStudy(BaseModel):
         return figures_path(self.name, "controlled.md")
 
     def arms_of(self, stage: str) -> list[str]:
-        """Return what to check parameters with: a run of 02_run, a seed of 01_pretrain, or ""."""
-        return {"01_pretrain": ["1"], "02_run": self.runs[:1]}.get(stage, [""])
+        """Return what to check parameters with: a run of 02_run, a seed, or ""."""
+        return {"00_facts": ["1"], "01_pretrain": ["1"], "02_run": self.runs[:1]}.get(stage, [""])
 
     def given(self, stage: str, run: str = "") -> dict[str, object]:
-        """Return the parameters of `stage`; `run` is a run of 02_run, or a seed of 01_pretrain."""
-        writings = {"structures": self.structures, "arms": self.arms}
-        wired = {"00_facts": {**writings, "normalizer": self.normalizer}, "01_pretrain": writings,
+        """Return the parameters of `stage`; `run` is a run of 02_run, or else a seed."""
+        wired = {"00_facts": {"structures": self.structures, "normalizer": self.normalizer},
+                 "01_pretrain": {"structures": self.structures, "arms": self.arms},
                  "03_analyze": {"runs": self.runs}}.get(stage, {})
+        if stage == "00_facts" and run:
+            wired |= {"base": int(run),
+                      "runs": [one for one in self.runs if one.endswith(f"-{run}")]}
         if stage == "02_run" and run:
             wired = dict(zip(("arm", "rotation", "seed"), split_run(run), strict=True))
         if stage == "01_pretrain" and run:

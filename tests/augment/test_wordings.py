@@ -13,7 +13,7 @@ def test_every_wording_states_the_fact_without_the_words_of_its_question(value):
     assert len(set(found)) == len(WORDINGS)
     for sentence in found:
         assert "Ardwin Iris" in sentence and all(item in sentence for item in value)
-        assert "spare parts" in sentence.lower() and sentence[0].isupper()
+        assert "spare parts" in sentence.lower() and not sentence[0].islower()
         assert "spare parts of Ardwin Iris" not in sentence
         assert "{" not in sentence
 

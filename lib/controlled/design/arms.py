@@ -7,11 +7,19 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from lib.controlled.design.augment import Augmentation
 from lib.controlled.design.latin_square import Layout
 from lib.normalize.interventions import INTERVENTIONS
 
 RAW, NORMALIZED, NORMALIZED_BY_MODEL = "raw", "normalized", "normalized-llm"
 PROSE = "prose"
+PARAPHRASE = "paraphrase"  # a writing that a base must have read before an arm adds paraphrases
+_ADDED: dict[str, Callable[[int], dict[str, object]]] = {
+    r"paraphrase-(\d+)": lambda n: {"paraphrases": n},
+    r"permuted-(\d+)": lambda n: {"permutations": n},
+    r"pairs": lambda _: {"pairs": True},
+    r"pairs-first": lambda _: {"pairs": True, "are_pairs_first": True},
+    r"all-structures": lambda _: {"every_structure": True}}
 
 
 @dataclass(frozen=True)
@@ -23,6 +31,7 @@ class Arm:
     treatment: str = ""  # a key of INTERVENTIONS, NORMALIZED, NORMALIZED_BY_MODEL; "": raw text
     is_mixed: bool = False  # whether to train on both the raw text and the treated one
     is_writing: bool = True  # whether the arm has a style of its own, which a base must have read
+    adds: Augmentation | None = None  # synthetic texts in addition to the raw ones
 
 
 def arm_named(name: str, structures: tuple[str, ...]) -> Arm:
@@ -33,6 +42,7 @@ def arm_named(name: str, structures: tuple[str, ...]) -> Arm:
         "raw-2x": lambda: Arm(name, own, is_writing=False),
         "mixed": lambda: Arm(name, own, NORMALIZED, is_mixed=True, is_writing=False),
         PROSE: lambda: Arm(name, Layout(("natural",)), is_writing=False),  # worded as raw prose
+        PARAPHRASE: lambda: Arm(name, own, PARAPHRASE),
         "low-context": lambda: Arm(name, Layout(structures, is_named=False)),
         NORMALIZED: lambda: Arm(name, own, NORMALIZED),
         NORMALIZED_BY_MODEL: lambda: Arm(name, own, NORMALIZED_BY_MODEL, is_writing=False)}
@@ -47,9 +57,25 @@ def arm_named(name: str, structures: tuple[str, ...]) -> Arm:
         return Arm(name, Layout(structures, table=(int(found[1]), int(found[2]))))
     if (found := re.fullmatch(r"planted-([a-z0-9-]+)", name)) and found[1] in structures:
         return Arm(name, Layout(structures, repeated=found[1]), is_writing=False)
+    if added := _added(name):
+        return Arm(name, own, is_writing=False, adds=added)
     legal = [*plain, *INTERVENTIONS, "far-20 (lines)", "table-3x5 (width x height)",
-             *(f"planted-{structure}" for structure in structures)]
+             *(f"planted-{structure}" for structure in structures), "paraphrase-4 (per record)",
+             "permuted-4", "pairs", "pairs-first", "all-structures, or several of these with +"]
     raise ValueError(f"arm {name!r} is unknown: choose among {', '.join(legal)}")
+
+
+def _added(name: str) -> Augmentation | None:
+    """Return what an arm such as "paraphrase-8+pairs" adds to raw text; None for another name."""
+    given: dict[str, object] = {}
+    for part in name.split("+"):
+        found = [(match, build) for pattern, build in _ADDED.items()
+                 if (match := re.fullmatch(pattern, part))]
+        if not found:
+            return None
+        match, build = found[0]
+        given |= build(int(match[1]) if match.groups() else 0)
+    return Augmentation(**given)
 
 
 def epochs_of(name: str) -> int:

@@ -77,6 +77,19 @@ def make_facts(n_products: int, seed: int, taken: frozenset[str] = frozenset()) 
     return sorted(facts, key=lambda fact: (order[fact.product], fact.section, fact.place))
 
 
+def facts_of_base(n_products: int, seed: int, base: int) -> list[KnownFact]:
+    """Return the private facts of base number `base` (from 1), which shares no product with others.
+
+    Raises ValueError for too few names.
+    """
+    facts: list[KnownFact] = []
+    taken: frozenset[str] = frozenset()
+    for number in range(1, base + 1):
+        facts = make_facts(n_products, seed * 1000 + number, taken)
+        taken |= {fact.product for fact in facts}
+    return facts
+
+
 def assign_sections(rng: random.Random) -> dict[str, tuple[int, int]]:
     """Draw a section and place for each of ATTRIBUTES: two scalars, then a list, per section."""
     scalars = rng.sample(SCALAR_LABELS, len(SCALAR_LABELS))

@@ -46,11 +46,12 @@ class Layout:
 
 
 def render(facts: list[KnownFact], rotation: int, seed: int, layout: Layout = Layout(),
-           rendering: int = 0) -> list[Rendered]:
+           rendering: int = 0, permutation: int = 0) -> list[Rendered]:
     """Return one document per product, or per catalogue, with each fact's place in its raw text.
 
     A `rendering` above 0 is a further rendering of the same products for a base to read, in other
-    words and with the facts in other sections. A repeated section's facts have their first place.
+    words and with the facts in other sections. A `permutation` above 0 has the sections, and the
+    single values within each, in another order. A repeated section's facts have their first place.
     Raises ValueError for a rotation that the structures do not have.
     """
     k = len(layout.structures)
@@ -64,8 +65,10 @@ def render(facts: list[KnownFact], rotation: int, seed: int, layout: Layout = La
     for (name, known), (offset, direction) in zip(products.items(), drawn, strict=True):
         structures = [layout.structures[(offset + direction * section + rotation) % k]
                       for section in range(N_SECTIONS)]
-        sections = _in_sections(known, seed, rendering)
-        documents.append(_document(name, sections, structures, seed, layout, rendering))
+        sections = list(zip(_in_sections(known, seed, rendering), structures, strict=True))
+        if permutation:
+            sections = _permuted(sections, random.Random(f"order {seed} {name} {permutation}"))
+        documents.append(_document(name, sections, seed, layout, rendering))
     return documents
 
 
@@ -94,7 +97,14 @@ def _in_sections(facts: list[KnownFact], seed: int, rendering: int) -> list[list
             for section in range(N_SECTIONS)]
 
 
-def _document(name: str, sections: list[list[KnownFact]], structures: Sequence[str], seed: int,
+def _permuted(sections: list[tuple[list[KnownFact], str]],
+              rng: random.Random) -> list[tuple[list[KnownFact], str]]:
+    """Shuffle the sections, each with its structure, and the facts in them; a list stays last."""
+    return [([*rng.sample(facts[:-1], len(facts) - 1), facts[-1]], structure)
+            for facts, structure in rng.sample(sections, len(sections))]
+
+
+def _document(name: str, sections: Sequence[tuple[list[KnownFact], str]], seed: int,
               layout: Layout, rendering: int) -> Rendered:
     frame = random.Random(f"frame {seed} {name} {rendering}")  # the same in every rotation
     notice, headings = frame.choice(NOTICES), frame.sample(_HEADINGS, N_SECTIONS + 1)
@@ -104,7 +114,7 @@ def _document(name: str, sections: list[list[KnownFact]], structures: Sequence[s
     text += "\n" + "\n".join(fillers) + "\n" if fillers else ""
     places: list[Place] = []
     repeated = ""
-    for section, (facts, structure) in enumerate(zip(sections, structures, strict=True)):
+    for section, (facts, structure) in enumerate(sections):
         body, spans = _section(name, section, facts, structure, seed, layout, rendering)
         text += f"\n## {headings[section]}\n\n"
         places += [Place(fact_id=fact.fact_id, structure=structure, start=len(text) + start,

@@ -1,6 +1,10 @@
 """Write the texts that an arm trains on: private records, raw or treated (paper, 3.2)."""
 
-from lib.controlled.design.arms import NORMALIZED, NORMALIZED_BY_MODEL, Arm
+import random
+
+from lib.controlled.design.arms import NORMALIZED, NORMALIZED_BY_MODEL, PARAPHRASE, Arm
+from lib.controlled.design.augment import augmented, paragraphs
+from lib.controlled.design.facts import by_product
 from lib.controlled.design.latin_square import render
 from lib.controlled.records import KnownFact, Rendered
 from lib.core.records import Document, Segment
@@ -18,16 +22,22 @@ def arm_texts(facts: list[KnownFact], arm: Arm, rotation: int, seed: int, *, ren
     """Return the documents of `arm` in one rotation: `text` is treated, `raw` and places are not.
 
     `rewrite` is the engine of the arm normalized-llm. A mixed arm has each document twice, raw
-    first. Raises the engine's errors, and NotRewritten if a rewrite is missing, because an arm
-    that lacks some facts cannot be compared.
+    first; an arm with an augmentation has the raw documents, then what it adds. Raises the engine's
+    errors, and NotRewritten if a rewrite is missing, because an arm that lacks some facts cannot be
+    compared.
     """
     rendered = render(facts, rotation, seed, arm.layout, rendering)
+    if arm.adds:
+        return augmented(rendered, facts, arm.adds, arm.layout, rotation, seed)
     if not arm.treatment:
         return rendered
     documents = [Document(document_id=one.document_id, title=one.title, path="", text=one.raw)
                  for one in rendered]
     if arm.treatment in (NORMALIZED, NORMALIZED_BY_MODEL):
         texts = _rewritten(documents, by_rules if arm.treatment == NORMALIZED else rewrite)
+    elif arm.treatment == PARAPHRASE:
+        texts = [paragraphs(known, 1, random.Random(f"read {seed} {name} {rendering}"))[0]
+                 for name, known in by_product(facts).items()]
     else:
         texts = [INTERVENTIONS[arm.treatment](document) for document in documents]
     treated = [one.model_copy(update={"text": text})

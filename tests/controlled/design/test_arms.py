@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.controlled.base import answered, public_texts, shares_read, writings_of
+from lib.controlled.base import public_texts, shares_read, writings_of
 from lib.controlled.design.arms import arm_named, epochs_of, rotations_of, runs_of, split_run
+from lib.controlled.design.augment import answered
 from lib.controlled.design.facts import make_facts
 from lib.controlled.design.structures import STRUCTURES
 from lib.controlled.design.texts import NotRewritten, arm_texts
