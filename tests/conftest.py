@@ -212,8 +212,13 @@ def run_study_here(name: str) -> None:
     for lab in study.labs:
         if lab != name:
             run_cells("00_lab", **load_study(lab).given("00_lab"))
-    every = {"01_pretrain": [str(seed) for seed in range(1, study.seeds + 1)],
-             "02_run": study.runs} if study.source == "controlled" else {}
+    every = {}
+    if study.source == "controlled":
+        seeds = [str(seed) for seed in range(1, study.seeds + 1)]
+        every = {"00_facts": seeds, "01_pretrain": seeds, "02_run": study.runs}
+    if study.source == "replicates":
+        every = {stage: study.runs if stage in ("03_train", "04_infer", "05_judge")
+                 else study.numbers for stage in study.stages[:-1]}
     for stage in study.stages:
         for arm in every.get(stage, study.arms_of(stage)):
             run_cells(stage, **study.given(stage, arm))

@@ -11,9 +11,11 @@ wanted = [f"{figures}/controlled.md", *expand(rows("controlled_facts", seed="{se
           *expand(rows("outcomes", run="{run}"), run=study.runs)]
 
 
-def of_base(wildcards, *paths):
-    """Return paths with the seed of a run."""
-    return expand(list(paths), seed=wildcards.run.rsplit("-", 1)[1])
+def of_base(wildcards):
+    """Return what a run reads: the facts, texts and base of its seed."""
+    return expand([*rows("controlled_facts", seed="{seed}"), f"{data}/texts/{{seed}}",
+                   f"{data}/models/base-{{seed}}/training.json"],
+                  seed=wildcards.run.rsplit("-", 1)[1])
 
 
 rule controlled_texts:
@@ -34,9 +36,7 @@ rule pretrain:
 
 
 rule controlled_run:
-    input: lambda wildcards: of_base(
-            wildcards, *rows("controlled_facts", seed="{seed}"), f"{data}/texts/{{seed}}",
-            f"{data}/models/base-{{seed}}/training.json")
+    input: of_base
     output: rows("outcomes", run="{run}"), records("02_run", ["{run}"])
     params: **stage("02_run", "02_run-{run}", wildcard="run")
     threads: workflow.cores if has_gpu else 1

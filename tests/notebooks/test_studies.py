@@ -8,17 +8,17 @@ import pytest
 from tests.conftest import rows, run_study_here, table
 
 READERS = {"structext-smoke": ("tuned", "solver"), "tablequest-smoke": ("dapt", "lexical")}
-RUNS = ["raw-0-1", "raw-1-1", "prefix-name-0-1"]
+RUNS = ["raw-0-1", "raw-1-1", "prefix-name-0-1", "paraphrase-1+pairs-first-0-1"]
 N_FACTS, EPOCHS = 6 * 9, (0, 3, 6)
 
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory) -> Path:
-    """The two reading studies on one tiny base, and the controlled experiment."""
+    """The two reading studies on one tiny base, the controlled experiment and two replicates."""
     root = tmp_path_factory.mktemp("studies")
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("STUDY_ROOT", str(root))
-        for name in (*READERS, "controlled-smoke"):
+        for name in (*READERS, "controlled-smoke", "replicates-smoke"):
             run_study_here(name)
         yield root
 
@@ -75,7 +75,7 @@ def test_questions_follow_from_the_tables_and_are_both_read_and_recalled(root):
 
 def test_every_controlled_run_has_an_outcome_of_every_fact_and_a_curve(root):
     data = root / "data" / "controlled-smoke"
-    facts = [row["fact_id"] for row in rows(data / "facts.jsonl")]
+    facts = [row["fact_id"] for row in rows(data / "facts" / "1.jsonl")]
     assert len(facts) == N_FACTS
     places = {}
     for run in RUNS:
@@ -87,7 +87,8 @@ def test_every_controlled_run_has_an_outcome_of_every_fact_and_a_curve(root):
         places[run] = {row["fact_id"]: row["structure"] for row in found}
     for fact in facts:
         assert {places[run][fact] for run in RUNS[:2]} == {"natural", "tabular"}
-    assert places["prefix-name-0-1"] == places["raw-0-1"]
+    assert places["prefix-name-0-1"] == places["raw-0-1"] == places[RUNS[-1]]
+    assert {row["has_pair"] for row in found} == {True, False}
     models = sorted(path.name for path in (data / "models").iterdir())
     assert models == ["base-1"]  # a run's weights are not kept
 
@@ -98,3 +99,20 @@ def test_the_controlled_analysis_writes_its_files(root):
     assert "tabular" in text and "natural" in text
     arms = {row["arm"] for row in table(figures / "interventions.csv")}
     assert "prefix-name" in arms
+
+
+def test_replicates_share_no_record_and_give_an_estimate_each(root):
+    data, figures = (root / name / "replicates-smoke" for name in ("data", "figures"))
+    titles = [{row["title"] for row in rows(data / seed / "documents.jsonl")}
+              for seed in ("1", "11")]
+    assert titles[0] != titles[1] and all(len(each) == 6 for each in titles)
+    estimates = table(figures / "estimates.csv")
+    assert {row["replicate"] for row in estimates} == {"1", "11"}
+    summary = table(figures / "summary.csv")
+    assert [row["is_primary"] for row in summary].count("True") == 3
+    assert {row["replicates"] for row in summary} == {"2"}
+    text = (figures / "replicates.md").read_text(encoding="utf-8")
+    n_held_out = sum(len(json.loads((data / seed / "models" / "dapt" / "training.json").read_text(
+        encoding="utf-8"))["held_out"]) for seed in ("1", "11"))
+    assert n_held_out and "about held-out facts" in text
+    assert (figures / "replicates.png").stat().st_size > 5_000

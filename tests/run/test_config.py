@@ -151,7 +151,7 @@ def test_a_study_of_ones_own_documents_wants_a_folder_with_some(study_file, tmp_
     assert message in str(error.value)
 
 
-@pytest.mark.parametrize("source", ["lab", "controlled", "structext"])
+@pytest.mark.parametrize("source", ["lab", "controlled", "replicates", "structext"])
 def test_a_study_that_makes_its_documents_refuses_a_folder(study_file, source):
     study_file(f"source: {source}\n" + ("base_model: org/model" if source == "structext" else ""))
     with pytest.raises(WrongStudy, match="makes its own documents: leave DOCUMENTS out"):
@@ -193,6 +193,19 @@ def test_a_folder_of_any_name_is_read_and_its_bad_file_named_at_the_end(house):
     assert "  bad.md: empty" in ran.stdout
 
 
+@pytest.mark.parametrize(("line", "message"), [
+    ("replicates: 1", "replicates: 1: Input should be greater than or equal to 2"),
+    ("seeds: 3", "'seeds' is unknown; choose among source, minutes, replicates, first_seed"),
+    ("notebooks: {06_analyze: {}}", "notebooks: '06_analyze' is unknown; choose among 00_lab"),
+    ("notebooks: {00_lab: {seed: 3}}", "00_lab: seed is set by the study's own keys"),
+    ("notebooks: {00_lab: {epoch: 3}}", "epoch")])
+def test_a_wrong_file_of_replicates_is_refused(study_file, line, message):
+    study_file(f"source: replicates\n{line}")
+    with pytest.raises((WrongStudy, WrongParameter)) as error:
+        load_study("wrong")
+    assert message in str(error.value)
+
+
 @pytest.mark.parametrize(("annotation", "value", "fits"), [
     ("int | None", None, True), ("int | None", 3, True), ("int | None", "3", False),
     ("float", 1, True), ("float", float("nan"), False), ("list[str]", ["a"], True),
@@ -219,7 +232,8 @@ def test_every_committed_study_fits_its_notebooks(name, documents_folder):
     assert all(notebook_path(stage).exists() for stage in study.stages)
 
 
-@pytest.mark.parametrize("name", ["documents", "controlled", "structext", "tablequest"])
+@pytest.mark.parametrize("name", ["documents", "controlled", "replicates", "structext",
+                                  "tablequest"])
 def test_the_graph_of_each_kind_of_study_has_every_stage(name, tmp_path, documents_folder):
     study = loaded(name, documents_folder)
     own = [f"documents={documents_folder}"] if name == "documents" else []
@@ -234,6 +248,9 @@ def test_the_graph_of_each_kind_of_study_has_every_stage(name, tmp_path, documen
     if study.source == "controlled":
         assert int(counts["pretrain"]) == study.seeds
         assert int(counts["controlled_run"]) == len(study.runs)
+    elif study.source == "replicates":
+        assert int(counts["replicate_lab"]) == len(study.numbers) == 12
+        assert int(counts["replicate_verdicts"]) == len(study.runs) == 24
     else:
         assert int(counts["train"]) == len(study.trained)
         assert int(counts["infer"]) == int(counts["judge"]) == len(study.runs)

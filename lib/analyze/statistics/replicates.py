@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t, ttest_1samp
 
-from lib.analyze.format import in_points, p_value, percent
+from lib.analyze.format import estimate, in_points, p_value, percent
 from lib.analyze.stats import ALPHA, holm
 from lib.core.arms import ALL
 from lib.core.records import STRUCTURES, Query, Score, Segment, Verdict
@@ -98,7 +98,7 @@ def conclusion(summary: pd.DataFrame, rows: pd.DataFrame, most_sd: float,
     """Describe the primary contrasts, what is left out and whether to go on, as Markdown."""
     primary = list(summary[summary.is_primary].itertuples())
     lines = [f"- {_named(row.contrast)}: {in_points(row.mean, row.low, row.high)} points "
-             f"(SD {row.sd:.1f}, p = {p_value(row.p)}, Holm p = {p_value(row.p_holm)}, "
+             f"(SD {estimate(row.sd)}, p = {p_value(row.p)}, Holm p = {p_value(row.p_holm)}, "
              f"{row.replicates} replicates): {_verdict(row)}." for row in primary]
     shares = []
     for arm, cells in rows.groupby("arm", sort=False):
@@ -120,9 +120,8 @@ def _named(contrast: str) -> str:
     arm, _, rest = contrast.partition(" - dapt ")
     if not rest:
         return f"After {contrast.replace(' - ', ' minus ', 1).replace(' ', ', ', 1)}"
-    what = ("on all queries" if rest == ALL else f"on {rest.replace(' - ', ' beyond its gain on ')}"
-            )
-    return f"Gain of {arm} over dapt {what}"
+    what = "all queries" if rest == ALL else rest.replace(" - ", " beyond its gain on ")
+    return f"Gain of {arm} over dapt on {what}"
 
 
 def _verdict(row) -> str:
@@ -135,7 +134,9 @@ def _verdict(row) -> str:
 
 def _goes_on(primary: list, most_sd: float, most_replicates: int) -> str:
     """Apply the rule for going on, which depends on the SD alone."""
-    largest = max(primary, key=lambda row: row.sd)
+    largest = max(primary, key=lambda row: np.nan_to_num(row.sd, nan=-1.0))
+    if np.isnan(largest.sd):
+        return "One replicate has no SD: run more."
     rule = (f"The largest SD of the primary contrasts is {largest.sd:.1f} points; the limit is "
             f"{most_sd:.1f}")
     if largest.sd <= most_sd:
@@ -151,7 +152,7 @@ def formatted(summary: pd.DataFrame) -> pd.DataFrame:
         "contrast": row.contrast, "kind": "primary" if row.is_primary else "exploratory",
         "replicates": row.replicates,
         "mean [95%]": (in_points if " - " in row.contrast else _plain)(row.mean, row.low, row.high),
-        "SD": f"{row.sd:.1f}", "p": p_value(row.p), "p (Holm)": p_value(row.p_holm)}
+        "SD": estimate(row.sd), "p": p_value(row.p), "p (Holm)": p_value(row.p_holm)}
         for row in summary.itertuples()])
 
 
