@@ -11,7 +11,7 @@ from lib.analyze.advice.costs import MIXED, NORMALIZED
 from lib.analyze.statistics.paired import ROUNDING
 from lib.analyze.statistics.seeds import spread_pairs
 from lib.analyze.stats import ALPHA, LEAST_ADDED
-from lib.core.arms import ALL, BASE, INTERVENTION, split_arm
+from lib.core.arms import ALL, BASE, INTERVENTION, sorted_arms, split_arm
 from lib.core.paths import output_root, shown
 from lib.core.records import STRUCTURES
 
@@ -21,9 +21,11 @@ OPEN, UNKNOWN, HARMFUL = "open", "no interval", "harms"
 _POINTS = ["gain_points", "low_points", "high_points"]
 GAINS = ["intervention", "evidence", "structure", "n", "clusters", "seeds", *_POINTS, "interval",
          "p_holm"]
-MIX = ["intervention", "evidence", *_POINTS, "seeds", "known_share", "p_holm"]
+MIX = ["intervention", "evidence", "n", "clusters", *_POINTS, "seeds", "known_share", "p_holm"]
 RANKED = [*MIX, "verdict", "tokens_added_percent", "corpus_added", "points_per_percent"]
 _NEEDED = {"arm", "structure", "n", *_POINTS, "seeds"}
+LEAST_CLUSTERS = 3  # two documents or products give a t interval of one degree of freedom
+_REWRITTEN = "dapt-n"  # the arm of the text `normalized`; any other arm is called by its name
 # descriptions of the names in the tables of costs and of the laboratory's arms
 WHAT = {NORMALIZED: "everything rewritten as prose",
         "normalized-llm": "everything rewritten as prose by a model",
@@ -38,31 +40,44 @@ DERIVABLE = {"verbalize": ("entity-list", "tabular"), "targeted-entity-list": ("
 
 
 def added_here(rows: pd.DataFrame, before: str = "dapt") -> pd.DataFrame:
-    """Return what training on raw text adds to the base; empty if either was not judged."""
+    """Return what training on raw text adds to the base; empty if either was not judged.
+
+    Below LEAST_CLUSTERS there is no interval.
+    """
     if not _has_arms(rows, BASE, before):
         return pd.DataFrame(columns=["structure", "n", "difference_points", "low_points",
                                      "high_points"])
-    return spread_pairs(rows, [(BASE, before)])
+    return _with_intervals(spread_pairs(rows, [(BASE, before)]))
 
 
-def gains_here(rows: pd.DataFrame, before: str = "dapt", after: str = "dapt-n") -> pd.DataFrame:
-    """Return what `after` gains over `before` here, in columns GAINS; empty if one is missing.
+def gains_here(rows: pd.DataFrame, before: str = "dapt") -> pd.DataFrame:
+    """Return what each other trained arm gains over `before` here, in columns GAINS.
 
-    `rows` are those of lib.analyze.tables.joined, with clusters. Estimates and intervals are those
-    of lib.analyze.statistics.seeds.spread_pairs. They cover seeds as well as queries only if an arm
-    has several seeds, as `interval` says.
+    `rows` are those of lib.analyze.tables.joined, with clusters; there are none without `before` or
+    another arm. Estimates and intervals are those of lib.analyze.statistics.seeds.spread_pairs.
+    They cover seeds as well as queries only if an arm has several seeds, as `interval` says. Below
+    LEAST_CLUSTERS there is no interval.
     """
-    if not _has_arms(rows, before, after):
+    after = [arm for arm in sorted_arms({split_arm(name)[0] for name in rows.arm})
+             if arm not in (BASE, before)]
+    if not after or not _has_arms(rows, before):
         return pd.DataFrame(columns=GAINS)
-    pairs = spread_pairs(rows, [(before, after)])
+    pairs = _with_intervals(spread_pairs(rows, [(before, arm) for arm in after]))
     pairs = pairs[pairs.structure.isin([*STRUCTURES, ALL])]
     seeds = pairs[["seeds_first", "seeds_second"]].min(axis=1)
-    return pairs.assign(intervention=NORMALIZED, evidence=HERE, seeds=seeds, p_holm=np.nan,
+    return pairs.assign(intervention=pairs["second"].replace(_REWRITTEN, NORMALIZED), evidence=HERE,
+                        seeds=seeds, p_holm=np.nan,
                         gain_points=pairs.difference_points)[GAINS].reset_index(drop=True)
 
 
 def _has_arms(rows: pd.DataFrame, *arms: str) -> bool:
     return set(arms) <= {split_arm(name)[0] for name in rows.arm.unique()}
+
+
+def _with_intervals(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Return `pairs` without the intervals over fewer than LEAST_CLUSTERS."""
+    ends = pairs[["low_points", "high_points"]]
+    return pairs.assign(**ends.where(pairs.clusters >= LEAST_CLUSTERS))
 
 
 def gains_of_laboratory(study: str) -> pd.DataFrame:
@@ -92,21 +107,22 @@ def on_my_mix(gains: pd.DataFrame, mix: dict[str, float]) -> pd.DataFrame:
     are the mix. For other evidence, the ends of the intervals are summed in the same way. This is
     conservative, and valid for any correlation between structures. A structure that was not
     measured counts as no gain; known_share is the share of the mix that was measured. Derived rows
-    assume that a structure gains as much as here if only some structures are rewritten. p_holm is
-    the laboratory's, over all its facts, and NaN elsewhere.
+    assume that a structure gains as much as here if only some structures are rewritten; there are
+    none for other text than the rewrite. n, clusters and p_holm are those of all structures
+    together; p_holm is NaN except in the laboratory.
     """
     rows = []
     for (intervention, evidence), cells in gains.groupby(["intervention", "evidence"], sort=False):
         cells = cells.set_index("structure")
         options, called = {intervention: STRUCTURES}, evidence
+        whole = {name: cells[name].get(ALL, np.nan) for name in ("n", "clusters", "p_holm")}
         if evidence == HERE:
             rows.append({**cells.loc[ALL], "intervention": intervention, "known_share": 1.0})
-            options, called = DERIVABLE, DERIVED
+            options, called = DERIVABLE if intervention == NORMALIZED else {}, DERIVED
         for name, structures in options.items():
             if any(mix.get(structure) for structure in structures):
                 rows.append({"intervention": name, "evidence": called, "seeds": cells.seeds.min(),
-                             "p_holm": cells.p_holm.get(ALL, np.nan),
-                             **_weighted(cells, mix, structures)})
+                             **whole, **_weighted(cells, mix, structures)})
     return pd.DataFrame(rows, columns=MIX)
 
 
@@ -141,10 +157,13 @@ def ranked(gains: pd.DataFrame, costs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _verdict(row) -> str:
-    """Return the verdict: a change helps if its interval is above 0 and nothing contradicts it."""
+    """Return the verdict: a change helps if its interval is above 0 and nothing contradicts it.
+
+    In the laboratory it also needs Holm's p over all its facts; without one, it is open.
+    """
     if np.isnan(row.low_points) or np.isnan(row.high_points):
         return UNKNOWN
-    if row.p_holm > ALPHA:  # not significant over all of the laboratory's facts
+    if row.evidence == LABORATORY and not row.p_holm <= ALPHA:
         return OPEN
     if row.known_share < 1 - ROUNDING:  # a structure of the mix was not measured
         return OPEN

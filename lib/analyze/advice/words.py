@@ -3,7 +3,17 @@
 import numpy as np
 import pandas as pd
 
-from lib.analyze.advice.gains import HARMFUL, HERE, LABORATORY, LIKELY, ONCE, SURE, WHAT
+from lib.analyze.advice.costs import NORMALIZED
+from lib.analyze.advice.gains import (
+    HARMFUL,
+    HERE,
+    LABORATORY,
+    LEAST_CLUSTERS,
+    LIKELY,
+    ONCE,
+    SURE,
+    WHAT,
+)
 from lib.analyze.format import DASH, in_points, number, p_value, percent
 from lib.analyze.statistics.paired import ROUNDING
 from lib.core.arms import ALL, BASE
@@ -32,7 +42,7 @@ def formatted_gains(table: pd.DataFrame) -> pd.DataFrame:
         points = {f"{row.structure}, points [95%]": f"{_points(row)} (n = {row.n})"
                   for row in cells.itertuples()}
         rows.append({"change": what(intervention), "evidence": evidence,
-                     "seeds": f"{cells.seeds.min():.0f}", **points})
+                     "seeds": number(float(cells.seeds.min()), ".0f"), **points})
     return pd.DataFrame(rows, columns=None if rows else ["change"]).fillna(DASH)
 
 
@@ -111,11 +121,12 @@ def learned(seeds: pd.DataFrame, differences: pd.DataFrame, before: str = "dapt"
     for row in differences[differences.structure.str.contains(" – ", regex=False)].itertuples():
         if not np.isnan(row.difference_points):
             structure, reference = row.structure.split(" – ")
-            is_apart = row.low_points > 0 or row.high_points < 0
             difference = in_points(row.difference_points, row.low_points, row.high_points)
+            shown = ", without an interval" if np.isnan(row.low_points) else ""
+            if row.low_points <= 0 <= row.high_points:
+                shown = ", so no difference is shown"
             texts.append(f"What training adds on {structure} facts, less what it adds on "
-                         f"{reference} ones, is {difference} points"
-                         + ("." if is_apart else ", so no difference is shown."))
+                         f"{reference} ones, is {difference} points{shown}.")
     return " ".join(texts) or "No answers were judged, so nothing is known of what is learned."
 
 
@@ -134,6 +145,7 @@ def first(ranked: pd.DataFrame, differences: pd.DataFrame, models: pd.DataFrame,
                for row in ranked[ranked.verdict == HARMFUL].itertuples() if row.evidence != HERE]
     paragraphs = (
         _is_anything_learned(differences, is_helped), _decided(ranked, models.iloc[0], normalizer),
+        _others(ranked),
         smaller and f"**A smaller step, not trained:** by this study's gains in each structure "
         f"alone, {listed(smaller)}. This assumes that a structure gains as much when the others "
         "stay as they are.",
@@ -151,7 +163,8 @@ def _is_anything_learned(differences: pd.DataFrame, is_helped: bool) -> str:
         return ""
     difference = in_points(row.difference_points, row.low_points, row.high_points)
     added = f"{difference} points over the base on {row.n} queries"
-    fault = f"Training on the raw text is not shown to add anything: {added}"
+    effect = "lowers accuracy" if row.high_points < 0 else "is not shown to add anything"
+    fault = f"Training on the raw text {effect}: {added}"
     if is_helped:
         return f"{fault}. Rewritten text gains over it, as follows."
     goal = "make training work"
@@ -164,35 +177,55 @@ def _is_anything_learned(differences: pd.DataFrame, is_helped: bool) -> str:
 
 
 def _decided(ranked: pd.DataFrame, bill, normalizer: str) -> str:
-    """Say what was measured in this study, and what follows."""
-    row = next(ranked[ranked.evidence == HERE].itertuples(), None)
-    if row is None:
-        return ("This study has not trained both ways of writing (dapt and dapt-n), so it has no "
+    """Say what the best change measured in this study does, and what follows."""
+    here = ranked[ranked.evidence == HERE]
+    if here.empty:
+        return ("This study has not trained both ways of writing (raw and rewritten), so it has no "
                 "gain of its own.")
-    if np.isnan(row.gain_points):
-        return ("No query was scored in both ways of writing (dapt, dapt-n), so this study has no "
-                "gain of its own.")
+    if here.gain_points.isna().all():
+        why = ("The gain could not be estimated" if here.n.any() else
+               "No query was scored in both ways of writing (raw and rewritten)")
+        return f"{why}, so this study has no gain of its own."
+    row = next(here[here.gain_points.notna()].itertuples())
     change = what(row.intervention)
-    sentence = f"{change[:1].upper()}{change[1:]} gains {_points(row)} points on all your queries"
+    sentence = f"{change[:1].upper()}{change[1:]}: {_points(row)} points on all your queries"
     once = "" if row.seeds > 1 else (
         " With one seed this compares two trainings, not yet two ways of writing: train again "
         "with `seeds: 3` before you rely on it.")
     if row.verdict in (SURE, ONCE):
-        by = f"It was written by {normalizer}."
-        if normalizer == "rules":
+        by = f" It was written by {normalizer}." if row.intervention == NORMALIZED else ""
+        if by and normalizer == "rules":
             price = "at an unknown price" if np.isnan(bill.usd) else f"for {dollars(bill.usd)}"
-            by = (f"The rules that wrote it cost no money; {bill.model} would take "
+            by = (f" The rules that wrote it cost no money; {bill.model} would take "
                   f"{bill.segments:,} calls {price}, and its gain was not measured.")
         return (f"**First: {change}.** It gains {_points(row)} points on all your queries, "
-                f"measured here, for {_tokens(row)}. That holds for this base model. {by}{once}")
+                f"measured here, for {_tokens(row)}. That holds for this base model.{by}{once}")
     if row.verdict == HARMFUL:
         return f"**Leave the documents as they are.** {sentence}, measured here.{once}"
-    why = "the interval includes 0"
-    if np.isnan(row.low_points):
-        why = "nothing varies, so there is no interval"
-    return (f"**Nothing measured here is certain to help.** {sentence}: {why}. "
+    return (f"**Nothing measured here is certain to help.** {sentence}; {_undecided(row)}. "
             "`python -m lib.analyze.statistics.power` says how many queries would show a smaller "
             "gain.")
+
+
+def _undecided(row) -> str:
+    """Say why a measured gain decides nothing."""
+    if not np.isnan(row.low_points):
+        return "the interval includes 0"
+    if row.clusters < LEAST_CLUSTERS:
+        return ("the queries are about one document or product, which allows no interval"
+                if row.clusters < 2 else "two documents or products allow no interval")
+    return "nothing varies between documents or products, so there is no interval"
+
+
+def _others(ranked: pd.DataFrame) -> str:
+    """List what else was measured in this study, apart from the best."""
+    rows = ranked[(ranked.evidence == HERE) & ranked.gain_points.notna()]
+    if len(rows) < 2:
+        return ""
+    texts = [f"{what(row.intervention)} {_points(row)} points ({row.verdict})"
+             for row in rows[1:].itertuples()]
+    return (f"**Also measured here:** {listed(texts)}. Intervals are not corrected for the number "
+            f"of changes ({len(rows)}).")
 
 
 def _elsewhere(ranked: pd.DataFrame, is_helped: bool) -> str:
@@ -209,11 +242,8 @@ def _elsewhere(ranked: pd.DataFrame, is_helped: bool) -> str:
     text = (f"**In the laboratory**, with your mix of structures, {len(helping)} of {len(rows)} "
             f"changes help: {listed(_gains(helping))}.")
     if len(rows) > 1:
-        corrected = f"None of the {len(rows)} intervals is corrected for their number"
-        if helping.p_holm.notna().all():
-            corrected = "Those that help passed Holm's correction there"
-        text += (f" {corrected}; the first of {len(rows)} is the largest estimate, and the largest "
-                 "of several overestimates on average.")
+        text += (" Those that help passed Holm's correction there, but their intervals are not "
+                 "corrected; the largest of several estimates is too large on average.")
     if not is_helped:
         text += (" This is the laboratory's evidence alone, from generated records and a small "
                  "model: try the first of them on your documents before you rewrite a corpus.")
@@ -237,8 +267,7 @@ def cannot_tell(ranked: pd.DataFrame, normalizer: str) -> str:
     if len(laboratory):
         texts.append(
             "The laboratory's gains are for generated records and a model of a few million "
-            "parameters; only its shares are replaced by yours. Random variation between trainings "
-            "is in its intervals, but not in its p.")
+            "parameters; only its shares are replaced by yours.")
     if (laboratory.intervention == "repeat-header").any():
         texts.append(
             "Its tables have two columns, such as Property and Value, so repeating the header "

@@ -40,8 +40,9 @@ def rows(**right: tuple[int, int, int]) -> pd.DataFrame:
 NAMES = {"natural": "natural", "lists": "entity-list", "tabular": "tabular", "whole": ALL}
 
 
-def gained(evidence: str, seeds: int = 3, p_holm: float = np.nan,
+def gained(evidence: str, seeds: int = 3, p_holm: float | None = None,
            **cells: tuple[float, float, float]) -> pd.DataFrame:
+    p_holm = (0.01 if evidence == LABORATORY else np.nan) if p_holm is None else p_holm
     return pd.DataFrame([("normalized", evidence, NAMES[name], 9, 9, seeds, *points, "", p_holm)
                          for name, points in cells.items()], columns=gains.GAINS)
 
@@ -68,7 +69,7 @@ def text_of(*tables: pd.DataFrame, added: pd.DataFrame = ADDED) -> str:
 
 def test_gains_elsewhere_are_weighted_by_my_shares():
     table = ranked(gained(LABORATORY, natural=(-2, -3, -1), lists=(10, 5, 15),
-                          tabular=(20, 10, 30)))
+                          tabular=(20, 10, 30), whole=(9, 5, 13)))
     row = table.iloc[0]
     assert (row.gain_points, row.low_points, row.high_points) == pytest.approx((7, 2.5, 11.5))
     assert row.known_share == 1 and row.verdict == SURE and len(table) == 1
@@ -98,8 +99,8 @@ def test_only_an_interval_without_zero_decides(cell, seeds, verdict):
 
 
 @pytest.mark.parametrize(("p_holm", "verdict", "words_of_it"), [
-    (0.04, SURE, "Those that help passed Holm's correction there; the first of 2"),
-    (0.06, OPEN, "Holm's p at most 5%"), (np.nan, SURE, "1 of 1 changes help")])
+    (0.04, SURE, "Those that help passed Holm's correction there"),
+    (0.06, OPEN, "Holm's p at most 5%"), (np.nan, OPEN, "none of 1 changes")])
 def test_the_laboratory_helps_where_its_own_rule_says_so(p_holm, verdict, words_of_it):
     table = gained(LABORATORY, 3, p_holm, natural=(4, 3, 5), lists=(2, 1, 3), tabular=(9, 8, 10),
                    whole=(5, 4, 6))
@@ -123,6 +124,38 @@ def test_gains_here_are_those_of_the_verdicts_and_need_both_arms():
     alone = rows(base=(0, 0, 0), dapt=(5, 5, 5))
     assert gains.gains_here(alone).empty and len(gains.added_here(alone)) == 6
     assert gains.added_here(rows(dapt=(5, 5, 5))).empty
+
+
+@pytest.mark.parametrize(("documents", "why"), [
+    (1, "the queries are about one document or product, which allows no interval"),
+    (2, "two documents or products allow no interval")])
+def test_one_or_two_documents_give_an_estimate_and_no_interval(documents, why):
+    """dapt-n answers 31 of 60 instead of 16; over two documents a t interval is +25 ± 150."""
+    table = rows(base=(0, 0, 0), dapt=(10, 4, 2), dapt_n=(10, 8, 13))
+    table["cluster"] = [f"d{name in ('q59', 'q57')}" if documents == 2 else "d"
+                        for name in table.query_id]
+    gained_here = gains.gains_here(table)
+    text = text_of(gained_here, added=gains.added_here(table))
+    assert gained_here[["low_points", "high_points"]].isna().all(axis=None)
+    assert f"Everything rewritten as prose: +25.0 [–] points on all your queries; {why}" in text
+    assert "No query" not in text and "nothing varies" not in text and "**First:" not in text
+    assert "nan" not in words.learned(spread(table), gains.added_here(table))
+
+
+def test_any_further_arm_is_ranked_by_its_name():
+    table = rows(base=(0, 0, 0), dapt=(2, 2, 2), dapt_2=(2, 2, 2), dapt_n=(3, 2, 2),
+                 dapt_n_2=(3, 2, 2)).query("arm != 'dapt-a'")
+    more = table[table.arm.str.startswith("dapt-n")]
+    correct = more.verdict.where(more.structure != "tabular", "correct")
+    table = pd.concat([table, more.assign(arm=more.arm.str.replace("-n", "-a"), verdict=correct)])
+    found = ranked(gains.gains_here(table))
+    here = found[found.evidence == HERE]
+    assert list(here.intervention) == ["dapt-a", "normalized"] and list(here.seeds) == [2, 2]
+    assert not found[found.evidence == DERIVED].intervention.isin(["dapt-a"]).any()
+    text = " ".join(words.first(found, ADDED, BILL))
+    assert "**First: dapt-a.** It gains +" in text and "It was written by" not in text
+    assert "tokens that were not counted" in text and "number of changes (2)" in text
+    assert "**Also measured here:** everything rewritten as prose +1.7 [" in text
 
 
 def test_the_laboratorys_controls_and_further_structures_are_left_out(tmp_path, monkeypatch):
@@ -169,14 +202,16 @@ def test_nothing_is_certain_to_help_where_every_interval_includes_zero():
 
 def test_evidence_from_the_laboratory_alone_is_called_so():
     text = text_of(gained(HERE, whole=(2, -3, 7)),
-                   gained(LABORATORY, natural=(4, 3, 5), lists=(0, 0, 0), tabular=(9, 8, 10)))
+                   gained(LABORATORY, natural=(4, 3, 5), lists=(0, 0, 0), tabular=(9, 8, 10),
+                          whole=(5, 4, 6)))
     assert "1 of 1 changes help: everything rewritten as prose +4.7 [+3.9, +5.5] points" in text
     assert "the laboratory's evidence alone" in text
 
 
 def test_harmful_changes_are_named():
     assert "**Leave the documents as they are.**" in text_of(gained(HERE, whole=(-8, -13, -3)))
-    harm = gained(LABORATORY, natural=(-4, -6, -2), lists=(0, 0, 0), tabular=(0, 0, 0))
+    harm = gained(LABORATORY, natural=(-4, -6, -2), lists=(0, 0, 0), tabular=(0, 0, 0),
+                  whole=(-1, -2, 0))
     assert "everything rewritten as prose -2.0 [-3.0, -1.0] (the laboratory)" in text_of(harm)
 
 
@@ -187,7 +222,8 @@ def test_what_was_not_measured_of_my_mix_is_named_and_does_not_help():
 
 
 def test_tokens_that_no_one_counted_are_not_a_number():
-    table = gained(LABORATORY, natural=(4, 3, 5), lists=(1, 1, 1), tabular=(9, 8, 10))
+    table = gained(LABORATORY, natural=(4, 3, 5), lists=(1, 1, 1), tabular=(9, 8, 10),
+                   whole=(5, 4, 6))
     without = gains.ranked(gains.on_my_mix(table, MIX), COSTS.iloc[1:])
     text = " ".join(words.first(without, ADDED, BILL))
     assert "points for tokens that were not counted" in text and "nan" not in text
@@ -220,14 +256,15 @@ def test_where_rewriting_helps_training_works():
 
 def test_without_both_arms_or_answers_the_page_still_says_so():
     assert "has not trained both ways" in text_of()
-    assert "No query was scored in both" in text_of(gained(HERE, whole=(np.nan, np.nan, np.nan)))
+    nothing = gained(HERE, whole=(np.nan, np.nan, np.nan)).assign(n=0)
+    assert "No query was scored in both" in text_of(nothing)
     assert words.formatted_ranked(ranked()).empty and words.formatted_gains(ranked()).empty
 
 
 def test_what_is_learned_has_its_denominators():
     table = rows(base=(0, 0, 0), dapt=(10, 4, 2))
     text = words.learned(spread(table), gains.added_here(table))
-    for part in ("answers 0.0 [0.0, 6.0]% of 60 correctly", "(dapt, 1 seed): natural 50.0 [",
+    for part in ("answers 0.0 [0.0, ", "(dapt, 1 seed): natural 50.0 [",
                  " of 20; entity-list 20.0 [", " of 20; and tabular 10.0 [",
                  "less what it adds on natural ones, is -40.0 ["):
         assert part in text
