@@ -11,7 +11,7 @@ from pathlib import Path
 from snakemake.logging import LogEvent, logger
 
 sys.path.insert(0, str(workflow.basedir))
-from lib.core.arms import BASE, is_trained
+from lib.core.arms import AUGMENTED, BASE, is_trained, split_arm
 from lib.core.digest import notebook_digest
 from lib.core.files import artifact_path
 from lib.core.paths import REPOSITORY, output_root

@@ -6,8 +6,11 @@ prompted = rows("documents")
 INFER, JUDGE = "04_infer", "05_judge"
 
 
+augmented = rows("augmented") if AUGMENTED in study.arms else []
+
+
 def learned(arm):
-    return rows("segments", "normalized")
+    return rows("segments", "normalized") + (augmented if split_arm(arm)[0] == AUGMENTED else [])
 
 
 include: "arms.smk"
@@ -41,7 +44,7 @@ made = {"00_retention": expand(rows("retention", arm="{arm}"), arm=study.arms),
 controlled = Path("figures", study.given("06_advice").get("controlled", "controlled"),
                   "interventions.csv")
 done = [*labs, *sources, *records("01_annotate"), *records("02_normalize"),
-        *records("03_train", study.trained), *records("04_infer", study.runs),
+        *(records("02_augment") if augmented else []), *records("03_train", study.trained), *records("04_infer", study.runs),
         *records("05_judge", study.runs), *records("06_analyze"),
         *(record for notebook in study.variants for record in asked[notebook]),
         *expand(others, arm=study.arms)]
@@ -64,6 +67,14 @@ rule annotate:
     output: rows("queries", "queries_rejected"), records("01_annotate")
     params: **stage("01_annotate")
     shell: RUN
+
+
+if augmented:
+    rule augment:
+        input: rows("documents", "segments", "queries"), base
+        output: augmented, records("02_augment")
+        params: **stage("02_augment")
+        shell: RUN
 
 
 for other in study.other_judges:
@@ -102,7 +113,7 @@ rule statistics:
 
 
 rule ledger:
-    input: rows("documents", "queries", "segments", "normalized"), base,
+    input: rows("documents", "queries", "segments", "normalized"), augmented, base,
         expand(f"{data}/models/{{arm}}/training.json", arm=[a for a in study.arms if a != BASE]),
         expand(verdicts, arm=study.arms)
     output: rows("ledger"), f"{figures}/audit.html", records("03_ledger")
@@ -130,7 +141,7 @@ rule paper:
 
 
 rule advice:
-    input: rows("documents", "queries", "segments", "normalized"), base,
+    input: rows("documents", "queries", "segments", "normalized"), augmented, base,
         expand(verdicts, arm=study.runs), facts,
         [str(controlled)] if controlled.exists() else []  # the controlled study's gains, if known
     output: f"{figures}/advice.html", records("06_advice")

@@ -8,7 +8,7 @@ import random
 from collections.abc import Sequence
 
 from lib.core.layout import capitalised
-from lib.core.text import listed
+from lib.core.text import is_plural, listed
 
 # {are} is "is" for a single value and "are" for a list, whose label is plural.
 WORDINGS = (
@@ -35,18 +35,33 @@ WORDINGS = (
 )
 
 
-def paraphrases(name: str, label: str, value: Sequence[str], k: int,
-                rng: random.Random) -> list[str]:
+# Those that claim nothing about a real document but the fact; none begins with the value.
+PLAIN = (
+    "The {label} given for {name} {are} {value}.",
+    "In the case of {name}, {value} {are} the {label}.",
+    "The {label} recorded for {name} {are} {value}.",
+    "As its {label}, {name} has {value}.",
+    "Where {name} is concerned, the {label} {are} {value}.",
+    "For {name}, the {label} {are} {value}.",
+    "{name} has {value} as its {label}.",
+    "{name}, whose {label} {are} {value}, is described here.",
+    "{name} has the following as its {label}: {value}.",
+    "{name} lists {value} as {label}.",
+)
+
+
+def paraphrases(name: str, label: str, value: Sequence[str], k: int, rng: random.Random,
+                wordings: Sequence[str] = WORDINGS) -> list[str]:
     """Return `k` different sentences that state the fact; `value` has one string, or list items.
 
-    Raises ValueError if `k` is above len(WORDINGS).
+    Raises ValueError if `k` is above the number of wordings.
     """
-    if k > len(WORDINGS):
-        raise ValueError(f"{k} paraphrases were requested, but there are {len(WORDINGS)} wordings: "
+    if k > len(wordings):
+        raise ValueError(f"{k} paraphrases were requested, but there are {len(wordings)} wordings: "
                          "lower the number")
     words = {"name": name, "label": label, "value": listed(list(value)),
-             "are": "are" if len(value) > 1 else "is"}
-    return [capitalised(wording.format(**words)) for wording in rng.sample(WORDINGS, k)]
+             "are": "are" if len(value) > 1 or is_plural(label) else "is"}
+    return [capitalised(wording.format(**words)) for wording in rng.sample(wordings, k)]
 
 
 def overlap(question: str, text: str) -> float:

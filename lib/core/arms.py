@@ -4,8 +4,11 @@ import re
 from collections.abc import Iterable
 
 BASE = "base"  # the base model, untrained
-ARMS = (BASE, "dapt", "dapt-n")  # the order in every table and figure
-TRAINED_ARMS = ("dapt", "dapt-n", "tuned")  # by 03_train; other arms are existing models
+ARMS = (BASE, "dapt", "dapt-n")  # of a study that names none
+AUGMENTED = "dapt-a"  # raw text with what 02_augment made of it
+RAW_ARMS = ("dapt", AUGMENTED)  # they train on the records' own words
+ORDER = (*ARMS, AUGMENTED)  # in every table and figure
+TRAINED_ARMS = ("dapt", "dapt-n", AUGMENTED, "tuned")  # by 03_train; other arms are existing models
 INTERVENTION = "intervention"  # the role in interventions.csv of a change that an engineer may make
 ALL = "all"  # the row of all structures together, last in every table
 _NAME = re.compile(r"(?P<arm>[^@]+)(?:@(?P<number>[2-9]|[1-9]\d+))?")
@@ -37,7 +40,7 @@ def repeated(arm: str, seeds: int) -> list[str]:
 
 
 def sorted_arms(arms: Iterable[str]) -> list[str]:
-    """Sort arms as every table does (base, dapt, dapt@2, dapt-n, then others); drop duplicates."""
+    """Sort arms as every table does (dapt, dapt@2, dapt-n, dapt-a, others); drop duplicates."""
     unique = list(dict.fromkeys(arms))
-    kinds = list(dict.fromkeys([*ARMS, *(split_arm(arm)[0] for arm in unique)]))
+    kinds = list(dict.fromkeys([*ORDER, *(split_arm(arm)[0] for arm in unique)]))
     return sorted(unique, key=lambda arm: (kinds.index(split_arm(arm)[0]), split_arm(arm)[1]))

@@ -80,6 +80,17 @@ class Normalized(Record):
     dropped: str  # "" if the rewrite was kept
 
 
+class Augmented(Record):
+    """A synthetic text made from a segment, or the reason why it is not trained on."""
+
+    segment_id: str
+    document_id: str
+    strategy: str  # how it varies the segment: paraphrase, pairs, ...
+    number: int  # of the strategy's texts for this segment, from 1
+    text: str  # kept if it was dropped for what it says; "" if nothing was written
+    dropped: str  # "" if it is trained on
+
+
 class Answer(Record):
     """One arm's reply to one query."""
 

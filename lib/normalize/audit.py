@@ -9,7 +9,7 @@ from itertools import groupby
 
 import pandas as pd
 
-from lib.core.records import Document, Normalized, Record, Segment
+from lib.core.records import Augmented, Document, Normalized, Record, Segment
 from lib.core.values import tokens
 from lib.normalize.compare import compare
 from lib.normalize.rewrite import fact_words, words_in
@@ -70,9 +70,34 @@ def audit(segments: list[Segment], documents: list[Document],
     for document_id, own in groupby(segments, key=lambda segment: segment.document_id):
         document = by_id[document_id]
         source, whole = Source(document), _Facts(f"{document.title}\n\n{document.text}")
-        rows += [_audited(segment, source, whole, rewrites[segment.segment_id],
+        rows += [_audited(segment, source, whole, _said(segment, source),
+                          rewrites[segment.segment_id].text, rewrites[segment.segment_id].dropped,
                           "\n\n".join(near[segment.segment_id])) for segment in own]
     return sorted(rows, key=lambda row: (-row.number("lost", "invented"), -row.number("moved")))
+
+
+def audit_texts(texts: Sequence[Augmented], segments: list[Segment],
+                documents: list[Document]) -> list[SegmentAudit]:
+    """Return one row per augmented text, in their order, compared with its segment as above.
+
+    What a text that covers only a part of its segment leaves out is lost. A row of a text that was
+    not written has nothing in it. Raises KeyError for a text of an unknown segment or document.
+    """
+    by_id = {document.document_id: document for document in documents}
+    of_segment = {segment.segment_id: segment for segment in segments}
+    rows: dict[int, SegmentAudit] = {}
+    numbers = sorted(range(len(texts)),
+                     key=lambda at: (texts[at].document_id, texts[at].segment_id))
+    for document_id, own in groupby(numbers, key=lambda at: texts[at].document_id):
+        document = by_id[document_id]
+        source, whole = Source(document), _Facts(f"{document.title}\n\n{document.text}")
+        for segment_id, same in groupby(own, key=lambda at: texts[at].segment_id):
+            segment = of_segment[segment_id]
+            said = _said(segment, source)
+            for at in same:
+                rows[at] = _audited(segment, source, whole, said, texts[at].text,
+                                    texts[at].dropped, "")
+    return [rows[at] for at in range(len(texts))]
 
 
 def kind_of(word: str) -> str:
@@ -160,17 +185,20 @@ class _Facts:
         return found
 
 
-def _audited(segment: Segment, source: Source, whole: _Facts, rewrite: Normalized,
+def _said(segment: Segment, source: Source) -> _Facts:
+    return _Facts(segment.text, source.items_of(segment))
+
+
+def _audited(segment: Segment, source: Source, whole: _Facts, said: _Facts, text: str, dropped: str,
              near: str) -> SegmentAudit:
-    nothing = _Facts("")
-    said, written = _Facts(segment.text, source.items_of(segment)), _Facts(rewrite.text)
+    nothing, written = _Facts(""), _Facts(text)
     lost, new = said.missing_in(written), written.missing_in(said)
-    gone = said.missing_in(_Facts(f"{rewrite.text}\n\n{near}")) if any(lost.values()) else lost
+    gone = said.missing_in(_Facts(f"{text}\n\n{near}")) if any(lost.values()) else lost
     invented = written.missing_in(whole) if any(new.values()) else new
-    found = compare(source.required(segment), rewrite.text, near)
+    found = compare(source.required(segment), text, near)
     every, all_written = said.missing_in(nothing), written.missing_in(nothing)
     return SegmentAudit(
-        segment_id=segment.segment_id, document_id=segment.document_id, dropped=rewrite.dropped,
+        segment_id=segment.segment_id, document_id=segment.document_id, dropped=dropped,
         said={**_counts(every), "sentence": found.n_units, "negation": found.n_negations,
               "order": 0},
         written={**_counts(all_written), "sentence": found.n_written, "negation": 0,

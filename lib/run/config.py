@@ -8,14 +8,14 @@ from typing import Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from lib.core.arms import BASE, is_trained, repeated, split_arm
+from lib.core.arms import AUGMENTED, BASE, is_trained, repeated, split_arm
 from lib.core.files import artifact_path
 from lib.core.paths import REPOSITORY, data_path, figures_path
 from lib.documents.folder import list_files, one_of
 from lib.run.controlled import ControlledStudy
 from lib.run.parameters import WrongParameter, checked, notebook_path, parameters_of
 from lib.run.replicates import ReplicatesStudy
-from lib.run.stages import KINDS, STAGES, Kind
+from lib.run.stages import AUGMENT, KINDS, STAGES, Kind
 
 # `make study` passes the folder to the graph in this variable, because Snakemake reads --config as
 # YAML and quotes it for a shell with repr(), which corrupts some folder names.
@@ -25,7 +25,8 @@ SET_BY_GRAPH = {
     "study": "the file's name", "arm": "the key arms", "arms": "the key arms",
     "first_arm": "the key arms", "second_arm": "the key arms", "folder": "DOCUMENTS=path",
     "seeds": "the key seeds", "retention": "the key variants", "pairs": "the key variants",
-    "annotator": "the key annotator", "normalizer": "the key normalizer", "judge": "the key judge",
+    "annotator": "the key annotator", "normalizer": "the key normalizer",
+    "augmenter": "the key augmenter", "judge": "the key judge",
     "judges": "the keys judge and other_judges", "base_model": "the key base_model",
     "task": "the key source"}
 MODELS = ("base_model", "endpoint_model", "reader")  # each names an arm's own model
@@ -49,6 +50,7 @@ class Study(BaseModel):
     base_model: str = Field(default="", min_length=1, validate_default=False)
     annotator: str = Field(default="rules", min_length=1)
     normalizer: str = Field(default="rules", min_length=1)
+    augmenter: str = Field(default="rules", min_length=1)  # used if dapt-a is among the arms
     judge: str = Field(default="rules", min_length=1)
     other_judges: list[str] = []  # their verdicts are compared with those of `judge`
     seeds: int = Field(default=1, ge=1)  # training runs per arm
@@ -95,7 +97,7 @@ class Study(BaseModel):
     def _check_arm(self, arm: str, own: dict[str, dict]) -> None:
         kind = self.kind
         if not kind.any_arm:
-            _choose("arms", [arm], kind.arms)
+            _choose("arms", [arm], tuple(dict.fromkeys((*kind.arms, *kind.trained))))
         if not re.fullmatch(_NAME, arm):
             raise ValueError(f"arms: {arm!r} may contain only letters, digits, dots, dashes and "
                              "underscores")
@@ -120,7 +122,8 @@ class Study(BaseModel):
     @property
     def stages(self) -> tuple[str, ...]:
         """Return the notebooks of this study, in order."""
-        return (*self.kind.stages, *self.variants)
+        return tuple(stage for stage in (*self.kind.stages, *self.variants)
+                     if stage != AUGMENT or AUGMENTED in self.arms)
 
     @property
     def runs(self) -> list[str]:
@@ -188,7 +191,8 @@ class Study(BaseModel):
         wired = {
             "study": self.name, "arm": arm, "first_arm": arms[0], "second_arm": arm,
             "arms": self.runs if STAGES[stage].every_seed else arms, "baseline": arms[0],
-            "annotator": self.annotator, "normalizer": self.normalizer, "judge": self.judge,
+            "annotator": self.annotator, "normalizer": self.normalizer,
+            "augmenter": self.augmenter, "judge": self.judge,
             "judges": [self.judge, *self.other_judges], "seeds": self.seeds,
             "retention": "00_retention" in self.variants, "pairs": "01_pairs" in self.variants,
             "tasks": "lab" if self.made_by else "hub", "task": self.source, "folder": self.folder}

@@ -5,7 +5,7 @@ A new notebook needs an entry here and a rule in a graph.
 
 from dataclasses import dataclass, field
 
-from lib.core.arms import ARMS
+from lib.core.arms import ARMS, AUGMENTED
 from lib.documents.folder import SUFFIXES
 from lib.tablequest.filings.files import ENDINGS as FILING_ENDINGS
 
@@ -32,6 +32,7 @@ STAGES = {
     "00_documents": Stage(),
     "01_annotate": Stage(),
     "02_normalize": Stage(),
+    "02_augment": Stage(),
     "03_train": Stage(per="trained"),
     "04_infer": Stage(per="run"),
     "05_judge": Stage(per="run"),
@@ -54,6 +55,9 @@ STAGES = {
     "03_review": Stage(like={"01_questions": ("sheet",)}, draws="review"),
 }
 CHAIN = ("01_annotate", "02_normalize", "03_train", "04_infer", "05_judge", "06_analyze")
+AUGMENT = "02_augment"  # part of a study only if it has the arm dapt-a
+_FULL_CHAIN = (*CHAIN[:2], AUGMENT, *CHAIN[2:])
+_CAN_AUGMENT = (*ARMS[1:], AUGMENTED)
 # Additional notebooks for a study of documents. All run unless the key `variants` names some.
 EVIDENCE = ("00_retention", "01_pairs", "02_statistics", "03_ledger", "04_agreement", "05_paper",
             "06_advice")
@@ -66,7 +70,7 @@ class Kind:
     stages: tuple[str, ...]  # its notebooks, in order
     variants: tuple[str, ...] = ()
     arms: tuple[str, ...] = ARMS  # used if a study names none
-    trained: tuple[str, ...] = ARMS[1:]  # the arms that 03_train can train
+    trained: tuple[str, ...] = ARMS[1:]  # the arms that 03_train can train; a study may add them
     any_arm: bool = False  # further arms may be named, each with its own model
     folder: str = ""  # the make variable that names the user's own folder
     is_folder_needed: bool = False
@@ -75,9 +79,9 @@ class Kind:
 
 
 KINDS = {
-    "lab": Kind(("00_lab", *CHAIN), EVIDENCE),
-    "documents": Kind(("00_documents", *CHAIN), EVIDENCE, folder="DOCUMENTS",
-                      is_folder_needed=True, endings=SUFFIXES),
+    "lab": Kind(("00_lab", *_FULL_CHAIN), EVIDENCE, trained=_CAN_AUGMENT),
+    "documents": Kind(("00_documents", *_FULL_CHAIN), EVIDENCE, trained=_CAN_AUGMENT,
+                      folder="DOCUMENTS", is_folder_needed=True, endings=SUFFIXES),
     "structext": Kind(("00_samples", "03_train", "00_infer", "01_judge", "01_analyze"),
                       arms=("base", "tuned"), trained=("tuned", "tuned-hint", "tuned-few-shot"),
                       any_arm=True, summary="structext.md"),

@@ -1,15 +1,18 @@
-"""Make an arm's training texts: raw or rewritten records (paper, 4.2), or replies to prompts."""
+"""Make an arm's training texts: raw or rewritten records (paper, 4.2), or replies to prompts.
 
-from collections.abc import Collection
+Raw records may be augmented with synthetic texts, which the paper does not do.
+"""
+
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from random import Random
 
 from transformers import PreTrainedTokenizerBase
 
-from lib.core.arms import split_arm
+from lib.core.arms import AUGMENTED, RAW_ARMS, split_arm
 from lib.core.files import load, made_by
-from lib.core.records import Normalized, Query, Segment
+from lib.core.records import Augmented, Normalized, Query, Segment
 from lib.infer.prompts import encoded
 from lib.train.packing import PackedBlocks, pack, pack_replies
 
@@ -42,7 +45,7 @@ class TrainingTexts:
 
 def texts_for(study: str, arm: str, tokenizer: PreTrainedTokenizerBase, *, block_size: int,
               packing: str, validation_share: float, split_seed: int) -> TrainingTexts:
-    """Return the blocks of `arm`, made of segments (dapt, dapt-n) or prompts and replies (tuned).
+    """Return the blocks of `arm`, made of segments (dapt, dapt-n, dapt-a) or replies (tuned).
 
     Raises MissingInput if a file is missing, and ValueError as `make_corpus` and `pack` do.
     """
@@ -50,8 +53,9 @@ def texts_for(study: str, arm: str, tokenizer: PreTrainedTokenizerBase, *, block
         return _replies(study, arm, tokenizer, block_size, validation_share, split_seed)
     kind = split_arm(arm)[0]
     segments, normalized = load(study, "segments"), load(study, "normalized")
-    corpora = {name: make_corpus(segments, normalized, name, validation_share, split_seed)
-               for name in (kind, "dapt")}
+    augmented = load(study, "augmented") if kind == AUGMENTED else []
+    corpora = {name: make_corpus(segments, normalized, name, validation_share, split_seed,
+                                 augmented) for name in (kind, "dapt")}
     blocks = {name: pack(corpus.training, tokenizer, block_size, packing)
               for name, corpus in corpora.items()}
     own = corpora[kind]
@@ -60,6 +64,9 @@ def texts_for(study: str, arm: str, tokenizer: PreTrainedTokenizerBase, *, block
                f"{len(own.dropped)} dropped by the normalizer; {len(own.training)} texts to train "
                f"on, {len(own.validation)} to validate with")
     facts = {"packing": packing, "held_out": own.held_out, "dropped": own.dropped}
+    if kind == AUGMENTED:
+        facts["augmented"] = len(own.training) - len(corpora["dapt"].training)
+        summary += f"; {facts['augmented']} of these texts are synthetic"
     return TrainingTexts(blocks[kind], validation, blocks["dapt"], summary, own.training[0], facts)
 
 
@@ -98,37 +105,40 @@ def _replies(study: str, arm: str, tokenizer: PreTrainedTokenizerBase, block_siz
 
 
 def make_corpus(segments: list[Segment], normalized: list[Normalized], arm: str,
-                validation_share: float, seed: int) -> Corpus:
+                validation_share: float, seed: int,
+                augmented: Sequence[Augmented] = ()) -> Corpus:
     """Return the texts of `arm`: the segments' own for "dapt", the normalizer's for "dapt-n".
 
-    The validation share is drawn over segments, so that both arms hold out the same ones (the paper
-    does not state the unit of its 90/10 split). Raises ValueError for any other arm, a share not in
-    [0, 1), and a segment without a row in `normalized`.
+    "dapt-a" has the segments' own, then `augmented`, except those that were dropped or are made
+    from a held-out segment; it is validated with raw text. The validation share is drawn over
+    segments, so that all arms hold out the same ones (the paper does not state the unit of its
+    90/10 split). Raises ValueError for any other arm, a share not in [0, 1), a segment without a
+    row in `normalized` and an augmented text of an unknown segment.
     """
     if not 0 <= validation_share < 1:
         raise ValueError(f"validation_share is {validation_share}: give at least 0 and less than 1")
     ids = [segment.segment_id for segment in segments]
     n_held = max(1, round(len(ids) * validation_share)) if validation_share else 0
     held_out = Random(seed).sample(ids, min(n_held, max(0, len(ids) - 1)))
-    return corpus_of(segments, normalized, arm, held_out)
+    return corpus_of(segments, normalized, arm, held_out, augmented)
 
 
 def corpus_of(segments: list[Segment], normalized: list[Normalized], arm: str,
-              held_out: Collection[str]) -> Corpus:
+              held_out: Collection[str], augmented: Sequence[Augmented] = ()) -> Corpus:
     """Return the texts of `arm` with the segments `held_out` for validation; see `make_corpus`.
 
     Neighbouring segments on one side of the split are rejoined, which restores raw text exactly.
     """
-    if arm not in ("dapt", "dapt-n"):
-        raise ValueError(f"arm {arm!r} is not trained here: choose dapt (raw text) or dapt-n "
-                         "(normalized text)")
+    if arm not in (*RAW_ARMS, "dapt-n"):
+        raise ValueError(f"arm {arm!r} is not trained here: choose dapt (raw text), dapt-n "
+                         f"(normalized text) or {AUGMENTED} (raw and synthetic text)")
     rewritten = {row.segment_id: row.text for row in normalized}
     missing = [one.segment_id for one in segments if one.segment_id not in rewritten]
     if missing:
         raise ValueError(f"{len(missing)} of {len(segments)} segments, {missing[0]} first, have no "
                          f"row in normalized.jsonl: run {made_by('normalized')} again")
     raw = {segment.segment_id: segment.text for segment in segments}
-    own, gap = (raw, "") if arm == "dapt" else (rewritten, "\n\n")
+    own, gap = (raw, "") if arm in RAW_ARMS else (rewritten, "\n\n")
     held, training, validation, places = set(held_out), [], [], {}
     for (_, is_held), run in groupby(
             segments, key=lambda one: (one.document_id, one.segment_id in held)):
@@ -143,4 +153,16 @@ def corpus_of(segments: list[Segment], normalized: list[Normalized], arm: str,
         (validation if is_held else training).append(text.strip())
     dropped = [one.segment_id for one in segments if one.segment_id not in held
                and arm == "dapt-n" and not rewritten[one.segment_id]]
+    if arm == AUGMENTED:
+        training += _synthetic(augmented, held, raw)
     return Corpus(training, validation, sorted(held), dropped, places)
+
+
+def _synthetic(augmented: Sequence[Augmented], held: Collection[str],
+               known: Collection[str]) -> list[str]:
+    """Return the augmented texts of the training segments."""
+    kept = [row for row in augmented if not row.dropped]
+    if unknown := next((row.segment_id for row in kept if row.segment_id not in known), ""):
+        raise ValueError(f"augmented.jsonl has texts of {unknown}, but there is no such segment: "
+                         f"run {made_by('augmented')} again")
+    return [row.text for row in kept if row.segment_id not in held]

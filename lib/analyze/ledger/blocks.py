@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from lib.analyze.ledger.matching import places
-from lib.core.arms import split_arm
-from lib.core.files import artifact_path, made_by
+from lib.core.arms import AUGMENTED, split_arm
+from lib.core.files import artifact_path, load, made_by
 from lib.core.paths import required, shown
 from lib.core.records import Normalized, Segment
 from lib.train.checkpoints import data_hash
@@ -88,14 +88,16 @@ def read_trained(study: str, arm: str, segments: list[Segment],
                  normalized: list[Normalized]) -> Trained:
     """Return what `arm` of `study` was trained on, from its own training.json and tokenizer.
 
-    Raises MissingInput if the arm was not trained, OtherTraining if `segments` and
-    `normalized` do not give the blocks that its weights come from.
+    Raises MissingInput if the arm was not trained, OtherTraining if `segments`, `normalized` and,
+    of dapt-a, augmented.jsonl do not give the blocks that its weights come from.
     """
     folder, notebook = artifact_path(study, "model", arm=arm), made_by("model", arm=arm)
     path = required(folder / "training.json", notebook)
     facts = json.loads(path.read_text(encoding="utf-8"))
     unknown = set(facts["held_out"]) - {segment.segment_id for segment in segments}
-    corpus = corpus_of(segments, normalized, split_arm(arm)[0], facts["held_out"])
+    kind = split_arm(arm)[0]
+    augmented = load(study, "augmented") if kind == AUGMENTED else []
+    corpus = corpus_of(segments, normalized, kind, facts["held_out"], augmented)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     trained = Trained(corpus, tokenizer, facts["block_size"], facts["packing"])
     if unknown or data_hash(trained.blocks) != facts["fingerprint"]["data.training"]:

@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from lib.analyze.ledger.blocks import Located, Trained
 from lib.analyze.ledger.matching import Form, Place, around, items_of, nearest, places, worst
-from lib.core.arms import split_arm
+from lib.core.arms import RAW_ARMS, split_arm
 from lib.core.files import made_by
 from lib.core.records import Document, Normalized, Query, Record, Segment, Structure
 from lib.documents.blocks import Block, parse
@@ -90,7 +90,7 @@ def trace(query: Query, document: Document, segments: list[Segment],
 
     `segments` and `blocks` are the document's; `rewrites` are keyed by segment id.
     """
-    is_raw = split_arm(arm)[0] == "dapt"
+    is_raw = split_arm(arm)[0] in RAW_ARMS
 
     # 1) Source: find each item of the answer within the query's source reference.
     items = items_of(query)

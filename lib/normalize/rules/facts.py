@@ -107,7 +107,7 @@ def fact_sentence(label: str, value: str, owner: str) -> str:
         return ended(f"{label}: {value}")
     if not is_fact(label, value):
         return ended(f"For {owner}, {_clause(label, value)}")
-    values = _values(value) if is_plural(label) else [value]
+    values = values_of(value) if is_plural(label) else [value]
     return ended(f"{_the(label, owner)} {'are' if is_plural(label) else 'is'} {listed(values)}")
 
 
@@ -144,7 +144,7 @@ def row_sentence(header: tuple[str, ...], cells: tuple[str, ...], owner: str) ->
         return ended(f"{_bare(header[0])}: {cells[0]}" if header[0] else cells[0])
     if not any(header) or len(cells) < len(header):
         return ended("; ".join(cell.removesuffix(".") for cell in cells if cell))
-    about = _about(header[0], cells[0])
+    about = about_row(header[0], cells[0])
     named = [pair for pair in zip(header, cells, strict=False) if pair[1]]
     if about is None:
         return " ".join(ended(f"{_bare(name)}: {value}" if name else value)
@@ -167,7 +167,7 @@ def row_sentence(header: tuple[str, ...], cells: tuple[str, ...], owner: str) ->
                     for clauses in sentences if clauses)
 
 
-def _about(name: str, cell: str) -> str | None:
+def about_row(name: str, cell: str) -> str | None:
     """Return a row's label, "port 80"; None if it cannot follow "for"."""
     if not cell:
         return ""
@@ -242,7 +242,7 @@ def _inside(label: str) -> str:
     return _bare(label) if is_title_case else as_label(label)
 
 
-def _values(value: str) -> list[str]:
+def values_of(value: str) -> list[str]:
     """Split "Linux, QNX, VxWorks", but not a value with its own "and"."""
     parts = (_SEMICOLON if _SEMICOLON.search(value) else _COMMA).split(value)
     has_and = re.search(r"\band\b", parts[-1]) and len(parts) > 1 and ";" not in value

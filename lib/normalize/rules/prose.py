@@ -131,10 +131,15 @@ def _code(group: list[Part], is_after_colon: bool) -> str:
                       else "The lines go on:\n")) + code
 
 
-def _row(part: Part) -> str:
+def is_property(part: Part) -> bool:
+    """Return whether a row has a property of the owner and its value: "| Port | 8443 |"."""
     header = [name.casefold().strip(" :") for name in part.header]
-    is_pair = len(part.cells) == 2 and header[0] in _PROPERTIES and (
+    return len(part.cells) == 2 and header[0] in _PROPERTIES and (
         header[1] in _VALUES or header[0] in _ASPECTS and header[1] in TEXTS)
+
+
+def _row(part: Part) -> str:
+    is_pair = is_property(part)
     if is_pair and all(part.cells):
         return fact_sentence(*part.cells, part.owner)
     return row_sentence(("", *part.header[1:]) if is_pair else part.header, part.cells, part.owner)
@@ -233,10 +238,16 @@ def _introduction(lead: str, is_continued: bool) -> str:
     return lead.rstrip(" :.") + (" (continued):" if is_continued else ":")
 
 
-def _fact(item: Part, lead: str) -> str:
-    """Return "Default port: 8443" as a sentence on its owner, "" if that would be invented."""
+def pair_of(item: Part, lead: str) -> tuple[str, str] | None:
+    """Return the label and value of "Default port: 8443" if its owner has that attribute."""
     pair = _PAIR.fullmatch(item.text)
     is_own = item.owner and not item.depth and (not lead or as_label(lead) in ANNOUNCEMENTS)
     if not pair or not is_own or not is_fact(pair["label"], pair["value"]):
-        return ""
-    return fact_sentence(pair["label"], pair["value"], item.owner)
+        return None
+    return pair["label"], pair["value"]
+
+
+def _fact(item: Part, lead: str) -> str:
+    """Return "Default port: 8443" as a sentence on its owner, "" if that would be invented."""
+    pair = pair_of(item, lead)
+    return fact_sentence(*pair, item.owner) if pair else ""

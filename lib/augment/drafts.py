@@ -1,0 +1,125 @@
+"""Make synthetic texts from segments, check each against its source, and count what is kept.
+
+Knowledge can be retrieved only if training shows it in varied forms (Allen-Zhu and Li 2023,
+arXiv:2309.14316); questions with answers before a test teach how knowledge is asked for (Jiang et
+al. 2024, arXiv:2402.12847). The paper that this study follows does neither.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from lib.annotate.constraints import folded
+from lib.core.prompts import prompt_template
+from lib.core.records import Augmented, Document, Query, Segment
+from lib.normalize.audit import SegmentAudit, audit_texts, kinds_table
+
+STRATEGIES = ("paraphrase", "pairs", "summary", "comparison", "timeline", "permuted")
+TESTED = "asks what a question of the test asks"
+_WORDS = ("number", "unit", "path", "version", "name", "item")
+_CHECKED = (*_WORDS, "negation")  # kinds of which nothing may be invented
+_SHOWN = 5  # words named in a reason, at most
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A text before it is checked, or the reason why none was written."""
+
+    segment_id: str
+    text: str
+    dropped: str = ""
+    asks: tuple[int, int] | None = None  # of a pair: document.text[start:end] has the answer
+
+
+# (segments, documents by id, k) -> texts, or for a segment without any the reason
+Strategy = Callable[[list[Segment], dict[str, Document], int], list[Draft]]
+
+
+def pair_text(question: str, answer: str) -> str:
+    """Return a question and its answer in the form in which 04_infer asks."""
+    asked = prompt_template("answer").render(question=question, context="").rstrip()
+    return f"{asked} {answer}" if "\n" not in answer else f"{asked}\n{answer}"
+
+
+def augment(segments: list[Segment], documents: list[Document], queries: list[Query],
+            engine: Mapping[str, Strategy], strategies: Sequence[str],
+            k: int) -> tuple[list[Augmented], list[SegmentAudit]]:
+    """Return the texts of all strategies, and the audit of each row that has a text.
+
+    `engine` is `lib.augment.rules.by_rules()` or `lib.augment.model.by_model(…)`; `k` is the number
+    of variants per segment. A text is dropped, with its reason, if it contains a query's question
+    or asks about a passage that overlaps a query's source reference, or if the audit finds a word
+    in it that carries a fact and is nowhere in its document. Raises ValueError for a strategy that
+    `engine` lacks and for `k` below 1, and whatever a strategy raises.
+    """
+    if unknown := [name for name in strategies if name not in engine] or not strategies:
+        raise ValueError(f"strategies {unknown if strategies else '[]'}: choose among "
+                         f"{', '.join(engine)}, which this augmenter can do")
+    if k < 1:
+        raise ValueError(f"k is {k}: ask for at least 1 variant per segment")
+    by_id = {document.document_id: document for document in documents}
+    of_segment = {segment.segment_id: segment.document_id for segment in segments}
+    is_tested, rows = _test_of(queries), []
+    for strategy in strategies:
+        numbers = Counter()
+        for draft in engine[strategy](segments, by_id, k):
+            numbers[draft.segment_id] += 1
+            document_id = of_segment[draft.segment_id]
+            is_asked = not draft.dropped and is_tested(document_id, draft)
+            rows.append(Augmented(
+                segment_id=draft.segment_id, document_id=document_id, strategy=strategy,
+                number=numbers[draft.segment_id], text=draft.text,
+                dropped=TESTED if is_asked else draft.dropped))
+    audits = audit_texts([row for row in rows if row.text], segments, documents)
+    audit_of = iter(audits)
+    return [_checked(row, next(audit_of)) if row.text else row for row in rows], audits
+
+
+def _test_of(queries: list[Query]) -> Callable[[str, Draft], bool]:
+    """Return a function of a document_id and a draft: whether that asks what a query asks."""
+    questions = {folded(query.question) for query in queries}
+    spans = defaultdict(list)
+    for query in queries:
+        spans[query.document_id].append((query.start, query.end))
+
+    def is_tested(document_id: str, draft: Draft) -> bool:
+        text, (start, end) = folded(draft.text), draft.asks or (0, 0)
+        return any(first < end and start < last for first, last in spans[document_id]) or any(
+            question in text for question in questions)
+    return is_tested
+
+
+def _checked(row: Augmented, audit: SegmentAudit) -> Augmented:
+    words = [word for kind in _CHECKED for word in audit.invented[kind]]
+    if row.dropped or not words:
+        return row
+    return row.model_copy(update={"dropped": f"invents {', '.join(words[:_SHOWN])}"})
+
+
+def strategies_table(rows: list[Augmented], audits: list[SegmentAudit],
+                     count: Callable[[str], int]) -> pd.DataFrame:
+    """Return one row per strategy, "all" last: texts, kept ones with their tokens, and the audit.
+
+    `written` counts the words, amounts and items of all texts, `invented` those that are nowhere in
+    the document. `said` counts those of the segments, once for each kept text, and
+    `restated_percent` is the share of them that is in the text. `count` returns a text's tokens.
+    """
+    written, table = [row for row in rows if row.text], []
+    for strategy in dict.fromkeys([*(row.strategy for row in rows), "all"]):
+        own = [(row, audit) for row, audit in zip(written, audits, strict=True)
+               if strategy in (row.strategy, "all")]
+        kept = [(row, audit) for row, audit in own if not row.dropped]
+        total, sound = (kinds_table([audit for _, audit in some]).set_index("kind").loc[
+            list(_CHECKED)].sum() for some in (own, kept))
+        table.append({
+            "strategy": strategy, "segments": len({row.segment_id for row, _ in kept}),
+            "texts": len(own), "kept": len(kept),
+            "asked_by_test": sum(row.dropped == TESTED for row, _ in own),
+            "tokens": sum(count(row.text) for row, _ in kept),
+            "written": int(total.written), "invented": int(total.invented),
+            "invented_percent": 100 * total.invented / max(total.written, 1),
+            "said": int(sound.said),
+            "restated_percent": 100 * (1 - sound.lost / max(sound.said, 1))})
+    return pd.DataFrame(table)
