@@ -26,7 +26,7 @@ def table3(arms: list[Retention]) -> pd.DataFrame:
 
     Differences are the arm's accuracy minus the base's, in points over the same items: mean,
     standard error and 95% t interval of the items' differences (statsmodels), with items counted as
-    independent. They are NaN for the base, and without an interval if no item differs. p is
+    independent. They are NaN for the base, and without an interval if all items change alike. p is
     exact McNemar's on only_base and only_arm, p_holm Holm's over the `family` of all differences.
     Raises ValueError, naming what differs, if two arms were not measured the same way.
     """
@@ -75,7 +75,7 @@ def _cell(arm: Retention, task: dict, base: Retention | None) -> dict:
     only_base, only_arm = int((change < 0).sum()), int((change > 0).sum())
     cell |= {"only_base": only_base, "only_arm": only_arm, "p": exact_p(only_base, only_arm),
              "difference_points": 100 * change.mean()}
-    if len(change) > 1 and only_base + only_arm:
+    if len(set(change)) > 1:
         described = DescrStatsW(100 * change)
         low, high = described.tconfint_mean(ALPHA)
         cell |= {"se_points": described.std_mean, "low_points": low, "high_points": high}
@@ -143,8 +143,9 @@ def summary(table: pd.DataFrame, noise: pd.DataFrame) -> str:
     compared = table[table.p.notna()]
     if compared.empty:
         return "No arm is compared with the base yet."
+    holds_0 = compared.low_points.le(0) & compared.high_points.ge(0)
     found = [f"{row.arm} on {label_of(row.task)} ({_points(row)} points, n = {row.n})"
-             for row in compared[compared.p_holm <= ALPHA].itertuples()]
+             for row in compared[compared.p_holm.le(ALPHA) & ~holds_0].itertuples()]
     text = (f"Of {len(compared)} comparisons with the base, {len(found)} differ at {ALPHA:.0%} "
             f"after Holm's correction{': ' + listed(found) if found else ''}.")
     if len(noise):

@@ -4,6 +4,8 @@ import math
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from lm_eval.api.metrics import mean_stderr
 
 from lib.analyze.figures.retention import draw_retention
@@ -49,6 +51,29 @@ def test_where_no_item_differs_there_is_no_interval():
     row = table3([retention("base", "1100"), retention("dapt", "1100")]).iloc[1]
     assert row.difference_points == 0 and row.p == 1
     assert math.isnan(row.low_points) and math.isnan(row.se_points)
+
+
+@settings(max_examples=15)
+@given(st.lists(st.tuples(*[st.sampled_from("01")] * 3), min_size=2, max_size=40),
+       st.sampled_from([1, 8]))
+def test_the_summary_is_true_of_the_table(outcomes, times):
+    """An arm is said to differ only if its Holm p is at most 5% and no interval includes 0."""
+    right = ["".join(letters) * times for letters in zip(*outcomes, strict=True)]
+    arms = [retention(arm, each) for arm, each in zip(("base", "dapt", "dapt-n"), right,
+                                                      strict=True)]
+    table, noise = table3(arms), noise_floor(arms)
+    text, rows = summary(table, noise), table.iloc[1:]
+    assert "nan" not in text + formatted(table, noise).to_string() and "inf" not in text
+    said = [row.arm for row in rows.itertuples() if f"{row.arm} on MMLU" in text]
+    assert text.startswith(f"Of 2 comparisons with the base, {len(said)} differ at 5%")
+    for row in rows.itertuples():
+        assert row.difference_points == pytest.approx(100 * (row.only_arm - row.only_base) / row.n)
+        is_apart = not row.low_points <= 0 <= row.high_points
+        assert (row.arm in said) == (row.p_holm <= 0.05 and is_apart)
+        if row.arm in said:
+            assert f"{row.arm} on MMLU ({row.difference_points:+.2f} [" in text
+        if max(row.only_base, row.only_arm) == row.n:  # every item changed alike
+            assert math.isnan(row.low_points)
 
 
 def test_arms_that_were_not_measured_alike_are_not_compared():

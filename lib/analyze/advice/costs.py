@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 import pandas as pd
 from transformers import PreTrainedTokenizerBase
 
+from lib.core.arms import AUGMENTED
 from lib.core.files import made_by
 from lib.core.prompts import prompt_template
-from lib.core.records import STRUCTURES, Document, Normalized, Query, Segment
+from lib.core.records import STRUCTURES, Augmented, Document, Normalized, Query, Segment
 from lib.core.untrusted import defused
 from lib.documents.blocks import STRUCTURE_OF, Block, parse, sentences
 from lib.llm.prices import cost_usd, price_of
@@ -88,24 +89,27 @@ def _kinds_of_characters(text: str, blocks: Sequence[Block]) -> bytearray:
 
 def training_costs(documents: list[Document], segments: list[Segment],
                    normalized: list[Normalized], tokenizer: PreTrainedTokenizerBase,
-                   corpus_tokens: int = 0) -> pd.DataFrame:
+                   corpus_tokens: int = 0, augmented: Sequence[Augmented] = ()) -> pd.DataFrame:
     """Return the tokens of one epoch with each intervention, in columns TRAINING.
 
     The interventions of lib.normalize.interventions are applied to the documents. NORMALIZED means
-    training on `normalized`, MIXED on raw text and `normalized`. The tokens are scaled to a corpus
-    of `corpus_tokens` before any intervention (0: these documents). Raises ValueError if that is
-    negative or there are no tokens to scale from.
+    training on `normalized`, MIXED on raw text and `normalized`, AUGMENTED on raw text and
+    `augmented` (left out if there are none). The tokens are scaled to a corpus of `corpus_tokens`
+    before any intervention (0: these documents). Raises ValueError if that is negative or there are
+    no tokens to scale from.
     """
     if corpus_tokens < 0:
         raise ValueError(f"corpus_tokens is {corpus_tokens}: give the number of tokens, or 0 for "
                          "these documents alone")
     count = _counting(tokenizer)
-    before, rewritten = (sum(map(count, corpus_of(segments, normalized, arm, []).training))
-                         for arm in ("dapt", "dapt-n"))
+    before, rewritten, more = (
+        sum(map(count, corpus_of(segments, normalized, arm, [], augmented).training))
+        for arm in ("dapt", "dapt-n", AUGMENTED))
     if not before:
         raise ValueError("the documents have no tokens: there is nothing to train on, run "
                          f"{made_by('documents')} again")
     after = {NORMALIZED: rewritten, MIXED: before + rewritten,
+             **({AUGMENTED: more} if augmented else {}),
              **{name: sum(count(intervene(document).strip()) for document in documents)
                 for name, intervene in INTERVENTIONS.items()}}
     size = corpus_tokens or before

@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 
 from lib.analyze.advice.costs import MIXED, NORMALIZED
-from lib.analyze.statistics.paired import ROUNDING
 from lib.analyze.statistics.seeds import spread_pairs
-from lib.analyze.stats import ALPHA, LEAST_ADDED
-from lib.core.arms import ALL, BASE, INTERVENTION, sorted_arms, split_arm
+from lib.analyze.stats import ALPHA, LEAST_ADDED, ROUNDING
+from lib.core.arms import ALL, AUGMENTED, BASE, INTERVENTION, sorted_arms, split_arm
 from lib.core.paths import output_root, shown
 from lib.core.records import STRUCTURES
 
@@ -34,7 +33,8 @@ WHAT = {NORMALIZED: "everything rewritten as prose",
         "targeted-entity-list": "only lists rewritten in place",
         "targeted-tabular": "only tables rewritten in place",
         "repeat-header": "the header repeated in each table cell",
-        "prefix-name": "the subject's name before each item and row"}
+        "prefix-name": "the subject's name before each item and row",
+        AUGMENTED: "raw text together with synthetic texts made from it"}
 DERIVABLE = {"verbalize": ("entity-list", "tabular"), "targeted-entity-list": ("entity-list",),
              "targeted-tabular": ("tabular",)}
 

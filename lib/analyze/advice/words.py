@@ -15,7 +15,7 @@ from lib.analyze.advice.gains import (
     WHAT,
 )
 from lib.analyze.format import DASH, in_points, number, p_value, percent
-from lib.analyze.statistics.paired import ROUNDING
+from lib.analyze.stats import ROUNDING
 from lib.core.arms import ALL, BASE
 from lib.core.records import STRUCTURES
 from lib.core.text import listed

@@ -9,6 +9,7 @@ from scipy import stats
 from lib.analyze.agreement.coefficients import SCORED, coefficients
 from lib.analyze.agreement.sheet import Item
 from lib.analyze.format import estimate, in_points, percent
+from lib.analyze.stats import ALPHA
 from lib.core.arms import ALL
 from lib.core.records import STRUCTURES, Verdict
 
@@ -121,7 +122,8 @@ def leniency_test(rows: pd.DataFrame, seed: int = 1) -> pd.DataFrame:
 
     Each answer scores +1 (lenient), -1 (strict) or 0; the statistic is the sum of squares between
     structures, and p the share of random permutations that reach it (scipy.stats.permutation_test),
-    which needs no large counts. p is NaN if fewer than two structures are labelled or none differ.
+    which needs no large counts. structures counts those with two or more answers that both scored;
+    only these are tested. p is NaN if there are fewer than two or nothing differs.
     Answers are treated as independent and unweighted: the sample draws the same strata for every
     structure.
     """
@@ -130,9 +132,9 @@ def leniency_test(rows: pd.DataFrame, seed: int = 1) -> pd.DataFrame:
         both = _both_scored(cell)
         scores = _leniencies(both)
         groups = [scores[both.structure == structure].to_numpy() for structure in STRUCTURES
-                  if (both.structure == structure).any()]
+                  if (both.structure == structure).sum() > 1]
         p = float("nan")
-        if len(groups) > 1 and scores.any():
+        if len(groups) > 1 and np.concatenate(groups).any():
             p = float(stats.permutation_test(
                 groups, _between, permutation_type="independent", alternative="greater",
                 n_resamples=N_RESAMPLES, vectorized=True, rng=np.random.default_rng(seed)).pvalue)
@@ -182,9 +184,9 @@ def human_findings(table: pd.DataFrame, tests: pd.DataFrame, without_text: int) 
             sentences.append(
                 "Whether leniency differs by structure cannot be tested: the two differ on "
                 f"{test.differing} of {test.n} answers, and {test.structures} of "
-                f"{len(STRUCTURES)} structures are labelled.")
+                f"{len(STRUCTURES)} structures have two answers that both scored.")
         else:
-            verb = "differs" if test.p < 0.05 else "is not shown to differ"
+            verb = "differs" if test.p <= ALPHA else "is not shown to differ"
             sentences.append(
                 f"Leniency {verb} by structure (permutation test, p = {test.p:.4f}, "
                 f"n = {test.n}, {test.differing} of them differing).")

@@ -1,11 +1,9 @@
 """Measure precision and recall of list items; verdicts are all or nothing (paper, 4.4)."""
 
-import numpy as np
 import pandas as pd
-from scipy import stats
 
 from lib.analyze.format import fraction, percent
-from lib.analyze.stats import wilson
+from lib.analyze.stats import share_interval
 from lib.analyze.tables import cells
 from lib.core.files import made_by
 from lib.core.records import Answer, Query
@@ -42,43 +40,28 @@ def match_items(queries: list[Query], answers: list[Answer]) -> pd.DataFrame:
                                        "named", "surplus", "recall", "precision", "is_whole"])
 
 
-def item_table(items: pd.DataFrame, seed: int = 1, n_resamples: int = 9999) -> pd.DataFrame:
+def item_table(items: pd.DataFrame) -> pd.DataFrame:
     """Return counts of lists and entities, the strict verdict and two means, by arm and structure.
 
-    strict is whole / lists with its Wilson 95% interval. recall and precision are means over lists,
-    with low and high of the 95% percentile bootstrap interval over documents, because lists of one
-    document are correlated; NaN below two documents or if all are equal. with_items counts the
-    lists that precision averages. Structures without lists are left out.
+    strict is whole / lists; recall and precision are means over lists. low and high are their 95%
+    intervals over documents (lib.analyze.stats.share_interval), because lists of one document are
+    correlated; NaN with one document. with_items counts the lists that precision averages.
+    Structures without lists are left out.
     """
     rows = []
     for arm, structure, cell in cells(items):
         if cell.empty:
             continue
-        n_whole = int(cell.is_whole.sum())
-        low, high = wilson(n_whole, len(cell))
         row = {"arm": arm, "structure": structure, "lists": len(cell),
-               "documents": cell.document_id.nunique(), "whole": n_whole,
+               "documents": cell.document_id.nunique(), "whole": int(cell.is_whole.sum()),
                **{name: int(cell[name].sum()) for name in ("wanted", "named", "surplus")},
-               "with_items": int(cell.precision.notna().sum()),
-               "strict": n_whole / len(cell), "strict_low": low, "strict_high": high}
-        for measure in MEASURES:
-            low, high = _interval(cell, measure, seed, n_resamples)
-            row |= {measure: cell[measure].mean(), f"{measure}_low": low, f"{measure}_high": high}
+               "with_items": int(cell.precision.notna().sum())}
+        for name, values in (("strict", cell.is_whole.astype(float)),
+                             *((measure, cell[measure].dropna()) for measure in MEASURES)):
+            low, high = share_interval(values, cell.document_id[values.index])
+            row |= {name: values.mean(), f"{name}_low": low, f"{name}_high": high}
         rows.append(row)
     return pd.DataFrame(rows)
-
-
-def _interval(cell: pd.DataFrame, measure: str, seed: int, n_resamples: int) -> tuple[float, float]:
-    """Return the interval of a mean from documents drawn with replacement."""
-    groups = cell.dropna(subset=measure).groupby("document_id")[measure]
-    sums, counts = groups.sum().to_numpy(), groups.size().to_numpy()
-    if len(sums) < 2 or np.ptp(sums / counts) == 0:  # nothing varies: an interval of width 0
-        return float("nan"), float("nan")
-    interval = stats.bootstrap(
-        (sums, counts), lambda s, n, axis: s.sum(axis) / n.sum(axis), paired=True,
-        n_resamples=n_resamples, method="percentile", rng=np.random.default_rng(seed),
-    ).confidence_interval
-    return float(interval.low), float(interval.high)
 
 
 def formatted(table: pd.DataFrame) -> pd.DataFrame:

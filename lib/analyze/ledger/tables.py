@@ -58,11 +58,11 @@ def _ratio(pairs: list[tuple[int, int]]) -> str:
 def conditional(ledger: list[LedgerRow], verdicts: pd.DataFrame) -> pd.DataFrame:
     """Return Table 2 split by whether the answer was in an arm's training; its kinds are REACHED.
 
-    `verdicts` are rows of lib.analyze.tables.joined. Raises ValueError if an arm of the ledger
-    has no verdict on a query.
+    `verdicts` are rows of lib.analyze.tables.joined; intervals are over their clusters. Raises
+    ValueError if an arm of the ledger has no verdict on a query.
     """
-    verdict_on = verdicts.set_index(["arm", "query_id"]).verdict.to_dict()
-    missing = [row for row in ledger if (row.arm, row.query_id) not in verdict_on]
+    judged = verdicts.set_index(["arm", "query_id"])
+    missing = [row for row in ledger if (row.arm, row.query_id) not in judged.index]
     if missing:
         raise ValueError(f"{len(missing)} rows of the ledger, {missing[0].query_id} of "
                          f"{missing[0].arm} first, have no verdict: "
@@ -70,10 +70,10 @@ def conditional(ledger: list[LedgerRow], verdicts: pd.DataFrame) -> pd.DataFrame
     rows = []
     for arm, structure, cell in _cells(ledger):
         for kind in REACHED:
-            judged = [verdict_on[arm, row.query_id] for row in cell
-                      if (row.lost_at == "") == (kind == REACHED[0])]
+            part = judged.reindex([(arm, row.query_id) for row in cell
+                                   if (row.lost_at == "") == (kind == REACHED[0])])
             rows.append({"arm": arm, "structure": structure, "kind": kind,
-                         **accuracy(pd.Series(judged, dtype="object"))})
+                         **accuracy(part.verdict, part.get("cluster"))})
     return pd.DataFrame(rows, columns=["arm", "structure", "kind", *COUNTS])
 
 

@@ -81,8 +81,9 @@ def _shots(curve: pd.DataFrame) -> str:
     """Describe the gain from the most demonstrations, on the first suite with demonstrations."""
     most = curve[curve.gain_whole > 0]
     if most.empty:
-        return "No suite was asked with demonstrations."
-    most = most[(most.suite == most.suite.min()) & (most.n_shots == most.n_shots.max())]
+        return "No question was asked both with demonstrations and with the base prompt."
+    most = most[most.suite == most.suite.min()]
+    most = most[most.n_shots == most.n_shots.max()]
     texts = [f"{row.arm}, {row.setting} {_difference(row, 'gain_')}" for row in most.itertuples()]
     number = most.n_shots.max()
     shown = "1 demonstration" if number == 1 else f"{number} demonstrations"
@@ -93,7 +94,7 @@ def _shots(curve: pd.DataFrame) -> str:
 def _real(real: pd.DataFrame) -> str:
     rows = real[(real.language == ALL) & (real.whole > 0)]
     if rows.empty:
-        return "Test and Real-Test were not both asked, so they cannot be compared."
+        return "No sample was asked both in Test and in Real-Test, so they cannot be compared."
     texts = [f"{row.arm} {percent(row.first)} → {percent(row.second)}, {_difference(row)}"
              for row in rows.itertuples()]
     return ("Real-Test compared with Test, the same structures in words of a scenario, points: "

@@ -42,7 +42,7 @@ def _lost(cut: pd.DataFrame) -> str:
 
 def _rated(ours: pd.DataFrame, flipped: pd.DataFrame, form: str, judge: str) -> list[str]:
     if ours.empty:
-        return ["No ratings: one arm alone has no pairs."]
+        return ["No ratings: no pair of answers was scored."]
     total = flipped[flipped.level == "all"].iloc[0]
     flips = ("the rules see both answers at once, so no verdict can flip" if judge == "rules" else
              f"{total.flipped} of {total.both_orders} verdicts flipped with the order")

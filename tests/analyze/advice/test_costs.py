@@ -10,7 +10,7 @@ from tokenizers.pre_tokenizers import WhitespaceSplit
 from transformers import PreTrainedTokenizerFast
 
 from lib.analyze.advice import costs, words
-from lib.core.records import Document, Normalized, Query, Segment
+from lib.core.records import Augmented, Document, Normalized, Query, Segment
 from lib.documents.blocks import parse
 from lib.llm.prices import cost_usd, price_of
 
@@ -76,6 +76,14 @@ def test_training_tokens_are_those_of_the_changed_documents_and_scale_to_the_cor
     assert after["prefix-name"] == 24 + 2 + 3 * 2  # twice "Corvane:"; a cell and its pipe per row
     assert table.corpus_after["mixed"] == 2800
     assert table.tokens_added_percent["mixed"] == pytest.approx(100 * 4 / 24)
+
+
+def test_an_augmented_corpus_is_the_raw_text_and_the_kept_synthetic_texts():
+    texts = [Augmented(segment_id="s0", document_id="corvane", strategy="paraphrase", number=number,
+                       text=text, dropped=dropped)
+             for number, (text, dropped) in enumerate([("Port 8443 is admin.", ""), ("x", "same")])]
+    table = costs.training_costs([document()], segments(TEXT), rewrites("x"), WORDS, 0, texts)
+    assert table.set_index("intervention").tokens_after["dapt-a"] == 24 + 4
 
 
 def test_a_corpus_cannot_be_negative_or_empty():

@@ -1,7 +1,11 @@
 """Judges against a person: weights, agreement, leniency and its test, on labels by hand."""
 
+import re
+
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from lib.analyze.agreement.labels import (
     formatted,
@@ -107,6 +111,41 @@ def test_what_cannot_be_tested_says_why(items):
     assert "cannot be tested" in text and "40 of 40 answers, and 1 of 3 structures" in text
     nothing = human_findings(human_agreement(rows[:0], items), leniency_test(rows[:0]), 0)
     assert "No answer is labelled" in nothing
+
+
+VERDICTS = st.sampled_from(["correct", "incorrect", "unscored"])
+LABELLED = st.dictionaries(st.integers(0, 23), st.tuples(
+    VERDICTS, st.sampled_from(["correct", "incorrect", "unsure"])))
+
+
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(LABELLED, st.integers(0, 3))
+def test_the_findings_are_true_of_the_labels(items, labels, without_text):
+    some = items[:24]
+    given_ = {item.item: labels[place][1] for place, item in enumerate(some) if place in labels}
+    judged = [Verdict(query_id=item.query_id, arm="dapt", judge="m", reason="",
+                      verdict=labels.get(place, ("correct", ""))[0])
+              for place, item in enumerate(some)]
+    rows = labelled(some, given_, {"m": judged})
+    table, tests = human_agreement(rows, some), leniency_test(rows)
+    text = human_findings(table, tests, without_text)
+    assert not re.search(r"\b(nan|inf)|--", text), text
+    both = [pair for pair in labels.values() if not {"unscored", "unsure"} & set(pair)]
+    agreed = sum(judge == person for judge, person in both)
+    lenient = sum(judge == "correct" != person for judge, person in both)
+    if both:
+        assert (f"m agrees with the person on {agreed} of {len(both)} labelled answers, and is "
+                f"lenient in {lenient} and strict in {len(both) - agreed - lenient}") in text
+        low, value, high = (table.iloc[-1][name] for name in (
+            "leniency_low", "leniency", "leniency_high"))
+        assert low <= value <= high
+        assert ("Leniency differs" in text) == (tests.p[0] <= 0.05)
+    else:
+        assert ("No answer is labelled" in text) == (not labels)
+        assert ("no answer in common" in text) == bool(labels)
+    if not labels:
+        return
+    assert (f"{without_text} further answers" in text) == bool(without_text)
 
 
 def test_a_partly_labelled_sheet_represents_only_the_strata_of_its_labels(items):
