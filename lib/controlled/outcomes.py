@@ -52,7 +52,7 @@ def _placed(rendered: list[Rendered]) -> dict[str, tuple[Rendered, Place]]:
 def outcomes(facts: list[KnownFact], rendered: list[Rendered], tokenizer: PreTrainedTokenizerBase,
              run: tuple[str, int, int], answers: list[Answer], verdicts: list[Verdict],
              scores: list[Score], run_tokens: int, trained_tokens: int,
-             paired: Collection[str] = ()) -> list[Outcome]:
+             retained: float, paired: Collection[str] = ()) -> list[Outcome]:
     """Return one row per fact; answers, verdicts and scores are in the order of queries_of.
 
     `paired` has the products whose questions the arms with pairs train on.
@@ -78,7 +78,7 @@ def outcomes(facts: list[KnownFact], rendered: list[Rendered], tokenizer: PreTra
             structure=place.structure, answer=answer.answer, correct=is_correct,
             items_named=named, items_surplus=surplus, span_tokens=end - start,
             distance_tokens=start - title, run_tokens=run_tokens, trained_tokens=trained_tokens,
-            has_pair=fact.product in paired,
+            retained=retained, has_pair=fact.product in paired,
             question_overlap=overlap(question(fact), read[document.document_id]),
             as_asked=f"{fact.attribute} of {fact.product}" in trained_on,
             **score.model_dump(exclude={"query_id", "arm", "cloze_missing"})))

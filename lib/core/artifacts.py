@@ -57,6 +57,7 @@ ARTIFACTS = {
     "ledger": Artifact("ledger.jsonl", ("evidence/03_ledger",)),
     "sheet": Artifact("human/sheet.csv", ("evidence/04_agreement",)),
     "controlled_facts": Artifact("facts/{seed}.jsonl", ("controlled/00_facts",)),
+    "public_facts": Artifact("public/{seed}.jsonl", ("controlled/01_pretrain",)),
     "texts": Artifact("texts/{seed}/{text}.jsonl", ("controlled/00_facts",)),
     "controlled_base": Artifact("models/base-{seed}", ("controlled/01_pretrain",)),
     "outcomes": Artifact("outcomes/{run}.jsonl", ("controlled/02_run",)),

@@ -13,7 +13,7 @@ wanted = [f"{figures}/controlled.md", *expand(rows("controlled_facts", seed="{se
 
 def of_base(wildcards):
     """Return what a run reads: the facts, texts and base of its seed."""
-    return expand([*rows("controlled_facts", seed="{seed}"), f"{data}/texts/{{seed}}",
+    return expand([*rows("controlled_facts", "public_facts", seed="{seed}"), f"{data}/texts/{{seed}}",
                    f"{data}/models/base-{{seed}}/training.json"],
                   seed=wildcards.run.rsplit("-", 1)[1])
 
@@ -28,7 +28,8 @@ rule controlled_texts:
 
 rule pretrain:
     input: rows("controlled_facts", seed="{seed}")
-    output: f"{data}/models/base-{{seed}}/training.json", records("01_pretrain", ["{seed}"])
+    output: f"{data}/models/base-{{seed}}/training.json", rows("public_facts", seed="{seed}"),
+        records("01_pretrain", ["{seed}"])
     params: **stage("01_pretrain", "01_pretrain-{seed}", wildcard="seed")
     threads: workflow.cores if has_gpu else 1
     priority: 10  # the longest jobs come first

@@ -47,7 +47,7 @@ def outcomes_of(small, texts, run: tuple[str, int, int], wrong: str = "", partly
     raw = {one.document_id: one.raw for one in texts}
     scores = score(model, tokenizer, queries, raw, "r", batch_size=8)
     verdicts = judge(queries, rows, by_rules)
-    return queries, outcomes(FACTS, texts, tokenizer, run, rows, verdicts, scores, 777, 1554)
+    return queries, outcomes(FACTS, texts, tokenizer, run, rows, verdicts, scores, 777, 1554, 0.5)
 
 
 def test_questions_and_answers_are_the_same_in_every_rotation_and_arm(rendered):
