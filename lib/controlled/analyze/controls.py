@@ -1,123 +1,130 @@
 """Check that the analysis finds planted effects, and finds none among shuffled labels.
 
-Shuffled labels check the code and the width of the interval: their p is uniform by construction.
-Effects are planted in the answers, with a known size, and in training (arm planted-…).
+Shuffled labels check the test and its interval. Effects are planted in the answers, with a known
+size, and in training (arm planted-…); they are found by the rule for all contrasts.
 """
+
+from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
+from scipy.stats import ttest_1samp
 
-from lib.analyze.statistics.seeds import BOTH
+from lib.analyze.statistics.paired import ROUNDING
 from lib.analyze.stats import ALPHA, wilson
-from lib.controlled.analyze.contrasts import contrasts, is_found
-from lib.controlled.analyze.interventions import matched
-from lib.controlled.analyze.permutation import offsets_p, sign_flip_p, square
-from lib.controlled.analyze.rows import ESTIMATE, MEASURES, estimated, sorted_structures
+from lib.controlled.analyze.bases import (
+    DECISION,
+    ESTIMATE,
+    decided,
+    estimated,
+    over_bases,
+    primary_p,
+)
+from lib.controlled.analyze.rows import MEASURES, matched, sorted_structures, within_fact
 from lib.controlled.design.arms import RAW
 
 SHUFFLED = ["structure", "reference", *ESTIMATE, "p", "shuffles", "p_below", "p_below_low",
-            "p_below_high", "intervals_without_0", "without_0_low", "without_0_high"]
-KNOWN = ["structure", "reference", "planted_points", *ESTIMATE, "p", "p_holm", "is_held",
-         "is_found"]
-PLANTED = ["arm", "structure", *ESTIMATE, "gain_planted", "gain_others", "left_out", "p",
-           "is_found"]
+            "p_below_high"]
+KNOWN = ["contrast", "structure", "reference", "planted_points", *ESTIMATE, *DECISION, "is_held"]
+PLANTED = ["contrast", "arm", "structure", *ESTIMATE, "gain_planted", "gain_others", "left_out",
+           *DECISION]
 
 
-def shuffled_control(rows: pd.DataFrame, reference: str = "natural", *, arm: str = RAW,
-                     shuffles: int = 200, draws: int = 999, seed: int = 17) -> pd.DataFrame:
-    """Return contrasts of strict accuracy with structures permuted, so that there is no effect.
+def swapped(pairs: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+    """Exchange the two labels of about half of the products of each base, with all their facts."""
+    products = pairs.groupby(["seed", "product"]).ngroup()
+    is_swapped = (rng.random(products.max() + 1) < 0.5)[products]
+    first, second = pairs["first"], pairs.second
+    return pairs.assign(first=first.where(~is_swapped, second),
+                        second=second.where(~is_swapped, first),
+                        difference=pairs.difference.where(~is_swapped, -pairs.difference))
 
-    The table has one row per structure and the columns SHUFFLED. Estimate, interval and p come from
-    the first shuffle. The counts are over all shuffles: p is below 0.05 in about 5% of them, and
-    the interval excludes 0 in at most about 5%; each count has its Wilson interval (fractions). A
-    real effect widens the intervals, because it adds to the differences between products. The
-    table is empty if a rotation is missing.
+
+def _swappable(rows: pd.DataFrame, reference: str) -> dict[str, pd.DataFrame]:
+    """Map the structures of `raw` to their pairs; {} with one base, which has no test."""
+    raw = rows[rows.arm == RAW]
+    each = {name: within_fact(raw, MEASURES["correct"], name, reference)[0]
+            for name in sorted_structures(raw.structure, reference)[1:]}
+    return {name: pairs for name, pairs in each.items() if pairs.seed.nunique() > 1}
+
+
+def shuffled_control(rows: pd.DataFrame, reference: str = "natural", *, shuffles: int = 2000,
+                     seed: int = 17) -> pd.DataFrame:
+    """Return contrasts of strict accuracy with labels shuffled within base, hence without effect.
+
+    One row per structure, columns SHUFFLED. Estimate, interval and p are those of the first
+    shuffle. p_below counts p <= ALPHA over all shuffles, which is also the number of 95% intervals
+    without 0: about 5%, with its Wilson interval (fractions). An effect that varies between bases
+    is not in the shuffles, so they cannot test that part of the interval. Empty with one base.
     """
-    rows, measure = rows[rows.arm == arm], MEASURES["correct"]
-    try:
-        complete = square(rows, measure)
-    except ValueError:  # a rotation is missing
-        return pd.DataFrame(columns=SHUFFLED)
-    found, rng, k = [], np.random.default_rng(seed), len(complete.cycle)
-    drawn = [rng.permutation(complete.offsets) for _ in range(shuffles)]
-    for structure in sorted_structures(rows.structure, reference)[1:]:
-        totals, each = complete.totals(structure, reference), []
-        for offsets in drawn:
-            shifts = (offsets - complete.offsets) % k
-            pairs = complete.pairs.assign(difference=complete.differences(
-                structure, reference, shifts[complete.units]))
-            moved = np.stack([np.roll(row, -shift)
-                              for row, shift in zip(totals, shifts, strict=True)])
-            each.append(estimated(pairs, measure.scale)
-                        | {"p": offsets_p(moved, offsets, draws, rng)})
-        found.append({"structure": structure, "reference": reference, **each[0], **_counted(each)})
+    found, rng = [], np.random.default_rng(seed)
+    for structure, pairs in _swappable(rows, reference).items():
+        sums = pairs.groupby(["seed", "product"]).difference.sum()
+        signs = rng.choice([-1, 1], (len(sums), shuffles))  # -1: the product's labels exchanged
+        totals = pd.DataFrame(signs * sums.to_numpy()[:, None], sums.index).groupby("seed").sum()
+        values = 100 * totals.div(pairs.groupby("seed").size(), axis=0)
+        varying = values.loc[:, values.std() > ROUNDING]  # the others have no p
+        below = int((ttest_1samp(varying, 0).pvalue <= ALPHA).sum())
+        low, high = wilson(below, shuffles)
+        found.append({"structure": structure, "reference": reference, **estimated(pairs),
+                      **over_bases(values[0]),
+                      "shuffles": shuffles, "p_below": below, "p_below_low": low,
+                      "p_below_high": high})
     return pd.DataFrame(found, columns=SHUFFLED)
 
 
-def _counted(each: list[dict]) -> dict:
-    n = len(each)
-    below = sum(one["p"] < ALPHA for one in each)
-    without = sum(one["low"] > 0 or one["high"] < 0 for one in each)
-    return {"shuffles": n, "p_below": below, "intervals_without_0": without,
-            **dict(zip(("p_below_low", "p_below_high"), wilson(below, n), strict=True)),
-            **dict(zip(("without_0_low", "without_0_high"), wilson(without, n), strict=True))}
+def known_effect(rows: pd.DataFrame, reference: str = "natural", *, primary: Iterable[str] = (),
+                 points: float = 10.0, seed: int = 17) -> pd.DataFrame:
+    """Return contrasts after planting an effect of known size in a structure; columns KNOWN.
 
-
-def known_effect(rows: pd.DataFrame, reference: str = "natural", *, arm: str = RAW,
-                 points: float = 10.0, draws: int = 999, seed: int = 17) -> pd.DataFrame:
-    """Return `contrasts` after planting an effect of known size in a structure; columns KNOWN.
-
-    The labels are shuffled once, which removes any effect. Then wrong answers in one structure are
-    made correct until its accuracy has risen by `points` (by less if too few are wrong: see
-    planted_points). There is one row for each of the first two structures. is_held says whether the
-    interval includes the planted effect; is_found is as in contrasts. The estimate includes chance
-    effects of the shuffle. The table is empty if a rotation is missing.
+    The labels are shuffled once within base, which removes any effect. Then wrong answers in the
+    structure are made correct until its accuracy has risen by `points` (by less if too few are
+    wrong: see planted_points). There is one row for each of the first two structures. is_held says
+    whether the interval includes the planted effect. The rows are decided as further hypotheses of
+    the `primary` family. The estimate includes chance effects of the shuffle. Empty with one base.
     """
-    rows = rows[rows.arm == arm].reset_index(drop=True)
-    try:
-        complete = square(rows, MEASURES["correct"])
-    except ValueError:  # a rotation is missing
-        return pd.DataFrame(columns=KNOWN)
-    rng, cycle, found = np.random.default_rng(seed), complete.cycle, []
-    shifts = pd.Series(rng.permutation(complete.offsets) - complete.offsets,
-                       sorted(complete.pairs["product"].unique()))
-    places = (rows.structure.map(cycle.index)
-              + rows["product"].map(shifts).fillna(0).astype(int)) % len(cycle)
-    shuffled = rows.assign(structure=[cycle[place] for place in places])
-    for structure in sorted_structures(rows.structure, reference)[1:3]:
-        own = shuffled[shuffled.structure == structure]
-        wrong = own.index[~own.correct.astype(bool)]
-        n = min(round(points / 100 * len(own)), len(wrong))
-        is_planted = shuffled.index.isin(rng.choice(wrong, n, replace=False))
-        planted = shuffled.assign(correct=shuffled.correct | is_planted)
-        table = contrasts(planted, reference, arm=arm, draws=draws, seed=seed)
-        row = table[(table.measure == "correct") & (table.structure == structure)].iloc[0]
-        size = 100 * n / len(own)
-        found.append({**row[["structure", "reference", *ESTIMATE, "p", "p_holm"]],
-                      "planted_points": size, "is_held": bool(row.low <= size <= row.high),
-                      "is_found": is_found(row)})
-    return pd.DataFrame(found, columns=KNOWN)
+    found, rng = [], np.random.default_rng(seed)
+    for structure, pairs in list(_swappable(rows, reference).items())[:2]:
+        pairs = swapped(pairs, rng)
+        wrong = pairs.index[pairs.second == 0]
+        n = min(round(points / 100 * len(pairs)), len(wrong))
+        pairs.loc[rng.choice(wrong, n, replace=False), "second"] = 1.0
+        size = 100 * n / len(pairs)
+        row = estimated(pairs.assign(difference=pairs.second - pairs["first"]))
+        found.append({"contrast": f"known {structure} - {reference}", "structure": structure,
+                      "reference": reference, "planted_points": size, **row,
+                      "is_held": bool(row["low"] <= size <= row["high"])})
+    return _further(pd.DataFrame(found, columns=KNOWN), rows, primary)
 
 
-def planted_control(rows: pd.DataFrame, *, draws: int = 9999, seed: int = 17) -> pd.DataFrame:
+def planted_control(rows: pd.DataFrame, *, primary: Iterable[str] = ()) -> pd.DataFrame:
     """Return, for each arm planted-…, whether the effect of repeating a structure's sections shows.
 
-    Columns PLANTED. The estimate, in points, is the gain over `raw` on facts in that structure
-    minus the gain on the others, by product and seed in the same rotation. left_out counts pairs of
-    product and seed that lack one gain. is_found: the interval is above 0 and covers seeds too.
+    Columns PLANTED. The estimate, in points, is the mean over bases of the gain over `raw` on facts
+    in that structure minus the gain on the others, in the same rotation. left_out counts the arm's
+    outcomes without `raw`. The rows are decided as further hypotheses of the `primary` family; an
+    effect in the wrong direction is not found.
     """
     found = []
     for arm in sorted(name for name in rows.arm.unique() if name.startswith("planted")):
         structure = arm.removeprefix("planted").lstrip("-") or "tabular"
-        pairs, _ = matched(rows, arm)
-        side = (pairs.structure == structure).map({True: "planted", False: "others"})
-        cells = pairs.groupby(["product", "seed", side]).difference.mean().unstack()
-        cells = cells.reindex(columns=["planted", "others"])
-        both = cells.dropna().reset_index().assign(fact_id=lambda each: each["product"])
-        both["difference"] = both.planted - both.others
-        row = {"arm": arm, "structure": structure, **estimated(both, 100.0),
-               "gain_planted": 100 * both.planted.mean(), "gain_others": 100 * both.others.mean(),
-               "left_out": len(cells) - len(both),
-               "p": sign_flip_p(both.difference, both["product"], draws=draws, seed=seed)}
-        found.append(row | {"is_found": bool(row["low"] > 0 and row["interval"] == BOTH)})
-    return pd.DataFrame(found, columns=PLANTED)
+        pairs, left_out = matched(rows, arm)
+        pairs["side"] = (pairs.structure == structure).map({True: "planted", False: "others"})
+        means = pairs.pivot_table(values="difference", index="seed", columns="side")
+        means = means.reindex(columns=["planted", "others"]).dropna()
+        gains = means.planted - means.others
+        both = pairs[pairs.seed.isin(means.index)]
+        row = estimated(both.assign(difference=both.seed.map(gains)))  # constant within a base
+        found.append({"contrast": f"{arm}: {structure} - others", "arm": arm,
+                      "structure": structure, **row,
+                      "gain_planted": 100 * means.planted.mean(),
+                      "gain_others": 100 * means.others.mean(), "left_out": left_out})
+    table = _further(pd.DataFrame(found, columns=PLANTED), rows, primary)
+    return table.assign(found=table.found & (table.estimate > 0))
+
+
+def _further(table: pd.DataFrame, rows: pd.DataFrame, primary: Iterable[str]) -> pd.DataFrame:
+    """Decide a table as further hypotheses of the primary family; without one, on its own."""
+    others = primary_p(rows, primary)
+    own = dict(zip(table.contrast, table.p, strict=True))
+    return decided(table, ["control"] * len(table), {**others, **own} if others else {})

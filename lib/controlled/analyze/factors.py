@@ -9,19 +9,17 @@ import re
 import numpy as np
 import pandas as pd
 
-from lib.controlled.analyze.interventions import matched
+from lib.controlled.analyze.bases import ESTIMATE, estimated, mean_of, share
 from lib.controlled.analyze.rows import (
-    ESTIMATE,
     MEASURES,
     Measure,
-    estimated,
-    share,
+    matched,
     sorted_structures,
     within_fact,
 )
 from lib.controlled.design.arms import RAW
 
-FACTORS = ["factor", "level", "structure", "against", "n", "clusters", "seeds", "accuracy", "low",
+FACTORS = ["factor", "level", "structure", "against", "n", "clusters", "bases", "accuracy", "low",
            "high", "interval", "n_difference", "difference", "difference_low", "difference_high",
            "difference_interval"]
 ATTRIBUTE, DISTANCE, TABLE = "attribute", "tokens from the title", "table"
@@ -35,9 +33,9 @@ def factors(rows: pd.DataFrame, reference: str = "natural") -> pd.DataFrame:
     """Return accuracy in percent by factor, level and structure, and its difference in points.
 
     Columns FACTORS. `against` names what is subtracted: within `raw`, the structure `reference` on
-    the same facts and seeds. Distance has no difference, because a fact's distance depends on the
-    structure; distances are averaged over the seeds' tokenizers and cut into thirds. Arms far-N and
-    table-WxH are levels of a factor; `raw` in the same rotations and seeds is its first level and
+    the same facts and bases. Distance has no difference, because a fact's distance depends on the
+    structure; a fact's distances are averaged over bases and cut into thirds. Arms far-N and
+    table-WxH are levels of a factor; `raw` in the same rotations and bases is its first level and
     is subtracted from them, for a table arm only on facts that are tabular in `raw` too.
     """
     raw = rows[rows.arm == RAW]
@@ -70,7 +68,7 @@ def _cell(rows: pd.DataFrame, factor: str, level: str, structure: str, reference
     if structure == reference or factor == DISTANCE:
         return cell
     pairs, _ = within_fact(rows, MEASURES["correct"], structure, reference)
-    return cell | {"against": reference} | _difference(estimated(pairs, 100.0))
+    return cell | {"against": reference} | _difference(estimated(pairs))
 
 
 def _phrasings(raw: pd.DataFrame) -> list[dict]:
@@ -98,7 +96,7 @@ def _words(raw: pd.DataFrame) -> list[dict]:
 
 
 def _accuracy(found: dict) -> dict:
-    kept = ("n", "clusters", "seeds", "low", "high", "interval")
+    kept = ("n", "clusters", "bases", "low", "high", "interval")
     return {"accuracy": found["estimate"], **{key: found[key] for key in kept}}
 
 
@@ -121,7 +119,7 @@ def _arm_levels(rows: pd.DataFrame, arm: str, reference: str) -> list[dict]:
         same = pairs[pairs.structure == structure]
         keys = {"factor": factor, "structure": structure}
         found += [keys | {"level": zero, "against": ""} | _accuracy(share(same, "first")),
-                  keys | {"level": level[2], "against": RAW} | _difference(estimated(same, 100.0))
+                  keys | {"level": level[2], "against": RAW} | _difference(estimated(same))
                   | _accuracy(share(pairs if is_table else same, "second"))]
     return found
 
@@ -130,17 +128,17 @@ def tokens_by_structure(rows: pd.DataFrame, reference: str = "natural",
                         arm: str = RAW) -> pd.DataFrame:
     """Return tokens per fact: structure, n, tokens, then ratio and difference to `reference`.
 
-    A fact's text is the same for every seed, but each seed has its own tokenizer: tokens are
-    averaged over the seeds. The difference is within fact, with its interval over products.
+    Each base has its own tokenizer. `tokens` and the difference within fact, with its interval, are
+    means over bases.
     """
-    rows = rows[rows.arm == arm].groupby(["fact_id", "product", "structure"],
-                                         as_index=False).span_tokens.mean().assign(seed=0)
+    rows = rows[rows.arm == arm]
     spans = Measure("tokens of a fact", "tokens", lambda each: each.span_tokens.astype(float), 1.0)
     found = []
     for structure in sorted_structures(rows.structure, reference):
         pairs, _ = within_fact(rows, spans, structure, reference)
         one, own = estimated(pairs, 1.0), rows[rows.structure == structure]
-        found.append({"structure": structure, "n": len(own), "tokens": own.span_tokens.mean(),
+        found.append({"structure": structure, "n": own.fact_id.nunique(),
+                      "tokens": mean_of(own, "span_tokens", 1.0),
                       "ratio": pairs.second.mean() / pairs["first"].mean(),
                       "difference": one["estimate"], "low": one["low"], "high": one["high"]})
     return pd.DataFrame(found)

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from lib.analyze.figures import style
 from lib.analyze.format import p_value
-from lib.controlled.analyze.contrasts import is_found
+from lib.controlled.analyze.bases import over_bases
 from lib.controlled.analyze.factors import (
     DISTANCE,
     FILLERS,
@@ -17,7 +17,6 @@ from lib.controlled.analyze.factors import (
     LENGTH,
     PHRASINGS,
     SECTION,
-    TABLE,
 )
 from lib.controlled.analyze.interventions import CONTROL, FACTOR
 from lib.controlled.analyze.rows import MEASURES, NATS, POINTS
@@ -48,9 +47,8 @@ def _shown(structures: pd.Series) -> list[str]:
 def draw_contrasts(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Draw a forest of structure - reference within fact, one panel per measure.
 
-    A filled point is an effect by contrasts.is_found. The cross below strict accuracy is the GEE
-    with its interval. To the right are p by permutation, Holm's p and the number of facts. If there
-    are many structures, only three measures are drawn.
+    A filled point is an effect that is found (see bases.decided). To the right are p, Holm's p and
+    the number of bases. If there are many structures, only three measures are drawn.
     """
     many = table.structure.nunique() > _FEW
     names = [name for name in (("correct", "stored", "loglik") if many else MEASURES)
@@ -68,24 +66,19 @@ def draw_contrasts(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
         axes.tick_params(labelbottom=False)
     for axes, name in zip(panels, names, strict=False):
         cells = table[table.measure == name].reset_index(drop=True)
-        _forest(axes, cells, head="p, Holm p, n" if axes is panels[0] else "")
+        _forest(axes, cells, head="p, Holm p, bases" if axes is panels[0] else "")
         axes.margins(x=0.15 if MEASURES[name].unit == NATS else 0.05)
     reference = table.reference.iloc[0] if len(table) else "the reference"
-    panels[-1].set_xlabel(f"Difference to {reference} on the same facts (×: GEE)\n"
-                          "filled: Holm p ≤ 5% and the interval over seeds excludes 0")
+    panels[-1].set_xlabel(f"Difference to {reference} on the same facts (95% over bases)\n"
+                          "filled: found, by Holm's p and the interval at its level")
     return figure, table
 
 
 def _forest(axes: Axes, cells: pd.DataFrame, head: str) -> None:
     for row in cells.itertuples():
         style.forest(axes, [row.Index], [row.estimate], [row.low], [row.high],
-                     filled=is_found(row), **look(row.structure))
-    known = cells[cells.gee_low.notna()]
-    if len(known):
-        style.forest(axes, known.index + 0.3, known.gee_points, known.gee_low, known.gee_high,
-                     color="black", marker="x", markersize=4,
-                     line={"elinewidth": 0.6, "capsize": 1.5})
-    texts = [f"{p_value(row.p)}, {p_value(row.p_holm)}, {row.n}" for row in cells.itertuples()]
+                     filled=row.found, **look(row.structure))
+    texts = [f"{p_value(row.p)}, {p_value(row.p_holm)}, {row.bases}" for row in cells.itertuples()]
     style.right_of(axes, cells.index, texts, head)
     style.name_rows(axes, cells.structure, zero=True)
 
@@ -173,46 +166,19 @@ def _levels(axes: Axes, cells: pd.DataFrame, structures: list[str]) -> None:
 
 
 @style.styled
-def draw_heat(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Draw accuracy in percent by structure x list items, and by width x height of catalogues.
-
-    A cell has the accuracy, its 95% interval and the number of facts. The second map is drawn if
-    there are table arms.
-    """
-    lists = table[table.factor == LENGTH]
-    tables = table[(table.factor == TABLE) & (table.level != RAW)]
-    size = tables.level.str.split("x", expand=True).reindex(columns=[0, 1]).astype(float)
-    tables = tables.assign(width=size[0], height=size[1]).sort_values(["width", "height"])
-    maps = [("Items of a list", "", _grid(lists, "structure", "level")),
-            ("Height of the table (products)", "Width (attributes)",
-             _grid(tables, "width", "height"))]
-    maps = [(x, y, grid) for x, y, grid in maps if grid[0].size]
-    height = 0.9 + 0.5 * max((len(grid[0]) for *_, grid in maps), default=1)
-    figure, panels = style.panels(len(maps), height, width_ratios=[
-        max(2, grid[0].shape[1]) for *_, grid in maps] or [1])
-    top = max([0, *lists.accuracy, *tables.accuracy]) or 100
-    for axes, (xlabel, ylabel, (values, texts)) in zip(panels, maps, strict=False):
-        image = style.heat(axes, values, texts, top=top)
-        axes.set(xlabel=xlabel, ylabel=ylabel)
-    if maps:
-        figure.colorbar(image, ax=panels, label="Accuracy (%)", fraction=0.05)
-    return figure, pd.concat([lists, tables], ignore_index=True)
-
-
-def _grid(cells: pd.DataFrame, rows: str, columns: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return accuracies and texts by row and column, both in the order of `cells`."""
-    names = [[f"{name:g}" if isinstance(name, float) else name for name in cells[column]]
-             for column in (rows, columns)]
-    texts = [f"{cell.accuracy:.1f}\n[{cell.low:.0f}, {cell.high:.0f}]\nn = {cell.n}"
-             for cell in cells.itertuples()]
-    long = pd.DataFrame({"row": names[0], "column": names[1], "accuracy": cells.accuracy.array,
-                         "text": texts})
-    order = {name: list(dict.fromkeys(long[name])) for name in ("row", "column")}
-    if columns == "height":
-        order["column"] = sorted(order["column"], key=float)
-    accuracy, text = (long.pivot(index="row", columns="column", values=value).reindex(
-        index=order["row"], columns=order["column"]) for value in ("accuracy", "text"))
-    return accuracy.rename_axis(index=None, columns=None), text.fillna("")
+def draw_bases(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Draw each base's value as a cross and the mean with its 95% interval, by contrast."""
+    names = list(table.contrast.unique())
+    figure, (axes,) = style.panels(1, 0.8 + 0.26 * max(1, len(names)))
+    for y, name in enumerate(names):
+        each = table.points[table.contrast == name]
+        found = over_bases(each)
+        axes.plot(each, [y + 0.22] * len(each), "x", color="0.4", markersize=4, mew=0.8)
+        style.forest(axes, [y - 0.1], [found["estimate"]], [found["low"]], [found["high"]],
+                     marker="o", color=style.COLORS[0], markersize=4)
+    style.name_rows(axes, names, zero=True)
+    axes.set_xlabel("Points (×: one base; interval: 95% over bases)")
+    return figure, table
 
 
 @style.styled

@@ -7,9 +7,8 @@ import pandas as pd
 
 from lib.analyze.format import DASH, estimate, in_points, p_value
 from lib.analyze.stats import ALPHA
+from lib.controlled.analyze.bases import OVER_BASES
 from lib.controlled.analyze.rows import MEASURES, POINTS
-
-INTERVAL, P = "interval covers", "p (of these trainings)"
 
 
 def contrasts(table: pd.DataFrame) -> pd.DataFrame:
@@ -21,24 +20,18 @@ def contrasts(table: pd.DataFrame) -> pd.DataFrame:
         "only reference / only structure": DASH if np.isnan(row.only_reference) else
         f"{row.only_reference:.0f} / {row.only_structure:.0f} of {row.pairs}",
         "difference [95%]": difference(row.estimate, row.low, row.high, row.unit),
-        INTERVAL: row.interval, P: p_value(row.p) + (f" ({row.p_note})" if row.p_note else ""),
-        "p (Holm)": p_value(row.p_holm),
-        "GEE, points": in_points(row.gee_points, row.gee_low, row.gee_high),
-        "GEE, odds ratio": row.gee_note if row.gee_note and np.isnan(row.gee_odds_ratio) else
-        estimate(row.gee_odds_ratio, row.gee_or_low, row.gee_or_high, digits=2)}
+        **_decision(row, 1 if row.unit == POINTS else 3)}
         for row in table.itertuples()), "measure")
 
 
 def shuffled(table: pd.DataFrame) -> pd.DataFrame:
     """Format `controls.shuffled_control`."""
     return _table(({
-        "shuffled labels": f"{row.structure} – {row.reference}",
+        "shuffled labels": f"{row.structure} – {row.reference}", "bases": str(row.bases),
         "one shuffle, points [95%]": in_points(row.estimate, row.low, row.high),
         "its p": p_value(row.p),
-        f"shuffles with p < {ALPHA}": _share(row.p_below, row.shuffles, row.p_below_low,
-                                             row.p_below_high),
-        "intervals without 0": _share(row.intervals_without_0, row.shuffles, row.without_0_low,
-                                      row.without_0_high)}
+        f"shuffles with p ≤ {ALPHA}": f"{row.p_below} of {row.shuffles} = "
+        f"{row.p_below / row.shuffles:.1%} [{row.p_below_low:.1%}, {row.p_below_high:.1%}]"}
         for row in table.itertuples()), "shuffled labels")
 
 
@@ -47,22 +40,18 @@ def known(table: pd.DataFrame) -> pd.DataFrame:
     return _table(({
         "planted among shuffled labels":
         f"{row.structure} – {row.reference}: {row.planted_points:+.1f} points", **_sample(row),
-        "estimate, points [95%]": in_points(row.estimate, row.low, row.high),
-        INTERVAL: row.interval, "p": p_value(row.p), "p (Holm)": p_value(row.p_holm),
-        "interval includes the planted effect": "yes" if row.is_held else "NO",
-        "found": "yes" if row.is_found else "NO"}
+        "estimate, points [95%]": in_points(row.estimate, row.low, row.high), **_decision(row),
+        "interval includes the planted effect": "yes" if row.is_held else "NO"}
         for row in table.itertuples()), "planted among shuffled labels")
 
 
 def planted(table: pd.DataFrame) -> pd.DataFrame:
     """Format `controls.planted_control`."""
     return _table(({
-        "planted arm": row.arm, "products, seeds": f"{row.clusters}, {row.seeds}"
-        + (f"; {row.left_out} pairs of product and seed left out" if row.left_out else ""),
+        "planted arm": row.arm, **_sample(row, "raw"),
         "gain on the planted structure, points": f"{row.gain_planted:+.1f}",
         "gain on the others, points": f"{row.gain_others:+.1f}",
-        "difference [95%]": in_points(row.estimate, row.low, row.high),
-        INTERVAL: row.interval, "p": p_value(row.p), "found": "yes" if row.is_found else "NO"}
+        "difference [95%]": in_points(row.estimate, row.low, row.high), **_decision(row)}
         for row in table.itertuples()), "planted arm")
 
 
@@ -72,8 +61,7 @@ def interventions(table: pd.DataFrame) -> pd.DataFrame:
         "run": f"{row.arm} ({row.role})", "structure": row.structure, **_sample(row, "raw"),
         "raw → arm": _change(row.accuracy_raw, row.accuracy_arm, 1),
         "gain, points [95%]": in_points(row.gain_points, row.low_points, row.high_points),
-        INTERVAL: row.interval, P: p_value(row.p), "p (Holm)": p_value(row.p_holm),
-        "tokens added": _signed(row.tokens_added_percent, ".1f", "%"),
+        **_decision(row), "tokens added": _signed(row.tokens_added_percent, ".1f", "%"),
         "points per 1% more tokens": _signed(row.points_per_percent, ".2f"),
         "in the question's words": _change(row.as_asked_raw_percent, row.as_asked_arm_percent, 0)}
         for row in table.itertuples()), "run")
@@ -84,8 +72,7 @@ def arm_pairs(table: pd.DataFrame) -> pd.DataFrame:
     return _table(({
         "arms": f"{row.first} → {row.second}", **_sample(row, row.first),
         "first → second": _change(row.accuracy_first, row.accuracy_second, 1),
-        "difference, points [95%]": in_points(row.estimate, row.low, row.high),
-        INTERVAL: row.interval, P: p_value(row.p), "p (Holm)": p_value(row.p_holm),
+        "difference, points [95%]": in_points(row.estimate, row.low, row.high), **_decision(row),
         "tokens added": _signed(row.tokens_added_percent, ".1f", "%"),
         "in the question's words": _change(row.as_asked_first_percent,
                                            row.as_asked_second_percent, 0)}
@@ -122,12 +109,21 @@ def _table(rows: Iterable[dict], first: str) -> pd.DataFrame:
 
 
 def _sample(row, partner: str = "") -> dict[str, str]:
-    """Return the cell that gives the numbers of facts, products, seeds and rows left out."""
-    text = f"{row.n} ({row.clusters}), {row.seeds}"
+    """Return the cell that gives the numbers of facts, products, bases and rows left out."""
+    text = f"{row.n} ({row.clusters}), {row.bases}"
     if left_out := getattr(row, "left_out", 0):
         text += (f"; {left_out} without {partner}" if partner else
                  f"; {left_out} of {row.pairs + left_out} pairs left out")
-    return {"facts (products), seeds": text}
+    return {"facts (products), bases": text}
+
+
+def _decision(row, digits: int = 1) -> dict[str, str]:
+    """Return the cells from which a row is found or not; an exploratory row has no Holm's p."""
+    covers = "" if row.interval == OVER_BASES else f" ({row.interval})"
+    of = f"{row.family} (of {row.hypotheses})" if row.hypotheses else row.family
+    return {"SD between bases": estimate(row.sd_bases, digits=digits),
+            "p (uncorrected)": p_value(row.p) + covers, "family": of,
+            "p (Holm)": p_value(row.p_holm), "found": "yes" if row.found else "no"}
 
 
 def _change(first: float, second: float, digits: int) -> str:
@@ -139,7 +135,3 @@ def _change(first: float, second: float, digits: int) -> str:
 
 def _signed(value: float, pattern: str, unit: str = "") -> str:
     return DASH if np.isnan(value) else f"{value:+{pattern}}{unit}"
-
-
-def _share(count: int, n: int, low: float, high: float) -> str:
-    return f"{count} of {n} = {count / n:.1%} [{low:.1%}, {high:.1%}]"

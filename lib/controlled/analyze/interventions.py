@@ -1,25 +1,34 @@
 """Estimate arms' gains over `raw` on the same fact, rotation and seed, and tokens (paper, 5.1)."""
 
 import re
+from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
 
-from lib.analyze.stats import LEAST_ADDED, holm
-from lib.controlled.analyze.permutation import sign_flip_p
-from lib.controlled.analyze.rows import ESTIMATE, estimated, sorted_structures
-from lib.controlled.design.arms import NORMALIZED, PROSE, RAW, epochs_of
+from lib.analyze.stats import LEAST_ADDED
+from lib.controlled.analyze.bases import (
+    DECISION,
+    ESTIMATE,
+    decided,
+    estimated,
+    mean_of,
+    primary_p,
+)
+from lib.controlled.analyze.rows import matched, sorted_structures
+from lib.controlled.design.arms import NORMALIZED, PROSE, RAW
 from lib.core.arms import ALL, INTERVENTION
 
 FACTOR, CONTROL = "factor", "control"
-INTERVENTIONS = ["arm", "role", "structure", "n", "clusters", "seeds", "pairs", "left_out",
-                 "accuracy_raw", "accuracy_arm", "gain_points", "low_points", "high_points",
-                 "interval", "p", "p_holm", "family", "tokens_added_percent", "points_per_percent",
-                 "as_asked_raw_percent", "as_asked_arm_percent"]
-ARM_PAIRS = ["first", "second", *ESTIMATE, "left_out", "accuracy_first", "accuracy_second", "p",
-             "p_holm", "tokens_added_percent", "as_asked_first_percent", "as_asked_second_percent"]
+GAIN = {"estimate": "gain_points", "low": "low_points", "high": "high_points"}
+_SIDES = ["accuracy_first", "accuracy_second", "as_asked_first_percent", "as_asked_second_percent"]
+_AS_RAW = {name: name.replace("first", "raw").replace("second", "arm") for name in _SIDES}
+INTERVENTIONS = ["contrast", "arm", "role", "structure", *ESTIMATE, "left_out", *_SIDES, *DECISION,
+                 "tokens_added_percent"]
+ARM_PAIRS = ["contrast", "first", "second", *ESTIMATE, "left_out", *_SIDES, *DECISION,
+             "tokens_added_percent"]
 # Also compared, in addition to `raw`: longer training alone, and prose in other words.
-_PAIRS = (("raw-2x", "mixed"), (PROSE, NORMALIZED))
+_PAIRS = ("mixed - raw-2x", f"{NORMALIZED} - {PROSE}")
 _ROLES = {r"planted.*|raw-\d+x": CONTROL, rf"low-context|{PROSE}|far-\d+|table-\d+x\d+": FACTOR}
 
 
@@ -29,38 +38,16 @@ def role(arm: str) -> str:
                 INTERVENTION)
 
 
-def matched(rows: pd.DataFrame, arm: str, first: str = RAW) -> tuple[pd.DataFrame, int]:
-    """Match rows of `arm` and `first` by fact, rotation and seed; count those without a match.
+def interventions(rows: pd.DataFrame, reference: str = "natural", *,
+                  primary: Iterable[str] = ()) -> pd.DataFrame:
+    """Return, for each arm except `raw`, one row per structure and "all".
 
-    The columns are fact_id, product, rotation, seed, structure (in `first`), first and second (0 or
-    1), difference, tokens_first and tokens_second (read by the run per epoch of `raw`), and
-    as_asked_first and as_asked_second. Prose has the same text in every rotation, so it is matched
-    by fact and seed alone, except with `raw`.
-    """
-    is_any_rotation = PROSE in (arm, first) and RAW not in (arm, first)
-    keys = ["fact_id", "product", *([] if is_any_rotation else ["rotation"]), "seed"]
-    sides = []
-    for name, side in ((first, "first"), (arm, "second")):
-        cells = rows[rows.arm == name].set_index(keys)
-        sides.append(pd.DataFrame({
-            side: cells.correct.astype(float), f"tokens_{side}": cells.run_tokens * epochs_of(name),
-            f"as_asked_{side}": cells.as_asked.astype(float)}))
-    structures = rows[rows.arm == first].set_index(keys)[["structure"]]
-    pairs = structures.join(sides[0]).join(sides[1], how="inner")
-    pairs = pairs.assign(difference=pairs.second - pairs["first"]).reset_index()
-    return pairs, len(sides[1]) - len(pairs)
-
-
-def interventions(rows: pd.DataFrame, reference: str = "natural", *, draws: int = 9999,
-                  seed: int = 17) -> pd.DataFrame:
-    """Return, for each arm except `raw`, one row per structure and "all"; columns INTERVENTIONS.
-
-    gain_points is the arm's accuracy minus that of `raw`; for its interval see rows.estimated. p
-    comes from flipping the signs of products and tests whether these runs differ; chance variation
-    between runs is in the interval, not in p. p_holm corrects p over the arms' rows "all", and
-    separately over the rows by structure (`family` counts the tests). tokens_added_percent compares
-    the tokens that the matched runs read in all epochs; points_per_percent is NaN below
-    LEAST_ADDED. as_asked_… is the percentage of matched facts stated in the question's words.
+    Columns INTERVENTIONS with estimate, low and high named as in GAIN, and accuracy_raw, …_arm for
+    the sides. gain_points is the arm's accuracy minus that of `raw`, the mean over bases. `primary`
+    names the study's hypotheses, such as "mixed"; without any, the rows "all" are one family and
+    the rows by structure another (see bases.decided). tokens_added_percent compares the tokens that
+    the matched runs read in all epochs; points_per_percent is NaN below LEAST_ADDED. as_asked_… is
+    the percentage of matched facts stated in the question's words. `seeds` repeats `bases`.
     """
     order = {INTERVENTION: 0, FACTOR: 1, CONTROL: 2}
     arms = sorted((arm for arm in rows.arm.unique() if arm != RAW),
@@ -72,38 +59,42 @@ def interventions(rows: pd.DataFrame, reference: str = "natural", *, draws: int 
         added = _tokens_added(pairs)
         for structure in (*structures, ALL):
             cells = pairs[(pairs.structure == structure) | (structure == ALL)]
-            found.append({"arm": arm, "role": role(arm), "structure": structure,
-                          "tokens_added_percent": added, **_gained(cells, added, draws, seed),
-                          "left_out": left_out if structure == ALL else 0})
-    table = pd.DataFrame(found, columns=INTERVENTIONS).astype({"p": float})
-    families = table.p.groupby(table.structure == ALL)
-    return table.assign(p_holm=families.transform(holm), family=families.transform("count"))
+            found.append({"contrast": arm if structure == ALL else f"{arm}, {structure}",
+                          "arm": arm, "role": role(arm), "structure": structure, **_sides(cells),
+                          "left_out": left_out if structure == ALL else 0,
+                          "tokens_added_percent": added})
+    table = pd.DataFrame(found, columns=INTERVENTIONS)
+    families = np.where(table.structure == ALL, "arms", "arms by structure")
+    table = decided(table, families, primary_p(rows, primary)).rename(columns=GAIN | _AS_RAW)
+    added = table.tokens_added_percent
+    return table.assign(seeds=table.bases, points_per_percent=(table.gain_points / added).where(
+        added >= LEAST_ADDED))
 
 
-def arm_pairs(rows: pd.DataFrame, *, draws: int = 9999, seed: int = 17) -> pd.DataFrame:
+def arm_pairs(rows: pd.DataFrame, *, primary: Iterable[str] = ()) -> pd.DataFrame:
     """Compare two arms other than `raw` on the same facts and seeds; columns ARM_PAIRS.
 
     `mixed` minus `raw-2x` shows what rewriting adds to equally long training; `normalized` minus
-    `prose` shows what the rules' words add to prose. Each pair that was run has one row. Estimate
-    and p are as in `interventions`; Holm's correction is over these rows.
+    `prose` shows what the rules' words add to prose. Each of these that was run has one row, as has
+    each pair of arms among `primary`. Estimates are as in `interventions`.
     """
     found = []
-    for first, second in _PAIRS:
+    for name in dict.fromkeys([*_PAIRS, *primary]):
+        second, _, first = name.partition(" - ")
+        if not {first, second} <= set(rows.arm):
+            continue
         pairs, left_out = matched(rows, second, first)
         if len(pairs):
-            found.append({"first": first, "second": second, **estimated(pairs, 100.0),
-                          "left_out": left_out, **_means(pairs, draws, seed),
-                          "tokens_added_percent": _tokens_added(pairs)})
+            found.append({"contrast": name, "first": first, "second": second, **_sides(pairs),
+                          "left_out": left_out, "tokens_added_percent": _tokens_added(pairs)})
     table = pd.DataFrame(found, columns=ARM_PAIRS)
-    return table.assign(p_holm=holm(table.p))
+    return decided(table, ["pairs of arms"] * len(table), primary_p(rows, primary))
 
 
-def _means(pairs: pd.DataFrame, draws: int, seed: int) -> dict:
-    return {"accuracy_first": 100 * pairs["first"].mean(),
-            "accuracy_second": 100 * pairs.second.mean(),
-            "as_asked_first_percent": 100 * pairs.as_asked_first.mean(),
-            "as_asked_second_percent": 100 * pairs.as_asked_second.mean(),
-            "p": sign_flip_p(pairs.difference, pairs["product"], draws=draws, seed=seed)}
+def _sides(pairs: pd.DataFrame) -> dict:
+    return estimated(pairs) | {
+        name: mean_of(pairs, name.removeprefix("accuracy_").removesuffix("_percent"))
+        for name in _SIDES}
 
 
 def _tokens_added(pairs: pd.DataFrame) -> float:
@@ -112,12 +103,3 @@ def _tokens_added(pairs: pd.DataFrame) -> float:
     if runs.empty:
         return np.nan
     return 100 * float(runs.tokens_second.sum() / runs.tokens_first.sum() - 1)
-
-
-def _gained(pairs: pd.DataFrame, added: float, draws: int, seed: int) -> dict:
-    found = estimated(pairs, 100.0)
-    gain, low, high = (found.pop(key) for key in ("estimate", "low", "high"))
-    means = {key.replace("first", "raw").replace("second", "arm"): value
-             for key, value in _means(pairs, draws, seed).items()}
-    return found | means | {"gain_points": gain, "low_points": low, "high_points": high,
-                            "points_per_percent": gain / added if added >= LEAST_ADDED else np.nan}

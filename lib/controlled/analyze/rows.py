@@ -1,27 +1,17 @@
-"""Read the rows that the analysis starts from, define its measures, estimate mean differences."""
+"""Read the rows that the analysis starts from, define its measures, and pair outcomes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 
-from lib.analyze.statistics.seeds import (
-    BOTH,
-    QUERIES_ONLY,
-    WILSON,
-    both_sources,
-    standard_error,
-)
-from lib.analyze.stats import wilson
+from lib.controlled.design.arms import PROSE, RAW
 from lib.controlled.records import AcquiredFact, Outcome
 from lib.core.files import artifact_path, load, made_by
 from lib.core.paths import MissingInput, shown
 from lib.core.records import STRUCTURES, Record
 
 POINTS, NATS = "points", "nats a token"
-ESTIMATE = ["n", "clusters", "seeds", "pairs", "estimate", "low", "high", "interval"]
-NO_VARIATION = "none: nothing varies between products"
 
 
 @dataclass(frozen=True)
@@ -109,38 +99,40 @@ def within_fact(rows: pd.DataFrame, measure: Measure, structure: str,
     return pairs.assign(difference=pairs.second - pairs["first"]), expected - len(pairs)
 
 
-def estimated(pairs: pd.DataFrame, scale: float, column: str = "difference") -> dict:
-    """Return the mean of `column` with its 95% interval over products and seeds; keys ESTIMATE.
+def matched(rows: pd.DataFrame, arm: str, first: str = RAW) -> tuple[pd.DataFrame, int]:
+    """Match rows of `arm` and `first` by fact, rotation and seed; count those without a match.
 
-    The error over products is cluster-robust; the error over seeds is the standard deviation of the
-    seeds' means. lib.analyze.statistics.seeds.both_sources adds the two. With one seed the interval
-    covers queries only, as `interval` says.
+    The columns are fact_id, product, rotation, seed, structure (in `first`), first and second (0 or
+    1), difference, tokens_first and tokens_second (read by the run in all epochs), and
+    as_asked_first and as_asked_second. Prose has the same text in every rotation, so it is matched
+    by fact and seed alone, except with `raw`.
     """
-    found = {"n": pairs.fact_id.nunique(), "clusters": pairs["product"].nunique(),
-             "seeds": pairs.seed.nunique(), "pairs": len(pairs), "estimate": np.nan, "low": np.nan,
-             "high": np.nan, "interval": "none: no rows"}
-    if pairs.empty:
-        return found
-    values = scale * pairs[column]
-    mean, each = float(values.mean()), values.groupby(pairs.seed).mean()
-    error = standard_error(values, pairs["product"])
-    if np.isnan(error):
-        return found | {"estimate": mean, "interval": NO_VARIATION}
-    seeds = [(float(each.std(ddof=1)), len(each))] if len(each) > 1 else []
-    low, high = both_sources(mean, error, found["clusters"], seeds)
-    return found | {"estimate": mean, "low": low, "high": high,
-                    "interval": BOTH if seeds else QUERIES_ONLY}
+    is_any_rotation = PROSE in (arm, first) and RAW not in (arm, first)
+    keys = ["fact_id", "product", *([] if is_any_rotation else ["rotation"]), "seed"]
+    sides = []
+    for name, side in ((first, "first"), (arm, "second")):
+        cells = rows[rows.arm == name].set_index(keys)
+        sides.append(pd.DataFrame({
+            side: cells.correct.astype(float), f"tokens_{side}": cells.trained_tokens,
+            f"as_asked_{side}": cells.as_asked.astype(float)}))
+    structures = rows[rows.arm == first].set_index(keys)[["structure"]]
+    pairs = structures.join(sides[0]).join(sides[1], how="inner")
+    pairs = pairs.assign(difference=pairs.second - pairs["first"]).reset_index()
+    return pairs, len(sides[1]) - len(pairs)
 
 
-def share(rows: pd.DataFrame, column: str = "correct") -> dict:
-    """Return a share in percent with its interval as `estimated` does, clipped to 0 and 100.
+def pairs_of(rows: pd.DataFrame, contrast: str) -> pd.DataFrame:
+    """Return the pairs of strict accuracy of a contrast, by its name.
 
-    If all rows are equal, the interval is Wilson's for the number of facts.
+    "tabular - natural" compares structures within `raw`, "mixed" an arm with `raw`, and
+    "mixed - raw-2x" two arms. Raises ValueError if these were not run.
     """
-    values = rows.assign(value=rows[column].astype(float))
-    found = estimated(values, 100.0, "value")
-    low, high = found["low"], found["high"]
-    if values.value.nunique() == 1:
-        low, high = np.multiply(100, wilson(round(values.value.iloc[0]) * found["n"], found["n"]))
-        found["interval"] = WILSON
-    return found | {"low": float(np.clip(low, 0, 100)), "high": float(np.clip(high, 0, 100))}
+    raw = rows[rows.arm == RAW]
+    second, _, first = contrast.partition(" - ")
+    if {first, second} <= set(raw.structure):
+        return within_fact(raw, MEASURES["correct"], second, first)[0]
+    if {second, first or RAW} <= set(rows.arm) and second != RAW:
+        return matched(rows, second, first or RAW)[0]
+    raise ValueError(f"contrast {contrast!r} was not run: name an arm, two arms or two structures "
+                     f"(second - first) among {', '.join(rows.arm.unique())}, "
+                     f"{', '.join(raw.structure.unique())}")

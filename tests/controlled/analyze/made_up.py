@@ -9,10 +9,12 @@ from lib.core.records import STRUCTURES
 
 def outcomes_of(n_products: int = 12, seeds: int = 3,
                 effects: tuple[float, ...] = (0, -0.1, -0.2), *, base: float = 0.5, noise: int = 1,
-                tokens: int = 1000, structures: tuple[str, ...] = STRUCTURES) -> pd.DataFrame:
+                tokens: int = 1000, structures: tuple[str, ...] = STRUCTURES,
+                own_facts: bool = False) -> pd.DataFrame:
     """Return outcomes of `raw` in all rotations, nine facts per product.
 
-    There are random effects of product, fact, run and seed.
+    There are random effects of product, fact, run and seed. With `own_facts`, each base has other
+    names of products.
     """
     rng, k = np.random.default_rng(noise), len(structures)
     product, fact = rng.normal(0, 0.1, n_products), rng.normal(0, 0.1, (n_products, 9))
@@ -23,9 +25,10 @@ def outcomes_of(n_products: int = 12, seeds: int = 3,
         structure, is_list = (p + section + r) % k, place == 2
         chance = base + product[p] + fact[p, number] + run[r, s] + seed[s] + effects[structure]
         correct, n_items = bool(rng.random() < chance), 2 + p % 3 if is_list else 1
+        name = f"Arden {p}" + f" {s + 1}" * own_facts
         rows.append(Outcome(
-            arm="raw", rotation=r, seed=s + 1, fact_id=f"Arden {p}/fact {number}",
-            product=f"Arden {p}", section=section, attribute=f"fact {number}", place=place,
+            arm="raw", rotation=r, seed=s + 1, fact_id=f"{name}/fact {number}",
+            product=name, section=section, attribute=f"fact {number}", place=place,
             kind=("number", "word")[(p + number) % 2], n_items=n_items, answer="7",
             structure=structures[structure], correct=correct,
             items_named=n_items if correct else 0, items_surplus=0, question_loglik=-2.0,
@@ -33,7 +36,7 @@ def outcomes_of(n_products: int = 12, seeds: int = 3,
             cloze_tokens=None if is_list else 3,
             cloze_argmax=None if is_list else correct or rng.random() < 0.2,
             span_tokens=10 + structure, distance_tokens=20 + 30 * section,
-            run_tokens=tokens).model_dump())
+            run_tokens=tokens, trained_tokens=tokens).model_dump())
     return pd.DataFrame(rows)
 
 
@@ -44,14 +47,14 @@ def diagonal(rows: pd.DataFrame, arm: str, **changed) -> pd.DataFrame:
 
 
 RAW = outcomes_of(12)
-NORMALIZED = diagonal(RAW, "normalized", run_tokens=1500).assign(
+NORMALIZED = diagonal(RAW, "normalized", trained_tokens=1500).assign(
     correct=lambda rows: rows.correct | (rows.structure == "tabular"))
 PROSE = RAW[RAW.rotation == 0].assign(arm="prose", structure="natural")
 ROWS = pd.concat([
-    RAW, NORMALIZED, diagonal(RAW, "far-20", run_tokens=1200), diagonal(RAW, "far-5"),
+    RAW, NORMALIZED, diagonal(RAW, "far-20", trained_tokens=1200), diagonal(RAW, "far-5"),
     *(RAW[RAW.rotation == 0].assign(arm=arm, structure="tabular")
       for arm in ("table-3x20", "table-9x5")),
-    diagonal(RAW, "planted-tabular", run_tokens=1100)], ignore_index=True)
+    diagonal(RAW, "planted-tabular", trained_tokens=1100)], ignore_index=True)
 
 
 def cell(table: pd.DataFrame, **keys):

@@ -1,17 +1,15 @@
-"""Contrasts within fact: pairs by hand, a known effect, missing rows, and the GEE model."""
+"""Contrasts within fact: pairs by hand, a known effect and missing rows."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from lib.analyze.statistics.seeds import BOTH, QUERIES_ONLY, WILSON, both_sources
-from lib.controlled.analyze import formatted
-from lib.controlled.analyze.contrasts import contrasts, gee
-from lib.controlled.analyze.rows import MEASURES, estimated, read_outcomes, share, within_fact
+from lib.controlled.analyze.bases import OVER_BASES, estimated
+from lib.controlled.analyze.contrasts import contrasts
+from lib.controlled.analyze.rows import MEASURES, read_outcomes, within_fact
 from lib.controlled.records import Outcome
 from lib.core.files import write_records
 from lib.core.paths import MissingInput
-from lib.core.records import STRUCTURES
 from tests.controlled.analyze.made_up import cell, outcomes_of
 
 
@@ -29,64 +27,46 @@ HAND = with_answers("10 10", "11 10", "01 00", "10 11")
 
 
 def row_of(rows: pd.DataFrame, structure: str = "tabular", measure: str = "correct"):
-    return cell(contrasts(rows, draws=99), structure=structure, measure=measure)
+    return cell(contrasts(rows), structure=structure, measure=measure)
 
 
 def test_a_contrast_by_hand():
     row = row_of(HAND)
-    assert (row.n, row.clusters, row.seeds, row.pairs, row.left_out) == (4, 4, 2, 8, 0)
-    assert (row.only_reference, row.only_structure, row.interval) == (4, 1, BOTH)
+    assert (row.n, row.clusters, row.bases, row.pairs, row.left_out) == (4, 4, 2, 8, 0)
+    assert (row.only_reference, row.only_structure, row.interval) == (4, 1, OVER_BASES)
     assert (row.mean_reference, row.mean_structure, row.estimate) == (75, 37.5, -37.5)
-    facts = np.array([-1, -0.5, 0.5, -0.5])
-    ends = both_sources(-37.5, 100 * facts.std(ddof=1) / 2, 4,
-                        [(100 * np.std([-0.25, -0.5], ddof=1), 2)])
-    assert (row.low, row.high) == pytest.approx(ends)
+    error = 12.5  # the bases' values are -25 and -50
+    assert row.sd_bases == pytest.approx(error * 2**0.5)
+    assert (row.low, row.high) == pytest.approx((-37.5 - 12.706 * error, -37.5 + 12.706 * error),
+                                                abs=0.01)
+    assert row.p == pytest.approx(2 * (0.5 - np.arctan(3) / np.pi))  # Cauchy: t with one degree
 
 
-def test_with_one_seed_the_interval_covers_queries_only():
+def test_with_one_base_there_is_an_estimate_and_nothing_is_found():
     row = row_of(HAND[HAND.seed == 1])
-    assert row.interval == QUERIES_ONLY and row.estimate == pytest.approx(-25)
+    assert row.estimate == pytest.approx(-25) and row.interval == "none: one base"
+    assert np.isnan([row.low, row.p, row.p_holm, row.low_holm]).all() and not row.found
 
 
 def test_a_row_without_partner_is_counted_and_not_used():
     is_lost = (HAND["product"] == "Arden 0") & (HAND.structure == "tabular") & (HAND.seed == 2)
     row = row_of(HAND[~is_lost])
     assert (row.pairs, row.left_out, row.only_reference) == (7, 1, 3)
-    assert row.estimate == pytest.approx(-200 / 7)
-    assert row.p_note == ""  # the permutation has the same seven pairs
-
-
-def test_the_model_agrees_with_pairs_where_nothing_is_missing():
-    table = contrasts(outcomes_of(20), draws=99)
-    for structure in ("entity-list", "tabular"):
-        row = cell(table, structure=structure, measure="correct")
-        assert row.gee_points == pytest.approx(row.estimate)
-        assert row.gee_low < row.gee_points < row.gee_high and row.gee_note == ""
-        assert row.gee_or_low < row.gee_odds_ratio < row.gee_or_high < 1.2 and row.family == 2
-    assert (table.p_holm >= table.p).all()
-
-
-def test_an_empty_cell_has_points_but_no_odds_ratio():
-    rows = outcomes_of(8)
-    rows.loc[rows.structure == "tabular", "correct"] = False
-    found = gee(rows, list(STRUCTURES))
-    assert "structure tabular: 0 of 216 correct" in found["tabular"]["gee_note"]
-    assert found["tabular"]["gee_points"] < 0 and "gee_odds_ratio" not in found["tabular"]
-    assert found["entity-list"]["gee_odds_ratio"] > 0
-    assert "unbounded" in formatted.contrasts(contrasts(rows, draws=99)).to_string()
+    assert row.estimate == pytest.approx((-25 - 100 / 3) / 2)
+    assert row.mean_structure - row.mean_reference == pytest.approx(row.estimate)
 
 
 def test_a_known_risk_difference_is_found():
-    table = contrasts(outcomes_of(60, effects=(0, 0, -0.15), base=0.6), draws=999)
-    row = cell(table, structure="tabular", measure="correct")
-    assert row.low < -15 < row.high < 0 and row.p_holm < 0.01
+    rows = outcomes_of(20, 6, effects=(0, 0, -0.25), base=0.6, own_facts=True)
+    row = row_of(rows)
+    assert row.low < -25 < row.high < 0 and row.found and row.hypotheses == 2
+    assert not row_of(rows, "entity-list").found
 
 
 def test_nothing_varies_so_nothing_is_claimed():
     row = row_of(HAND.assign(correct=False))
-    assert row.estimate == 0 and np.isnan(row.low) and row.p == 1
-    assert "nothing varies" in row.gee_note
-    assert share(HAND.assign(correct=False))["interval"] == WILSON
+    assert row.estimate == 0 and np.isnan([row.low, row.p]).all() and not row.found
+    assert row.interval == "none: the bases do not differ"
 
 
 def test_measures_count_where_they_apply():
@@ -111,11 +91,11 @@ def test_no_pairs_give_no_number():
 
 @pytest.mark.parametrize(("rows", "options", "message"), [
     (HAND, {"reference": "entity-list"}, "no outcome in 'entity-list'; it has natural, tabular"),
-    (HAND, {"arm": "mixed"}, "none at all"),
+    (HAND.assign(arm="mixed"), {}, "none at all"),
     (HAND.assign(structure=["natural"] * 6 + ["tabular"] * 10), {}, "several rotations")])
 def test_rows_that_cannot_be_compared_are_refused(rows, options, message):
     with pytest.raises(ValueError, match=message):
-        contrasts(rows, draws=9, **options)
+        contrasts(rows, **options)
 
 
 def test_runs_are_read_by_name_or_all_together(tmp_path, monkeypatch):

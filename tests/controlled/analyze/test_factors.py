@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from lib.controlled.analyze import formatted
-from lib.controlled.analyze.contrasts import is_found
 from lib.controlled.analyze.factors import (
     DISTANCE,
     FILLERS,
@@ -18,7 +17,8 @@ from lib.controlled.analyze.factors import (
     factors,
     tokens_by_structure,
 )
-from lib.controlled.analyze.interventions import arm_pairs, interventions, matched, role
+from lib.controlled.analyze.interventions import arm_pairs, interventions, role
+from lib.controlled.analyze.rows import matched
 from tests.controlled.analyze.made_up import (
     NORMALIZED,
     PROSE,
@@ -29,7 +29,7 @@ from tests.controlled.analyze.made_up import (
     outcomes_of,
 )
 
-GAINS, LEVELS = interventions(ROWS, draws=1999), factors(ROWS)
+GAINS, LEVELS = interventions(ROWS), factors(ROWS)
 
 
 def test_gains_are_matched_in_the_same_rotation_and_seed():
@@ -37,26 +37,27 @@ def test_gains_are_matched_in_the_same_rotation_and_seed():
     right = NORMALIZED[NORMALIZED.structure == "tabular"]
     before = RAW.merge(right[["fact_id", "rotation", "seed"]])
     assert row.gain_points == pytest.approx(100 * (1 - before.correct.mean()))
-    assert (row.pairs, row.left_out, row.seeds, row.accuracy_arm) == (len(right), 0, 3, 100)
+    assert (row.pairs, row.left_out, row.accuracy_arm) == (len(right), 0, 100)
+    assert row.seeds == row.bases == 3
     assert row.tokens_added_percent == pytest.approx(50)
     assert row.points_per_percent == pytest.approx(row.gain_points / 50)
     assert cell(GAINS, arm="normalized", structure="natural").gain_points == 0
     assert np.isnan(cell(GAINS, arm="far-5", structure="all").points_per_percent)  # no token added
-    assert cell(GAINS, arm="normalized", structure="all").family == GAINS.arm.nunique()
-    assert is_found(row) and "+50.0%" in formatted.interventions(GAINS).to_string()
+    assert cell(GAINS, arm="normalized", structure="all").hypotheses == GAINS.arm.nunique()
+    assert "+50.0%" in formatted.interventions(GAINS).to_string()
 
 
 def test_an_outcome_without_its_raw_run_is_counted():
     alone = pd.concat([RAW[RAW.seed == 1], NORMALIZED])
     pairs, left_out = matched(alone, "normalized")
     assert (len(pairs), left_out) == (108, 216)
-    table = interventions(alone, draws=9)
+    table = interventions(alone)
     assert "216 without raw" in formatted.interventions(table).to_string()
 
 
 def test_epochs_count_as_tokens_and_few_tokens_have_no_ratio():
-    better = diagonal(RAW, "prefix-name", run_tokens=1009, correct=True)
-    table = interventions(pd.concat([RAW, diagonal(RAW, "raw-2x"), better]), draws=9)
+    better = diagonal(RAW, "prefix-name", trained_tokens=1009, correct=True)
+    table = interventions(pd.concat([RAW, diagonal(RAW, "raw-2x", trained_tokens=2000), better]))
     twice, few = (cell(table, arm=arm, structure="all") for arm in ("raw-2x", "prefix-name"))
     assert twice.tokens_added_percent == pytest.approx(100) and twice.points_per_percent == 0
     assert few.tokens_added_percent == pytest.approx(0.9) and np.isnan(few.points_per_percent)
@@ -64,7 +65,7 @@ def test_epochs_count_as_tokens_and_few_tokens_have_no_ratio():
 
 def test_the_share_in_the_questions_words_is_that_of_the_matched_facts():
     raw = RAW.assign(as_asked=RAW.structure == "natural")
-    table = interventions(pd.concat([raw, diagonal(raw, "mixed", as_asked=True)]), draws=9)
+    table = interventions(pd.concat([raw, diagonal(raw, "mixed", as_asked=True)]))
     row, tabular = (cell(table, arm="mixed", structure=name) for name in ("all", "tabular"))
     assert row.as_asked_raw_percent == pytest.approx(100 / 3) and row.as_asked_arm_percent == 100
     assert tabular.as_asked_raw_percent == 0
@@ -72,11 +73,11 @@ def test_the_share_in_the_questions_words_is_that_of_the_matched_facts():
 
 
 def test_prose_is_matched_in_any_rotation_and_other_arms_in_their_own():
-    twice = diagonal(RAW, "raw-2x")
+    twice = diagonal(RAW, "raw-2x", trained_tokens=2000)
     rows = pd.concat([RAW, NORMALIZED, PROSE, twice, NORMALIZED.assign(arm="mixed")])
     pairs, left_out = matched(rows, "normalized", "prose")
     assert len(pairs) == len(NORMALIZED) and left_out == 0 and "rotation" not in pairs
-    table = arm_pairs(rows, draws=9)
+    table = arm_pairs(rows)
     assert list(table.second) == ["mixed", "normalized"]
     assert list(table.tokens_added_percent) == pytest.approx([-25, 50])
     mean = NORMALIZED.correct.mean()

@@ -4,14 +4,14 @@ import pandas as pd
 import pytest
 
 from lib.analyze.figures.style import save
-from lib.analyze.statistics.seeds import WILSON
-from lib.controlled.analyze.contrasts import contrasts, is_found
-from lib.controlled.analyze.factors import KIND, LENGTH, acquisition, factors
+from lib.controlled.analyze.bases import each_base
+from lib.controlled.analyze.contrasts import contrasts
+from lib.controlled.analyze.factors import KIND, acquisition, factors
 from lib.controlled.analyze.figures import (
     draw_acquisition,
+    draw_bases,
     draw_contrasts,
     draw_factors,
-    draw_heat,
     draw_interventions,
     look,
 )
@@ -27,14 +27,14 @@ def ends(axes) -> set[float]:
 
 
 def test_the_forest_fills_found_contrasts_and_draws_every_interval():
-    table = contrasts(RAW, draws=199)
+    table = contrasts(RAW)
     figure, plotted = draw_contrasts(table)
     primary, axes = table[table.measure == "correct"], figure.axes[0]
-    drawn = [*primary.low, *primary.high, *primary.gee_low, *primary.gee_high]
+    drawn = [*primary.low, *primary.high]
     assert {round(value, 4) for value in drawn} <= ends(axes)
     filled = [line.get_markerfacecolor() != "white" for line in axes.lines
               if line.get_marker() in ("o", "s", "^")]
-    assert filled == [is_found(row) for row in primary.itertuples()]
+    assert filled == list(primary.found)
     assert plotted is table and not any(axes.get_title() for axes in figure.axes)
 
 
@@ -52,14 +52,14 @@ def test_the_factors_panels_contain_every_interval():
     assert len(panels) > 2 and all(axes.get_ylim()[1] >= 99.0 for axes in panels)
 
 
-def test_heat_maps_have_interval_and_number():
-    lists, tables, *_ = draw_heat(LEVELS)[0].axes
-    row = cell(LEVELS, factor=LENGTH, level="2", structure="natural")
-    texts = {text.get_text() for text in lists.texts}
-    assert f"{row.accuracy:.1f}\n[{row.low:.0f}, {row.high:.0f}]\nn = {row.n}" in texts
-    assert [label.get_text() for label in tables.get_yticklabels()] == ["3", "9"]
-    assert [label.get_text() for label in tables.get_xticklabels()] == ["5", "20"]
-    assert len([text for text in tables.texts if text.get_text()]) == 2  # two cells were not run
+def test_every_base_is_a_cross_and_their_interval_is_drawn():
+    table = each_base(RAW, ["entity-list - natural", "tabular - natural"])
+    axes, = draw_bases(table)[0].axes
+    crosses = [line for line in axes.lines if line.get_marker() == "x"]
+    drawn = [float(value) for line in crosses for value in line.get_xdata()]
+    assert drawn == list(table.points) and len(drawn) == 6
+    known = contrasts(RAW).query("measure == 'correct'")
+    assert {round(value, 4) for value in [*known.low, *known.high]} <= ends(axes)
 
 
 def test_every_structure_has_its_own_look():
@@ -74,11 +74,11 @@ def learned_of(rows: pd.DataFrame) -> pd.DataFrame:
                       for epoch in (0, 5)])
 
 
-def test_acquisition_starts_with_wilsons_band_and_ends_at_the_answers():
+def test_acquisition_starts_without_a_band_and_ends_at_the_answers():
     table = acquisition(learned_of(RAW))
     start, last = (cell(table, epoch=epoch, structure="natural", measure="likeliest")
                    for epoch in (0, 5))
-    assert (start.estimate, start.interval) == (0, WILSON) and start.high > 0
+    assert (start.estimate, start.interval) == (0, "none: the bases do not differ")
     assert last.estimate == pytest.approx(100 * RAW.correct[RAW.structure == "natural"].mean())
     lines = draw_acquisition(table)[0].axes[0].lines
     line = next(line for line in lines if line.get_label() == "natural")
@@ -91,11 +91,11 @@ def test_acquisition_starts_with_wilsons_band_and_ends_at_the_answers():
 def test_every_figure_is_made_for_any_runs(rows, tmp_path, monkeypatch):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
     levels = factors(rows)
-    drawn = {"contrasts": draw_contrasts(contrasts(rows, draws=9)),
+    drawn = {"contrasts": draw_contrasts(contrasts(rows)),
              "interventions": draw_interventions(interventions(rows)),
-             "factors": draw_factors(levels), "heat": draw_heat(levels),
+             "factors": draw_factors(levels), "bases": draw_bases(each_base(rows, [])),
              "acquisition": draw_acquisition(acquisition(learned_of(rows)))}
     for name, (figure, plotted) in drawn.items():
         figure.draw_without_rendering()
         assert isinstance(plotted, pd.DataFrame), name
-    assert save("s", "heat", *drawn["heat"]).exists()
+    assert save("s", "bases", *drawn["bases"]).exists()

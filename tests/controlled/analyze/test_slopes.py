@@ -1,0 +1,65 @@
+"""Slopes in the number of paraphrases, and arms on facts whose question was not trained on."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lib.controlled.analyze.bases import over_bases
+from lib.controlled.analyze.slopes import slopes, unpaired
+from tests.controlled.analyze.made_up import RAW, cell, diagonal
+
+K = (1, 2, 4, 8, 16)
+
+
+def arms_of(right: dict[tuple[int, int], int]) -> pd.DataFrame:
+    """Return an arm per k in which `right` of 100 facts are correct, by k and base."""
+    facts = [f"p{number % 10}/{number}" for number in range(100)]
+    return pd.concat([pd.DataFrame({
+        "arm": f"paraphrase-{k}", "seed": base, "structure": "tabular", "fact_id": facts,
+        "correct": np.arange(100) < count}) for (k, base), count in right.items()])
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), min_size=2, max_size=4))
+def test_a_line_in_the_doublings_has_its_own_slope(lines):
+    rows = arms_of({(k, base): start + slope * step for base, (start, slope) in enumerate(lines)
+                    for step, k in enumerate(K)})
+    table = slopes(rows)
+    assert list(table.structure) == ["tabular", "all"]
+    expected = over_bases(pd.Series([slope for _, slope in lines], dtype=float))
+    for row in table.itertuples():
+        assert row.each == pytest.approx([slope for _, slope in lines], abs=1e-9)
+        assert row.estimate == pytest.approx(expected["estimate"], abs=1e-9)
+        assert (row.arms, row.bases, row.n) == (5, len(lines), 100)
+        if expected["interval"] == "bases":
+            assert (row.low, row.p) == pytest.approx((expected["low"], expected["p"]), abs=1e-6)
+
+
+def test_one_arm_or_one_base_has_no_interval():
+    table = slopes(arms_of({(4, 1): 10, (4, 2): 20}))
+    assert table.estimate.isna().all() and (table.interval == "none: no rows").all()
+    alone = slopes(arms_of({(1, 1): 10, (2, 1): 13}))
+    assert list(alone.estimate) == pytest.approx([3, 3]) and alone.p.isna().all()
+    assert list(slopes(RAW).structure) == ["all"] and slopes(RAW).estimate.isna().all()
+
+
+def test_other_arms_and_names_are_left_out():
+    rows = arms_of({(1, 1): 10, (2, 1): 13})
+    others = pd.concat([rows, rows.assign(arm="paraphrase-many"), rows.assign(arm="raw")])
+    pd.testing.assert_frame_equal(slopes(rows), slopes(others))
+
+
+def test_only_facts_without_a_pair_are_compared():
+    is_pair = RAW.fact_id.str.endswith(("1", "2"))
+    twice = diagonal(RAW, "raw-2x", has_pair=None)
+    mixed = diagonal(RAW.assign(has_pair=is_pair), "paired", correct=True)
+    rows = pd.concat([RAW.assign(has_pair=False), twice, mixed])
+    row = cell(unpaired(rows), structure="all")
+    same = twice[~twice.fact_id.str.endswith(("1", "2"))]
+    expected = 100 * (1 - same.groupby("seed").correct.mean())
+    assert (row.arm, row.n, row.bases) == ("paired", same.fact_id.nunique(), 3)
+    assert row.estimate == pytest.approx(expected.mean())
+    assert row.sd_bases == pytest.approx(expected.std())
+    assert len(unpaired(rows)) == 4 and unpaired(RAW).empty
