@@ -4,7 +4,8 @@ from itertools import combinations, pairwise
 
 import pandas as pd
 
-from lib.analyze.format import one_line
+from lib.analyze.format import one_line, percent
+from lib.analyze.stats import ONE_CLUSTER
 from lib.analyze.tables import KINDS
 from lib.core.arms import ALL, sorted_arms
 from lib.core.records import STRUCTURES, Answer, Query, Verdict
@@ -14,8 +15,8 @@ from lib.core.text import listed
 def findings(table2: pd.DataFrame, table5: pd.DataFrame) -> str:
     """Return one paragraph: accuracy by arm, changes between arms, structures, numeric queries.
 
-    Two accuracies differ if their Wilson 95% intervals do not overlap. Cells without a scored
-    answer are left out. Works for any arms and structures.
+    Two accuracies differ if their 95% intervals, those of the tables, do not overlap. Cells
+    without a scored answer are left out. Works for any arms and structures.
     """
     arms = sorted_arms(table2.arm)
     if not arms or not table2.n.sum():
@@ -53,11 +54,15 @@ def _scored(table: pd.DataFrame, **keys: str) -> dict[str, object]:
 
 
 def _percent(row) -> str:
-    return f"{row.accuracy:.1%} ({row.correct}/{row.n - row.unscored})"
+    return f"{percent(row.accuracy)} ({row.correct}/{row.n - row.unscored})"
+
+
+def _have_intervals(*rows) -> bool:
+    return not any(pd.isna(row.low) or pd.isna(row.high) for row in rows)
 
 
 def _differ(one, other) -> bool:
-    return one.low > other.high or other.low > one.high
+    return _have_intervals(one, other) and (one.low > other.high or other.low > one.high)
 
 
 def _overall(table: pd.DataFrame, arms: list[str]) -> str:
@@ -76,9 +81,9 @@ def _change(table: pd.DataFrame, before: str, after: str) -> str:
         return ""
     changes = [f"{100 * (new[name].accuracy - old[name].accuracy):+.1f} for {name}"
                for name in shared]
-    apart = [name for name in shared if _differ(old[name], new[name])]
+    pairs = {name: (old[name], new[name]) for name in shared}
     return (f"From {before} to {after}, accuracy changes by (percentage points) {listed(changes)}; "
-            f"{_overlap(apart, shared)}.")
+            f"{_overlap(pairs)}.")
 
 
 def _within(table: pd.DataFrame, arm: str) -> str:
@@ -89,8 +94,11 @@ def _within(table: pd.DataFrame, arm: str) -> str:
     shares = listed([f"{_percent(row)} of {name}" for name, row in cells.items()])
     apart = [f"{better} is above {worse}" for better, worse in pairs
              if _differ(cells[better], cells[worse])]
-    rest = "" if len(apart) == len(pairs) else "; all other intervals overlap"
-    return f"Within {arm}: {shares}; {listed(apart) + rest if apart else 'all intervals overlap'}."
+    known = [pair for pair in pairs if _have_intervals(*map(cells.get, pair))]
+    overlap = "" if len(apart) == len(known) else (
+        f"all {'other ' * bool(apart)}intervals overlap")
+    missing = _missing([name for name in cells if not _have_intervals(cells[name])], len(cells))
+    return f"Within {arm}: {'; '.join(filter(None, [shares, listed(apart), overlap, missing]))}."
 
 
 def _numeric(table: pd.DataFrame, arms: list[str]) -> str:
@@ -100,16 +108,26 @@ def _numeric(table: pd.DataFrame, arms: list[str]) -> str:
         return ""
     texts = [f"{arm} {_percent(numeric)} compared with {_percent(other)}"
              for arm, (numeric, other) in kinds.items()]
-    apart = [arm for arm in kinds if _differ(*kinds[arm])]
-    return f"Numeric compared with other queries: {listed(texts)}; {_overlap(apart, kinds)}."
+    return f"Numeric compared with other queries: {listed(texts)}; {_overlap(kinds)}."
 
 
-def _overlap(apart: list[str], compared: list[str] | dict) -> str:
-    if not apart:
-        return "the intervals overlap" + (" in each case" if len(compared) > 1 else "")
-    overlapping = [name for name in compared if name not in apart]
-    rest = f" and overlap for {listed(overlapping)}" if overlapping else ""
-    return f"the intervals do not overlap for {listed(apart)}{rest}"
+def _overlap(pairs: dict[str, tuple]) -> str:
+    """Say for which names the intervals of two rows overlap, do not overlap, or are missing."""
+    missing = [name for name, rows in pairs.items() if not _have_intervals(*rows)]
+    apart = [name for name, rows in pairs.items() if _differ(*rows)]
+    overlapping = [name for name in pairs if name not in missing + apart]
+    texts = [f"the intervals do not overlap for {listed(apart)}"] * bool(apart)
+    if overlapping:
+        is_each = len(overlapping) == len(pairs)
+        each = " in each case" * (len(pairs) > 1) if is_each else f" for {listed(overlapping)}"
+        texts.append("they overlap" + each if apart else "the intervals overlap" + each)
+    return "; ".join(filter(None, [*texts, _missing(missing, len(pairs))]))
+
+
+def _missing(names: list[str], n: int) -> str:
+    """Say which of `n` cells or pairs of cells have no interval."""
+    where = f" for {listed(names)}" if len(names) < n else ""
+    return f"there is no interval{where}, because {ONE_CLUSTER}" if names else ""
 
 
 def _unscored(table: pd.DataFrame) -> str:

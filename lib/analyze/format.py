@@ -9,14 +9,15 @@ def estimate(value: float, low: float | None = None, high: float | None = None, 
              digits: int = 1, sign: str = "") -> str:
     """Format an estimate with its interval: "31.5 [26.0, 37.0]"; without `low`, the value alone.
 
-    An unknown value is a dash, an unknown interval "[–]". With `sign` "+", plus signs are shown.
+    An unknown value is a dash, an interval with an unknown end "[–]". With `sign` "+", plus signs
+    are shown.
     """
     if pd.isna(value):
         return DASH
     pattern = f"{sign}.{digits}f"
     if low is None:
         return f"{value:{pattern}}"
-    ends = DASH if pd.isna(low) else f"{low:{pattern}}, {high:{pattern}}"
+    ends = DASH if pd.isna([low, high]).any() else f"{low:{pattern}}, {high:{pattern}}"
     return f"{value:{pattern}} [{ends}]"
 
 
@@ -36,13 +37,14 @@ def percent(share: float, low: float | None = None, high: float | None = None,
 
 def fraction(count: int, n: int, low: float | None = None, high: float | None = None,
              digits: int = 2) -> str:
-    """Format a count and its share: "17/65 = 26.15%", or with "[17.0, 38.0]"; a dash if n is 0.
+    """Format a count and its share: "17/65 = 26.15%", or with "[17.0, 38.0]"; a dash without n.
 
     `low` and `high` are fractions of 1 and appear in percent.
     """
-    if not n:
+    if pd.isna(n) or not n:
         return DASH
-    ends = "" if low is None or pd.isna(low) else f" [{100 * low:.1f}, {100 * high:.1f}]"
+    is_known = low is not None and not pd.isna([low, high]).any()
+    ends = f" [{100 * low:.1f}, {100 * high:.1f}]" if is_known else ""
     return f"{count:.0f}/{n:.0f} = {count / n:.{digits}%}{ends}"
 
 
@@ -57,6 +59,12 @@ def p_value(p: float) -> str:
     if pd.isna(p):
         return DASH
     return "<0.0001" if p < 1e-4 else f"{p:.2g}" if p < 0.1 else f"{p:.2f}"
+
+
+def named_p(p: float) -> str:
+    """Format a p value in a sentence: "p = 0.03", "p <0.0001" or "no p"."""
+    text = p_value(p)
+    return "no p" if pd.isna(p) else f"p {text}" if text.startswith("<") else f"p = {text}"
 
 
 def number(value: object, pattern: str = ".2f") -> str:

@@ -1,12 +1,16 @@
-"""Compute intervals and tests that analyses share: Wilson, cluster bootstrap, McNemar, Holm."""
+"""Compute intervals and tests that analyses share: over clusters, Wilson, sign flips, Holm."""
+
+from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
-from scipy.stats import bootstrap
+from scipy.stats import permutation_test, t
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.proportion import proportion_confint
 
 ALPHA = 0.05  # two-sided
+ROUNDING = 1e-9  # a smaller standard error or sum counts as 0
+ONE_CLUSTER = "all queries are one cluster (document or product)"  # so there is no interval
 LEAST_ADDED = 1.0  # percent of tokens; below it, the gain per percent is a large, meaningless ratio
 
 
@@ -24,32 +28,120 @@ def wilson(count, n) -> tuple:
     return (float(low), float(high)) if count.ndim == n.ndim == 0 else (low, high)
 
 
-def cluster_interval(values: pd.Series, clusters: pd.Series, *, resamples: int = 9999,
-                     seed: int = 17) -> tuple[float, float]:
-    """Return the 95% BCa interval of the mean of `values`, resampling entire clusters (scipy).
+def cluster_mean(values: pd.Series, clusters: pd.Series,
+                 is_second: np.ndarray | None = None) -> tuple[float, float, float]:
+    """Return the mean of `values`, its standard error over clusters, and degrees of freedom.
 
-    A resample's mean is the sum over its clusters divided by their number of values, so large
-    clusters count as they do in the mean. (NaN, NaN) if the resamples cannot vary, because
-    there is one cluster or all clusters have equal means.
+    With `is_second` (a bool per value) it is the mean of the second values minus that of the
+    others. The error is CR2, which corrects for the leverage of large clusters; the degrees of
+    freedom are Satterthwaite's (Bell and McCaffrey 2002, Survey Methodology 28:169-181; Imbens and
+    Kolesár 2016, Review of Economics and Statistics 98:701-712), clusters - 1 if all are of one
+    size. In simulation (5 to 60 clusters, equal and very unequal) t intervals with them cover 92 to
+    99%, BCa intervals 77 to 98%. Error and freedom are NaN if all values of a side are one cluster.
     """
-    groups = values.groupby(clusters.to_numpy())
-    totals, sizes = groups.sum().to_numpy(float), groups.size().to_numpy(float)
-    if len(sizes) < 2 or np.allclose(totals / sizes, totals.sum() / sizes.sum()):
+    codes, names = pd.factorize(np.asarray(clusters))
+    values = np.asarray(values, dtype=float)
+    sides = [np.ones(len(values), bool)] if is_second is None else [is_second, ~is_second]
+    mean, scores, covariance = 0.0, np.zeros(len(names)), np.zeros((len(names),) * 2)
+    for sign, side in zip((1, -1), sides, strict=False):
+        if not side.any():
+            return (float("nan"),) * 3
+        sizes = np.bincount(codes[side], minlength=len(names))
+        share, own = sizes / sizes.sum(), values[side].mean()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            adjusted = 1 / np.sqrt(1 - share)
+            scores += sign * adjusted * np.bincount(
+                codes[side], values[side] - own, len(names)) / sizes.sum()
+            covariance += (np.diag(share) - np.outer(share, share)) * np.outer(
+                adjusted, adjusted) / sizes.sum()
+        mean += sign * own
+    if not np.isfinite(covariance).all():  # a cluster has all values of a side
+        return float(mean), float("nan"), float("nan")
+    freedom = np.trace(covariance) ** 2 / (covariance**2).sum()
+    return float(mean), float(np.sqrt((scores**2).sum())), float(freedom)
+
+
+def cluster_interval(values: pd.Series, clusters: pd.Series,
+                     bound: float = np.inf) -> tuple[float, float]:
+    """Return the 95% t interval over clusters of the mean of `values`, clipped to -bound ... bound.
+
+    See `cluster_mean`. (NaN, NaN) if there is one cluster or all have equal means, because such
+    clusters do not show what others would give.
+    """
+    mean, error, freedom = cluster_mean(values, clusters)
+    if not error > ROUNDING:
         return float("nan"), float("nan")
-    result = bootstrap((totals, sizes), lambda total, size, axis: total.sum(axis) / size.sum(axis),
-                       paired=True, vectorized=True, n_resamples=resamples, method="BCa",
-                       rng=np.random.default_rng(seed))
-    return float(result.confidence_interval.low), float(result.confidence_interval.high)
+    reach = float(t.ppf(1 - ALPHA / 2, freedom)) * error
+    return max(-bound, mean - reach), min(bound, mean + reach)
+
+
+def share_interval(values: pd.Series, clusters: pd.Series,
+                   others: Iterable[tuple[float, float]] = ()) -> tuple[float, float]:
+    """Return the 95% interval over clusters of a share: the mean of values in [0, 1].
+
+    It is Wilson's for the effective number of values, with Student's t (Korn and Graubard 1998,
+    Survey Methodology 24:193-201; Franco, Little, Louis and Slud 2019, J. Survey Statistics and
+    Methodology 7:334-364). Near 0 and 1, values hardly tell how alike clusters answer. The design
+    effect is therefore averaged with its maximum, that of clusters that each answer alike; the
+    weights are the effective number of rarer answers (at least 1) and 1. With an intraclass
+    correlation up to 0.2, it covers 94% or more in simulation (5 clusters or fewer: 98%). `others`
+    has (variance, degrees of freedom) of further sources. (NaN, NaN) with one cluster.
+    """
+    values = np.asarray(values, dtype=float)
+    mean, error, freedom = cluster_mean(values, clusters)
+    if np.isnan(error):
+        return float("nan"), float("nan")
+    n, spread = len(values), max(0.0, mean * (1 - mean))
+    each = 1 / n
+    if np.ptp(values) > 1e-6:  # ROUGE's F of equal texts is 1 - 5e-9
+        each = max(error**2, np.var(values, ddof=1) / n) / spread
+    rarer = max(1.0, min(mean, 1 - mean) / each)
+    alike = float((np.unique(np.asarray(clusters), return_counts=True)[1] ** 2).sum()) / n**2
+    parts = [((rarer * each + alike) / (rarer + 1), freedom)]
+    parts += [(variance / spread, degrees) for variance, degrees in others if spread > 1e-6]
+    variance, freedom = satterthwaite(parts)
+    z2 = float(t.ppf(1 - ALPHA / 2, freedom)) ** 2 * variance
+    middle, reach = mean + z2 / 2, (z2 * spread + z2**2 / 4) ** 0.5
+    return (float(np.clip((middle - reach) / (1 + z2), 0, mean)),
+            float(np.clip((middle + reach) / (1 + z2), mean, 1)))
+
+
+def satterthwaite(parts: Iterable[tuple[float, float]]) -> tuple[float, float]:
+    """Return the sum of (variance, degrees of freedom) and its approximate degrees of freedom.
+
+    Satterthwaite (1946), Biometrics Bulletin 2:110-114. Freedom is NaN if the variance is 0.
+    """
+    parts = list(parts)
+    variance = sum(part for part, _ in parts)
+    weights = sum(part**2 / degrees for part, degrees in parts)
+    return variance, variance**2 / weights if variance > 0 else float("nan")
+
+
+def sign_flip_p(differences: pd.Series, clusters: pd.Series, *, draws: int = 9999,
+                seed: int = 17) -> float:
+    """Return the two-sided p of a mean difference, flipping the signs of whole clusters (scipy).
+
+    It is exact if the clusters that differ have fewer sign patterns than `draws`; 1 if none does,
+    NaN without a value. It assumes that a cluster's difference is symmetric about 0 if arms are
+    equal, not that queries are independent.
+    """
+    sums = differences.groupby(np.asarray(clusters)).sum().to_numpy(float)
+    varied = sums[np.abs(sums) > ROUNDING]
+    if len(varied) < 2:
+        return 1.0 if len(sums) else float("nan")
+    return float(permutation_test((varied,), lambda values, axis: values.sum(axis=axis),
+                                  permutation_type="samples", vectorized=True, n_resamples=draws,
+                                  rng=np.random.default_rng(seed)).pvalue)
 
 
 def exact_p(only_first: int, only_second: int) -> float:
-    """Return the two-sided p of the exact McNemar test."""
+    """Return the two-sided p of the exact McNemar test, which takes queries as independent."""
     return float(mcnemar([[0, only_first], [only_second, 0]], exact=True).pvalue)
 
 
-def smallest_p(discordant: int) -> float:
-    """Return McNemar's p if all discordant pairs go one way: 2 / 2^discordant, at most 1."""
-    return exact_p(0, discordant)
+def smallest_p(differing: int) -> float:
+    """Return the p of a sign test if all clusters (or pairs) that differ go one way: 2 / 2^n."""
+    return min(1.0, 2.0 ** (1 - differing))
 
 
 def holm(p_values) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Compute Tables 1, 2 and 5 of the paper from queries and verdicts, with Wilson intervals.
+"""Compute Tables 1, 2 and 5 of the paper from queries and verdicts, with intervals over clusters.
 
 `python -m lib.analyze.tables <study>` prints Table 2 and the paths of a finished study's results.
 """
@@ -8,7 +8,7 @@ import sys
 import pandas as pd
 
 from lib.analyze.format import aligned, fraction, number
-from lib.analyze.stats import wilson
+from lib.analyze.stats import share_interval, wilson
 from lib.core.arms import ALL, sorted_arms
 from lib.core.files import made_by
 from lib.core.numeric import is_numeric
@@ -30,12 +30,13 @@ def from_memory(queries: list[Query], *others: list) -> tuple[list, ...]:
 
 
 def joined(queries: list[Query], verdicts: list[Verdict]) -> pd.DataFrame:
-    """Return one row per verdict: arm, query_id, structure, kind (of KINDS), verdict, reason.
+    """Return one row per verdict, with the document as its cluster (see paired.add_clusters).
 
-    Raises ValueError unless every arm has exactly one verdict for every query.
+    Columns are arm, query_id, structure, kind (of KINDS), verdict, reason and cluster. Raises
+    ValueError unless every arm has exactly one verdict for every query.
     """
-    known = {query.query_id: (query.structure, KINDS[0] if is_numeric(query) else KINDS[1])
-             for query in queries}
+    known = {query.query_id: (query.structure, KINDS[0] if is_numeric(query) else KINDS[1],
+                              query.document_id) for query in queries}
     for arm in dict.fromkeys(verdict.arm for verdict in verdicts):
         judged = [verdict.query_id for verdict in verdicts if verdict.arm == arm]
         if sorted(judged) != sorted(known):
@@ -43,20 +44,25 @@ def joined(queries: list[Query], verdicts: list[Verdict]) -> pd.DataFrame:
                              f"queries one to one: run {made_by('verdicts')} for this arm again")
     rows = [(verdict.arm, verdict.query_id, *known[verdict.query_id], verdict.verdict,
              verdict.reason) for verdict in verdicts]
-    return pd.DataFrame(rows, columns=["arm", "query_id", "structure", "kind", "verdict", "reason"])
+    return pd.DataFrame(rows, columns=["arm", "query_id", "structure", "kind", "cluster", "verdict",
+                                       "reason"])
 
 
-def accuracy(verdicts: pd.Series) -> dict[str, float]:
+def accuracy(verdicts: pd.Series, clusters: pd.Series | None = None) -> dict[str, float]:
     """Return COUNTS of a cell's verdicts: accuracy, low and high as fractions of 1.
 
-    n counts all queries of the cell; accuracy is correct / (n - unscored) with its Wilson 95%
-    interval, NaN if nothing was scored. So unscored queries never count as incorrect.
+    n counts all queries of the cell; accuracy is correct / (n - unscored) with its 95% interval,
+    NaN if nothing was scored. So unscored queries never count as incorrect. The interval is
+    stats.share_interval over clusters, NaN if all scored queries are one cluster. Where only counts
+    are known (`clusters` is None), it is Wilson's, which takes queries as independent.
     """
-    n, correct = len(verdicts), int((verdicts == "correct").sum())
-    unscored = int((verdicts == "unscored").sum())
-    scored = n - unscored
-    share = correct / scored if scored else float("nan")
-    return dict(zip(COUNTS, (n, correct, unscored, share, *wilson(correct, scored)), strict=True))
+    is_scored = (verdicts != "unscored").to_numpy(bool)
+    scored = verdicts[is_scored] == "correct"
+    correct, share = int(scored.sum()), scored.mean() if len(scored) else float("nan")
+    ends = (wilson(correct, len(scored)) if clusters is None or scored.empty
+            else share_interval(scored, clusters[is_scored]))
+    return dict(zip(COUNTS, (len(verdicts), correct, len(verdicts) - len(scored), share, *ends),
+                    strict=True))
 
 
 def table1(queries: list[Query]) -> pd.DataFrame:
@@ -84,7 +90,8 @@ def table1(queries: list[Query]) -> pd.DataFrame:
 
 def table2(rows: pd.DataFrame) -> pd.DataFrame:
     """Return accuracy by arm and structure, "all" last: arm, structure, COUNTS."""
-    return pd.DataFrame([{"arm": arm, "structure": structure, **accuracy(cell.verdict)}
+    return pd.DataFrame([{"arm": arm, "structure": structure,
+                          **accuracy(cell.verdict, cell.get("cluster"))}
                          for arm, structure, cell in cells(rows)],
                         columns=["arm", "structure", *COUNTS])
 
@@ -92,8 +99,9 @@ def table2(rows: pd.DataFrame) -> pd.DataFrame:
 def table5(rows: pd.DataFrame) -> pd.DataFrame:
     """Return Table 2 split into numeric and other queries: arm, structure, kind, COUNTS."""
     return pd.DataFrame([{"arm": arm, "structure": structure, "kind": kind,
-                          **accuracy(cell.verdict[cell.kind == kind])}
-                         for arm, structure, cell in cells(rows) for kind in KINDS],
+                          **accuracy(part.verdict, part.get("cluster"))}
+                         for arm, structure, cell in cells(rows) for kind in KINDS
+                         for part in [cell[cell.kind == kind]]],
                         columns=["arm", "structure", "kind", *COUNTS])
 
 
@@ -142,7 +150,7 @@ def summary(study: str) -> str:
     table = formatted_table(pd.read_csv(folder / "table2.csv"))
     pages = sorted((output_root() / "data" / study / "notebooks").glob("*.html"))
     paths = [*sorted(path for path in folder.iterdir() if not path.name.startswith(".")), *pages]
-    return "\n".join([f"Accuracy, study {study}: correct/scored = % [Wilson 95%]",
+    return "\n".join([f"Accuracy, study {study}: correct/scored = % [95%]",
                       aligned(table), "",
                       *map(shown, paths)])
 

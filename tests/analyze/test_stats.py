@@ -1,4 +1,6 @@
-"""Wilson, cluster bootstrap, exact McNemar and Holm: by hand, and by how often they cover."""
+"""Wilson, intervals and sign flips over clusters, Holm: by hand, and by how often they cover."""
+
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -7,7 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
-from lib.analyze.stats import cluster_interval, exact_p, holm, smallest_p, wilson
+from lib.analyze.stats import (
+    cluster_interval,
+    cluster_mean,
+    exact_p,
+    holm,
+    satterthwaite,
+    share_interval,
+    sign_flip_p,
+    smallest_p,
+    wilson,
+)
 
 
 @given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
@@ -26,23 +38,97 @@ def test_wilson_takes_arrays_and_knows_nothing_of_no_queries():
     assert (low[1], high[1]) == wilson(5, 5)
 
 
-def test_an_interval_over_clusters_is_wider_where_a_cluster_answers_alike():
-    values = pd.Series([0, 0, 0, 0, 1, 1, 1, 1] * 10)
-    low, high = cluster_interval(values, pd.Series(np.arange(80) // 4))
-    low_alone, high_alone = cluster_interval(values, pd.Series(np.arange(80)))
-    assert (high - low) / (high_alone - low_alone) == pytest.approx(2, rel=0.15)  # of effect 4
-    assert cluster_interval(values, pd.Series(np.arange(80) // 4)) == (low, high)  # seeded
-    assert np.isnan(cluster_interval(values, pd.Series([1] * 80))).all()
+def covered(sizes, interval, truth: float, draws: int, rng) -> int:
+    """Count the intervals that hold `truth`, over clusters of `sizes` whose shares are beta."""
+    clusters, hits = pd.Series(np.repeat(np.arange(len(sizes)), sizes)), 0
+    for _ in range(draws):
+        shares = rng.beta(8 * truth, 8 * (1 - truth), len(sizes))  # intraclass correlation 1/9
+        low, high = interval(pd.Series(rng.binomial(1, np.repeat(shares, sizes))), clusters)
+        hits += low <= truth <= high
+    return hits
 
 
-def test_the_interval_covers_the_truth_about_as_often_as_it_says():
-    rng = np.random.default_rng(5)
-    clusters, covered = pd.Series(np.repeat(np.arange(30), 4)), 0
-    for _ in range(100):
-        values = pd.Series(rng.binomial(1, np.repeat(rng.beta(2, 3, 30), 4)))
-        low, high = cluster_interval(values, clusters, resamples=500)
-        covered += low <= 0.4 <= high
-    assert 88 <= covered <= 99
+@pytest.mark.parametrize("interval", [cluster_interval, share_interval])
+@pytest.mark.parametrize("sizes", [[4] * 5, [4] * 30, [40, 20, 10, 5, 5, 3, 2, 2, 2, 1]])
+def test_intervals_cover_as_often_as_they_say_over_few_and_unequal_clusters(interval, sizes):
+    assert covered(sizes, interval, 0.4, 200, np.random.default_rng(5)) >= 184
+
+
+def test_a_mean_over_clusters_by_hand():
+    values, clusters = pd.Series([0, 0, 1, 1] * 5), pd.Series(np.arange(20) // 2)
+    mean, error, freedom = cluster_mean(values, clusters)
+    assert (mean, freedom) == pytest.approx((0.5, 9))
+    assert error == pytest.approx((10 / 9 * 10) ** 0.5 / 20)  # each cluster's residuals sum to ±1
+    side = np.arange(20) < 8
+    mean, error, freedom = cluster_mean(values, pd.Series(range(20)), side)
+    expected = sum(part.var(ddof=1) / len(part) for part in (values[side], values[~side]))
+    assert mean == pytest.approx(values[side].mean() - values[~side].mean())
+    assert error == pytest.approx(expected**0.5) and freedom < 18  # two samples: at most 18
+    assert np.isnan(cluster_mean(values, pd.Series([1] * 20))[1:]).all()
+
+
+@given(st.lists(st.integers(1, 30), min_size=2, max_size=15))
+def test_unequal_clusters_have_fewer_degrees_of_freedom(sizes):
+    clusters = pd.Series(np.repeat(np.arange(len(sizes)), sizes))
+    freedom = cluster_mean(pd.Series(np.arange(len(clusters))), clusters)[2]
+    assert 1 - 1e-9 <= freedom <= len(sizes) - 1 + 1e-9
+    if len({*sizes}) == 1 or len(sizes) == 2:
+        assert freedom == pytest.approx(len(sizes) - 1)
+    else:
+        assert freedom < len(sizes) - 1
+
+
+def test_an_interval_of_a_difference_stays_in_its_bound_or_is_unknown():
+    change, clusters = pd.Series([1, 1, 0, 0]), pd.Series(list("aabb"))
+    assert cluster_interval(change, clusters, 1) == (-1, 1)
+    assert np.isnan(cluster_interval(change, pd.Series(list("abab")))).all()  # equal means
+
+
+@given(st.integers(2, 12), st.integers(1, 12), st.data())
+def test_an_interval_of_a_share_is_monotone_at_its_ends_and_knows_clusters(n, size, data):
+    clusters, none = pd.Series(np.repeat(np.arange(n), size)), pd.Series(np.zeros(n * size))
+    one = none.copy()
+    one[data.draw(st.integers(0, n * size - 1))] = 1
+    (low, high), (low_one, high_one) = (share_interval(each, clusters) for each in (none, one))
+    assert low == 0 < low_one and high <= high_one and high - low <= high_one - low_one
+    assert high >= wilson(0, n * size)[1] - 1e-9  # clusters never make it narrower
+    mirrored = share_interval(1 - one, clusters)
+    assert mirrored == pytest.approx((1 - high_one, 1 - low_one))
+
+
+def test_queries_of_three_documents_are_as_few_as_three_documents():
+    low, high = share_interval(pd.Series([1] * 60), pd.Series(np.arange(60) // 20))
+    assert low < 0.3 and high == 1  # Wilson's for 60 of 60 begins at 0.94
+    alone = share_interval(pd.Series([1] * 60), pd.Series(range(60)))
+    assert alone[0] == pytest.approx(wilson(60, 60)[0], abs=0.003)
+    assert np.isnan(share_interval(pd.Series([0, 1]), pd.Series([1, 1]))).all()
+    values, clusters = pd.Series([0.0, 0.8, 1.0, 0.0]), pd.Series(list("abcd"))
+    twice = (pd.concat([each] * 2, ignore_index=True) for each in (values, clusters))
+    assert share_interval(*twice) == pytest.approx(share_interval(values, clusters))
+
+
+def test_other_sources_widen_the_interval_of_a_share():
+    values, clusters = pd.Series([0, 1] * 30), pd.Series(range(60))
+    low, high = share_interval(values, clusters)
+    wider = share_interval(values, clusters, [(0.1**2 / 3, 2)])
+    assert wider[0] < low - 0.05 and wider[1] > high + 0.05
+    assert satterthwaite([(1.0, 4), (1.0, 4)]) == (2, 8)
+
+
+@given(st.lists(st.integers(-3, 3), min_size=2, max_size=7))
+def test_sign_flips_by_counting_every_pattern(sums):
+    clusters = pd.Series(range(len(sums)))
+    patterns = [abs(np.dot(signs, sums)) for signs in product((1, -1), repeat=len(sums))]
+    expected = np.mean(np.array(patterns) >= abs(sum(sums)))
+    p = sign_flip_p(pd.Series(sums), clusters)
+    assert p == pytest.approx(min(1, expected)) and p >= smallest_p(np.count_nonzero(sums))
+
+
+def test_sign_flips_need_clusters_and_draw_where_there_are_many():
+    assert sign_flip_p(pd.Series([1.0, 1.0]), pd.Series(["a", "a"])) == 1
+    assert np.isnan(sign_flip_p(pd.Series([], dtype=float), pd.Series([], dtype=object)))
+    values = pd.Series(np.random.default_rng(2).normal(0.5, 1, 40))
+    assert 0 < sign_flip_p(values, pd.Series(range(40))) < 0.02
 
 
 def test_exact_mcnemar_and_its_smallest_p_by_hand():

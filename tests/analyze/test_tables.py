@@ -43,7 +43,7 @@ def verdicts(arm: str, states: dict[str, str]) -> list[Verdict]:
 
 @pytest.fixture(scope="module")
 def paper():
-    """Return rows of `joined` with the paper's counts."""
+    """Return rows of `joined` with the paper's counts, of unknown documents."""
     queries, rows = [], []
     for structure in STRUCTURES:
         for kind, answer in enumerate(("8443", "Oslo")):
@@ -53,7 +53,7 @@ def paper():
                 correct = cells[structure][kind][0]
                 rows += verdicts(arm, {name: "correct" if number < correct else "incorrect"
                                        for number, name in enumerate(names)})
-    return joined(queries, rows)
+    return joined(queries, rows).drop(columns="cluster")
 
 
 def test_paper_counts_give_the_paper_percentages(paper):
@@ -82,8 +82,19 @@ def test_unscored_is_excluded_from_percentages_and_always_shown():
     cell = table2(rows).set_index("structure").loc["natural"]
     assert (cell.n, cell.correct, cell.unscored) == (4, 2, 1)
     assert cell.accuracy == pytest.approx(2 / 3)
-    text = formatted_table(table2(rows)).base[0]
-    assert text.startswith("2/3 = 66.67% [") and text.endswith("] (1 unscored)")
+    assert formatted_table(table2(rows)).base[0] == "2/3 = 66.67% (1 unscored)"  # one document
+    texts = formatted_table(table2(rows.assign(cluster=rows.query_id))).base
+    assert texts[0].startswith("2/3 = 66.67% [") and texts[0].endswith("] (1 unscored)")
+
+
+def test_intervals_of_both_tables_know_the_documents_of_the_queries(paper):
+    rows = paper.assign(cluster=paper.query_id.str[-1])  # ten documents
+    for table, plain in ((table2(rows), table2(paper)), (table5(rows), table5(paper))):
+        large = plain.n >= 20
+        assert (table.accuracy == plain.accuracy).all() and (table.low <= table.accuracy).all()
+        assert ((table.high - table.low)[large] > (plain.high - plain.low)[large]).all()
+    one = table2(paper.assign(cluster="d"))
+    assert one.low.isna().all() and (one.accuracy == table2(paper).accuracy).all()
 
 
 @pytest.mark.parametrize("states", [["unscored"], ["incorrect"], ["correct"], []])

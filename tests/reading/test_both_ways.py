@@ -15,7 +15,7 @@ ROWS = pd.DataFrame(
 
 
 def test_the_same_questions_are_counted_read_and_recalled():
-    table = reading_and_learning(ROWS, resamples=199).set_index("form")
+    table = reading_and_learning(ROWS).set_index("form")
     assert table[COLUMNS[2:7]].values.tolist() == [[6, 2, 2, 1, 1], [5, 2, 0, 0, 3]]
     row = table.loc["html"]
     assert row.difference_points == pytest.approx(-100 / 6) and row.p == 1.0

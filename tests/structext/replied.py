@@ -9,8 +9,6 @@ from lib.structext.ask.prompts import REASONING, Prompted, prompts_for
 from lib.structext.ask.replies import finals
 from lib.structext.generate.samples import generate
 
-FEW = 199  # resamples
-
 
 def ask(suite: str = "test", setting: str = "base", n_shots: int = 0, **dials) -> list[Prompted]:
     dials = {"tasks": ["tree.1", "csv.0", "json.1"], "per_task": 2, "seed": 5} | dials

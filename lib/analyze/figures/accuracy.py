@@ -11,7 +11,7 @@ from lib.core.records import STRUCTURES, Answer, Query
 
 
 def draw_accuracy(table2: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Draw accuracy in percent by structure, with one bar per arm and Wilson 95% intervals.
+    """Draw accuracy in percent by structure, with one bar per arm and the table's 95% intervals.
 
     Returns the figure and what it plots, as all functions of this module do.
     """
@@ -62,7 +62,7 @@ def _bars(axes: Axes, table: pd.DataFrame, within: str, groups: list[str],
 
 
 def _finish(figure: Figure, drawn: list[Axes], plotted: pd.DataFrame) -> None:
-    top = 105 * plotted.high.max()
+    top = 105 * plotted[["accuracy", "high"]].max(axis=None)  # there may be no interval
     drawn[0].set_ylim(0, top if top > 0 else 100)  # 100 if nothing was scored
     drawn[0].set_ylabel("Accuracy (%)")
     legend(figure, drawn[0])

@@ -26,7 +26,6 @@ from lib.analyze.statistics.power import (
     smallest_difference,
     smallest_independent_difference,
 )
-from lib.analyze.stats import ALPHA
 from lib.core.arms import ALL
 from lib.core.records import STRUCTURES
 
@@ -35,7 +34,7 @@ _LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 
 @styled
 def draw_paired(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Draw a forest of paired differences in points; filled if Holm's p is at most 5%.
+    """Draw a forest of paired differences in points; filled if the arms differ (see `paired`).
 
     Each pair of arms has a panel, and each structure a row, with the discordant pairs (only first /
     only second) and n on the right.
@@ -50,11 +49,11 @@ def draw_paired(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
         rows = [present.index(structure) for structure in cells.structure]
         for row, cell in zip(rows, cells.itertuples(), strict=True):
             forest(axes, [row], [cell.difference_points], [cell.low_points], [cell.high_points],
-                   filled=cell.p_holm <= ALPHA, **marker(row))
+                   filled=cell.differs, **marker(row))
         right_of(axes, rows, [f"{cell.only_first} / {cell.only_second}, {cell.n}"
                               for cell in cells.itertuples()], f"only {first} / only {second}, n")
         name_rows(axes, present, zero=True)
-    drawn[-1].set_xlabel("Difference in accuracy (points); filled: Holm p ≤ 5%")
+    drawn[-1].set_xlabel("Difference in accuracy (points); filled: Holm p ≤ 5%, interval without 0")
     return figure, table
 
 

@@ -8,8 +8,9 @@ import pandas as pd
 import statsmodels.api as sm
 from scipy.stats import f, t
 
-from lib.analyze.format import estimate, in_points, p_value
-from lib.analyze.statistics.paired import ROUNDING, side_by_side
+from lib.analyze.format import estimate, in_points, named_p, p_value
+from lib.analyze.statistics.paired import side_by_side
+from lib.analyze.stats import ALPHA, ROUNDING, cluster_mean
 from lib.core.records import STRUCTURES
 from lib.core.text import listed
 
@@ -24,12 +25,13 @@ def interaction(rows: pd.DataFrame, first: str = "dapt", second: str = "dapt-n",
     """Estimate how much more a structure gains from `first` to `second` than `reference` does.
 
     Returns rows by scale and structure, and a joint test, as INTERACTION. On the scale "points"
-    the estimate is (gain of the structure) - (gain of the reference), on "odds ratio" the ratio of
-    the two odds ratios. Both are coefficients of arm x structure in one GEE on the queries scored
-    in both arms, with independent working correlation and the sandwich covariance over clusters of
-    Mancl and DeRouen (2001, Biometrics 57:126-134), which is made for few clusters. t and F have
-    clusters - 1 degrees of freedom (MacKinnon, Nielsen and Webb 2023, J. Econometrics 232:272-299).
-    What cannot be estimated is NaN, with the reason in `note`.
+    the estimate is (gain of the structure) - (gain of the reference) on the queries scored in both
+    arms, with the error and degrees of freedom of stats.cluster_mean. On "odds ratio" it is the
+    ratio of the two odds ratios: a coefficient of arm x structure in a GEE with independent working
+    correlation and the sandwich covariance over clusters of Mancl and DeRouen (2001, Biometrics
+    57:126-134), which is made for few clusters. Its t, and the F of the joint tests, have those
+    degrees of freedom (F the fewest). What cannot be estimated is NaN, with the reason in `note`; a
+    difference in points is given even if it has no interval.
     """
     arms = {"first": first, "second": second}
     if missing := [arm for arm in (first, second) if arm not in set(rows.arm)]:
@@ -48,6 +50,8 @@ def interaction(rows: pd.DataFrame, first: str = "dapt", second: str = "dapt-n",
         for name in [*others, *([JOINT] if len(kept) > 1 else [])]:
             cell = both[both.structure.isin([reference, *(kept if name == JOINT else [name])])]
             test = tests.get(name, {})
+            if reasons.get(name) and scale == POINTS:
+                test = {"estimate": 100 * _gap(cell, name)[0]}
             found.append({"scale": scale, **arms,
                           "contrast": name if name == JOINT else f"{name} – {reference}",
                           **test, "n": len(cell), "clusters": cell.cluster.nunique(),
@@ -84,26 +88,38 @@ def _fitted(both: pd.DataFrame, structures: list[str], family: sm.families.Famil
     result = sm.GEE(long.correct, design, groups=long.cluster, family=family,
                     cov_struct=sm.cov_struct.Independence()).fit(cov_type="bias_reduced")
     terms = [f"arm x {structure}" for structure in structures[1:]]
-    freedom = both.cluster.nunique() - 1
     effect, covariance = result.params[terms], result.cov_params().loc[terms, terms].to_numpy()
-    error = pd.Series(np.sqrt(np.clip(np.diag(covariance), 0, None)), terms)
-    reach = t.ppf(0.975, freedom) * error
-    ends = [100 * value if scale == POINTS else np.exp(value)
-            for value in (effect, effect - reach, effect + reach)]
-    found = {}
-    for structure, term in zip(structures[1:], terms, strict=True):
-        if error[term] > ROUNDING:
-            found[structure] = {"estimate": ends[0][term], "low": ends[1][term],
-                                "high": ends[2][term],
-                                "p": float(2 * t.sf(abs(effect[term] / error[term]), freedom))}
-        else:
-            found[structure] = {"note": "nothing varies between the clusters, so there is no error "
-                                        "to judge by"}
-    is_regular = len(terms) <= freedom and np.linalg.matrix_rank(covariance) == len(terms)
+    error = np.sqrt(np.clip(np.diag(covariance), 0, None))
+    found, fewest = {}, np.inf
+    for place, structure in enumerate(structures[1:]):
+        value, own, freedom = _gap(both[both.structure.isin([structures[0], structure])], structure)
+        if scale == ODDS:
+            value, own = effect.iloc[place], error[place]
+        fewest = min(fewest, freedom)
+        found[structure] = _test(value, own, freedom, scale)
+    is_regular = len(terms) <= fewest and np.linalg.matrix_rank(covariance) == len(terms)
     if (error > ROUNDING).all() and is_regular:
         wald = float(effect.to_numpy() @ np.linalg.solve(covariance, effect.to_numpy()))
-        found[JOINT] = {"p": float(f.sf(wald / len(terms), len(terms), freedom))}
+        found[JOINT] = {"p": float(f.sf(wald / len(terms), len(terms), fewest))}
     return found
+
+
+def _gap(both: pd.DataFrame, structure: str) -> tuple[float, float, float]:
+    """Return gain of `structure` - gain of the rest of `both`, in fractions: see cluster_mean."""
+    return cluster_mean(both.second - both["first"], both.cluster,
+                        (both.structure == structure).to_numpy())
+
+
+def _test(value: float, error: float, freedom: float, scale: str) -> dict:
+    """Return estimate, low, high and p, or the estimate in points with a note."""
+    if not error > ROUNDING:
+        return ({"estimate": 100 * value} if scale == POINTS else {}) | {
+            "note": "nothing varies between the clusters, so there is no error to judge by"}
+    reach = t.ppf(1 - ALPHA / 2, freedom) * error
+    ends = np.array([value, value - reach, value + reach])
+    ends = np.clip(100 * ends, -200, 200) if scale == POINTS else np.exp(ends)
+    return {**dict(zip(("estimate", "low", "high"), map(float, ends), strict=True)),
+            "p": float(2 * t.sf(abs(value / error), freedom))}
 
 
 def formatted_interaction(table: pd.DataFrame) -> pd.DataFrame:
@@ -122,18 +138,19 @@ def summary(table: pd.DataFrame) -> str:
     rows = list(table[(table.scale == POINTS) & (table.contrast != JOINT)].itertuples())
     if not rows:
         return "There are no two structures whose gains could be compared."
-    known = [f"for {row.contrast} by {in_points(row.estimate, row.low, row.high)} points "
-             f"(p = {p_value(row.p)}, n = {row.n} queries in {row.clusters} clusters)"
+    known = [f"{row.contrast} {in_points(row.estimate, row.low, row.high)} ({named_p(row.p)}, "
+             f"n = {row.n} queries in {row.clusters} cluster{'s' * (row.clusters != 1)}"
+             f"{f'; {row.note}' if row.note else ''})"
              for row in rows if not np.isnan(row.estimate)]
     unknown = [f"{row.contrast} cannot be estimated ({row.note})"
                for row in rows if np.isnan(row.estimate)]
     joint = table[(table.scale == POINTS) & (table.contrast == JOINT)].p.dropna()
     sentences = []
     if known:
-        sentences.append(f"The gain from {rows[0].first} to {rows[0].second} differs "
+        sentences.append(f"Gains from {rows[0].first} to {rows[0].second} differ, in points, by "
                          f"{listed(known)}.")
     if len(joint):
-        sentences.append(f"Both contrasts jointly: p = {p_value(joint.iloc[0])}.")
+        sentences.append(f"Both contrasts jointly: {named_p(joint.iloc[0])}.")
     if unknown:
         sentences.append(f"{listed(unknown)}.")
     return " ".join(sentences)

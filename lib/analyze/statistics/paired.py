@@ -1,4 +1,4 @@
-"""Compare two arms on the same queries: clustered intervals, exact McNemar with Holm, and bounds.
+"""Compare two arms on the same queries: intervals and sign flips over clusters, Holm, bounds.
 
 The paper gives no test (section 5); `bounds_by_counts` says what its counts alone allow.
 """
@@ -9,19 +9,27 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from lib.analyze.format import DASH, in_points, p_value
-from lib.analyze.stats import ALPHA, cluster_interval, exact_p, holm, smallest_p
+from lib.analyze.format import DASH, in_points, named_p, p_value, percent
+from lib.analyze.stats import (
+    ALPHA,
+    ONE_CLUSTER,
+    ROUNDING,
+    cluster_interval,
+    exact_p,
+    holm,
+    sign_flip_p,
+    smallest_p,
+)
 from lib.analyze.tables import cells, widened
 from lib.core.arms import ALL, sorted_arms, split_arm
 from lib.core.files import made_by
 from lib.core.records import STRUCTURES, Fact, Query
 from lib.core.text import listed
 
-ROUNDING = 1e-9  # a smaller standard error counts as none: nothing varies between clusters
-FEW_CLUSTERS = 10  # with fewer, a bootstrap over clusters is known to be too narrow
+FEW_CLUSTERS = 20  # with fewer, an interval rests on the assumptions of Student's t
 PAIRED = ["first", "second", "structure", "n", "clusters", "left_out", "only_first", "only_second",
           "difference_points", "low_points", "high_points", "p", "p_holm", "family", "smallest_p",
-          "note"]
+          "p_mcnemar", "differs", "note"]
 
 
 def clusters_of(queries: Iterable[Query], facts: Iterable[Fact] = ()) -> dict[str, str]:
@@ -66,25 +74,28 @@ def side_by_side(rows: pd.DataFrame, first: str, second: str,
     return both[(both.structure == structure) | (structure == ALL)]
 
 
-def paired(rows: pd.DataFrame, pairs: list[tuple[str, str]] | None = None, *,
-           resamples: int = 9999, seed: int = 17) -> pd.DataFrame:
+def paired(rows: pd.DataFrame, pairs: list[tuple[str, str]] | None = None, *, draws: int = 9999,
+           seed: int = 17) -> pd.DataFrame:
     """Compare pairs of arms by structure, "all" last, in columns PAIRED.
 
-    Differences are second - first, in points. `pairs` are by default all pairs of arms, each with
-    its first seed. n counts queries scored in both arms, left_out the others. p is the exact
-    two-sided McNemar test (binomial on the discordant pairs); p_holm is Holm's over the `family` of
-    all rows with a query; smallest_p is the smallest that the row's number of discordant pairs
-    allows. McNemar treats queries as independent. If answers within a cluster are correlated, p is
-    too small; rely on the cluster-bootstrap interval.
+    Differences are second - first, in points, with 95% t intervals over clusters (see
+    stats.cluster_interval). `pairs` are by default all pairs of arms, each with its first seed. n
+    counts queries scored in both arms, left_out the others. p is from sign flips of whole clusters
+    (see stats.sign_flip_p); p_holm is Holm's over the `family` of all rows with a query; smallest_p
+    is 2 / 2^(clusters that differ), the smallest p possible. A row differs if p_holm is at most 5%
+    and the interval, if there is one, excludes 0. p_mcnemar is exact McNemar's; it takes queries as
+    independent, is too small if those of a cluster are alike, and decides nothing.
     """
     arms = [arm for arm in sorted_arms(rows.arm) if split_arm(arm)[1] == 1]
-    table = pd.DataFrame([_compared(rows, *pair, structure, resamples, seed)
+    table = pd.DataFrame([_compared(rows, *pair, structure, draws, seed)
                           for pair in pairs or combinations(arms, 2)
                           for structure in (*STRUCTURES, ALL)], columns=PAIRED)
-    return table.assign(family=int(table.p.notna().sum()), p_holm=holm(table.p))
+    table = table.assign(family=int(table.p.notna().sum()), p_holm=holm(table.p))
+    holds_0 = table.low_points.le(0) & table.high_points.ge(0)
+    return table.assign(differs=table.p_holm.le(ALPHA) & ~holds_0)
 
 
-def _compared(rows: pd.DataFrame, first: str, second: str, structure: str, resamples: int,
+def _compared(rows: pd.DataFrame, first: str, second: str, structure: str, draws: int,
               seed: int) -> dict:
     both = side_by_side(rows, first, second, structure)
     change = both.second - both["first"]
@@ -95,24 +106,28 @@ def _compared(rows: pd.DataFrame, first: str, second: str, structure: str, resam
             "only_first": only_first, "only_second": only_second}
     if both.empty:
         return cell | {"note": "no query was scored in both arms"}
-    low, high = cluster_interval(change, both.cluster, resamples=resamples, seed=seed)
-    discordant = only_first + only_second
+    low, high = cluster_interval(change, both.cluster, 1)
+    differing = int((change.groupby(both.cluster).sum().abs() > ROUNDING).sum())
     return cell | {"difference_points": 100 * change.mean(), "low_points": 100 * low,
-                   "high_points": 100 * high, "p": exact_p(only_first, only_second),
-                   "smallest_p": smallest_p(discordant),
-                   "note": _note(discordant, cell["clusters"])}
+                   "high_points": 100 * high, "smallest_p": smallest_p(differing),
+                   "p": sign_flip_p(change, both.cluster, draws=draws, seed=seed),
+                   "p_mcnemar": exact_p(only_first, only_second),
+                   "note": _note(differing, cell["clusters"], bool(change.any()), np.isnan(low))}
 
 
-def _note(discordant: int, clusters: int) -> str:
+def _note(differing: int, clusters: int, is_any: bool, has_none: bool) -> str:
+    """Say what a row cannot show, of `clusters`, of which `differing` differ between the arms."""
     notes = []
-    if smallest_p(discordant) > ALPHA:
-        notes.append(f"can never be significant: {discordant} discordant pairs")
-    if discordant == 0:
-        notes.append("no interval: nothing differs, so nothing varies")
-    elif clusters < 2:
-        notes.append("no interval: all queries are one cluster")
+    if smallest_p(differing) > ALPHA:
+        notes.append(f"can never be significant: {differing} of {clusters} clusters "
+                     f"differ{'s' * (differing == 1)}")
+    if clusters < 2:
+        notes.append(f"no interval: {ONE_CLUSTER}")
+    elif has_none:
+        notes.append("no interval: " + ("all clusters differ by the same" if is_any
+                                        else "no answer differs"))
     elif clusters < FEW_CLUSTERS:
-        notes.append(f"interval too narrow: only {clusters} clusters")
+        notes.append(f"interval less certain: only {clusters} clusters")
     return "; ".join(notes)
 
 
@@ -179,8 +194,10 @@ def formatted_paired(table: pd.DataFrame) -> pd.DataFrame:
         "only first / only second": f"{row.only_first} / {row.only_second}",
         "difference, points [95%]": in_points(row.difference_points, row.low_points,
                                               row.high_points),
-        "p": p_value(row.p), f"p (Holm of {row.family})": p_value(row.p_holm),
-        "smallest p": p_value(row.smallest_p), "note": row.note} for row in table.itertuples()])
+        "p, flipping clusters": p_value(row.p),
+        f"p (Holm of {row.family})": p_value(row.p_holm), "smallest p": p_value(row.smallest_p),
+        "p if queries were independent (McNemar)": p_value(row.p_mcnemar), "note": row.note}
+        for row in table.itertuples()])
 
 
 def formatted_unscored(table: pd.DataFrame) -> pd.DataFrame:
@@ -207,21 +224,21 @@ def summary(table: pd.DataFrame, bounds: pd.DataFrame) -> str:
     tested = table[table.p.notna()]
     if tested.empty:
         return "No query was scored in two arms, so no arms are compared."
-    found = tested[tested.p_holm.le(ALPHA) & (tested.low_points.gt(0) | tested.high_points.lt(0))]
+    found = tested[tested.differs]
     texts = [f"{second} compared with {first}, in points, on {listed(_differences(cell))}"
              for (first, second), cell in found.groupby(["first", "second"], sort=False)]
     never = int((tested.smallest_p > ALPHA).sum())
-    few = (f" In {never} of {len(tested)} there are so few discordant pairs that exact McNemar "
-           "could not be significant whichever way they went.") if never else ""
+    few = (f" In {never} of {len(tested)} so few clusters differ that no sign flip could be "
+           "significant whichever way they went.") if never else ""
     return (f"Of {len(tested)} paired comparisons (each arm's first seed), {len(found)} differ: "
-            "McNemar's p, which takes queries as independent, is at most "
-            f"{ALPHA:.0%} after Holm's correction, and the interval over clusters excludes 0"
+            f"p from sign flips of whole clusters is at most {ALPHA:.0%} after Holm's correction, "
+            "and the interval over clusters, if there is one, excludes 0"
             f"{': ' + '; '.join(texts) if texts else ''}.{few} {_unscored_text(bounds)}")
 
 
 def _differences(cell: pd.DataFrame) -> list[str]:
     return [f"{row.structure} {in_points(row.difference_points, row.low_points, row.high_points)} "
-            f"(n = {row.n}, Holm p {'' if row.p_holm < 1e-4 else '= '}{p_value(row.p_holm)})"
+            f"(n = {row.n}, Holm {named_p(row.p_holm)})"
             for row in cell.itertuples()]
 
 
@@ -230,5 +247,5 @@ def _unscored_text(bounds: pd.DataFrame) -> str:
     if not every.unscored.sum():
         return f"None of {every.n.sum()} answers is unscored."
     return "With the unscored counted as wrong or as right, accuracy is " + listed(
-        [f"{row.worst:.1%} to {row.best:.1%} for {row.arm} ({row.unscored} of {row.n})"
+        [f"{percent(row.worst)} to {percent(row.best)} for {row.arm} ({row.unscored} of {row.n})"
          for row in every[every.unscored > 0].itertuples()]) + "."

@@ -1,9 +1,12 @@
 """Compute what n queries can detect: power of exact McNemar and of two independent proportions.
 
 `python -m lib.analyze.statistics.power <study>` prints this; it needs queries but no verdicts.
-Queries are treated as independent. Those of one document are not, so more of them are needed.
+Queries are treated as independent. Those of one document are not: n of them are worth n / the
+design effect (--design-effect; `seeds.csv` has those of a finished study). --replicates says what
+replicates of a whole study show, whatever their number of queries.
 """
 
+import argparse
 import sys
 from collections.abc import Iterable
 from functools import lru_cache
@@ -12,6 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import brentq
 from scipy.stats import binom
+from statsmodels.stats.power import TTestPower
 from statsmodels.stats.proportion import power_proportions_2indep
 
 from lib.analyze.format import number
@@ -140,26 +144,47 @@ def sizes_of(queries: Iterable[Query]) -> dict[str, int]:
 
 def power_table(studies: dict[str, dict[str, int]], discordant: Iterable[float] = DISCORDANT,
                 baselines: Iterable[float] = BASELINES, power: float = POWER,
-                alpha: float = ALPHA) -> pd.DataFrame:
-    """Return the smallest difference that each n detects.
+                alpha: float = ALPHA, design_effect: float = 1.0) -> pd.DataFrame:
+    """Return the smallest difference that each n detects, as n / `design_effect` queries would.
 
     Columns are study, compares, structure, n, n_other, assumed, smallest_points. `studies` maps a
     name to its sizes (see `sizes_of`). Between arms, `assumed` is the share of discordant pairs
     (None: all changes go one way); between structures, which are compared with natural, it is the
-    lower accuracy.
+    lower accuracy. Raises ValueError if `design_effect` is below 1.
     """
+    if design_effect < 1:
+        raise ValueError(f"the design effect is {design_effect}: it is at least 1")
+
+    def worth(n: int) -> int:
+        return int(n / design_effect)
+
     rows = []
     for study, sizes in studies.items():
         rows += [(study, ARMS_COMPARED, structure, n, n, share,
-                  100 * smallest_difference(n, share, power, alpha))
+                  100 * smallest_difference(worth(n), share, power, alpha))
                  for structure, n in sizes.items() for share in (None, *discordant)]
         natural = sizes.get("natural")
         rows += [(study, STRUCTURES_COMPARED, f"{structure} – natural", n, natural, baseline,
-                  100 * smallest_independent_difference(n, natural, baseline, power, alpha))
+                  100 * smallest_independent_difference(worth(n), worth(natural), baseline, power,
+                                                        alpha))
                  for structure, n in sizes.items() if natural and structure not in (ALL, "natural")
                  for baseline in baselines]
     return pd.DataFrame(rows, columns=["study", "compares", "structure", "n", "n_other", "assumed",
                                        "smallest_points"])
+
+
+def replicate_table(replicates: int, sd_points: float,
+                    differences: Iterable[float] = DIFFERENCES) -> pd.DataFrame:
+    """Return the power of a two-sided t test over replicates of a study to find each difference.
+
+    Columns are difference_points and power; `sd_points` is the SD of the difference between
+    replicates. Raises ValueError with fewer than two replicates or an SD that is not above 0.
+    """
+    if replicates < 2 or not sd_points > 0:
+        raise ValueError("--replicates is at least 2, and needs --sd-between above 0")
+    return pd.DataFrame({"difference_points": [100 * value for value in differences],
+                         "power": [float(TTestPower().power(100 * value / sd_points, replicates,
+                                                            ALPHA)) for value in differences]})
 
 
 def needed_table(differences: Iterable[float] = DIFFERENCES,
@@ -210,34 +235,46 @@ def assumption(compares: str, assumed: float | None) -> str:
 def summary(table: pd.DataFrame, study: str, power: float = POWER) -> str:
     """Summarize in a sentence what the queries of `study` can detect, from `power_table`."""
     arms = table[(table.study == study) & (table.compares == ARMS_COMPARED)]
-    best, worst = arms[arms.assumed.isna()], arms[arms.assumed == arms.assumed.max()]
+    best, most = arms[arms.assumed.isna()], arms.assumed.max()
+    worst = best if pd.isna(most) else arms[arms.assumed == most]
     points = [["none" if np.isnan(value) else f"{value:.1f}" for value in part.smallest_points]
               for part in (best, worst)]
     cells: dict[tuple, list[str]] = {}  # structures with the same n show the same
     for structure, n, one, other in zip(best.structure, best.n, *points, strict=True):
         cells.setdefault((n, one, other), []).append(structure)
-    texts = [f"{one} or {other} on {listed(names)} (n = {n}{' each' if len(names) > 1 else ''})"
+    texts = [f"{one}{'' if pd.isna(most) else f' or {other}'} on {listed(names)} "
+             f"(n = {n}{' each' if len(names) > 1 else ''})"
              for (n, one, other), names in cells.items()]
     return (f"The smallest difference between two arms that {study}'s queries show with "
-            f"{power:.0%} power is, in points, {'; '.join(texts)}: the first value if all "
-            f"changes go one way, the second if {worst.assumed.max():.0%} of the pairs are "
-            "discordant.")
+            f"{power:.0%} power is, in points, {'; '.join(texts)}: "
+            + ("if all changes go one way." if pd.isna(most) else "the first value if all changes "
+               f"go one way, the second if {most:.0%} of the pairs are discordant."))
 
 
 def main(arguments: list[str]) -> int:
     """Print what the queries of the paper and of a study show; return 0, or 2 with a message."""
-    if len(arguments) != 1:
-        print("usage: python -m lib.analyze.statistics.power <study>", file=sys.stderr)
-        return 2
+    parser = argparse.ArgumentParser(prog="python -m lib.analyze.statistics.power")
+    parser.add_argument("study")
+    parser.add_argument("--design-effect", type=float, default=1.0, metavar="D",
+                        help="n queries are worth n / D independent ones (default: 1)")
+    parser.add_argument("--replicates", type=int, metavar="R", help="replicates of the study")
+    parser.add_argument("--sd-between", type=float, default=0.0, metavar="POINTS",
+                        help="standard deviation of a difference between replicates")
     try:
-        queries = load(arguments[0], "queries")
+        options = parser.parse_args(arguments)
+        shows = power_table({"the paper": QUERIES,
+                             options.study: sizes_of(load(options.study, "queries"))},
+                            design_effect=options.design_effect)
+        tables = [replicate_table(options.replicates, options.sd_between).map(number)
+                  ] if options.replicates is not None else []
+    except SystemExit as stop:  # argparse has printed the help or what is wrong
+        return stop.code
     except (FileNotFoundError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2
-    shows = power_table({"the paper": QUERIES, arguments[0]: sizes_of(queries)})
-    tables = [formatted_power(shows[shows.compares == compares])
-              for compares in (ARMS_COMPARED, STRUCTURES_COMPARED)]
-    for table in (*tables, formatted_needed(needed_table())):
+    for table in (*(formatted_power(shows[shows.compares == compares])
+                    for compares in (ARMS_COMPARED, STRUCTURES_COMPARED)),
+                  formatted_needed(needed_table()), *tables):
         print(table.to_string(index=False), end="\n\n")
     return 0
 

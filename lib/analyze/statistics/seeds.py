@@ -5,18 +5,24 @@ The paper trains once (section 4.2), so its differences hold for one seed each.
 
 import numpy as np
 import pandas as pd
-import statsmodels.api as sm
 from scipy.stats import t
 
 from lib.analyze.format import estimate, in_points, percent
-from lib.analyze.statistics.paired import ROUNDING
-from lib.analyze.stats import wilson
+from lib.analyze.stats import (
+    ALPHA,
+    ONE_CLUSTER,
+    ROUNDING,
+    cluster_mean,
+    satterthwaite,
+    share_interval,
+)
 from lib.core.arms import ALL, BASE, sorted_arms, split_arm
 from lib.core.records import STRUCTURES
 from lib.core.text import listed
 
 BOTH, QUERIES_ONLY = "queries and seeds", "queries only: one seed"
 WILSON = "queries only: no variation (Wilson)"
+NONE = "none: "  # begins the reason why a cell has no interval
 SPREAD = ["arm", "structure", "n", "clusters", "seeds", "mean", "each", "sd_seeds", "se_queries",
           "design_effect", "low_queries", "high_queries", "low", "high", "interval"]
 
@@ -26,11 +32,11 @@ def spread(rows: pd.DataFrame) -> pd.DataFrame:
 
     Accuracies are fractions of the scored answers. sd_seeds is the standard deviation of the seeds'
     accuracies `each`, NaN with one seed. se_queries is the standard error, over clusters of
-    queries, of the accuracy averaged over the seeds; low_queries and high_queries are its t
-    interval. design_effect is the squared ratio of se_queries to the error of independent queries,
-    so n queries are worth n / design_effect (Kish 1965, Survey Sampling). low and high cover both
-    sources of variation if they can (see `both_sources`), as `interval` says. If all answers of all
-    seeds have the same verdict, the interval is Wilson's for n queries.
+    queries, of the accuracy averaged over the seeds (stats.cluster_mean). design_effect is the
+    squared ratio of se_queries to the error of independent queries, so n queries are worth n /
+    design_effect (Kish 1965, Survey Sampling). low_queries and high_queries are the interval over
+    clusters, as in Table 2 (stats.share_interval); low and high add sd_seeds^2 / seeds to its
+    variance, if known, as `interval` says.
     """
     arms = {}
     for name in sorted_arms(rows.arm):
@@ -49,21 +55,20 @@ def _cell(rows: pd.DataFrame, arm: str, names: list[str], structure: str) -> dic
     each = scored.groupby("arm").correct.mean().reindex(names)
     queries = scored.groupby("query_id").agg(correct=("correct", "mean"),
                                              cluster=("cluster", "first"))
-    mean, n = float(queries.correct.mean()), len(queries)
-    error = standard_error(queries.correct, queries.cluster)
-    independent = float(queries.correct.std(ddof=1)) / n ** 0.5
+    mean, error, _ = cluster_mean(queries.correct, queries.cluster)
+    independent = float(queries.correct.std(ddof=1)) / len(queries) ** 0.5
     deviation = float(each.std(ddof=1)) if seeds > 1 else float("nan")
-    if scored.correct.nunique() == 1:
-        ends = query_ends = wilson(round(mean * n), n)
-        error, interval = float("nan"), WILSON
-    else:
-        query_ends = both_sources(mean, error, clusters, [])
-        ends = both_sources(mean, error, clusters, [(deviation, seeds)] if seeds > 1 else [])
-        single = "queries only: not trained" if arm == BASE else QUERIES_ONLY
-        interval = BOTH if seeds > 1 else single
-    low_queries, high_queries, low, high = np.clip([*query_ends, *ends], 0, 1)
+    low_queries, high_queries = share_interval(queries.correct, queries.cluster)
+    of_seeds = [(deviation**2 / seeds, seeds - 1)] if deviation > 0 else []
+    low, high = share_interval(queries.correct, queries.cluster, of_seeds)
+    single = "queries only: not trained" if arm == BASE else QUERIES_ONLY
+    interval = single if np.isnan(deviation) else BOTH
+    if clusters < 2:
+        interval = NONE + ONE_CLUSTER
+    elif scored.correct.nunique() == 1:
+        interval = WILSON
     return cell | {"mean": mean, "each": [float(value) for value in each], "sd_seeds": deviation,
-                   "se_queries": error,
+                   "se_queries": error if error > ROUNDING else np.nan,
                    "design_effect": (error / independent) ** 2 if independent > 0 else np.nan,
                    "low_queries": low_queries, "high_queries": high_queries, "low": low,
                    "high": high, "interval": interval}
@@ -75,46 +80,24 @@ def _scored(rows: pd.DataFrame, names: list[str], structure: str) -> pd.DataFram
     return cell.assign(correct=(cell.verdict == "correct").astype(float))
 
 
-def standard_error(values: pd.Series, clusters: pd.Series) -> float:
-    """Return the cluster-robust standard error of a mean (statsmodels); NaN with one cluster."""
-    return _fitted(values, clusters, np.ones((len(values), 1)))[1]
+def both_sources(mean: float, error: float, freedom: float, seeds: list[tuple[float, int]],
+                 bound: float = np.inf) -> tuple[float, float]:
+    """Return the 95% interval of `mean` over queries and over seeds, clipped to -bound ... bound.
 
-
-def _fitted(values: pd.Series, clusters: pd.Series, design: np.ndarray) -> tuple[float, float]:
-    """Return the last coefficient of `values` on `design`, shape (values, terms), and its error.
-
-    The cluster-robust error is NaN, not 0, if nothing varies between clusters, because such
-    clusters do not show what others would give.
+    `error` and `freedom` are those of stats.cluster_mean; `seeds` has (sd, number) of each arm in
+    the mean. The variance is error^2 + sum of sd^2 / number. Seeds and queries are crossed, and the
+    variance of a mean over crossed factors is at most the sum of what each factor alone gives
+    (Cameron, Gelbach and Miller 2011, J. Business & Economic Statistics 29:238-249, subtract what
+    both share; it is kept here, so the interval is conservative). In simulation it covers 93 to 96%
+    with three or five seeds. With two, it covers 87% if the SD across seeds is 2.7 times the error
+    across queries, so take three. (NaN, NaN) if `error` is 0 or unknown.
     """
-    codes = pd.factorize(clusters.to_numpy())[0]
-    if len(set(codes)) < 2:
+    if not error > ROUNDING:
         return float("nan"), float("nan")
-    fit = sm.OLS(values.to_numpy(float), design).fit(cov_type="cluster",
-                                                     cov_kwds={"groups": codes})
-    error = float(np.sqrt(max(fit.cov_params()[-1, -1], 0)))
-    return float(fit.params[-1]), error if error > ROUNDING else float("nan")
-
-
-def both_sources(mean: float, error: float, clusters: int,
-                 seeds: list[tuple[float, int]]) -> tuple[float, float]:
-    """Return the 95% interval of `mean` over clusters of queries and over seeds.
-
-    `seeds` has (sd, number) of each arm in the mean. The variance is error^2 + sum of sd^2 /
-    number. Seeds and queries are crossed, and the variance of a mean over crossed factors is at
-    most the sum of what each factor alone gives (Cameron, Gelbach and Miller 2011, J. Business &
-    Economic Statistics 29:238-249, subtract what both share; it is kept here, so the interval is
-    conservative). The degrees of freedom of such a sum are Welch and Satterthwaite's (Satterthwaite
-    1946, Biometrics Bulletin 2:110-114). In simulation the interval covers 93 to 96% with three or
-    five seeds. With two, it covers 87% if the SD across seeds is 2.7 times the error across
-    queries, so take three. (NaN, NaN) if nothing varies.
-    """
-    parts = [(error**2, clusters - 1), *((sd**2 / number, number - 1) for sd, number in seeds)]
-    variance = sum(part for part, _ in parts)
-    if not variance > 0:
-        return float("nan"), float("nan")
-    freedom = variance**2 / sum(part**2 / degrees for part, degrees in parts)
-    reach = float(t.ppf(0.975, freedom)) * variance**0.5
-    return mean - reach, mean + reach
+    variance, freedom = satterthwaite(
+        [(error**2, freedom), *((sd**2 / number, number - 1) for sd, number in seeds)])
+    reach = float(t.ppf(1 - ALPHA / 2, freedom)) * variance**0.5
+    return max(-bound, mean - reach), min(bound, mean + reach)
 
 
 def spread_pairs(rows: pd.DataFrame, pairs: list[tuple[str, str]],
@@ -140,24 +123,26 @@ def _difference(rows: pd.DataFrame, pair: tuple[str, str], structure: str,
                             strict=True)
     difference = 100 * (means[1] - means[0]).dropna()
     queries = rows.drop_duplicates("query_id").set_index("query_id").reindex(difference.index)
-    is_structure = (np.ones(len(queries)) if structure == ALL
-                    else (queries.structure == structure).to_numpy(float))
-    design = np.column_stack([np.ones(len(queries)), is_structure] if beyond else [is_structure])
-    is_known = is_structure.any() and not (beyond and is_structure.all())
-    mean, error = (_fitted(difference, queries.cluster, design) if is_known
-                   else (np.nan, np.nan))
-    covers_seeds = all(arm == BASE or len(each) > 1
-                       for arm, each in zip(pair, names, strict=True))
+    is_structure = (queries.structure == structure).to_numpy() if beyond else None
+    mean, error, freedom = cluster_mean(difference, queries.cluster, is_structure)
+    covers_seeds = all(arm == BASE or not np.isnan(sd)
+                       for arm, sd in zip(pair, deviations, strict=True))
     seeds = [(sd, len(each)) for sd, each in zip(deviations, names, strict=True)
              if covers_seeds and not np.isnan(sd)]
-    low, high = both_sources(mean, error, queries.cluster.nunique(), seeds)
+    low, high = both_sources(mean, error, freedom, seeds, 200 if beyond else 100)
+    interval = BOTH if covers_seeds else QUERIES_ONLY
+    if np.isnan(low):
+        interval = NONE + ("no query to compare" if np.isnan(mean) else
+                           "all clusters differ by the same" if not np.isnan(error) else
+                           ONE_CLUSTER if queries.cluster.nunique() < 2 else
+                           "all queries of a structure are one cluster (document or product)")
     return {"first": pair[0], "second": pair[1],
             "structure": f"{structure} – {beyond}" if beyond else structure,
             "n": len(difference), "clusters": queries.cluster.nunique(),
             "seeds_first": len(names[0]), "seeds_second": len(names[1]), "difference_points": mean,
             "sd_first_points": deviations[0], "sd_second_points": deviations[1],
             "se_queries_points": error, "low_points": low, "high_points": high,
-            "interval": BOTH if covers_seeds else QUERIES_ONLY}
+            "interval": interval}
 
 
 def _of_seeds(rows: pd.DataFrame, names: list[str], structure: str,
@@ -199,9 +184,10 @@ def summary(table: pd.DataFrame, differences: pd.DataFrame) -> str:
     """Summarize in sentences what seeds and queries each contribute to both tables."""
     trained = [row for row in table[(table.structure == ALL) & (table.arm != BASE)].itertuples()
                if row.each]
-    several = [f"{row.arm} {row.mean:.1%} over {row.seeds} seeds (SD across seeds "
-               f"{100 * row.sd_seeds:.1f} points, standard error across {row.clusters} clusters of "
-               f"{row.n} queries {estimate(100 * row.se_queries)})"
+    several = [f"{row.arm} {percent(row.mean)} over {row.seeds} seeds (SD across seeds "
+               f"{estimate(100 * row.sd_seeds)} points, standard error across clusters "
+               f"{estimate(100 * row.se_queries)} points; {row.n} queries, {row.clusters} "
+               f"cluster{'s' * (row.clusters > 1)})"
                for row in trained if row.seeds > 1]
     single = [row.arm for row in trained if row.seeds == 1]
     sentences = [f"Trained several times: {listed(several)}."] if several else []

@@ -154,7 +154,7 @@ def _points(row: tuple, prefix: str = "") -> str:
 
 
 def _few(texts: int) -> str:
-    """Return a mark if there are so few texts that a bootstrap interval is too narrow, else ""."""
+    """Return a mark if there are so few texts that an interval is less certain, else ""."""
     return " †" if texts < FEW_CLUSTERS else ""
 
 

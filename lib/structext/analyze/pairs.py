@@ -12,7 +12,6 @@ from lib.structext.analyze.tables import (
     ANSWERED,
     JUDGE,
     LEFT_OUT,
-    RESAMPLES,
     clusters,
     ordered,
     summary,
@@ -28,8 +27,8 @@ DIFFERENCE = ["n", "texts", "unpaired", "first", "second", "difference_points", 
 COMMON = ["common", "common_score", "common_low", "common_high"]
 
 
-def differences(first: pd.DataFrame, second: pd.DataFrame, on: Sequence[str], by: Sequence[str],
-                resamples: int = RESAMPLES) -> pd.DataFrame:
+def differences(first: pd.DataFrame, second: pd.DataFrame, on: Sequence[str],
+                by: Sequence[str]) -> pd.DataFrame:
     """Return second - first by group of `by`, rows matched by `on`; columns `by` and DIFFERENCE.
 
     The columns `by` are in `on` or in `second`. n counts the pairs asked both ways; with the rest,
@@ -52,35 +51,35 @@ def differences(first: pd.DataFrame, second: pd.DataFrame, on: Sequence[str], by
         table.append((
             *key, len(pairs), texts[pairs.index].nunique(), len(cell) - len(whole),
             pairs.rouge_score_first.mean(), pairs.rouge_score.mean(),
-            *_points(pairs.rouge_score - pairs.rouge_score_first, texts, resamples), len(whole),
-            *_points(whole.rouge_score - whole.rouge_score_first, texts, resamples), len(judged),
-            *_points(judged, texts, resamples)))
+            *_points(pairs.rouge_score - pairs.rouge_score_first, texts), len(whole),
+            *_points(whole.rouge_score - whole.rouge_score_first, texts), len(judged),
+            *_points(judged, texts)))
     return ordered(pd.DataFrame(table, columns=[*by, *DIFFERENCE]), second, by)
 
 
-def _points(values: pd.Series, texts: pd.Series, resamples: int) -> np.ndarray:
+def _points(values: pd.Series, texts: pd.Series) -> np.ndarray:
     """Return mean, low and high of `values`, in points; `texts` has the text of each by index."""
     ends = (np.nan, np.nan)
     if len(values):
-        ends = cluster_interval(values, texts[values.index], resamples=resamples)
+        ends = cluster_interval(values, texts[values.index], 1)
     return 100 * np.array([values.mean(), *ends])
 
 
-def against_first(rows: pd.DataFrame, resamples: int = RESAMPLES) -> pd.DataFrame:
+def against_first(rows: pd.DataFrame) -> pd.DataFrame:
     """Return `differences` of every other arm from the first, by suite, prompt and arm.
 
     With only one arm there are no rows.
     """
     by = ["suite", "prompt", "arm"]
     is_first = rows.arm == rows.arm.cat.categories[0]
-    tables = [differences(rows[is_first], cell, ["query_id"], by, resamples)
+    tables = [differences(rows[is_first], cell, ["query_id"], by)
               for _, cell in rows[~is_first].groupby("arm", observed=True)]
     if not tables:
         return pd.DataFrame(columns=[*by, *DIFFERENCE])
     return pd.concat(tables, ignore_index=True)
 
 
-def shots(rows: pd.DataFrame, resamples: int = RESAMPLES) -> pd.DataFrame:
+def shots(rows: pd.DataFrame) -> pd.DataFrame:
     """Return `summary` by suite, arm, setting (FEW_SHOT) and number of demonstrations, with gains.
 
     The base prompt is in each setting of its suite, with n_shots 0. More columns give `differences`
@@ -96,17 +95,17 @@ def shots(rows: pd.DataFrame, resamples: int = RESAMPLES) -> pd.DataFrame:
     keys = ["suite", "arm", "setting", "n_shots"]
     gains = pd.DataFrame(columns=[*keys, *DIFFERENCE])
     if len(shown):
-        gains = differences(base, shown, ["arm", "suite", "sample"], keys, resamples)
+        gains = differences(base, shown, ["arm", "suite", "sample"], keys)
     gains = gains.rename(columns={name: f"gain_{name}" for name in DIFFERENCE})
     samples = [curve.suite, curve["sample"]]
     fits = (curve.state != LEFT_OUT).groupby(samples, observed=True).transform("all")
-    common = summary(curve[fits], keys, resamples)[[*keys, "n", "rouge_score", "low", "high"]]
+    common = summary(curve[fits], keys)[[*keys, "n", "rouge_score", "low", "high"]]
     common = common.set_axis([*keys, *COMMON], axis=1)
-    table = summary(curve, keys, resamples).merge(common, how="left", on=keys)
+    table = summary(curve, keys).merge(common, how="left", on=keys)
     return table.fillna({"common": 0}).astype({"common": int}).merge(gains, how="left", on=keys)
 
 
-def real_and_test(rows: pd.DataFrame, resamples: int = RESAMPLES) -> pd.DataFrame:
+def real_and_test(rows: pd.DataFrame) -> pd.DataFrame:
     """Return `differences`, Real-Test - Test, between samples with the same structure.
 
     Rows are by arm and language, then ALL; there are none unless both suites were asked. `rows`
@@ -114,7 +113,7 @@ def real_and_test(rows: pd.DataFrame, resamples: int = RESAMPLES) -> pd.DataFram
     """
     both = with_all(rows)
     return differences(both[both.suite == TEST], both[both.suite == REAL],
-                       ["arm", "language", "twin"], ["arm", "language"], resamples)
+                       ["arm", "language", "twin"], ["arm", "language"])
 
 
 def agreement(rows: pd.DataFrame) -> pd.DataFrame:

@@ -13,7 +13,7 @@ import pandas as pd
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from lib.analyze.stats import cluster_interval, wilson
+from lib.analyze.stats import share_interval
 from lib.core.arms import ALL
 from lib.core.files import made_by
 from lib.core.records import Answer, Verdict
@@ -30,7 +30,6 @@ FORMS = {  # form of the text in the prompt -> its languages
     "list of edges": ("tree",), "log lines": ("log",)}
 ANSWERED, LEFT_OUT = "an answer", "left out: longer than base_model's window"
 JUDGE = "judge"
-RESAMPLES = 1999
 SUMMARY = ["n", "texts", "left_out", "asked", "failed", "no_answer", "truncated", "rouge_score",
            "low", "high", "rouge_asked", "bleu", "exact", "structural", "judged", "correct",
            "judge", "judge_low", "judge_high"]
@@ -115,22 +114,7 @@ def _of_arm(arm: str, asked: Sequence[Prompted], questions: Sequence[Prompted],
     return rows[["arm", *rows.columns.drop("arm")]]
 
 
-def interval(values: pd.Series, texts: pd.Series,
-             resamples: int = RESAMPLES) -> tuple[float, float]:
-    """Return the 95% interval of a mean of fractions over texts, as `cluster_interval` does.
-
-    If all values are 0 or all are 1, a bootstrap has nothing to vary; the interval is then Wilson's
-    for as many trials as there are texts. It is NaN for another constant or a single text.
-    """
-    # ROUGE's F of equal texts is 1 - 5e-9
-    if len(values) and (values.max() < 1e-6 or values.min() > 1 - 1e-6):
-        mean, n_texts = float(values.mean()), texts.nunique()
-        low, high = wilson(round(mean) * n_texts, n_texts)
-        return min(low, mean), max(high, mean)
-    return cluster_interval(values, texts, resamples=resamples)
-
-
-def summary(rows: pd.DataFrame, by: Sequence[str], resamples: int = RESAMPLES) -> pd.DataFrame:
+def summary(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """Return the means of each group of `by`, in the fixed orders; columns `by` and SUMMARY.
 
     n counts every question. Those in left_out, failed (no answer row) and no_answer (a reply
@@ -143,8 +127,8 @@ def summary(rows: pd.DataFrame, by: Sequence[str], resamples: int = RESAMPLES) -
     for key, cell in rows.groupby([*by], observed=True):
         is_out, is_failed = cell.state == LEFT_OUT, cell.state == NO_ROW
         verdict = cell[JUDGE].dropna()
-        low, high = interval(cell.rouge_score, cell.text, resamples)
-        judge_low, judge_high = interval(verdict, cell.text[verdict.index], resamples)
+        low, high = share_interval(cell.rouge_score, cell.text)
+        judge_low, judge_high = share_interval(verdict, cell.text[verdict.index])
         table.append({
             **dict(zip(by, key, strict=True)), "n": len(cell), "texts": cell.text.nunique(),
             "left_out": is_out.sum(), "asked": (~is_out).sum(), "failed": is_failed.sum(),
@@ -191,7 +175,7 @@ def states(rows: pd.DataFrame, by: Sequence[str] = ("suite", "prompt", "arm")) -
     return pd.concat(parts, axis=1).reset_index()
 
 
-def heat(rows: pd.DataFrame, resamples: int = RESAMPLES) -> pd.DataFrame:
+def heat(rows: pd.DataFrame) -> pd.DataFrame:
     """Return `summary` by suite, arm, depth and width, with n_tasks, sd_tasks and sd_languages.
 
     sd_tasks and sd_languages are the standard deviations (n - 1) of a cell's means by task and by
@@ -203,4 +187,4 @@ def heat(rows: pd.DataFrame, resamples: int = RESAMPLES) -> pd.DataFrame:
         lambda cell, name=name: cell.groupby(name, observed=True).rouge_score.mean().std(ddof=1))
         for name in ("task", "language")}
     more = pd.DataFrame(spreads | {"n_tasks": groups.task.nunique()}).reset_index()
-    return summary(rows, by, resamples).merge(more)
+    return summary(rows, by).merge(more)

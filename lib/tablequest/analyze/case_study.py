@@ -74,8 +74,7 @@ def graded(questions: Sequence[TableQuestion], finals: Mapping[str, Mapping[str,
             for question, arm, final in pairs]
 
 
-def gap_table(grades: Sequence[Grade], first: str, second: str, resamples: int = 2000,
-              seed: int = 17) -> pd.DataFrame:
+def gap_table(grades: Sequence[Grade], first: str, second: str) -> pd.DataFrame:
     """Return the two arms' mean grades by level ("all" last), over questions with both grades.
 
     Columns level, n, lost (a grade is missing), first, second (means), gap (first - second), low,
@@ -87,7 +86,7 @@ def gap_table(grades: Sequence[Grade], first: str, second: str, resamples: int =
         cell = wide[(wide.level == level) | (level == ALL)]
         both = cell.dropna(subset=[first, second])
         gaps = both[first] - both[second]
-        ends = (cluster_interval(gaps, both.passage_id, resamples=resamples, seed=seed)
+        ends = (cluster_interval(gaps, both.passage_id)
                 if len(gaps) else (np.nan, np.nan))
         if len(cell):
             rows.append((level, len(both), len(cell) - len(both), both[first].mean(),

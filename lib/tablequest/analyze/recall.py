@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from nltk.tokenize import NLTKWordTokenizer
 
-from lib.analyze.stats import cluster_interval
+from lib.analyze.stats import share_interval
 from lib.annotate.model.grounding import places
 from lib.core.prompts import prompt_template
 from lib.core.records import Record
@@ -127,12 +127,12 @@ def faithful_by_model(questions: Sequence[TableQuestion], passages: Sequence[Pas
     return rows
 
 
-def recall_table(rows: Sequence[Faithful], resamples: int = 2000, seed: int = 1) -> pd.DataFrame:
+def recall_table(rows: Sequence[Faithful]) -> pd.DataFrame:
     """Return recall by level and answer length.
 
     Columns group, value, questions, n, mean, low, high, of_tokens. n counts the questions with a
-    recall; the others have a reason instead. low and high are the 95% interval of a bootstrap over
-    passages, NaN if recall does not vary; of_tokens is the recall over the group's pooled tokens.
+    recall; the others have a reason instead. low and high are the 95% interval over passages,
+    NaN with one passage; of_tokens is the recall over the group's pooled tokens.
     """
     frame = pd.DataFrame([row.model_dump() for row in rows], columns=list(Faithful.model_fields))
     has_recall = frame.missing == ""
@@ -147,7 +147,7 @@ def recall_table(rows: Sequence[Faithful], resamples: int = 2000, seed: int = 1)
         if len(cell):
             shares = (cell.n_found / cell.n_tokens).astype(float)
             mean, of_tokens = shares.mean(), cell.n_found.sum() / cell.n_tokens.sum()
-            low, high = cluster_interval(shares, cell.passage_id, resamples=resamples, seed=seed)
+            low, high = share_interval(shares, cell.passage_id)
         cells.append({"group": group, "value": value, "questions": int(which.sum()),
                       "n": len(cell), "mean": mean, "low": low, "high": high,
                       "of_tokens": of_tokens})

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from lib.analyze.format import DASH, estimate, fraction, number
-from lib.analyze.stats import cluster_interval
+from lib.analyze.stats import share_interval
 from lib.analyze.tables import accuracy
 from lib.core.arms import ALL, sorted_arms
 from lib.core.records import RECALL, Answer, Query, Verdict
@@ -94,11 +94,11 @@ def arms_in_order(arms: Sequence[str] | Mapping[str, object]) -> list[str]:
     return sorted(sorted_arms(list(arms)), key=lambda arm: arm == LEXICAL)
 
 
-def accuracy_table(rows: pd.DataFrame, resamples: int = 2000, seed: int = 17) -> pd.DataFrame:
+def accuracy_table(rows: pd.DataFrame) -> pd.DataFrame:
     """Return one row per arm, level (easy, medium) and form, with `accuracy`'s columns and more.
 
     low and high are Wilson's interval, which treats questions as independent; cluster_low and
-    cluster_high are a bootstrap's over passages, NaN if nothing varies. cut counts the prompts
+    cluster_high are the interval over passages, NaN with one passage. cut counts the prompts
     whose passage lost its end. whole counts the scored answers to questions whose prompts were
     complete and answered in every form, and whole_correct the correct ones among them; on these,
     forms can be compared. by_judge counts the answers that the judge calls correct, out of judged.
@@ -108,10 +108,8 @@ def accuracy_table(rows: pd.DataFrame, resamples: int = 2000, seed: int = 17) ->
     cells, keys = [], ["arm", "level", "form"]
     for key, cell in rows[rows.level != "hard"].groupby(keys, sort=False):
         done = cell[cell.verdict != "unscored"]
-        is_correct, low, high = done.verdict == "correct", np.nan, np.nan
-        if len(done):
-            low, high = cluster_interval(is_correct.astype(float), done.passage_id,
-                                         resamples=resamples, seed=seed)
+        is_correct = done.verdict == "correct"
+        low, high = share_interval(is_correct, done.passage_id)
         cells.append({**dict(zip(keys, key, strict=True)), **accuracy(cell.verdict),
                       "cluster_low": low, "cluster_high": high, "cut": int(cell.cut.sum()),
                       "whole": int(done.whole.sum()),

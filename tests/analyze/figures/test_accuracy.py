@@ -18,7 +18,8 @@ def study(arms: list[str], structures: list[str], states=("correct", "incorrect"
     answers = [Answer(query_id=each.query_id, arm=arm, answer="a b " * (index + 1), n_tokens=1,
                       truncated=False) for arm in arms for index, each in enumerate(queries)]
     judged = {each.query_id: states[n % len(states)] for n, each in enumerate(queries)}
-    return queries, answers, joined(queries, [row for arm in arms for row in verdicts(arm, judged)])
+    rows = joined(queries, [row for arm in arms for row in verdicts(arm, judged)])
+    return queries, answers, rows.assign(cluster=rows.query_id)
 
 
 def test_bars_and_intervals_are_the_numbers_of_the_table():

@@ -1,11 +1,12 @@
 """Paired comparisons: hand-worked cases, the paper's counts in every pairing, clusters."""
 
+import re
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lib.analyze.paper.published import paper_rows
@@ -75,6 +76,8 @@ def test_a_hand_worked_comparison():
     assert (row.n, row.clusters, row.left_out) == (10, 10, 1)
     assert (row.only_first, row.only_second) == (1, 8)
     assert row.p == pytest.approx(2 * (1 + 9) / 2**9)  # P(Binomial(9, 1/2) <= 1), twice
+    assert row.p_mcnemar == pytest.approx(row.p)  # every query is its own cluster
+    assert not row.differs  # after Holm
     assert row.smallest_p == pytest.approx(2 / 2**9)
     assert row.family == 2 and row.p_holm == pytest.approx(2 * row.p)  # this structure and "all"
     assert row.low_points < row.difference_points < row.high_points
@@ -84,14 +87,15 @@ def test_a_hand_worked_comparison():
 
 
 @pytest.mark.parametrize(("per_cluster", "base", "dapt", "note"), [
-    (1, "0" * 20, "1" * 5 + "0" * 15, "can never be significant: 5 disc"),
-    (1, "0" * 20, "0" * 20, "nothing varies"), (20, "0" * 20, "01" * 10, "one cluster"),
-    (4, "0" * 20, "1" * 10 + "0" * 10, "too narrow: only 5"),
+    (1, "0" * 20, "1" * 5 + "0" * 15, "can never be significant: 5 of 20 clusters differ"),
+    (1, "0" * 20, "0" * 20, "no answer differs"), (20, "0" * 20, "01" * 10, "one cluster"),
+    (4, "0" * 20, "1" * 10 + "0" * 10, "less certain: only 5"),
+    (1, "0" * 20, "1" * 20, "all clusters differ by the same"),
     (1, "0" * 20, "1" * 6 + "0" * 14, "")])
 def test_what_a_row_cannot_show_is_in_its_note(per_cluster, base, dapt, note):
     row = natural(paired(rows_of(per_cluster=per_cluster, base=base, dapt=dapt)))
     assert note in row.note and bool(note) == bool(row.note)
-    is_known = note not in ("nothing varies", "one cluster")
+    is_known = note not in ("no answer differs", "one cluster", "all clusters differ by the same")
     assert np.isnan(row.low_points) != is_known and np.isnan(row.high_points) != is_known
 
 
@@ -108,6 +112,40 @@ def test_holm_is_over_every_row_with_a_query():
                                       dapt_n="1" * 6 + "0" * 6) for structure in STRUCTURES]))
     assert table.family.unique() == [12]
     assert table.p_holm.min() == pytest.approx(12 * table.p.min())
+
+
+def test_queries_of_few_documents_that_change_together_are_no_evidence():
+    row = natural(paired(rows_of(per_cluster=15, base="0" * 60, dapt="1" * 45 + "0" * 15)))
+    assert row.p_mcnemar < 1e-9 and row.p == row.smallest_p == 0.25  # three documents changed
+    assert not row.differs and row.high_points == 100  # clipped
+    row = natural(paired(rows_of(per_cluster=3, base="0" * 60, dapt="1" * 60)))
+    assert np.isnan(row.low_points) and row.differs and row.p < 0.001  # 20 products, each by 100
+    one = natural(paired(rows_of(per_cluster=60, base="0" * 60, dapt="1" * 30 + "0" * 30)))
+    assert one.difference_points == 50 and one.p == 1 and not one.differs
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from("10-"), st.sampled_from("10-")), min_size=1,
+                max_size=40), st.integers(1, 12))
+def test_every_number_of_the_summary_is_that_of_the_table(pairs, per_cluster):
+    base, dapt = ("".join(side) for side in zip(*pairs, strict=True))
+    rows = rows_of(per_cluster=per_cluster, base=base, dapt=dapt)
+    table, bounds = paired(rows, draws=199), unscored_bounds(rows)
+    text = summary(table, bounds)
+    assert "nan" not in text + formatted_paired(table).to_string()
+    n_both = sum("-" not in pair for pair in pairs)
+    assert ("No query was scored in two arms" in text) == (n_both == 0)
+    if n_both:
+        counts = re.search(r"Of (\d+) paired comparisons .*?, (\d+) differ", text).groups()
+        apart = table.p_holm.le(0.05) & ~(table.low_points.le(0) & table.high_points.ge(0))
+        assert tuple(map(int, counts)) == (table.p.notna().sum(), apart.sum())
+        never = re.search(r"In (\d+) of \d+ so few clusters", text)
+        assert (int(never[1]) if never else 0) == (table.smallest_p > 0.05).sum()
+    unscored = sum(pair.count("-") for pair in pairs)
+    assert ("is unscored." in text) == (unscored == 0)
+    known = table.dropna(subset="low_points")
+    assert known.low_points.ge(-100).all() and known.high_points.le(100).all()
+    assert ((table.p >= table.smallest_p - 1e-9) | table.p.isna()).all()
 
 
 @given(st.integers(0, 20), st.integers(0, 20), st.integers(0, 20), st.integers(0, 20))

@@ -4,7 +4,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from scipy.stats import binom, binomtest
+from scipy.stats import binom, binomtest, ttest_1samp
 
 from lib.analyze.paper.published import QUERIES
 from lib.analyze.statistics.power import (
@@ -18,6 +18,7 @@ from lib.analyze.statistics.power import (
     needed_table,
     power_table,
     queries_needed,
+    replicate_table,
     sizes_of,
     smallest_difference,
     smallest_independent_difference,
@@ -96,9 +97,39 @@ def test_tables_need_only_queries():
     assert list(needed["10 points"])[:2] == ["78", "78"] and needed["30 points"][1] == "–"
 
 
+def test_a_design_effect_leaves_as_many_queries_as_it_says():
+    sizes = {"natural": 120, "tabular": 90}
+    halved = power_table({"a": {name: n // 2 for name, n in sizes.items()}}, [0.3], [0.25])
+    table = power_table({"a": sizes}, [0.3], [0.25], design_effect=2)
+    assert list(table.n) != list(halved.n)
+    assert table.smallest_points.tolist() == halved.smallest_points.tolist()
+    with pytest.raises(ValueError, match="at least 1"):
+        power_table({"a": sizes}, design_effect=0.5)
+
+
+def test_the_power_of_replicates_is_that_of_drawing_them():
+    table = replicate_table(12, 8.0, [0.05, 0.1]).set_index("difference_points").power
+    draws = np.random.default_rng(4).normal(5, 8, (4000, 12))
+    found = (ttest_1samp(draws, 0, axis=1).pvalue <= 0.05).mean()
+    assert table[5] == pytest.approx(found, abs=0.03)
+    assert table[10] > table[5] > 0.05
+    for replicates, sd in ((1, 8.0), (12, 0.0)):
+        with pytest.raises(ValueError, match="--replicates is at least 2"):
+            replicate_table(replicates, sd)
+
+
+def test_without_a_share_of_discordant_pairs_the_summary_has_no_nan():
+    text = summary(power_table({"mine": {"natural": 30}}, []), "mine")
+    assert "nan" not in text and text.endswith("if all changes go one way.")
+
+
 def test_the_command_says_which_notebook_to_run(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
     assert main(["mine"]) == 2 and "run 01_annotate" in capsys.readouterr().err
     assert main([]) == 2 and "usage" in capsys.readouterr().err
     (tmp_path / "data/mine/queries.jsonl").write_text(query("a", "d").model_dump_json() + "\n")
     assert main(["mine"]) == 0 and "two arms, same queries" in capsys.readouterr().out
+    assert main(["mine", "--replicates", "12", "--sd-between", "8", "--design-effect", "2"]) == 0
+    assert "difference_points power" in capsys.readouterr().out
+    assert main(["mine", "--replicates", "12"]) == 2
+    assert "--sd-between above 0" in capsys.readouterr().err

@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from lib.analyze.statistics.interaction import interaction
 from lib.analyze.statistics.seeds import (
@@ -14,9 +16,10 @@ from lib.analyze.statistics.seeds import (
     formatted_spread_pairs,
     spread,
     spread_pairs,
-    standard_error,
     summary,
 )
+from lib.analyze.stats import ONE_CLUSTER
+from lib.analyze.tables import table2
 from tests.analyze.statistics.test_paired import rows_of
 
 SEEDS = {"dapt": "1100000000", "daptAt2": "1110000000", "daptAt3": "1111000000"}
@@ -51,15 +54,7 @@ def test_one_seed_has_no_variance_and_says_so():
 
 def test_a_cell_without_any_correct_answer_has_an_upper_limit():
     row = cell(spread(rows_of(dapt="0" * 85, daptAt2="0" * 85)))
-    assert row.interval == WILSON and row.low == 0 and row.high == pytest.approx(0.0432, abs=1e-4)
-
-
-def test_the_standard_error_counts_clusters():
-    values, together = pd.Series([0, 0, 1, 1] * 5), pd.Series(np.arange(20) // 2)
-    sums = np.array([-1, 1] * 5)  # residuals of a cluster
-    expected = (10 / 9 * (sums**2).sum()) ** 0.5 / 20
-    assert standard_error(values, together) == pytest.approx(expected)
-    assert np.isnan(standard_error(values, pd.Series(["a"] * 20)))
+    assert row.interval == WILSON and row.low == 0 and row.high == pytest.approx(0.0445, abs=1e-4)
 
 
 def test_queries_that_are_answered_alike_in_twos_are_worth_half():
@@ -68,7 +63,7 @@ def test_queries_that_are_answered_alike_in_twos_are_worth_half():
 
 
 def test_both_sources_by_hand():
-    low, high = both_sources(0.5, 0.03, 60, [(0.1, 4)])
+    low, high = both_sources(0.5, 0.03, 59, [(0.1, 4)])
     variance = 0.03**2 + 0.1**2 / 4
     assert variance**2 / (0.03**4 / 59 + (0.1**2 / 4) ** 2 / 3) == pytest.approx(5.51, abs=0.01)
     assert high - 0.5 == pytest.approx(0.5 - low)
@@ -134,13 +129,54 @@ def test_the_summary_names_both_sources():
     rows = rows_of(dapt_n="0" * 9 + "1", dapt_nAt2="0" * 10, **SEEDS)
     text = summary(spread(rows), spread_pairs(rows, [("dapt-n", "dapt")]))
     assert "dapt compared with dapt-n is, in points, on natural +25.0 [" in text
-    assert "dapt 30.0% over 3 seeds (SD across seeds 10.0 points, standard error across 10" in text
+    assert "dapt 30.0% over 3 seeds (SD across seeds 10.0 points, standard error across" in text
 
 
-def test_clusters_that_all_answer_alike_have_no_interval_and_no_nan_in_the_summary():
+def test_one_seed_has_the_interval_of_table_2():
+    rows = rows_of(per_cluster=3, dapt="1001" * 9)
+    columns = ["low", "high"]
+    table, same = spread(rows).set_index("structure"), table2(rows.assign(kind="numeric"))
+    assert table[columns].equals(same.set_index("structure")[columns])
+
+
+def test_one_cluster_keeps_its_estimates_and_says_why_there_is_no_interval():
+    rows = rows_of(per_cluster=10, base="0" * 10, **SEEDS)
+    row, gain = cell(spread(rows)), spread_pairs(rows, [("base", "dapt")]).iloc[0]
+    assert row["mean"] == pytest.approx(0.3) and gain.difference_points == pytest.approx(30)
+    assert np.isnan([row.low, row.low_queries, gain.low_points, gain.high_points]).all()
+    assert row.interval == gain.interval == f"none: {ONE_CLUSTER}"
+
+
+def test_an_interval_of_two_clusters_stays_within_what_is_possible():
+    rows = rows_of(per_cluster=5, base="0" * 10, dapt="1111100000", daptAt2="1111000000")
+    gain = spread_pairs(rows, [("base", "dapt")]).iloc[0]
+    assert (gain.low_points, gain.high_points) == (-100, 100)
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.lists(st.text("10-", min_size=12, max_size=12), min_size=1, max_size=4),
+       st.integers(1, 12))
+def test_what_the_summary_says_is_in_the_tables(states, per_cluster):
+    arms = {f"daptAt{seed}" if seed > 1 else "dapt": each for seed, each in enumerate(states, 1)}
+    rows = rows_of(per_cluster=per_cluster, dapt_n="0" * 11 + "1", **arms)
+    table, differences = spread(rows), spread_pairs(rows, [("dapt-n", "dapt")])
+    text = summary(table, differences)
+    assert "nan" not in text + formatted_spread(table).to_string()
+    row = cell(table, structure="all")
+    assert (f"dapt {row['mean']:.1%} over {len(states)} seeds" in text) == (
+        len(states) > 1 and row.n > 0)
+    known = table.dropna(subset="low")
+    assert (known.low <= known["mean"]).all() and (known["mean"] <= known.high).all()
+    assert known.low.ge(0).all() and known.high.le(1).all()
+    assert (table[table.n > 0].low.isna() == table[table.n > 0].interval.str.startswith("none")
+            ).all()
+
+
+def test_clusters_that_all_answer_alike_have_no_error_and_no_nan_in_the_summary():
     rows = rows_of(dapt="1010", daptAt2="1010").assign(cluster=["one", "one", "two", "two"] * 2)
     row = cell(spread(rows))
-    assert row["mean"] == 0.5 and np.isnan(row.se_queries) and np.isnan(row.low_queries)
+    assert row["mean"] == 0.5 and np.isnan(row.se_queries)
+    assert row.low_queries < 0.1 and row.high_queries > 0.9  # two clusters say little
     rows = rows_of(dapt="0000", daptAt2="0000")
     text = summary(spread(rows), spread_pairs(rows, [("dapt", "dapt")]))
     assert "nan" not in text and "– –" not in text

@@ -9,7 +9,7 @@ from lib.analyze.figures.style import marker, save
 from lib.structext.analyze.figures import draw_differences, draw_groups, draw_heat, draw_shots
 from lib.structext.analyze.pairs import against_first, real_and_test, shots
 from lib.structext.analyze.tables import at_prompt, heat, summary, with_all
-from tests.structext.replied import FEW, ask, by_number, of_arms, right, silent, wrong
+from tests.structext.replied import ask, by_number, of_arms, right, silent, wrong
 
 ASKED = [*ask(), *ask("real-test", is_real=True), *ask(setting="few-shot", n_shots=1),
          *ask(setting="few-shot", n_shots=3),
@@ -34,7 +34,7 @@ def labels(axes) -> list[str]:
 
 
 def test_groups_have_a_marker_per_arm_at_its_score_and_an_interval():
-    table = summary(with_all(ROWS_BASE), ["suite", "language", "arm"], FEW)
+    table = summary(with_all(ROWS_BASE), ["suite", "language", "arm"])
     figure, plotted = draw_groups(table, "language")
     assert plotted is table
     assert [axes.texts[0].get_text() for axes in figure.axes] == ["test", "real-test", "test-hard"]
@@ -45,27 +45,27 @@ def test_groups_have_a_marker_per_arm_at_its_score_and_an_interval():
                  for segment in part.get_segments()]
     assert len(intervals) == len(table[table.suite == "test"])
     assert labels(figure.axes[0]) == ["csv", "tree", "json", "all"]
-    judged, _ = draw_groups(summary(ROWS_BASE, ["suite", "form", "arm"], FEW), "form", "judge")
+    judged, _ = draw_groups(summary(ROWS_BASE, ["suite", "form", "arm"]), "form", "judge")
     assert [x for x, _ in points(judged.axes[0], TUNED)] == [100] * 3
-    tasks, _ = draw_groups(summary(ROWS_BASE, ["suite", "task", "arm"], FEW), "task")
+    tasks, _ = draw_groups(summary(ROWS_BASE, ["suite", "task", "arm"]), "task")
     assert "TextRetrieval csv.0" in labels(tasks.axes[0])
 
 
 def test_the_heat_map_is_of_the_suite_with_the_most_cells_and_says_what_was_left_out():
-    figure, plotted = draw_heat(heat(ROWS_BASE, FEW))
+    figure, plotted = draw_heat(heat(ROWS_BASE))
     assert set(plotted.suite) == {"test-hard"} and len(plotted) == 2 * 5
     shown = texts(figure)
     assert shown.count("base: mean") == shown.count("tuned: SD across languages") == 1
-    assert sum("6/6 out" in text for text in shown) == 2 and "100.0\n[61, 100]" in shown
+    assert sum("6/6 out" in text for text in shown) == 2 and "100.0\n[48, 100]" in shown
     hatched = [patch for axes in figure.axes for patch in axes.patches
                if patch.get_hatch() == "////"]
     assert len(hatched) == 6  # depth 3 of both arms, in each of the three maps
-    alone, one_cell = draw_heat(heat(ROWS_BASE[ROWS_BASE.suite == "test"], FEW))
-    assert len(one_cell) == 2 and "100.0\n[61, 100]" in texts(alone)
+    alone, one_cell = draw_heat(heat(ROWS_BASE[ROWS_BASE.suite == "test"]))
+    assert len(one_cell) == 2 and "100.0\n[48, 100]" in texts(alone)
 
 
 def test_the_curve_of_shots_starts_at_the_base_prompt():
-    figure, _ = draw_shots(shots(ROWS, FEW))
+    figure, _ = draw_shots(shots(ROWS))
     (axes,) = figure.axes  # only one suite was asked with demonstrations
     assert [y for _, y in points(axes, TUNED)] == pytest.approx([100, 100, 100])
     assert [round(x) for x, _ in points(axes, TUNED)] == [0, 1, 3]
@@ -75,12 +75,12 @@ def test_the_curve_of_shots_starts_at_the_base_prompt():
 def test_a_cross_says_what_other_questions_reach():
     asked, longer = ask(), ask(setting="few-shot", n_shots=2)
     rows = of_arms([*asked, *longer[:3]], longer[3:], base=right)
-    scores, _ = draw_groups(summary(rows, ["suite", "prompt", "arm"], FEW), "prompt")
+    scores, _ = draw_groups(summary(rows, ["suite", "prompt", "arm"]), "prompt")
     (cross,) = points(scores.axes[0], "x")
     assert cross == pytest.approx((100, 1), abs=0.3)
     first, second = (text.get_text() for text in scores.legends[0].texts)
     assert first == "base" and second.startswith("those that fit")
-    curve, _ = draw_shots(shots(rows, FEW))
+    curve, _ = draw_shots(shots(rows))
     assert [y for _, y in points(curve.axes[0], BASE)] == pytest.approx([100, 100])  # always fit
     assert points(curve.axes[0], "x")[1] == pytest.approx((2, 50), abs=0.3)
     assert "test (n = 3)" in texts(curve)
@@ -90,7 +90,7 @@ def test_a_cross_says_what_other_questions_reach():
 
 def test_a_difference_made_by_the_context_window_is_0_with_a_cross_where_all_are():
     test, real = ask(), ask("real-test", is_real=True)
-    table = real_and_test(of_arms([*test, *real[:3]], real[3:], base=right), FEW)
+    table = real_and_test(of_arms([*test, *real[:3]], real[3:], base=right))
     (axes,) = draw_differences(table, "language", "points")[0].axes
     assert [x for x, _ in points(axes, BASE, is_filled=False)] == pytest.approx([0] * 4)
     assert [x for x, _ in points(axes, "x")] == pytest.approx([-50] * 4)
@@ -100,7 +100,7 @@ def test_a_difference_made_by_the_context_window_is_0_with_a_cross_where_all_are
 
 
 def test_differences_without_an_interval_are_hollow(tmp_path, monkeypatch):
-    table = real_and_test(ROWS_BASE, FEW)
+    table = real_and_test(ROWS_BASE)
     figure, _ = draw_differences(table, "language", "points")
     (axes,) = figure.axes
     hollow = [x for x, _ in points(axes, TUNED, is_filled=False)]
@@ -113,8 +113,8 @@ def test_differences_without_an_interval_are_hollow(tmp_path, monkeypatch):
 
 def test_an_arm_without_any_answer_is_at_0_with_its_interval():
     rows = of_arms(ask(), base=silent)
-    table = summary(rows, ["suite", "prompt", "arm"], FEW)
+    table = summary(rows, ["suite", "prompt", "arm"])
     figure, _ = draw_groups(table, "prompt")
     assert points(figure.axes[0], BASE) == [(0, 0)] and table.high[0] > 0.3
-    assert "0.0\n[0, 39]" in texts(draw_heat(heat(rows, FEW))[0]) and against_first(rows, FEW).empty
+    assert "0.0\n[0, 52]" in texts(draw_heat(heat(rows))[0]) and against_first(rows).empty
     assert np.isclose(figure.get_size_inches()[0], 6.3)

@@ -10,7 +10,7 @@ from lib.structext.analyze.formatted import published_agreement_formatted, publi
 from lib.structext.analyze.pairs import agreement
 from lib.structext.analyze.published import PAPER, RUN, agreement_with_ours, paper_scores, with_ours
 from lib.structext.analyze.tables import summary
-from tests.structext.replied import FEW, ask, by_number, of_arms, right, silent, wrong
+from tests.structext.replied import ask, by_number, of_arms, right, silent, wrong
 
 SPECIFICATION = REPOSITORY.parent / "shared" / "spec" / "structext-eval.md"
 
@@ -44,7 +44,7 @@ def test_our_arms_follow_the_published_models_of_the_same_suite_and_prompts():
              *ask("test-hard", "ps-cot", depth=2), *ask("test-hard", "few-shot", 3, depth=2),
              *ask("v1-simple")]
     rows = of_arms(asked, tuned=lambda one: right(one) if one.setting == "hint" else "no")
-    table = with_ours(summary(rows, ["suite", "prompt", "arm"], FEW))
+    table = with_ours(summary(rows, ["suite", "prompt", "arm"]))
     run = table[table.source == RUN]
     assert list(zip(run.suite, run.prompt, run.n, strict=True)) == [
         ("test", "base", 6), ("test", "hint", 6), ("test-hard", "base", 6),

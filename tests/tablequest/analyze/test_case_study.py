@@ -52,7 +52,7 @@ def test_each_answer_is_graded_by_itself_and_an_empty_one_without_a_call(monkeyp
     assert len(prompts) == 5
     tags = ("passage", "question", "reference", "answer")
     assert not any("give it 3" in outside(prompt, tags) for prompt in prompts)
-    table = gap_table(rows, "good", "weak", resamples=20).set_index("level")
+    table = gap_table(rows, "good", "weak").set_index("level")
     assert table.loc["all", ["n", "lost", "good", "weak", "gap", "apart"]].tolist() == [
         2, 1, 3, 1, 2, 2]
     assert failure_counts(rows).loc["weak"].to_dict() == {"none": 0, "empty": 1, "figures": 1,
@@ -63,11 +63,11 @@ def test_gaps_are_means_over_questions_with_both_grades():
     values = [(3, 1), (3, 3), (2, 3), (1, None), (3, 2)]
     rows = [grade(f"q{number}", arm, value) for number, pair in enumerate(values)
             for arm, value in zip("ab", pair, strict=True)]
-    easy, total = gap_table(rows, "a", "b", resamples=50).itertuples(index=False)
+    easy, total = gap_table(rows, "a", "b").itertuples(index=False)
     assert easy == total._replace(level="easy")
     assert (easy.n, easy.lost, easy.a, easy.b, easy.apart) == (4, 1, 2.75, 2.25, 1)
     assert easy.gap == pytest.approx(0.5) and easy.low < 0.5 < easy.high
-    text = gaps_formatted(gap_table(rows, "a", "b", resamples=50))
+    text = gaps_formatted(gap_table(rows, "a", "b"))
     assert text["two or more apart"][0] == "1/4 = 25.0%"
     assert text.iloc[-1]["gap"] == "+0.34"
 

@@ -81,10 +81,10 @@ def test_the_table_has_levels_and_lengths_with_their_denominators():
     figure, plotted = draw_recall(cells.reset_index())
     names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert list(plotted.n) == [2, 1, 2, 1, 3] and names[2] == "1–2 tokens"
-    assert 0.25 <= total.low < total["mean"] < total.high <= 1
+    assert 0 < total.low < total["mean"] < total.high <= 1
 
 
 def test_questions_on_one_passage_are_no_separate_evidence():
     apart, together = (recall_table([row("easy", n % 2 * 10, 10, passage=f"p{n % n_passages}")
-                                     for n in range(40)], 400).iloc[-1] for n_passages in (40, 4))
+                                     for n in range(40)]).iloc[-1] for n_passages in (40, 4))
     assert together.high - together.low > 2 * (apart.high - apart.low)

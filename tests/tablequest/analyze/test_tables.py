@@ -66,7 +66,7 @@ def rows() -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def accuracy(rows) -> pd.DataFrame:
-    return analysis.accuracy_table(rows, resamples=20)
+    return analysis.accuracy_table(rows)
 
 
 def test_every_arm_has_one_row_per_query_and_unanswered_ones_are_unscored(rows):
@@ -95,7 +95,7 @@ def test_accuracy_is_formatted_with_what_was_unscored(accuracy):
 
 
 def test_reading_and_learning_pair_the_same_questions(rows):
-    table = reading_and_learning(analysis.asked_both_ways(rows), resamples=50)
+    table = reading_and_learning(analysis.asked_both_ways(rows))
     table = table.set_index(["arm", "form"])
     counts = ["n", "both", "only_read", "only_recalled", "neither"]
     assert table.loc[("base", "csv"), counts].tolist() == [3, 0, 2, 1, 0]
@@ -116,7 +116,7 @@ def test_a_truncated_prompt_is_counted_and_its_loss_is_a_mode_of_its_own():
     assert list(modes[["q1:html", "q4:html", "q4:csv", "q5:html"]]) == ["right", "cut away",
                                                                       "other", "other"]
     assert list(rows.query_id[rows.cut]) == ["q1:html", "q4:html", "q5:html"]
-    table = analysis.accuracy_table(rows, resamples=20).set_index(["level", "form"])
+    table = analysis.accuracy_table(rows).set_index(["level", "form"])
     columns = ["n", "correct", "cut", "whole", "whole_correct"]
     assert table.loc[("easy", "html"), columns].tolist() == [3, 1, 1, 2, 0]
     assert table.loc[("easy", "csv"), ["cut", "whole"]].tolist() == [0, 2]
@@ -132,7 +132,7 @@ def test_a_truncated_prompt_is_counted_and_its_loss_is_a_mode_of_its_own():
 def test_the_conclusion_counts_what_was_truncated_and_needs_no_pairs(rows, accuracy):
     text = conclusion(accuracy, analysis.failure_table(rows, QUESTIONS, "html"), flips([]),
                       analysis.with_published(pd.DataFrame(columns=COLUMNS)),
-                      reading_and_learning(analysis.asked_both_ways(rows), 20), "html", "rules",
+                      reading_and_learning(analysis.asked_both_ways(rows)), "html", "rules",
                       cut_table(rows).assign(cut=[0, 7]))
     assert "7/12 of dapt" in text and "1/12 of base" in text and "No ratings" in text
 
