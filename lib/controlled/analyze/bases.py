@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t, ttest_1samp
 
-from lib.analyze.statistics.paired import ROUNDING
-from lib.analyze.stats import ALPHA, holm
+from lib.analyze.stats import ALPHA, ROUNDING, holm
 from lib.controlled.analyze.rows import pairs_of
 
 ESTIMATE = ["n", "clusters", "bases", "pairs", "estimate", "low", "high", "sd_bases", "interval"]
@@ -64,9 +63,7 @@ def share(rows: pd.DataFrame, column: str = "correct") -> dict:
 
 
 def primary_p(rows: pd.DataFrame, primary: Iterable[str]) -> dict[str, float]:
-    """Map each primary contrast (see rows.pairs_of) to its p. Raises ValueError as pairs_of does.
-
-    """
+    """Map each primary contrast to its p. Raises ValueError as rows.pairs_of does."""
     return {name: estimated(pairs_of(rows, name))["p"] for name in primary}
 
 

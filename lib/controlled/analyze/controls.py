@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import ttest_1samp
 
-from lib.analyze.statistics.paired import ROUNDING
-from lib.analyze.stats import ALPHA, wilson
+from lib.analyze.stats import ALPHA, ROUNDING, wilson
 from lib.controlled.analyze.bases import (
     DECISION,
     ESTIMATE,
