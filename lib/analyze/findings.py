@@ -58,11 +58,11 @@ def _percent(row) -> str:
 
 
 def _have_intervals(*rows) -> bool:
-    return not any(pd.isna(row.low) or pd.isna(row.high) for row in rows)
+    return not any(pd.isna(row.low) for row in rows)
 
 
 def _differ(one, other) -> bool:
-    return _have_intervals(one, other) and (one.low > other.high or other.low > one.high)
+    return one.low > other.high or other.low > one.high  # False without an interval
 
 
 def _overall(table: pd.DataFrame, arms: list[str]) -> str:
@@ -118,9 +118,10 @@ def _overlap(pairs: dict[str, tuple]) -> str:
     overlapping = [name for name in pairs if name not in missing + apart]
     texts = [f"the intervals do not overlap for {listed(apart)}"] * bool(apart)
     if overlapping:
-        is_each = len(overlapping) == len(pairs)
-        each = " in each case" * (len(pairs) > 1) if is_each else f" for {listed(overlapping)}"
-        texts.append("they overlap" + each if apart else "the intervals overlap" + each)
+        where = " in each case" * (len(pairs) > 1)
+        if len(overlapping) < len(pairs):
+            where = f" for {listed(overlapping)}"
+        texts.append(f"{'they' if apart else 'the intervals'} overlap{where}")
     return "; ".join(filter(None, [*texts, _missing(missing, len(pairs))]))
 
 

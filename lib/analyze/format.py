@@ -43,8 +43,7 @@ def fraction(count: int, n: int, low: float | None = None, high: float | None = 
     """
     if pd.isna(n) or not n:
         return DASH
-    is_known = low is not None and not pd.isna([low, high]).any()
-    ends = f" [{100 * low:.1f}, {100 * high:.1f}]" if is_known else ""
+    ends = "" if pd.isna([low, high]).any() else f" [{100 * low:.1f}, {100 * high:.1f}]"
     return f"{count:.0f}/{n:.0f} = {count / n:.{digits}%}{ends}"
 
 

@@ -36,8 +36,8 @@ def cluster_mean(values: pd.Series, clusters: pd.Series,
     others. The error is CR2, which corrects for the leverage of large clusters; the degrees of
     freedom are Satterthwaite's (Bell and McCaffrey 2002, Survey Methodology 28:169-181; Imbens and
     Kolesár 2016, Review of Economics and Statistics 98:701-712), clusters - 1 if all are of one
-    size. In simulation (5 to 60 clusters, equal and very unequal) t intervals with them cover 92 to
-    99%, BCa intervals 77 to 98%. Error and freedom are NaN if all values of a side are one cluster.
+    size. In simulation (5 to 60 clusters, equal and very unequal) t intervals with them cover 92%
+    or more, BCa's from 77%. Error and freedom are NaN if all values of a side are one cluster.
     """
     codes, names = pd.factorize(np.asarray(clusters))
     values = np.asarray(values, dtype=float)
@@ -107,14 +107,9 @@ def share_interval(values: pd.Series, clusters: pd.Series,
 
 
 def satterthwaite(parts: Iterable[tuple[float, float]]) -> tuple[float, float]:
-    """Return the sum of (variance, degrees of freedom) and its approximate degrees of freedom.
-
-    Satterthwaite (1946), Biometrics Bulletin 2:110-114. Freedom is NaN if the variance is 0.
-    """
-    parts = list(parts)
-    variance = sum(part for part, _ in parts)
-    weights = sum(part**2 / degrees for part, degrees in parts)
-    return variance, variance**2 / weights if variance > 0 else float("nan")
+    """Return the sum of variances and its degrees of freedom (1946, Biometrics Bull. 2:110-114)."""
+    variances, degrees = np.array([*parts], dtype=float).T
+    return float(variances.sum()), float(variances.sum() ** 2 / (variances**2 / degrees).sum())
 
 
 def sign_flip_p(differences: pd.Series, clusters: pd.Series, *, draws: int = 9999,

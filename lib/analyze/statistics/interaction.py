@@ -46,12 +46,12 @@ def interaction(rows: pd.DataFrame, first: str = "dapt", second: str = "dapt-n",
     for scale, family in ((POINTS, sm.families.Gaussian()), (ODDS, sm.families.Binomial())):
         reasons = {name: _inestimable(both, [name, reference], scale, arms) for name in others}
         kept = [name for name in others if not reasons[name]]
-        tests = _fitted(both, [reference, *kept], family, scale) if kept else {}
+        tests = {name: {"estimate": 100 * _gap(both, name, reference)[0]}
+                 for name in others if scale == POINTS}
+        tests |= _fitted(both, [reference, *kept], family, scale) if kept else {}
         for name in [*others, *([JOINT] if len(kept) > 1 else [])]:
             cell = both[both.structure.isin([reference, *(kept if name == JOINT else [name])])]
             test = tests.get(name, {})
-            if reasons.get(name) and scale == POINTS:
-                test = {"estimate": 100 * _gap(cell, name)[0]}
             found.append({"scale": scale, **arms,
                           "contrast": name if name == JOINT else f"{name} – {reference}",
                           **test, "n": len(cell), "clusters": cell.cluster.nunique(),
@@ -90,13 +90,11 @@ def _fitted(both: pd.DataFrame, structures: list[str], family: sm.families.Famil
     terms = [f"arm x {structure}" for structure in structures[1:]]
     effect, covariance = result.params[terms], result.cov_params().loc[terms, terms].to_numpy()
     error = np.sqrt(np.clip(np.diag(covariance), 0, None))
-    found, fewest = {}, np.inf
-    for place, structure in enumerate(structures[1:]):
-        value, own, freedom = _gap(both[both.structure.isin([structures[0], structure])], structure)
-        if scale == ODDS:
-            value, own = effect.iloc[place], error[place]
-        fewest = min(fewest, freedom)
-        found[structure] = _test(value, own, freedom, scale)
+    gaps = [_gap(both, name, structures[0]) for name in structures[1:]]
+    fewest = min(freedom for *_, freedom in gaps)
+    ends = [gap[:2] for gap in gaps] if scale == POINTS else zip(effect, error, strict=True)
+    found = {name: _test(*pair, freedom, scale)
+             for name, pair, (*_, freedom) in zip(structures[1:], ends, gaps, strict=True)}
     is_regular = len(terms) <= fewest and np.linalg.matrix_rank(covariance) == len(terms)
     if (error > ROUNDING).all() and is_regular:
         wald = float(effect.to_numpy() @ np.linalg.solve(covariance, effect.to_numpy()))
@@ -104,8 +102,9 @@ def _fitted(both: pd.DataFrame, structures: list[str], family: sm.families.Famil
     return found
 
 
-def _gap(both: pd.DataFrame, structure: str) -> tuple[float, float, float]:
-    """Return gain of `structure` - gain of the rest of `both`, in fractions: see cluster_mean."""
+def _gap(both: pd.DataFrame, structure: str, reference: str) -> tuple[float, float, float]:
+    """Return gain of `structure` - gain of `reference`, in fractions: see cluster_mean."""
+    both = both[both.structure.isin([structure, reference])]
     return cluster_mean(both.second - both["first"], both.cluster,
                         (both.structure == structure).to_numpy())
 
@@ -118,8 +117,8 @@ def _test(value: float, error: float, freedom: float, scale: str) -> dict:
     reach = t.ppf(1 - ALPHA / 2, freedom) * error
     ends = np.array([value, value - reach, value + reach])
     ends = np.clip(100 * ends, -200, 200) if scale == POINTS else np.exp(ends)
-    return {**dict(zip(("estimate", "low", "high"), map(float, ends), strict=True)),
-            "p": float(2 * t.sf(abs(value / error), freedom))}
+    return dict(zip(("estimate", "low", "high", "p"), (
+        *map(float, ends), float(2 * t.sf(abs(value / error), freedom))), strict=True))
 
 
 def formatted_interaction(table: pd.DataFrame) -> pd.DataFrame:

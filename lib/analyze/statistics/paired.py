@@ -9,18 +9,10 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
+from lib.analyze import stats
 from lib.analyze.format import DASH, in_points, named_p, p_value, percent
-from lib.analyze.stats import (
-    ALPHA,
-    ONE_CLUSTER,
-    ROUNDING,
-    cluster_interval,
-    exact_p,
-    holm,
-    sign_flip_p,
-    smallest_p,
-)
-from lib.analyze.tables import cells, widened
+from lib.analyze.stats import ALPHA, ROUNDING, exact_p, holm, smallest_p
+from lib.analyze.tables import table2, widened
 from lib.core.arms import ALL, sorted_arms, split_arm
 from lib.core.files import made_by
 from lib.core.records import STRUCTURES, Fact, Query
@@ -106,11 +98,11 @@ def _compared(rows: pd.DataFrame, first: str, second: str, structure: str, draws
             "only_first": only_first, "only_second": only_second}
     if both.empty:
         return cell | {"note": "no query was scored in both arms"}
-    low, high = cluster_interval(change, both.cluster, 1)
+    low, high = stats.cluster_interval(change, both.cluster, 1)
     differing = int((change.groupby(both.cluster).sum().abs() > ROUNDING).sum())
     return cell | {"difference_points": 100 * change.mean(), "low_points": 100 * low,
                    "high_points": 100 * high, "smallest_p": smallest_p(differing),
-                   "p": sign_flip_p(change, both.cluster, draws=draws, seed=seed),
+                   "p": stats.sign_flip_p(change, both.cluster, draws=draws, seed=seed),
                    "p_mcnemar": exact_p(only_first, only_second),
                    "note": _note(differing, cell["clusters"], bool(change.any()), np.isnan(low))}
 
@@ -121,11 +113,9 @@ def _note(differing: int, clusters: int, is_any: bool, has_none: bool) -> str:
     if smallest_p(differing) > ALPHA:
         notes.append(f"can never be significant: {differing} of {clusters} clusters "
                      f"differ{'s' * (differing == 1)}")
-    if clusters < 2:
-        notes.append(f"no interval: {ONE_CLUSTER}")
-    elif has_none:
-        notes.append("no interval: " + ("all clusters differ by the same" if is_any
-                                        else "no answer differs"))
+    alike = "all clusters differ by the same" if is_any else "no answer differs"
+    if has_none:
+        notes.append(f"no interval: {stats.ONE_CLUSTER if clusters < 2 else alike}")
     elif clusters < FEW_CLUSTERS:
         notes.append(f"interval less certain: only {clusters} clusters")
     return "; ".join(notes)
@@ -175,14 +165,9 @@ def unscored_bounds(rows: pd.DataFrame) -> pd.DataFrame:
 
     Values are fractions of 1, or NaN without a query.
     """
-    bounds = []
-    for arm, structure, cell in cells(rows):
-        n, correct = len(cell), (cell.verdict == "correct").sum()
-        unscored = (cell.verdict == "unscored").sum()
-        bounds.append({"arm": arm, "structure": structure, "n": n, "correct": correct,
-                       "unscored": unscored, "worst": correct / n if n else np.nan,
-                       "best": (correct + unscored) / n if n else np.nan})
-    return pd.DataFrame(bounds)
+    table = table2(rows)[["arm", "structure", "n", "correct", "unscored"]]
+    return table.assign(worst=table.correct / table.n,
+                        best=(table.correct + table.unscored) / table.n)
 
 
 def formatted_paired(table: pd.DataFrame) -> pd.DataFrame:

@@ -2,8 +2,7 @@
 
 `python -m lib.analyze.statistics.power <study>` prints this; it needs queries but no verdicts.
 Queries are treated as independent. Those of one document are not: n of them are worth n / the
-design effect (--design-effect; `seeds.csv` has those of a finished study). --replicates says what
-replicates of a whole study show, whatever their number of queries.
+design effect (--design-effect; see `seeds.csv`). --replicates gives the power of replicates.
 """
 
 import argparse
@@ -155,18 +154,16 @@ def power_table(studies: dict[str, dict[str, int]], discordant: Iterable[float] 
     if design_effect < 1:
         raise ValueError(f"the design effect is {design_effect}: it is at least 1")
 
-    def worth(n: int) -> int:
-        return int(n / design_effect)
-
     rows = []
     for study, sizes in studies.items():
+        worth = {name: int(n / design_effect) for name, n in sizes.items()}
         rows += [(study, ARMS_COMPARED, structure, n, n, share,
-                  100 * smallest_difference(worth(n), share, power, alpha))
+                  100 * smallest_difference(worth[structure], share, power, alpha))
                  for structure, n in sizes.items() for share in (None, *discordant)]
         natural = sizes.get("natural")
         rows += [(study, STRUCTURES_COMPARED, f"{structure} – natural", n, natural, baseline,
-                  100 * smallest_independent_difference(worth(n), worth(natural), baseline, power,
-                                                        alpha))
+                  100 * smallest_independent_difference(worth[structure], worth["natural"],
+                                                        baseline, power, alpha))
                  for structure, n in sizes.items() if natural and structure not in (ALL, "natural")
                  for baseline in baselines]
     return pd.DataFrame(rows, columns=["study", "compares", "structure", "n", "n_other", "assumed",
@@ -182,9 +179,9 @@ def replicate_table(replicates: int, sd_points: float,
     """
     if replicates < 2 or not sd_points > 0:
         raise ValueError("--replicates is at least 2, and needs --sd-between above 0")
-    return pd.DataFrame({"difference_points": [100 * value for value in differences],
-                         "power": [float(TTestPower().power(100 * value / sd_points, replicates,
-                                                            ALPHA)) for value in differences]})
+    points = 100 * np.array([*differences])
+    return pd.DataFrame({"difference_points": points,
+                         "power": TTestPower().power(points / sd_points, replicates, ALPHA)})
 
 
 def needed_table(differences: Iterable[float] = DIFFERENCES,
@@ -258,8 +255,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--design-effect", type=float, default=1.0, metavar="D",
                         help="n queries are worth n / D independent ones (default: 1)")
     parser.add_argument("--replicates", type=int, metavar="R", help="replicates of the study")
-    parser.add_argument("--sd-between", type=float, default=0.0, metavar="POINTS",
-                        help="standard deviation of a difference between replicates")
+    parser.add_argument("--sd-between", type=float, default=0, help="their SD, in points")
     try:
         options = parser.parse_args(arguments)
         shows = power_table({"the paper": QUERIES,

@@ -7,15 +7,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t
 
+from lib.analyze import stats
 from lib.analyze.format import estimate, in_points, percent
-from lib.analyze.stats import (
-    ALPHA,
-    ONE_CLUSTER,
-    ROUNDING,
-    cluster_mean,
-    satterthwaite,
-    share_interval,
-)
 from lib.core.arms import ALL, BASE, sorted_arms, split_arm
 from lib.core.records import STRUCTURES
 from lib.core.text import listed
@@ -55,20 +48,20 @@ def _cell(rows: pd.DataFrame, arm: str, names: list[str], structure: str) -> dic
     each = scored.groupby("arm").correct.mean().reindex(names)
     queries = scored.groupby("query_id").agg(correct=("correct", "mean"),
                                              cluster=("cluster", "first"))
-    mean, error, _ = cluster_mean(queries.correct, queries.cluster)
+    mean, error, _ = stats.cluster_mean(queries.correct, queries.cluster)
     independent = float(queries.correct.std(ddof=1)) / len(queries) ** 0.5
     deviation = float(each.std(ddof=1)) if seeds > 1 else float("nan")
-    low_queries, high_queries = share_interval(queries.correct, queries.cluster)
+    low_queries, high_queries = stats.share_interval(queries.correct, queries.cluster)
     of_seeds = [(deviation**2 / seeds, seeds - 1)] if deviation > 0 else []
-    low, high = share_interval(queries.correct, queries.cluster, of_seeds)
+    low, high = stats.share_interval(queries.correct, queries.cluster, of_seeds)
     single = "queries only: not trained" if arm == BASE else QUERIES_ONLY
     interval = single if np.isnan(deviation) else BOTH
     if clusters < 2:
-        interval = NONE + ONE_CLUSTER
+        interval = NONE + stats.ONE_CLUSTER
     elif scored.correct.nunique() == 1:
         interval = WILSON
     return cell | {"mean": mean, "each": [float(value) for value in each], "sd_seeds": deviation,
-                   "se_queries": error if error > ROUNDING else np.nan,
+                   "se_queries": error if error > stats.ROUNDING else np.nan,
                    "design_effect": (error / independent) ** 2 if independent > 0 else np.nan,
                    "low_queries": low_queries, "high_queries": high_queries, "low": low,
                    "high": high, "interval": interval}
@@ -92,11 +85,11 @@ def both_sources(mean: float, error: float, freedom: float, seeds: list[tuple[fl
     with three or five seeds. With two, it covers 87% if the SD across seeds is 2.7 times the error
     across queries, so take three. (NaN, NaN) if `error` is 0 or unknown.
     """
-    if not error > ROUNDING:
+    if not error > stats.ROUNDING:
         return float("nan"), float("nan")
-    variance, freedom = satterthwaite(
+    variance, freedom = stats.satterthwaite(
         [(error**2, freedom), *((sd**2 / number, number - 1) for sd, number in seeds)])
-    reach = float(t.ppf(1 - ALPHA / 2, freedom)) * variance**0.5
+    reach = float(t.ppf(1 - stats.ALPHA / 2, freedom)) * variance**0.5
     return max(-bound, mean - reach), min(bound, mean + reach)
 
 
@@ -124,7 +117,7 @@ def _difference(rows: pd.DataFrame, pair: tuple[str, str], structure: str,
     difference = 100 * (means[1] - means[0]).dropna()
     queries = rows.drop_duplicates("query_id").set_index("query_id").reindex(difference.index)
     is_structure = (queries.structure == structure).to_numpy() if beyond else None
-    mean, error, freedom = cluster_mean(difference, queries.cluster, is_structure)
+    mean, error, freedom = stats.cluster_mean(difference, queries.cluster, is_structure)
     covers_seeds = all(arm == BASE or not np.isnan(sd)
                        for arm, sd in zip(pair, deviations, strict=True))
     seeds = [(sd, len(each)) for sd, each in zip(deviations, names, strict=True)
@@ -134,7 +127,7 @@ def _difference(rows: pd.DataFrame, pair: tuple[str, str], structure: str,
     if np.isnan(low):
         interval = NONE + ("no query to compare" if np.isnan(mean) else
                            "all clusters differ by the same" if not np.isnan(error) else
-                           ONE_CLUSTER if queries.cluster.nunique() < 2 else
+                           stats.ONE_CLUSTER if queries.cluster.nunique() < 2 else
                            "all queries of a structure are one cluster (document or product)")
     return {"first": pair[0], "second": pair[1],
             "structure": f"{structure} – {beyond}" if beyond else structure,

@@ -15,7 +15,7 @@ def conclusion(accuracy: pd.DataFrame, failing: pd.DataFrame, flipped: pd.DataFr
     Failures and ratings cover answers on tables in `form`. `flipped` and the study's own ratings
     have no rows if fewer than two arms were compared.
     """
-    parts = ["Correct by the rule for figures, of all questions scored [Wilson 95%]; recall: the "
+    parts = ["Correct by the rule for figures, of all questions scored [95%]; recall: the "
              "easy questions without their passage.",
              aligned(accuracy_formatted(accuracy)), _lost(cut),
              "\n".join(f"How the answers of {arm} fail, tables as {form}: {_modes(cell)}."

@@ -30,7 +30,7 @@ _FIRST = "right\n(hard: answered)"
 
 
 def draw_accuracy(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Draw accuracy in percent by form with Wilson 95% intervals, one panel per level."""
+    """Draw accuracy in percent by form with 95% intervals, one panel per level."""
     plotted = table[table.n > table.unscored]
     plotted = plotted.assign(place=plotted.form, value=100 * plotted.accuracy,
                              left=100 * plotted.low, right=100 * plotted.high)

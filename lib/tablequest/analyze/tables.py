@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 
 from lib.analyze.format import DASH, estimate, fraction, number
-from lib.analyze.stats import share_interval
 from lib.analyze.tables import accuracy
 from lib.core.arms import ALL, sorted_arms
 from lib.core.records import RECALL, Answer, Query, Verdict
@@ -97,9 +96,8 @@ def arms_in_order(arms: Sequence[str] | Mapping[str, object]) -> list[str]:
 def accuracy_table(rows: pd.DataFrame) -> pd.DataFrame:
     """Return one row per arm, level (easy, medium) and form, with `accuracy`'s columns and more.
 
-    low and high are Wilson's interval, which treats questions as independent; cluster_low and
-    cluster_high are the interval over passages, NaN with one passage. cut counts the prompts
-    whose passage lost its end. whole counts the scored answers to questions whose prompts were
+    low and high are the interval over passages, NaN with one passage. cut counts the prompts whose
+    passage lost its end. whole counts the scored answers to questions whose prompts were
     complete and answered in every form, and whole_correct the correct ones among them; on these,
     forms can be compared. by_judge counts the answers that the judge calls correct, out of judged.
     """
@@ -107,12 +105,11 @@ def accuracy_table(rows: pd.DataFrame) -> pd.DataFrame:
     rows = rows.assign(whole=~is_lost.groupby([rows.arm, rows.question_id]).transform("any"))
     cells, keys = [], ["arm", "level", "form"]
     for key, cell in rows[rows.level != "hard"].groupby(keys, sort=False):
+        counts = accuracy(cell.verdict, cell.passage_id)
         done = cell[cell.verdict != "unscored"]
         is_correct = done.verdict == "correct"
-        low, high = share_interval(is_correct, done.passage_id)
-        cells.append({**dict(zip(keys, key, strict=True)), **accuracy(cell.verdict),
-                      "cluster_low": low, "cluster_high": high, "cut": int(cell.cut.sum()),
-                      "whole": int(done.whole.sum()),
+        cells.append({**dict(zip(keys, key, strict=True)), **counts,
+                      "cut": int(cell.cut.sum()), "whole": int(done.whole.sum()),
                       "whole_correct": int((is_correct & done.whole).sum()),
                       "by_judge": int((cell.by_judge == "correct").sum()),
                       "judged": int(cell.by_judge.isin(["correct", "incorrect"]).sum())})

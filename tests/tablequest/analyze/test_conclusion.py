@@ -26,7 +26,7 @@ def test_the_conclusion_is_true_of_its_tables(correct, outcomes, cut, judge):
     accuracy = pd.DataFrame([{
         "arm": arm, "level": "easy", "form": "html", "n": right + wrong + unscored,
         "correct": right, "unscored": unscored, "low": np.nan, "high": np.nan,
-        "cluster_low": np.nan, "cluster_high": np.nan, "cut": 0, "whole": right + wrong,
+        "cut": 0, "whole": right + wrong,
         "whole_correct": right, "by_judge": 0, "judged": 0}
         for arm, (right, wrong, unscored) in zip(("base", "dapt"), correct, strict=True)])
     failing = pd.DataFrame([
