@@ -1,11 +1,10 @@
 """Make synthetic texts from segments, check each against its source, and count what is kept.
 
-Knowledge can be retrieved only if training shows it in varied forms (Allen-Zhu and Li 2023,
-arXiv:2309.14316); questions with answers before a test teach how knowledge is asked for (Jiang et
-al. 2024, arXiv:2402.12847). The paper that this study follows does neither.
+Varied forms let knowledge be retrieved (Allen-Zhu and Li 2023, arXiv:2309.14316), and questions
+with answers teach how it is asked for (Jiang et al. 2024, arXiv:2402.12847).
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,11 +15,8 @@ from lib.core.prompts import prompt_template
 from lib.core.records import Augmented, Document, Query, Segment
 from lib.normalize.audit import SegmentAudit, audit_texts, kinds_table
 
-STRATEGIES = ("paraphrase", "pairs", "summary", "comparison", "timeline", "permuted")
 TESTED = "asks what a question of the test asks"
-_WORDS = ("number", "unit", "path", "version", "name", "item")
-_CHECKED = (*_WORDS, "negation")  # kinds of which nothing may be invented
-_SHOWN = 5  # words named in a reason, at most
+_CHECKED = ["number", "unit", "path", "version", "name", "item", "negation"]  # not to be invented
 
 
 @dataclass(frozen=True)
@@ -48,7 +44,7 @@ def augment(segments: list[Segment], documents: list[Document], queries: list[Qu
             k: int) -> tuple[list[Augmented], list[SegmentAudit]]:
     """Return the texts of all strategies, and the audit of each row that has a text.
 
-    `engine` is `lib.augment.rules.by_rules()` or `lib.augment.model.by_model(…)`; `k` is the number
+    `engine` is `lib.augment.rules.BY_RULES` or `lib.augment.model.by_model(…)`; `k` is the number
     of variants per segment. A text is dropped, with its reason, if it contains a query's question
     or asks about a passage that overlaps a query's source reference, or if the audit finds a word
     in it that carries a fact and is nowhere in its document. Raises ValueError for a strategy that
@@ -66,12 +62,11 @@ def augment(segments: list[Segment], documents: list[Document], queries: list[Qu
         numbers = Counter()
         for draft in engine[strategy](segments, by_id, k):
             numbers[draft.segment_id] += 1
-            document_id = of_segment[draft.segment_id]
-            is_asked = not draft.dropped and is_tested(document_id, draft)
-            rows.append(Augmented(
-                segment_id=draft.segment_id, document_id=document_id, strategy=strategy,
-                number=numbers[draft.segment_id], text=draft.text,
-                dropped=TESTED if is_asked else draft.dropped))
+            own = of_segment[draft.segment_id]
+            dropped = draft.dropped or (TESTED if is_tested(own, draft) else "")
+            rows.append(Augmented(segment_id=draft.segment_id, document_id=own, strategy=strategy,
+                                  number=numbers[draft.segment_id], text=draft.text,
+                                  dropped=dropped))
     audits = audit_texts([row for row in rows if row.text], segments, documents)
     audit_of = iter(audits)
     return [_checked(row, next(audit_of)) if row.text else row for row in rows], audits
@@ -79,15 +74,12 @@ def augment(segments: list[Segment], documents: list[Document], queries: list[Qu
 
 def _test_of(queries: list[Query]) -> Callable[[str, Draft], bool]:
     """Return a function of a document_id and a draft: whether that asks what a query asks."""
-    questions = {folded(query.question) for query in queries}
-    spans = defaultdict(list)
-    for query in queries:
-        spans[query.document_id].append((query.start, query.end))
+    asked = [(folded(one.question), one.document_id, one.start, one.end) for one in queries]
 
     def is_tested(document_id: str, draft: Draft) -> bool:
         text, (start, end) = folded(draft.text), draft.asks or (0, 0)
-        return any(first < end and start < last for first, last in spans[document_id]) or any(
-            question in text for question in questions)
+        return any(question in text or own == document_id and first < end and start < last
+                   for question, own, first, last in asked)
     return is_tested
 
 
@@ -95,7 +87,7 @@ def _checked(row: Augmented, audit: SegmentAudit) -> Augmented:
     words = [word for kind in _CHECKED for word in audit.invented[kind]]
     if row.dropped or not words:
         return row
-    return row.model_copy(update={"dropped": f"invents {', '.join(words[:_SHOWN])}"})
+    return row.model_copy(update={"dropped": f"invents {', '.join(words[:5])}"})
 
 
 def strategies_table(rows: list[Augmented], audits: list[SegmentAudit],
@@ -111,15 +103,14 @@ def strategies_table(rows: list[Augmented], audits: list[SegmentAudit],
         own = [(row, audit) for row, audit in zip(written, audits, strict=True)
                if strategy in (row.strategy, "all")]
         kept = [(row, audit) for row, audit in own if not row.dropped]
-        total, sound = (kinds_table([audit for _, audit in some]).set_index("kind").loc[
-            list(_CHECKED)].sum() for some in (own, kept))
+        total, sound = (kinds_table([audit for _, audit in some]).set_index(
+            "kind").loc[_CHECKED].sum() for some in (own, kept))
         table.append({
             "strategy": strategy, "segments": len({row.segment_id for row, _ in kept}),
             "texts": len(own), "kept": len(kept),
             "asked_by_test": sum(row.dropped == TESTED for row, _ in own),
-            "tokens": sum(count(row.text) for row, _ in kept),
-            "written": int(total.written), "invented": int(total.invented),
+            "tokens": sum(count(row.text) for row, _ in kept), "written": int(total.written),
+            "invented": int(total.invented), "said": int(sound.said),
             "invented_percent": 100 * total.invented / max(total.written, 1),
-            "said": int(sound.said),
             "restated_percent": 100 * (1 - sound.lost / max(sound.said, 1))})
     return pd.DataFrame(table)

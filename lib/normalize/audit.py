@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property, lru_cache
 from html import unescape
 from itertools import groupby
 
@@ -70,8 +70,8 @@ def audit(segments: list[Segment], documents: list[Document],
     for document_id, own in groupby(segments, key=lambda segment: segment.document_id):
         document = by_id[document_id]
         source, whole = Source(document), _Facts(f"{document.title}\n\n{document.text}")
-        rows += [_audited(segment, source, whole, _said(segment, source),
-                          rewrites[segment.segment_id].text, rewrites[segment.segment_id].dropped,
+        rows += [_audited(segment, source, whole, rewrites[segment.segment_id].text,
+                          rewrites[segment.segment_id].dropped,
                           "\n\n".join(near[segment.segment_id])) for segment in own]
     return sorted(rows, key=lambda row: (-row.number("lost", "invented"), -row.number("moved")))
 
@@ -80,24 +80,14 @@ def audit_texts(texts: Sequence[Augmented], segments: list[Segment],
                 documents: list[Document]) -> list[SegmentAudit]:
     """Return one row per augmented text, in their order, compared with its segment as above.
 
-    What a text that covers only a part of its segment leaves out is lost. A row of a text that was
-    not written has nothing in it. Raises KeyError for a text of an unknown segment or document.
+    What a text leaves out is lost. Raises KeyError for an unknown segment or document.
     """
     by_id = {document.document_id: document for document in documents}
     of_segment = {segment.segment_id: segment for segment in segments}
-    rows: dict[int, SegmentAudit] = {}
-    numbers = sorted(range(len(texts)),
-                     key=lambda at: (texts[at].document_id, texts[at].segment_id))
-    for document_id, own in groupby(numbers, key=lambda at: texts[at].document_id):
-        document = by_id[document_id]
-        source, whole = Source(document), _Facts(f"{document.title}\n\n{document.text}")
-        for segment_id, same in groupby(own, key=lambda at: texts[at].segment_id):
-            segment = of_segment[segment_id]
-            said = _said(segment, source)
-            for at in same:
-                rows[at] = _audited(segment, source, whole, said, texts[at].text,
-                                    texts[at].dropped, "")
-    return [rows[at] for at in range(len(texts))]
+    read = cache(lambda one: (Source(by_id[one]),
+                              _Facts(f"{by_id[one].title}\n\n{by_id[one].text}")))
+    return [_audited(of_segment[row.segment_id], *read(row.document_id), row.text, row.dropped, "")
+            for row in texts]
 
 
 def kind_of(word: str) -> str:
@@ -185,13 +175,13 @@ class _Facts:
         return found
 
 
-def _said(segment: Segment, source: Source) -> _Facts:
-    return _Facts(segment.text, source.items_of(segment))
+_said = lru_cache(1)(_Facts)  # the texts of a segment follow each other
 
 
-def _audited(segment: Segment, source: Source, whole: _Facts, said: _Facts, text: str, dropped: str,
+def _audited(segment: Segment, source: Source, whole: _Facts, text: str, dropped: str,
              near: str) -> SegmentAudit:
     nothing, written = _Facts(""), _Facts(text)
+    said = _said(segment.text, tuple(source.items_of(segment)))
     lost, new = said.missing_in(written), written.missing_in(said)
     gone = said.missing_in(_Facts(f"{text}\n\n{near}")) if any(lost.values()) else lost
     invented = written.missing_in(whole) if any(new.values()) else new

@@ -1,7 +1,4 @@
-"""Make an arm's training texts: raw or rewritten records (paper, 4.2), or replies to prompts.
-
-Raw records may be augmented with synthetic texts, which the paper does not do.
-"""
+"""Make an arm's training texts: records, raw (and augmented) or rewritten (paper, 4.2); replies."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -154,15 +151,9 @@ def corpus_of(segments: list[Segment], normalized: list[Normalized], arm: str,
     dropped = [one.segment_id for one in segments if one.segment_id not in held
                and arm == "dapt-n" and not rewritten[one.segment_id]]
     if arm == AUGMENTED:
-        training += _synthetic(augmented, held, raw)
+        made = [row for row in augmented if not row.dropped]
+        if unknown := next((row.segment_id for row in made if row.segment_id not in raw), ""):
+            raise ValueError(f"augmented.jsonl has texts of {unknown}, but there is no such "
+                             f"segment: run {made_by('augmented')} again")
+        training += [row.text for row in made if row.segment_id not in held]
     return Corpus(training, validation, sorted(held), dropped, places)
-
-
-def _synthetic(augmented: Sequence[Augmented], held: Collection[str],
-               known: Collection[str]) -> list[str]:
-    """Return the augmented texts of the training segments."""
-    kept = [row for row in augmented if not row.dropped]
-    if unknown := next((row.segment_id for row in kept if row.segment_id not in known), ""):
-        raise ValueError(f"augmented.jsonl has texts of {unknown}, but there is no such segment: "
-                         f"run {made_by('augmented')} again")
-    return [row.text for row in kept if row.segment_id not in held]

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import combinations
 from pathlib import Path
 
 import nbformat
@@ -16,10 +17,11 @@ from tests.conftest import rows, table
 
 # What studies/smoke.yaml gives. Counts are exact; losses differ in the third digit between
 # processors.
-ARMS = ("base", "dapt", "dapt-n")
-N_DOCUMENTS, N_FACTS, N_STAGES = 6, 126, 22
+ARMS = ("base", "dapt", "dapt-n", "dapt-a")
+N_DOCUMENTS, N_FACTS, N_STAGES = 6, 126, 28
 N_QUERIES = {"natural": 18, "entity-list": 18, "tabular": 18, "all": 54}
-LAST_LOSS = {"dapt": (2.794, 3.200), "dapt-n": (2.725, 2.806)}  # training, validation
+LAST_LOSS = {"dapt": (2.794, 3.200), "dapt-n": (2.725, 2.806),  # training, validation
+             "dapt-a": (2.705, 3.151)}
 LOSS_TOLERANCE = 0.1
 MOST_LUCKY_ANSWERS = 3  # of 54, by models that have hardly learned to spell
 COMMAND = [sys.executable, "-m", "lib.run.study", "smoke", "--jobs", os.environ.get("JOBS", "all")]
@@ -68,7 +70,16 @@ def test_the_records_between_the_stages_are_all_there(root):
     assert not [path for path in root.rglob("*.partial")]
 
 
-@pytest.mark.parametrize("arm", ["dapt", "dapt-n"])
+def test_no_synthetic_text_asks_a_question_of_the_test(root):
+    data = root / "data" / "smoke"
+    kept = [row["text"] for row in rows(data / "augmented.jsonl") if not row["dropped"]]
+    questions = [row["question"] for row in rows(data / "queries.jsonl")]
+    assert kept and not [text for text in kept for question in questions if question in text]
+    trained = json.loads((data / "models" / "dapt-a" / "training.json").read_text())
+    assert 0 < trained["augmented"] < len(kept), "those of held-out segments are left out"
+
+
+@pytest.mark.parametrize("arm", ARMS[1:])
 def test_training_ends_at_the_stored_losses(root, arm):
     training = root / "data" / "smoke" / "models" / arm / "training.json"
     epochs = json.loads(training.read_text())["history"]["epochs"]
@@ -94,10 +105,11 @@ def test_every_fact_is_traced_every_pair_compared_and_every_arm_measured_for_ret
     data = root / "data" / "smoke"
     ledger = rows(data / "ledger.jsonl")
     in_blocks = [(row["arm"], row["block"] == "whole") for row in ledger]
-    assert in_blocks.count(("dapt", True)) == 48  # 6 are held out
-    assert len(ledger) == 2 * N_QUERIES["all"]
+    for arm in ("dapt", "dapt-a"):
+        assert in_blocks.count((arm, True)) == 48  # 6 are held out
+    assert len(ledger) == 3 * N_QUERIES["all"]
     base = rows(data / "retention" / "base.jsonl")
-    for arm in ("dapt", "dapt-n"):
+    for arm in ARMS[1:]:
         pairs = rows(data / "preferences" / "rules" / f"base-{arm}.jsonl")
         assert len(pairs) == 2 * N_QUERIES["all"]
         items = [(row["task"], row["item"]) for row in rows(data / "retention" / f"{arm}.jsonl")]
@@ -107,10 +119,10 @@ def test_every_fact_is_traced_every_pair_compared_and_every_arm_measured_for_ret
 
 def test_the_tables_of_the_evidence_have_their_rows(root):
     figures = root / "figures" / "smoke"
-    pairs = (("base", "dapt"), ("base", "dapt-n"), ("dapt", "dapt-n"))
     paired = [(row["first"], row["second"], row["structure"], int(row["n"]))
               for row in table(figures / "paired.csv")]
-    assert paired == [(*pair, structure, n) for pair in pairs for structure, n in N_QUERIES.items()]
+    assert paired == [(*pair, structure, n) for pair in combinations(ARMS, 2)
+                      for structure, n in N_QUERIES.items()]
     points = {row["point"]: row for row in table(figures / "deviations.csv")}
     assert points["epochs of the schedule"]["this run"] == "6"
     assert points["epochs of the schedule"]["comparison"] == "differs"

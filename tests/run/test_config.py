@@ -114,6 +114,16 @@ def test_each_seed_is_an_arm_with_the_next_number_and_all_else_alike(study_file)
     assert study.given("06_analyze")["arms"] == ["base", "dapt", "dapt-n"]
 
 
+def test_only_a_study_with_dapt_a_is_augmented(study_file):
+    study_file("source: lab\naugmenter: some-model", name="plain")
+    study_file("source: lab\naugmenter: some-model\narms: [dapt-a, dapt]", name="more")
+    plain, more = load_study("plain"), load_study("more")
+    assert "02_augment" not in plain.stages and list(plain.arms) == ["base", "dapt", "dapt-n"]
+    assert more.stages == (*plain.stages[:3], "02_augment", *plain.stages[3:])
+    assert (list(more.arms), more.trained) == (["dapt", "dapt-a"], ["dapt", "dapt-a"])
+    assert more.given("02_augment")["augmenter"] == "some-model"
+
+
 def test_the_graph_gives_a_notebook_what_it_declares_and_files_set_the_rest(study_file):
     study_file("source: lab\nnotebooks: {05_judge: {max_cost_usd: 2.0}, "
                "02_normalize: {document_kind: notes}}")

@@ -3,7 +3,7 @@
 import pytest
 
 from lib.core.files import artifact_path, write_records
-from lib.core.records import Normalized, Query, Segment
+from lib.core.records import Augmented, Normalized, Query, Segment
 from lib.infer.prompts import encoded
 from lib.lab.base_model import train_tokenizer
 from lib.train.packing import IGNORED
@@ -44,6 +44,25 @@ def test_raw_text_is_trained_on_exactly():
     segments, rewritten = segments_of({"a": ["# A\n\n| x |\n", "| --- |\n| 1 |\n"]})
     corpus = make_corpus(segments, rewritten, "dapt", 0.0, 42)
     assert corpus.training == ["# A\n\n| x |\n| --- |\n| 1 |"]
+
+
+def of_segment(segment_id: str, text: str, dropped: str = "") -> Augmented:
+    return Augmented(segment_id=segment_id, document_id=segment_id[0], strategy="paraphrase",
+                     number=1, text=text, dropped=dropped)
+
+
+def test_an_augmented_arm_adds_texts_of_its_training_segments_to_the_raw_text():
+    segments, rewritten = segments_of({name: [f"{name}{n} " for n in range(5)] for name in "abcd"})
+    made = [of_segment(one.segment_id, f"said of {one.text}") for one in segments]
+    made += [of_segment("a/1", "invented", "invents 7"), of_segment("a/2", "", "no fact")]
+    raw, more = (make_corpus(segments, rewritten, arm, 0.2, 42, made) for arm in ("dapt", "dapt-a"))
+    n_raw = len(raw.training)
+    assert more.training[:n_raw] == raw.training and more.validation == raw.validation
+    assert (more.places, more.held_out, more.dropped) == (raw.places, raw.held_out, [])
+    assert more.training[n_raw:] == [f"said of {one.text}" for one in segments
+                                     if one.segment_id not in raw.held_out]
+    with pytest.raises(ValueError, match="texts of x/9, but .* 02_augment"):
+        make_corpus(segments, rewritten, "dapt-a", 0.2, 42, [of_segment("x/9", "text")])
 
 
 def test_a_segment_without_a_rewrite_is_an_error():

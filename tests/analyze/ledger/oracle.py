@@ -12,7 +12,7 @@ from transformers.convert_slow_tokenizer import bytes_to_unicode
 
 from lib.analyze.ledger.blocks import Trained
 from lib.analyze.ledger.trace import LedgerRow
-from lib.core.arms import split_arm
+from lib.core.arms import RAW_ARMS, split_arm
 from lib.core.records import Document, Fact, Normalized, Query, Segment
 from lib.train.packing import IGNORED, PackedBlocks
 
@@ -61,7 +61,7 @@ def _expected(fact: Fact, text: str, segments: list[Segment], rewrites: dict[str
         place += len(value)
     start, end = spans[0][0], spans[-1][1]
     ids = [one.segment_id for one in segments if one.start < end and one.end > start]
-    is_raw = split_arm(arm)[0] == "dapt"
+    is_raw = split_arm(arm)[0] in RAW_ARMS
     if is_raw:
         homes, there = ids, len(fact.value)
         passages = [(text, *span) for span in spans]

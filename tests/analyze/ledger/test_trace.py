@@ -22,6 +22,8 @@ from lib.analyze.ledger.trace import LedgerRow, make_ledger, subject_of
 from lib.analyze.tables import joined
 from lib.annotate.queries import annotate
 from lib.annotate.rules.engine import by_rules as annotate_by_rules
+from lib.augment.drafts import augment
+from lib.augment.rules import BY_RULES
 from lib.core.arms import split_arm
 from lib.core.files import write_json, write_records
 from lib.core.records import Document, Query, Segment, Verdict
@@ -49,7 +51,8 @@ def made(max_tokens: int, arm: str, packing: str, block_size: int, segmentation:
     for place in random.Random(3).sample(full, 2):
         lost = {"text": "", "dropped": "no rewrite in the reply"}
         normalized[place] = normalized[place].model_copy(update=lost)
-    corpus = make_corpus(segments, normalized, arm, 0.15, 42)
+    augmented = augment(segments, DOCUMENTS, QUERIES, BY_RULES, ["paraphrase"], 2)[0]
+    corpus = make_corpus(segments, normalized, arm, 0.15, 42, augmented)
     return segments, normalized, Trained(corpus, TOKENIZER, block_size, packing)
 
 
@@ -63,7 +66,8 @@ def ledger_and_faults(segments, normalized, arm: str, trained: Trained):
     (60, "dapt", "document", 48, "plain"), (60, "dapt-n", "document", 48, "plain"),
     (25, "dapt", "concat", 40, "plain"), (25, "dapt-n", "concat", 40, "table-aware"),
     (12, "dapt-n", "document", 24, "plain"), (12, "dapt", "document", 24, "plain"),
-    (700, "dapt-n", "document", 320, "table-aware")])
+    (700, "dapt-n", "document", 320, "table-aware"), (60, "dapt-a", "document", 48, "plain"),
+    (25, "dapt-a", "concat", 40, "plain")])
 def test_every_row_is_right(max_tokens, arm, packing, block_size, segmentation):
     segments, normalized, trained = made(max_tokens, arm, packing, block_size, segmentation)
     ledger, wrong = ledger_and_faults(segments, normalized, arm, trained)
