@@ -59,7 +59,8 @@ def write_run(study: str, stages: list[Path]) -> Path:
     records = [json.loads(path.read_text(encoding="utf-8")) for path in stages]
     prompts = list((REPOSITORY / "prompts").rglob("*.md"))
     inputs = [REPOSITORY / "studies" / f"{study}.yaml",
-              *(artifact_path(study, name) for name in ("documents", "queries", "normalized", "augmented"))]
+              *(artifact_path(study, name)
+                for name in ("documents", "queries", "normalized", "augmented"))]
     named = {}
     for path, record in zip(stages, records, strict=True):
         owner = path.parts[-3]  # another study, if its laboratory made the base model
