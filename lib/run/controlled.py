@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 from lib.controlled.design.arms import (
     NORMALIZED_BY_MODEL,
     RAW,
+    TWICE,
     arm_named,
     runs_of,
     split_run,
@@ -34,7 +35,6 @@ class ControlledStudy(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
-    stages: ClassVar[tuple[str, ...]] = CONTROLLED
     variants: ClassVar[tuple[str, ...]] = ()  # no notebooks beyond its own
     labs: ClassVar[tuple[str, ...]] = ()  # it makes its own bases
     folder: ClassVar[str] = ""
@@ -91,6 +91,12 @@ class ControlledStudy(BaseModel):
             raise ValueError("notebooks, 02_run, curve_every: give 1 epoch or more")
 
     @property
+    def stages(self) -> tuple[str, ...]:
+        """Return its notebooks: 04_augment only if there is an arm that adds texts."""
+        is_augmented = any(arm_named(arm, tuple(self.structures)).adds for arm in self.arms)
+        return CONTROLLED if is_augmented and TWICE in self.arms else CONTROLLED[:-1]
+
+    @property
     def runs(self) -> list[str]:
         """Return the names of all runs: arm-rotation-seed."""
         return runs_of(self.arms, tuple(self.structures), self.seeds, self.every_rotation)
@@ -103,12 +109,13 @@ class ControlledStudy(BaseModel):
     @property
     def drawing(self) -> list[str]:
         """Return the rules that draw figures."""
-        return ["controlled_analysis"]
+        return ["controlled_analysis", "augmentation"][:len(self.stages) - 3]
 
     @property
     def summary(self) -> Path:
         """Return the file that `make study` prints last."""
-        return figures_path(self.name, "controlled.md")
+        is_augmented = self.stages == CONTROLLED
+        return figures_path(self.name, "augment.md" if is_augmented else "controlled.md")
 
     def arms_of(self, stage: str) -> list[str]:
         """Return what to check parameters with: a run of 02_run, a seed, or ""."""
@@ -118,7 +125,7 @@ class ControlledStudy(BaseModel):
         """Return the parameters of `stage`; `run` is a run of 02_run, or else a seed."""
         wired = {"00_facts": {"structures": self.structures, "normalizer": self.normalizer},
                  "01_pretrain": {"structures": self.structures, "arms": self.arms},
-                 "03_analyze": {"runs": self.runs}}.get(stage, {})
+                 **dict.fromkeys(("03_analyze", "04_augment"), {"runs": self.runs})}.get(stage, {})
         if stage == "00_facts" and run:
             wired |= {"base": int(run),
                       "runs": [one for one in self.runs if one.endswith(f"-{run}")]}

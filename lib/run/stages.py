@@ -89,5 +89,5 @@ KINDS = {
                         "01_judge", "06_analyze", "02_analyze", "03_review"), any_arm=True,
                        folder="FILINGS", endings=FILING_ENDINGS, summary="tablequest.md"),
 }
-CONTROLLED = ("00_facts", "01_pretrain", "02_run", "03_analyze")
+CONTROLLED = ("00_facts", "01_pretrain", "02_run", "03_analyze", "04_augment")
 REPLICATES = ("00_lab", *CHAIN[:-1], "00_replicates")

@@ -6,7 +6,7 @@ wildcard_constraints: run=r"[a-z0-9+-]+-\d+-\d+", seed=r"\d+"
 has_gpu = Path("/dev/nvidia0").exists()
 seeds = [str(seed) for seed in range(1, study.seeds + 1)]
 done = [*records("00_facts", seeds), *records("01_pretrain", seeds), *records("02_run", study.runs),
-        *records("03_analyze")]
+        *records("03_analyze"), *(records("04_augment") if "04_augment" in study.stages else [])]
 wanted = [f"{figures}/controlled.md", *expand(rows("controlled_facts", seed="{seed}"), seed=seeds),
           *expand(rows("outcomes", run="{run}"), run=study.runs)]
 
@@ -48,4 +48,11 @@ rule controlled_analysis:
     input: expand(rows("outcomes", run="{run}"), run=study.runs)
     output: f"{figures}/controlled.md", f"{figures}/interventions.csv", records("03_analyze")
     params: **stage("03_analyze")
+    shell: RUN
+
+
+rule augmentation:
+    input: expand(rows("outcomes", run="{run}"), run=study.runs)
+    output: f"{figures}/augment.md", records("04_augment")
+    params: **stage("04_augment")
     shell: RUN

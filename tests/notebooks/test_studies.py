@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import rows, run_study_here, table
 
 READERS = {"structext-smoke": ("tuned", "solver"), "tablequest-smoke": ("dapt", "lexical")}
-RUNS = ["raw-0-1", "raw-1-1", "prefix-name-0-1", "paraphrase-1+pairs-first-0-1"]
+RUNS = ["raw-0-1", "raw-1-1", "prefix-name-0-1", "raw-2x-0-1", "paraphrase-1+pairs-first-0-1"]
 N_FACTS, EPOCHS = 6 * 9, (0, 3, 6)
 
 
@@ -83,7 +83,8 @@ def test_every_controlled_run_has_an_outcome_of_every_fact_and_a_curve(root):
         assert [row["fact_id"] for row in found] == facts
         assert {f"{row['arm']}-{row['rotation']}-{row['seed']}" for row in found} == {run}
         epochs = [row["epoch"] for row in rows(data / "acquisition" / f"{run}.jsonl")]
-        assert epochs == [epoch for epoch in EPOCHS for _ in facts]
+        each = 2 if run.startswith("raw-2x") else 1
+        assert epochs == [each * epoch for epoch in EPOCHS for _ in facts]
         places[run] = {row["fact_id"]: row["structure"] for row in found}
     for fact in facts:
         assert {places[run][fact] for run in RUNS[:2]} == {"natural", "tabular"}
@@ -99,6 +100,10 @@ def test_the_controlled_analysis_writes_its_files(root):
     assert "tabular" in text and "natural" in text
     arms = {row["arm"] for row in table(figures / "interventions.csv")}
     assert "prefix-name" in arms
+    prices = table(figures / "augmentations.csv")
+    assert {row["arm"] for row in prices} == {"raw", *arms}
+    text = (figures / "augment.md").read_text(encoding="utf-8")
+    assert "The best arm in its worst structure is" in text and "nan" not in text
 
 
 def test_replicates_share_no_record_and_give_an_estimate_each(root):

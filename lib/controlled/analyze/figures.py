@@ -202,3 +202,31 @@ def draw_acquisition(table: pd.DataFrame, arm: str = RAW) -> tuple[Figure, pd.Da
         axes.locator_params(axis="x", integer=True)
     style.legend(figure, panels[0])
     return figure, table
+
+
+@style.styled
+def draw_augmentations(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Draw accuracy by arm and structure: over numbers of paraphrases, and for the other arms."""
+    copies = pd.to_numeric(table.arm.str.removeprefix("paraphrase-"), errors="coerce")
+    others = table[copies.isna()]
+    names = list(dict.fromkeys(others.arm))
+    figure, (left, right) = style.panels(2, 0.9 + 0.34 * max(5, len(names)), names=[
+        "by paraphrases per record", "by arm"], width_ratios=[2, 3])
+    drawn = _shown(table.structure)
+    for place, structure in enumerate(drawn):
+        shift = style.offset(place, len(drawn))
+        cells = table[(table.structure == structure) & copies.notna()].assign(k=copies)
+        style.forest(left, cells.k * 1.04 ** (place - 1), cells.estimate, cells.low, cells.high,
+                     upright=True, label=structure, **look(structure))
+        cells = others[others.structure == structure]
+        style.forest(right, [names.index(arm) + shift for arm in cells.arm], cells.estimate,
+                     cells.low, cells.high, **look(structure))
+    left.set_xscale("log", base=2)
+    left.set_xticks(sorted(copies.dropna().unique()))
+    left.xaxis.set_major_formatter("{x:.0f}")
+    left.set_xlabel("Paraphrases per record")
+    left.set_ylabel("Accuracy (%)")
+    style.name_rows(right, names)
+    right.set_xlabel("Accuracy (%)")
+    style.legend(figure, left)
+    return figure, table

@@ -79,6 +79,27 @@ def arm_pairs(table: pd.DataFrame) -> pd.DataFrame:
         for row in table.itertuples()), "arms")
 
 
+def augmentations(table: pd.DataFrame) -> pd.DataFrame:
+    """Format `augment.augmentations`, one row per arm and structure."""
+    return _table(({
+        "arm": row.arm, "structure": row.structure, **_sample(row),
+        "accuracy, % [95%]": estimate(row.estimate, row.low, row.high),
+        "gain over raw-2x, points [95%]": in_points(row.gain_points, row.gain_low, row.gain_high),
+        "tokens of the texts": f"{row.text_tokens:,.0f}",
+        "tokens trained on": f"{row.trained_tokens:,.0f}",
+        "public questions still answered": f"{row.retained_percent:.0f}%",
+        "longest run of the question's words": f"{row.overlap_percent:.0f}%"}
+        for row in table.itertuples()), "arm")
+
+
+def hypotheses(table: pd.DataFrame) -> pd.DataFrame:
+    """Format `augment.hypotheses`."""
+    return _table(({
+        "hypothesis": row.contrast, "facts": str(row.n),
+        "points [95%]": in_points(row.estimate, row.low, row.high), **_decision(row)}
+        for row in table.itertuples()), "hypothesis")
+
+
 def factors(table: pd.DataFrame) -> pd.DataFrame:
     """Format `factors.factors`, one row per factor, level and structure."""
     return _table(({

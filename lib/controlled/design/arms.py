@@ -13,6 +13,7 @@ from lib.normalize.interventions import INTERVENTIONS
 
 RAW, NORMALIZED, NORMALIZED_BY_MODEL = "raw", "normalized", "normalized-llm"
 PROSE = "prose"
+TWICE = "raw-2x"  # with which longer training and added texts are compared
 PARAPHRASE = "paraphrase"  # a writing that a base must have read before an arm adds paraphrases
 _ADDED: dict[str, Callable[[int], dict[str, object]]] = {
     r"paraphrase-(\d+)": lambda n: {"paraphrases": n},
@@ -39,7 +40,7 @@ def arm_named(name: str, structures: tuple[str, ...]) -> Arm:
     own = Layout(structures)
     plain: dict[str, Callable[[], Arm]] = {
         RAW: lambda: Arm(RAW, own),
-        "raw-2x": lambda: Arm(name, own, is_writing=False),
+        TWICE: lambda: Arm(name, own, is_writing=False),
         "mixed": lambda: Arm(name, own, NORMALIZED, is_mixed=True, is_writing=False),
         PROSE: lambda: Arm(name, Layout(("natural",)), is_writing=False),  # worded as raw prose
         PARAPHRASE: lambda: Arm(name, own, PARAPHRASE),

@@ -6,8 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lib.controlled.analyze.augment import (
+    augmentations,
+    findings,
+    hypotheses,
+    slopes,
+    unpaired,
+)
 from lib.controlled.analyze.bases import over_bases
-from lib.controlled.analyze.slopes import slopes, unpaired
+from lib.controlled.analyze.figures import draw_augmentations
 from tests.controlled.analyze.made_up import RAW, cell, diagonal
 
 K = (1, 2, 4, 8, 16)
@@ -53,13 +60,56 @@ def test_other_arms_and_names_are_left_out():
 
 def test_only_facts_without_a_pair_are_compared():
     is_pair = RAW.fact_id.str.endswith(("1", "2"))
-    twice = diagonal(RAW, "raw-2x", has_pair=None)
-    mixed = diagonal(RAW.assign(has_pair=is_pair), "paired", correct=True)
-    rows = pd.concat([RAW.assign(has_pair=False), twice, mixed])
+    raw = RAW.assign(has_pair=is_pair)
+    twice, mixed = diagonal(raw, "raw-2x"), diagonal(raw, "permuted-2+pairs", correct=True)
+    rows = pd.concat([raw, twice, mixed])
     row = cell(unpaired(rows), structure="all")
     same = twice[~twice.fact_id.str.endswith(("1", "2"))]
     expected = 100 * (1 - same.groupby("seed").correct.mean())
-    assert (row.arm, row.n, row.bases) == ("paired", same.fact_id.nunique(), 3)
+    assert (row.arm, row.n, row.bases) == ("permuted-2+pairs", same.fact_id.nunique(), 3)
     assert row.estimate == pytest.approx(expected.mean())
     assert row.sd_bases == pytest.approx(expected.std())
     assert len(unpaired(rows)) == 4 and unpaired(RAW).empty
+
+
+def study() -> pd.DataFrame:
+    """Return raw, raw-2x, pairs and three numbers of paraphrases, the last one always right."""
+    raw = RAW.assign(has_pair=RAW["product"].isin([f"Arden {n}" for n in range(6)]))
+    return pd.concat([raw, diagonal(raw, "raw-2x"), diagonal(raw, "pairs", retained=0.5),
+                      diagonal(raw, "paraphrase-1"), diagonal(raw, "paraphrase-2"),
+                      diagonal(raw, "paraphrase-4", correct=True, trained_tokens=5000)])
+
+
+def test_an_arms_gain_and_price_are_those_of_its_runs():
+    table = augmentations(study())
+    row = cell(table, arm="paraphrase-4", structure="all")
+    raw = cell(table, arm="raw-2x", structure="all")
+    assert (row.estimate, row.trained_tokens) == (100, 5000)
+    assert row.gain_points == pytest.approx(100 - raw.estimate) and raw.gain_points == 0
+    assert cell(table, arm="pairs", structure="tabular").retained_percent == 50
+    assert len(table) == 6 * 4
+
+
+def test_the_hypotheses_are_one_family():
+    table = hypotheses(study())
+    assert list(table.contrast) == [
+        *(f"points per doubling of paraphrases, {name}"
+          for name in ("natural", "entity-list", "tabular")),
+        "pairs - raw-2x, facts without a pair"]
+    assert (table.hypotheses == 4).all() and table.estimate.iloc[3] == 0
+    assert table.found.dtype == bool and not table.found.iloc[3]
+    assert (table.estimate.iloc[:3] > 10).all()
+
+
+def test_the_findings_name_the_best_arm_and_its_price():
+    rows = study()
+    text = findings(hypotheses(rows), augmentations(rows), 80.0)
+    assert "The best arm in its worst structure is paraphrase-4: natural 100.0" in text
+    assert "every structure is reached" in text and "the best of 6 arms" in text
+    assert "paraphrase-4 reads 5,000 tokens" in text and "nan" not in text
+    assert text.count("found") == 2 and text.count("not shown") == 1
+    assert "nothing is concluded (the bases do not differ)" in text
+    few = rows[rows.arm != "paraphrase-4"]
+    assert "every structure is not reached" in findings(hypotheses(few), augmentations(few), 80.0)
+    figure, _ = draw_augmentations(augmentations(rows))
+    assert [text.get_text() for text in figure.axes[0].get_xticklabels()] == ["1", "2", "4"]

@@ -1,0 +1,139 @@
+"""Estimate what added texts do: slopes in paraphrases, facts without a pair, gain and price."""
+
+import numpy as np
+import pandas as pd
+
+from lib.analyze.format import estimate, in_points, p_value
+from lib.controlled.analyze.bases import ESTIMATE, NONE, decided, estimated, over_bases, share
+from lib.controlled.analyze.rows import matched, sorted_structures
+from lib.core.arms import ALL
+from lib.core.text import listed
+
+SLOPES = ["structure", "arms", "n", "bases", "estimate", "low", "high", "sd_bases", "interval",
+          "p", "each"]
+AUGMENTED = ["arm", "structure", *ESTIMATE, "gain_points", "gain_low", "gain_high", "text_tokens",
+             "trained_tokens", "retained_percent", "overlap_percent"]
+UNPAIRED = ["arm", "first", "structure", *ESTIMATE, "p", "left_out"]
+
+
+def slopes(rows: pd.DataFrame, prefix: str = "paraphrase-",
+           reference: str = "natural") -> pd.DataFrame:
+    """Return the slope of strict accuracy over the arms <prefix>k, in points per doubling of k.
+
+    One row per structure and "all", columns SLOPES. Each base has one slope, by least squares over
+    its arms' accuracies (`each`, in the order of the bases); the estimate is their mean, with
+    interval and p (uncorrected) over bases. A base with fewer than two arms has no slope.
+    """
+    names = rows.arm.str.removeprefix(prefix).where(rows.arm.str.startswith(prefix))
+    copies = pd.to_numeric(names, errors="coerce")
+    rows, found = rows[copies > 0].assign(doublings=np.log2(copies[copies > 0])), []
+    for structure in (*sorted_structures(rows.structure, reference), ALL):
+        cells = rows[(rows.structure == structure) | (structure == ALL)]
+        each = pd.Series([_slope(base) for _, base in cells.groupby("seed")], dtype=float)
+        found.append({"structure": structure, "arms": cells.arm.nunique(),
+                      "n": cells.fact_id.nunique(), **over_bases(each), "each": each.tolist()})
+    return pd.DataFrame(found, columns=SLOPES)
+
+
+def _slope(base: pd.DataFrame) -> float:
+    """Return the least-squares slope over a base's arms, in points; NaN with one arm."""
+    points = 100 * base.correct.astype(float).groupby(base.doublings).mean()
+    return float(np.polyfit(points.index, points, 1)[0]) if len(points) > 1 else np.nan
+
+
+def unpaired(rows: pd.DataFrame, first: str = "raw-2x", reference: str = "natural") -> pd.DataFrame:
+    """Return arms minus `first`, in points, on facts whose question was not in an arm's training.
+
+    Only arms with pairs have rows, one per structure and "all", columns UNPAIRED; p is uncorrected.
+    """
+    found, rows = [], rows[~rows.has_pair.astype(bool)]
+    for arm in (arm for arm in rows.arm.unique() if {"pairs", "pairs-first"} & {*arm.split("+")}):
+        pairs, left_out = matched(rows, arm, first)
+        for structure in (*sorted_structures(pairs.structure, reference), ALL):
+            cells = pairs[(pairs.structure == structure) | (structure == ALL)]
+            found.append({"arm": arm, "first": first, "structure": structure, **estimated(cells),
+                          "left_out": left_out if structure == ALL else 0})
+    return pd.DataFrame(found, columns=UNPAIRED)
+
+
+def augmentations(rows: pd.DataFrame, first: str = "raw-2x",
+                  reference: str = "natural") -> pd.DataFrame:
+    """Return each arm's accuracy by structure and "all", in percent over bases, with its price.
+
+    One row per arm of `rows` and structure, columns AUGMENTED. gain_points is over `first` on the
+    same facts. The price: text_tokens (of the texts to train on), trained_tokens (read in all of
+    the training) and retained_percent, the share of public questions that the run still answers,
+    all as means over bases. overlap_percent is the mean over facts of the longest run of the
+    question's words in the record's texts, as a share of the question.
+    """
+    found = []
+    for arm in rows.arm.unique():
+        own = rows[rows.arm == arm]
+        pairs = matched(rows, arm, first)[0]
+        price = own.groupby("seed")[["run_tokens", "trained_tokens", "retained"]].first().mean()
+        for structure in (*sorted_structures(own.structure, reference), ALL):
+            cells, gains = (table[(table.structure == structure) | (structure == ALL)]
+                            for table in (own, pairs))
+            gained = estimated(gains)
+            found.append({
+                "arm": arm, "structure": structure, **share(cells),
+                "gain_points": gained["estimate"], "gain_low": gained["low"],
+                "gain_high": gained["high"], "text_tokens": price.run_tokens,
+                "trained_tokens": price.trained_tokens,
+                "retained_percent": 100 * price.retained,
+                "overlap_percent": 100 * cells.question_overlap.mean()})
+    return pd.DataFrame(found, columns=AUGMENTED)
+
+
+def hypotheses(rows: pd.DataFrame, pairs: str = "pairs", first: str = "raw-2x",
+               reference: str = "natural") -> pd.DataFrame:
+    """Return the primary contrasts of an augmentation study, decided as one family.
+
+    They are the slope in each structure, and the gain of the arm `pairs` over `first` on facts
+    without a pair. Columns contrast, n, bases, estimate, low, high, sd_bases, interval, p and those
+    of bases.decided.
+    """
+    sloped = slopes(rows, reference=reference)
+    sloped = sloped[sloped.structure != ALL].assign(
+        contrast=lambda table: "points per doubling of paraphrases, " + table.structure)
+    gained = unpaired(rows, first, reference)
+    gained = gained[(gained.arm == pairs) & (gained.structure == ALL)].assign(
+        contrast=f"{pairs} - {first}, facts without a pair")
+    columns = ["contrast", "n", "bases", "estimate", "low", "high", "sd_bases", "interval", "p"]
+    table = pd.concat([sloped[columns], gained[columns]], ignore_index=True)
+    return decided(table, ["primary"] * len(table))
+
+
+def findings(decided: pd.DataFrame, table: pd.DataFrame, goal_percent: float,
+             first: str = "raw-2x") -> str:
+    """Describe `hypotheses` and the best arm of `augmentations` with its price, as Markdown.
+
+    The best arm has the highest accuracy in its worst structure.
+    """
+    lines = [f"{row.contrast}: {in_points(row.estimate, row.low, row.high)} points (Holm p = "
+             f"{p_value(row.p_holm)}, {row.bases} bases, {row.n} facts): {_verdict(row)}."
+             for row in decided.itertuples()]
+    each = table[table.structure != ALL]
+    worst = each.groupby("arm", sort=False).estimate.min()
+    if worst.notna().any():
+        best = worst.idxmax()
+        cells = [f"{row.structure} {estimate(row.estimate, row.low, row.high)}%"
+                 for row in each[each.arm == best].itertuples()]
+        verb = "is" if worst.max() >= goal_percent else "is not"
+        lines.append(f"The best arm in its worst structure is {best}: {listed(cells)}. The goal of "
+                     f"{goal_percent:.0f}% in every structure {verb} reached. It is the best of "
+                     f"{len(worst)} arms on the same bases, so its accuracy is probably "
+                     "overestimated.")
+        priced = table[table.structure == ALL].set_index("arm")
+        prices = [f"{arm} reads {priced.trained_tokens[arm]:,.0f} tokens of texts with "
+                  f"{priced.text_tokens[arm]:,.0f} and still answers "
+                  f"{priced.retained_percent[arm]:.0f}% of the public questions"
+                  for arm in dict.fromkeys((best, first)) if arm in priced.index]
+        lines.append(f"The price: {'; '.join(prices)}.")
+    return "".join(f"- {line}\n" for line in lines)
+
+
+def _verdict(row) -> str:
+    if np.isnan(row.low):
+        return f"nothing is concluded ({row.interval.removeprefix(NONE)})"
+    return "found" if row.found else "not shown"
