@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from lib.analyze.format import in_points, p_value
-from lib.analyze.stats import cluster_interval, exact_p
+from lib.analyze.stats import cluster_interval, sign_flip_p
 from lib.core.records import RECALL
 
 COLUMNS = ["arm", "form", "n", "both", "only_read", "only_recalled", "neither",
@@ -16,7 +16,7 @@ def reading_and_learning(rows: pd.DataFrame) -> pd.DataFrame:
 
     `rows` has one row per scored answer, with arm, question_id, form (how the passage was written,
     or RECALL), cluster and right. difference_points is recalled - read, with its 95% interval over
-    clusters; p is from the exact McNemar test, which treats questions as independent.
+    clusters; p is from flipping the signs of whole clusters (see stats.sign_flip_p).
     """
     cells = []
     for arm in rows.arm.unique():
@@ -28,14 +28,12 @@ def reading_and_learning(rows: pd.DataFrame) -> pd.DataFrame:
                 continue
             pair = sides[[form, RECALL]].dropna().astype(bool)
             read, recalled = pair[form], pair[RECALL]
-            low = high = np.nan
-            if len(pair):
-                low, high = cluster_interval(recalled.astype(float) - read.astype(float),
-                                             cluster_of.reindex(pair.index), 1)
+            change, clusters = recalled.astype(float) - read, cluster_of.reindex(pair.index)
+            low, high = cluster_interval(change, clusters, 1) if len(pair) else (np.nan, np.nan)
             counts = [int(cell.sum()) for cell in (read & recalled, read & ~recalled,
                                                    recalled & ~read, ~read & ~recalled)]
             cells.append((arm, form, len(pair), *counts, 100 * (recalled.mean() - read.mean()),
-                          100 * low, 100 * high, exact_p(counts[1], counts[2])))
+                          100 * low, 100 * high, sign_flip_p(change, clusters)))
     return pd.DataFrame(cells, columns=COLUMNS)
 
 
