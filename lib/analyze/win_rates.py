@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pandas as pd
 
 from lib.analyze.format import fraction, one_line
-from lib.analyze.stats import wilson
+from lib.analyze.stats import share_interval, wilson
 from lib.core.arms import ALL
 from lib.core.files import made_by
 from lib.core.records import STRUCTURES, Answer, Query
@@ -19,11 +19,13 @@ def table4(queries: list[Query], preferences: Iterable[Preference]) -> pd.DataFr
     """Return Table 4: one row per pair of arms, structure ("all" last), criterion and outcome.
 
     The columns are COLUMNS: share is count / (n - unscored), NaN if nothing was scored; low and
-    high are its own Wilson 95% interval, not one for all three outcomes. There may be several
-    pairs, each of one judge; one named in both orders is one pair, in the order that comes first.
-    Raises ValueError if a pair does not have exactly one preference for every query and criterion.
+    high are its own 95% interval over documents (stats.share_interval), not one for all three
+    outcomes; NaN with one document. There may be several pairs, each of one judge; one named in
+    both orders is one pair, in the order that comes first. Raises ValueError if a pair does not
+    have exactly one preference for every query and criterion.
     """
     structures = {query.query_id: query.structure for query in queries}
+    documents = {query.query_id: query.document_id for query in queries}
     rows = pd.DataFrame([preference.model_dump() for preference in preferences],
                         columns=list(Preference.model_fields))
     known = {}  # pair in either order -> in the order that comes first
@@ -45,12 +47,19 @@ def table4(queries: list[Query], preferences: Iterable[Preference]) -> pd.DataFr
         for structure in (*STRUCTURES, ALL):
             cell = found[(of_query == structure) | (structure == ALL)]
             for criterion in CRITERIA:
-                verdicts = cell.verdict[cell.criterion == criterion]
-                n, unscored = len(verdicts), int((verdicts == "unscored").sum())
-                cells += [(*pair, structure, criterion, outcome, n, unscored,
-                           *_share(int((verdicts == outcome).sum()), n - unscored))
+                asked = cell[cell.criterion == criterion]
+                scored = asked[asked.verdict != "unscored"]
+                counts = len(asked), len(asked) - len(scored)
+                clusters = scored.query_id.map(documents)
+                cells += [(*pair, structure, criterion, outcome, *counts,
+                           *_clustered(scored.verdict == outcome, clusters))
                           for outcome in OUTCOMES]
     return pd.DataFrame(cells, columns=COLUMNS)
+
+
+def _clustered(is_so: pd.Series, clusters: pd.Series) -> tuple[int, float, float, float]:
+    ends = share_interval(is_so, clusters) if len(is_so) else (float("nan"),) * 2
+    return (int(is_so.sum()), float(is_so.mean()), *ends)
 
 
 def _share(count: int, n: int) -> tuple[int, float, float, float]:

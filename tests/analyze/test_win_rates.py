@@ -14,9 +14,9 @@ PAPER = paper_table4()[COLUMNS]
 
 
 def query(query_id: str, structure: str) -> Query:
-    return Query(query_id=query_id, document_id="d", question="Which?\nOne.", answer="a\nb",
-                 structure=structure, source_reference="", start=0, end=0, block_type="prose",
-                 entity_count=None)
+    return Query(query_id=query_id, document_id=f"of {query_id}", question="Which?\nOne.",
+                 answer="a\nb", structure=structure, source_reference="", start=0, end=0,
+                 block_type="prose", entity_count=None)
 
 
 def preference(query_id: str, pair, criterion: str, as_first: str, as_second: str | None = None,
@@ -45,14 +45,26 @@ def of_paper(pair: tuple[str, str]) -> tuple[list[Query], list[Preference]]:
     return queries, rows
 
 
+def test_queries_of_one_document_widen_an_interval_and_one_document_has_none():
+    queries, rows = of_paper(("base", "dapt"))
+    ends = []
+    for n_documents in (len(queries), 10, 1):
+        of = [one.model_copy(update={"document_id": f"d{number % n_documents}"})
+              for number, one in enumerate(sorted(queries, key=lambda one: one.query_id))]
+        cell = table4(of, rows).iloc[-1]
+        ends.append(cell.high - cell.low)
+    assert ends[0] < ends[1] and ends[2] != ends[2]
+
+
 @pytest.mark.parametrize("pair", [("base", "dapt"), ("base", "dapt-n")])
 def test_the_papers_table_4_comes_out_of_its_counts(pair):
     table = table4(*of_paper(pair)).set_index(COLUMNS[:5])
     expected = PAPER.set_index(COLUMNS[:5]).reindex(table.index)
     assert table["count"].tolist() == expected["count"].tolist()
     assert table.share.tolist() == pytest.approx(expected.share.tolist())
-    assert table.high.tolist() == pytest.approx(expected.high.tolist())
-    text = formatted_table4(table.reset_index())
+    for end in ("low", "high"):  # one query per document: nearly Wilson's of the counts
+        assert table[end].tolist() == pytest.approx(expected[end].tolist(), abs=0.02)
+    text = formatted_table4(expected.reset_index())
     assert list(text.structure) == [*STRUCTURES, ALL]
     assert set(text["pair"]) == {f"{pair[0]} (A) vs {pair[1]} (B)"}
     if pair[1] == "dapt":

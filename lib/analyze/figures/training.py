@@ -28,7 +28,10 @@ def draw_training(epochs: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
 
 @styled
 def draw_acquisition(rows: list[Acquired]) -> tuple[Figure, pd.DataFrame]:
-    """Draw accuracy in percent against epoch by structure, with Wilson 95% bands."""
+    """Draw accuracy in percent against epoch by structure, with Wilson 95% bands.
+
+    The bands take queries as independent.
+    """
     plotted = pd.DataFrame([row.model_dump() for row in rows])
     plotted["accuracy"] = plotted.correct / plotted.n
     plotted["low"], plotted["high"] = wilson(plotted.correct, plotted.n)

@@ -18,10 +18,10 @@ REACHED = ("in training", "not in training")
 
 
 def funnel(ledger: list[LedgerRow]) -> pd.DataFrame:
-    """Return the queries still complete after each stage, with their share and its Wilson interval.
+    """Return the queries still complete after each stage, with their share and Wilson interval.
 
-    Columns are trained arm, structure ("all" last), stage, n, alive, share, low, high; the last
-    three are NaN if a structure has no queries.
+    The interval takes queries as independent. Columns are trained arm, structure ("all" last),
+    stage, n, alive, share, low, high; the last three are NaN if a structure has no queries.
     """
     rows = []
     for arm, structure, cell in _cells(ledger):
