@@ -15,6 +15,7 @@ PARTS = (
     "documents",
     "structext",
     "filings",
+    "statistics",
 )  # one module each, whose main() returns Markdown
 HEAD = """# Measurements
 
