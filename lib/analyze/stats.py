@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
-from scipy.stats import permutation_test, t
+from scipy.stats import permutation_test, t, ttest_1samp
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.proportion import proportion_confint
 
@@ -73,6 +73,26 @@ def cluster_interval(values: pd.Series, clusters: pd.Series,
         return float("nan"), float("nan")
     reach = float(t.ppf(1 - ALPHA / 2, freedom)) * error
     return max(-bound, mean - reach), min(bound, mean + reach)
+
+
+def t_over(values) -> dict[str, float]:
+    """Return the mean of independent `values`, its 95% t interval, their SD, and p (scipy).
+
+    Keys: n, estimate, low, high, sd, p (two-sided, against 0). NaN values are left out. low, high
+    and p are NaN with fewer than two values, or if all are equal.
+    """
+    values = np.asarray(values, dtype=float)
+    values = values[~np.isnan(values)]
+    found = {"n": len(values), "estimate": values.mean() if len(values) else np.nan,
+             "low": np.nan, "high": np.nan, "sd": np.nan, "p": np.nan}
+    if len(values) < 2:
+        return found
+    found["sd"] = float(values.std(ddof=1))
+    if found["sd"] < ROUNDING:
+        return found
+    test = ttest_1samp(values, 0)
+    low, high = test.confidence_interval(1 - ALPHA)
+    return found | {"low": float(low), "high": float(high), "p": float(test.pvalue)}
 
 
 def share_interval(values: pd.Series, clusters: pd.Series,

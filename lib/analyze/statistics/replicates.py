@@ -7,10 +7,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
-from scipy.stats import t, ttest_1samp
 
 from lib.analyze.format import estimate, in_points, p_value, percent
-from lib.analyze.stats import ALPHA, holm
+from lib.analyze.stats import ALPHA, holm, t_over
 from lib.core.arms import ALL
 from lib.core.records import STRUCTURES, Query, Score, Segment, Verdict
 from lib.core.text import listed
@@ -80,14 +79,10 @@ def summarized(table: pd.DataFrame, primary: Sequence[str] = PRIMARY) -> pd.Data
     order = [*primary, *(name for name in dict.fromkeys(table.contrast) if name not in primary)]
     found = []
     for name in order:
-        values = table.points[table.contrast == name].to_numpy(float)
-        n, mean = len(values), values.mean()
-        sd = values.std(ddof=1) if n > 1 else np.nan
-        varies = n > 1 and sd > 1e-9
-        reach = t.ppf(0.975, n - 1) * sd / n ** 0.5 if varies else np.nan
-        is_difference = " - " in name
-        p = float(ttest_1samp(values, 0).pvalue) if varies and is_difference else np.nan
-        found.append((name, name in primary, n, mean, sd, mean - reach, mean + reach, p, np.nan))
+        one = t_over(table.points[table.contrast == name])
+        p = one["p"] if " - " in name else np.nan  # an accuracy is not tested against 0
+        found.append((name, name in primary, one["n"], one["estimate"], one["sd"], one["low"],
+                      one["high"], p, np.nan))
     summary = pd.DataFrame(found, columns=SUMMARY)
     summary.loc[summary.is_primary, "p_holm"] = holm(summary.p[summary.is_primary])
     return summary

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pandas as pd
-from scipy.stats import t, ttest_1samp
+from scipy.stats import t
 
-from lib.analyze.stats import ALPHA, ROUNDING, holm
+from lib.analyze.stats import ALPHA, holm, t_over
 from lib.controlled.analyze.rows import pairs_of
 
 ESTIMATE = ["n", "clusters", "bases", "pairs", "estimate", "low", "high", "sd_bases", "interval"]
@@ -26,16 +26,11 @@ def over_bases(values: pd.Series) -> dict:
     interval, p (two-sided, against 0). With one base, or if the bases do not differ, there is no
     interval and no p; `interval` says why.
     """
-    values = values.dropna()
-    found = {"bases": len(values), "estimate": float(values.mean()), "low": np.nan, "high": np.nan,
-             "sd_bases": float(values.std(ddof=1)), "p": np.nan}
-    if len(values) < 2:
-        return found | {"interval": NONE + ("one base" if len(values) else "no rows")}
-    if found["sd_bases"] < ROUNDING:
-        return found | {"interval": f"{NONE}the bases do not differ"}
-    test = ttest_1samp(values, 0)
-    low, high = test.confidence_interval(1 - ALPHA)
-    return found | {"low": low, "high": high, "p": test.pvalue, "interval": OVER_BASES}
+    found = t_over(values)
+    n, deviation = found.pop("n"), found.pop("sd")
+    reason = ("no rows" if not n else "one base" if n == 1 else "the bases do not differ")
+    return found | {"bases": n, "sd_bases": deviation,
+                    "interval": OVER_BASES if found["low"] == found["low"] else NONE + reason}
 
 
 def estimated(pairs: pd.DataFrame, scale: float = 100.0, column: str = "difference") -> dict:
