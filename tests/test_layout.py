@@ -11,8 +11,9 @@ from lib.core.paths import REPOSITORY
 STUDIES = ("controlled", "structext", "tablequest")
 # Ceilings in lines, a little above what there is. Lower them with every deletion; raise them only
 # with the sentence that says what for: PDF, DOCX and other formats, rules for unseen documents;
-# TableQuest's tags, old filings, units, rivals of a question, readings of an answer, grades.
-MOST_LIB, MOST_CHAIN, MOST_TESTS, MOST_README = 40_850, 23_500, 23_000, 200
+# TableQuest's tags, old filings, units, rivals of a question, readings of an answer, grades;
+# replicates, texts added by rules or a model, intervals and tests over clusters and bases.
+MOST_LIB, MOST_CHAIN, MOST_TESTS, MOST_README = 42_150, 24_500, 24_850, 200
 
 
 def n_lines(paths) -> int:
