@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from lib.analyze.figures.style import forest, marker, name_rows, panels, right_of, styled
 from lib.analyze.format import in_points
+from lib.analyze.statistics.replicates import short
 
 
 @styled
@@ -26,6 +27,6 @@ def draw_replicates(estimates: pd.DataFrame, summary: pd.DataFrame,
            filled=means.is_primary.to_numpy(bool), **marker(0))
     right_of(axes, rows, [in_points(row.mean, row.low, row.high) for row in means.itertuples()],
              "mean [95%]")
-    name_rows(axes, contrasts, zero=True)
-    axes.set_xlabel("Points; dots: replicates; markers: mean, filled if primary")
+    name_rows(axes, [short(name) for name in contrasts], zero=True)
+    axes.set_xlabel("Points. Dots: replicates; marker: mean with 95% interval, filled if primary")
     return figure, drawn

@@ -104,11 +104,20 @@ def conclusion(summary: pd.DataFrame, rows: pd.DataFrame, most_sd: float,
     lines.append(f"- Over all replicates, {listed(shares)}. The held-out facts were in no arm's "
                  "training, so they are in no contrast.")
     stored = rows[rows.in_training & rows.stored.notna()].astype({"stored": bool})
-    lines.append(f"- Stored (each token of the answer is the argmax after the record's words): "
-                 f"{percent(stored.stored.mean())} of {len(stored)} facts in training; "
-                 f"{percent((stored.stored & ~stored.correct).mean())} are stored but not answered."
-                 if len(stored) else "- No fact has a score for what is stored.")
+    lines += [f"- After {arm}, {percent(cells.stored.mean())} of {len(cells)} facts in training "
+              "are stored (each token of the answer is the argmax after the raw record's words), "
+              f"and {percent((cells.stored & ~cells.correct).mean())} are stored but not answered."
+              for arm, cells in stored.groupby("arm", sort=False)]
     return "\n".join([*lines, f"- {_goes_on(primary, most_sd, most_replicates)}"]) + "\n"
+
+
+def short(contrast: str) -> str:
+    """Return a contrast as a figure's label: "gain of dapt-n: tabular – natural"."""
+    arm, _, rest = contrast.partition(" - dapt ")
+    if rest:
+        return f"gain of {arm}: {rest.replace(' - ', ' – ')}"
+    arm, _, rest = contrast.partition(" ")
+    return f"after {arm}: {rest.replace(' - ', ' – ')}"
 
 
 def _named(contrast: str) -> str:
