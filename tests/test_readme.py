@@ -21,6 +21,15 @@ def interval(row: pd.Series, low: str, high: str) -> str:
     return f"[{signed(row[low])}, {signed(row[high])}]"
 
 
+def test_the_headline_has_the_primary_contrasts_of_the_replicates():
+    rows = pd.read_csv(EXHIBIT / "replicates" / "summary.csv")
+    primary = rows[rows.is_primary]
+    assert len(primary) == 3 and set(primary.replicates) == {12}
+    for row in primary.itertuples():
+        ends = f"[{signed(row.low)}, {signed(row.high)}]"
+        assert f"| {signed(row.mean)} {ends} | {row.sd:.1f} |" in README
+
+
 @pytest.mark.parametrize("folder", ["", "avx2"])
 def test_the_first_table_has_the_means_of_the_laboratorys_runs(folder):
     means = pd.read_csv(EXHIBIT / folder / "seeds.csv").set_index(["structure", "arm"])["mean"]
