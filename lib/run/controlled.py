@@ -1,9 +1,9 @@
 """Check study files with `source: controlled`, which set the arms, rotations and seeds of runs."""
 
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from lib.controlled.design.arms import (
     NORMALIZED_BY_MODEL,
@@ -16,6 +16,7 @@ from lib.controlled.design.arms import (
 from lib.controlled.design.structures import STRUCTURES
 from lib.core.files import artifact_path
 from lib.core.paths import figures_path
+from lib.run.own_runs import OwnRunsStudy
 from lib.run.stages import CONTROLLED
 
 _SET_BY_KEYS = ("study", "arm", "rotation", "runs", "structures", "arms", "normalizer", "base")
@@ -30,30 +31,15 @@ def _different(names: list[str]) -> list[str]:
 Names = Annotated[list[str], AfterValidator(_different)]
 
 
-class ControlledStudy(BaseModel):
+class ControlledStudy(OwnRunsStudy):
     """A controlled experiment: facts and a base per seed; runs named by arm, rotation, seed."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-    variants: ClassVar[tuple[str, ...]] = ()  # no notebooks beyond its own
-    labs: ClassVar[tuple[str, ...]] = ()  # it makes its own bases
-    folder: ClassVar[str] = ""
-
-    name: str
     source: Literal["controlled"]
-    minutes: int = 0  # as measured on two cores; printed before the study starts
     structures: Names = ["natural", "entity-list", "tabular"]
     arms: Names = [RAW]
     seeds: int = Field(default=3, ge=1)
     every_rotation: Names = [RAW]  # arms with all rotations per seed, not just one
     normalizer: str = "rules"
-    notebooks: dict[str, dict] = {}
-
-    @field_validator("notebooks", mode="before")
-    @classmethod
-    def _filled(cls, notebooks: object) -> object:
-        return ({stage: given or {} for stage, given in notebooks.items()}
-                if isinstance(notebooks, dict) else notebooks or {})
 
     @model_validator(mode="after")
     def _legal(self) -> "ControlledStudy":
@@ -76,14 +62,9 @@ class ControlledStudy(BaseModel):
         return self
 
     def _check_notebooks(self) -> None:
+        self.check_notebooks(CONTROLLED, _SET_BY_KEYS)
         for stage, given in self.notebooks.items():
-            if stage not in CONTROLLED:
-                raise ValueError(f"notebooks: {stage!r} is unknown; choose among "
-                                 f"{', '.join(CONTROLLED)}")
             for name in given:
-                if name in _SET_BY_KEYS:
-                    raise ValueError(f"notebooks, {stage}: {name} is set by the study's own keys; "
-                                     "remove it here")
                 if name == "seed" and stage in ("01_pretrain", "02_run"):
                     raise ValueError(f"notebooks, {stage}: seed is set by the key seeds; "
                                      "remove it here")

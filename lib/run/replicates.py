@@ -3,11 +3,12 @@
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from lib.core.arms import ARMS
 from lib.core.files import artifact_path
 from lib.core.paths import figures_path
+from lib.run.own_runs import OwnRunsStudy
 from lib.run.stages import CHAIN, REPLICATES
 
 STEP = 10  # between two replicates' seeds, because a laboratory also uses its seed + 1
@@ -15,40 +16,19 @@ _SET_BY_KEYS = ("study", "arm", "arms", "replicates", "base_model", "seed", "spl
                 "annotator", "normalizer", "judge")
 
 
-class ReplicatesStudy(BaseModel):
+class ReplicatesStudy(OwnRunsStudy):
     """Independent laboratories: each draws its records, world, weights and order of training."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
     stages: ClassVar[tuple[str, ...]] = REPLICATES
-    variants: ClassVar[tuple[str, ...]] = ()
-    labs: ClassVar[tuple[str, ...]] = ()  # it makes its own bases
-    folder: ClassVar[str] = ""
     arms: ClassVar[tuple[str, ...]] = ARMS[1:]  # one training each
 
-    name: str
     source: Literal["replicates"]
-    minutes: int = 0  # as measured on two cores; printed before the study starts
     replicates: int = Field(default=12, ge=2)
     first_seed: int = Field(default=1010, ge=0)  # the others follow in steps of 10
-    notebooks: dict[str, dict] = {}
-
-    @field_validator("notebooks", mode="before")
-    @classmethod
-    def _filled(cls, notebooks: object) -> object:
-        return ({stage: given or {} for stage, given in notebooks.items()}
-                if isinstance(notebooks, dict) else notebooks or {})
 
     @model_validator(mode="after")
     def _legal(self) -> "ReplicatesStudy":
-        for stage, given in self.notebooks.items():
-            if stage not in REPLICATES:
-                raise ValueError(f"notebooks: {stage!r} is unknown; choose among "
-                                 f"{', '.join(REPLICATES)}")
-            for name in given:
-                if name in _SET_BY_KEYS:
-                    raise ValueError(f"notebooks, {stage}: {name} is set by the study's own keys; "
-                                     "remove it here")
+        self.check_notebooks(REPLICATES, _SET_BY_KEYS)
         return self
 
     @property

@@ -205,7 +205,7 @@ def test_a_folder_of_any_name_is_read_and_its_bad_file_named_at_the_end(house):
 
 @pytest.mark.parametrize(("line", "message"), [
     ("replicates: 1", "replicates: 1: Input should be greater than or equal to 2"),
-    ("seeds: 3", "'seeds' is unknown; choose among source, minutes, replicates, first_seed"),
+    ("seeds: 3", "'seeds' is unknown; choose among source, minutes, notebooks, replicates"),
     ("notebooks: {06_analyze: {}}", "notebooks: '06_analyze' is unknown; choose among 00_lab"),
     ("notebooks: {00_lab: {seed: 3}}", "00_lab: seed is set by the study's own keys"),
     ("notebooks: {00_lab: {epoch: 3}}", "epoch")])
