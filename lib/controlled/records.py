@@ -65,7 +65,7 @@ class Outcome(Record):
     distance_tokens: int  # from the end of the raw document's title to the fact
     run_tokens: int  # tokens that this run trains on in an epoch
     trained_tokens: int  # tokens that this run read in all of its training
-    retained: float = 1.0  # share of public questions that the run still answers
+    retained: float  # share of public questions that the run still answers
     has_pair: bool = False  # the fact is in the half with question-answer pairs, in arms with them
     question_overlap: float = 0.0  # longest run of the question's words in the record's texts, 0-1
     as_asked: bool = False  # the training text has the question's words "<attribute> of <product>"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from lib.analyze.format import estimate, in_points, p_value, percent
+from lib.analyze.format import estimate, in_points, named_p, p_value, percent
 from lib.analyze.stats import ALPHA, holm, t_over
 from lib.core.arms import ALL
 from lib.core.records import STRUCTURES, Query, Score, Segment, Verdict
@@ -93,7 +93,7 @@ def conclusion(summary: pd.DataFrame, rows: pd.DataFrame, most_sd: float,
     """Describe the primary contrasts, what is left out and whether to go on, as Markdown."""
     primary = list(summary[summary.is_primary].itertuples())
     lines = [f"- {_named(row.contrast)}: {in_points(row.mean, row.low, row.high)} points "
-             f"(SD {estimate(row.sd)}, p = {p_value(row.p)}, Holm p = {p_value(row.p_holm)}, "
+             f"(SD {estimate(row.sd)}, {named_p(row.p)}, Holm's {named_p(row.p_holm)}, "
              f"{row.replicates} replicates): {_verdict(row)}." for row in primary]
     shares = []
     for arm, cells in rows.groupby("arm", sort=False):

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from lib.analyze.format import estimate, in_points, p_value
+from lib.analyze.format import estimate, in_points, named_p
 from lib.controlled.analyze.bases import ESTIMATE, NONE, decided, estimated, over_bases, share
 from lib.controlled.analyze.rows import matched, sorted_structures
 from lib.core.arms import ALL
@@ -110,8 +110,8 @@ def findings(decided: pd.DataFrame, table: pd.DataFrame, goal_percent: float,
 
     The best arm has the highest accuracy in its worst structure.
     """
-    lines = [f"{row.contrast}: {in_points(row.estimate, row.low, row.high)} points (Holm p = "
-             f"{p_value(row.p_holm)}, {row.bases} bases, {row.n} facts): {_verdict(row)}."
+    lines = [f"{row.contrast}: {in_points(row.estimate, row.low, row.high)} points (Holm's "
+             f"{named_p(row.p_holm)}, {row.bases} bases, {row.n} facts): {_verdict(row)}."
              for row in decided.itertuples()]
     each = table[table.structure != ALL]
     worst = each.groupby("arm", sort=False).estimate.min()

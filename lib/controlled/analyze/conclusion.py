@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from lib.analyze.format import estimate, in_points, p_value
+from lib.analyze.format import estimate, in_points, named_p
 from lib.analyze.stats import ALPHA
 from lib.controlled.analyze import formatted
 from lib.controlled.analyze.bases import EXPLORATORY, NONE
@@ -100,14 +100,9 @@ def _basis(row) -> str:
 
 def _tested(row) -> str:
     if row.family == EXPLORATORY:
-        return f"{_p(row.p)} (uncorrected, {EXPLORATORY})"
-    corrected = f", Holm's over {row.hypotheses} {_p(row.p_holm).removeprefix('p ')}"
-    return _p(row.p) + ("" if np.isnan(row.p_holm) else corrected)
-
-
-def _p(value: float) -> str:
-    text = p_value(value)
-    return "no p" if np.isnan(value) else f"p {text}" if text.startswith("<") else f"p = {text}"
+        return f"{named_p(row.p)} (uncorrected, {EXPLORATORY})"
+    corrected = f", Holm's over {row.hypotheses} {named_p(row.p_holm).removeprefix('p ')}"
+    return named_p(row.p) + ("" if np.isnan(row.p_holm) else corrected)
 
 
 def _verdict(row) -> str:
@@ -180,8 +175,8 @@ def _shuffled(row) -> str:
     is_expected = row.p_below_low <= ALPHA <= row.p_below_high
     rate = "5% is expected" if is_expected else "**not the 5% that is expected**"
     return (f"Labels shuffled within base, {row.structure} against {row.reference}: "
-            f"{in_points(row.estimate, row.low, row.high)} points in one shuffle ({_p(row.p)}). Of "
-            f"{row.shuffles} shuffles, p ≤ {ALPHA} in {row.p_below} "
+            f"{in_points(row.estimate, row.low, row.high)} points in one shuffle "
+            f"({named_p(row.p)}). Of {row.shuffles} shuffles, p ≤ {ALPHA} in {row.p_below} "
             f"({row.p_below / row.shuffles:.1%} [{row.p_below_low:.1%}, {row.p_below_high:.1%}]; "
             f"{rate}). Effects that vary between bases are not in the shuffles.")
 

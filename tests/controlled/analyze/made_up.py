@@ -36,7 +36,7 @@ def outcomes_of(n_products: int = 12, seeds: int = 3,
             cloze_tokens=None if is_list else 3,
             cloze_argmax=None if is_list else correct or rng.random() < 0.2,
             span_tokens=10 + structure, distance_tokens=20 + 30 * section,
-            run_tokens=tokens, trained_tokens=tokens).model_dump())
+            run_tokens=tokens, trained_tokens=tokens, retained=1.0).model_dump())
     return pd.DataFrame(rows)
 
 
