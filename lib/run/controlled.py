@@ -38,6 +38,7 @@ class ControlledStudy(OwnRunsStudy):
     structures: Names = ["natural", "entity-list", "tabular"]
     arms: Names = [RAW]
     seeds: int = Field(default=3, ge=1)
+    first_base: int = Field(default=1, ge=1)  # number, and seed, of the first base
     every_rotation: Names = [RAW]  # arms with all rotations per seed, not just one
     normalizer: str = "rules"
 
@@ -80,7 +81,12 @@ class ControlledStudy(OwnRunsStudy):
     @property
     def runs(self) -> list[str]:
         """Return the names of all runs: arm-rotation-seed."""
-        return runs_of(self.arms, tuple(self.structures), self.seeds, self.every_rotation)
+        return runs_of(self.arms, tuple(self.structures), self.bases, self.every_rotation)
+
+    @property
+    def bases(self) -> range:
+        """Return the numbers of the bases, which are also their seeds."""
+        return range(self.first_base, self.first_base + self.seeds)
 
     @property
     def results(self) -> list[Path]:
@@ -112,6 +118,8 @@ class ControlledStudy(OwnRunsStudy):
                       "runs": [one for one in self.runs if one.endswith(f"-{run}")]}
         if stage == "02_run" and run:
             wired = dict(zip(("arm", "rotation", "seed"), split_run(run), strict=True))
+            if not arm_named(wired["arm"], tuple(self.structures)).adds:
+                wired["match"] = "epochs"  # only added texts are matched to raw text in updates
         if stage == "01_pretrain" and run:
             wired = {**wired, "seed": int(run)}
         return {"study": self.name, **self.notebooks.get(stage, {}), **wired}

@@ -4,7 +4,7 @@
 wildcard_constraints: run=r"[a-z0-9+-]+-\d+-\d+", seed=r"\d+"
 
 has_gpu = Path("/dev/nvidia0").exists()
-seeds = [str(seed) for seed in range(1, study.seeds + 1)]
+seeds = [str(base) for base in study.bases]
 done = [*records("00_facts", seeds), *records("01_pretrain", seeds), *records("02_run", study.runs),
         *records("03_analyze"), *(records("04_augment") if "04_augment" in study.stages else [])]
 wanted = [f"{figures}/controlled.md", *expand(rows("controlled_facts", seed="{seed}"), seed=seeds),

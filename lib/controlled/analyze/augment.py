@@ -1,5 +1,7 @@
 """Estimate what added texts do: slopes in paraphrases, facts without a pair, gain and price."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
@@ -11,8 +13,10 @@ from lib.core.text import listed
 
 SLOPES = ["structure", "arms", "n", "bases", "estimate", "low", "high", "sd_bases", "interval",
           "p", "each"]
-AUGMENTED = ["arm", "structure", *ESTIMATE, "gain_points", "gain_low", "gain_high", "text_tokens",
-             "trained_tokens", "retained_percent", "overlap_percent"]
+AUGMENTED = ["arm", "structure", *ESTIMATE, "unpaired_percent", "unpaired_low", "unpaired_high",
+             "gain_points", "gain_low", "gain_high", "text_tokens", "trained_tokens",
+              "retained_percent", "overlap_percent"]
+TRANSFER = ("pairs - raw-2x",)  # arms compared on facts without a pair
 UNPAIRED = ["arm", "first", "structure", *ESTIMATE, "p", "left_out"]
 
 
@@ -60,8 +64,9 @@ def augmentations(rows: pd.DataFrame, first: str = "raw-2x",
                   reference: str = "natural") -> pd.DataFrame:
     """Return each arm's accuracy by structure and "all", in percent over bases, with its price.
 
-    One row per arm of `rows` and structure, columns AUGMENTED. gain_points is over `first` on the
-    same facts. The price: text_tokens (of the texts to train on), trained_tokens (read in all of
+    One row per arm of `rows` and structure, columns AUGMENTED. unpaired_percent is the accuracy on
+    the facts that have no pair in any arm; gain_points is over `first` on the same facts. The
+    price: text_tokens (of the texts to train on), trained_tokens (read in all of
     the training) and retained_percent, the share of public questions that the run still answers,
     all as means over bases. overlap_percent is the mean over facts of the longest run of the
     question's words in the record's texts, as a share of the question.
@@ -74,33 +79,38 @@ def augmentations(rows: pd.DataFrame, first: str = "raw-2x",
         for structure in (*sorted_structures(own.structure, reference), ALL):
             cells, gains = (table[(table.structure == structure) | (structure == ALL)]
                             for table in (own, pairs))
-            gained = estimated(gains)
+            gained, left = estimated(gains), share(cells[~cells.has_pair.astype(bool)])
             found.append({
                 "arm": arm, "structure": structure, **share(cells),
-                "gain_points": gained["estimate"], "gain_low": gained["low"],
-                "gain_high": gained["high"], "text_tokens": price.run_tokens,
+                "unpaired_percent": left["estimate"], "unpaired_low": left["low"],
+                "unpaired_high": left["high"], "gain_points": gained["estimate"],
+                "gain_low": gained["low"], "gain_high": gained["high"],
+                "text_tokens": price.run_tokens,
                 "trained_tokens": price.trained_tokens,
                 "retained_percent": 100 * price.retained,
                 "overlap_percent": 100 * cells.question_overlap.mean()})
     return pd.DataFrame(found, columns=AUGMENTED)
 
 
-def hypotheses(rows: pd.DataFrame, pairs: str = "pairs", first: str = "raw-2x",
+def hypotheses(rows: pd.DataFrame, transfer: Sequence[str] = TRANSFER,
                reference: str = "natural") -> pd.DataFrame:
     """Return the primary contrasts of an augmentation study, decided as one family.
 
-    They are the slope in each structure, and the gain of the arm `pairs` over `first` on facts
-    without a pair. Columns contrast, n, bases, estimate, low, high, sd_bases, interval, p and those
-    of bases.decided.
+    They are the slope in each structure and the contrasts in `transfer`, "<arm> - <other arm>", on
+    facts without a pair; only an arm with pairs is compared so. Columns contrast, n, bases,
+    estimate, low, high, sd_bases, interval, p and those of bases.decided.
     """
     sloped = slopes(rows, reference=reference)
     sloped = sloped[sloped.structure != ALL].assign(
         contrast=lambda table: "points per doubling of paraphrases, " + table.structure)
-    gained = unpaired(rows, first, reference)
-    gained = gained[(gained.arm == pairs) & (gained.structure == ALL)].assign(
-        contrast=f"{pairs} - {first}, facts without a pair")
     columns = ["contrast", "n", "bases", "estimate", "low", "high", "sd_bases", "interval", "p"]
-    table = pd.concat([sloped[columns], gained[columns]], ignore_index=True)
+    parts = [sloped[columns]]
+    for name in transfer:
+        arm, first = name.split(" - ")
+        gained = unpaired(rows, first, reference)
+        gained = gained[(gained.arm == arm) & (gained.structure == ALL)]
+        parts.append(gained.assign(contrast=f"{name}, facts without a pair")[columns])
+    table = pd.concat(parts, ignore_index=True)
     return decided(table, ["primary"] * len(table))
 
 
@@ -108,20 +118,25 @@ def findings(decided: pd.DataFrame, table: pd.DataFrame, goal_percent: float,
              first: str = "raw-2x") -> str:
     """Describe `hypotheses` and the best arm of `augmentations` with its price, as Markdown.
 
-    The best arm has the highest accuracy in its worst structure.
+    The best arm has the highest accuracy in its worst structure, on the facts that have no pair in
+    any arm.
     """
     lines = [f"{row.contrast}: {in_points(row.estimate, row.low, row.high)} points (Holm's "
              f"{named_p(row.p_holm)}, {row.bases} bases, {row.n} facts): {_verdict(row)}."
              for row in decided.itertuples()]
     each = table[table.structure != ALL]
-    worst = each.groupby("arm", sort=False).estimate.min()
+    worst = each.groupby("arm", sort=False).unpaired_percent.min()
     if worst.notna().any():
         best = worst.idxmax()
-        cells = [f"{row.structure} {estimate(row.estimate, row.low, row.high)}%"
-                 for row in each[each.arm == best].itertuples()]
+        own = list(each[each.arm == best].itertuples())
+        cells = [f"{row.structure} "
+                 f"{estimate(row.unpaired_percent, row.unpaired_low, row.unpaired_high)}%"
+                 for row in own]
         verb = "is" if worst.max() >= goal_percent else "is not"
-        lines.append(f"The best arm in its worst structure is {best}: {listed(cells)}. The goal of "
-                     f"{goal_percent:.0f}% in every structure {verb} reached. It is the best of "
+        whole = listed([f"{row.structure} {estimate(row.estimate)}%" for row in own])
+        lines.append("On the facts without a pair in any arm, the best arm in its worst structure "
+                     f"is {best}: {listed(cells)}. The goal of {goal_percent:.0f}% in every "
+                     f"structure {verb} reached. On all facts: {whole}. It is the best of "
                      f"{len(worst)} arms on the same bases, so its accuracy is probably "
                      "overestimated.")
         priced = table[table.structure == ALL].set_index("arm")

@@ -206,7 +206,10 @@ def draw_acquisition(table: pd.DataFrame, arm: str = RAW) -> tuple[Figure, pd.Da
 
 @style.styled
 def draw_augmentations(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Draw accuracy by arm and structure: over numbers of paraphrases, and for the other arms."""
+    """Draw accuracy by structure over numbers of paraphrases, and in the other arms.
+
+    The other arms' accuracy is on the facts that have no pair in any arm.
+    """
     copies = pd.to_numeric(table.arm.str.removeprefix("paraphrase-"), errors="coerce")
     others = table[copies.isna()]
     names = list(dict.fromkeys(others.arm))
@@ -219,14 +222,15 @@ def draw_augmentations(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
         style.forest(left, cells.k * 1.04 ** (place - 1), cells.estimate, cells.low, cells.high,
                      upright=True, label=structure, **look(structure))
         cells = others[others.structure == structure]
-        style.forest(right, [names.index(arm) + shift for arm in cells.arm], cells.estimate,
-                     cells.low, cells.high, **look(structure))
+        style.forest(right, [names.index(arm) + shift for arm in cells.arm],
+                     cells.unpaired_percent, cells.unpaired_low, cells.unpaired_high,
+                     **look(structure))
     left.set_xscale("log", base=2)
     left.set_xticks(sorted(copies.dropna().unique()))
     left.xaxis.set_major_formatter("{x:.0f}")
     left.set_xlabel("Paraphrases per record")
     left.set_ylabel("Accuracy (%)")
     style.name_rows(right, names)
-    right.set_xlabel("Accuracy (%)")
+    right.set_xlabel("Accuracy (%) on facts without a pair")
     style.legend(figure, left)
     return figure, table

@@ -84,6 +84,8 @@ def augmentations(table: pd.DataFrame) -> pd.DataFrame:
     return _table(({
         "arm": row.arm, "structure": row.structure, **_sample(row),
         "accuracy, % [95%]": estimate(row.estimate, row.low, row.high),
+        "without a pair, % [95%]": estimate(row.unpaired_percent, row.unpaired_low,
+                                            row.unpaired_high),
         "gain over raw-2x, points [95%]": in_points(row.gain_points, row.gain_low, row.gain_high),
         "tokens of the texts": f"{row.text_tokens:,.0f}",
         "tokens trained on": f"{row.trained_tokens:,.0f}",

@@ -4,7 +4,7 @@ The rotations change the structure. An arm changes one more thing, equally in al
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from lib.controlled.design.augment import Augmentation
@@ -90,19 +90,19 @@ def rotations_of(arm: Arm) -> int:
     return 1 if arm.layout.table else len(arm.layout.structures)
 
 
-def runs_of(arms: list[str], structures: tuple[str, ...], seeds: int,
+def runs_of(arms: list[str], structures: tuple[str, ...], bases: Iterable[int],
             every_rotation: list[str]) -> list[str]:
-    """Return the runs' names, arm-rotation-seed. Arms not in `every_rotation` have one per seed.
+    """Return the runs' names, arm-rotation-base. Arms not in `every_rotation` have one per base.
 
-    That rotation is (seed - 1) mod rotations. With as many seeds as structures, each fact then
-    appears in each structure, and each run has a run of `raw` with the same base and rotation.
+    That rotation is (base - 1) mod rotations, so three bases in a row use all three rotations of
+    three structures, and each run has a run of `raw` with the same base and rotation.
     """
     runs = []
     for name in arms:
         rotations = rotations_of(arm_named(name, structures))
-        for seed in range(1, seeds + 1):
-            chosen = range(rotations) if name in every_rotation else [(seed - 1) % rotations]
-            runs += [f"{name}-{rotation}-{seed}" for rotation in chosen]
+        for base in bases:
+            chosen = range(rotations) if name in every_rotation else [(base - 1) % rotations]
+            runs += [f"{name}-{rotation}-{base}" for rotation in chosen]
     return runs
 
 

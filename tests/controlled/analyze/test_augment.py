@@ -101,10 +101,28 @@ def test_the_hypotheses_are_one_family():
     assert (table.estimate.iloc[:3] > 10).all()
 
 
+def test_each_transfer_named_by_the_study_is_a_hypothesis():
+    rows = study()
+    more = pd.concat([rows, diagonal(rows[rows.arm == "raw"], "paraphrase-4+pairs", correct=True)])
+    table = hypotheses(more, ["pairs - raw-2x", "paraphrase-4+pairs - paraphrase-1"])
+    assert (table.hypotheses == 5).all() and table.estimate.iloc[4] > 10
+    assert table.contrast.iloc[4] == "paraphrase-4+pairs - paraphrase-1, facts without a pair"
+    assert table.n.iloc[4] < table.n.iloc[0]  # only the facts that have no pair
+
+
+def test_the_best_arm_is_chosen_on_facts_that_no_arm_was_asked_about():
+    rows = study()
+    taught = rows.assign(correct=rows.correct.where(rows.arm != "pairs", rows.has_pair))
+    table = augmentations(taught)
+    row = cell(table, arm="pairs", structure="all")
+    assert row.unpaired_percent == 0 and row.estimate > 40
+    assert "structure is paraphrase-4" in findings(hypotheses(taught), table, 80.0)
+
+
 def test_the_findings_name_the_best_arm_and_its_price():
     rows = study()
     text = findings(hypotheses(rows), augmentations(rows), 80.0)
-    assert "The best arm in its worst structure is paraphrase-4: natural 100.0" in text
+    assert "the best arm in its worst structure is paraphrase-4: natural 100.0" in text
     assert "every structure is reached" in text and "the best of 6 arms" in text
     assert "paraphrase-4 reads 5,000 tokens" in text and "nan" not in text
     assert text.count("found") == 2 and text.count("not shown") == 1

@@ -22,7 +22,7 @@ def texts(name: str, **how):
 
 
 def test_raw_has_all_rotations_and_another_arm_one_per_seed_with_a_raw_partner():
-    runs = runs_of(["raw", "prefix-name"], THREE, 4, ["raw"])
+    runs = runs_of(["raw", "prefix-name"], THREE, range(1, 5), ["raw"])
     assert [run for run in runs if run.startswith("prefix")] == [
         "prefix-name-0-1", "prefix-name-1-2", "prefix-name-2-3", "prefix-name-0-4"]
     assert len(runs) == 3 * 4 + 4
