@@ -7,7 +7,7 @@ import pandas as pd
 
 from lib.analyze.format import estimate, in_points, named_p
 from lib.controlled.analyze.bases import ESTIMATE, NONE, decided, estimated, over_bases, share
-from lib.controlled.analyze.rows import matched, sorted_structures
+from lib.controlled.analyze.rows import matched, pairs_of, sorted_structures
 from lib.core.arms import ALL
 from lib.core.text import listed
 
@@ -17,7 +17,6 @@ AUGMENTED = ["arm", "structure", *ESTIMATE, "unpaired_percent", "unpaired_low", 
              "gain_points", "gain_low", "gain_high", "text_tokens", "trained_tokens",
               "retained_percent", "overlap_percent"]
 TRANSFER = ("pairs - raw-2x",)  # arms compared on facts without a pair
-UNPAIRED = ["arm", "first", "structure", *ESTIMATE, "p", "left_out"]
 
 
 def slopes(rows: pd.DataFrame, prefix: str = "paraphrase-",
@@ -45,27 +44,12 @@ def _slope(base: pd.DataFrame) -> float:
     return float(np.polyfit(points.index, points, 1)[0]) if len(points) > 1 else np.nan
 
 
-def unpaired(rows: pd.DataFrame, first: str = "raw-2x", reference: str = "natural") -> pd.DataFrame:
-    """Return arms minus `first`, in points, on facts whose question was not in an arm's training.
-
-    Only arms with pairs have rows, one per structure and "all", columns UNPAIRED; p is uncorrected.
-    """
-    found, rows = [], rows[~rows.has_pair.astype(bool)]
-    for arm in (arm for arm in rows.arm.unique() if {"pairs", "pairs-first"} & {*arm.split("+")}):
-        pairs, left_out = matched(rows, arm, first)
-        for structure in (*sorted_structures(pairs.structure, reference), ALL):
-            cells = pairs[(pairs.structure == structure) | (structure == ALL)]
-            found.append({"arm": arm, "first": first, "structure": structure, **estimated(cells),
-                          "left_out": left_out if structure == ALL else 0})
-    return pd.DataFrame(found, columns=UNPAIRED)
-
-
 def augmentations(rows: pd.DataFrame, first: str = "raw-2x",
                   reference: str = "natural") -> pd.DataFrame:
     """Return each arm's accuracy by structure and "all", in percent over bases, with its price.
 
     One row per arm of `rows` and structure, columns AUGMENTED. unpaired_percent is the accuracy on
-    the facts that have no pair in any arm; gain_points is over `first` on the same facts. The
+    the facts that have no pair in any arm; gain_points is over `first` (see rows.matched). The
     price: text_tokens (of the texts to train on), trained_tokens (read in all of
     the training) and retained_percent, the share of public questions that the run still answers,
     all as means over bases. overlap_percent is the mean over facts of the longest run of the
@@ -96,21 +80,18 @@ def hypotheses(rows: pd.DataFrame, transfer: Sequence[str] = TRANSFER,
                reference: str = "natural") -> pd.DataFrame:
     """Return the primary contrasts of an augmentation study, decided as one family.
 
-    They are the slope in each structure and the contrasts in `transfer`, "<arm> - <other arm>", on
-    facts without a pair; only an arm with pairs is compared so. Columns contrast, n, bases,
-    estimate, low, high, sd_bases, interval, p and those of bases.decided.
+    They are the slope in each structure and the contrasts in `transfer`, which are over facts
+    without a pair (see rows.pairs_of). Columns contrast, n, bases, estimate, low, high, sd_bases,
+    interval, p and those of bases.decided. Raises ValueError if an arm in `transfer` was not run.
     """
     sloped = slopes(rows, reference=reference)
     sloped = sloped[sloped.structure != ALL].assign(
         contrast=lambda table: "points per doubling of paraphrases, " + table.structure)
     columns = ["contrast", "n", "bases", "estimate", "low", "high", "sd_bases", "interval", "p"]
-    parts = [sloped[columns]]
-    for name in transfer:
-        arm, first = name.split(" - ")
-        gained = unpaired(rows, first, reference)
-        gained = gained[(gained.arm == arm) & (gained.structure == ALL)]
-        parts.append(gained.assign(contrast=f"{name}, facts without a pair")[columns])
-    table = pd.concat(parts, ignore_index=True)
+    compared = pd.DataFrame([{"contrast": f"{name}, facts without a pair",
+                              **estimated(pairs_of(rows, name))}
+                             for name in transfer], columns=columns)
+    table = pd.concat([sloped[columns], compared], ignore_index=True)
     return decided(table, ["primary"] * len(table))
 
 

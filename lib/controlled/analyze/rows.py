@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from lib.controlled.design.arms import PROSE, RAW
+from lib.controlled.design.arms import PROSE, RAW, has_pairs
 from lib.controlled.records import AcquiredFact, Outcome
 from lib.core.files import artifact_path, load, made_by
 from lib.core.paths import MissingInput, shown
@@ -102,6 +102,7 @@ def within_fact(rows: pd.DataFrame, measure: Measure, structure: str,
 def matched(rows: pd.DataFrame, arm: str, first: str = RAW) -> tuple[pd.DataFrame, int]:
     """Match rows of `arm` and `first` by fact, rotation and seed; count those without a match.
 
+    If one of them trains on questions, facts whose question it trains on are left out and counted.
     The columns are fact_id, product, rotation, seed, structure (in `first`), first and second (0 or
     1), difference, tokens_first and tokens_second (read by the run in all epochs), and
     as_asked_first and as_asked_second. Prose has the same text in every rotation, so it is matched
@@ -109,6 +110,9 @@ def matched(rows: pd.DataFrame, arm: str, first: str = RAW) -> tuple[pd.DataFram
     """
     is_any_rotation = PROSE in (arm, first) and RAW not in (arm, first)
     keys = ["fact_id", "product", *([] if is_any_rotation else ["rotation"]), "seed"]
+    n_rows = (rows.arm == arm).sum()
+    if has_pairs(arm) or has_pairs(first):
+        rows = rows[~rows.has_pair.astype(bool)]
     sides = []
     for name, side in ((first, "first"), (arm, "second")):
         cells = rows[rows.arm == name].set_index(keys)
@@ -118,7 +122,7 @@ def matched(rows: pd.DataFrame, arm: str, first: str = RAW) -> tuple[pd.DataFram
     structures = rows[rows.arm == first].set_index(keys)[["structure"]]
     pairs = structures.join(sides[0]).join(sides[1], how="inner")
     pairs = pairs.assign(difference=pairs.second - pairs["first"]).reset_index()
-    return pairs, len(sides[1]) - len(pairs)
+    return pairs, int(n_rows - len(pairs))
 
 
 def pairs_of(rows: pd.DataFrame, contrast: str) -> pd.DataFrame:

@@ -79,6 +79,11 @@ def _added(name: str) -> Augmentation | None:
     return Augmentation(**given)
 
 
+def has_pairs(name: str) -> bool:
+    """Return whether the arm trains on the questions about half of the products."""
+    return bool({"pairs", "pairs-first"} & {*name.split("+")})
+
+
 def epochs_of(name: str) -> int:
     """Return an arm's epochs as a multiple of the usual number: 2 for raw-2x, else 1."""
     found = re.fullmatch(r"raw-(\d+)x", name)

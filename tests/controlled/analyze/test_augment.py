@@ -11,10 +11,10 @@ from lib.controlled.analyze.augment import (
     findings,
     hypotheses,
     slopes,
-    unpaired,
 )
 from lib.controlled.analyze.bases import over_bases
 from lib.controlled.analyze.figures import draw_augmentations
+from lib.controlled.analyze.rows import matched
 from tests.controlled.analyze.made_up import RAW, cell, diagonal
 
 K = (1, 2, 4, 8, 16)
@@ -61,15 +61,13 @@ def test_other_arms_and_names_are_left_out():
 def test_only_facts_without_a_pair_are_compared():
     is_pair = RAW.fact_id.str.endswith(("1", "2"))
     raw = RAW.assign(has_pair=is_pair)
-    twice, mixed = diagonal(raw, "raw-2x"), diagonal(raw, "permuted-2+pairs", correct=True)
-    rows = pd.concat([raw, twice, mixed])
-    row = cell(unpaired(rows), structure="all")
+    twice, more = diagonal(raw, "raw-2x"), diagonal(raw, "permuted-2+pairs", correct=True)
+    pairs, left_out = matched(pd.concat([raw, twice, more]), "permuted-2+pairs", "raw-2x")
     same = twice[~twice.fact_id.str.endswith(("1", "2"))]
-    expected = 100 * (1 - same.groupby("seed").correct.mean())
-    assert (row.arm, row.n, row.bases) == ("permuted-2+pairs", same.fact_id.nunique(), 3)
-    assert row.estimate == pytest.approx(expected.mean())
-    assert row.sd_bases == pytest.approx(expected.std())
-    assert len(unpaired(rows)) == 4 and unpaired(RAW).empty
+    assert pairs.fact_id.nunique() == same.fact_id.nunique() < twice.fact_id.nunique()
+    assert left_out == len(more) - len(pairs) > 0 and pairs.second.eq(1).all()
+    assert pairs.difference.mean() == pytest.approx(1 - same.correct.mean())
+    assert matched(pd.concat([raw, twice]), "raw-2x")[1] == 0
 
 
 def study() -> pd.DataFrame:
