@@ -214,7 +214,7 @@ def run_study_here(name: str) -> None:
             run_cells("00_lab", **load_study(lab).given("00_lab"))
     every = {}
     if study.source == "controlled":
-        seeds = [str(seed) for seed in range(1, study.seeds + 1)]
+        seeds = [str(base) for base in study.bases]
         every = {"00_facts": seeds, "01_pretrain": seeds, "02_run": study.runs}
     if study.source == "replicates":
         every = {stage: study.runs if stage in ("03_train", "04_infer", "05_judge")

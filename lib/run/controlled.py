@@ -19,6 +19,7 @@ from lib.core.paths import figures_path
 from lib.run.own_runs import OwnRunsStudy
 from lib.run.stages import CONTROLLED
 
+_AUGMENT = CONTROLLED[-1]
 _SET_BY_KEYS = ("study", "arm", "rotation", "runs", "structures", "arms", "normalizer", "base")
 
 
@@ -69,14 +70,16 @@ class ControlledStudy(OwnRunsStudy):
                 if name == "seed" and stage in ("01_pretrain", "02_run"):
                     raise ValueError(f"notebooks, {stage}: seed is set by the key seeds; "
                                      "remove it here")
+        if _AUGMENT in self.notebooks and TWICE not in self.arms:
+            raise ValueError(f"notebooks, {_AUGMENT}: it compares arms with {TWICE}; add this to "
+                             "arms, or remove the notebook")
         if self.notebooks.get("02_run", {}).get("curve_every", 1) < 1:
             raise ValueError("notebooks, 02_run, curve_every: give 1 epoch or more")
 
     @property
     def stages(self) -> tuple[str, ...]:
-        """Return its notebooks: 04_augment only if there is an arm that adds texts."""
-        is_augmented = any(arm_named(arm, tuple(self.structures)).adds for arm in self.arms)
-        return CONTROLLED if is_augmented and TWICE in self.arms else CONTROLLED[:-1]
+        """Return its notebooks: 04_augment only if the file names it among `notebooks`."""
+        return CONTROLLED if _AUGMENT in self.notebooks else CONTROLLED[:-1]
 
     @property
     def runs(self) -> list[str]:

@@ -94,6 +94,7 @@ def test_an_arm_of_a_reading_study_says_what_answers(study_file, lines, message)
     ("notebooks: {02_run: {seed: 3}}", "02_run: seed is set by the key seeds"),
     ("notebooks: {02_run: {arm: raw}}", "02_run: arm is set by the study's own keys"),
     ("notebooks: {02_run: {curve_every: 0}}", "curve_every: give 1 epoch or more"),
+    ("arms: [raw, pairs]\nnotebooks: {04_augment: {}}", "it compares arms with raw-2x"),
     ("notebooks: {02_runs: {}}", "'02_runs' is unknown; choose among 00_facts"),
     ("judge: rules", "'judge' is unknown; choose among source")])
 def test_a_wrong_file_of_a_controlled_study_is_refused(study_file, line, message):
