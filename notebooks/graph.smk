@@ -115,7 +115,7 @@ rule statistics:
 rule ledger:
     input: rows("documents", "queries", "segments", "normalized"), augmented, base,
         expand(f"{data}/models/{{arm}}/training.json", arm=[a for a in study.arms if a != BASE]),
-        expand(verdicts, arm=study.arms)
+        expand(verdicts, arm=study.arms), facts
     output: rows("ledger"), f"{figures}/audit.html", records("03_ledger")
     params: **stage("03_ledger")
     shell: RUN

@@ -24,7 +24,7 @@ from lib.judge.pairs import CRITERIA, OUTCOMES
 def draw_preferences(table4: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Draw shares of A, B and tie by structure for one pair of Table 4, with a panel per criterion.
 
-    Returns the figure and what it plots; intervals are Wilson's, 95%.
+    Returns the figure and what it plots; intervals are 95%.
     """
     first, second = table4.first_arm.iloc[0], table4.second_arm.iloc[0]
     labels = (f"{first} (A) is better", f"{second} (B) is better", "tie")

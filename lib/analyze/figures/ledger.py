@@ -17,7 +17,7 @@ LABELS = {"source": "found in\nthe source", "segment": "kept by the\nsegments",
 def draw_funnel(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Draw lib.analyze.ledger.tables.funnel, with a panel per arm and a counted bar per structure.
 
-    Returns the figure and what it plots; intervals are Wilson's, 95%.
+    Returns the figure and what it plots; intervals are 95%.
     """
     arms = list(table["trained arm"].unique())
     height = 0.7 + 1.55 * max(1, len(arms))

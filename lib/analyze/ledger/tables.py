@@ -1,13 +1,13 @@
 """Summarize the ledger in tables and text: the funnel, and accuracy on what was trained on."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
 from lib.analyze.format import fraction, one_line
 from lib.analyze.ledger.matching import FORMS
 from lib.analyze.ledger.trace import STAGES, LedgerRow
-from lib.analyze.stats import wilson
+from lib.analyze.stats import share_interval
 from lib.analyze.tables import COUNTS, accuracy
 from lib.core.arms import ALL, sorted_arms
 from lib.core.files import made_by
@@ -17,19 +17,20 @@ from lib.core.text import listed
 REACHED = ("in training", "not in training")
 
 
-def funnel(ledger: list[LedgerRow]) -> pd.DataFrame:
-    """Return the queries still complete after each stage, with their share and Wilson interval.
+def funnel(ledger: list[LedgerRow], clusters: Mapping[str, str]) -> pd.DataFrame:
+    """Return the queries still complete after each stage, with their share and 95% interval.
 
-    The interval takes queries as independent. Columns are trained arm, structure ("all" last),
-    stage, n, alive, share, low, high; the last three are NaN if a structure has no queries.
+    Columns are trained arm, structure ("all" last), stage, n, alive, share, low, high. The interval
+    is stats.share_interval over `clusters` (query_id -> cluster, see paired.clusters_of), NaN with
+    one; the last three are NaN if a structure has no queries.
     """
     rows = []
     for arm, structure, cell in _cells(ledger):
-        alive = n = len(cell)
-        for stage in STAGES:
-            alive -= sum(row.lost_at == stage for row in cell)
-            share = alive / n if n else float("nan")
-            rows.append((arm, structure, stage, n, alive, share, *wilson(alive, n)))
+        lost, of = [row.lost_at for row in cell], [clusters[row.query_id] for row in cell]
+        for place, stage in enumerate(STAGES, 1):
+            alive = pd.Series([at not in STAGES[:place] for at in lost], dtype=float)
+            rows.append((arm, structure, stage, len(cell), int(alive.sum()), alive.mean(),
+                         *share_interval(alive, of)))
     return pd.DataFrame(rows, columns=["trained arm", "structure", "stage", "n", "alive", "share",
                                        "low", "high"])
 

@@ -28,4 +28,4 @@ def test_it_has_one_panel_per_arm_and_a_counted_bar_per_structure_and_stage():
 
 
 def test_it_can_be_drawn_without_rows():
-    assert len(draw_funnel(funnel([]))[0].axes) == 1
+    assert len(draw_funnel(funnel([], {}))[0].axes) == 1

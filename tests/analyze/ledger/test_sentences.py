@@ -49,5 +49,19 @@ def test_sentences_count_every_query_once(outcomes):
                       if (lost_at == "") == is_reached and verdict != "unscored"]
             claim = f"Of those {kind}, {arm} answers {sum(scored)}/{len(scored)} = "
             assert (claim in text) == bool(scored)
-    alive = funnel(ledger).groupby(["trained arm", "structure"]).alive
+    documents = dict(zip(verdicts.query_id, verdicts.cluster, strict=True))
+    alive = funnel(ledger, documents).groupby(["trained arm", "structure"]).alive
     assert (alive.apply(lambda values: values.is_monotonic_decreasing)).all()
+
+
+def test_queries_of_one_document_that_are_lost_together_widen_the_funnel():
+    ledger = [row("dapt", number, "tabular", "split" if number < 12 else "")
+              for number in range(36)]
+
+    def interval(per_document: int) -> pd.Series:
+        table = funnel(ledger, {f"q{number}": f"d{number // per_document}" for number in range(36)})
+        return table[(table.structure == "tabular") & (table.stage == "block")].iloc[0]
+
+    alone, alike = interval(1), interval(6)
+    assert alone.share == alike.share == 24 / 36 and alike.low < alone.low < alone.high < alike.high
+    assert pd.isna([interval(36).low, interval(36).high]).all(), "one document has no interval"

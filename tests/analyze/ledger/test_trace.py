@@ -19,6 +19,7 @@ from lib.analyze.ledger.tables import (
     sentences,
 )
 from lib.analyze.ledger.trace import LedgerRow, make_ledger, subject_of
+from lib.analyze.statistics.paired import clusters_of
 from lib.analyze.tables import joined
 from lib.annotate.queries import annotate
 from lib.annotate.rules.engine import by_rules as annotate_by_rules
@@ -271,7 +272,7 @@ def test_the_tables_add_up_to_the_ledger():
     segments, normalized, trained = made(60, "dapt-n", "document", 48)
     ledger = make_ledger(QUERIES, DOCUMENTS, segments, normalized, {"dapt-n": trained})
     reached = sum(row.lost_at == "" for row in ledger)
-    table = funnel(ledger)
+    table = funnel(ledger, clusters_of(QUERIES, FACTS))
     for _, cell in table.groupby("structure"):
         assert cell.alive.is_monotonic_decreasing
         assert ((cell.low <= cell.share) & (cell.share <= cell.high)).all()
