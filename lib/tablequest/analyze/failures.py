@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pandas as pd
 
+from lib.analyze.stats import share_interval
 from lib.tablequest.analyze.accuracy import TOLERANCE, assess, is_figure
 from lib.tablequest.analyze.amounts import Amount, amounts
 from lib.tablequest.analyze.asserted import LEAST_DIGITS, asserted, readings
@@ -66,18 +67,23 @@ def is_cut_away(question: TableQuestion, complete: str, truncated: str,
 
 def failures(arm: str, questions: Sequence[TableQuestion],
              found: Mapping[str, str]) -> pd.DataFrame:
-    """Return one row per level and mode (`modes_of`); columns arm, level, mode, count, n, share.
+    """Return one row per level and mode (`modes_of`).
 
-    `found` maps question_id to mode. n counts the level's questions in `found`, so the shares of a
-    level add up to 1.
+    Columns are arm, level, mode, count, n, share, low, high. `found` maps question_id to mode. n
+    counts the level's questions in `found`, so the shares of a level add up to 1. The 95% interval
+    of a share is stats.share_interval over passages, NaN with one.
     """
     rows = []
     for level in LEVELS:
-        modes = [found[question.question_id] for question in questions
+        asked = [question for question in questions
                  if question.level == level and question.question_id in found]
-        rows += [(arm, level, mode, modes.count(mode), len(modes), modes.count(mode) / len(modes))
-                 for mode in modes_of(level) if modes]
-    return pd.DataFrame(rows, columns=["arm", "level", "mode", "count", "n", "share"])
+        modes = pd.Series([found[question.question_id] for question in asked])
+        passages = [question.passage_id for question in asked]
+        rows += [(arm, level, mode, int((modes == mode).sum()), len(modes), (modes == mode).mean(),
+                  *share_interval(modes == mode, passages))
+                 for mode in modes_of(level) if asked]
+    return pd.DataFrame(rows, columns=["arm", "level", "mode", "count", "n", "share", "low",
+                                       "high"])
 
 
 def modes_of(level: str) -> tuple[str, ...]:

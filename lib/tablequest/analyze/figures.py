@@ -18,7 +18,6 @@ from lib.analyze.figures.style import (
     right_of,
     styled,
 )
-from lib.analyze.stats import wilson
 from lib.core.arms import ALL
 from lib.tablequest.analyze.failures import ANSWERED, MODES, RIGHT
 from lib.tablequest.analyze.ratings import START
@@ -38,10 +37,10 @@ def draw_accuracy(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
 
 
 def draw_failures(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Draw the share of each mode in percent with Wilson 95% intervals, one panel per level."""
-    low, high = wilson(table["count"], table.n)
+    """Draw the share of each mode in percent with 95% intervals, one panel per level."""
     place = table["mode"].replace({RIGHT: _FIRST, ANSWERED: _FIRST})
-    plotted = table.assign(place=place, value=100 * table.share, left=100 * low, right=100 * high)
+    plotted = table.assign(place=place, value=100 * table.share, left=100 * table.low,
+                           right=100 * table.high)
     order = {mode: place for place, mode in enumerate((_FIRST, *MODES))}
     plotted = plotted.sort_values("place", key=lambda places: places.map(order), kind="stable")
     return _percentages(plotted, "Answers (%)"), plotted
@@ -124,7 +123,7 @@ def draw_recall(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
 
 
 def draw_reviews(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Draw what people said of the questions in percent, with Wilson 95% intervals, by level."""
+    """Draw what people said of the questions in percent, with 95% intervals, by level."""
     plotted = table[table.n > 0]
     plotted = plotted.assign(place=plotted.asked, value=100 * plotted.share,
                              left=100 * plotted.low, right=100 * plotted.high)
