@@ -5,6 +5,7 @@ itself, or a file beside it with a name of its own, questions-anna.csv.
 """
 
 import hashlib
+from collections.abc import Iterable
 from itertools import combinations
 from pathlib import Path
 
@@ -12,14 +13,14 @@ import numpy as np
 import pandas as pd
 from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 
-from lib.analyze.agreement.coefficients import SCORED, coefficients
+from lib.analyze.agreement.coefficients import SCORED, by_document, clustered_coefficients
 from lib.analyze.agreement.sheet import read_labels
 from lib.analyze.agreement.spreadsheet import header_of, lines_of
 from lib.analyze.format import estimate, fraction
-from lib.analyze.stats import wilson
+from lib.analyze.stats import share_interval
 from lib.core.arms import ALL
 from lib.core.paths import shown
-from lib.tablequest.records import LEVELS
+from lib.tablequest.records import LEVELS, TableQuestion
 
 MAJORITY = "most people"
 ASKED = {"label": "answer is right", "fits": "level fits"}
@@ -37,13 +38,15 @@ def sheets_of(path: Path) -> dict[str, Path]:
     return found
 
 
-def read_reviews(sheets: dict[str, Path]) -> pd.DataFrame:
-    """Return one row per person and item with an entry: person, item, level, question, label, fits.
+def read_reviews(sheets: dict[str, Path],
+                 questions: Iterable[TableQuestion] = ()) -> pd.DataFrame:
+    """Return one row per person and item with an entry.
 
-    label and fits are correct, incorrect, unsure or "". Raises ValueError as `read_labels` does,
-    and for a "level fits" that is neither yes nor no.
+    Columns are person, item, level, question, label and fits (correct, incorrect, unsure or ""),
+    and passage: that of the question, or the item if the question is not among `questions`. Raises
+    ValueError as `read_labels` does, and for a "level fits" that is neither yes nor no.
     """
-    rows = []
+    passages, rows = {one.question.strip(): one.passage_id for one in questions}, []
     for person, path in sheets.items():
         labels, lines = read_labels(path), lines_of(path, path.suffix)
         for number, line in enumerate(lines[1:], 2):
@@ -55,9 +58,11 @@ def read_reviews(sheets: dict[str, Path]) -> pd.DataFrame:
             item = row.get("item", "")
             label, fits = labels.get(item, ""), _FITS[word]
             if item and (label or fits):
-                rows.append((person, item, row.get("level", ""), row.get("question", ""), label,
-                             fits))
-    return pd.DataFrame(rows, columns=["person", "item", "level", "question", "label", "fits"])
+                asked = row.get("question", "")
+                rows.append((person, item, row.get("level", ""), asked, label, fits,
+                             passages.get(asked.removeprefix("'"), item)))
+    return pd.DataFrame(rows, columns=["person", "item", "level", "question", "label", "fits",
+                                       "passage"])
 
 
 def digest(sheets: dict[str, Path]) -> str:
@@ -73,9 +78,9 @@ def digest(sheets: dict[str, Path]) -> str:
 def review_table(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the shares of questions that are right, by person (several: MAJORITY first) and level.
 
-    Columns person, asked (of ASKED), level, n (decided), yes, unsure, share, low, high (Wilson's
-    95%). By MAJORITY a question is decided if more people say one thing than the other; a tie
-    counts as unsure.
+    Columns person, asked (of ASKED), level, n (decided), yes, unsure, share, low, high: the 95%
+    interval over passages (stats.share_interval), NaN with one. By MAJORITY a question is decided
+    if more people say one thing than the other; a tie counts as unsure.
     """
     people = list(rows.person.unique())
     parts = {person: rows[rows.person == person] for person in people}
@@ -85,10 +90,12 @@ def review_table(rows: pd.DataFrame) -> pd.DataFrame:
     for person, part in parts.items():
         for column, asked in ASKED.items():
             for level in (*LEVELS, ALL):
-                states = part.loc[(part.level == level) | (level == ALL), column]
-                yes, n = int((states == _YES).sum()), int(states.isin(SCORED).sum())
-                table.append((person, asked, level, n, yes, int((states == "unsure").sum()),
-                              yes / n if n else np.nan, *wilson(yes, n)))
+                cell = part[(part.level == level) | (level == ALL)]
+                decided = cell[cell[column].isin(SCORED)]
+                is_yes = decided[column] == _YES
+                table.append((person, asked, level, len(decided), int(is_yes.sum()),
+                              int((cell[column] == "unsure").sum()), is_yes.mean(),
+                              *share_interval(is_yes, decided.passage)))
     return pd.DataFrame(table, columns=["person", "asked", "level", "n", "yes", "unsure", "share",
                                         "low", "high"])
 
@@ -99,20 +106,23 @@ def _majority(rows: pd.DataFrame) -> pd.DataFrame:
         return _YES if yes > no else _NO if no > yes else "unsure" if (states != "").any() else ""
 
     return rows.groupby("item", sort=False, as_index=False).agg(
-        level=("level", "first"), label=("label", decided), fits=("fits", decided))
+        level=("level", "first"), passage=("passage", "first"), label=("label", decided),
+        fits=("fits", decided))
 
 
 def agreement_table(rows: pd.DataFrame) -> pd.DataFrame:
     """Return how far people agree by level: Cohen's kappa of each pair, Fleiss' of three or more.
 
     Columns asked, people, level, n (questions that all of these decided), agreed (all said the
-    same), kappa, low, high. Fleiss' kappa (statsmodels) has no interval; kappa is NaN if only one
-    thing was ever said. Questions that somebody left open do not count.
+    same), kappa, low, high: its 95% interval over passages, NaN with one. Fleiss' kappa
+    (statsmodels) has none; kappa is NaN if only one thing was ever said. Questions that somebody
+    left open do not count.
     """
     people, table = list(rows.person.unique()), []
+    rows = rows.assign(passage=rows.groupby("item").passage.transform("first"))  # one per question
     groups = [*combinations(people, 2), *([tuple(people)] if len(people) > 2 else [])]
     for column, asked in ASKED.items():
-        wide = rows.pivot(index=["item", "level"], columns="person", values=column)
+        wide = rows.pivot(index=["item", "level", "passage"], columns="person", values=column)
         for group in groups:
             both = wide[list(group)]
             both = both[both.isin(SCORED).all(axis=1)]
@@ -127,9 +137,9 @@ def agreement_table(rows: pd.DataFrame) -> pd.DataFrame:
 def _kappa(cell: pd.DataFrame) -> tuple[float, float, float]:
     """Return kappa and its 95% interval of the answers (questions, people)."""
     if cell.shape[1] == 2:
-        counts = pd.crosstab(cell.iloc[:, 0], cell.iloc[:, 1])
-        counts = counts.reindex(index=SCORED, columns=SCORED, fill_value=0)
-        found = coefficients(counts.to_numpy())
+        found = clustered_coefficients(by_document(pd.DataFrame({
+            "first": cell.iloc[:, 0], "second": cell.iloc[:, 1],
+            "document_id": cell.index.get_level_values("passage")})))
         return found["kappa"], found["kappa_low"], found["kappa_high"]
     counts, states = aggregate_raters((cell == _YES).to_numpy(int)) if len(cell) else ([], [])
     return (fleiss_kappa(counts) if len(states) > 1 else np.nan), np.nan, np.nan

@@ -17,7 +17,7 @@ from lib.tablequest.reviews import (
     review_table,
     sheets_of,
 )
-from tests.tablequest_pumps import GRIDS, QUESTIONS
+from tests.tablequest_pumps import GRIDS, PASSAGE, QUESTIONS
 
 LEVELS = ["easy"] * 6 + ["hard"] * 4
 SAID = {"ann": "yyyyyynnnn", "bob": "yyyyynnnny", "cid": "yyyyyynn?-"}
@@ -26,11 +26,12 @@ STATES = {"y": "correct", "n": "incorrect", "?": "unsure", "-": ""}
 
 def rows(*people: str) -> pd.DataFrame:
     return pd.DataFrame([(person, f"item-{place}", level, f"Q{place}", STATES[said],
-                          "correct" if place else "")
+                          "correct" if place else "", f"p{place // 2}")
                          for person in people
                          for place, (level, said) in enumerate(zip(LEVELS, SAID[person],
                                                                    strict=True))],
-                        columns=["person", "item", "level", "question", "label", "fits"])
+                        columns=["person", "item", "level", "question", "label", "fits",
+                                 "passage"])
 
 
 def test_sheets_are_read_as_people_fill_them_in(tmp_path):
@@ -43,7 +44,8 @@ def test_sheets_are_read_as_people_fill_them_in(tmp_path):
         filled = table.assign(**{"label": [label, "", *table.label[2:]],
                                  "level fits": ["", fits, *table["level fits"][2:]]})
         filled.to_csv(tmp_path / f"{name}.csv", index=False)
-    found = read_reviews(sheets_of(path))
+    found = read_reviews(sheets_of(path), QUESTIONS[1:])
+    assert list(found.passage) == [found["item"][0], PASSAGE.passage_id] * 2
     assert list(found.person) == ["questions"] * 2 + ["ann"] * 2
     assert list(found.label) == ["correct", "", "incorrect", ""]
     assert list(found.fits) == ["", "correct", "", "incorrect"] and digest(sheets_of(path))
@@ -66,6 +68,19 @@ def test_shares_are_of_what_a_person_decided_and_a_tie_decides_nothing():
     figure, plotted = draw_reviews(review_table(rows("ann", "cid")))
     names = [axes.texts[0].get_text() for axes in figure.axes]
     assert names == ["easy", "hard"] and len(plotted) == 18
+
+
+def test_questions_on_one_passage_that_are_alike_widen_the_intervals():
+    said = pd.DataFrame([(person, f"{place}-{copy}", "easy", STATES[state], "", f"p{place}")
+                         for person, states in (("ann", "yyyynnnn"), ("bob", "yyynynnn"))
+                         for place, state in enumerate(states) for copy in range(4)],
+                        columns=["person", "item", "level", "label", "fits", "passage"])
+    for table_of, value in ((review_table, "share"), (agreement_table, "kappa")):
+        alike, alone, one = (table_of(said.assign(passage=passages)).query("level == 'all'").iloc[0]
+                             for passages in (said.passage, said["item"], "p"))
+        assert alike[value] == alone[value] == 0.5
+        assert alike.low < alone.low < alone.high < alike.high
+        assert np.isnan([one.low, one.high]).all(), "one passage has no interval"
 
 
 def test_kappas_are_those_worked_by_hand():

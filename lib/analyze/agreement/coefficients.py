@@ -82,11 +82,11 @@ def agreement(rows: pd.DataFrame) -> pd.DataFrame:
         "arm": arm, "structure": structure, "n": len(part),
         "unscored_first": int((part["first"] == "unscored").sum()),
         "unscored_second": int((part["second"] == "unscored").sum()),
-        **clustered_coefficients(_by_document(part))}
+        **clustered_coefficients(by_document(part))}
         for arm, structure, part in parts if len(part)])
 
 
-def _by_document(cell: pd.DataFrame) -> np.ndarray:
+def by_document(cell: pd.DataFrame) -> np.ndarray:
     """Count answers that both scored, by document and both verdicts: (documents, 2, 2)."""
     both = cell[cell["first"].isin(SCORED) & cell["second"].isin(SCORED)]
     codes, names = pd.factorize(both.document_id)
