@@ -4,7 +4,6 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from lib.analyze.figures.style import COLORS, MARKERS, legend, panels, styled
-from lib.analyze.stats import wilson
 from lib.core.records import STRUCTURES
 from lib.train.curve import Acquired
 
@@ -28,19 +27,16 @@ def draw_training(epochs: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
 
 @styled
 def draw_acquisition(rows: list[Acquired]) -> tuple[Figure, pd.DataFrame]:
-    """Draw accuracy in percent against epoch by structure, with Wilson 95% bands.
+    """Draw accuracy in percent against epoch by structure.
 
-    The bands take queries as independent.
+    There is no band: queries of one document are not independent, and the rows have only counts.
     """
     plotted = pd.DataFrame([row.model_dump() for row in rows])
     plotted["accuracy"] = plotted.correct / plotted.n
-    plotted["low"], plotted["high"] = wilson(plotted.correct, plotted.n)
     figure, (axes,) = panels(1, 2.5)
     for color, symbol, structure in zip(COLORS, MARKERS, STRUCTURES, strict=False):
         line = plotted[plotted.structure == structure]
         if not line.empty:
-            axes.fill_between(line.epoch, 100 * line.low, 100 * line.high, color=color, alpha=0.15,
-                              lw=0)
             axes.plot(line.epoch, 100 * line.accuracy, marker=symbol, color=color, markersize=3.5,
                       label=f"{structure} (n = {line.n.max()})")
     axes.set(xlabel="Epoch", ylabel="Accuracy (%)", ylim=(0, None))
