@@ -88,14 +88,14 @@ def verdict_rows(right: np.ndarray, arms: list[str], sizes: tuple[int, ...]) -> 
 
 
 def one_share(rng, sizes, mean, rho) -> Found:
-    """Accuracy of an arm, as in Table 2, StrucText-Eval and TableQuest."""
+    """A share: accuracy (Table 2 and every study), win rates, the ledger, reviews, failures."""
     right = answers(rng, [mean], sizes, rho)[0].astype(float)
     ends = share_interval(right, np.repeat(np.arange(len(sizes)), sizes))
     return interval("accuracy (`share_interval`)", mean, *ends)
 
 
 def one_count(rng, sizes, mean, rho) -> Found:
-    """Wilson's interval, as in Table 4 (win rates), the ledger, reviews and failures."""
+    """Wilson's interval, as of items (Table 3), of flips with the order and of published counts."""
     count = int(answers(rng, [mean], sizes, rho).sum())
     return interval("count of n (`wilson`)", mean, *wilson(count, sum(sizes)))
 
