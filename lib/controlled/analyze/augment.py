@@ -121,8 +121,8 @@ def findings(decided: pd.DataFrame, table: pd.DataFrame, goal_percent: float,
                      f"{len(worst)} arms on the same bases, so its accuracy is probably "
                      "overestimated.")
         priced = table[table.structure == ALL].set_index("arm")
-        prices = [f"{arm} reads {priced.trained_tokens[arm]:,.0f} tokens of texts with "
-                  f"{priced.text_tokens[arm]:,.0f} and still answers "
+        prices = [f"{arm} has texts of {priced.text_tokens[arm]:,.0f} tokens, reads "
+                  f"{priced.trained_tokens[arm]:,.0f} in training and still answers "
                   f"{priced.retained_percent[arm]:.0f}% of the public questions"
                   for arm in dict.fromkeys((best, first)) if arm in priced.index]
         lines.append(f"The price: {'; '.join(prices)}.")

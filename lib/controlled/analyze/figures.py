@@ -231,6 +231,6 @@ def draw_augmentations(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     left.set_xlabel("Paraphrases per record")
     left.set_ylabel("Accuracy (%)")
     style.name_rows(right, names)
-    right.set_xlabel("Accuracy (%) on facts without a pair")
+    right.set_xlabel("Accuracy, no pair (%)")
     style.legend(figure, left)
     return figure, table

@@ -122,7 +122,7 @@ def test_the_findings_name_the_best_arm_and_its_price():
     text = findings(hypotheses(rows), augmentations(rows), 80.0)
     assert "the best arm in its worst structure is paraphrase-4: natural 100.0" in text
     assert "every structure is reached" in text and "the best of 6 arms" in text
-    assert "paraphrase-4 reads 5,000 tokens" in text and "nan" not in text
+    assert "reads 5,000 in training and still answers 100% of" in text and "nan" not in text
     assert text.count("found") == 2 and text.count("not shown") == 1
     assert "nothing is concluded (the bases do not differ)" in text
     few = rows[rows.arm != "paraphrase-4"]
