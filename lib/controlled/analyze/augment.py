@@ -102,8 +102,8 @@ def findings(decided: pd.DataFrame, table: pd.DataFrame, goal_percent: float,
     The best arm has the highest accuracy in its worst structure, on the facts that have no pair in
     any arm.
     """
-    lines = [f"{row.contrast}: {in_points(row.estimate, row.low, row.high)} points (Holm's "
-             f"{named_p(row.p_holm)}, {row.bases} bases, {row.n} facts): {_verdict(row)}."
+    lines = [f"{row.contrast}: {in_points(row.estimate, row.low, row.high)} points "
+             f"({row.n} facts, {row.bases} base{'s' * (row.bases != 1)}): {_verdict(row)}."
              for row in decided.itertuples()]
     each = table[table.structure != ALL]
     worst = each.groupby("arm", sort=False).unpaired_percent.min()
@@ -132,4 +132,4 @@ def findings(decided: pd.DataFrame, table: pd.DataFrame, goal_percent: float,
 def _verdict(row) -> str:
     if np.isnan(row.low):
         return f"nothing is concluded ({row.interval.removeprefix(NONE)})"
-    return "found" if row.found else "not shown"
+    return f"{'found' if row.found else 'not shown'}, Holm's {named_p(row.p_holm)}"
