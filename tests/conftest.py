@@ -26,8 +26,8 @@ settings.register_profile("thorough", max_examples=200, deadline=None,
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
 # Folders and files that take longest, so that none of them is left for the end.
-LONGEST = ("test_smoke", "test_studies", "test_study", "test_deepspeed", "test_stages", "test_workers",
-           "test_retention", "test_config", "test_faults")
+LONGEST = ("test_smoke", "test_studies", "test_study", "test_deepspeed", "test_stages",
+           "test_workers", "test_retention", "test_config", "test_faults")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
