@@ -9,6 +9,7 @@ from lib.core.paths import REPOSITORY
 
 EXHIBIT = REPOSITORY / "figures" / "exhibit"
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+CONTROLLED = (REPOSITORY / "notebooks" / "controlled" / "README.md").read_text(encoding="utf-8")
 PAGES = [path for path in REPOSITORY.rglob("README.md")
          if not {".venv", "data", "node_modules"} & set(path.relative_to(REPOSITORY).parts)]
 
@@ -61,6 +62,18 @@ def test_the_controlled_experiments_differences_are_the_exhibits():
     mixed = gains[(gains.arm == "mixed") & (gains.structure == "all")].iloc[0]
     ends = interval(mixed, "low_points", "high_points")
     assert f"{signed(mixed.gain_points)} points {ends}" in text
+
+
+@pytest.mark.parametrize("page", [README, CONTROLLED])
+def test_the_gains_of_added_texts_are_the_exhibits(page):
+    cells = pd.read_csv(EXHIBIT / "augment" / "augmentations.csv").set_index(["arm", "structure"])
+    lines = re.findall(r"^\|.*`([\w+-]+)` \| .*?([\d.]+, [\d.]+, [\d.]+) \| ([^|]+) \|", page, re.M)
+    assert len(lines) >= 4
+    for arm, shares, gain in lines:
+        whole = cells.loc[arm, "all"]
+        own = cells.loc[arm].unpaired_percent[["natural", "entity-list", "tabular"]]
+        assert shares == ", ".join(f"{share:.1f}" for share in own), arm
+        assert gain == f"{signed(whole.gain_points)} {interval(whole, 'gain_low', 'gain_high')}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(REPOSITORY)))
