@@ -1,11 +1,12 @@
 """Compute win rates of pairs of arms (the paper's Table 4), and flips with the order (4.4)."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import pandas as pd
 
 from lib.analyze.format import fraction, one_line
-from lib.analyze.stats import share_interval, wilson
+from lib.analyze.stats import share_interval
 from lib.core.arms import ALL
 from lib.core.files import made_by
 from lib.core.records import STRUCTURES, Answer, Query
@@ -62,10 +63,6 @@ def _clustered(is_so: pd.Series, clusters: pd.Series) -> tuple[int, float, float
     return (int(is_so.sum()), float(is_so.mean()), *ends)
 
 
-def _share(count: int, n: int) -> tuple[int, float, float, float]:
-    return (count, count / n if n else float("nan"), *wilson(count, n))
-
-
 def formatted_table4(table: pd.DataFrame) -> pd.DataFrame:
     """Format Table 4 as in the paper: one row per pair and structure that has queries.
 
@@ -83,25 +80,29 @@ def formatted_table4(table: pd.DataFrame) -> pd.DataFrame:
     return wide.reindex(index=keys, columns=columns).rename_axis(columns=None).reset_index()
 
 
-def flips(preferences: Iterable[Preference]) -> pd.DataFrame:
+def flips(queries: list[Query], preferences: Iterable[Preference]) -> pd.DataFrame:
     """Return how often a verdict changed with the order, by criterion; see `flip_counts`."""
+    documents = {query.query_id: query.document_id for query in queries}
     rows = list(preferences)
     return pd.DataFrame([{"criterion": criterion, **flip_counts(
-        [row for row in rows if row.criterion == criterion])} for criterion in CRITERIA])
+        [row for row in rows if row.criterion == criterion],
+        lambda row: documents[row.query_id])} for criterion in CRITERIA])
 
 
-def flip_counts(rows: list) -> dict[str, float]:
+def flip_counts(rows: list, cluster_of: Callable[[Any], str]) -> dict[str, float]:
     """Count verdicts that change with the order, among the pairs that were scored in both orders.
 
-    `rows` are Preferences, or other records with their fields. low and high are the rate's Wilson
-    95% interval; first_shown and second_shown count the flips in which the answer in that position
+    `rows` are Preferences, or other records with their fields. low and high are the rate's 95%
+    interval over clusters (stats.share_interval), NaN with one cluster; first_shown and second_shown count the flips in which the answer in that position
     won both times. The rules see both answers at once, so their rate is 0 by construction, says
     nothing about them, and has no interval.
     """
     asked = [row for row in rows if row.is_asked]
     scored = [row for row in asked if row.verdict != "unscored"]
     orders = [(row.as_first, row.as_second) for row in scored]
-    flipped, rate, low, high = _share(sum(row.is_flipped for row in scored), len(scored))
+    flipped, rate, low, high = _clustered(
+        pd.Series([row.is_flipped for row in scored], dtype=bool),
+        pd.Series([cluster_of(row) for row in scored], dtype=object))
     if all(row.judge == "rules" for row in scored):
         low = high = float("nan")
     return {"asked": len(asked), "unscored": len(asked) - len(scored), "both_orders": len(scored),

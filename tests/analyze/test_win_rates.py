@@ -1,5 +1,7 @@
 """Win rates: the paper's Table 4 from its counts, and flips counted by hand."""
 
+import math
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -114,13 +116,16 @@ QUERIES = [query(f"q{number}", "natural") for number in range(4)]
 
 
 def test_flips_are_counted_over_pairs_that_were_asked_and_scored_in_both_orders():
-    found = flips(ROWS).set_index("criterion").loc["correctness"]
+    found = flips(QUERIES, ROWS).set_index("criterion").loc["correctness"]
     assert (found.asked, found.unscored, found.both_orders, found.flipped) == (3, 1, 2, 1)
     assert (found.first_shown, found.second_shown, found.rate) == (1, 0, 0.5)
     assert found.low < 0.5 < found.high
-    rules = flips([row.model_copy(update={"judge": "rules"}) for row in ROWS])
+    one_document = [row.model_copy(update={"document_id": "one"}) for row in QUERIES]
+    alone = flips(one_document, ROWS).set_index("criterion").loc["correctness"]
+    assert alone.rate == 0.5 and math.isnan(alone.low), "one document does not say how others vary"
+    rules = flips(QUERIES, [row.model_copy(update={"judge": "rules"}) for row in ROWS])
     assert rules.low.isna().all(), "no interval where there is nothing to estimate"
-    assert flips(ROWS[3:4]).rate.isna().all()
+    assert flips(QUERIES, ROWS[3:4]).rate.isna().all()
 
 
 def test_unscored_preferences_are_in_n_and_in_no_share():

@@ -116,7 +116,8 @@ def by_model(model: str, calls: Calls, shown: Mapping[str, Shown]) -> Decide:
 def flips(rows: Sequence[Match]) -> pd.DataFrame:
     """Return, by level, how often the verdict changed with the order, as `flip_counts` does."""
     return pd.DataFrame([{"level": level, **flip_counts(
-        [row for row in rows if level in (row.level, "all")])} for level in (*LEVELS, "all")])
+        [row for row in rows if level in (row.level, "all")],
+        lambda row: row.passage_id)} for level in (*LEVELS, "all")])
 
 
 def _settled(first: Final | None, second: Final | None) -> Decision | None:

@@ -86,7 +86,11 @@ def test_a_model_is_asked_in_both_orders_and_a_flip_is_a_tie(monkeypatch, tmp_pa
     assert (rows[2].as_first, rows[2].as_second, rows[0].reason) == ("A", "B", "It is.")
     table, counts = flips(rows).set_index("level"), ["asked", "both_orders", "flipped"]
     assert table.loc["hard", [*counts, "first_shown"]].tolist() == [1, 1, 1, 1]
-    assert table.loc["all", "rate"] == pytest.approx(1 / 3) and 0 < table.loc["all", "low"] < 1 / 3
+    assert table.loc["all", "rate"] == pytest.approx(1 / 3)
+    apart = [row.model_copy(update={"passage_id": str(place)}) for place, row in enumerate(rows)]
+    assert 0 < flips(apart).set_index("level").loc["all", "low"] < 1 / 3
+    together = [row.model_copy(update={"passage_id": "one"}) for row in rows]
+    assert flips(together).low.isna().all(), "one passage does not say how others vary"
     assert "net sales: $391,035" in within(prompts[0], "passage")
     assert any("answer: $391,035 million" in within(prompt, "reference") for prompt in prompts)
 
