@@ -16,7 +16,7 @@ from lib.tablequest.questions.wording import UNIT_NOTE, amount, decimals_of
 from lib.tablequest.records import Cell, Grid, Passage
 
 _SEPARATOR = ": "  # between a row's label and those of its groups
-# What a text may not hold to stand in a sentence of `as_prose` without quotation marks
+# What a text may not hold to be written by `as_prose` and `as_list` without quotation marks
 _NEEDS_QUOTES = re.compile(r'"|;|:(?: |$)| is |^$|^empty$')
 
 
@@ -82,6 +82,21 @@ def as_prose(grid: Grid) -> str:
                          for column, value in zip(columns, values, strict=True))
         is_plain = not re.search(r'"|;| is |^$', label)
         lines.append(f"{label if is_plain else json.dumps(label, ensure_ascii=False)}: {told}.")
+    return "\n".join(lines)
+
+
+def as_list(grid: Grid) -> str:
+    """Return a Markdown list: a row's label is an item, below it are its "column: value" items.
+
+    The first line names the corner, if there is one. What would be read otherwise is quoted as in
+    JSON: a column that holds a colon, or a value that is the word "empty".
+    """
+    (corner, *columns), *rows = _lines(grid)
+    lines = [corner + ":"] if corner else []
+    for label, *values in rows:
+        told = (f"  - {_quoted(column)}: {_quoted(value) if value else 'empty'}"
+                for column, value in zip(columns, values, strict=True))
+        lines += [f"- {label}", *told]
     return "\n".join(lines)
 
 
@@ -182,4 +197,4 @@ def _lines(grid: Grid) -> list[list[str]]:
 
 FORMS: dict[str, Callable[[Grid], str]] = {
     "html": as_merged_html, "markdown": as_markdown, "csv": as_csv, "json": as_json,
-    "prose": as_prose, "html-grid": as_html}
+    "prose": as_prose, "list": as_list, "html-grid": as_html}

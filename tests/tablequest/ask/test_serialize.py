@@ -16,6 +16,7 @@ from lib.tablequest.ask.serialize import (
     as_csv,
     as_html,
     as_json,
+    as_list,
     as_merged_html,
     as_prose,
     printed,
@@ -128,6 +129,19 @@ def from_prose(text: str, has_corner: bool) -> list[list[str]]:
     return [[corner, *columns], *found]
 
 
+def from_list(text: str, has_corner: bool) -> list[list[str]]:
+    lines = text.split("\n")
+    found = [[lines.pop(0)[:-1] if has_corner else ""]]
+    for line in lines:
+        if line.startswith("- "):
+            found.append([line.removeprefix("- ")])
+            continue
+        column, value = re.fullmatch(rf"  - ({_QUOTED}|.*?): (.*)", line).groups()
+        found[0] += [_unquoted(column)] if len(found) == 2 else []
+        found[-1].append("" if value == "empty" else _unquoted(value))
+    return found
+
+
 def _unquoted(text: str) -> str:
     return json.loads(text) if text.startswith('"') else text
 
@@ -140,6 +154,7 @@ def test_every_form_holds_the_same_labels_columns_and_cells(table):
         ("html-grid", as_html, from_html), ("markdown", as_markdown, from_markdown))}
     assert read == dict.fromkeys(read, lines)
     assert from_prose(as_prose(table), bool(lines[0][0])) == lines
+    assert from_list(as_list(table), bool(lines[0][0])) == lines
     keyed = [[lines[0][0] or "row", *lines[0][1:]], *lines[1:]]
     assert from_json(as_json(table)) == keyed
 
