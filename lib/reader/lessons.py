@@ -1,0 +1,142 @@
+"""Write lessons: one text to read, and many questions about it with their answers."""
+
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+from lib.core.records import Query
+from lib.infer.prompts import prompt_for
+from lib.reader.grids import random_grid
+from lib.structext.ask.plan import training_queries
+from lib.structext.records import Sample
+from lib.tablequest.ask.prompts import prompt_of, source_of
+from lib.tablequest.ask.serialize import FORMS, serialized
+from lib.tablequest.filings.read import ReadFiling, read_filings
+from lib.tablequest.made_up.reports import write_reports
+from lib.tablequest.places.places import places
+from lib.tablequest.questions.medium import easy_of
+from lib.tablequest.records import Grid, Passage, by_id
+from lib.train.texts import END
+
+TABLE_FORMS = ("html", "markdown", "csv", "json", "prose", "list")
+_CELL = ('What is "{column}" of "{row}"?', 'What does the table say for "{row}", "{column}"?',
+         'In "{column}", which value has "{row}"?')
+_ROW = 'Which row has "{value}" in "{column}"?'
+_ROWS_ASKED = 0.2  # share of the questions that ask for a row, where the value is in one row only
+_NEXT = "\n\n<question>\n{question}\n</question>\n\n"
+
+
+class Turn(NamedTuple):
+    """A prompt, complete with the text to read if it is a lesson's first, and its answer."""
+
+    prompt: str
+    reply: str
+
+
+class Lesson(NamedTuple):
+    """Questions about one text, all in one context; only the replies carry loss."""
+
+    kind: str  # "grid", "report" or "structext"
+    form: str  # of the text: one of TABLE_FORMS, or a StrucText-Eval language
+    size: str  # "4 × 3" for a table, "depth 2" for an abstract tree
+    turns: tuple[Turn, ...]
+
+
+def grid_lessons(n: int, seed: int, *, most_rows: int = 8, most_columns: int = 6,
+                 n_questions: int = 8) -> Iterator[Lesson]:
+    """Yield `n` tables, each in all of TABLE_FORMS with the same questions in the same order.
+
+    Rows and columns are drawn evenly from 1 to their maximum, so that one seed gives a curriculum
+    of all sizes at once. A question is asked once; a small table has fewer.
+    """
+    for number in range(n):
+        random = Random(f"{seed}-{number}")
+        n_rows, n_columns = random.randint(1, most_rows), random.randint(1, most_columns)
+        grid = random_grid(random, n_rows, n_columns)
+        asked = _asked_of(grid, random, n_questions)
+        for form in TABLE_FORMS:
+            first, *others = asked
+            turns = [Turn(prompt_for(first[0], FORMS[form](grid)), f" {first[1]}"),
+                     *(Turn(f"\n\n{prompt_for(question)}", f" {answer}")
+                       for question, answer in others)]
+            yield Lesson("grid", form, f"{n_rows} × {n_columns}", tuple(turns))
+
+
+def _asked_of(grid: Grid, random: Random, n: int) -> list[tuple[str, str]]:
+    cells = [(row, column) for row in range(len(grid.rows)) for column in range(len(grid.columns))]
+    found = []
+    for row, column in random.sample(cells, min(n, len(cells))):
+        value = grid.cells[row][column].text
+        names = {"row": grid.rows[row], "column": grid.columns[column], "value": value}
+        is_alone = [line[column].text for line in grid.cells].count(value) == 1
+        if is_alone and random.random() < _ROWS_ASKED:
+            found.append((_ROW.format(**names), grid.rows[row]))
+        else:
+            found.append((random.choice(_CELL).format(**names), value))
+    return found
+
+
+def report_lessons(n_companies: int, seed: int, *, n_questions: int = 6,
+                   forms: Sequence[str] = TABLE_FORMS) -> Iterator[Lesson]:
+    """Yield the passages of made-up reports with easy questions, in TableQuest's prompt.
+
+    Each passage is in all of `forms`, with the same questions. A reply is the JSON object that the
+    prompt asks for, without steps.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        write_reports(Path(folder), n_companies, seed)
+        reports, _ = read_filings(Path(folder))
+    for report in reports:
+        tables, asked = by_id(report.grids), _easy(report)
+        for passage in report.passages:
+            random = Random(f"{seed}-{passage.passage_id}")
+            drawn = asked.get(passage.passage_id, [])
+            drawn = random.sample(drawn, min(n_questions, len(drawn)))
+            for form in forms if drawn else ():
+                yield _of_passage(passage, tables, form, drawn, source_of(report.filing))
+
+
+def _easy(report: ReadFiling) -> dict[str, list[tuple[str, str]]]:
+    """Map passage_id to the easy questions on its cells, with their answers."""
+    of_grid = {grid_id: passage.passage_id for passage in report.passages
+               for grid_id in passage.grid_ids}
+    found: dict[str, list[tuple[str, str]]] = {}
+    for place in places(report.filing, report.grids):
+        if not place.fault:
+            draft = easy_of(place)
+            found.setdefault(of_grid[place.ref.grid_id], []).append((draft.question, draft.answer))
+    return found
+
+
+def _of_passage(passage: Passage, tables: dict[str, Grid], form: str,
+                asked: Sequence[tuple[str, str]], source: str) -> Lesson:
+    text = serialized(passage, tables, form)
+    (question, answer), *others = asked
+    turns = [Turn(prompt_of(question, text, source), _as_json(answer)),
+             *(Turn(_NEXT.format(question=other) + "JSON:", _as_json(reply))
+               for other, reply in others)]
+    sizes = [f"{len(tables[name].rows)} × {len(tables[name].columns)}" for name in passage.grid_ids]
+    return Lesson("report", form, ", ".join(sizes), tuple(turns))
+
+
+def _as_json(answer: str) -> str:
+    return "\n" + json.dumps({"answer": answer}, ensure_ascii=False)
+
+
+def structext_lessons(tested: Sequence[Sample], *, seed: int, per_task: int) -> Iterator[Lesson]:
+    """Yield the texts of StrucText-Eval's training split with the questions that share them."""
+    queries, _ = training_queries("tuned", tested, seed=seed, per_task=per_task)
+
+    def text_of(query: Query) -> str:
+        return query.document_id
+
+    for _, group in groupby(sorted(queries, key=text_of), key=text_of):
+        first, *others = group
+        turns = [Turn(first.context, first.answer + END),
+                 *(Turn(_NEXT.format(question=one.question) + "<answer>\n", one.answer + END)
+                   for one in others)]
+        yield Lesson("structext", first.block_type, "", tuple(turns))

@@ -1,0 +1,76 @@
+"""Lessons for the reader: every answer is in the text it is asked of, whatever the form."""
+
+import csv
+import io
+import json
+import re
+from itertools import groupby
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lib.reader.grids import random_grid
+from lib.reader.lessons import TABLE_FORMS, grid_lessons, report_lessons, structext_lessons
+from lib.structext.ask.plan import asked_in
+from lib.tablequest.ask.replies import read_reply
+
+
+@given(st.integers(0, 10**6), st.integers(1, 8), st.integers(1, 6))
+def test_a_tables_labels_are_different_and_its_cells_filled(seed, n_rows, n_columns):
+    grid = random_grid(Random(seed), n_rows, n_columns)
+    assert len(set(grid.rows)) == len(grid.rows) == n_rows
+    assert len(set(grid.columns)) == len(grid.columns) == n_columns
+    assert all(len(row) == n_columns and all(cell.text for cell in row) for row in grid.cells)
+
+
+def test_a_table_without_a_cell_is_refused():
+    with pytest.raises(ValueError, match="0 columns"):
+        random_grid(Random(1), 3, 0)
+
+
+def test_every_form_has_the_same_questions_and_answers_and_the_csv_gives_them():
+    lessons = list(grid_lessons(40, 3))
+    for _, group in groupby(enumerate(lessons), key=lambda one: one[0] // len(TABLE_FORMS)):
+        of_form = {lesson.form: lesson for _, lesson in group}
+        assert list(of_form) == list(TABLE_FORMS)
+        asked = {tuple(turn.prompt.rpartition("Question: ")[2] + turn.reply
+                       for turn in lesson.turns) for lesson in of_form.values()}
+        assert len(asked) == 1
+        text = of_form["csv"].turns[0].prompt.rpartition("\n\nQuestion: ")[0]
+        (_, *columns), *rows = csv.reader(io.StringIO(text))
+        for turn in of_form["csv"].turns:
+            question = turn.prompt.rpartition("Question: ")[2]
+            named, answer = set(re.findall(r'"(.*?)"', question)), turn.reply.strip()
+            cells = [(row[0], column, value) for row in rows
+                     for column, value in zip(columns, row[1:], strict=True)]
+            hits = [cell for cell in cells if {*cell} >= named and answer in cell]
+            assert hits, question
+
+
+def test_the_same_seed_draws_the_same_tables_and_another_seed_others():
+    assert list(grid_lessons(3, 1)) == list(grid_lessons(3, 1))
+    shown = [{lesson.turns[0].prompt for lesson in grid_lessons(50, seed)} for seed in (1, 2)]
+    assert not shown[0] & shown[1]
+
+
+def test_a_reports_answers_are_read_from_its_replies_and_its_figures_are_in_the_passage():
+    lessons = list(report_lessons(1, 5, forms=["csv", "list"]))
+    assert {lesson.form for lesson in lessons} == {"csv", "list"}
+    for lesson in lessons:
+        passage = lesson.turns[0].prompt
+        for turn in lesson.turns:
+            answer = read_reply(turn.reply).text
+            assert answer == json.loads(turn.reply)["answer"]
+            figure = re.search(r"\d[\d,.]*", answer)[0].rstrip(".0").replace(",", "")
+            assert figure in passage.replace(",", "")
+
+
+def test_no_text_that_is_tested_is_taught():
+    tested = [one.sample for one in next(asked_in(["v1-simple"], ["base"], [], per_task=2))]
+    taught = list(structext_lessons(tested, seed=42, per_task=2))
+    assert taught and sum(len(lesson.turns) > 1 for lesson in taught) > len(taught) / 2
+    prompts = [lesson.turns[0].prompt for lesson in taught]
+    assert not [one.id for one in tested for prompt in prompts
+                if f"<text>\n{one.reference}\n</text>" in prompt]
