@@ -32,19 +32,31 @@ def test_every_query_has_an_answer_and_a_verdict_of_every_arm(root, study):
         verdicts = rows(data / "verdicts" / "rules" / f"{arm}.jsonl")
         assert [row["query_id"] for row in verdicts] == queries
         answered = [row["query_id"] for row in rows(data / "answers" / f"{arm}.jsonl")]
+        left_out = {row["item"] for row in rows(data / "left_out" / f"{arm}.jsonl")}
         is_reader = arm == "lexical"  # it reads, and recalls nothing
-        assert answered == [one for one in queries if not (is_reader and one.endswith(":recall"))]
+        assert answered == [one for one in queries if one not in left_out
+                            and not (is_reader and one.endswith(":recall"))]
 
 
-def test_the_solver_is_right_and_what_was_left_out_is_counted(root):
+def test_the_solver_is_right_and_what_each_arm_left_out_is_counted(root):
     figures, data = (root / name / "structext-smoke" for name in ("figures", "data"))
-    left_out, asked = rows(data / "left_out.jsonl"), rows(data / "asked.jsonl")
-    assert len(left_out) + len(asked) == 2 * 2 * 29  # suites, depths, tasks
-    solver = [row for row in table(figures / "prompts.csv") if row["arm"] == "solver"]
-    assert sum(int(row["n"]) for row in solver) == len(left_out) + len(asked)
-    assert sum(int(row["left_out"]) for row in solver) == len(left_out)
+    asked = rows(data / "asked.jsonl")
+    assert len(asked) == 2 * 2 * 29  # suites, depths, tasks
+    left_out = {arm: rows(data / "left_out" / f"{arm}.jsonl") for arm in ("tuned", "solver")}
+    assert left_out["solver"] == [] and len(left_out["tuned"]) < len(asked)
+    scores = table(figures / "prompts.csv")
+    for arm, missing in left_out.items():
+        own = [row for row in scores if row["arm"] == arm]
+        assert sum(int(row["n"]) for row in own) == len(asked)
+        assert sum(int(row["left_out"]) for row in own) == len(missing)
     verdicts = [row["verdict"] for row in rows(data / "verdicts" / "rules" / "solver.jsonl")]
     assert verdicts == ["correct"] * len(asked)
+    answers = {row["id"]: row["answer"] for row in rows(data / "samples.jsonl")}
+    solved = rows(data / "solved.jsonl")
+    assert [(row["id"], row["answer"]) for row in solved] == [*answers.items()]
+    tested = {row["reference"] for row in rows(data / "samples.jsonl")}
+    learned = {row["reference"] for row in rows(data / "training_samples.jsonl")}
+    assert learned and not learned & tested
     assert "solver" in (figures / "structext.md").read_text(encoding="utf-8")
     assert (figures / "heat_map.png").stat().st_size > 5_000
 
