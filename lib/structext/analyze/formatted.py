@@ -7,6 +7,7 @@ import pandas as pd
 from lib.analyze.format import DASH, estimate, in_points, number, one_line, percent
 from lib.analyze.statistics.paired import FEW_CLUSTERS
 from lib.core.records import Answer
+from lib.structext.analyze.published import FLOOR
 from lib.structext.analyze.tables import ANSWERED, LEFT_OUT
 from lib.structext.ask.prompts import Prompted
 from lib.structext.ask.replies import final_answer
@@ -26,8 +27,29 @@ def summary_formatted(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
         "of those asked": percent(row.rouge_asked), "BLEU": percent(row.bleu),
         "exact": percent(row.exact), "structural": percent(row.structural),
         "judge, correct/scored = % [95%]": f"{row.correct}/{row.judged} = "
-        f"{percent(row.judge, row.judge_low, row.judge_high)}{_few(row.texts)}"}
+        f"{percent(row.judge, row.judge_low, row.judge_high)}{_few(row.texts)}",
+        **({"chance": percent(row.chance)} if "chance" in table else {})}
         for row in table.itertuples()])
+
+
+def floor_formatted(table: pd.DataFrame) -> pd.DataFrame:
+    """Format `floor.by_depth`: the constant answer, its score, and chance."""
+    return pd.DataFrame([{
+        **_group(row, ["suite", "task", "depth"]), "n (texts)": f"{row.n} ({row.texts})",
+        "constant answer": shortened(row.answer) or DASH,
+        f"{SCORE}, % [95%]": percent(row.rouge_score, row.low, row.high) + _few(row.texts),
+        "chance": percent(row.chance)} for row in table.itertuples()])
+
+
+def official_formatted(table: pd.DataFrame) -> pd.DataFrame:
+    """Format `official.side_by_side`."""
+    return pd.DataFrame([{
+        **_group(row, ["prompt", "arm"]), "n (texts)": f"{row.n} ({row.texts})",
+        "ours, % of all questions [95%]":
+        percent(row.rouge_score, row.low, row.high) + _few(row.texts),
+        "as the official code, % of the replies that it can score":
+        f"{percent(row.official)} (n = {row.replies - row.lost})",
+        "replies that it loses": f"{row.lost}/{row.replies}"} for row in table.itertuples()])
 
 
 def states_formatted(table: pd.DataFrame) -> pd.DataFrame:
@@ -82,22 +104,27 @@ def shots_formatted(table: pd.DataFrame) -> pd.DataFrame:
 def agreement_formatted(table: pd.DataFrame) -> pd.DataFrame:
     """Format `agreement`; a dash if a metric does not vary."""
     return pd.DataFrame([{
-        "model": row.arm, "metrics": f"{row.first} – {row.second}", "n": str(row.n),
-        "Pearson": number(row.pearson, ".3f"), "agree": percent(row.agreement),
+        "model": row.arm, "metrics": f"{row.first} – {row.second}", "replies": str(row.n),
+        "Pearson over replies": number(row.pearson, ".3f"), "agree": percent(row.agreement),
         "Cohen's kappa": number(row.kappa, ".3f")} for row in table.itertuples()])
 
 
 def published_formatted(table: pd.DataFrame) -> pd.DataFrame:
-    """Format `published.with_ours`: one row per model, all its prompts in one cell."""
+    """Format `published.with_ours`: one row per model, all its prompts in one cell.
+
+    ≤ marks a score at or below the floor of its suite.
+    """
     rows = []
     for (suite, source, model, where), cell in table.groupby(
             ["suite", "source", "model", "where"], sort=False):
         scores = []
         for row in cell.itertuples():
             ends = () if pd.isna(row.low) else (100 * row.low, 100 * row.high)
-            scores.append(f"{row.prompt or DASH} {estimate(100 * row.rouge_score, *ends)}")
+            mark = " ≤" if row.rouge_score <= row.floor and source != FLOOR else ""
+            scores.append(f"{row.prompt or DASH} {estimate(100 * row.rouge_score, *ends)}{mark}")
         rows.append({"suite": suite, "source": source, "model": model, "n": f"{cell.n.max()}",
-                     f"{SCORE}, %, by prompt": "; ".join(scores), "where": where})
+                     f"{SCORE}, %, by prompt": "; ".join(scores),
+                     "floor": _range(cell.floor), "where": where})
     return pd.DataFrame(rows)
 
 
@@ -105,6 +132,7 @@ def published_agreement_formatted(table: pd.DataFrame) -> pd.DataFrame:
     """Format `published.agreement_with_ours`."""
     return pd.DataFrame({
         "metric": table.metric, "source": table.source, "Pearson with": table["with"],
+        "over": table.over,
         "n": [number(n) for n in table.n], "Pearson": [number(p, ".3f") for p in table.pearson]})
 
 
@@ -151,6 +179,11 @@ def _points(row: tuple, prefix: str = "") -> str:
     name = "points" if prefix.endswith(("judge_", "whole_")) else "difference_points"
     columns = (name, "low_points", "high_points")
     return in_points(*(getattr(row, prefix + column) for column in columns))
+
+
+def _range(floors: pd.Series) -> str:
+    """Format one floor, or the lowest and highest where prompts have different ones."""
+    return " to ".join(dict.fromkeys(percent(floor) for floor in (floors.min(), floors.max())))
 
 
 def _few(texts: int) -> str:

@@ -1,0 +1,148 @@
+"""Find what can be scored without reading: the best constant answer to each task, and chance.
+
+Many labels of StrucText-Eval are degenerate (v2's data: almost every text is well-formed), so a
+constant answer scores. An arm must be above this floor before its score says that it reads. The
+constants are learned from the training split alone, by task and depth, which a prompt shows; the
+arm BLIND then gives them to every question, whatever its text.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pandas as pd
+
+from lib.analyze.stats import share_interval
+from lib.core.records import Answer, Verdict
+from lib.reading.metrics import rouge_l
+from lib.structext.analyze.scores import LEAST_ROUGE
+from lib.structext.analyze.verdicts import judged_by_structure
+from lib.structext.ask.plan import training_samples
+from lib.structext.ask.prompts import REASONING, Prompted
+from lib.structext.generate.samples import suite
+from lib.structext.records import Sample
+
+BLIND = "blind"  # the arm's name
+MOST_VALUES = 10  # with more different answers, a task has no chance level
+COLUMNS = ["task", "depth", "n", "values", "answer", "score", "chance"]
+
+
+def learned(training: Iterable[Sample]) -> pd.DataFrame:
+    """Return the best constant answer of each task and depth in `training`, with COLUMNS.
+
+    `answer` is the one of the cell's n answers with the best mean `score` (the paper's, a fraction
+    of 1) over them; of equals, the most frequent. `chance` is the mean score of a uniform guess
+    among the cell's different answers, of which there are `values`; NaN if they are more than
+    MOST_VALUES, or more than half of n, so that others are possible.
+    """
+    cells: dict[tuple[str, int], Counter] = {}
+    for sample in training:
+        cells.setdefault((sample.task, sample.depth), Counter())[sample.answer] += 1
+    return pd.DataFrame([(*cell, *_best(counts)) for cell, counts in cells.items()],
+                        columns=COLUMNS)
+
+
+def _best(counts: Counter[str]) -> tuple[int, int, str, float, float]:
+    answers = sorted(counts, key=lambda answer: (-counts[answer], answer))
+    n, words = counts.total(), [_words(answer) for answer in answers]
+    matrix = np.array([[_score(answer, response, known, given)
+                        for answer, known in zip(answers, words, strict=True)]
+                       for response, given in zip(answers, words, strict=True)])
+    means = matrix @ [counts[answer] for answer in answers] / n
+    is_few = len(answers) <= min(MOST_VALUES, n / 2)
+    return (n, len(answers), answers[means.argmax()], float(means.max()),
+            float(means.mean()) if is_few else np.nan)
+
+
+def _words(text: str) -> set[str]:
+    return set(text.replace(".", " ").split())
+
+
+def _score(answer: str, response: str, known: set[str], given: set[str]) -> float:
+    """Return the paper's score, as `scores.score` does; `known` and `given` are the texts' words.
+
+    F is at most 2 × shared words / (words of the answer + words of the response), so most pairs
+    need no longest common subsequence.
+    """
+    if not known or not given or 2 * len(known & given) < LEAST_ROUGE * (len(known) + len(given)):
+        return 0.0
+    rouge = rouge_l(answer, response)
+    return rouge if rouge >= LEAST_ROUGE else 0.0
+
+
+def cells_of(samples: Iterable[Sample], constants: pd.DataFrame) -> pd.DataFrame:
+    """Return, for each sample in order, the row of `constants` of its task and nearest depth.
+
+    Of two equally near depths the smaller one counts. A sample of a task that `constants` lack has
+    an empty answer, and no score or chance.
+    """
+    of_task = {task: cells.sort_values("depth") for task, cells in constants.groupby("task")}
+    nearest = {}
+    rows = []
+    for sample in samples:
+        key = (sample.task, sample.depth)
+        if key not in nearest:
+            cells = of_task.get(sample.task)
+            nearest[key] = ({"task": sample.task, "answer": ""} if cells is None else
+                            cells.loc[(cells.depth - sample.depth).abs().idxmin()].to_dict())
+        rows.append(nearest[key])
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def blind(asked: Sequence[Prompted],
+          constants: pd.DataFrame) -> tuple[list[Answer], list[Verdict]]:
+    """Return the replies and verdicts (by the rules) of the arm BLIND, one per question, in order.
+
+    It has no context window, so it answers every question.
+    """
+    finals = [Answer(query_id=one.query_id, arm=BLIND, answer=answer, n_tokens=0, truncated=False)
+              for one, answer in zip(asked, cells_of((one.sample for one in asked),
+                                                     constants).answer, strict=True)]
+    replies = [final.model_copy(update={"answer": f"<answer>\n{final.answer}\n</answer>"})
+               if one.setting in REASONING else final
+               for one, final in zip(asked, finals, strict=True)]
+    return replies, judged_by_structure(asked, finals)
+
+
+def by_depth(rows: pd.DataFrame, asked: Sequence[Prompted],
+             constants: pd.DataFrame) -> pd.DataFrame:
+    """Return the constant answer and the floor by suite, task and depth; scores as fractions of 1.
+
+    Further columns: n, texts, answer, rouge_score, low, high, chance. `rows` are from `rows_of`,
+    for one prompt.
+    """
+    cells = cells_of((one.sample for one in asked), constants)[["answer", "chance"]].assign(
+        query_id=[one.query_id for one in asked])
+    both = rows[rows.arm == BLIND].merge(cells, on="query_id")
+    by = ["suite", "task", "depth"]
+    table = [(*key, len(cell), cell.text.nunique(), cell.answer.iloc[0], cell.rouge_score.mean(),
+              *share_interval(cell.rouge_score, cell.text), cell.chance.iloc[0])
+             for key, cell in both.groupby(by, observed=True)]
+    columns = [*by, "n", "texts", "answer", "rouge_score", "low", "high", "chance"]
+    return pd.DataFrame(table, columns=columns).astype(
+        {"suite": rows.suite.dtype, "task": rows.task.dtype})
+
+
+def with_chance(tasks: pd.DataFrame, floors: pd.DataFrame) -> pd.DataFrame:
+    """Return `tasks` (by suite and task) with the mean chance over the questions of a task.
+
+    `floors` is from `by_depth`. NaN if there is no chance level at one of the depths.
+    """
+    parts = floors.assign(sum=floors.chance * floors.n).groupby(["suite", "task"], observed=True)
+    means = parts["sum"].agg(lambda part: part.sum(skipna=False)) / parts.n.sum()
+    return tasks.join(means.rename("chance"), on=["suite", "task"])
+
+
+def of_suite(name: str, mode: str = "faithful", seed: int = 42) -> tuple[int, float, float, float]:
+    """Return n, mean and 95% interval over texts (fractions) of the constants on a generated suite.
+
+    The default is the floor of published results, whose samples have the official faults. Constants
+    are learned from the training split of the same mode.
+    """
+    samples = suite(name, seed, mode)
+    constants = learned(training_samples(samples, mode=mode, seed=seed)[0])
+    given = cells_of(samples, constants).answer
+    scores = pd.Series([_score(one.answer, answer, _words(one.answer), _words(answer))
+                        for one, answer in zip(samples, given, strict=True)])
+    texts = pd.Series([sample.text_id for sample in samples])
+    return len(samples), float(scores.mean()), *share_interval(scores, texts)
