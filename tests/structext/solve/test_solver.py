@@ -177,6 +177,12 @@ def test_an_empty_list_has_the_sentence_of_the_wording():
     assert solve("latex", OURS["faithful"]["latex.2"], "b") == NO_IMAGE
 
 
+def test_an_org_link_without_file_is_an_image_only_in_the_official_reading():
+    text = "[[a.png]] [[file:b.png]] [[file:c.png][d]]"
+    assert solve("org", OURS["corrected"]["org.2"], text) == "b.png\nc.png"
+    assert solve("org", OURS["faithful"]["org.2"], text) == "a.png\nb.png\nc.png"
+
+
 def test_stars_that_make_an_org_heading_are_not_bold():
     text = "a *b* c\n** d\n*e* f * g\n*** h*"
     assert solve("org", "Extract all bold texts.", text) == "b\ne"
