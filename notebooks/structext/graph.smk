@@ -33,7 +33,7 @@ rule texts:
 
 
 rule structext:
-    input: rows("samples", "asked", "solved", "training_samples", "rewrite_rejected"),
+    input: rows("asked", "training_samples", "rewrite_rejected"),
         expand(rows("answers", "left_out", arm="{arm}"), arm=study.runs),
         expand(verdicts, arm=study.runs)
     output: f"{figures}/structext.md", records("01_analyze")

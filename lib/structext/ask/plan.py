@@ -17,7 +17,7 @@ POOL = 24  # samples per task, depth and width from which demonstrations are dra
 POOL_SEED = 1  # added to a study's seed: no demonstration has the structure of a tested text
 TUNED = {"tuned": ("base", 0), "tuned-hint": ("hint", 0),
          "tuned-few-shot": ("few-shot", 2)}  # arm -> setting and shots
-OWN, OWN_PER_TASK = "own", 16  # a suite with custom dials; its default samples per task
+OWN = "own"  # a suite with custom dials
 OFFICIAL = "official"  # a suite of published samples, with the demonstrations in their files
 TRAINING_SUITES = ("v1-simple", "v1-hard")
 
@@ -40,9 +40,9 @@ def asked_in(suites: Sequence[str], settings: Sequence[str], shots: Sequence[int
     `rewritten` is Real-Test with names from a model, if one was asked for them; demonstrations have
     names from the rules. `own` defines the suite OWN, and `official` is the file or folder of the
     suite OFFICIAL, below output_root() if relative (see `official_prompts`). `per_task` limits the
-    samples per task, depth and width; 0 means no limit. Real-Test has the structures of Test,
-    sample by sample. Raises ValueError for an unknown suite or setting, for a suite without
-    samples, and as `prompts_for` and `lib.structext.solve.official.load` do.
+    samples per task, depth and width; 0 means the suite's own number. Real-Test has the structures
+    of Test, sample by sample. Raises ValueError for an unknown suite or setting, for a suite
+    without samples, and as `prompts_for` and `lib.structext.solve.official.load` do.
     """
     known = (*SUITES, OWN, OFFICIAL)
     unknown = [name for name in (*suites, *settings) if name not in (*known, *SETTINGS)]
@@ -136,10 +136,9 @@ def some_of(samples: Sequence[Sample], per_task: int) -> list[Sample]:
 def _samples(name: str, mode: str, seed: int, per_task: int, rewritten: Sequence[Sample] | None,
              own: Own | None) -> list[Sample]:
     if name == OWN:
-        return list(generate(mode, own.tasks, own.depth, own.width, per_task or OWN_PER_TASK, seed,
-                             own.size))
+        return list(generate(mode, own.tasks, own.depth, own.width, per_task, seed, own.size))
     if name != "real-test" or rewritten is None:
-        return some_of(suite(name, seed, mode), per_task)
+        return suite(name, seed, mode, per_task)
     if not rewritten:
         raise ValueError(f"the suite {name} has no sample: the rewriter rewrote none; see "
                          f"rewrite_rejected.jsonl of {made_by('rewrite_rejected')}")
