@@ -1,8 +1,7 @@
 """Write the findings of a run on StrucText-Eval as text, which `make study` prints at its end.
 
-A score says that a model reads only as far as it is above the floor: what the arm BLIND gets, which
-reads nothing. Each finding about an arm therefore says where the arm stands, by its difference from
-the floor on the questions that fit the arm's window, with a 95% interval over texts.
+A score says that a model reads only as far as it is above the floor, the arm BLIND, which reads
+nothing. Where an arm stands is said by its paired difference, with a 95% interval over texts.
 """
 
 import pandas as pd
@@ -21,15 +20,15 @@ _CAUTION = (
 
 
 def conclusion(*, scores: pd.DataFrame, forms: pd.DataFrame, floors: pd.DataFrame,
-               gains: pd.DataFrame, curve: pd.DataFrame, real: pd.DataFrame,
-               margins: pd.DataFrame, agreed: pd.DataFrame, means: pd.DataFrame,
-               official: pd.DataFrame, both: pd.DataFrame, prompt: str = "base") -> str:
+               curve: pd.DataFrame, real: pd.DataFrame, margins: pd.DataFrame,
+               agreed: pd.DataFrame, means: pd.DataFrame, official: pd.DataFrame,
+               both: pd.DataFrame, prompt: str = "base") -> str:
     """Return tables of scores by suite and, for the first suite, by form; one line per finding.
 
     `scores` and `forms` are from `summary` for `prompt`, by suite and arm and by suite, form and
-    arm; `floors` and `gains` from `against`, BLIND and the first arm; `curve` from `shots`; `real`
-    and `margins` from `real_and_test`, the latter of `over_floor`; `agreed` and `means` from
-    `agreement` and `agreement_of_means`; `official` from `side_by_side`; `both` from `with_ours`.
+    arm; `floors` from `against` BLIND; `curve` from `shots`; `real` and `margins` from
+    `real_and_test`, the latter of `over_floor`; `agreed` and `means` from `agreement` and
+    `agreement_of_means`; `official` from `both_scores`; `both` from `with_ours`.
     If there is nothing to compare, the line says so.
     """
     first = forms[forms.suite == forms.suite.min()]
@@ -43,9 +42,8 @@ def conclusion(*, scores: pd.DataFrame, forms: pd.DataFrame, floors: pd.DataFram
              _listed("Compared with the floor on the same questions, points",
                      [f"{row.arm} on {row.suite} {_difference(row)}: {standing(row)}"
                       for row in at.itertuples() if row.whole]),
-             _arms(gains[gains.prompt == prompt], at), _shots(curve, floors),
-             _real(real, margins, at), _published(both), _official(official),
-             _agreed(agreed, means), _CAUTION]
+             _shots(curve, floors), _real(real, margins), _published(both),
+             _official(official), _agreed(agreed, means), _CAUTION]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -95,14 +93,6 @@ def _counts(scores: pd.DataFrame) -> str:
     return _listed(f"Of {scores.groupby('arm', observed=True).n.sum().max()} questions", counts)
 
 
-def _arms(gains: pd.DataFrame, floors: pd.DataFrame) -> str:
-    return _listed(
-        "Compared with the first arm on the same questions, points",
-        [f"{row.arm} on {row.suite} {_difference(row)}"
-         f"{_unless_above(floors, row.arm, row.suite, row.prompt)}"
-         for row in gains.itertuples() if row.whole and row.arm != BLIND])
-
-
 def _difference(row, prefix: str = "") -> str:
     """Describe the difference over pairs asked both ways, then over all pairs.
 
@@ -144,34 +134,26 @@ def _shots(curve: pd.DataFrame, floors: pd.DataFrame) -> str:
             f"{'; '.join(texts)}.")
 
 
-def _real(real: pd.DataFrame, margins: pd.DataFrame, floors: pd.DataFrame) -> str:
+def _real(real: pd.DataFrame, margins: pd.DataFrame) -> str:
     """Describe the change from Test to Real-Test, and that of the distance from the floor."""
     rows = real[(real.language == ALL) & (real.whole > 0)]
     if rows.empty:
         return "No sample was asked both in Test and in Real-Test, so they cannot be compared."
-    of_margin = {row.arm: row for row in margins[margins.language == ALL].itertuples()}
-    texts = []
-    for row in rows.itertuples():
-        text = f"{row.arm} {percent(row.first)} → {percent(row.second)}, {_difference(row)}"
-        if row.arm in of_margin:
-            text += f", its distance from the floor {_difference(of_margin[row.arm])}"
-        texts.append(text + "".join(
-            note for suite in ("test", "real-test") for prompt in floors.prompt.unique()
-            for note in [_unless_above(floors, row.arm, suite, prompt)]))
+    of_margin = {row.arm: f", its distance from the floor {_difference(row)}"
+                 for row in margins[margins.language == ALL].itertuples()}
+    texts = [f"{row.arm} {percent(row.first)} → {percent(row.second)}, {_difference(row)}"
+             f"{of_margin.get(row.arm, '')}" for row in rows.itertuples()]
     return _listed("Real-Test compared with Test, the same structures in words of a scenario, "
                    "points", texts)
 
 
 def _published(both: pd.DataFrame) -> str:
     """Name the published scores that are at or below the floor of their suite."""
-    texts = []
-    for suite, (_, floor, low, high) in FLOORS.items():
-        low_ones = both[(both.source == PAPER) & (both.suite == suite)
-                        & (both.rouge_score <= both.floor)]
-        names = [f"{row.model} ({row.prompt}, {percent(row.rouge_score)})"
-                 for row in low_ones.itertuples()]
-        texts.append(f"{suite} {percent(floor, low, high)}, not exceeded by "
-                     f"{listed(names) if names else 'none'}")
+    rows = both[(both.source == PAPER) & (both.rouge_score <= both.floor)]
+    names = {suite: [f"{row.model} {100 * row.rouge_score:.1f} ({row.prompt})"
+                     for row in rows[rows.suite == suite].itertuples()] for suite in FLOORS}
+    texts = [f"{suite} {percent(*floor)}, not exceeded by {listed(names[suite]) or 'none'}"
+             for suite, (_, *floor) in FLOORS.items()]
     return _listed("Published scores stand beside the floor of the same suites with the official "
                    "faults, %", texts)
 
@@ -179,8 +161,8 @@ def _published(both: pd.DataFrame) -> str:
 def _official(official: pd.DataFrame) -> str:
     """Give both scores of each arm on the published samples."""
     return _listed("Published samples, scored as the official code does and as here, %", [
-        f"{row.arm}, {row.prompt} {percent(row.official)} (n = {row.replies - row.lost}, "
-        f"{row.lost} lost) and {percent(row.rouge_score, row.low, row.high)} (n = {row.n})"
+        f"{row.arm}, {row.prompt} {percent(row.official)} (n = {row.replies - row.lost:.0f}, "
+        f"{row.lost:.0f} lost) and {percent(row.rouge_score, row.low, row.high)} (n = {row.n})"
         for row in official.itertuples()])
 
 

@@ -12,14 +12,12 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from lib.analyze.stats import share_interval
 from lib.core.records import Answer, Verdict
 from lib.reading.metrics import rouge_l
 from lib.structext.analyze.scores import LEAST_ROUGE
+from lib.structext.analyze.tables import summary
 from lib.structext.analyze.verdicts import judged_by_structure
-from lib.structext.ask.plan import training_samples
 from lib.structext.ask.prompts import REASONING, Prompted
-from lib.structext.generate.samples import suite
 from lib.structext.records import Sample
 
 BLIND = "blind"  # the arm's name
@@ -76,17 +74,14 @@ def cells_of(samples: Iterable[Sample], constants: pd.DataFrame) -> pd.DataFrame
     Of two equally near depths the smaller one counts. A sample of a task that `constants` lack has
     an empty answer, and no score or chance.
     """
-    of_task = {task: cells.sort_values("depth") for task, cells in constants.groupby("task")}
-    nearest = {}
-    rows = []
-    for sample in samples:
-        key = (sample.task, sample.depth)
-        if key not in nearest:
-            cells = of_task.get(sample.task)
-            nearest[key] = ({"task": sample.task, "answer": ""} if cells is None else
-                            cells.loc[(cells.depth - sample.depth).abs().idxmin()].to_dict())
-        rows.append(nearest[key])
-    return pd.DataFrame(rows, columns=COLUMNS)
+    known = constants.sort_values("depth")
+    rows = {}
+    for task, depth in (keys := [(one.task, one.depth) for one in samples]):
+        if (task, depth) not in rows:
+            far = (known.depth[known.task == task] - depth).abs()
+            rows[task, depth] = (known.loc[far.idxmin()].to_dict() if len(far) else
+                                 {"task": task, "answer": ""})
+    return pd.DataFrame([rows[key] for key in keys], columns=COLUMNS)
 
 
 def blind(asked: Sequence[Prompted],
@@ -106,43 +101,12 @@ def blind(asked: Sequence[Prompted],
 
 def by_depth(rows: pd.DataFrame, asked: Sequence[Prompted],
              constants: pd.DataFrame) -> pd.DataFrame:
-    """Return the constant answer and the floor by suite, task and depth; scores as fractions of 1.
+    """Return `summary` of BLIND by suite, task and depth, with its answer and chance.
 
-    Further columns: n, texts, answer, rouge_score, low, high, chance. `rows` are from `rows_of`,
-    for one prompt.
+    `rows` are from `rows_of`, for one prompt; scores and chance are fractions of 1.
     """
-    cells = cells_of((one.sample for one in asked), constants)[["answer", "chance"]].assign(
-        query_id=[one.query_id for one in asked])
-    both = rows[rows.arm == BLIND].merge(cells, on="query_id")
     by = ["suite", "task", "depth"]
-    table = [(*key, len(cell), cell.text.nunique(), cell.answer.iloc[0], cell.rouge_score.mean(),
-              *share_interval(cell.rouge_score, cell.text), cell.chance.iloc[0])
-             for key, cell in both.groupby(by, observed=True)]
-    columns = [*by, "n", "texts", "answer", "rouge_score", "low", "high", "chance"]
-    return pd.DataFrame(table, columns=columns).astype(
-        {"suite": rows.suite.dtype, "task": rows.task.dtype})
-
-
-def with_chance(tasks: pd.DataFrame, floors: pd.DataFrame) -> pd.DataFrame:
-    """Return `tasks` (by suite and task) with the mean chance over the questions of a task.
-
-    `floors` is from `by_depth`. NaN if there is no chance level at one of the depths.
-    """
-    parts = floors.assign(sum=floors.chance * floors.n).groupby(["suite", "task"], observed=True)
-    means = parts["sum"].agg(lambda part: part.sum(skipna=False)) / parts.n.sum()
-    return tasks.join(means.rename("chance"), on=["suite", "task"])
-
-
-def of_suite(name: str, mode: str = "faithful", seed: int = 42) -> tuple[int, float, float, float]:
-    """Return n, mean and 95% interval over texts (fractions) of the constants on a generated suite.
-
-    The default is the floor of published results, whose samples have the official faults. Constants
-    are learned from the training split of the same mode.
-    """
-    samples = suite(name, seed, mode)
-    constants = learned(training_samples(samples, mode=mode, seed=seed)[0])
-    given = cells_of(samples, constants).answer
-    scores = pd.Series([_score(one.answer, answer, _words(one.answer), _words(answer))
-                        for one, answer in zip(samples, given, strict=True)])
-    texts = pd.Series([sample.text_id for sample in samples])
-    return len(samples), float(scores.mean()), *share_interval(scores, texts)
+    cells = cells_of((one.sample for one in asked), constants)[["answer", "chance"]]
+    own = rows[rows.arm == BLIND].merge(cells.assign(query_id=[one.query_id for one in asked]))
+    given = own.groupby(by, observed=True)[["answer", "chance"]].first().reset_index()
+    return summary(own, by).merge(given, on=by)

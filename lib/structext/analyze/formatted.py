@@ -7,7 +7,7 @@ import pandas as pd
 from lib.analyze.format import DASH, estimate, in_points, number, one_line, percent
 from lib.analyze.statistics.paired import FEW_CLUSTERS
 from lib.core.records import Answer
-from lib.structext.analyze.published import FLOOR
+from lib.structext.analyze.floor import BLIND
 from lib.structext.analyze.tables import ANSWERED, LEFT_OUT
 from lib.structext.ask.prompts import Prompted
 from lib.structext.ask.replies import final_answer
@@ -27,8 +27,7 @@ def summary_formatted(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
         "of those asked": percent(row.rouge_asked), "BLEU": percent(row.bleu),
         "exact": percent(row.exact), "structural": percent(row.structural),
         "judge, correct/scored = % [95%]": f"{row.correct}/{row.judged} = "
-        f"{percent(row.judge, row.judge_low, row.judge_high)}{_few(row.texts)}",
-        **({"chance": percent(row.chance)} if "chance" in table else {})}
+        f"{percent(row.judge, row.judge_low, row.judge_high)}{_few(row.texts)}"}
         for row in table.itertuples()])
 
 
@@ -39,17 +38,6 @@ def floor_formatted(table: pd.DataFrame) -> pd.DataFrame:
         "constant answer": shortened(row.answer) or DASH,
         f"{SCORE}, % [95%]": percent(row.rouge_score, row.low, row.high) + _few(row.texts),
         "chance": percent(row.chance)} for row in table.itertuples()])
-
-
-def official_formatted(table: pd.DataFrame) -> pd.DataFrame:
-    """Format `official.side_by_side`."""
-    return pd.DataFrame([{
-        **_group(row, ["prompt", "arm"]), "n (texts)": f"{row.n} ({row.texts})",
-        "ours, % of all questions [95%]":
-        percent(row.rouge_score, row.low, row.high) + _few(row.texts),
-        "as the official code, % of the replies that it can score":
-        f"{percent(row.official)} (n = {row.replies - row.lost})",
-        "replies that it loses": f"{row.lost}/{row.replies}"} for row in table.itertuples()])
 
 
 def states_formatted(table: pd.DataFrame) -> pd.DataFrame:
@@ -120,11 +108,11 @@ def published_formatted(table: pd.DataFrame) -> pd.DataFrame:
         scores = []
         for row in cell.itertuples():
             ends = () if pd.isna(row.low) else (100 * row.low, 100 * row.high)
-            mark = " ≤" if row.rouge_score <= row.floor and source != FLOOR else ""
+            mark = " ≤" if row.rouge_score <= row.floor and model != BLIND else ""
             scores.append(f"{row.prompt or DASH} {estimate(100 * row.rouge_score, *ends)}{mark}")
         rows.append({"suite": suite, "source": source, "model": model, "n": f"{cell.n.max()}",
                      f"{SCORE}, %, by prompt": "; ".join(scores),
-                     "floor": _range(cell.floor), "where": where})
+                     "where": where})
     return pd.DataFrame(rows)
 
 
@@ -179,11 +167,6 @@ def _points(row: tuple, prefix: str = "") -> str:
     name = "points" if prefix.endswith(("judge_", "whole_")) else "difference_points"
     columns = (name, "low_points", "high_points")
     return in_points(*(getattr(row, prefix + column) for column in columns))
-
-
-def _range(floors: pd.Series) -> str:
-    """Format one floor, or the lowest and highest where prompts have different ones."""
-    return " to ".join(dict.fromkeys(percent(floor) for floor in (floors.min(), floors.max())))
 
 
 def _few(texts: int) -> str:

@@ -1,14 +1,15 @@
 """Compare arms, floor, demonstrations and Real-Test on the same questions, and metrics."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
 from lib.analyze.stats import cluster_interval
 from lib.core.arms import ALL
+from lib.core.records import Answer
 from lib.structext.analyze.floor import BLIND
-from lib.structext.analyze.scores import METRICS, metric_agreement
+from lib.structext.analyze.scores import METRICS, metric_agreement, score
 from lib.structext.analyze.tables import (
     ANSWERED,
     JUDGE,
@@ -19,6 +20,8 @@ from lib.structext.analyze.tables import (
     with_all,
 )
 from lib.structext.ask.demonstrations import FEW_SHOT
+from lib.structext.ask.plan import OFFICIAL
+from lib.structext.ask.prompts import Prompted
 
 TEST, REAL = "test", "real-test"
 BASE_PROMPT = "base"
@@ -166,6 +169,28 @@ def agreement_of_means(rows: pd.DataFrame) -> pd.DataFrame:
 def _copies(answered: pd.DataFrame) -> pd.Series:
     """Return whether a row's arm answers every question by the reference verbatim."""
     return answered.exact.groupby(answered.arm, observed=True).transform("min") == 1
+
+
+def both_scores(rows: pd.DataFrame, asked: Sequence[Prompted],
+                answers: Mapping[str, Sequence[Answer]]) -> pd.DataFrame:
+    """Return `summary` of the suite OFFICIAL by prompt and arm, next to the official code's score.
+
+    That code scores the complete reply, and loses an empty or a long one, which raises there:
+    `official` is the mean of the others (a fraction), and `lost` of `replies` are lost. Ours scores
+    the final answer and keeps every question. There are no rows if the suite was not asked.
+    """
+    by, own = ["prompt", "arm"], rows[rows.suite == OFFICIAL]
+    references = {one.query_id: one.sample.answer for one in asked if one.suite == OFFICIAL}
+    scored = {(arm, reply.query_id): score(references[reply.query_id], reply.answer)
+              for arm, replies in answers.items() for reply in replies
+              if reply.query_id in references}
+    found = [scored.get(key) for key in zip(own.arm, own.query_id, strict=True)]
+    lost = pd.Series([one and one.official_fails for one in found], own.index, dtype=float)
+    kept = pd.Series([one and one.rouge_score for one in found], own.index, dtype=float)
+    theirs = own.assign(lost=lost, kept=kept.where(lost == 0)).groupby(by, observed=True).agg(
+        replies=("lost", "count"), lost=("lost", "sum"), official=("kept", "mean"))
+    return summary(own, by).merge(theirs.reset_index(), on=by)[
+        [*by, "n", "texts", "rouge_score", "low", "high", "official", "replies", "lost"]]
 
 
 def _agreement(cell: pd.DataFrame, arm: str) -> pd.DataFrame:

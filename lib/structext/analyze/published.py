@@ -17,8 +17,8 @@ from lib.structext.analyze.tables import JUDGE
 PAPER, FLOOR, RUN = "paper", "floor of the paper's suite", "this run"
 COLUMNS = ["suite", "source", "model", "prompt", "n", "rouge_score", "low", "high", "floor",
            "where"]
-# Suite -> n, mean and 95% interval of `floor.of_suite` with seed 42 in faithful mode, which has the
-# official generator's faults; a test measures them again.
+# Suite -> n, mean and 95% interval over texts of the best constants (floor.learned) on our suite in
+# faithful mode, which has the official generator's faults; seed 42. A test measures them again.
 FLOORS = {"test": (3712, 0.27459, 0.26045, 0.28920),
           "test-hard": (2088, *(float("nan"),) * 3)}  # not measured yet
 # the prompts of Tables 3 (the best of the others is added) and 4

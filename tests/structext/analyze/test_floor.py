@@ -1,16 +1,13 @@
 """lib.structext.analyze.floor and official: constants by hand, and both scores of one reply."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from lib.structext.analyze import floor
 from lib.structext.analyze.floor import BLIND
-from lib.structext.analyze.formatted import floor_formatted, official_formatted
-from lib.structext.analyze.official import side_by_side
-from lib.structext.analyze.pairs import against, over_floor
+from lib.structext.analyze.formatted import floor_formatted
+from lib.structext.analyze.pairs import against, both_scores, over_floor
 from lib.structext.analyze.scores import score
-from lib.structext.analyze.tables import summary
 from tests.structext.replied import answered, ask, by_number, of_arms, right, silent, wrong
 
 
@@ -65,8 +62,6 @@ def test_the_floor_reads_nothing_and_answers_every_question_in_every_setting():
     table = floor.by_depth(rows[rows.prompt == "base"], asked, constants)
     assert table.rouge_score.tolist() == pytest.approx(constants.score.tolist())
     assert list(table.n) == [6] * 3 and set(floor_formatted(table)["chance"]) >= {"50.0%", "–"}
-    tasks = floor.with_chance(summary(own, ["suite", "task", "arm"]), table)
-    assert tasks.chance.tolist() == pytest.approx(table.chance.tolist(), nan_ok=True)
 
 
 def test_a_distance_from_the_floor_is_between_equal_questions():
@@ -89,14 +84,11 @@ def test_published_samples_are_scored_in_both_ways():
                         for one, text in zip(asked, replies, strict=True)][:-1]}
     rows = of_arms(asked, base=lambda one: dict(zip(
         [one.query_id for one in asked], replies, strict=True))[one.query_id])
-    (row,) = side_by_side(rows, asked, answers).itertuples()
-    assert (row.suite, row.n, row.replies) == ("official", 6, 6)
+    (row,) = both_scores(rows, asked, answers).itertuples()
+    assert (row.prompt, row.n, row.replies) == ("base", 6, 6)
     assert row.lost == 2 and row.official == 0  # the complete replies are far from the answers
     assert row.rouge_score == pytest.approx(4 / 6)
-    (text,) = official_formatted(side_by_side(rows, asked, answers)).to_dict("records")
-    assert text["replies that it loses"] == "2/6"
     exact = {"base": [answered("base", one.query_id, one.sample.answer) for one in asked[:3]]}
-    (half,) = side_by_side(rows, asked, exact).itertuples()
+    (half,) = both_scores(rows, asked, exact).itertuples()
     assert (half.replies, half.lost) == (3, 0) and half.official == pytest.approx(1)
-    none = side_by_side(rows[rows.suite == "test"], asked, {})
-    assert none.empty and isinstance(official_formatted(none), pd.DataFrame)
+    assert both_scores(rows[rows.suite == "test"], asked, {}).empty

@@ -19,11 +19,11 @@ from lib.structext.analyze.formatted import (
     states_formatted,
     summary_formatted,
 )
-from lib.structext.analyze.official import side_by_side
 from lib.structext.analyze.pairs import (
     against,
     agreement,
     agreement_of_means,
+    both_scores,
     differences,
     over_floor,
     real_and_test,
@@ -210,9 +210,9 @@ def concluded(rows: pd.DataFrame) -> str:
     base = rows[rows.prompt == "base"]
     return conclusion(
         scores=summary(base, ["suite", "arm"]), forms=summary(base, ["suite", "form", "arm"]),
-        floors=against(rows, BLIND), gains=against(rows, rows.arm.cat.categories[0]),
-        curve=shots(rows), real=real_and_test(base), margins=real_and_test(over_floor(base)),
-        agreed=agreement(rows), means=agreement_of_means(rows), official=side_by_side(rows, [], {}),
+        floors=against(rows, BLIND), curve=shots(rows), real=real_and_test(base),
+        margins=real_and_test(over_floor(base)),
+        agreed=agreement(rows), means=agreement_of_means(rows), official=both_scores(rows, [], {}),
         both=with_ours(summary(rows, ["suite", "prompt", "arm"])))
 
 
@@ -274,7 +274,7 @@ def test_metrics_are_compared_where_there_is_an_answer():
     floored = agreement(of_arms(ask(), (), True, base=by_number(right, wrong)))
     assert set(floored.arm) == {"base"}  # the floor is no model
     # one arm copies, in the other nothing varies
-    assert set(agreement_formatted(two)["Pearson"]) == {"–"}
+    assert set(agreement_formatted(two)["Pearson over replies"]) == {"–"}
 
 
 def test_a_coefficient_over_arms_needs_one_within_an_arm():
@@ -318,11 +318,12 @@ def test_the_conclusion_counts_and_claims_no_more_than_the_tables():
     assert "| test | 6 (6) | 100.0 [47.6, 100.0] | 33.3 [" in " ".join(lines)
     assert "| tuned 100%, base 100% |" in " ".join(lines)
     assert "Of 18 questions: tuned 6 (33.3%) longer than its context window and not sent" in text
-    assert "base on test -66.7 [" in text and "(n = 0 asked both ways" in text
+    assert "tuned on test-hard unknown (n = 0 asked both ways" in text
+    assert "not compared with the floor" in text and "base on test " in text
     assert "2 demonstrations compared with the base prompt, on test" in text
     assert "(n = 6, not shown)" in text
     empty = concluded(of_arms(ask(), (), True, base=silent))
     assert "No sample was asked both in Test and in Real-Test" in empty
     assert "No question was asked both with demonstrations" in empty
-    assert "Compared with the first arm" not in empty
+    assert "base on test " in empty and "below the floor" in empty
     assert "6 replies without an answer" in empty and "is unknown" in empty
