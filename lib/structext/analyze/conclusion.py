@@ -152,17 +152,16 @@ def _published(both: pd.DataFrame) -> str:
     rows = both[(both.source == PAPER) & (both.rouge_score <= both.floor)]
     names = {suite: [f"{row.model} {100 * row.rouge_score:.1f} ({row.prompt})"
                      for row in rows[rows.suite == suite].itertuples()] for suite in FLOORS}
-    texts = [f"{suite} {percent(*floor)}, not exceeded by {listed(names[suite]) or 'none'}"
+    texts = [f"{suite} {percent(*floor)}, published at or below it {listed(names[suite]) or 'none'}"
              for suite, (_, *floor) in FLOORS.items()]
-    return _listed("Published scores stand beside the floor of the same suites with the official "
-                   "faults, %", texts)
+    return _listed("The floor of the paper's suites, which have the official faults, %", texts)
 
 
 def _official(official: pd.DataFrame) -> str:
     """Give both scores of each arm on the published samples."""
     return _listed("Published samples, scored as the official code does and as here, %", [
-        f"{row.arm}, {row.prompt} {percent(row.official)} (n = {row.replies - row.lost:.0f}, "
-        f"{row.lost:.0f} lost) and {percent(row.rouge_score, row.low, row.high)} (n = {row.n})"
+        f"{row.arm}, {row.prompt} {percent(row.official)} (n = {row.replies - row.lost}, "
+        f"{row.lost} lost) and {percent(row.rouge_score, row.low, row.high)} (n = {row.n})"
         for row in official.itertuples()])
 
 

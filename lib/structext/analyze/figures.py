@@ -38,8 +38,8 @@ MEASURES = {"rouge_score": (SCORE, "rouge_score", "low", "high"),  # label, valu
 _CROSSES = {"rouge_score": ("rouge_asked", "asked", "n"),
             "difference_points": ("whole_points", "whole", "n"),
             "common_score": ("rouge_score", "n", "common")}
-_FITTING = "those that fit the arm's context window"
-_ALL_QUESTIONS = "all, with 0 for what exceeds the arm's context window"
+_FITTING = "those that fit the arm's window"  # short: a legend has all arms too
+_ALL_QUESTIONS = "all, with 0 for those left out"
 _LINES = {"few-shot": "-", "simple-few-shot": "--", "shortest-few-shot": ":"}
 _BLIND = {"color": "0.65", "marker": "d"}  # no model: its look in all figures
 

@@ -189,7 +189,7 @@ def both_scores(rows: pd.DataFrame, asked: Sequence[Prompted],
     kept = pd.Series([one and one.rouge_score for one in found], own.index, dtype=float)
     theirs = own.assign(lost=lost, kept=kept.where(lost == 0)).groupby(by, observed=True).agg(
         replies=("lost", "count"), lost=("lost", "sum"), official=("kept", "mean"))
-    return summary(own, by).merge(theirs.reset_index(), on=by)[
+    return summary(own, by).merge(theirs.astype({"lost": int}).reset_index(), on=by)[
         [*by, "n", "texts", "rouge_score", "low", "high", "official", "replies", "lost"]]
 
 

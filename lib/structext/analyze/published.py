@@ -20,7 +20,7 @@ COLUMNS = ["suite", "source", "model", "prompt", "n", "rouge_score", "low", "hig
 # Suite -> n, mean and 95% interval over texts of the best constants (floor.learned) on our suite in
 # faithful mode, which has the official generator's faults; seed 42. A test measures them again.
 FLOORS = {"test": (3712, 0.27459, 0.26045, 0.28920),
-          "test-hard": (2088, *(float("nan"),) * 3)}  # not measured yet
+          "test-hard": (2088, 0.21820, 0.20093, 0.23653)}
 # the prompts of Tables 3 (the best of the others is added) and 4
 _PROMPTS = {"test": ("base",),
             "test-hard": ("base", "hint", "few-shot-3", "simple-few-shot-3")}
