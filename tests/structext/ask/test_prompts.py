@@ -154,9 +154,10 @@ def test_xml_whose_tags_spell_a_turn_of_a_chat_is_unchanged():
     assert held(asked("base", reference=text).prompt, "text") == [text]
     assert "<¦/s>" in asked("base", reference="</s>").prompt
     assert "<¦/S> ¦" in asked("base", reference="</S> ¦").prompt  # with a ¦ of its own
-    (wide,) = prompts_for(list(generate(tasks=["xml.0"], depth=2, width=2)), "base")
-    assert "</S>" in wide.sample.reference
-    assert held(wide.prompt, "text") == [wide.sample.reference]
+    drawn = generate(tasks=["xml.0"], depth=2, width=2, per_task=20)
+    wide = [one for one in drawn if "</S>" in one.reference]
+    assert wide and [held(one.prompt, "text")[0] for one in prompts_for(wide, "base")] == [
+        one.reference for one in wide]
 
 
 @pytest.mark.parametrize(("reply", "reasoned", "plain"), [
