@@ -17,10 +17,7 @@ JUNE_CHARACTERS = {
 
 
 def frequent_answers(samples: Sequence[Sample]) -> pd.DataFrame:
-    """Return, by task and depth, the number of samples and of answers, and the commonest answer.
-
-    `share` is the commonest answer's: what a reply that reads nothing scores by exact match.
-    """
+    """Return, by task and depth, n samples, how many answers, and the commonest with its share."""
     rows = pd.DataFrame([(one.task, one.depth, one.answer) for one in samples],
                         columns=["task", "depth", "answer"])
     return rows.groupby(["task", "depth"], sort=False).answer.agg(
