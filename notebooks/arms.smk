@@ -62,7 +62,8 @@ rule train:
 
 rule infer:
     input: rows("queries"), prompted, model
-    output: rows("answers", arm="{arm}"), records(INFER, ["{arm}"])
+    output: rows(*(["answers", "left_out"] if INFER == "00_infer" else ["answers"]), arm="{arm}"),
+        records(INFER, ["{arm}"])
     params: **stage(INFER, INFER + "-{arm}")
     threads: workflow.cores
     shell: RUN

@@ -32,6 +32,7 @@ class Shown:
     queries: list[Query]
     cut: list[Query]  # those of `queries` whose passage lost its end
     too_long: list[Rejected]
+    note: str = ""  # what else limits the replies, in a sentence
 
 
 class Task(Protocol):

@@ -29,6 +29,7 @@ SET_BY_GRAPH = {
     "augmenter": "the key augmenter", "judge": "the key judge",
     "judges": "the keys judge and other_judges", "base_model": "the key base_model",
     "task": "the key source"}
+FLOOR = "blind"  # an arm of every structext study's tables, which asks no model
 MODELS = ("base_model", "endpoint_model", "reader")  # each names an arm's own model
 _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"  # names become file names and parts of commands
 
@@ -101,6 +102,9 @@ class Study(BaseModel):
         if not re.fullmatch(_NAME, arm):
             raise ValueError(f"arms: {arm!r} may contain only letters, digits, dots, dashes and "
                              "underscores")
+        if self.source == "structext" and arm == FLOOR:
+            raise ValueError(f"arms: {FLOOR!r} is the floor that 01_analyze computes; choose "
+                             "another name")
         if is_trained(arm) and arm not in kind.trained:
             raise ValueError(f"arms: {arm!r} cannot be trained here; 03_train trains "
                              f"{', '.join(kind.trained)}")

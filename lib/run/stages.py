@@ -47,7 +47,7 @@ STAGES = {
                        like={"02_normalize": ("document_kind",)}),
     "00_infer": Stage(per="run"),
     "01_judge": Stage(per="run"),
-    "00_samples": Stage(like={"00_infer": ("max_read_tokens",)}),
+    "00_samples": Stage(),
     "01_analyze": Stage(every_seed=True, draws="structext"),
     "00_filings": Stage(),
     "01_questions": Stage(like={"00_infer": ("max_read_tokens",)}),

@@ -27,7 +27,7 @@ from lib.core.files import write_records
 from lib.core.paths import data_path
 from lib.structext.records import MODES
 
-_DIALS = ("depth", "width", "size", "per_task", "tasks", "real")  # set by a suite
+_DIALS = ("depth", "width", "size", "tasks", "real")  # set by a suite
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -50,12 +50,13 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     make = commands.add_parser("generate", help="make samples")
     make.add_argument("--suite", help="test, real-test, test-hard, v1-simple or v1-hard, with its "
-                      "own depth, width and counts")
+                      "own depths and widths")
     make.add_argument("--mode", choices=MODES, default="corrected")
     make.add_argument("--depth", type=int, default=1, help="levels below the root")
     make.add_argument("--width", type=int, default=1, help="a node has depth × width children")
     make.add_argument("--size", type=int, default=6, help="attributes or words per node and depth")
-    make.add_argument("--per-task", type=int, default=1, help="samples of each task")
+    make.add_argument("--per-task", type=int, help="samples per task, depth and width; 0 as in a "
+                      "study: all of a suite, else 16; default: all of a suite, else 1")
     make.add_argument("--seed", type=int, default=42)
     make.add_argument("--tasks", nargs="+", help="tasks (json.3) or languages (json, toml); "
                       "default: the benchmark's 29")
@@ -87,10 +88,11 @@ def _generate(options: argparse.Namespace) -> None:
             flags = ", ".join("--" + name.replace("_", "-") for name in given)
             raise ValueError(f"--suite {options.suite} has its own {', '.join(given)}: leave out "
                              f"{flags}")
-        samples = iter(suite(options.suite, options.seed, options.mode))
+        samples = iter(suite(options.suite, options.seed, options.mode, options.per_task or 0))
     else:
-        samples = generate(options.mode, options.tasks, options.depth, options.width,
-                           options.per_task, options.seed, options.size, options.real)
+        per_task = 1 if options.per_task is None else options.per_task
+        samples = generate(options.mode, options.tasks, options.depth, options.width, per_task,
+                           options.seed, options.size, options.real)
     if options.output:
         write_records(options.output, samples)
     else:

@@ -3,13 +3,14 @@
 from functools import cache
 
 from lib.core.files import load
-from lib.core.records import Answer, Query, Rejected, Verdict
+from lib.core.records import Answer, Query, Verdict
 from lib.infer.answers import Decoding
-from lib.reading.context_window import Tokenizer, lengths_of
+from lib.reading.context_window import Tokenizer, token_counts
 from lib.reading.task import Shown
 from lib.structext.analyze.verdicts import judged_by_structure
 from lib.structext.ask.prompts import REASONING, Prompted
 from lib.structext.ask.replies import Final, finals
+from lib.structext.ask.window import too_long
 from lib.structext.solve.solver import solve
 from lib.structext.solve.unsolvable import Unsolvable
 
@@ -21,18 +22,17 @@ class StrucText:
                how: Decoding) -> Shown:
         """Leave out prompts that do not fit: cutting a structured text would change its structure.
 
-        The prompts were chosen to fit the base model's context window; an arm's may be smaller.
+        The note counts reference answers that are longer than a reply may be.
         """
-        read = [query for query in queries if query.context]
-        lengths = lengths_of([query.context for query in read], tokenizer, how.prompt_style)
-        too_long = [
-            Rejected(document_id=query.document_id, item=query.query_id,
-                     reason=f"{length:,} tokens and {how.max_read_tokens:,} for the reply do not "
-                            f"fit in {window:,}")
-            for query, length in zip(read, lengths, strict=True)
-            if length + how.max_read_tokens > window]
-        left_out = {row.item for row in too_long}
-        return Shown([query for query in queries if query.query_id not in left_out], [], too_long)
+        budget = how.max_read_tokens
+        texts = {one.query_id: one.sample.reference for one in load(study, "asked", Prompted)}
+        left_out = too_long(queries, texts, tokenizer, window, budget, how.prompt_style)
+        ids = {row.item for row in left_out}
+        kept = [query for query in queries if query.query_id not in ids]
+        answers = token_counts([query.answer for query in kept], tokenizer)
+        note = (f"{sum(length > budget for length in answers)} of {len(kept)} reference answers "
+                f"are longer than {budget} tokens: no reply can give them in full.")
+        return Shown(kept, [], left_out, note)
 
     def finals(self, study: str, queries: list[Query], answers: list[Answer]) -> dict[str, Final]:
         """Read the final answer of each reply as its prompt setting requires."""

@@ -1,5 +1,5 @@
-# StrucText-Eval: texts with questions, training of tuned arms on replies, answers to complete
-# prompts, verdicts and tables.
+# StrucText-Eval: texts with questions, generated or published, training of tuned arms on replies,
+# answers to complete prompts, verdicts and tables.
 prompted = rows("asked")
 INFER, JUDGE = "00_infer", "01_judge"
 
@@ -13,22 +13,29 @@ include: "../arms.smk"
 tuned = sorted({arm.split("@")[0] for arm in study.trained})
 done = [*labs, *records("00_samples"), *records("03_train", study.trained),
         *records(INFER, study.runs), *records(JUDGE, study.runs), *records("01_analyze")]
-wanted = [f"{figures}/structext.md", *base, *rows("queries", "asked"),
+wanted = [f"{figures}/structext.md", *base,
+          *rows("queries", "asked", "samples", "solved", "training_samples"),
           *expand(f"{data}/models/{{arm}}/training.json", arm=study.trained),
           *expand(rows("answers", arm="{arm}"), arm=study.runs), *expand(verdicts, arm=study.runs)]
 
 
+# a missing file is reported by the notebook, which says what to give
+place = Path(study.given("00_samples").get("official") or "no published samples").expanduser()
+official = [str(path) for path in ([place] if place.is_file() else sorted(place.rglob("*.json*")))]
+
+
 rule texts:
-    input: base
-    output: rows("samples", "asked", "left_out", "queries", "rewrite_rejected"),
+    input: official
+    output: rows("samples", "asked", "queries", "solved", "training_samples", "rewrite_rejected"),
         expand(rows("training", arm="{arm}"), arm=tuned), records("00_samples")
     params: **stage("00_samples")
     shell: RUN
 
 
 rule structext:
-    input: rows("asked", "left_out", "rewrite_rejected"),
-        expand(rows("answers", arm="{arm}"), arm=study.runs), expand(verdicts, arm=study.runs)
+    input: rows("asked", "training_samples", "rewrite_rejected"),
+        expand(rows("answers", "left_out", arm="{arm}"), arm=study.runs),
+        expand(verdicts, arm=study.runs)
     output: f"{figures}/structext.md", records("01_analyze")
     params: **stage("01_analyze")
     shell: RUN

@@ -1,11 +1,15 @@
 """The other studies, tiny, end to end: every notebook's cells in this process, in their order."""
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import rows, run_study_here, table
+from lib.core.files import write_json
+from lib.run.config import load_study
+from lib.structext.generate.samples import generate
+from tests.conftest import rows, run_cells, run_study_here, table
 
 READERS = {"structext-smoke": ("tuned", "solver"), "tablequest-smoke": ("dapt", "lexical")}
 RUNS = ["raw-0-1", "raw-1-1", "prefix-name-0-1", "raw-2x-0-1", "paraphrase-1+pairs-first-0-1"]
@@ -32,21 +36,60 @@ def test_every_query_has_an_answer_and_a_verdict_of_every_arm(root, study):
         verdicts = rows(data / "verdicts" / "rules" / f"{arm}.jsonl")
         assert [row["query_id"] for row in verdicts] == queries
         answered = [row["query_id"] for row in rows(data / "answers" / f"{arm}.jsonl")]
+        left_out = {row["item"] for row in rows(data / "left_out" / f"{arm}.jsonl")}
         is_reader = arm == "lexical"  # it reads, and recalls nothing
-        assert answered == [one for one in queries if not (is_reader and one.endswith(":recall"))]
+        assert answered == [one for one in queries if one not in left_out
+                            and not (is_reader and one.endswith(":recall"))]
 
 
-def test_the_solver_is_right_and_what_was_left_out_is_counted(root):
+def test_the_solver_is_right_and_what_each_arm_left_out_is_counted(root):
     figures, data = (root / name / "structext-smoke" for name in ("figures", "data"))
-    left_out, asked = rows(data / "left_out.jsonl"), rows(data / "asked.jsonl")
-    assert len(left_out) + len(asked) == 2 * 2 * 29  # suites, depths, tasks
-    solver = [row for row in table(figures / "prompts.csv") if row["arm"] == "solver"]
-    assert sum(int(row["n"]) for row in solver) == len(left_out) + len(asked)
-    assert sum(int(row["left_out"]) for row in solver) == len(left_out)
+    asked = rows(data / "asked.jsonl")
+    assert len(asked) == 2 * 2 * 29  # suites, depths, tasks
+    left_out = {arm: rows(data / "left_out" / f"{arm}.jsonl") for arm in ("tuned", "solver")}
+    assert left_out["solver"] == [] and len(left_out["tuned"]) < len(asked)
+    scores = table(figures / "prompts.csv")
+    for arm, missing in left_out.items():
+        own = [row for row in scores if row["arm"] == arm]
+        assert sum(int(row["n"]) for row in own) == len(asked)
+        assert sum(int(row["left_out"]) for row in own) == len(missing)
     verdicts = [row["verdict"] for row in rows(data / "verdicts" / "rules" / "solver.jsonl")]
     assert verdicts == ["correct"] * len(asked)
+    answers = {row["id"]: row["answer"] for row in rows(data / "samples.jsonl")}
+    solved = rows(data / "solved.jsonl")
+    assert [(row["id"], row["answer"]) for row in solved] == [*answers.items()]
+    tested = {row["reference"] for row in rows(data / "samples.jsonl")}
+    learned = {row["reference"] for row in rows(data / "training_samples.jsonl")}
+    assert learned and not learned & tested
     assert "solver" in (figures / "structext.md").read_text(encoding="utf-8")
     assert (figures / "heat_map.png").stat().st_size > 5_000
+
+
+def test_published_questions_are_asked_with_their_own_demonstrations_and_judged(tmp_path,
+                                                                                monkeypatch):
+    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
+    study = load_study("structext-official")
+    folder = tmp_path / study.given("00_samples")["official"]
+    others = list(generate("faithful", ["csv", "tree"], per_task=2, seed=3))
+    for number, sample in enumerate(generate("faithful", ["csv", "tree"], per_task=3)):
+        shots = [one for one in others if one.task == sample.task][:number // 7]
+        row, *examples = [{"Question": one.question, "Answer": one.answer,
+                           "Reference": one.reference} for one in (sample, *shots)]
+        label = {"typename": sample.language, "node_number": 1, "n_ary_ratio": 1}
+        write_json(folder / sample.language / f"{number}.json",
+                   row | {"Label": label, "RuleHint": "Count.", "examples": examples})
+    for stage in ("00_samples", "00_infer", "01_judge"):
+        run_cells(stage, **study.given(stage, "solver"))
+    data = tmp_path / "data" / study.name
+    asked = rows(data / "asked.jsonl")
+    assert [row["query_id"] for row in rows(data / "queries.jsonl")] == [
+        f"official:{row['sample']['id']}:{row['setting']}" + f"-{row['n_shots']}" * bool(
+            row["n_shots"]) for row in asked]
+    counts = Counter((row["setting"], len(row["demonstrations"])) for row in asked)
+    assert counts == {("base", 0): 21, ("hint", 0): 21, ("few-shot", 1): 7, ("few-shot", 2): 7}
+    verdicts = rows(data / "verdicts" / "rules" / "solver.jsonl")
+    assert [row["verdict"] for row in verdicts] == ["correct"] * 56
+    assert rows(data / "left_out" / "solver.jsonl") == []
 
 
 def test_a_tuned_arm_learns_replies_to_other_prompts_than_those_asked(root):

@@ -1,6 +1,7 @@
 """The two reading tasks: what fits, final answers and verdicts, and readers without a model."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -17,7 +18,7 @@ from lib.reading.task import (
     final_answers,
     shown_to_model,
 )
-from lib.structext.ask.prompts import as_queries, prompts_for
+from lib.structext.ask.prompts import Prompted, as_queries, prompts_for
 from lib.structext.ask.replies import NO_ANSWER, scored
 from lib.structext.generate.samples import generate
 from lib.structext.records import EXTRA_TASKS, TASKS
@@ -89,16 +90,31 @@ def judged(task: Task, study: str, queries: list[Query],
     return answers, missing, {row.query_id: row for row in verdicts}
 
 
-def test_a_structured_text_that_does_not_fit_is_left_out_and_a_passage_is_cut(source, tablequest):
-    queries = [query(f"q{size}", "word " * size) for size in (5, 60, 300)]
+def test_a_structured_text_that_does_not_fit_is_left_out_by_the_window_of_the_arm(source):
+    texts = {f"q{size}": "word " * size for size in (5, 60, 300)}
+    queries = [query(name, text) for name, text in texts.items()]
+    (sample,) = generate(tasks=["tree.0"])
+    asked = [Prompted(sample=sample.model_copy(update={"id": name, "reference": text}),
+                      setting="base", n_shots=0, demonstrations=(), prompt="")
+             for name, text in texts.items()]
+    queries = [row.model_copy(update={"query_id": one.query_id})
+               for row, one in zip(queries, asked, strict=True)]
+    write_records(artifact_path("s", "asked"), asked)
     shown = shown_to_model(STRUCTEXT, "s", queries, source, HOW, is_local=True)
-    assert [one.query_id for one in shown.queries] == ["q5", "q60"] and not shown.cut
-    assert [row.item for row in shown.too_long] == ["q300"]
+    assert [one.query_id for one in shown.queries] == ["q5:base", "q60:base"] and not shown.cut
+    assert [row.item for row in shown.too_long] == ["q300:base"]
     assert "do not fit in 128" in shown.too_long[0].reason
+    assert shown.note.startswith("0 of 2 reference answers are longer than 16 tokens")
     small = shown_to_model(STRUCTEXT, "s", queries, source, HOW, is_local=True, window=40)
-    assert len(small.queries) == 1
+    assert [row.item for row in small.too_long] == ["q60:base", "q300:base"]
+    short = replace(HOW, max_read_tokens=1)
+    note = shown_to_model(STRUCTEXT, "s", queries, source, short, is_local=True).note
+    assert note.startswith("2 of 2 reference answers are longer than 1 tokens")
     endpoint = shown_to_model(STRUCTEXT, "s", queries, "gpt-4o", HOW, is_local=False)
     assert endpoint.queries == queries, "its context window is not known"
+
+
+def test_a_passage_that_does_not_fit_is_cut(source, tablequest):
     shown = shown_to_model(TABLEQUEST, "t", tablequest, source, HOW, is_local=True)
     assert shown.queries[0] == tablequest[0] and shown.cut == shown.queries[1:]
     assert shown.cut[0].context.startswith("<passage>\nword") and not shown.too_long

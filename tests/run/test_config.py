@@ -69,6 +69,7 @@ def test_a_wrong_study_file_is_refused_naming_what_is_legal(study_file, line, me
 @pytest.mark.parametrize(("lines", "message"), [
     ("arms: {gpt: }", "name what answers, such as gpt: {00_infer: {endpoint_model"),
     ("arms: {'a/b': {00_infer: {reader: rules}}}", "only letters, digits"),
+    ("arms: {blind: {00_infer: {reader: rules}}}", "'blind' is the floor that 01_analyze computes"),
     ("arms: {dapt: }", "'dapt' cannot be trained here; 03_train trains tuned"),
     ("variants: [03_ledger]", "variants: '03_ledger' is unknown")])
 def test_an_arm_of_a_reading_study_says_what_answers(study_file, lines, message):
@@ -244,7 +245,7 @@ def test_every_committed_study_fits_its_notebooks(name, documents_folder):
 
 
 @pytest.mark.parametrize("name", ["documents", "controlled", "replicates", "structext",
-                                  "tablequest"])
+                                  "structext-official", "tablequest"])
 def test_the_graph_of_each_kind_of_study_has_every_stage(name, tmp_path, documents_folder):
     study = loaded(name, documents_folder)
     own = [f"documents={documents_folder}"] if name == "documents" else []

@@ -2,7 +2,8 @@
 
 import pandas as pd
 
-from lib.core.records import Answer
+from lib.core.records import Answer, Rejected
+from lib.structext.analyze import floor
 from lib.structext.analyze.tables import rows_of
 from lib.structext.analyze.verdicts import judged_by_structure
 from lib.structext.ask.prompts import REASONING, Prompted, prompts_for
@@ -45,11 +46,25 @@ def final_answers(prompted: list[Prompted], answers: list[Answer]) -> list[Answe
     return [row.model_copy(update={"answer": found[row.query_id].text}) for row in answers]
 
 
-def of_arms(asked: list[Prompted], left_out: list[Prompted] = (), **arms) -> pd.DataFrame:
-    """Return `rows_of` judged by rules; an arm maps a question to its reply, None for no row."""
-    answers, verdicts = {}, {}
+def too_long(questions: list[Prompted]) -> list[Rejected]:
+    return [Rejected(document_id=one.sample.text_id, item=one.query_id, reason="too long")
+            for one in questions]
+
+
+def of_arms(asked: list[Prompted], left_out: list[Prompted] = (), is_floored: bool = False,
+            **arms) -> pd.DataFrame:
+    """Return `rows_of` judged by rules; an arm maps a question to its reply, None for no row.
+
+    No arm's window holds the questions in `left_out`. With `is_floored`, the arm BLIND follows; its
+    training split is the samples asked.
+    """
+    answers, verdicts, every = {}, {}, [*asked, *left_out]
     for arm, reply in arms.items():
         answers[arm] = [answered(arm, one.query_id, text, len(text) > 200)
                         for one in asked if (text := reply(one)) is not None]
-        verdicts[arm] = judged_by_structure(asked, final_answers(asked, answers[arm]))
-    return rows_of(asked, left_out, answers, verdicts)
+        verdicts[arm] = judged_by_structure(every, final_answers(every, answers[arm]))
+    out = dict.fromkeys(arms, too_long(left_out))
+    if is_floored:
+        constants = floor.learned(one.sample for one in every)
+        answers[floor.BLIND], verdicts[floor.BLIND] = floor.blind(every, constants)
+    return rows_of(every, out, answers, verdicts)

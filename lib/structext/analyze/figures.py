@@ -1,7 +1,7 @@
 """Draw a run's scores by group, depth and width, and shots, and Real-Test against Test.
 
 Every interval is the table's 95% interval; a hollow marker is an estimate without one. An arm has
-the same colour and marker in all figures.
+the same colour and marker in all figures; the floor (BLIND) is grey.
 """
 
 from collections.abc import Sequence
@@ -27,6 +27,7 @@ from lib.analyze.figures.style import (
 )
 from lib.analyze.format import estimate
 from lib.core.arms import ALL
+from lib.structext.analyze.floor import BLIND
 from lib.structext.analyze.tables import JUDGE
 from lib.structext.records import EXTRA_TASKS, TASKS
 
@@ -37,9 +38,10 @@ MEASURES = {"rouge_score": (SCORE, "rouge_score", "low", "high"),  # label, valu
 _CROSSES = {"rouge_score": ("rouge_asked", "asked", "n"),
             "difference_points": ("whole_points", "whole", "n"),
             "common_score": ("rouge_score", "n", "common")}
-_FITTING = "those that fit base_model's context window"
-_ALL_QUESTIONS = "all, with 0 for what exceeds base_model's context window"
-_LINES = {"few-shot": "-", "simple-few-shot": "--"}
+_FITTING = "those that fit the arm's window"  # short: a legend has all arms too
+_ALL_QUESTIONS = "all, with 0 for those left out"
+_LINES = {"few-shot": "-", "simple-few-shot": "--", "shortest-few-shot": ":"}
+_BLIND = {"color": "0.65", "marker": "d"}  # no model: its look in all figures
 
 
 @styled
@@ -194,6 +196,8 @@ def _legend(figure: Figure, axes: Axes, crosses: str, columns: int = 5) -> None:
 
 
 def _look(table: pd.DataFrame, arm: str) -> dict:
+    if arm == BLIND:
+        return _BLIND | {"markersize": 4.5}
     return marker(list(table.arm.cat.categories).index(arm)) | {"markersize": 4.5}
 
 

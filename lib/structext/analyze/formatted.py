@@ -7,6 +7,7 @@ import pandas as pd
 from lib.analyze.format import DASH, estimate, in_points, number, one_line, percent
 from lib.analyze.statistics.paired import FEW_CLUSTERS
 from lib.core.records import Answer
+from lib.structext.analyze.floor import BLIND
 from lib.structext.analyze.tables import ANSWERED, LEFT_OUT
 from lib.structext.ask.prompts import Prompted
 from lib.structext.ask.replies import final_answer
@@ -28,6 +29,15 @@ def summary_formatted(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
         "judge, correct/scored = % [95%]": f"{row.correct}/{row.judged} = "
         f"{percent(row.judge, row.judge_low, row.judge_high)}{_few(row.texts)}"}
         for row in table.itertuples()])
+
+
+def floor_formatted(table: pd.DataFrame) -> pd.DataFrame:
+    """Format `floor.by_depth`: the constant answer, its score, and chance."""
+    return pd.DataFrame([{
+        **_group(row, ["suite", "task", "depth"]), "n (texts)": f"{row.n} ({row.texts})",
+        "constant answer": shortened(row.answer) or DASH,
+        f"{SCORE}, % [95%]": percent(row.rouge_score, row.low, row.high) + _few(row.texts),
+        "chance": percent(row.chance)} for row in table.itertuples()])
 
 
 def states_formatted(table: pd.DataFrame) -> pd.DataFrame:
@@ -82,22 +92,27 @@ def shots_formatted(table: pd.DataFrame) -> pd.DataFrame:
 def agreement_formatted(table: pd.DataFrame) -> pd.DataFrame:
     """Format `agreement`; a dash if a metric does not vary."""
     return pd.DataFrame([{
-        "model": row.arm, "metrics": f"{row.first} – {row.second}", "n": str(row.n),
-        "Pearson": number(row.pearson, ".3f"), "agree": percent(row.agreement),
+        "model": row.arm, "metrics": f"{row.first} – {row.second}", "replies": str(row.n),
+        "Pearson over replies": number(row.pearson, ".3f"), "agree": percent(row.agreement),
         "Cohen's kappa": number(row.kappa, ".3f")} for row in table.itertuples()])
 
 
 def published_formatted(table: pd.DataFrame) -> pd.DataFrame:
-    """Format `published.with_ours`: one row per model, all its prompts in one cell."""
+    """Format `published.with_ours`: one row per model, all its prompts in one cell.
+
+    ≤ marks a score at or below the floor of its suite.
+    """
     rows = []
     for (suite, source, model, where), cell in table.groupby(
             ["suite", "source", "model", "where"], sort=False):
         scores = []
         for row in cell.itertuples():
             ends = () if pd.isna(row.low) else (100 * row.low, 100 * row.high)
-            scores.append(f"{row.prompt or DASH} {estimate(100 * row.rouge_score, *ends)}")
+            mark = " ≤" if row.rouge_score <= row.floor and model != BLIND else ""
+            scores.append(f"{row.prompt or DASH} {estimate(100 * row.rouge_score, *ends)}{mark}")
         rows.append({"suite": suite, "source": source, "model": model, "n": f"{cell.n.max()}",
-                     f"{SCORE}, %, by prompt": "; ".join(scores), "where": where})
+                     f"{SCORE}, %, by prompt": "; ".join(scores),
+                     "where": where})
     return pd.DataFrame(rows)
 
 
@@ -105,6 +120,7 @@ def published_agreement_formatted(table: pd.DataFrame) -> pd.DataFrame:
     """Format `published.agreement_with_ours`."""
     return pd.DataFrame({
         "metric": table.metric, "source": table.source, "Pearson with": table["with"],
+        "over": table.over,
         "n": [number(n) for n in table.n], "Pearson": [number(p, ".3f") for p in table.pearson]})
 
 

@@ -1,13 +1,15 @@
-"""Compare arms, demonstrations and Real-Test on the same questions, and metrics with the judge."""
+"""Compare arms, floor, demonstrations and Real-Test on the same questions, and metrics."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
 from lib.analyze.stats import cluster_interval
 from lib.core.arms import ALL
-from lib.structext.analyze.scores import METRICS, metric_agreement
+from lib.core.records import Answer
+from lib.structext.analyze.floor import BLIND
+from lib.structext.analyze.scores import METRICS, metric_agreement, score
 from lib.structext.analyze.tables import (
     ANSWERED,
     JUDGE,
@@ -17,7 +19,9 @@ from lib.structext.analyze.tables import (
     summary,
     with_all,
 )
-from lib.structext.ask.prompts import FEW_SHOT
+from lib.structext.ask.demonstrations import FEW_SHOT
+from lib.structext.ask.plan import OFFICIAL
+from lib.structext.ask.prompts import Prompted
 
 TEST, REAL = "test", "real-test"
 BASE_PROMPT = "base"
@@ -25,6 +29,7 @@ DIFFERENCE = ["n", "texts", "unpaired", "first", "second", "difference_points", 
               "high_points", "whole", "whole_points", "whole_low_points", "whole_high_points",
               "judged", "judge_points", "judge_low_points", "judge_high_points"]
 COMMON = ["common", "common_score", "common_low", "common_high"]
+LEAST_MODELS = 3  # for a coefficient over their means: two points always lie on a line
 
 
 def differences(first: pd.DataFrame, second: pd.DataFrame, on: Sequence[str],
@@ -65,13 +70,14 @@ def _points(values: pd.Series, texts: pd.Series) -> np.ndarray:
     return 100 * np.array([values.mean(), *ends])
 
 
-def against_first(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return `differences` of every other arm from the first, by suite, prompt and arm.
+def against(rows: pd.DataFrame, arm: str) -> pd.DataFrame:
+    """Return `differences` of every other arm from `arm`, by suite, prompt and arm.
 
+    With BLIND, they are each arm's distance from the floor, on the questions that fit its window.
     With only one arm there are no rows.
     """
     by = ["suite", "prompt", "arm"]
-    is_first = rows.arm == rows.arm.cat.categories[0]
+    is_first = rows.arm == arm
     tables = [differences(rows[is_first], cell, ["query_id"], by)
               for _, cell in rows[~is_first].groupby("arm", observed=True)]
     if not tables:
@@ -116,23 +122,75 @@ def real_and_test(rows: pd.DataFrame) -> pd.DataFrame:
                        ["arm", "language", "twin"], ["arm", "language"])
 
 
+def over_floor(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the arms except BLIND, with its score and verdict subtracted from theirs.
+
+    Differences between such rows are changes of an arm's distance from the floor.
+    """
+    known = rows[rows.arm == BLIND].set_index("query_id")[["rouge_score", JUDGE]]
+    others = rows[rows.arm != BLIND]
+    return others.assign(**{name: others[name] - others.query_id.map(known[name])
+                            for name in known})
+
+
 def agreement(rows: pd.DataFrame) -> pd.DataFrame:
     """Return `metric_agreement` of the paper's metrics and the judge, by arm and then over ALL.
 
-    Only replies with an answer count, because without one every metric is 0. ALL excludes arms
-    whose every answer is the reference verbatim. If no arm has a coefficient, ALL has none either:
-    pooling a good arm with a bad one would make any two metrics correlate.
+    It is over replies with an answer, because without one every metric is 0; BLIND is no model. ALL
+    excludes arms whose every answer is the reference verbatim. If no arm has a coefficient, ALL has
+    none either: pooling a good arm with a bad one would make any two metrics correlate.
     """
-    answered = rows[rows.state == ANSWERED]
+    answered = rows[(rows.state == ANSWERED) & (rows.arm != BLIND)]
     own = [_agreement(cell, str(arm)) for arm, cell in answered.groupby("arm", observed=True)]
     if len(own) < 2:
         return own[0] if own else _agreement(answered, ALL)
-    copies = answered.exact.groupby(answered.arm, observed=True).transform("min") == 1
-    pooled = _agreement(answered[~copies], ALL)
+    pooled = _agreement(answered[~_copies(answered)], ALL)
     for name in ("pearson", "kappa"):
         is_known = np.any([table[name].notna() for table in own], axis=0)
         pooled[name] = pooled[name].where(is_known)
     return pd.concat([*own, pooled], ignore_index=True)
+
+
+def agreement_of_means(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return Pearson's r of each metric with the judge over the arms' means, as in v2's Table 6.
+
+    Columns first, second (JUDGE), n (arms) and pearson. Arms are left out as in `agreement`; with
+    fewer than LEAST_MODELS others, r is NaN. Every question with a verdict counts.
+    """
+    known = rows[(rows.arm != BLIND) & rows[JUDGE].notna()]
+    answered = known[known.state == ANSWERED]
+    known = known[~known.arm.isin(answered.arm[_copies(answered)])]
+    means = known.groupby("arm", observed=True)[[*METRICS, JUDGE]].mean()
+    table = metric_agreement(means, (*METRICS, JUDGE))[["first", "second", "n", "pearson"]]
+    table = table[table["second"] == JUDGE].reset_index(drop=True)
+    return table.assign(pearson=table.pearson.where(table.n >= LEAST_MODELS))
+
+
+def _copies(answered: pd.DataFrame) -> pd.Series:
+    """Return whether a row's arm answers every question by the reference verbatim."""
+    return answered.exact.groupby(answered.arm, observed=True).transform("min") == 1
+
+
+def both_scores(rows: pd.DataFrame, asked: Sequence[Prompted],
+                answers: Mapping[str, Sequence[Answer]]) -> pd.DataFrame:
+    """Return `summary` of the suite OFFICIAL by prompt and arm, next to the official code's score.
+
+    That code scores the complete reply, and loses an empty or a long one, which raises there:
+    `official` is the mean of the others (a fraction), and `lost` of `replies` are lost. Ours scores
+    the final answer and keeps every question. There are no rows if the suite was not asked.
+    """
+    by, own = ["prompt", "arm"], rows[rows.suite == OFFICIAL]
+    references = {one.query_id: one.sample.answer for one in asked if one.suite == OFFICIAL}
+    scored = {(arm, reply.query_id): score(references[reply.query_id], reply.answer)
+              for arm, replies in answers.items() for reply in replies
+              if reply.query_id in references}
+    found = [scored.get(key) for key in zip(own.arm, own.query_id, strict=True)]
+    lost = pd.Series([one and one.official_fails for one in found], own.index, dtype=float)
+    kept = pd.Series([one and one.rouge_score for one in found], own.index, dtype=float)
+    theirs = own.assign(lost=lost, kept=kept.where(lost == 0)).groupby(by, observed=True).agg(
+        replies=("lost", "count"), lost=("lost", "sum"), official=("kept", "mean"))
+    return summary(own, by).merge(theirs.astype({"lost": int}).reset_index(), on=by)[
+        [*by, "n", "texts", "rouge_score", "low", "high", "official", "replies", "lost"]]
 
 
 def _agreement(cell: pd.DataFrame, arm: str) -> pd.DataFrame:

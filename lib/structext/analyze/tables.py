@@ -1,8 +1,8 @@
 """Tabulate the results of reading structured texts, by question and arm and as means (v2, 5).
 
 Every question stays in its denominator. A question scores 0 and is counted separately if it exceeds
-the context window of the study's base model (and was sent to no arm), if its call failed, or if its
-reply has no answer. Only what a judge could not score leaves the judge's own denominator.
+the context window of the arm that is asked, if its call failed, or if its reply has no answer. Only
+what a judge could not score leaves the judge's own denominator.
 """
 
 import re
@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import connected_components
 from lib.analyze.stats import share_interval
 from lib.core.arms import ALL
 from lib.core.files import made_by
-from lib.core.records import Answer, Verdict
+from lib.core.records import Answer, Rejected, Verdict
 from lib.structext.analyze.scores import METRICS, frame
 from lib.structext.ask.prompts import SETTINGS, Prompted
 from lib.structext.ask.replies import NO_ROW, scored
@@ -28,7 +28,7 @@ FORMS = {  # form of the text in the prompt -> its languages
     "nested objects": ("json", "yaml", "xml", "toml"),
     "document with headings": ("latex", "markdown", "org"),
     "list of edges": ("tree",), "log lines": ("log",)}
-ANSWERED, LEFT_OUT = "an answer", "left out: longer than base_model's window"
+ANSWERED, LEFT_OUT = "an answer", "left out: longer than the arm's window"
 JUDGE = "judge"
 SUMMARY = ["n", "texts", "left_out", "asked", "failed", "no_answer", "truncated", "rouge_score",
            "low", "high", "rouge_asked", "bleu", "exact", "structural", "judged", "correct",
@@ -38,7 +38,7 @@ _REAL = re.compile(r"-(?:real|rewritten)-(?=d\d+-w\d+)")
 _FORM_OF = {language: form for form, languages in FORMS.items() for language in languages}
 
 
-def rows_of(asked: Sequence[Prompted], left_out: Sequence[Prompted],
+def rows_of(asked: Sequence[Prompted], left_out: Mapping[str, Sequence[Rejected]],
             answers: Mapping[str, list[Answer]],
             verdicts: Mapping[str, list[Verdict]]) -> pd.DataFrame:
     """Return one row per question and arm, arms in the order of `answers`.
@@ -47,18 +47,19 @@ def rows_of(asked: Sequence[Prompted], left_out: Sequence[Prompted],
     (shared by a sample of Test and its rewrite in Real-Test), text (see `clusters`), language,
     form, task, depth, width, state (ANSWERED, LEFT_OUT, or why there is no answer), truncated,
     those of `scores.Scored` with metrics as fractions, and judge (1 or 0, NaN if unscored).
-    Questions in `left_out` have neither answers nor verdicts. Raises ValueError if a question is
-    repeated, or if the answers or verdicts of an arm are not those of `asked`.
+    `left_out` has the questions too long for an arm's context window (item = query_id); an arm
+    without any may be absent. Raises ValueError if a question is repeated, or if the answers,
+    verdicts or questions left out of an arm are not those of `asked`.
     """
-    questions = [*asked, *left_out]
-    ids = pd.Series([one.query_id for one in questions])
+    ids = pd.Series([one.query_id for one in asked])
     if ids.duplicated().any():
-        raise ValueError(f"question {ids[ids.duplicated()].iloc[0]!r} appears twice in asked.jsonl "
-                         f"and left_out.jsonl: remove both and run {made_by('asked')} again")
-    about = _about(questions)
+        raise ValueError(f"question {ids[ids.duplicated()].iloc[0]!r} appears twice in "
+                         f"asked.jsonl: remove it and run {made_by('asked')} again")
+    about = _about(asked)
     arms = pd.CategoricalDtype(list(answers), ordered=True)
-    return pd.concat([_of_arm(arm, asked, questions, about, rows, verdicts[arm])
-                      for arm, rows in answers.items()], ignore_index=True).astype({"arm": arms})
+    tables = [_of_arm(arm, asked, about, {row.item for row in left_out.get(arm, ())}, rows,
+                      verdicts[arm]) for arm, rows in answers.items()]
+    return pd.concat(tables, ignore_index=True).astype({"arm": arms})
 
 
 def _about(questions: Sequence[Prompted]) -> pd.DataFrame:
@@ -94,23 +95,24 @@ def clusters(names: pd.Series, others: pd.Series) -> pd.Series:
     return names.groupby(component).transform("first")
 
 
-def _of_arm(arm: str, asked: Sequence[Prompted], questions: Sequence[Prompted],
-            about: pd.DataFrame, answers: list[Answer], verdicts: list[Verdict]) -> pd.DataFrame:
+def _of_arm(arm: str, asked: Sequence[Prompted], about: pd.DataFrame, left_out: set[str],
+            answers: list[Answer], verdicts: list[Verdict]) -> pd.DataFrame:
     judged = {row.query_id: row.verdict for row in verdicts}
     replied = {row.query_id: row for row in answers}
-    ids = {one.query_id for one in asked}
-    if ids != set(judged) or len(verdicts) != len(judged) or set(replied) - ids:
+    ids, named = {one.query_id for one in asked}, left_out | set(replied)
+    if (ids != set(judged) or len(verdicts) != len(judged) or named - ids
+            or left_out & set(replied)):
         raise ValueError(
-            f"arm {arm}: {len(verdicts)} verdicts and {len(answers)} answers are not those of the "
-            f"{len(ids)} questions in asked.jsonl: run {made_by('answers', arm=arm)} and "
-            f"{made_by('verdicts', arm=arm)} again")
-    scores = frame(scored(questions, answers)).drop(columns="id")
+            f"arm {arm}: {len(verdicts)} verdicts, {len(answers)} answers and {len(left_out)} "
+            f"questions left out are not those of the {len(ids)} questions in asked.jsonl: run "
+            f"{made_by('answers', arm=arm)} and {made_by('verdicts', arm=arm)} again")
+    scores = frame(scored(asked, answers)).drop(columns="id")
     rows = pd.concat([about, scores], axis=1).assign(arm=arm)
-    is_left_out = ~rows.query_id.isin(ids)
+    is_left_out = rows.query_id.isin(left_out)
     rows["state"] = rows.error.where(rows.error != "", ANSWERED).mask(is_left_out, LEFT_OUT)
     rows["truncated"] = [name in replied and replied[name].truncated for name in rows.query_id]
     values = {"correct": 1.0, "incorrect": 0.0, "unscored": np.nan}
-    rows[JUDGE] = [values[judged[name]] if name in judged else 0.0 for name in rows.query_id]
+    rows[JUDGE] = rows.query_id.map(judged).map(values).mask(is_left_out, 0.0)
     return rows[["arm", *rows.columns.drop("arm")]]
 
 

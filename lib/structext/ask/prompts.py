@@ -1,8 +1,10 @@
 """Write prompts about structured texts in the papers' six settings (v2), from prompts/structext/.
 
-The papers' instruction on the layout of the answer is part of the question. A text, its question,
-hint and demonstrations are data, so anything in them that could pass for a part of the prompt is
-split (lib.core.untrusted).
+Every prompt names the text's language, as every prompt of the papers does. The papers' instruction
+on the layout of the answer is part of the question. Of the setting with simple demonstrations there
+are two: the official code and the paper differ (see lib.structext.ask.demonstrations). A text, its
+question, hint and demonstrations are data, so anything in them that could pass for a part of the
+prompt is split (lib.core.untrusted).
 """
 
 import re
@@ -12,7 +14,7 @@ from functools import cache
 from lib.core.prompts import prompt_template
 from lib.core.records import Query, Record, Structure
 from lib.core.untrusted import SPLIT, defused
-from lib.structext.ask.demonstrations import demonstrations_for
+from lib.structext.ask.demonstrations import FEW_SHOT, demonstrations_for
 from lib.structext.generate.wording import HINTS
 from lib.structext.records import Sample
 
@@ -22,8 +24,8 @@ SETTINGS = {  # setting -> its prompt
     "ps-cot": prompt_template("structext/ps-cot"),
     "hint": prompt_template("structext/hint"),
     "few-shot": prompt_template("structext/few-shot"),
-    "simple-few-shot": prompt_template("structext/few-shot")}
-FEW_SHOT = ("few-shot", "simple-few-shot")
+    "simple-few-shot": prompt_template("structext/few-shot"),
+    "shortest-few-shot": prompt_template("structext/few-shot")}
 REASONING = ("self-cot", "ps-cot")  # the answer is in tags, after the reasoning
 TAGS = "text|question|hint|answer"
 # <S> and <SYS> in XML are split like chat turns and joined again: in capitals they are not turns.
@@ -41,7 +43,7 @@ class Prompted(Record):
     setting: str
     n_shots: int
     demonstrations: tuple[str, ...]  # ids of the samples shown with their answers, in order
-    prompt: str  # all that the model is given, sent unchanged
+    prompt: str  # all that the model is given, sent unchanged; "" in asked.jsonl, see queries.jsonl
     suite: str = ""  # the suite that the sample was taken from; suites may share samples
 
     @property
@@ -53,12 +55,13 @@ class Prompted(Record):
 
 
 def prompts_for(samples: Sequence[Sample], setting: str, n_shots: int = 0,
-                pool: Sequence[Sample] | None = None, seed: int = 42,
-                suite: str = "") -> list[Prompted]:
+                pool: Sequence[Sample] | None = None, seed: int = 42, suite: str = "", *,
+                own: Sequence[Sequence[Sample]] | None = None) -> list[Prompted]:
     """Return the prompt of each sample, in order, in one of SETTINGS.
 
-    Demonstrations are drawn from `pool` (default: `samples`). Raises ValueError for an unknown
-    setting, for a number of shots that it does not allow, and as `demonstrations_for` does.
+    Demonstrations are drawn from `pool` (default: `samples`), or are each sample's `own`, which
+    were published with it. Raises ValueError for an unknown setting, for a number of shots that it
+    does not allow, and as `demonstrations_for` does.
     """
     if setting not in SETTINGS:
         raise ValueError(f"setting {setting!r} is unknown: choose one of {', '.join(SETTINGS)}")
@@ -68,8 +71,8 @@ def prompts_for(samples: Sequence[Sample], setting: str, n_shots: int = 0,
                          + ("at least 1" if is_few_shot else "no demonstration: give 0"))
     shown, split = [()] * len(samples), cache(_defused)  # a demonstration is shown many times
     if n_shots:
-        shown = demonstrations_for(samples, samples if pool is None else pool, n_shots, seed,
-                                   is_shortest=setting == "simple-few-shot")
+        shown = own or demonstrations_for(samples, samples if pool is None else pool, n_shots,
+                                          seed, setting)
     return [Prompted(sample=sample, setting=setting, n_shots=n_shots, suite=suite,
                      demonstrations=tuple(one.id for one in examples),
                      prompt=_prompt(sample, setting, examples, split))
@@ -99,7 +102,7 @@ def _prompt(sample: Sample, setting: str, examples: Sequence[Sample],
     shown = [tuple(map(split, part)) for part in raw]
     (text, question, hint), *others = shown
     return SETTINGS[setting].render(
-        text=text, question=question, hint=hint, is_split=shown != raw,
+        language=sample.language, text=text, question=question, hint=hint, is_split=shown != raw,
         examples=[dict(zip(("text", "question", "answer"), part, strict=True)) for part in others])
 
 

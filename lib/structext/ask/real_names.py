@@ -38,7 +38,8 @@ KINDS = {
         "date, a code, an amount with its unit)",
         "letters, digits, single spaces and . + / % ° -; a colon only before a digit; no comma and "
         "no quotation mark", r"[^\W_](?:[^\W_]|[.+/%°-]| (?! |$)|:(?=\d))*"),
-    "people": Kind("names of people", _SEVERAL, _PHRASE),
+    "women": Kind("first name and surname of a woman", _SEVERAL, _PHRASE),
+    "men": Kind("first name and surname of a man", _SEVERAL, _PHRASE),
     "words": Kind("single words of a report", _SINGLE, _WORD),
     "images": Kind("names of image files", "Latin letters, digits and hyphens, then .jpg, .jpeg, "
                    ".png or .gif", r"[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*\.(?:jpe?g|png|gif)"),

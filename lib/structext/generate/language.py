@@ -1,6 +1,6 @@
 """Define a language of the generator: a writer of texts, and a finder of answers per task."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from random import Random
 from typing import Any, NamedTuple
@@ -20,7 +20,8 @@ class Setting(NamedTuple):
     is_corrected: bool
     rng: Random
     names: Letters | Words
-    number: int  # the sample's number within its kind; odd and even ones balance the labels
+    number: int  # the sample's number within its kind; its remainders balance the labels
+    is_june: bool = False  # XML as in June 2024 (v1), where a tag may have no attribute
 
 
 class Item(NamedTuple):
@@ -51,3 +52,16 @@ def broken_nodes(setting: Setting, rng: Random) -> set[int]:
     n_nodes = setting.tree.n_nodes
     broken = {node for node in range(n_nodes) if rng.random() < ERROR_SHARE}
     return broken or ({rng.randrange(n_nodes)} if setting.is_corrected else broken)
+
+
+def limits_by_answer(values: Iterable[int], lowest: int,
+                     highest: int) -> dict[int, tuple[int, int]]:
+    """Return n -> the least and greatest limit that n of `values` exceed, if there is one."""
+    greatest = [highest + 1, *sorted(values, reverse=True), lowest]
+    limits = {}
+    for n in range(len(greatest) - 1):
+        # The limit is below the n-th greatest value and not below the next one.
+        low, high = max(greatest[n + 1], lowest), min(greatest[n] - 1, highest)
+        if low <= high:
+            limits[n] = low, high
+    return limits

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from random import Random
 
-from lib.structext.generate.language import Item, Language, Setting
+from lib.structext.generate.language import Item, Language, Setting, limits_by_answer
 
 LEVELS = ("DEBUG", "ERROR", "INFO", "WARN")
 STATUSES = (200, 201, 302, 404, 500)
@@ -16,6 +16,7 @@ class Log:
 
     def __init__(self, setting: Setting) -> None:
         rng, names, n_rows = setting.rng, setting.names, setting.tree.n_nodes
+        self.is_corrected = setting.is_corrected
         requests = names.ids(max(n_rows // 3, 1))
         now = datetime(2026, 1, 1) + timedelta(seconds=rng.randrange(365 * 86_400))
         self.rows: list[dict[str, str | int]] = []
@@ -34,14 +35,24 @@ def _field(document: Log, rng: Random) -> Item:
 
 
 def _of_level(document: Log, rng: Random) -> Item:
+    """Draw any level if faithful (most answers: 0), else all answers equally often."""
     level = rng.choice(LEVELS)
-    return Item({"level": level}, str(sum(row["level"] == level for row in document.rows)))
+    counts = {one: sum(row["level"] == one for row in document.rows) for one in LEVELS}
+    if document.is_corrected:
+        n = rng.choice(sorted(set(counts.values())))
+        level = rng.choice([one for one in LEVELS if counts[one] == n])
+    return Item({"level": level}, str(counts[level]))
 
 
 def _slow(document: Log, rng: Random) -> Item:
+    """Draw any limit if faithful, else all answers equally often."""
     service, limit = rng.choice(document.rows)["service"], rng.randint(1, LONGEST)
-    return Item({"service": service, "limit": limit}, str(sum(
-        row["service"] == service and row["duration_ms"] > limit for row in document.rows)))
+    durations = [row["duration_ms"] for row in document.rows if row["service"] == service]
+    if document.is_corrected:
+        limits = limits_by_answer(durations, 1, LONGEST)
+        limit = rng.randint(*limits[rng.choice(sorted(limits))])
+    return Item({"service": service, "limit": limit},
+                str(sum(duration > limit for duration in durations)))
 
 
 def _route(document: Log, rng: Random) -> Item:

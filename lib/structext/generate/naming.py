@@ -8,15 +8,17 @@ every format can hold it unquoted.
 
 import itertools
 from collections.abc import Collection
+from functools import partialmethod
 from random import Random
 
 from lib.structext.generate import tree
 from lib.structext.generate.scenarios import (
-    PEOPLE,
+    MEN,
     SCENARIOS,
     SURNAMES,
     TOWNS,
     VERBS,
+    WOMEN,
     WORDS,
     Field,
     Scenario,
@@ -43,17 +45,17 @@ class Letters:
     def _start(self, part: int, span: int = 26) -> int:
         return (self.seed >> 6 * part) % span
 
-    def ids(self, count: int) -> list[str]:
-        """Name nodes."""
-        return tree.ids(self._start(0), count)
+    def ids(self, count: int, n_starts: int = 26) -> list[str]:
+        """Name nodes, from one of the first `n_starts` names on."""
+        return tree.ids(self._start(0, n_starts), count)
 
     def primary_keys(self, count: int) -> list[str]:
         """Name records: a, b, …"""
         return tree.ids(0, count)
 
-    def tags(self, count: int) -> list[str]:
-        """Name XML elements: A, B, …"""
-        return tree.tags(0, count)
+    def tags(self, count: int, start: int | None = None) -> list[str]:
+        """Name XML elements: A, B, … from the `start`-th or from a seeded place."""
+        return tree.tags(self._start(0) if start is None else start, count)
 
     def keys(self, count: int) -> list[str]:
         """Name attributes, all different."""
@@ -68,9 +70,11 @@ class Letters:
         """Name sections of a document."""
         return self.ids(count)
 
-    def people(self, count: int) -> list[str]:
-        """Name people."""
-        return self.ids(count)
+    def women(self, count: int, n_others: int = 0) -> list[str]:
+        """Name women, or men, after `n_others` people."""
+        return tree.ids(self._start(0) + n_others, count)
+
+    men = women
 
     def flaws(self, count: int) -> list[str]:
         """Name what follows a colon whose key is missing."""
@@ -81,8 +85,8 @@ class Letters:
         return _cycle(WORDS, self._start(3) if start is None else start, count)
 
     def bold(self, count: int) -> list[str]:
-        """Return words to be set in bold."""
-        return _cycle(WORDS, self._start(4), count)
+        """Return texts to be set in bold, all different: words, then two words, as official."""
+        return tree.Counted(WORDS, " ")(self._start(4), count)
 
     def body(self, count: int) -> list[str]:
         """Draw words with replacement for the rest of a paragraph."""
@@ -115,7 +119,7 @@ class Words:
     def _shuffled(self, part: str, words: Collection) -> list:
         return self._rng(part).sample(list(words), len(words))
 
-    def ids(self, count: int) -> list[str]:
+    def ids(self, count: int, n_starts: int = 0) -> list[str]:
         """Name nodes: things of the scenario."""
         return _distinct(self._shuffled("ids", self.scenario.things), count)
 
@@ -124,7 +128,7 @@ class Words:
         first = self._rng("codes").randrange(100, 800)
         return [f"{self.scenario.name[:3].upper()}-{first + number}" for number in range(count)]
 
-    def tags(self, count: int) -> list[str]:
+    def tags(self, count: int, start: int | None = None) -> list[str]:
         """Name XML elements."""
         return [name.title().replace("-", "") for name in self.ids(count)]
 
@@ -159,10 +163,11 @@ class Words:
         """Name sections of a document."""
         return [name.replace("-", " ").capitalize() for name in self.ids(count)]
 
-    def people(self, count: int) -> list[str]:
-        """Name people."""
-        rng = self._rng("people")
-        return [f"{rng.choice(PEOPLE)} {rng.choice(SURNAMES)}" for _ in range(count)]
+    def _people(self, first_names: list[str], count: int, n_others: int = 0) -> list[str]:
+        rng = self._rng(first_names[0])
+        return [f"{rng.choice(first_names)} {rng.choice(SURNAMES)}" for _ in range(count)]
+
+    women, men = partialmethod(_people, WOMEN), partialmethod(_people, MEN)
 
     def flaws(self, count: int) -> list[str]:
         """Name what follows a colon whose key is missing."""
@@ -173,8 +178,8 @@ class Words:
         return _cycle(self._shuffled("texts", self.scenario.words), 0, count)
 
     def bold(self, count: int) -> list[str]:
-        """Return words to be set in bold."""
-        return _cycle(self._shuffled("bold", self.scenario.words), 0, count)
+        """Return texts to be set in bold, all different."""
+        return tree.Counted(self._shuffled("bold", self.scenario.words), " ")(0, count)
 
     def body(self, count: int) -> list[str]:
         """Draw clauses for a paragraph after its first word; cut them after `count` words."""

@@ -7,6 +7,7 @@ from itertools import accumulate
 from random import Random
 
 from lib.structext.generate.language import Item, Language, Setting, broken_nodes
+from lib.structext.generate.tree import trail
 
 
 class Objects:
@@ -143,7 +144,7 @@ def _toml_syntax(objects: Objects, rng: Random) -> Item:
 
 def _path(objects: Objects, rng: Random) -> Item:
     attribute = rng.randrange(len(objects.keys))
-    nodes = objects.tree.trail(objects.owner(attribute))[1:]
+    nodes = trail(objects.tree.parent, objects.owner(attribute))[1:]
     steps = "".join(f'["subs"][{objects.tree.rank[node]}]' for node in nodes)
     return Item({"value": objects.values[attribute]}, f'obj{steps}["{objects.keys[attribute]}"]')
 

@@ -6,6 +6,7 @@ from random import Random
 from typing import NamedTuple
 
 from lib.structext.generate.language import Item, Language, Setting
+from lib.structext.generate.tree import trail
 from lib.structext.generate.wording import NO_BOLD, NO_IMAGE, latex_heading, section_place
 
 MARK_SHARE = 0.5  # share of paragraphs with bold text and, independently, share with an image
@@ -71,7 +72,9 @@ class Parts:
             bold_place = image_place
         return "".join([text[:bold_place], self.notation.bold.format(bold) if bold else "",
                         text[bold_place:image_place],
-                        self.notation.image.format(image) if image else "", text[image_place:]])
+                        # without `file:`, Org's image is a link (fault 11)
+                        self.notation.image.replace("file:", "").format(image) if image else "",
+                        text[image_place:]])
 
     def listed(self, marks: list[str], none: str, rng: Random) -> str:
         """Return one mark per line, or `none`.
@@ -96,7 +99,7 @@ def _images(document: Parts, rng: Random) -> Item:
 def _part(document: Parts, rng: Random) -> Item:
     tree = document.tree
     node = rng.randrange(1, tree.n_nodes)
-    ranks = [tree.rank[above] for above in tree.trail(node)[1:]]
+    ranks = [tree.rank[above] for above in trail(tree.parent, node)[1:]]
     place = section_place(document.notation.name, ranks, document.setting.is_corrected)
     return Item({"place": place}, "\n".join(document.heads[node:tree.last[node] + 1]))
 
@@ -115,4 +118,4 @@ LATEX = _language(Notation("latex", _latex_heading, "\\textbf{{{}}}",
 MARKDOWN = _language(Notation("markdown", lambda level, title, _: f"{'#' * level} {title}",
                               "**{}**", '![alt]({} "hover text")'), 6)
 ORG = _language(Notation("org", lambda level, title, _: f"{'*' * level} {title}", "*{}*",
-                         "[[{}]]"), None)
+                         "[[file:{}]]"), None)

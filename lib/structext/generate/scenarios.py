@@ -10,8 +10,8 @@ import yaml
 from lib.core.paths import package_file
 
 _TEXTS = yaml.safe_load(package_file("structext/generate/vocabularies.yaml").read_text("utf-8"))
-WORDS, PEOPLE, SURNAMES, TOWNS, VERBS = (
-    _TEXTS[kind].split() for kind in ("words", "people", "surnames", "towns", "verbs"))
+WORDS, WOMEN, MEN, SURNAMES, TOWNS, VERBS = (
+    _TEXTS[kind].split() for kind in ("words", "women", "men", "surnames", "towns", "verbs"))
 _STATES_OF = ("actual", "agreed", "expected", "final", "first", "last", "planned", "previous",
               "reported")
 _AMOUNTS_OF = ("average", "highest", "lowest")  # qualify numbers only
@@ -31,7 +31,7 @@ class Field(NamedTuple):
     def draw(self, rng: Random) -> str:
         """Draw a value of this type."""
         if self.kind == "person":
-            return f"{rng.choice(PEOPLE)} {rng.choice(SURNAMES)}"
+            return f"{rng.choice(WOMEN + MEN)} {rng.choice(SURNAMES)}"
         if self.kind == "town":
             return rng.choice(TOWNS)
         if self.kind == "date":

@@ -6,13 +6,14 @@ from html import escape
 from random import Random
 
 from lib.core.layout import pipe_row
-from lib.structext.generate.language import Item, Language, Setting
+from lib.structext.generate.language import Item, Language, Setting, limits_by_answer
 from lib.structext.generate.naming import COLORS
 
 BIO = ("primeKey", "gender", "age", "name", "height", "weight", "color")
 WORK = ("primeKey", "status", "salary", "company", "location")
 GENDERS, STATUSES = ("female", "male"), ("employed", "retired", "unemployed")
 HEIGHT_LIMITS = range(150, 181)  # cm, asked about in questions; heights are 120-220
+SALARIES = range(1000, 1_000_001)
 
 Row = tuple[str | int, ...]
 
@@ -24,16 +25,37 @@ class Tables:
                  is_tall: bool) -> None:
         rng, names = setting.rng, setting.names
         n_rows = setting.tree.n_nodes if is_tall else setting.depth
-        keys, people = names.primary_keys(n_rows), names.people(n_rows)
-        self.setting, self.keys = setting, keys
+        self.setting, self.keys = setting, names.primary_keys(n_rows)
+        rows = [(rng.choice(GENDERS), rng.randint(10, 70), rng.randint(120, 220),
+                 rng.randint(70, 180), rng.choice(COLORS), rng.choice(STATUSES),
+                 rng.randint(SALARIES[0], SALARIES[-1]), rng.randrange(7), rng.randrange(7))
+                for _ in range(n_rows)]
+        if setting.is_corrected:
+            rows = _balanced(rows, setting.number)
+        n_women = sum(row[0] == GENDERS[0] for row in rows)
+        people = dict(zip(GENDERS, (iter(names.women(n_women)),
+                                    iter(names.men(n_rows - n_women, n_women))), strict=True))
         self.bio: list[Row] = []
         self.work: list[Row] = []
-        for key, person in zip(keys, people, strict=True):
-            self.bio.append((key, rng.choice(GENDERS), rng.randint(10, 70), person,
-                             rng.randint(120, 220), rng.randint(70, 180), rng.choice(COLORS)))
-            self.work.append((key, rng.choice(STATUSES), rng.randint(1000, 1_000_000),
-                              names.companies[rng.randrange(7)], names.places[rng.randrange(7)]))
+        for key, (gender, age, height, weight, color, status, pay, company, place) in zip(
+                self.keys, rows, strict=True):
+            self.bio.append((key, gender, age, next(people[gender]), height, weight, color))
+            self.work.append((key, status, pay, names.companies[company], names.places[place]))
         self.text = "\n\n".join(map(write, ([BIO, *self.bio], [WORK, *self.work])))
+
+
+def _balanced(rows: list[tuple], number: int) -> list[tuple]:
+    """Make all numbers of women equally frequent, the people of age, and the retired 55 or older.
+
+    Nothing is drawn from the rows' generator, so all modes share the other columns.
+    """
+    women = set(Random(number).sample(range(len(rows)), number % (len(rows) + 1)))
+    balanced = []
+    for place, (_, drawn, height, weight, color, status, *others) in enumerate(rows):
+        age = 18 + (drawn - 10) * 13 // 15  # 10-70 becomes 18-70
+        status = "employed" if status == "retired" and age < 55 else status
+        balanced.append((GENDERS[place not in women], age, height, weight, color, status, *others))
+    return balanced
 
 
 def _csv(table: list[Row]) -> str:
@@ -62,8 +84,13 @@ def _cell(document: Tables, rng: Random) -> Item:
 
 
 def _paid_more(document: Tables, rng: Random) -> Item:
-    limit, column = rng.randint(1000, 1_000_000), WORK.index("salary")
-    return Item({"salary": limit}, str(sum(row[column] > limit for row in document.work)))
+    """Draw any limit if faithful, else all answers equally often."""
+    limit, column = rng.randint(SALARIES[0], SALARIES[-1]), WORK.index("salary")
+    salaries = [row[column] for row in document.work]
+    if document.setting.is_corrected:
+        limits = limits_by_answer(salaries, SALARIES[0], SALARIES[-1])
+        limit = rng.randint(*limits[rng.choice(sorted(limits))])
+    return Item({"salary": limit}, str(sum(salary > limit for salary in salaries)))
 
 
 def _of_gender(document: Tables, rng: Random) -> Item:
@@ -81,17 +108,12 @@ def _join(document: Tables, rng: Random) -> Item:
         place, limit = rng.choice(places), rng.choice(HEIGHT_LIMITS)
         answer = sum(height > limit for height in heights.get(place, ()))
         return Item({"place": place, "height": limit}, str(answer))
-    lowest, highest = HEIGHT_LIMITS[0], HEIGHT_LIMITS[-1]
     choices: dict[int, list[tuple[str, int, int]]] = {}  # answer -> place, least and greatest limit
     for place in places:  # in this order, so that draws do not depend on names
-        if place not in heights:
-            continue
-        tallest = [highest + 1, *sorted(heights[place], reverse=True), lowest]
-        for answer in range(len(heights[place]) + 1):
-            # The limit is below the answer-th greatest height and not below the next height.
-            low, high = max(tallest[answer + 1], lowest), min(tallest[answer] - 1, highest)
-            if low <= high:
-                choices.setdefault(answer, []).append((place, low, high))
+        if place in heights:
+            for answer, limits in limits_by_answer(
+                    heights[place], HEIGHT_LIMITS[0], HEIGHT_LIMITS[-1]).items():
+                choices.setdefault(answer, []).append((place, *limits))
     answer = rng.choice(sorted(choices))
     place, low, high = rng.choice(choices[answer])
     return Item({"place": place, "height": rng.randint(low, high)}, str(answer))

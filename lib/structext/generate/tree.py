@@ -1,5 +1,6 @@
 """Build the abstract tree of a sample, and the letters that name its nodes and attributes."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 from string import ascii_lowercase, ascii_uppercase
 from typing import NamedTuple
@@ -30,13 +31,14 @@ class Layout(NamedTuple):
         """Return the number of nodes."""
         return len(self.parent)
 
-    def trail(self, node: int) -> list[int]:
-        """Return the nodes from the root to `node`, both included."""
-        nodes = []
-        while node >= 0:
-            nodes.append(node)
-            node = self.parent[node]
-        return nodes[::-1]
+
+def trail(parent: list[int], node: int) -> list[int]:
+    """Return the nodes from the root to `node`, both included, by each node's parent."""
+    nodes = []
+    while node >= 0:
+        nodes.append(node)
+        node = parent[node]
+    return nodes[::-1]
 
 
 @lru_cache(maxsize=32)
@@ -76,23 +78,24 @@ def layout(depth: int, width: int) -> Layout:
         open_nodes[-1][1] += 1
 
 
-class _Letters:
-    """Names a, b, … z, ab, bb, … in base 26, smallest digit first, as in official files."""
+class Counted:
+    """Names a, b, … z, ab, bb, … that count in `digits`, smallest first, as in official files."""
 
-    def __init__(self, alphabet: str) -> None:
-        self.alphabet = alphabet
+    def __init__(self, digits: Sequence[str], joint: str = "") -> None:
+        self.digits, self.joint = digits, joint
         self.known: list[str] = []
 
     def __call__(self, start: int, count: int) -> list[str]:
+        base = len(self.digits)
         for number in range(len(self.known), start + count):
-            name = self.alphabet[number % 26]
-            while number := number // 26:
-                name += self.alphabet[number % 26]
+            name = self.digits[number % base]
+            while number := number // base:
+                name += self.joint + self.digits[number % base]
             self.known.append(name)
         return self.known[start:start + count]
 
 
-ids = _Letters(ascii_lowercase)  # ids(start, count): a, b, …
-tags = _Letters(ascii_uppercase)  # A, B, …
-values = _Letters(ascii_lowercase[::-1])  # z, y, …, a, zy, yy, …
-keys = _Letters(ascii_uppercase[::-1])  # Z, Y, …
+ids = Counted(ascii_lowercase)  # ids(start, count): a, b, …
+tags = Counted(ascii_uppercase)  # A, B, …
+values = Counted(ascii_lowercase[::-1])  # z, y, …, a, zy, yy, …
+keys = Counted(ascii_uppercase[::-1])  # Z, Y, …

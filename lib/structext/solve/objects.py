@@ -13,7 +13,7 @@ from itertools import repeat
 import yaml
 
 from lib.structext.solve.unsolvable import Broken, Unsolvable, only
-from lib.structext.solve.yaml_nodes import compose_yaml
+from lib.structext.solve.yaml_nodes import compose_yaml, plain
 
 CHILDREN = "subs"
 
@@ -99,11 +99,12 @@ def _from_yaml(node: yaml.MappingNode, path: str, text: str) -> Object:
     start, end = node.start_mark.index, node.end_mark.index
     made = Object(path, start, start + len(text[start:end].rstrip()))
     for key, item in node.value:
-        inner = f'{path}["{key.value}"]'
+        name = str(plain(key))  # a key may be a list or a mapping
+        inner = f'{path}["{name}"]'
         if isinstance(item, yaml.MappingNode):
             made.below.append(_from_yaml(item, inner, text))
         elif isinstance(item, yaml.ScalarNode):
-            made.fields[key.value] = item.value
+            made.fields[name] = item.value
         else:
             made.below += [_from_yaml(part, f"{inner}[{number}]", text)
                            for number, part in enumerate(item.value)

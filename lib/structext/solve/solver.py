@@ -44,10 +44,17 @@ def solve(language: str, question: str, reference: str) -> str:
     """Answer `question` about `reference`, a text in `language` (a key of QUESTIONS).
 
     Raises Unsolvable (a ValueError) for an unknown language or wording, for a reference that its
-    parser rejects, and for a question about something that the reference does not contain.
+    parser rejects, and for a question about something that the reference does not contain. A
+    failure of the solver itself is also Unsolvable, so that one odd text does not stop a file.
     """
     _, read, found = _understood(language, question)
-    return read(language, reference.strip("\r\n"), found)
+    try:
+        return read(language, reference.strip("\r\n"), found)
+    except Unsolvable:
+        raise
+    except Exception as error:
+        raise Unsolvable(f"the solver failed on this text, {type(error).__name__}: {error}; give a "
+                         f"well-formed {language} text") from error
 
 
 def task_of(language: str, question: str) -> str:

@@ -45,6 +45,7 @@ class _HtmlTables(HTMLParser):
         self.in_cell = False
 
     def handle_starttag(self, tag: str, attrs: list) -> None:
+        self.in_cell &= tag not in ("table", "tr")  # text before the next cell is in none
         if tag == "table":
             self.tables.append([])
         elif tag == "tr" and self.tables:

@@ -52,8 +52,7 @@ def compose_yaml(text: str) -> yaml.Node | None:
 def plain(node: yaml.Node) -> str | list | dict:
     """Return a node as text, list or dict; a key that is not a scalar becomes its node's text."""
     if isinstance(node, yaml.MappingNode):
-        return {key.value if isinstance(key.value, str) else str(plain(key)): plain(item)
-                for key, item in node.value}
+        return {str(plain(key)): plain(item) for key, item in node.value}
     if isinstance(node, yaml.SequenceNode):
         return [plain(item) for item in node.value]
     return node.value

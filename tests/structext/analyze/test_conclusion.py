@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from lib.core.arms import ALL
 from lib.structext.analyze.conclusion import conclusion
 from lib.structext.analyze.pairs import DIFFERENCE
+from lib.structext.analyze.published import paper_scores
 from lib.structext.analyze.tables import JUDGE
 
 ARMS = ["base", "tuned"]
@@ -43,36 +44,44 @@ COUNTS = st.tuples(*[st.integers(0, 3)] * 4)
 
 
 @settings(max_examples=25)
-@given(st.tuples(*[differences()] * 2), st.tuples(*[differences()] * 4), differences(),
-       st.tuples(COUNTS, COUNTS), st.sampled_from([0.5, np.nan]))
-def test_the_conclusion_is_true_of_its_tables(by_suite, of_shots, real, counts, pearson):
+@given(st.tuples(*[differences()] * 2), st.tuples(*[differences()] * 4),
+       st.tuples(*[differences()] * 2), st.tuples(COUNTS, COUNTS), st.sampled_from([0.5, np.nan]))
+def test_the_conclusion_is_true_of_its_tables(of_floor, of_shots, reals, counts, pearson):
     scores = categorical(pd.DataFrame([{
         "suite": "test", "arm": arm, "n": 9, "texts": 4, "left_out": counts[0][0],
         "failed": failed, "no_answer": none, "truncated": cut, "rouge_score": 0.5, "low": 0.25,
         "high": 0.75} for arm, (_, failed, none, cut) in zip(ARMS, counts, strict=True)]),
         arm=ARMS, suite=["test", "test-hard"])
     forms = scores.assign(form="table", **{JUDGE: 0.5, "judge_low": np.nan, "judge_high": np.nan})
-    gains = pd.DataFrame([{"suite": suite, "prompt": "base", "arm": "tuned", **cell}
-                          for suite, cell in zip(("test", "test-hard"), by_suite, strict=True)])
+    floors = pd.DataFrame([{"suite": suite, "prompt": "base", "arm": "tuned", **cell}
+                           for suite, cell in zip(("test", "test-hard"), of_floor, strict=True)])
     curve = categorical(pd.DataFrame([
         {"suite": suite, "arm": "tuned", "setting": "few-shot", "n_shots": number,
          **{f"gain_{name}": value for name, value in cell.items()}}
         for (suite, number), cell in zip([("test", 1), ("test", 3), ("test-hard", 1),
                                           ("test-hard", 5)], of_shots, strict=True)]),
         suite=["test", "test-hard"])
-    pairs = pd.DataFrame([{"arm": "tuned", "language": ALL, **real}])
+    pairs, margins = (pd.DataFrame([{"arm": "tuned", "language": ALL, **real}]) for real in reals)
     agreed = pd.DataFrame([("base", "exact", JUDGE, 7, pearson)],
                           columns=["arm", "first", "second", "n", "pearson"])
-    text = conclusion(scores, forms, gains, curve, pairs, agreed)
+    means = pd.DataFrame([("exact", JUDGE, 3, pearson)], columns=agreed.columns[1:])
+    text = conclusion(scores=scores, forms=forms, floors=floors, curve=curve, real=pairs,
+                      margins=margins, agreed=agreed, means=means, official=pd.DataFrame(),
+                      both=paper_scores())
     assert not re.search(r"\b(nan|inf)|: \.", text), text
     for _, low, high, note in re.findall(rf"{NUMBER} \((n = [^)]*)\)", text):
         is_open = low != "–" and float(low) <= 0 <= float(high)
         assert ("not shown" in note.split(";")[0]) == is_open, text
-    for suite, cell in zip(("test", "test-hard"), by_suite, strict=True):
-        said = re.search(rf"tuned on {suite} (\S+)", text)
+    line = "".join(re.findall("Compared with the floor .*", text))
+    for suite, cell in zip(("test", "test-hard"), of_floor, strict=True):
+        said = re.search(rf"tuned on {suite} (\S+)", line)
         assert bool(said) == (cell["whole"] > 0)
         if said:
             assert said[1] == (f"{cell['difference_points']:+.1f}" if cell["n"] else "unknown")
+        stands = "".join(re.findall(rf"tuned on {suite} .*?\): ([a-z ]+)", line))
+        assert (stands == "above the floor") == (cell["n"] > 0 and cell["low_points"] > 0)
+        if cell["n"] and cell["difference_points"] <= 0:
+            assert stands in ("below the floor", "at or below the floor")
     number = re.search(r"(\d+) demonstrations? compared with the base prompt, on (\S+), ", text)
     asked = [(suite, n) for (suite, n), cell in zip(
         [("test", 1), ("test", 3), ("test-hard", 1), ("test-hard", 5)], of_shots, strict=True)
@@ -81,7 +90,6 @@ def test_the_conclusion_is_true_of_its_tables(by_suite, of_shots, real, counts, 
     if asked:
         assert number[2] == min(asked)[0]
         assert int(number[1]) == max(n for suite, n in asked if suite == number[2])
-    assert ("cannot be compared" in text) == (real["whole"] == 0)
-    assert (f"Of 18 questions, {2 * counts[0][0]}" not in text) and f"Of 9 questions, " \
-        f"{counts[0][0]} exceed" in text
+    assert ("cannot be compared" in text) == (reals[0]["whole"] == 0)
+    assert f"Of 9 questions: base {counts[0][0]} (" in text
     assert ("agree with the judge is unknown" in text) == np.isnan(pearson)

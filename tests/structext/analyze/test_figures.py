@@ -7,7 +7,8 @@ from matplotlib.figure import Figure
 
 from lib.analyze.figures.style import marker, save
 from lib.structext.analyze.figures import draw_differences, draw_groups, draw_heat, draw_shots
-from lib.structext.analyze.pairs import against_first, real_and_test, shots
+from lib.structext.analyze.floor import BLIND
+from lib.structext.analyze.pairs import against, real_and_test, shots
 from lib.structext.analyze.tables import at_prompt, heat, summary, with_all
 from tests.structext.replied import ask, by_number, of_arms, right, silent, wrong
 
@@ -64,6 +65,19 @@ def test_the_heat_map_is_of_the_suite_with_the_most_cells_and_says_what_was_left
     assert len(one_cell) == 2 and "100.0\n[48, 100]" in texts(alone)
 
 
+def test_the_floor_is_grey_in_every_figure():
+    rows = of_arms([*ask(), *ask("real-test", is_real=True), *ask(setting="few-shot", n_shots=1)],
+                   (), True, base=by_number(right, wrong))
+    drawn = [draw_groups(summary(rows, ["suite", "prompt", "arm"]), "prompt"),
+             draw_shots(shots(rows)),
+             draw_differences(real_and_test(at_prompt(rows, "base")), "language", "points")]
+    for figure, _ in drawn:
+        grey = [line for axes in figure.axes for line in axes.lines if line.get_marker() == "d"]
+        assert grey and {line.get_color() for line in grey} == {"0.65"}
+        assert any(BLIND in text.get_text() for text in figure.legends[0].texts)
+    assert f"{BLIND}: mean" in texts(draw_heat(heat(rows))[0])
+
+
 def test_the_curve_of_shots_starts_at_the_base_prompt():
     figure, _ = draw_shots(shots(ROWS))
     (axes,) = figure.axes  # only one suite was asked with demonstrations
@@ -116,5 +130,5 @@ def test_an_arm_without_any_answer_is_at_0_with_its_interval():
     table = summary(rows, ["suite", "prompt", "arm"])
     figure, _ = draw_groups(table, "prompt")
     assert points(figure.axes[0], BASE) == [(0, 0)] and table.high[0] > 0.3
-    assert "0.0\n[0, 52]" in texts(draw_heat(heat(rows))[0]) and against_first(rows).empty
+    assert "0.0\n[0, 52]" in texts(draw_heat(heat(rows))[0]) and against(rows, "base").empty
     assert np.isclose(figure.get_size_inches()[0], 6.3)

@@ -7,6 +7,7 @@ import pytest
 from lib.core.arms import ALL
 from lib.core.records import Verdict
 from lib.structext.analyze.conclusion import conclusion
+from lib.structext.analyze.floor import BLIND
 from lib.structext.analyze.formatted import (
     agreement_formatted,
     differences_formatted,
@@ -18,7 +19,17 @@ from lib.structext.analyze.formatted import (
     states_formatted,
     summary_formatted,
 )
-from lib.structext.analyze.pairs import against_first, agreement, differences, real_and_test, shots
+from lib.structext.analyze.pairs import (
+    against,
+    agreement,
+    agreement_of_means,
+    both_scores,
+    differences,
+    over_floor,
+    real_and_test,
+    shots,
+)
+from lib.structext.analyze.published import with_ours
 from lib.structext.analyze.scores import metric_agreement
 from lib.structext.analyze.tables import (
     ANSWERED,
@@ -31,8 +42,18 @@ from lib.structext.analyze.tables import (
     summary,
     with_all,
 )
+from lib.structext.analyze.verdicts import judged_by_structure
 from lib.structext.ask.replies import NO_ANSWER, NO_ROW
-from tests.structext.replied import answered, ask, by_number, of_arms, right, silent, wrong
+from tests.structext.replied import (
+    answered,
+    ask,
+    by_number,
+    of_arms,
+    right,
+    silent,
+    too_long,
+    wrong,
+)
 
 SCORE = "ROUGE-L ≥ 0.75"
 
@@ -87,9 +108,27 @@ def test_verdicts_of_other_questions_are_refused(spoil):
     verdicts = [Verdict(query_id=one.query_id, arm="a", judge="rules", verdict="correct", reason="")
                 for one in asked]
     with pytest.raises(ValueError, match="arm a: .* run .* again"):
-        rows_of(asked, [], answers, {"a": spoil(verdicts)})
-    with pytest.raises(ValueError, match="twice in asked.jsonl and left_out.jsonl"):
-        rows_of(asked, asked[:1], answers, {"a": verdicts})
+        rows_of(asked, {}, answers, {"a": spoil(verdicts)})
+    with pytest.raises(ValueError, match="twice in asked.jsonl: remove it"):
+        rows_of([*asked, asked[0]], {}, answers, {"a": verdicts})
+    for out in (asked[:1], ask(seed=6)[:1]):  # answered too, and not asked
+        with pytest.raises(ValueError, match="1 questions left out are not those of the 6"):
+            rows_of(asked, {"a": too_long(out)}, answers, {"a": verdicts})
+
+
+def test_each_arm_has_its_own_window():
+    asked = ask()
+    answers = {"small": [answered("small", one.query_id, one.sample.answer) for one in asked[2:]],
+               "large": [answered("large", one.query_id, one.sample.answer) for one in asked]}
+    verdicts = {arm: judged_by_structure(asked, rows) for arm, rows in answers.items()}
+    rows = rows_of(asked, {"small": too_long(asked[:2])}, answers, verdicts)
+    table = summary(rows, ["arm"]).set_index("arm")
+    assert table.left_out.tolist() == [2, 0] and table.n.tolist() == [6, 6]
+    assert table.judged.tolist() == [6, 6] and table.correct.tolist() == [4, 6]
+    assert table.rouge_score.tolist() == pytest.approx([4 / 6, 1])
+    (row,) = against(rows, "small").itertuples()  # only what both were asked
+    assert (row.n, row.whole, row.difference_points) == (4, 6, 0)
+    assert row.whole_points == pytest.approx(100 * 2 / 6)
 
 
 def test_a_summary_by_hand():
@@ -159,35 +198,38 @@ def test_differences_by_hand():
     assert (row.arm, row.n, row.texts, row.unpaired) == ("tuned", 5, 5, 1)
     assert row.first == pytest.approx(0.2) and row.difference_points == pytest.approx(80)
     assert (row.judged, row.judge_points) == (5, 80) and row.low_points < 80 < row.high_points
-    table = against_first(rows)
+    table = against(rows, "base")
     assert list(table.arm) == ["tuned"]
     assert table.difference_points[0] == pytest.approx(100 * 5 / 6)
     (text,) = differences_formatted(table, "base", "the arm", ["arm"]).to_dict("records")
     assert text["base"] == "16.7%" and text[f"{SCORE}, points [95%]"].startswith("+83.3 [")
-    assert against_first(base.assign(arm=base.arm.cat.remove_unused_categories())).empty
+    assert against(base, "base").empty
 
 
 def concluded(rows: pd.DataFrame) -> str:
     base = rows[rows.prompt == "base"]
-    gains = against_first(rows)
-    return conclusion(summary(base, ["suite", "arm"]),
-                      summary(base, ["suite", "form", "arm"]), gains[gains.prompt == "base"],
-                      shots(rows), real_and_test(base), agreement(rows))
+    return conclusion(
+        scores=summary(base, ["suite", "arm"]), forms=summary(base, ["suite", "form", "arm"]),
+        floors=against(rows, BLIND), curve=shots(rows), real=real_and_test(base),
+        margins=real_and_test(over_floor(base)),
+        agreed=agreement(rows), means=agreement_of_means(rows), official=both_scores(rows, [], {}),
+        both=with_ours(summary(rows, ["suite", "prompt", "arm"])))
 
 
 def test_what_a_longer_prompt_loses_by_the_context_window_is_separate():
     asked, longer = ask(), ask(setting="few-shot", n_shots=2)
-    rows = of_arms([*asked, *longer[:4]], longer[4:], base=right)  # two of six do not fit
+    rows = of_arms([*asked, *longer[:4]], longer[4:], True, base=right)  # two of six do not fit
     curve = shots(rows)
-    (row,) = curve.query("n_shots == 2").itertuples()
+    (row,) = curve.query("n_shots == 2 and arm == 'base'").itertuples()
     assert row.gain_whole_points == pytest.approx(-100 / 3)
     assert (row.gain_whole, row.gain_n, row.gain_difference_points) == (6, 4, 0)
     assert (row.rouge_score, row.rouge_asked) == pytest.approx((2 / 3, 1))
-    assert curve.common.tolist() == [4, 4] and curve.common_score.tolist() == pytest.approx([1, 1])
+    assert curve.common.tolist() == [4] * 4
+    assert curve.common_score[curve.arm == "base"].tolist() == pytest.approx([1, 1])
     assert "base, few-shot +0.0 [–] (n = 4 asked both ways; all 6, left out as 0: -33.3 [" in \
         concluded(rows)
-    none = of_arms(asked, longer, base=right)
-    assert shots(none).common.tolist() == [0, 0]
+    none = of_arms(asked, longer, True, base=right)
+    assert shots(none).common.tolist() == [0] * 4
     assert shots(none).common_score.isna().all()
     assert "few-shot unknown (n = 0 asked both ways; all 6, left out as 0: -100.0 [–])" in \
         concluded(none)
@@ -229,8 +271,10 @@ def test_metrics_are_compared_where_there_is_an_answer():
     two = agreement(of_arms(ask(), base=right, other=wrong))
     assert list(two.arm.unique()) == ["base", "other", ALL]
     assert two.n[two.arm == ALL].unique().tolist() == [6]
+    floored = agreement(of_arms(ask(), (), True, base=by_number(right, wrong)))
+    assert set(floored.arm) == {"base"}  # the floor is no model
     # one arm copies, in the other nothing varies
-    assert set(agreement_formatted(two)["Pearson"]) == {"–"}
+    assert set(agreement_formatted(two)["Pearson over replies"]) == {"–"}
 
 
 def test_a_coefficient_over_arms_needs_one_within_an_arm():
@@ -243,6 +287,16 @@ def test_a_coefficient_over_arms_needs_one_within_an_arm():
     rows = of_arms(ask(), base=wrong, other=by_number(right, right, wrong), copies=right)
     varied = agreement(rows).query("arm == @ALL")
     assert varied.n.unique().tolist() == [12] and varied.pearson.notna().all()
+
+
+def test_a_coefficient_over_models_is_of_their_means():
+    arms = {f"a{k}": by_number(*[right] * k, wrong) for k in range(4)}
+    table = agreement_of_means(of_arms(ask(), (), True, **arms, copies=right))
+    assert table["first"].tolist() == ["rouge_score", "bleu", "exact", "structural"]
+    assert table.n.tolist() == [4] * 4  # neither the copies nor the floor
+    assert table.pearson[[0, 2, 3]].tolist() == pytest.approx([1] * 3)
+    two = agreement_of_means(of_arms(ask(), a=by_number(right, wrong), b=wrong))
+    assert two.n.tolist() == [2] * 4 and two.pearson.isna().all()
 
 
 def test_failures_are_verbatim_and_escaped_where_shown():
@@ -258,16 +312,18 @@ def test_failures_are_verbatim_and_escaped_where_shown():
 
 def test_the_conclusion_counts_and_claims_no_more_than_the_tables():
     asked = [*ask(), *ask("real-test", is_real=True), *ask(setting="few-shot", n_shots=2)]
-    text = concluded(of_arms(asked, ask("test-hard", depth=3), tuned=right,
+    text = concluded(of_arms(asked, ask("test-hard", depth=3), True, tuned=right,
                              base=by_number(right, wrong, right, wrong)))
     lines = [" ".join(line.split()) for line in text.splitlines()]
-    assert "| test | 6 (6) | 0 | 100.0 [47.6, 100.0] | 33.3 [" in " ".join(lines)
-    assert "| test-hard | 6 (6) | 6 | 0.0 [" in " ".join(lines)
-    assert "Of 18 questions, 6 exceed base_model's context window" in text
-    assert "base on test -66.7 [" in text and "Of the 12 others" in text
+    assert "| test | 6 (6) | 100.0 [47.6, 100.0] | 33.3 [" in " ".join(lines)
+    assert "| tuned 100%, base 100% |" in " ".join(lines)
+    assert "Of 18 questions: tuned 6 (33.3%) longer than its context window and not sent" in text
+    assert "tuned on test-hard unknown (n = 0 asked both ways" in text
+    assert "not compared with the floor" in text and "base on test " in text
     assert "2 demonstrations compared with the base prompt, on test" in text
     assert "(n = 6, not shown)" in text
-    empty = concluded(of_arms(ask(), base=silent))
+    empty = concluded(of_arms(ask(), (), True, base=silent))
     assert "No sample was asked both in Test and in Real-Test" in empty
-    assert "No question was asked both with demonstrations" in empty and "Compared" not in empty
+    assert "No question was asked both with demonstrations" in empty
+    assert "base on test " in empty and "below the floor" in empty
     assert "6 replies without an answer" in empty and "is unknown" in empty

@@ -18,14 +18,15 @@ from lib.structext.ask.prompts import (
     prompts_for,
 )
 from lib.structext.ask.replies import NO_ANSWER, NO_ROW, final_answer, scored
-from lib.structext.ask.window import fit_prompts
+from lib.structext.ask.window import too_long
 from lib.structext.generate.samples import generate
 from lib.structext.generate.wording import HINTS
 from lib.structext.records import EXTRA_TASKS, TASKS, Sample
 from tests.structext.replied import answered
 
 SAMPLES = list(generate(tasks=[*TASKS, *EXTRA_TASKS], per_task=2))
-POOL = list(generate(tasks=[*TASKS, *EXTRA_TASKS], per_task=12, seed=7))
+POOL = [one for depth in (1, 2)
+        for one in generate(tasks=[*TASKS, *EXTRA_TASKS], depth=depth, per_task=12, seed=7)]
 SHOTS = (1, 2, 3, 5)  # of the papers' curve
 
 
@@ -41,7 +42,8 @@ def numbered(count: int, **changes) -> list[Sample]:
 
 
 def asked(setting: str, n_shots: int = 0, **changes) -> Prompted:
-    (one,) = prompts_for([sample(**changes)], setting, n_shots, numbered(6))
+    pool = numbered(6) + numbered(6, depth=2)  # simple demonstrations have depth 2
+    (one,) = prompts_for([sample(**changes)], setting, n_shots, pool)
     return one
 
 
@@ -61,6 +63,7 @@ def test_a_prompt_has_text_and_question_verbatim_and_never_its_own_answer(settin
         assert held(one.prompt, "answer") == [each.answer for each in shown[:-1]]
         assert held(one.prompt, "hint") == ([HINTS[one.sample.task]] if setting == "hint" else [])
         assert SPLIT not in one.prompt and "{{" not in one.prompt
+        assert f"(language: {one.sample.language})" in one.prompt.splitlines()[0]
         is_reasoning = setting in REASONING
         assert one.prompt.endswith(":" if is_reasoning else "<answer>")
         assert ("between <answer> and </answer>" in one.prompt) == is_reasoning
@@ -69,7 +72,7 @@ def test_a_prompt_has_text_and_question_verbatim_and_never_its_own_answer(settin
 def test_each_setting_is_another_prompt_and_another_query():
     prompts = [one for setting in SETTINGS for n in (SHOTS if setting in FEW_SHOT else (0,))
                for one in prompts_for(SAMPLES[:2], setting, n, POOL)]
-    assert len({one.query_id for one in prompts}) == len({one.prompt for one in prompts}) == 24
+    assert len({one.query_id for one in prompts}) == len({one.prompt for one in prompts}) == 32
     assert asked("few-shot", 3).query_id == "s:few-shot-3" and asked("base").query_id == "s:base"
 
 
@@ -111,10 +114,24 @@ def test_demonstrations_depend_on_the_seed_and_the_sample_and_on_no_order():
             one.demonstrations[:few] for one in first]
 
 
-def test_simple_demonstrations_are_the_shortest_ones():
-    pool = [*numbered(6)[::-1], sample(id="long answer", reference="c", answer="a" * 9)]
-    (one,) = prompts_for([sample(reference="a->bb")], "simple-few-shot", 3, pool)
+def test_simple_demonstrations_are_of_depth_2_and_width_1_whatever_is_asked():
+    pool = [*numbered(6), *numbered(6, depth=3), *numbered(6, depth=2, width=2),
+            sample(id="other task", task="tree.1", depth=2),
+            *(sample(id=name, depth=2, reference=name) for name in "xyz")]
+    for depth, width in ((1, 1), (2, 1), (3, 3)):
+        (one,) = prompts_for([sample(depth=depth, width=width)], "simple-few-shot", 3, pool)
+        assert set(one.demonstrations) == {"x", "y", "z"}
+    with pytest.raises(ValueError, match="tree.2 at depth 2, width 1: .* 0 texts"):
+        prompts_for([sample()], "simple-few-shot", 1, numbered(6))
+
+
+def test_the_shortest_demonstrations_are_those_of_the_task_at_any_size():
+    pool = [*numbered(6, depth=2)[::-1], sample(id="long answer", reference="c", answer="a" * 9),
+            sample(id="other task", task="tree.1", reference="c")]
+    (one,) = prompts_for([sample(reference="a->bb", depth=3)], "shortest-few-shot", 3, pool)
     assert one.demonstrations == ("p0", "p2", "p3")  # p1 has the sample's text
+    with pytest.raises(ValueError, match="tree.2: .* 7 texts .* too few for 8"):
+        prompts_for([sample(reference="q")], "shortest-few-shot", 8, pool)
 
 
 def test_a_text_cannot_leave_its_place_in_a_prompt():
@@ -137,9 +154,10 @@ def test_xml_whose_tags_spell_a_turn_of_a_chat_is_unchanged():
     assert held(asked("base", reference=text).prompt, "text") == [text]
     assert "<¦/s>" in asked("base", reference="</s>").prompt
     assert "<¦/S> ¦" in asked("base", reference="</S> ¦").prompt  # with a ¦ of its own
-    (wide,) = prompts_for(list(generate(tasks=["xml.0"], depth=2, width=2)), "base")
-    assert "</S>" in wide.sample.reference
-    assert held(wide.prompt, "text") == [wide.sample.reference]
+    drawn = generate(tasks=["xml.0"], depth=2, width=2, per_task=20)
+    wide = [one for one in drawn if "</S>" in one.reference]
+    assert wide and [held(one.prompt, "text")[0] for one in prompts_for(wide, "base")] == [
+        one.reference for one in wide]
 
 
 @pytest.mark.parametrize(("reply", "reasoned", "plain"), [
@@ -225,22 +243,25 @@ def test_queries_have_the_complete_prompt_and_what_a_judge_needs():
     assert of["latex.2"].entity_count == len(of["latex.2"].answer.splitlines())
 
 
-def test_what_does_not_fit_is_counted_by_language_depth_and_width():
-    prompts = [asked("base", id=str(number), depth=depth, language=language,
-                     reference="x" * length, answer=answer)
-               for number, (language, depth, length, answer) in enumerate([
-                   ("org", 1, 100, "a"), ("csv", 2, 100, "a"), ("csv", 1, 100, "a"),
-                   ("csv", 1, 400, "a" * 51)])]
+def test_a_prompt_is_left_out_only_if_it_and_the_reply_exceed_the_window():
+    prompts = [asked("base", id=str(number), reference="x" * length)
+               for number, length in enumerate([100, 101, 400])]
+    queries = as_queries(prompts)
+    texts = {one.query_id: one.sample.reference for one in prompts}
     longest = len(prompts[0].prompt) + MARGIN
-    fit = fit_prompts([prompts], len, longest + 50, 50)
-    assert fit.fitting == prompts[:3]  # the context window is filled to its last token
-    assert fit.left_out == [prompts[3].model_copy(update={"prompt": ""})]
-    assert fit.samples == [one.sample for one in prompts]
-    assert fit.table.values.tolist() == [["", "base", 0, *row] for row in (
-        ["csv", 1, 1, 2, 1, 1, longest + 300, 51, 1], ["csv", 2, 1, 1, 1, 0, longest, 1, 0],
-        ["org", 1, 1, 1, 1, 0, longest, 1, 0])]
-    assert len(fit_prompts([prompts], len, longest + 49, 50).left_out) == 4
-    assert len(fit_prompts([prompts, prompts], len, longest + 50, 50).samples) == 4
-    assert fit_prompts([], len, 10, 1).table.empty
+
+    def left_out(window: int, tokenizer=len) -> list[str]:
+        return [row.item for row in too_long(queries, texts, tokenizer, window, 50)]
+    assert left_out(longest + 50) == ["1:base", "2:base"]  # filled to its last token
+    assert left_out(longest + 49) == ["0:base", "1:base", "2:base"]
+    assert left_out(longest + 51) == ["2:base"] and left_out(longest + 350) == []
+    measured = []
+    left_out(300, lambda text: measured.append(text) or len(text))
+    assert prompts[0].prompt in measured, "its text alone would fit"
+    assert prompts[2].sample.reference in measured and prompts[2].prompt not in measured
+    (row,) = too_long(queries[2:], texts, len, 300, 50)
+    assert (row.document_id, row.reason) == (
+        queries[2].document_id, "400 tokens or more and 50 for the reply do not fit in 300")
+    assert too_long([], {}, len, 10, 1) == []
     with pytest.raises(ValueError, match="window 0"):
-        fit_prompts([prompts], len, 0, 1)
+        too_long(queries, texts, len, 0, 1)

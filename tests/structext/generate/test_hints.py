@@ -217,7 +217,7 @@ FOLLOWED = {
     "latex.2": listed(r"\\includegraphics\[.*?\]\{(.*?)\}"),
     "markdown.0": listed(r"\*\*(.*?)\*\*"), "markdown.1": part,
     "markdown.2": listed(r"!\[.*?\]\((.*?) "),
-    "org.0": listed(r"\*([^\s*][^*\n]*)\*"), "org.1": part, "org.2": listed(r"\[\[(.*?)\]\]"),
+    "org.0": listed(r"\*([^\s*][^*\n]*)\*"), "org.1": part, "org.2": listed(r"\[\[file:(.*?)\]\]"),
     "toml.0": toml_value, "toml.1": first_of_subs,
     "toml.2": lambda sample: str(any(line.count('"') % 2
                                      for line in sample.reference.split("\n"))),

@@ -16,8 +16,10 @@ from hypothesis import strategies as st
 
 from lib.core.paths import REPOSITORY
 from lib.structext.__main__ import main
+from lib.structext.generate.census import n_repeated
 from lib.structext.generate.naming import Letters, Words
 from lib.structext.generate.samples import (
+    PER_TASK,
     PLUG_INS,
     SUITES,
     Text,
@@ -26,8 +28,8 @@ from lib.structext.generate.samples import (
     split,
     suite,
 )
-from lib.structext.generate.scenarios import SCENARIOS
-from lib.structext.generate.tree import ids, keys, layout, values
+from lib.structext.generate.scenarios import MEN, SCENARIOS, SURNAMES, WOMEN
+from lib.structext.generate.tree import ids, keys, layout, trail, values
 from lib.structext.records import EXTRA_LANGUAGES, EXTRA_TASKS, LANGUAGES, MODES, TASKS, Sample
 
 DIALS = {"depth": st.integers(1, 3), "width": st.integers(1, 2), "seed": st.integers(0, 10_000)}
@@ -49,7 +51,7 @@ def test_the_tree_is_complete_and_in_pre_order():
     assert tree.rank == [0, 0, 0, 1, 1, 0, 1]
     assert tree.last == [6, 3, 2, 3, 6, 5, 6]
     assert tree.events == [0, 1, 2, ~2, 3, ~3, ~1, 4, 5, ~5, 6, ~6, ~4, ~0]
-    assert tree.trail(6) == [0, 4, 6]
+    assert trail(tree.parent, 6) == [0, 4, 6]
     assert layout(3, 3).n_nodes == 820  # the spec's count
 
 
@@ -81,6 +83,7 @@ def test_a_suite_has_every_task_in_every_cell_as_often():
     assert len(samples) == len({sample.id for sample in samples}) == 928
     cells = Counter(sample.cell for sample in samples)
     assert set(cells.values()) == {16} and len(cells) == 29 * 2
+    assert n_repeated(samples) == 0
     train, test = split(samples)
     # of 16, 2 in 11: places 0, 6, 11
     assert len(train) + len(test) == 928 and len(test) == 29 * 2 * 3
@@ -109,6 +112,37 @@ def test_the_id_of_a_sample_of_letters_says_how_to_make_its_text_again(mode):
             text, index = Text.of_sample(sample), int(sample.task.split(".")[1])
             assert list(samples_of(text, [index], lambda seed, _: Letters(seed), "")) == [sample]
     assert Text.of_sample(one("json.3", is_real=True)) is None
+
+
+def test_only_xml_of_june_has_tags_without_attributes_and_its_ids_say_so():
+    bare = re.compile(r"<[A-Z]+>")
+    for is_june in (False, True):
+        samples = list(generate("faithful", ["xml.0", "json.0"], 2, per_task=20, is_june=is_june))
+        assert any(bare.search(sample.reference) for sample in samples) == is_june
+        assert all(("-june-" in sample.id) == (is_june and sample.language == "xml")
+                   for sample in samples)
+        for sample in samples:
+            text = Text.of_sample(sample)
+            assert list(samples_of(text, [0], lambda seed, _: Letters(seed), "")) == [sample]
+    assert {"-june-" in one.id for one in suite("v1-hard", per_task=1) if one.task == "xml.1"} == {
+        True}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_bold_texts_are_all_different_and_corrected_org_images_are_no_links(mode):
+    tasks = ["latex.0", "markdown.0", "org.0", "org.2"]
+    for is_real in (False, True):
+        for sample in generate(mode, tasks, 2, 3, size=2, is_real=is_real):
+            marks = sample.answer.split("\n")
+            assert len(set(marks)) == len(marks) >= 10
+            if sample.task == "org.2":
+                links = re.findall(r"\[\[(.*?)\]\]", sample.reference)
+                assert {link.startswith("file:") for link in links} == {mode == "corrected"}
+
+
+def test_bold_texts_count_in_words_as_the_official_ones_do():
+    names = Letters(0).bold(30)
+    assert names[24:28] == ["yarrow", "zipper", "anchor basket", "basket basket"]
 
 
 def test_values_of_too_few_kinds_are_numbered_on_and_never_alike():
@@ -202,6 +236,26 @@ def test_scenarios_are_many_and_their_names_fit_every_notation():
         assert sum(field.kind[0].isdigit() for field in scenario.fields) >= 4
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_the_people_of_every_scenario_have_names_of_their_gender(mode):
+    """And, in corrected texts, are of age, and retired from 55 years on."""
+    text = Text(mode, "markdown-table", 3, 2, 6, 42, 0)
+    seen = Counter()
+    for number, scenario in enumerate(SCENARIOS):
+        (sample,) = samples_of(text._replace(number=number), [0],
+                               lambda seed, _, scenario=scenario: Words(scenario, seed), "real-")
+        bio, work = ([[cell.strip() for cell in line.strip("|").split("|")]
+                      for line in table.split("\n")[2:]]
+                     for table in sample.reference.split("\n\n"))
+        for (_, gender, age, name, *_), (_, status, *_) in zip(bio, work, strict=True):
+            first, surname = name.split()
+            assert first in {"female": WOMEN, "male": MEN}[gender] and surname in SURNAMES
+            seen[gender, status] += 1
+            if mode == "corrected":
+                assert 18 <= int(age) <= 70 and (status != "retired" or int(age) >= 55)
+    assert not set(WOMEN) & set(MEN) and len(seen) == 6  # both genders in each status
+
+
 def test_real_samples_take_turns_with_the_scenarios():
     samples = generate("corrected", ["tree.0"], per_task=64, is_real=True)
     first_nodes = {sample.reference.split("->")[0] for sample in samples}
@@ -230,8 +284,8 @@ def test_faithful_texts_have_the_official_faults():
 
 def test_corrected_documents_have_each_word_once_between_spaces():
     for sample in generate("corrected", ["latex.0", "markdown.0", "org.0"], 2, per_task=6):
-        marked = re.compile(r"\\textbf\{[\w-]+\}|\\includegraphics\S+|\*\*[\w-]+\*\*|\*[\w-]+\*|"
-                            r"\[\[[\w.-]+\]\]|!\[alt\]\([\w.-]+ \"hover text\"\)")
+        marked = re.compile(r"\\textbf\{[\w -]+\}|\\includegraphics\S+|\*\*[\w -]+\*\*|\*[\w -]+\*|"
+                            r"\[\[file:[\w.-]+\]\]|!\[alt\]\([\w.-]+ \"hover text\"\)")
         for paragraph in sample.reference.split("\n")[1::2]:
             plain = marked.sub("", paragraph)
             assert len(plain.split()) == 12  # 6 × depth
@@ -245,7 +299,7 @@ def test_corrected_latex_headings_go_down_one_command_per_level():
 
 
 @pytest.mark.parametrize(("arguments", "complaint"), [
-    ({"depth": 0}, "depth 0"), ({"width": 0}, "width 0"), ({"per_task": 0}, "per_task 0"),
+    ({"depth": 0}, "depth 0"), ({"width": 0}, "width 0"), ({"per_task": -1}, "per_task -1"),
     ({"mode": "loose"}, "loose"), ({"tasks": ["json.5"]}, "json.5"),
     ({"tasks": []}, "none were given"), ({"depth": 9, "width": 9}, "smaller dials"),
     ({"depth": 10**9, "width": 10**9}, "more than 2,000,000 nodes"),
@@ -275,3 +329,20 @@ def test_the_command_line_writes_samples_and_says_what_is_wrong(tmp_path, capsys
     assert "leave out --depth, --real" in capsys.readouterr().err
     assert main(["generate"]) == 0
     assert capsys.readouterr().out.count("\n") == 29
+
+
+@pytest.mark.parametrize(("of_what", "count"), [
+    (["--tasks", "tree.1", "--per-task", "0"], PER_TASK),
+    (["--suite", "real-test", "--per-task", "1"], 2 * 29),
+    (["--suite", "real-test", "--per-task", "0"], 928)])
+def test_no_number_per_task_means_the_same_as_in_a_study(of_what, count, tmp_path):
+    """A study's `per_task: 0` asks all of a suite, and PER_TASK where no suite says how many."""
+    target = tmp_path / "samples.jsonl"
+    assert main(["generate", *of_what, "--output", str(target)]) == 0
+    assert len(target.read_text(encoding="utf-8").splitlines()) == count
+
+
+def test_a_negative_number_per_task_is_an_error(capsys):
+    for of_what in ([], ["--suite", "test"]):
+        assert main(["generate", *of_what, "--per-task", "-1"]) == 1
+        assert "per_task -1" in capsys.readouterr().err

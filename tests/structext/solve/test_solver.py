@@ -16,7 +16,15 @@ from lib.structext.generate.wording import NO_BOLD, NO_IMAGE
 from lib.structext.generate.wording import QUESTIONS as OURS
 from lib.structext.records import EXTRA_LANGUAGES, EXTRA_TASKS, LANGUAGES, TASKS
 from lib.structext.solve import documents
-from lib.structext.solve.solver import QUESTIONS, solve, solve_file, task_of
+from lib.structext.solve.solver import (
+    QUESTIONS,
+    Question,
+    _understood,
+    solve,
+    solve_file,
+    solved,
+    task_of,
+)
 from lib.structext.solve.unsolvable import Unsolvable
 
 CSV = """primeKey,gender,age,name,height,weight,color
@@ -169,6 +177,12 @@ def test_an_empty_list_has_the_sentence_of_the_wording():
     assert solve("latex", OURS["faithful"]["latex.2"], "b") == NO_IMAGE
 
 
+def test_an_org_link_without_file_is_an_image_only_in_the_official_reading():
+    text = "[[a.png]] [[file:b.png]] [[file:c.png][d]]"
+    assert solve("org", OURS["corrected"]["org.2"], text) == "b.png\nc.png"
+    assert solve("org", OURS["faithful"]["org.2"], text) == "a.png\nb.png\nc.png"
+
+
 def test_stars_that_make_an_org_heading_are_not_bold():
     text = "a *b* c\n** d\n*e* f * g\n*** h*"
     assert solve("org", "Extract all bold texts.", text) == "b\ne"
@@ -201,15 +215,42 @@ SLOTS = dict.fromkeys(("id", "key", "field", "salary", "gender", "height", "tag"
                        "level", "service", "limit", "request"), "1") | {"place": "1th section"}
 FILLED = [(task.split(".")[0], question.format_map(SLOTS))
           for wording in OURS.values() for task, question in wording.items()]
-CUT = st.sampled_from([JSON, YAML, XML, CSV, TREE, MARKDOWN]).flatmap(
+ODD = ["? [a]: b\n", "{a: b}: c\n", "<table>", "<tr>", "<td>", "</td>", "[[subs]]", "```\n", "- - "]
+HTML = ("<table><tr><th>primeKey</th><th>gender</th></tr>\n<tr><td>a</td><td>male</td></tr>"
+        "</table>")
+CUT = st.sampled_from([HTML, JSON, YAML, XML, CSV, TREE, MARKDOWN]).flatmap(
     lambda text: st.integers(0, len(text)).map(lambda end: text[:end]))
 
 
-@given(st.sampled_from(FILLED),
-       st.one_of(st.text(), st.text('{}[]":,<>/ab->=#*\\|&\n -'), CUT))
-def test_any_text_is_answered_or_refused(asked, reference):
-    with suppress(Unsolvable):
-        assert isinstance(solve(*asked, reference), str)
+@given(st.sampled_from(FILLED), CUT, st.integers(0, 2**32),
+       st.one_of(st.text(), st.text('{}[]":,<>/ab->=#*\\|&\n -'), st.sampled_from(ODD)))
+def test_any_text_is_answered_or_refused(asked, text, place, odd):
+    """Odd text alone and within a cut one; without the net of `solve`, which hides failures."""
+    _, read, found = _understood(*asked)
+    place %= len(text) + 1
+    for reference in (odd, text[:place] + odd + text[place:]):
+        with suppress(Unsolvable):
+            assert isinstance(read(asked[0], reference, found), str)
+
+
+@pytest.mark.parametrize(("language", "reference", "question", "answer"), [
+    ("html-table", "<table><tr><td>primeKey<td>gender<tr>.<td>a<td>male</table>",
+     "How many people are male?", "1"),
+    ("html-table", "<table><tr><td>a<table>b<tr><td>primeKey<td>gender</table>",
+     "How many people are male?", "0"),
+    ("yaml", '[a, b]: c\nid: "d"', f'How to access value "c"? {WAY}', "obj[\"['a', 'b']\"]"),
+    ("yaml", "? {a: b}\n: - id: d", SYNTAX, "False")])
+def test_text_between_cells_and_a_key_of_several_parts_are_read(language, reference, question,
+                                                                answer):
+    assert solve(language, question, reference) == answer
+
+
+def test_a_text_that_the_solver_fails_on_costs_its_own_row_only():
+    rows = [Question(**ROW | {"language": "xml", "question": SYNTAX, "reference": "<a>\ud800</a>"}),
+            Question(**ROW)]
+    failed, right = solved(rows)
+    assert failed.answer == "" and "solver failed on this text, UnicodeEncodeError" in failed.error
+    assert (right.answer, right.error) == ("1", "")
 
 
 @pytest.mark.parametrize(("depth", "width", "per_task", "is_real"), [
@@ -219,8 +260,8 @@ def test_generator_and_solver_agree_character_for_character(depth, width, per_ta
     languages = [*LANGUAGES, *EXTRA_LANGUAGES]
     samples = list(generate("corrected", languages, depth, width, per_task, 7, is_real=is_real))
     assert {sample.task for sample in samples} == {*TASKS, *EXTRA_TASKS}
-    solved = [solve(sample.language, sample.question, sample.reference) for sample in samples]
-    assert [(sample.id, answer) for sample, answer in zip(samples, solved, strict=True)] == [
+    answers = [solve(sample.language, sample.question, sample.reference) for sample in samples]
+    assert [(sample.id, answer) for sample, answer in zip(samples, answers, strict=True)] == [
         (sample.id, sample.answer) for sample in samples]
     assert all(task_of(sample.language, sample.question) == sample.task for sample in samples)
 
@@ -248,9 +289,9 @@ def test_a_file_of_questions_loses_no_row(tmp_path):
     rows = [ROW, ROW | {"id": "2", "question": "Why?", "answer": "not read"}]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert solve_file(tmp_path / "in.jsonl", tmp_path / "out.jsonl") == (2, 1)
-    solved = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
-    assert solved[0] == {"id": "1", "answer": "1", "error": ""}
-    assert solved[1]["answer"] == "" and "no known question" in solved[1]["error"]
+    first, second = map(json.loads, (tmp_path / "out.jsonl").read_text().splitlines())
+    assert first == {"id": "1", "answer": "1", "error": ""}
+    assert second["answer"] == "" and "no known question" in second["error"]
 
 
 @pytest.mark.parametrize(("depth", "width", "size", "tasks"), [
