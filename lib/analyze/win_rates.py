@@ -93,9 +93,10 @@ def flip_counts(rows: list, cluster_of: Callable[[Any], str]) -> dict[str, float
     """Count verdicts that change with the order, among the pairs that were scored in both orders.
 
     `rows` are Preferences, or other records with their fields. low and high are the rate's 95%
-    interval over clusters (stats.share_interval), NaN with one cluster; first_shown and second_shown count the flips in which the answer in that position
-    won both times. The rules see both answers at once, so their rate is 0 by construction, says
-    nothing about them, and has no interval.
+    interval over clusters (stats.share_interval), NaN with one cluster; first_shown and
+    second_shown count the flips in which the answer in that position won both times. The rules see
+    both answers at once, so their rate is 0 by construction, says nothing about them, and has no
+    interval.
     """
     asked = [row for row in rows if row.is_asked]
     scored = [row for row in asked if row.verdict != "unscored"]
