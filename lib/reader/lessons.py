@@ -11,7 +11,7 @@ from typing import NamedTuple
 from lib.core.records import Query
 from lib.infer.prompts import prompt_for
 from lib.reader.grids import random_grid
-from lib.structext.ask.plan import training_queries
+from lib.structext.ask.plan import some_of, training_queries, training_samples
 from lib.structext.records import Sample
 from lib.tablequest.ask.prompts import prompt_of, source_of
 from lib.tablequest.ask.serialize import FORMS, serialized
@@ -129,7 +129,8 @@ def _as_json(answer: str) -> str:
 
 def structext_lessons(tested: Sequence[Sample], *, seed: int, per_task: int) -> Iterator[Lesson]:
     """Yield the texts of StrucText-Eval's training split with the questions that share them."""
-    queries, _ = training_queries("tuned", tested, seed=seed, per_task=per_task)
+    samples, _ = training_samples(tested, seed=seed)
+    queries = training_queries("tuned", some_of(samples, per_task), seed)
 
     def text_of(query: Query) -> str:
         return query.document_id

@@ -119,7 +119,9 @@ def _verdict(row) -> str:
 
 
 def _allowed(row) -> str:
-    """Return the largest effects, in points, that an interval does not exclude."""
+    """Return the largest effects, in points, that an interval allows if none is found."""
+    if row.found:
+        return ""
     ends = [f"a loss of {-row.low:.1f}"] * (row.low < 0) + [f"a gain of {row.high:.1f}"] * (
         row.high > 0)
     return f" The 95% interval allows {listed(ends)} points." if ends else ""

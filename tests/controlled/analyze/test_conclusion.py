@@ -1,6 +1,7 @@
 """The conclusion states what the tables contain, for the runs here and for any numbers."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from lib.controlled.analyze.conclusion import (
     _OWN_FACTS,
     _SAME_FACTS,
     LIMITS,
+    _allowed,
     _comparisons,
     _controls,
     _facts,
@@ -190,6 +192,12 @@ def test_sentences_on_arms_are_true_of_any_numbers(table):
     control, prose = _comparisons(table, pd.DataFrame())
     check(control, cell(table, arm="raw-2x"))
     check(prose, cell(table, arm="prose"))
+
+
+def test_what_an_interval_allows_is_said_only_of_what_is_not_found():
+    row = SimpleNamespace(found=False, low=-1.0, high=3.0)
+    assert "a loss of 1.0 and a gain of 3.0" in _allowed(row)
+    assert not _allowed(SimpleNamespace(found=True, low=13.1, high=19.4))
 
 
 @settings(max_examples=15, deadline=None)
