@@ -58,15 +58,26 @@ def test_the_controlled_experiments_differences_are_the_exhibits():
         assert f"{row.mean_structure:.1f}%" in text and f"{row.mean_reference:.1f}%" in text
         ends = f"[{signed(row.low)}, {signed(row.high)}]"
         assert re.search(rf"{re.escape(signed(row.estimate))}(?: points)? {re.escape(ends)}", text)
-    gains = pd.read_csv(EXHIBIT / "controlled" / "interventions.csv")
-    mixed = gains[(gains.arm == "mixed") & (gains.structure == "all")].iloc[0]
-    ends = interval(mixed, "low_points", "high_points")
-    assert f"{signed(mixed.gain_points)} points {ends}" in text
+
+
+def test_the_controlled_experiments_hypotheses_are_the_exhibits():
+    names = {"gain_points": "estimate", "low_points": "low", "high_points": "high"}
+    rows = pd.concat(pd.read_csv(EXHIBIT / "controlled" / f"{table}.csv").rename(columns=names)
+                     for table in ("contrasts", "interventions", "beside"))
+    rows = rows[rows.family == "primary"]
+    assert len(rows) == 7 and set(rows.bases) == {10}
+    for row in rows.itertuples():
+        text = f"{signed(row.estimate)} [{signed(row.low)}, {signed(row.high)}]"
+        answer = "yes" if row.found else "no"
+        cells = f"| {text} | {row.sd_bases:.1f} |"
+        (line,) = (line for line in CONTROLLED.splitlines() if cells in line)
+        assert line.endswith(f"| {answer} |")
 
 
 @pytest.mark.parametrize("page", [README, CONTROLLED])
 def test_the_gains_of_added_texts_are_the_exhibits(page):
     cells = pd.read_csv(EXHIBIT / "augment" / "augmentations.csv").set_index(["arm", "structure"])
+    page = page.partition("## Results over ten bases")[0]
     lines = re.findall(r"^\|.*`([\w+-]+)` \| .*?([\d.]+, [\d.]+, [\d.]+) \| ([^|]+) \|", page, re.M)
     assert len(lines) >= 4
     for arm, shares, gain in lines:
