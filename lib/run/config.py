@@ -16,6 +16,7 @@ from lib.run.controlled import ControlledStudy
 from lib.run.parameters import WrongParameter, checked, notebook_path, parameters_of
 from lib.run.replicates import ReplicatesStudy
 from lib.run.stages import AUGMENT, KINDS, STAGES, Kind
+from lib.structext.records import BLIND
 
 # `make study` passes the folder to the graph in this variable, because Snakemake reads --config as
 # YAML and quotes it for a shell with repr(), which corrupts some folder names.
@@ -29,7 +30,6 @@ SET_BY_GRAPH = {
     "augmenter": "the key augmenter", "judge": "the key judge",
     "judges": "the keys judge and other_judges", "base_model": "the key base_model",
     "task": "the key source"}
-FLOOR = "blind"  # an arm of every structext study's tables, which asks no model
 MODELS = ("base_model", "endpoint_model", "reader")  # each names an arm's own model
 _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"  # names become file names and parts of commands
 
@@ -102,8 +102,8 @@ class Study(BaseModel):
         if not re.fullmatch(_NAME, arm):
             raise ValueError(f"arms: {arm!r} may contain only letters, digits, dots, dashes and "
                              "underscores")
-        if self.source == "structext" and arm == FLOOR:
-            raise ValueError(f"arms: {FLOOR!r} is the floor that 01_analyze computes; choose "
+        if self.source == "structext" and arm == BLIND:
+            raise ValueError(f"arms: {BLIND!r} is the floor that 01_analyze computes; choose "
                              "another name")
         if is_trained(arm) and arm not in kind.trained:
             raise ValueError(f"arms: {arm!r} cannot be trained here; 03_train trains "

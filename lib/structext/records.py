@@ -6,6 +6,7 @@ from lib.core.records import Record
 LANGUAGES = ("csv", "tree", "json", "yaml", "xml", "latex", "markdown", "org")
 EXTRA_LANGUAGES = ("toml", "html-table", "markdown-table", "log")
 MODES = ("corrected", "faithful")
+BLIND = "blind"  # the arm that reads nothing, the floor of every study
 
 _RECORDS = ("TextRetrieval", "Statistics", "Statistics", "Join")
 _OBJECTS = ("TextRetrieval", "PathWalk", "Syntax", "PathCompose", "TextRetrieval")

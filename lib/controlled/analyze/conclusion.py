@@ -189,8 +189,8 @@ def _interventions(table: pd.DataFrame) -> list[str]:
         "estimate", ascending=False, kind="stable")
     gained = treated[treated.found & (treated.estimate > 0)]
     lines = []
-    if len(treated) and gained.empty:
-        lines.append(f"None of {len(treated)} interventions is shown to gain over raw text.")
+    if gained.empty and (treated.family != EXPLORATORY).any():
+        lines.append("No intervention that is a hypothesis against raw text is shown to gain.")
     for row in pd.concat([gained, treated.drop(gained.index)]).itertuples():
         added = f"with {row.tokens_added_percent:+.1f}% tokens"
         if not row.found:

@@ -18,9 +18,8 @@ from lib.structext.analyze.scores import LEAST_ROUGE
 from lib.structext.analyze.tables import summary
 from lib.structext.analyze.verdicts import judged_by_structure
 from lib.structext.ask.prompts import REASONING, Prompted
-from lib.structext.records import Sample
+from lib.structext.records import BLIND, Sample
 
-BLIND = "blind"  # the arm's name
 MOST_VALUES = 10  # with more different answers, a task has no chance level
 COLUMNS = ["task", "depth", "n", "values", "answer", "score", "chance"]
 
