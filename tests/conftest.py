@@ -219,6 +219,8 @@ def run_study_here(name: str) -> None:
     if study.source == "replicates":
         every = {stage: study.runs if stage in ("03_train", "04_infer", "05_judge")
                  else study.numbers for stage in study.stages[:-1]}
+    if study.source == "reader":
+        every = {stage: study.runs for stage in study.stages[:-1]}
     for stage in study.stages:
         for arm in every.get(stage, study.arms_of(stage)):
             run_cells(stage, **study.given(stage, arm))

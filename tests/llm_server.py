@@ -41,6 +41,7 @@ class Call:
     path: str  # "batch" for a line of one
     prompt: str = ""
     model: str = ""
+    stop: list[str] | None = None
     key_hash: str = ""  # of the header Authorization
     fault: str = ""
     status: int = 0
@@ -183,6 +184,7 @@ class Server:
 
     async def _chat(self, call: Call, asked: Asked) -> Answer:
         call.prompt, call.model = asked.prompt, asked.body.get("model", "")
+        call.stop = asked.body.get("stop")
         if refusal := self.limits.refusal(asked.body):
             refusal.headers |= self.limits.headers()
             return refusal

@@ -63,6 +63,8 @@ ARTIFACTS = {
     "controlled_base": Artifact("models/base-{seed}", ("controlled/01_pretrain",)),
     "outcomes": Artifact("outcomes/{run}.jsonl", ("controlled/02_run",)),
     "acquisition": Artifact("acquisition/{run}.jsonl", ("controlled/02_run",)),
+    "reader": Artifact("models/reader-{seed}", ("reader/00_reader",)),
+    "cells": Artifact("cells/{seed}.jsonl", ("reader/01_read",)),
     "samples": Artifact("samples.jsonl", ("structext/00_samples",)),
     "asked": Artifact("asked.jsonl", ("structext/00_samples",)),
     "solved": Artifact("solved.jsonl", ("structext/00_samples",)),

@@ -204,6 +204,8 @@ class Direct:
                                      "max_completion_tokens": request.max_tokens}
         if not self.endpoint.is_openai:
             wanted["max_tokens"] = request.max_tokens
+        if request.stop:
+            wanted["stop"] = list(request.stop)
         return {name: value for name, value in wanted.items() if name not in self.dropped}
 
     def count(self, request: Request, response: Response) -> tuple[int, int]:

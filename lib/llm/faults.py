@@ -86,7 +86,7 @@ def pause(n_tries: int, fault: Fault) -> float:
 
 def _refused_parameter(error: dict, message: str, sent: Mapping[str, object]) -> str:
     """Return the optional parameter that a 400 names, "" if it names none."""
-    optional = [name for name in ("max_completion_tokens", "max_tokens", "temperature")
+    optional = [name for name in ("max_completion_tokens", "max_tokens", "temperature", "stop")
                 if name in sent]
     if error.get("param") in optional:
         return str(error["param"])

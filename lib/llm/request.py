@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 
@@ -14,6 +14,7 @@ class Request:
     max_tokens: int = 4096  # limit of the reply
     temperature: float = 0.0
     attempt: int = 0
+    stop: tuple[str, ...] = ()  # the reply ends before the first of these; at most 4 (OpenAI)
 
     @classmethod
     def ask(cls, prompt: str, **settings: object) -> "Request":
@@ -23,21 +24,24 @@ class Request:
     def then(self, reply: str, prompt: str) -> "Request":
         """Continue the conversation once with the model's reply and a further user message."""
         messages = (*self.messages, ("assistant", reply), ("user", prompt))
-        return Request(messages, self.max_tokens, self.temperature, self.attempt + 1)
+        return replace(self, messages=messages, attempt=self.attempt + 1)
 
     @cached_property
     def body(self) -> str:
         """Return what determines the reply, except endpoint and model, as JSON with sorted keys."""
-        return json.dumps({"messages": self.messages, "max_tokens": self.max_tokens,
-                           "attempt": self.attempt, "temperature": float(self.temperature)},
-                          ensure_ascii=True, sort_keys=True)
+        fields = {"messages": self.messages, "max_tokens": self.max_tokens,
+                  "attempt": self.attempt, "temperature": float(self.temperature)}
+        if self.stop:
+            fields["stop"] = self.stop  # without it, replies cached by earlier versions are found
+        return json.dumps(fields, ensure_ascii=True, sort_keys=True)
 
     @classmethod
     def of_body(cls, body: str) -> "Request":
         """Return the request of a body; raise ValueError, TypeError or KeyError for other text."""
         fields = json.loads(body)
         messages = tuple((role, content) for role, content in fields["messages"])
-        request = cls(messages, fields["max_tokens"], fields["temperature"], fields["attempt"])
+        request = cls(messages, fields["max_tokens"], fields["temperature"], fields["attempt"],
+                      tuple(fields.get("stop", ())))
         if request.body != body:
             raise ValueError("not the body of a request")
         return request

@@ -10,15 +10,19 @@ _GROUPED = 0.3  # share of the tables whose rows are in groups, so that rows sha
 _PERIODS = 0.5  # share of the tables whose columns are years
 
 
-def random_grid(random: Random, n_rows: int, n_columns: int) -> Grid:
+def random_grid(random: Random, n_rows: int, n_columns: int, *, is_plain: bool = False) -> Grid:
     """Return a grid of `n_rows` × `n_columns` values, each column of one kind.
 
     Labels are different from each other but may share words, as in reports. Words are made of
-    syllables, and numbers have one to six digits, so that neither can be learned by heart. Raises
-    ValueError for a table without a cell.
+    syllables, and numbers have one to six digits, so that neither can be learned by heart. With
+    `is_plain`, labels are short words and values are short words or numbers of up to three digits.
+    Raises ValueError for a table without a cell.
     """
     if n_rows < 1 or n_columns < 1:
         raise ValueError(f"a table of {n_rows} rows and {n_columns} columns has no cell")
+    if is_plain:
+        return _grid(_plain_labels(random, n_rows), _plain_labels(random, n_columns),
+                     random.choices(list(_PLAIN), k=n_columns), random)
     rows = _labels(random, n_rows)
     if random.random() < _GROUPED:
         size = random.randint(2, 4)
@@ -28,12 +32,22 @@ def random_grid(random: Random, n_rows: int, n_columns: int) -> Grid:
     year = random.randint(1990, 2039)
     columns = ([str(year - n) for n in range(n_columns)] if random.random() < _PERIODS
                else _labels(random, n_columns))
-    kinds = random.choices(list(_KINDS), k=n_columns)
+    return _grid(rows, columns, random.choices(list(_KINDS), k=n_columns), random)
+
+
+def _grid(rows: list[str], columns: list[str], kinds: list[str], random: Random) -> Grid:
     cells = [[Cell(text=_KINDS[kind](random), value=None, unit="", scale=1.0) for kind in kinds]
              for _ in rows]
     return Grid(grid_id="made-up", filing_id="made-up", section="", caption="", unit_note="",
                 corner="", columns=tuple(columns), rows=tuple(rows),
                 cells=tuple(map(tuple, cells)), footnotes=(), html="")
+
+
+def _plain_labels(random: Random, n: int) -> list[str]:
+    found: dict[str, None] = {}
+    while len(found) < n:
+        found[_short_word(random).capitalize()] = None
+    return list(found)
 
 
 def _labels(random: Random, n: int) -> list[str]:
@@ -47,9 +61,13 @@ def _labels(random: Random, n: int) -> list[str]:
     return list(found)
 
 
-def _word(random: Random) -> str:
+def _word(random: Random, lengths: tuple[int, ...] = (1, 2, 2, 3)) -> str:
     return "".join(random.choice(_ONSETS) + random.choice(_VOWELS) + random.choice(_CODAS)
-                   for _ in range(random.choice((1, 2, 2, 3))))
+                   for _ in range(random.choice(lengths)))
+
+
+def _short_word(random: Random) -> str:
+    return _word(random, (1, 2))
 
 
 def _whole(random: Random) -> str:
@@ -62,4 +80,7 @@ _KINDS = {
     "percent": lambda random: f"{random.randrange(1000) / 10}%",
     "decimal": lambda random: f"{random.randrange(10_000) / 100:.2f}",
     "word": _word,
+    "short number": lambda random: str(random.randrange(10 ** random.randint(1, 3))),
+    "short word": _short_word,
 }
+_PLAIN = ("short number", "short word")

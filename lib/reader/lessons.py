@@ -12,6 +12,7 @@ from lib.core.records import Query
 from lib.infer.prompts import prompt_for
 from lib.reader.grids import random_grid
 from lib.structext.ask.plan import some_of, training_queries, training_samples
+from lib.structext.ask.prompts import Prompted
 from lib.structext.records import Sample
 from lib.tablequest.ask.prompts import prompt_of, source_of
 from lib.tablequest.ask.serialize import FORMS, serialized
@@ -30,6 +31,15 @@ _ROWS_ASKED = 0.2  # share of the questions that ask for a row, where the value 
 _NEXT = "\n\n<question>\n{question}\n</question>\n\n"
 
 
+class Asked(NamedTuple):
+    """A question about a table's cell."""
+
+    question: str
+    answer: str
+    row: int
+    column: int
+
+
 class Turn(NamedTuple):
     """A prompt, complete with the text to read if it is a lesson's first, and its answer."""
 
@@ -38,46 +48,76 @@ class Turn(NamedTuple):
 
 
 class Lesson(NamedTuple):
-    """Questions about one text, all in one context; only the replies carry loss."""
+    """Questions about one text, all in one context."""
 
-    kind: str  # "grid", "report" or "structext"
+    kind: str  # "grid", "rewriting", "report" or "structext"
     form: str  # of the text: one of TABLE_FORMS, or a StrucText-Eval language
     size: str  # "4 × 3" for a table, "depth 2" for an abstract tree
     turns: tuple[Turn, ...]
 
+    @property
+    def text(self) -> str:
+        """Return all that is read and answered, in order."""
+        return "".join(part for turn in self.turns for part in turn)
 
-def grid_lessons(n: int, seed: int, *, most_rows: int = 8, most_columns: int = 6,
-                 n_questions: int = 8) -> Iterator[Lesson]:
+
+def grid_lessons(n: int, seed: int | str, *, most_rows: int = 8, most_columns: int = 6,
+                 n_questions: int = 8, in_turn: bool = False,
+                 is_plain: bool = False) -> Iterator[Lesson]:
     """Yield `n` tables, each in all of TABLE_FORMS with the same questions in the same order.
 
-    Rows and columns are drawn evenly from 1 to their maximum, so that one seed gives a curriculum
-    of all sizes at once. A question is asked once; a small table has fewer.
+    Rows and columns are drawn evenly from 1 to their maximum. A question is asked once; a small
+    table has fewer. With `in_turn`, each table is in one form only, and every form has equally many
+    tables: a model that meets a table six times learns its answers by heart instead of reading.
+    With `is_plain`, labels and values are short, and all questions have the same words.
     """
     for number in range(n):
-        random = Random(f"{seed}-{number}")
-        n_rows, n_columns = random.randint(1, most_rows), random.randint(1, most_columns)
-        grid = random_grid(random, n_rows, n_columns)
-        asked = _asked_of(grid, random, n_questions)
-        for form in TABLE_FORMS:
+        grid, asked = asked_table(f"{seed}-{number}", most_rows, most_columns, n_questions,
+                                  is_plain)
+        turn = number % len(TABLE_FORMS)
+        for form in TABLE_FORMS[turn:turn + 1] if in_turn else TABLE_FORMS:
             first, *others = asked
-            turns = [Turn(prompt_for(first[0], FORMS[form](grid)), f" {first[1]}"),
-                     *(Turn(f"\n\n{prompt_for(question)}", f" {answer}")
-                       for question, answer in others)]
-            yield Lesson("grid", form, f"{n_rows} × {n_columns}", tuple(turns))
+            turns = [Turn(prompt_for(first.question, FORMS[form](grid)), f" {first.answer}"),
+                     *(Turn(f"\n\n{prompt_for(one.question)}", f" {one.answer}")
+                       for one in others)]
+            yield Lesson("grid", form, f"{len(grid.rows)} × {len(grid.columns)}", tuple(turns))
 
 
-def _asked_of(grid: Grid, random: Random, n: int) -> list[tuple[str, str]]:
+def asked_table(seed: str, most_rows: int, most_columns: int, n_questions: int,
+                is_plain: bool = False, rows_asked: float = _ROWS_ASKED,
+                ) -> tuple[Grid, list[Asked]]:
+    """Draw a table and questions about different cells; `rows_asked` of them ask for the row."""
+    random = Random(seed)
+    grid = random_grid(random, random.randint(1, most_rows), random.randint(1, most_columns),
+                       is_plain=is_plain)
     cells = [(row, column) for row in range(len(grid.rows)) for column in range(len(grid.columns))]
-    found = []
-    for row, column in random.sample(cells, min(n, len(cells))):
+    asked = []
+    for row, column in random.sample(cells, min(n_questions, len(cells))):
         value = grid.cells[row][column].text
         names = {"row": grid.rows[row], "column": grid.columns[column], "value": value}
         is_alone = [line[column].text for line in grid.cells].count(value) == 1
-        if is_alone and random.random() < _ROWS_ASKED:
-            found.append((_ROW.format(**names), grid.rows[row]))
+        if is_alone and not is_plain and random.random() < rows_asked:
+            asked.append(Asked(_ROW.format(**names), grid.rows[row], row, column))
         else:
-            found.append((random.choice(_CELL).format(**names), value))
-    return found
+            wording = _CELL[0] if is_plain else random.choice(_CELL)
+            asked.append(Asked(wording.format(**names), value, row, column))
+    return grid, asked
+
+
+def rewriting_lessons(n: int, seed: int | str, *, most_rows: int = 8, most_columns: int = 6,
+                      is_plain: bool = False) -> Iterator[Lesson]:
+    """Yield `n` tables to be written in another form, or again in their own.
+
+    Every cell is then an answer, so that copying is learned from few texts.
+    """
+    for number in range(n):
+        random = Random(f"{seed}-{number}-rewriting")
+        grid = random_grid(random, random.randint(1, most_rows), random.randint(1, most_columns),
+                           is_plain=is_plain)
+        form, wanted = random.choices(TABLE_FORMS, k=2)
+        prompt = prompt_for(f"What is the table as {wanted}?", FORMS[form](grid))
+        yield Lesson("rewriting", form, f"{len(grid.rows)} × {len(grid.columns)}",
+                     (Turn(prompt, f" {FORMS[wanted](grid)}"),))
 
 
 def report_lessons(n_companies: int, seed: int, *, n_questions: int = 6,
@@ -125,6 +165,12 @@ def _of_passage(passage: Passage, tables: dict[str, Grid], form: str,
 
 def _as_json(answer: str) -> str:
     return "\n" + json.dumps({"answer": answer}, ensure_ascii=False)
+
+
+def structext_tests(prompted: Sequence[Prompted]) -> list[Lesson]:
+    """Return StrucText-Eval's prompts with their answers, each as a lesson of one question."""
+    return [Lesson("structext", one.sample.language, f"depth {one.sample.depth}",
+                   (Turn(one.prompt, one.sample.answer + END),)) for one in prompted]
 
 
 def structext_lessons(tested: Sequence[Sample], *, seed: int, per_task: int) -> Iterator[Lesson]:

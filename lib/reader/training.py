@@ -1,18 +1,25 @@
-"""Train a reader on lessons, and measure what it reads between the epochs."""
+"""Train a reader on lessons in phases, and measure what it reads meanwhile."""
 
 import io
-from collections.abc import Iterable, Sequence
+import json
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import redirect_stderr
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback
 
 from lib.core.files import made_by, read_records, write_records
 from lib.core.records import Query, Record
-from lib.infer.answers import answer
+from lib.infer.answers import answer, load
 from lib.infer.prompts import beginning
-from lib.reader.lessons import Lesson
-from lib.train.packing import PackedBlocks, pack_turns
+from lib.reader.lessons import Lesson, grid_lessons, rewriting_lessons
+from lib.train.checkpoints import fingerprint, weights_hash
+from lib.train.packing import PackedBlocks, pack_replies
+from lib.train.recipe import Recipe
+from lib.train.trainer import train
 
 FILE = "reading.jsonl"
 
@@ -20,7 +27,7 @@ FILE = "reading.jsonl"
 class Read(Record):
     """The number of first questions of held-out lessons that were answered word for word."""
 
-    epoch: int
+    tokens: int  # of the blocks trained on until then, in all phases
     kind: str  # kind, form and size of the lessons
     form: str
     size: str
@@ -28,31 +35,53 @@ class Read(Record):
     n: int
 
 
+class Phase(NamedTuple):
+    """One step of the curriculum: an epoch over lessons that no other phase has."""
+
+    most_rows: int  # of its tables
+    most_columns: int
+    n_tables: int
+    block_size: int  # tokens
+    batch_size: int  # blocks per update
+    is_plain: bool = False  # short labels and values, questions in the same words
+
+
 def read_curve(folder: Path) -> list[Read]:
     """Return the rows in a reader's folder. Raises MissingInput if the file is missing."""
     return read_records(folder / FILE, Read, made_by("reader"))
 
 
+def lessons_of(phase: Phase, rewriting: float, n_questions: int, seed: str) -> Iterator[Lesson]:
+    """Yield a phase's tables, each in one form, and `rewriting` times as many to write anew."""
+    sizes = {"most_rows": phase.most_rows, "most_columns": phase.most_columns,
+             "is_plain": phase.is_plain}
+    yield from grid_lessons(phase.n_tables, seed, n_questions=n_questions, in_turn=True, **sizes)
+    yield from rewriting_lessons(round(rewriting * phase.n_tables), seed, **sizes)
+
+
 def blocks_of(lessons: Iterable[Lesson], tokenizer: PreTrainedTokenizerBase,
               block_size: int) -> tuple[PackedBlocks, int]:
-    """Return the lessons as blocks in which only replies carry loss, and how many were left out.
+    """Return the lessons as blocks, and how many were left out.
 
-    A reply ends with EOS. A lesson that is longer than a block loses its last questions; it is left
-    out if the first does not fit. Raises ValueError as `pack_turns` does.
+    Everything after a lesson's first prompt carries loss: the replies, each with EOS, and the
+    questions, whose words are also in the text. A lesson that is longer than a block loses its last
+    questions; it is left out if the first does not fit. Raises ValueError as `pack_replies` does.
     """
-    begin, kept, n_left_out = beginning(tokenizer), [], 0
+    begin, prompts, replies, n_left_out = beginning(tokenizer), [], [], 0
     for lesson in lessons:
         parts = tokenizer([text for turn in lesson.turns for text in turn],
                           add_special_tokens=False, split_special_tokens=True)["input_ids"]
-        pairs, room = [], block_size - len(begin)
-        for prompt, reply in zip(parts[::2], parts[1::2], strict=True):
-            room -= len(prompt) + len(reply) + 1
-            if room < 0:
+        prompt, following = [*begin, *parts[0]], []
+        for asked, reply in zip([[], *parts[2::2]], parts[1::2], strict=True):
+            new = [*asked, *reply, tokenizer.eos_token_id]
+            if len(prompt) + len(following) + len(new) > block_size:
                 break
-            pairs.append((prompt if pairs else begin + prompt, [*reply, tokenizer.eos_token_id]))
-        n_left_out += not pairs
-        kept += [pairs] if pairs else []
-    return pack_turns(kept, block_size, tokenizer.eos_token_id), n_left_out
+            following += new
+        n_left_out += not following
+        if following:
+            prompts.append(prompt)
+            replies.append(following)
+    return pack_replies(prompts, replies, block_size, tokenizer.eos_token_id), n_left_out
 
 
 def first_questions(lessons: Sequence[Lesson]) -> list[Query]:
@@ -64,7 +93,7 @@ def first_questions(lessons: Sequence[Lesson]) -> list[Query]:
 
 
 def read(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, lessons: Sequence[Lesson],
-         epoch: int, max_read_tokens: int, batch_size: int = 64) -> list[Read]:
+         tokens: int, max_read_tokens: int, batch_size: int = 64) -> list[Read]:
     """Ask the first question of each lesson; return a row per kind, form and size, in that order.
 
     An answer is correct if it equals the reference word for word.
@@ -77,29 +106,62 @@ def read(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, lessons: Se
     for lesson, query, row in zip(lessons, queries, answers, strict=True):
         found.setdefault((lesson.kind, lesson.form, lesson.size), []).append(
             row.answer.split() == query.answer.split())
-    return [Read(epoch=epoch, kind=kind, form=form, size=size, correct=sum(each), n=len(each))
+    return [Read(tokens=tokens, kind=kind, form=form, size=size, correct=sum(each), n=len(each))
             for (kind, form, size), each in sorted(found.items())]
 
 
 class ReadingCallback(TrainerCallback):
-    """Ask the lessons after every epoch, and save the rows in the work folder each time.
+    """Ask held-out lessons every `every` updates and at the end; save the rows in the work folder.
 
-    Answers are greedy and draw no random numbers, so they do not affect the weights.
+    Answers are greedy and draw no random numbers, so they do not affect the weights. `known` are
+    the rows of earlier phases.
     """
 
-    def __init__(self, lessons: Sequence[Lesson], tokenizer: PreTrainedTokenizerBase,
-                 max_read_tokens: int) -> None:
-        self.lessons, self.tokenizer = lessons, tokenizer
-        self.max_read_tokens = max_read_tokens
+    def __init__(self, lessons: Sequence[Lesson], tokenizer: PreTrainedTokenizerBase, every: int,
+                 max_read_tokens: int, tokens_per_update: int, known: Sequence[Read] = ()) -> None:
+        self.lessons, self.tokenizer, self.every = lessons, tokenizer, every
+        self.max_read_tokens, self.tokens_per_update = max_read_tokens, tokens_per_update
+        self.rows, self.before = list(known), max((row.tokens for row in known), default=0)
 
-    def on_train_begin(self, args, state, control, **kwargs):
-        """Keep the rows up to the checkpoint; repeated epochs get new rows."""
-        folder = Path(args.output_dir)
-        found = read_curve(folder) if (folder / FILE).exists() else []
-        self.rows = [row for row in found if row.epoch <= round(state.epoch or 0)]
-
-    def on_epoch_end(self, args, state, control, model, **kwargs):
+    def on_step_end(self, args, state, control, model, **kwargs):
+        if state.global_step % self.every and state.global_step < state.max_steps:
+            return
         model.eval()
-        self.rows += read(model, self.tokenizer, self.lessons, round(state.epoch),
-                          self.max_read_tokens)
+        tokens = self.before + state.global_step * self.tokens_per_update
+        self.rows += read(model, self.tokenizer, self.lessons, tokens, self.max_read_tokens)
         write_records(Path(args.output_dir) / FILE, self.rows)
+        model.train()
+
+
+def train_phase(number: int, phase: Phase, lessons: Iterable[Lesson], asked: Sequence[Lesson],
+                model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, recipe: Recipe,
+                folder: Path, *, every: int, max_read_tokens: int) -> PreTrainedModel:
+    """Train `model` on a phase's lessons into <folder>-<number>; return it as saved.
+
+    A phase that is complete there, with the same blocks and recipe, is only loaded, so that an
+    interrupted run goes on with the phase that it was in. Raises ValueError and OSError as
+    `lib.train.trainer.train` does.
+    """
+    blocks, n_left_out = blocks_of(lessons, tokenizer, phase.block_size)
+    recipe = replace(recipe, global_batch_size=phase.batch_size,
+                     device_batch_size=phase.batch_size)
+    output, last = (folder.with_name(f"{folder.name}-{n}") for n in (number, number - 1))
+    what = {"phase": phase._asdict(), "left_out": n_left_out,
+            "fields": fingerprint(recipe, blocks, None, weights_hash(model), "")}
+    done = output / "training.json"
+    if not done.exists() or json.loads(done.read_text("utf-8"))["what"] != what:
+        watch = ReadingCallback(asked, tokenizer, every, max_read_tokens,
+                                phase.block_size * phase.batch_size,
+                                read_curve(last) if number > 1 else ())
+        train(model, tokenizer, blocks, None, recipe, output, {"what": what}, [watch])
+    print(f"phase {number}: {len(blocks):,} blocks, {n_left_out} lessons were longer than one")
+    return load(str(output))[0]
+
+
+def finish_phases(folder: Path, n_phases: int) -> None:
+    """Rename the last phase's model to `folder`, and remove those of the phases before."""
+    if folder.exists():
+        shutil.rmtree(folder)
+    folder.with_name(f"{folder.name}-{n_phases}").rename(folder)
+    for number in range(1, n_phases):
+        shutil.rmtree(folder.with_name(f"{folder.name}-{number}"))

@@ -14,6 +14,7 @@ from lib.core.paths import REPOSITORY, data_path, figures_path
 from lib.documents.folder import list_files, one_of
 from lib.run.controlled import ControlledStudy
 from lib.run.parameters import WrongParameter, checked, notebook_path, parameters_of
+from lib.run.reader import ReaderStudy
 from lib.run.replicates import ReplicatesStudy
 from lib.run.stages import AUGMENT, KINDS, STAGES, Kind
 from lib.structext.records import BLIND
@@ -34,7 +35,8 @@ MODELS = ("base_model", "endpoint_model", "reader")  # each names an arm's own m
 _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"  # names become file names and parts of commands
 
 
-OWN_RUNS = {"controlled": ControlledStudy, "replicates": ReplicatesStudy}  # make their documents
+OWN_RUNS = {"controlled": ControlledStudy, "replicates": ReplicatesStudy,
+            "reader": ReaderStudy}  # make their documents
 
 
 class WrongStudy(ValueError):
@@ -203,7 +205,7 @@ class Study(BaseModel):
         return wired if stage == "00_lab" else wired | {"base_model": self.base_model}
 
 
-AnyStudy = Study | ControlledStudy | ReplicatesStudy
+AnyStudy = Study | ControlledStudy | ReplicatesStudy | ReaderStudy
 
 
 def studies() -> list[str]:

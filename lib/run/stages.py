@@ -91,3 +91,4 @@ KINDS = {
 }
 CONTROLLED = ("00_facts", "01_pretrain", "02_run", "03_analyze", "04_augment")
 REPLICATES = ("00_lab", *CHAIN[:-1], "00_replicates")
+READER = ("00_reader", "01_read", "02_forms")

@@ -52,10 +52,10 @@ class PackedBlocks(Dataset):
 
 
 class _Piece(NamedTuple):
-    """Tokens that stay together in a block, and their labels; the first token is never a target."""
+    """Tokens that stay together in a block; the first `n_given` carry no loss."""
 
     tokens: list[int]
-    labels: list[int]
+    n_given: int = 1  # nothing precedes the first
 
 
 def pack(texts: list[str], tokenizer: PreTrainedTokenizerBase, block_size: int,
@@ -85,9 +85,8 @@ def pack(texts: list[str], tokenizer: PreTrainedTokenizerBase, block_size: int,
     n_tokens = sum(map(len, streams))
     if packing == "concat":
         streams = [sum(streams, [])]
-    cut = [stream[start:start + block_size] for stream in streams
-           for start in range(0, max(len(stream) - 1, 1), block_size - 1)]
-    pieces = [_Piece(tokens, [IGNORED, *tokens[1:]]) for tokens in cut]
+    pieces = [_Piece(stream[start:start + block_size]) for stream in streams
+              for start in range(0, max(len(stream) - 1, 1), block_size - 1)]
     groups = ([[piece] for piece in pieces] if packing == "concat"
               else _best_fit(pieces, block_size))
     return _blocks(groups, block_size, tokenizer.eos_token_id, n_tokens)
@@ -97,26 +96,14 @@ def pack_replies(prompts: list[list[int]], replies: list[list[int]], block_size:
                  filler: int) -> PackedBlocks:
     """Pack pairs of a prompt and its reply: only replies are targets, and no pair sees another.
 
-    Raises ValueError as `pack_turns` does.
+    `filler` pads a block after its last pair. Raises ValueError if there is no pair, a prompt or a
+    reply has no token, or a pair is longer than a block.
     """
-    return pack_turns([[pair] for pair in zip(prompts, replies, strict=True)], block_size, filler)
-
-
-def pack_turns(conversations: list[list[tuple[list[int], list[int]]]], block_size: int,
-               filler: int) -> PackedBlocks:
-    """Pack conversations, each some pairs of a prompt and its reply: only replies are targets.
-
-    A pair sees the pairs before it, and no conversation sees another. `filler` pads a block after
-    its last conversation. Raises ValueError if there is no pair, a prompt or a reply has no token,
-    or a conversation is longer than a block.
-    """
-    parts = [part for turns in conversations for pair in turns for part in pair]
-    if not conversations or not all(conversations) or not all(parts):
+    pieces = [_Piece([*prompt, *reply], len(prompt))
+              for prompt, reply in zip(prompts, replies, strict=True)]
+    if not pieces or not all(prompts) or not all(replies):
         raise ValueError("there is nothing to train on: give prompts and replies of at least one "
                          "token each")
-    pieces = [_Piece(sum(([*prompt, *reply] for prompt, reply in turns), []),
-                     sum(([*[IGNORED] * len(prompt), *reply] for prompt, reply in turns), []))
-              for turns in conversations]
     longest = max(len(piece.tokens) for piece in pieces)
     if longest > block_size:
         raise ValueError(f"a prompt and its reply have {longest:,} tokens, but block_size is "
@@ -161,8 +148,8 @@ def _blocks(groups: list[list[_Piece]], block_size: int, filler: int,
     rows, n_targets = [], 0
     for group in groups:
         padding = block_size - sum(len(piece.tokens) for piece in group)
-        ids = sum((piece.tokens for piece in group), []) + [filler] * padding
-        labels = sum((piece.labels for piece in group), [])
+        ids = sum((tokens for tokens, _ in group), []) + [filler] * padding
+        labels = sum(([IGNORED] * given + tokens[given:] for tokens, given in group), [])
         positions = [place for piece in group for place in range(len(piece.tokens))]
         n_targets += sum(label != IGNORED for label in labels)
         rows.append((ids, labels + [IGNORED] * padding, positions + list(range(padding))))

@@ -10,7 +10,7 @@ import pytest
 
 from lib.core.digest import NoDigest, _known, module_digest, notebook_digest, reached
 from lib.core.paths import REPOSITORY
-from lib.run.stages import CONTROLLED, REPLICATES, STAGES
+from lib.run.stages import CONTROLLED, READER, REPLICATES, STAGES
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def changed(root: Path, before: dict[str, str], path: Path, old: str, new: str) 
 
 def test_every_stage_has_a_notebook_of_its_own_name():
     stems = [path.stem for path in (REPOSITORY / "notebooks").rglob("[0-9]*.ipynb")]
-    assert sorted(stems) == sorted({*STAGES, *CONTROLLED, *REPLICATES})
+    assert sorted(stems) == sorted({*STAGES, *CONTROLLED, *REPLICATES, *READER})
 
 
 def test_moving_more_than_ten_modules_changes_no_digest(copy, before):

@@ -19,6 +19,8 @@ LONG = "8443\n\nQuestion: another?"
 def reply(body: dict) -> str | dict:
     """Reply as a model that knows two ports, continues after one, and is truncated at a third."""
     prompt = body["messages"][-1]["content"]
+    if prompt.startswith("echo:"):
+        return prompt.split(":")[1]
     if "Atlas" in prompt:
         return {"choices": [{"index": 0, "finish_reason": "length",
                              "message": {"role": "assistant", "content": "a port of"}}]}
@@ -50,6 +52,7 @@ def test_a_base_model_continues_the_plain_prompt_up_to_a_stop(server, tmp_path):
     how = Decoding(prompt_style="plain")
     rows, _ = answer_over_endpoint("m", QUERIES, "base", how, Calls(tmp_path / "c"))
     assert rows[0].answer == "8443"
+    assert all(call.stop == ["\n\n", "\nQuestion:"] for call in server.log)
     assert {call.prompt for call in server.log} == {prompt_for(query.question) for query in QUERIES}
 
 
@@ -63,7 +66,20 @@ def test_a_ready_made_prompt_is_sent_unchanged_and_its_reply_is_complete(server,
                                    Calls(tmp_path / "c"))
     write = prompt_for if style == "plain" else chat_prompt_for
     assert {call.prompt for call in server.log} == {text, "A text.", write(QUERIES[0].question)}
-    assert [row.answer for row in rows] == [LONG, "8443" if style == "plain" else LONG, "99"]
+    is_plain = style == "plain"
+    assert [row.answer for row in rows] == [LONG + "</answer>" * is_plain,
+                                            "8443" if is_plain else LONG, "99"]
+    stops = {call.prompt: call.stop for call in server.log}
+    assert stops[text] == (["</answer>"] if is_plain else None) and stops["A text."] is None
+
+
+def test_a_closing_tag_ends_an_answer_whether_or_not_the_server_stopped_at_it(server, tmp_path):
+    ready = [QUERIES[0].model_copy(update={
+        "query_id": str(n), "context": f"echo:{told}:\n<answer>\n"})
+        for n, told in enumerate(("8443", "8443</answer> and more"))]
+    rows, _ = answer_over_endpoint("m", ready, "base", Decoding(prompt_style="plain",
+                                   is_ready=True), Calls(tmp_path / "c"))
+    assert [row.answer for row in rows] == ["8443</answer>"] * 2
 
 
 def test_a_call_that_finally_fails_has_a_reason_and_no_answer(server, tmp_path):

@@ -18,11 +18,11 @@ N_FACTS, EPOCHS = 6 * 9, (0, 3, 6)
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory) -> Path:
-    """The two reading studies on one tiny base, the controlled experiment and two replicates."""
+    """The two reading studies on one tiny base, and the studies that make bases of their own."""
     root = tmp_path_factory.mktemp("studies")
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("STUDY_ROOT", str(root))
-        for name in (*READERS, "controlled-smoke", "replicates-smoke"):
+        for name in (*READERS, "controlled-smoke", "replicates-smoke", "reader-smoke"):
             run_study_here(name)
         yield root
 
@@ -164,3 +164,21 @@ def test_replicates_share_no_record_and_give_an_estimate_each(root):
         encoding="utf-8"))["held_out"]) for seed in ("1", "11"))
     assert n_held_out and "about held-out facts" in text
     assert (figures / "replicates.png").stat().st_size > 5_000
+
+
+def test_readers_read_and_learn_the_same_questions_in_every_form(root):
+    data, figures = (root / name / "reader-smoke" for name in ("data", "figures"))
+    for seed in ("1", "2"):
+        asked = {}
+        for row in rows(data / "cells" / f"{seed}.jsonl"):
+            asked.setdefault((row["task"], row["form"]), []).append((row["table"], row["question"]))
+        assert len(asked) == 3 * 6
+        for task in ("read", "learned", "practised"):
+            own = [places for key, places in asked.items() if key[0] == task]
+            assert own[0] and all(places == own[0] for places in own)
+    forms = table(figures / "forms.csv")
+    assert {(row["task"], row["n"]) for row in forms} == {
+        (task, "2") for task in ("read", "learned", "practised")}
+    assert "A reader reads" in (figures / "reader.md").read_text(encoding="utf-8")
+    assert min((figures / f"{name}.png").stat().st_size for name in (
+        "forms", "reading-1", "reading-2")) > 5_000

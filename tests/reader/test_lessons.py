@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+from collections import Counter
 from itertools import groupby
 from random import Random
 
@@ -12,7 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lib.reader.grids import random_grid
-from lib.reader.lessons import TABLE_FORMS, grid_lessons, report_lessons, structext_lessons
+from lib.reader.lessons import (
+    TABLE_FORMS,
+    grid_lessons,
+    report_lessons,
+    rewriting_lessons,
+    structext_lessons,
+    structext_tests,
+)
 from lib.structext.ask.plan import asked_in
 from lib.tablequest.ask.replies import read_reply
 
@@ -47,6 +55,35 @@ def test_every_form_has_the_same_questions_and_answers_and_the_csv_gives_them():
                      for column, value in zip(columns, row[1:], strict=True)]
             hits = [cell for cell in cells if {*cell} >= named and answer in cell]
             assert hits, question
+
+
+def test_in_turn_every_table_has_one_form_and_every_form_as_many_tables():
+    lessons = list(grid_lessons(60, 4, in_turn=True, is_plain=True))
+    assert Counter(lesson.form for lesson in lessons) == dict.fromkeys(TABLE_FORMS, 10)
+    each = {lesson.form: lesson for lesson in grid_lessons(1, 4, is_plain=True)}
+    assert lessons[0] == each[lessons[0].form]
+    questions = {re.sub('".*?"', "…", turn.prompt.rpartition("Question: ")[2])
+                 for lesson in lessons for turn in lesson.turns}
+    assert questions == {"What is … of …?\nAnswer:"}
+
+
+def test_a_table_is_rewritten_with_all_its_cells_in_the_form_that_is_asked_for():
+    for lesson in rewriting_lessons(80, 6, most_rows=3, most_columns=3):
+        (turn,) = lesson.turns
+        wanted = re.search(r"table as (\w+)\?", turn.prompt)[1]
+        if wanted == lesson.form:
+            assert turn.prompt.startswith(turn.reply[1:])
+        if wanted == "csv" and lesson.form == "json":
+            (_, *columns), *rows = csv.reader(io.StringIO(turn.reply[1:]))
+            records = json.loads(turn.prompt.rpartition("\n\nQuestion")[0])
+            assert [[record["row"], *map(record.get, columns)] for record in records] == rows
+
+
+def test_a_test_prompt_is_a_lesson_of_one_question():
+    prompted = next(asked_in(["test"], ["base"], [0], per_task=1))
+    lessons = structext_tests(prompted)
+    assert [lesson.text for lesson in lessons] == [
+        f"{one.prompt}{one.sample.answer}\n</answer>" for one in prompted]
 
 
 def test_the_same_seed_draws_the_same_tables_and_another_seed_others():

@@ -1,43 +1,87 @@
-"""The reader's training: loss on replies alone, and a model that learns to read tiny tables."""
+"""The reader's training: loss after the first prompt, and a model that learns to read, in phases."""
+
+import pytest
 
 from lib.core.files import read_records
 from lib.lab.base_model import new_llama, train_tokenizer
+from lib.reader.circuit import induce
 from lib.reader.lessons import grid_lessons
-from lib.reader.training import FILE, Read, ReadingCallback, blocks_of, read
+from lib.reader.training import (
+    FILE,
+    Phase,
+    Read,
+    blocks_of,
+    finish_phases,
+    lessons_of,
+    read,
+    train_phase,
+)
 from lib.train.packing import IGNORED
 from lib.train.recipe import Recipe
-from lib.train.trainer import fit
 
 LESSONS = list(grid_lessons(12, 1, most_rows=2, most_columns=1, n_questions=2))
-TEXTS = ["".join(part for turn in lesson.turns for part in turn) for lesson in LESSONS]
-TOKENIZER = train_tokenizer(TEXTS, 400)
+TOKENIZER = train_tokenizer([lesson.text for lesson in LESSONS], 400, splits_spaces=True)
 
 
-def test_only_the_replies_carry_loss_and_each_ends_with_eos():
+def tiny():
+    model = new_llama(TOKENIZER, hidden_size=64, layers=2, heads=4, context=512, seed=1,
+                      rope_theta=500_000.0)
+    induce(model, 1)
+    return model
+
+
+def test_all_but_the_first_prompt_carries_loss_and_each_reply_ends_with_eos():
     blocks, n_left_out = blocks_of(LESSONS, TOKENIZER, 512)
     learned = [[token for token in row if token != IGNORED] for row in blocks.labels]
     text = "".join(TOKENIZER.decode(tokens) for tokens in learned)
-    replies = [turn.reply for lesson in LESSONS for turn in lesson.turns]
-    assert n_left_out == 0 and sorted(filter(None, text.split("</s>"))) == sorted(replies)
+    parts = [part for lesson in LESSONS for part in "".join(
+        f"{turn.prompt if n else ''}{turn.reply}</s>"
+        for n, turn in enumerate(lesson.turns)).split("</s>") if part]
+    assert n_left_out == 0 and sorted(filter(None, text.split("</s>"))) == sorted(parts)
 
 
 def test_a_lesson_loses_its_last_questions_and_one_that_is_too_long_is_left_out():
-    longest = max(len(TOKENIZER(text)["input_ids"]) for text in TEXTS)
+    longest = max(len(TOKENIZER(lesson.text)["input_ids"]) for lesson in LESSONS)
     blocks, _ = blocks_of(LESSONS, TOKENIZER, longest + 8)
     fewer, n_left_out = blocks_of(LESSONS, TOKENIZER, longest // 2)
     assert fewer.n_targets < blocks.n_targets and 0 < n_left_out < len(LESSONS)
 
 
-def test_a_model_learns_its_lessons_and_the_curve_says_so(tmp_path):
-    few = LESSONS[:6]
-    blocks, _ = blocks_of(few, TOKENIZER, 256)
-    model = new_llama(TOKENIZER, hidden_size=64, layers=2, heads=2, context=256, seed=1)
-    before = read(model.eval(), TOKENIZER, few, 0, 12)
+def test_a_word_has_the_same_tokens_wherever_it_is():
+    word, *others = (TOKENIZER(f"{before}Bradro")["input_ids"][1:]
+                     for before in ("", " ", ",", '"', "- "))
+    assert all(tokens[-len(word):] == word for tokens in others)
+
+
+def test_a_model_learns_its_lessons_and_an_interrupted_run_goes_on_with_its_phase(tmp_path):
+    few, phase = LESSONS[:6], Phase(2, 1, 6, 256, 2)
+    before = read(tiny().eval(), TOKENIZER, few, 0, 12)
+    how = {"every": 100, "max_read_tokens": 12}
     recipe = Recipe(40, 2, 2, 5e-3, 2, 0.0, 1)
-    fit(lambda: model, blocks, None, recipe, tmp_path,
-        [ReadingCallback(few, TOKENIZER, 12)])
-    rows = read_records(tmp_path / FILE, Read, "")
-    assert {row.epoch for row in rows} == set(range(1, 41))
-    last = [row for row in rows if row.epoch == 40]
-    assert sum(row.n for row in last) == len(few) and not sum(row.correct for row in before)
+    first = train_phase(1, phase, few, few, tiny(), TOKENIZER, recipe, tmp_path / "reader", **how)
+    made = (tmp_path / "reader-1" / "training.json").stat().st_mtime_ns
+    train_phase(1, phase, few, few, tiny(), TOKENIZER, recipe, tmp_path / "reader", **how)
+    assert (tmp_path / "reader-1" / "training.json").stat().st_mtime_ns == made
+    train_phase(2, phase, few, few, first, TOKENIZER, recipe, tmp_path / "reader", **how)
+    finish_phases(tmp_path / "reader", 2)
+    rows = read_records(tmp_path / "reader" / FILE, Read, "")
+    assert not list(tmp_path.glob("reader-*")) and not sum(row.correct for row in before)
+    measured = sorted({row.tokens for row in rows})
+    assert len(measured) == 2 and measured[1] == 2 * measured[0]  # the second phase counts on
+    last = [row for row in rows if row.tokens == measured[-1]]
+    assert sum(row.n for row in last) == len(few)
     assert sum(row.correct for row in last) >= len(few) - 1
+
+
+def test_a_phase_has_its_own_tables_in_turn_and_some_to_rewrite():
+    lessons = list(lessons_of(Phase(3, 2, 30, 256, 8), 0.1, 4, "5-1"))
+    assert [lesson.kind for lesson in lessons] == ["grid"] * 30 + ["rewriting"] * 3
+    others = {lesson.text for lesson in lessons_of(Phase(3, 2, 30, 256, 8), 0.1, 4, "5-2")}
+    assert not others & {lesson.text for lesson in lessons}
+
+
+@pytest.mark.parametrize(("layers", "heads"), [(1, 4), (4, 2)])
+def test_a_model_without_room_for_the_circuit_is_refused(layers, heads):
+    with pytest.raises(ValueError, match="give at least 2 layers and 4 heads"):
+        induce(new_llama(TOKENIZER, hidden_size=64, layers=layers, heads=heads, context=64, seed=1),
+               1)

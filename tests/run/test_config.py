@@ -244,8 +244,8 @@ def test_every_committed_study_fits_its_notebooks(name, documents_folder):
     assert all(notebook_path(stage).exists() for stage in study.stages)
 
 
-@pytest.mark.parametrize("name", ["documents", "controlled", "replicates", "structext",
-                                  "structext-official", "tablequest"])
+@pytest.mark.parametrize("name", ["documents", "controlled", "replicates", "reader",
+                                  "structext", "structext-official", "tablequest"])
 def test_the_graph_of_each_kind_of_study_has_every_stage(name, tmp_path, documents_folder):
     study = loaded(name, documents_folder)
     own = [f"documents={documents_folder}"] if name == "documents" else []
@@ -263,6 +263,8 @@ def test_the_graph_of_each_kind_of_study_has_every_stage(name, tmp_path, documen
     elif study.source == "replicates":
         assert int(counts["replicate_lab"]) == len(study.numbers) == 12
         assert int(counts["replicate_verdicts"]) == len(study.runs) == 24
+    elif study.source == "reader":
+        assert int(counts["reader"]) == int(counts["reading"]) == len(study.runs) == 3
     else:
         assert int(counts.get("train", 0)) == len(study.trained)
         assert int(counts["infer"]) == int(counts["judge"]) == len(study.runs)
