@@ -42,7 +42,8 @@ class Table(NamedTuple):
     asked: list[Asked]
 
 
-def tables_of(n: int, seed: str, most_rows: int, most_columns: int, n_questions: int) -> list[Table]:
+def tables_of(n: int, seed: str, most_rows: int, most_columns: int,
+              n_questions: int) -> list[Table]:
     """Return `n` tables with questions that ask for a value, never for a row."""
     return [Table(*asked_table(f"{seed}-{number}", most_rows, most_columns, n_questions,
                                rows_asked=0)) for number in range(n)]

@@ -46,12 +46,13 @@ def _look_one_back(attention, config, read: torch.Tensor, before: slice) -> None
     """Let heads 0 and 1 attend to position -1 and write `read` of it into the states `before`."""
     width, half = len(read) // 2, len(read) // 4
     theta = config.rope_parameters["rope_theta"]
-    angle = theta ** (-torch.arange(_FREQUENT) / half)
-    # Rotary positions turn the pair (n, n + half) by position × angle; a query that is turned back
+    n = min(_FREQUENT, half)
+    angle = theta ** (-torch.arange(n) / half)
+    # Rotary positions turn the pair (i, i + half) by position × angle; a query that is turned back
     # by one position has its largest product with the key of the position before.
     key, query = torch.zeros(width), torch.zeros(width)
-    key[:_FREQUENT] = 1
-    query[:_FREQUENT], query[half:half + _FREQUENT] = angle.cos(), -angle.sin()
+    key[:n] = 1
+    query[:n], query[half:half + n] = angle.cos(), -angle.sin()
     for head in range(2):
         rows = slice(head * width, (head + 1) * width)
         for weight, by_position in ((attention.q_proj.weight, query),

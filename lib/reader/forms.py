@@ -61,8 +61,8 @@ def conclusion(forms: pd.DataFrame, pairs: pd.DataFrame) -> str:
             f"- A reader {verb} {best.form} best, {_share(best)}, and {last.form} least, "
             f"{_share(last)}. {_apart(found)}")
     both = forms.pivot(index="form", columns="task", values="estimate")
-    rank = spearmanr(both.read, both.learned).statistic
-    if pd.notna(rank):
+    if both.read.nunique() > 1 and both.learned.nunique() > 1:
+        rank = spearmanr(both.read, both.learned).statistic
         same = both.read.idxmax() == both.learned.idxmax()
         lines.append(f"- The form that is read best is {'also' if same else 'not'} the one that is "
                      f"learned best; over the {len(both)} forms, Spearman's correlation of the two "
