@@ -6,6 +6,7 @@ notebooks/reading choose a task and run it with the functions below.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from transformers import AutoTokenizer
@@ -59,11 +60,13 @@ def shown_to_model(task: Task, study: str, queries: list[Query], source: str, ho
     """Return the queries in the form in which they can be sent to the model `source`.
 
     Without `window` (tokens), the context window is taken from a local model's configuration. That
-    of an endpoint's model is unknown, so its prompts are not cut.
+    of an endpoint's model is unknown, so its prompts are not cut. With it, a served folder's own
+    tokenizer counts, as for a local model; for a name, see `lib.llm.tokens.counter`.
     """
     if not (is_local or window):
         return Shown(queries, [], [])
-    tokenizer = AutoTokenizer.from_pretrained(source) if is_local else counter(source)[0]
+    is_folder = is_local or Path(source).is_dir()
+    tokenizer = AutoTokenizer.from_pretrained(source) if is_folder else counter(source)[0]
     return task.fitted(study, queries, tokenizer, window or window_of(source), how)
 
 

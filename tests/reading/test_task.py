@@ -110,6 +110,8 @@ def test_a_structured_text_that_does_not_fit_is_left_out_by_the_window_of_the_ar
     short = replace(HOW, max_read_tokens=1)
     note = shown_to_model(STRUCTEXT, "s", queries, source, short, is_local=True).note
     assert note.startswith("2 of 2 reference answers are longer than 1 tokens")
+    served = shown_to_model(STRUCTEXT, "s", queries, source, HOW, is_local=False, window=40)
+    assert served == small, "a served folder's own tokenizer counts"
     endpoint = shown_to_model(STRUCTEXT, "s", queries, "gpt-4o", HOW, is_local=False)
     assert endpoint.queries == queries, "its context window is not known"
 
