@@ -18,15 +18,17 @@ def draw_reading(curve: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """
     counts = curve.groupby(["kind", "form", "tokens"], as_index=False)[["correct", "n"]].sum()
     counts["percent"] = 100 * counts.correct / counts.n
+    names = dict.fromkeys([*TABLE_FORMS, *counts.form])  # colours as in `draw_forms`
     looks = {form: (COLORS[n % len(COLORS)], MARKERS[n % len(MARKERS)])
-             for n, form in enumerate(counts.form.unique())}
+             for n, form in enumerate(names)}
     figure, axes = panels(counts.kind.nunique(), 3.0, sharey=True)
     for panel, (kind, rows) in zip(axes, counts.groupby("kind"), strict=True):
-        for form, line in rows.groupby("form"):
-            color, symbol = looks[form]
+        for form in (form for form in names if form in set(rows.form)):
+            line, (color, symbol) = rows[rows.form == form], looks[form]
             panel.plot(line.tokens / 1e6, line.percent, marker=symbol, color=color, markersize=3.5,
                        label=form)
-        panel.set(title=f"{_TITLES[kind]}\n(n = {rows.n.min()} to {rows.n.max()} each)",
+        counted = " to ".join(map(str, sorted({rows.n.min(), rows.n.max()})))
+        panel.set(title=f"{_TITLES[kind]}\n(n = {counted} each)",
                   xlabel="Million tokens", ylim=(0, 102))
     axes[0].set_ylabel("Right answers (%)")
     legend(figure, axes[0])
