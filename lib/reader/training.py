@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback
 
+from lib.core.digest import module_digest
 from lib.core.files import made_by, read_records, write_records
 from lib.core.records import Query, Record
 from lib.infer.answers import answer, load
@@ -138,7 +139,7 @@ def train_phase(number: int, phase: Phase, lessons: Iterable[Lesson], asked: Seq
                 folder: Path, *, every: int, max_read_tokens: int) -> PreTrainedModel:
     """Train `model` on a phase's lessons into <folder>-<number>; return it as saved.
 
-    A phase that is complete there, with the same blocks and recipe, is only loaded, so that an
+    A phase that is complete there, with the same fingerprint, is only loaded, so that an
     interrupted run goes on with the phase that it was in. Raises ValueError and OSError as
     `lib.train.trainer.train` does.
     """
@@ -146,22 +147,22 @@ def train_phase(number: int, phase: Phase, lessons: Iterable[Lesson], asked: Seq
     recipe = replace(recipe, global_batch_size=phase.batch_size,
                      device_batch_size=phase.batch_size)
     output, last = (folder.with_name(f"{folder.name}-{n}") for n in (number, number - 1))
-    what = {"phase": phase._asdict(), "left_out": n_left_out,
-            "fields": fingerprint(recipe, blocks, None, weights_hash(model), "")}
+    fields = fingerprint(recipe, blocks, None, weights_hash(model), module_digest(train.__module__))
     done = output / "training.json"
-    if not done.exists() or json.loads(done.read_text("utf-8"))["what"] != what:
+    if not done.exists() or json.loads(done.read_text("utf-8"))["fingerprint"] != fields:
         watch = ReadingCallback(asked, tokenizer, every, max_read_tokens,
                                 phase.block_size * phase.batch_size,
                                 read_curve(last) if number > 1 else ())
-        train(model, tokenizer, blocks, None, recipe, output, {"what": what}, [watch])
+        train(model, tokenizer, blocks, None, recipe, output, {"phase": phase._asdict()}, [watch])
     print(f"phase {number}: {len(blocks):,} blocks, {n_left_out} lessons were longer than one")
-    return load(str(output))[0]
+    return load(str(output), training=True)[0]
 
 
 def finish_phases(folder: Path, n_phases: int) -> None:
-    """Rename the last phase's model to `folder`, and remove those of the phases before."""
-    if folder.exists():
-        shutil.rmtree(folder)
-    folder.with_name(f"{folder.name}-{n_phases}").rename(folder)
-    for number in range(1, n_phases):
-        shutil.rmtree(folder.with_name(f"{folder.name}-{number}"))
+    """Copy the last phase's model to `folder`; the phases stay, so that another call only loads."""
+    temporary = folder.with_name(f".{folder.name}")
+    for stale in (temporary, folder):
+        if stale.exists():
+            shutil.rmtree(stale)
+    shutil.copytree(folder.with_name(f"{folder.name}-{n_phases}"), temporary)
+    temporary.rename(folder)
