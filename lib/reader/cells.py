@@ -6,10 +6,11 @@ from typing import Literal, NamedTuple
 
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from lib.core.records import Query, Record
-from lib.infer.answers import answer, load
+from lib.core.records import Record
+from lib.infer.answers import load
 from lib.infer.prompts import prompt_for
-from lib.reader.lessons import TABLE_FORMS, Asked, asked_table
+from lib.reader.lessons import TABLE_FORMS, Asked, Turn, asked_table
+from lib.reader.training import are_right
 from lib.tablequest.ask.serialize import FORMS
 from lib.tablequest.records import Grid
 from lib.train.packing import pack
@@ -90,19 +91,15 @@ def distance(grid: Grid, form: str, row: int, column: int) -> int:
 def _asked(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, tables: Sequence[Table],
            form: str, task: str, texts: Sequence[str], max_read_tokens: int) -> list[CellAnswer]:
     places = [(number, n) for number, table in enumerate(tables) for n in range(len(table.asked))]
-    queries = [Query(query_id=f"{number}-{n}", document_id=str(number), question=one.question,
-                     answer=one.answer, structure="tabular", source_reference="", start=0, end=0,
-                     entity_count=None, block_type=form,
-                     context=prompt_for(one.question, texts[number]))
-               for number, table in enumerate(tables) for n, one in enumerate(table.asked)]
-    answers = answer(model, tokenizer, queries, f"{form}, {task}", is_ready=True,
-                     max_read_tokens=max_read_tokens, batch_size=64)
+    turns = [Turn(prompt_for(one.question, texts[number]), one.answer)
+             for number, table in enumerate(tables) for one in table.asked]
+    right = are_right(model, tokenizer, turns, max_read_tokens)
     found = []
-    for (number, n), query, reply in zip(places, queries, answers, strict=True):
+    for (number, n), is_right in zip(places, right, strict=True):
         grid, one = tables[number].grid, tables[number].asked[n]
         found.append(CellAnswer(
             task=task, form=form, table=number, question=n,
             n_cells=len(grid.rows) * len(grid.columns),
             distance=distance(grid, form, one.row, one.column),
-            correct=reply.answer.split() == query.answer.split()))
+            correct=is_right))
     return found

@@ -16,7 +16,7 @@ from lib.core.files import made_by, read_records, write_records
 from lib.core.records import Query, Record
 from lib.infer.answers import answer, load
 from lib.infer.prompts import beginning
-from lib.reader.lessons import Lesson, grid_lessons, rewriting_lessons
+from lib.reader.lessons import Lesson, Turn, grid_lessons, rewriting_lessons
 from lib.train.checkpoints import fingerprint, weights_hash
 from lib.train.packing import PackedBlocks, pack_replies
 from lib.train.recipe import Recipe
@@ -85,28 +85,27 @@ def blocks_of(lessons: Iterable[Lesson], tokenizer: PreTrainedTokenizerBase,
     return pack_replies(prompts, replies, block_size, tokenizer.eos_token_id), n_left_out
 
 
-def first_questions(lessons: Sequence[Lesson]) -> list[Query]:
-    """Return each lesson's first question as a query whose context is the complete prompt."""
-    return [Query(query_id=str(number), document_id=str(number), question=lesson.turns[0].prompt,
-                  answer=lesson.turns[0].reply, structure="tabular", source_reference="", start=0,
-                  end=0, entity_count=None, block_type=lesson.form, context=lesson.turns[0].prompt)
-            for number, lesson in enumerate(lessons)]
-
-
-def read(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, lessons: Sequence[Lesson],
-         tokens: int, max_read_tokens: int, batch_size: int = 64) -> list[Read]:
-    """Ask the first question of each lesson; return a row per kind, form and size, in that order.
-
-    An answer is correct if it equals the reference word for word.
-    """
-    queries = first_questions(lessons)
+def are_right(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, turns: Sequence[Turn],
+              max_read_tokens: int, batch_size: int = 64) -> list[bool]:
+    """Ask each complete prompt, and return whether its answer equals the reply word for word."""
+    queries = [Query(query_id=str(number), document_id=str(number), question=turn.prompt,
+                     answer=turn.reply, structure="tabular", source_reference="", start=0, end=0,
+                     entity_count=None, block_type="table", context=turn.prompt)
+               for number, turn in enumerate(turns)]
     with redirect_stderr(io.StringIO()):  # a second bar would break the training's
         answers = answer(model, tokenizer, queries, "reader", is_ready=True,
                          max_read_tokens=max_read_tokens, batch_size=batch_size)
+    return [row.answer.split() == turn.reply.split()
+            for row, turn in zip(answers, turns, strict=True)]
+
+
+def read(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, lessons: Sequence[Lesson],
+         tokens: int, max_read_tokens: int) -> list[Read]:
+    """Ask each lesson's first question; return a row per kind, form and size, in that order."""
+    right = are_right(model, tokenizer, [lesson.turns[0] for lesson in lessons], max_read_tokens)
     found: dict[tuple[str, str, str], list[bool]] = {}
-    for lesson, query, row in zip(lessons, queries, answers, strict=True):
-        found.setdefault((lesson.kind, lesson.form, lesson.size), []).append(
-            row.answer.split() == query.answer.split())
+    for lesson, is_right in zip(lessons, right, strict=True):
+        found.setdefault((lesson.kind, lesson.form, lesson.size), []).append(is_right)
     return [Read(tokens=tokens, kind=kind, form=form, size=size, correct=sum(each), n=len(each))
             for (kind, form, size), each in sorted(found.items())]
 

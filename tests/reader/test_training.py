@@ -65,7 +65,8 @@ def test_a_model_learns_its_lessons_and_an_interrupted_run_goes_on_with_its_phas
     train_phase(2, phase, few, few, first, TOKENIZER, recipe, tmp_path / "reader", **how)
     finish_phases(tmp_path / "reader", 2)
     rows = read_records(tmp_path / "reader" / FILE, Read, "")
-    assert (tmp_path / "reader" / "model.safetensors").exists() and not sum(row.correct for row in before)
+    assert (tmp_path / "reader" / "model.safetensors").exists()
+    assert not sum(row.correct for row in before)
     measured = sorted({row.tokens for row in rows})
     assert len(measured) == 2 and measured[1] == 2 * measured[0]  # the second phase counts on
     last = [row for row in rows if row.tokens == measured[-1]]
