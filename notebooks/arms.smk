@@ -1,5 +1,5 @@
-# Rules of every study with arms: the laboratory's base model, rewritten text, then each arm's
-# training, answers and verdicts. The including graph sets `learned`, the files that an arm's
+# Rules of every study with arms: the laboratory's base model or a reader, rewritten text, then each
+# arm's training, answers and verdicts. The including graph sets `learned`, the files that an arm's
 # training reads; `prompted`, what answering and judging read in addition to the queries; `INFER`
 # and `JUDGE`, the notebooks that answer and judge.
 
@@ -28,8 +28,11 @@ def share_of_cores(wildcards):
 
 
 verdicts = verdicts_of(study.judge)
-labs = [f"data/{lab}/stages/00_lab.json" for lab in study.labs]
-base = [f"{Path(study.base_model)}/config.json"] if study.made_by else []
+readers, reader = study.reader
+labs = [*(f"data/{lab}/stages/00_lab.json" for lab in study.labs),
+        *(f"data/{name}/stages/00_reader-{reader}.json" for name in [readers] if name)]
+base = [f"{study.base_model}/{'training' if readers else 'config'}.json"] * bool(
+    study.made_by or readers)
 
 
 for lab in study.labs:
@@ -39,6 +42,14 @@ for lab in study.labs:
             f"data/{lab}/facts.jsonl", f"data/{lab}/models/base/config.json",
             f"data/{lab}/stages/00_lab.json"
         params: **stage("00_lab", of=study if lab == study.name else load_study(lab))
+        threads: workflow.cores
+        shell: RUN
+
+
+if readers:
+    rule base_reader:
+        output: base, labs[-1]
+        params: **stage("00_reader", "00_reader-" + reader, load_study(readers), seed=int(reader))
         threads: workflow.cores
         shell: RUN
 

@@ -30,7 +30,8 @@ def judged_again(judge):
     return f"05_judge-{{arm}}-{judge.replace('/', '--')}"
 
 
-known = [f"data/{study.made_by}/{name}.jsonl" for name in ("documents_public", "facts") if base]
+known = [f"data/{study.made_by}/{name}.jsonl" for name in ("documents_public", "facts")
+         if study.made_by]
 sources = [] if study.source == "lab" else records("00_documents")
 facts = rows("facts") if study.source == "lab" else []
 asked = {notebook: records(notebook, study.arms_of(notebook)) for notebook in study.variants}

@@ -207,8 +207,11 @@ def run_cells(stage: str, **given: object) -> dict[str, object]:
 
 
 def run_study_here(name: str) -> None:
-    """Run every stage of studies/<name>.yaml in this process, its laboratory first."""
+    """Run every stage of studies/<name>.yaml in this process, its laboratory or reader first."""
     study = load_study(name)
+    if getattr(study, "reader", ("", ""))[0]:
+        readers, seed = study.reader
+        run_cells("00_reader", **load_study(readers).given("00_reader", seed))
     for lab in study.labs:
         if lab != name:
             run_cells("00_lab", **load_study(lab).given("00_lab"))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from random import Random
 from typing import Literal, NamedTuple
 
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -9,6 +10,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from lib.core.records import Record
 from lib.infer.answers import load
 from lib.infer.prompts import prompt_for
+from lib.reader.grids import reordered
 from lib.reader.lessons import TABLE_FORMS, Asked, Turn, asked_table
 from lib.reader.training import are_right
 from lib.tablequest.ask.serialize import FORMS
@@ -61,17 +63,23 @@ def read_cells(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase,
 
 
 def learn_cells(reader: Path, tables: Sequence[Table], form: str, recipe: Recipe, block_size: int,
-                output: Path, max_read_tokens: int) -> list[CellAnswer]:
+                output: Path, max_read_tokens: int, n_orders: int = 1) -> list[CellAnswer]:
     """Train the reader in the folder `reader` on `tables` in `form`, then ask without a table.
 
-    Questions about every second table are among the texts, with their answers. Training goes into
-    `output`. Raises ValueError and OSError as `lib.train.trainer.train` does.
+    Each table is written `n_orders` times, the first time as it is and then with its rows and its
+    columns in other orders: a model that always meets a value in the same place recites the text
+    and cannot answer. Questions about every second table are among the texts, with their answers.
+    Training goes into `output`. Raises ValueError and OSError as `lib.train.trainer.train` does.
     """
     model, tokenizer = load(str(reader), training=True)
     practised, others = tables[::2], tables[1::2]
-    texts = [FORMS[form](table.grid) for table in tables]
-    texts += [f"{prompt_for(one.question)} {one.answer}" for table in practised
-              for one in table.asked]
+    texts = []
+    for order in range(n_orders):
+        random = Random(f"{recipe.seed}-order-{order}")
+        texts += [FORMS[form](reordered(random, table.grid) if order else table.grid)
+                  for table in tables]
+        texts += [f"{prompt_for(one.question)} {one.answer}" for table in practised
+                  for one in table.asked]
     blocks = pack(texts, tokenizer, block_size, "document")
     train(model, tokenizer, blocks, None, recipe, output, {"form": form})
     model, tokenizer = load(str(output))

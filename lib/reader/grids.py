@@ -35,6 +35,16 @@ def random_grid(random: Random, n_rows: int, n_columns: int, *, is_plain: bool =
     return _grid(rows, columns, random.choices(list(_KINDS), k=n_columns), random)
 
 
+def reordered(random: Random, grid: Grid) -> Grid:
+    """Return `grid` with its rows and its columns in another order, drawn at random."""
+    rows, columns = range(len(grid.rows)), range(len(grid.columns))
+    rows, columns = random.sample(rows, len(rows)), random.sample(columns, len(columns))
+    return grid.model_copy(update={
+        "rows": tuple(grid.rows[row] for row in rows),
+        "columns": tuple(grid.columns[column] for column in columns),
+        "cells": tuple(tuple(grid.cells[row][column] for column in columns) for row in rows)})
+
+
 def _grid(rows: list[str], columns: list[str], kinds: list[str], random: Random) -> Grid:
     cells = [[Cell(text=_KINDS[kind](random), value=None, unit="", scale=1.0) for kind in kinds]
              for _ in rows]

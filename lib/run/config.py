@@ -149,10 +149,22 @@ class Study(BaseModel):
         return parts[1] if parts[:1] == ("data",) and parts[2:] == ("models", "base") else ""
 
     @property
+    def reader(self) -> tuple[str, str]:
+        """Return the study of readers that makes the base model, and the reader's seed; "" if none
+        does."""
+        found = re.fullmatch(rf"data/({_NAME})/models/reader-(\d+)", self.base_model)
+        return found.groups() if found else ("", "")
+
+    @property
     def labs(self) -> list[str]:
         """Return the studies whose 00_lab must run for this study's documents or base model."""
         own = [self.name] if self.source == "lab" else []
         return own + ([self.made_by] if self.made_by and self.made_by not in own else [])
+
+    @property
+    def others(self) -> list[str]:
+        """Return the other studies of which this one runs a stage."""
+        return [name for name in (*self.labs, self.reader[0]) if name not in ("", self.name)]
 
     @property
     def results(self) -> list[Path]:
@@ -249,6 +261,10 @@ def load_study(name: str, folder: str = "") -> AnyStudy:
             if lab != name and (lab not in studies() or load_study(lab).source != "lab"):
                 raise WrongStudy(f"{where}, base_model: no study with `source: lab` is called "
                                  f"{lab!r}")
+        readers, _ = study.reader
+        if readers and (readers not in studies() or load_study(readers).source != "reader"):
+            raise WrongStudy(f"{where}, base_model: no study with `source: reader` is called "
+                             f"{readers!r}")
     for stage in study.stages:
         for arm in study.arms_of(stage):
             try:

@@ -11,7 +11,7 @@ class OwnRunsStudy(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     variants: ClassVar[tuple[str, ...]] = ()  # no notebooks beyond its own
-    labs: ClassVar[tuple[str, ...]] = ()  # it makes its own bases
+    others: ClassVar[tuple[str, ...]] = ()  # it makes its own bases
     folder: ClassVar[str] = ""
 
     name: str

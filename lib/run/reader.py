@@ -50,7 +50,8 @@ class ReaderStudy(OwnRunsStudy):
         return [self.runs[0]] if stage in self.stages[:2] else [""]
 
     def given(self, stage: str, seed: str = "") -> dict[str, object]:
-        """Return the parameters of `stage` for the reader `seed`, or of the analysis."""
-        wired = {"seed": int(seed)} if stage in self.stages[:2] else {
+        """Return the parameters of `stage` for the reader `seed` (the first if empty), or of the
+        analysis."""
+        wired = {"seed": int(seed or self.first_seed)} if stage in self.stages[:2] else {
             "seeds": [int(one) for one in self.runs]}
         return {"study": self.name, **self.notebooks.get(stage, {}), **wired}

@@ -82,7 +82,7 @@ def run_study(name: str, folder: str, jobs: str, only_figures: bool = False) -> 
     if only_figures and missing:
         raise WrongStudy(f"there are no results to draw ({shown(missing[0])} is missing); "
                          f"run make study STUDY={name} first")
-    locks = locked([study.name, *(lab for lab in study.labs if lab != study.name)])
+    locks = locked([study.name, *study.others])
     for root in (data_path(name), figures_path(name)):
         for lost in root.rglob(".*.partial"):  # left by a killed process
             lost.unlink()

@@ -18,11 +18,11 @@ N_FACTS, EPOCHS = 6 * 9, (0, 3, 6)
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory) -> Path:
-    """The two reading studies on one tiny base, and the studies that make bases of their own."""
+    """The two reading studies, one on a tiny reader, and the studies that make their own bases."""
     root = tmp_path_factory.mktemp("studies")
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("STUDY_ROOT", str(root))
-        for name in (*READERS, "controlled-smoke", "replicates-smoke", "reader-smoke"):
+        for name in ("reader-smoke", *READERS, "controlled-smoke", "replicates-smoke"):
             run_study_here(name)
         yield root
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.reader.grids import random_grid
+from lib.reader.grids import random_grid, reordered
 from lib.reader.lessons import (
     TABLE_FORMS,
     grid_lessons,
@@ -31,6 +31,15 @@ def test_a_tables_labels_are_different_and_its_cells_filled(seed, n_rows, n_colu
     assert len(set(grid.rows)) == len(grid.rows) == n_rows
     assert len(set(grid.columns)) == len(grid.columns) == n_columns
     assert all(len(row) == n_columns and all(cell.text for cell in row) for row in grid.cells)
+
+
+def test_another_order_keeps_every_value_with_its_labels():
+    grid = random_grid(Random(2), 5, 4)
+    other = reordered(Random(1), grid)
+    assert other.rows != grid.rows and other.columns != grid.columns
+    first, second = ({(row, column): one.cells[n][m].text for n, row in enumerate(one.rows)
+                      for m, column in enumerate(one.columns)} for one in (grid, other))
+    assert first == second
 
 
 def test_a_table_without_a_cell_is_refused():

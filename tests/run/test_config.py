@@ -58,6 +58,7 @@ def study_file(tmp_path, monkeypatch):
     ("notebooks: {03_train: {epochs: 2.5}}", "epochs: 2.5 is not int"),
     ("notebooks: {03_train: {epochs: true}}", "epochs: True is not int"),
     ("base_model: data/lob/models/base", "no study with `source: lab` is called 'lob'"),
+    ("base_model: data/lab/models/reader-1", "no study with `source: reader` is called 'lab'"),
     ("notebooks: {", "is not YAML")])
 def test_a_wrong_study_file_is_refused_naming_what_is_legal(study_file, line, message):
     study_file(line if line.startswith("source") else f"source: lab\n{line}")
@@ -103,6 +104,14 @@ def test_a_wrong_file_of_a_controlled_study_is_refused(study_file, line, message
     with pytest.raises(WrongStudy) as error:
         load_study("wrong")
     assert "studies/wrong.yaml" in str(error.value) and message in str(error.value)
+
+
+def test_a_base_model_may_be_a_reader_of_another_study(study_file):
+    study_file("source: reader", "two")
+    study_file("source: structext\nbase_model: data/two/models/reader-2", "right")
+    study = load_study("right")
+    assert (study.reader, study.others, study.labs) == (("two", "2"), ["two"], [])
+    assert load_study("two").given("00_reader", "2")["seed"] == 2
 
 
 def test_each_seed_is_an_arm_with_the_next_number_and_all_else_alike(study_file):

@@ -70,13 +70,13 @@ def _points(values: pd.Series, texts: pd.Series) -> np.ndarray:
     return 100 * np.array([values.mean(), *ends])
 
 
-def against(rows: pd.DataFrame, arm: str) -> pd.DataFrame:
-    """Return `differences` of every other arm from `arm`, by suite, prompt and arm.
+def against(rows: pd.DataFrame, arm: str,
+            by: Sequence[str] = ("suite", "prompt", "arm")) -> pd.DataFrame:
+    """Return `differences` of every other arm from `arm`, by the columns `by`, the arm the last.
 
     With BLIND, they are each arm's distance from the floor, on the questions that fit its window.
     With only one arm there are no rows.
     """
-    by = ["suite", "prompt", "arm"]
     is_first = rows.arm == arm
     tables = [differences(rows[is_first], cell, ["query_id"], by)
               for _, cell in rows[~is_first].groupby("arm", observed=True)]

@@ -203,6 +203,8 @@ def test_differences_by_hand():
     assert table.difference_points[0] == pytest.approx(100 * 5 / 6)
     (text,) = differences_formatted(table, "base", "the arm", ["arm"]).to_dict("records")
     assert text["base"] == "16.7%" and text[f"{SCORE}, points [95%]"].startswith("+83.3 [")
+    each = against(rows, "base", ["suite", "language", "arm"])
+    assert each.n.sum() == table.n[0] and len(each) == rows.language.nunique()
     assert against(base, "base").empty
 
 
