@@ -1,37 +1,43 @@
 """Draw tables whose labels and values nobody can know without reading them."""
 
+from collections.abc import Callable
 from random import Random
+from typing import Literal
 
 from lib.tablequest.records import Cell, Grid
 
 _ONSETS, _VOWELS = "b d f g k l m n p r s t v z br dr gr kr pl st tr".split(), "a e i o u".split()
 _CODAS = ["", "", "", "l", "n", "r", "s", "t"]
+Labels = Literal["short", "single", "full"]
+YEARS = range(1984, 2040)  # that label columns
+_MOST_COLUMNS = 6  # a last year has as many before it in YEARS
 _GROUPED = 0.3  # share of the tables whose rows are in groups, so that rows share words
 _PERIODS = 0.5  # share of the tables whose columns are years
 
 
-def random_grid(random: Random, n_rows: int, n_columns: int, *, is_plain: bool = False) -> Grid:
+def random_grid(random: Random, n_rows: int, n_columns: int, labels: Labels = "full") -> Grid:
     """Return a grid of `n_rows` × `n_columns` values, each column of one kind.
 
-    Labels are different from each other but may share words, as in reports. Words are made of
-    syllables, and numbers have one to six digits, so that neither can be learned by heart. With
-    `is_plain`, labels are short words and values are short words or numbers of up to three digits.
-    Raises ValueError for a table without a cell.
+    Full labels are different from each other but may share words, as in reports; words are made of
+    syllables, and numbers have one to six digits, so that neither can be learned by heart. Half of
+    the tables have years as columns. With single labels, every label is one word. Short labels are
+    short words, and so are the values, or numbers of up to three digits. Raises ValueError for a
+    table without a cell.
     """
     if n_rows < 1 or n_columns < 1:
         raise ValueError(f"a table of {n_rows} rows and {n_columns} columns has no cell")
-    if is_plain:
-        return _grid(_plain_labels(random, n_rows), _plain_labels(random, n_columns),
-                     random.choices(list(_PLAIN), k=n_columns), random)
-    rows = _labels(random, n_rows)
-    if random.random() < _GROUPED:
+    draw = {"short": _short_labels, "single": _single_labels, "full": _labels}[labels]
+    rows, columns = draw(random, n_rows), draw(random, n_columns)
+    if labels == "short":
+        return _grid(rows, columns, random.choices(list(_SHORT), k=n_columns), random)
+    if labels == "full" and random.random() < _GROUPED:
         size = random.randint(2, 4)
         groups = _labels(random, -(-n_rows // size))
         own = _labels(random, size)  # rows of different groups have the same own labels
         rows = [f"{groups[n // size]}: {own[n % size]}" for n in range(n_rows)]
-    year = random.randint(1990, 2039)
-    columns = ([str(year - n) for n in range(n_columns)] if random.random() < _PERIODS
-               else _labels(random, n_columns))
+    if n_columns <= _MOST_COLUMNS and random.random() < _PERIODS:
+        last = random.choice(YEARS[_MOST_COLUMNS:])
+        columns = [str(last - n) for n in range(n_columns)]
     return _grid(rows, columns, random.choices(list(_KINDS), k=n_columns), random)
 
 
@@ -53,10 +59,18 @@ def _grid(rows: list[str], columns: list[str], kinds: list[str], random: Random)
                 cells=tuple(map(tuple, cells)), footnotes=(), html="")
 
 
-def _plain_labels(random: Random, n: int) -> list[str]:
+def _short_labels(random: Random, n: int) -> list[str]:
+    return _different(n, lambda: _short_word(random))
+
+
+def _single_labels(random: Random, n: int) -> list[str]:
+    return _different(n, lambda: _word(random))
+
+
+def _different(n: int, draw: Callable[[], str]) -> list[str]:
     found: dict[str, None] = {}
     while len(found) < n:
-        found[_short_word(random).capitalize()] = None
+        found[draw().capitalize()] = None
     return list(found)
 
 
@@ -93,4 +107,4 @@ _KINDS = {
     "short number": lambda random: str(random.randrange(10 ** random.randint(1, 3))),
     "short word": _short_word,
 }
-_PLAIN = ("short number", "short word")
+_SHORT = ("short number", "short word")

@@ -3,14 +3,14 @@
 import json
 import tempfile
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import count, groupby
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
 from lib.core.records import Query
 from lib.infer.prompts import prompt_for
-from lib.reader.grids import random_grid
+from lib.reader.grids import Labels, random_grid
 from lib.structext.ask.plan import some_of, training_queries, training_samples
 from lib.structext.ask.prompts import Prompted
 from lib.structext.records import Sample
@@ -63,17 +63,17 @@ class Lesson(NamedTuple):
 
 def grid_lessons(n: int, seed: int | str, *, most_rows: int = 8, most_columns: int = 6,
                  n_questions: int = 8, in_turn: bool = False,
-                 is_plain: bool = False) -> Iterator[Lesson]:
+                 labels: Labels = "full") -> Iterator[Lesson]:
     """Yield `n` tables, each in all of TABLE_FORMS with the same questions in the same order.
 
     Rows and columns are drawn evenly from 1 to their maximum. A question is asked once; a small
     table has fewer. With `in_turn`, each table is in one form only, and every form has equally many
     tables: a model that meets a table six times learns its answers by heart instead of reading.
-    With `is_plain`, labels and values are short, and all questions have the same words.
+    Tables with short labels have all questions in the same words.
     """
     for number in range(n):
         grid, asked = asked_table(f"{seed}-{number}", most_rows, most_columns, n_questions,
-                                  is_plain)
+                                  labels)
         turn = number % len(TABLE_FORMS)
         for form in TABLE_FORMS[turn:turn + 1] if in_turn else TABLE_FORMS:
             first, *others = asked
@@ -84,28 +84,28 @@ def grid_lessons(n: int, seed: int | str, *, most_rows: int = 8, most_columns: i
 
 
 def asked_table(seed: str, most_rows: int, most_columns: int, n_questions: int,
-                is_plain: bool = False, rows_asked: float = _ROWS_ASKED,
+                labels: Labels = "full", rows_asked: float = _ROWS_ASKED,
                 ) -> tuple[Grid, list[Asked]]:
     """Draw a table and questions about different cells; `rows_asked` of them ask for the row."""
     random = Random(seed)
     grid = random_grid(random, random.randint(1, most_rows), random.randint(1, most_columns),
-                       is_plain=is_plain)
+                       labels)
     cells = [(row, column) for row in range(len(grid.rows)) for column in range(len(grid.columns))]
-    asked = []
+    asked, is_short = [], labels == "short"
     for row, column in random.sample(cells, min(n_questions, len(cells))):
         value = grid.cells[row][column].text
         names = {"row": grid.rows[row], "column": grid.columns[column], "value": value}
         is_alone = [line[column].text for line in grid.cells].count(value) == 1
-        if is_alone and not is_plain and random.random() < rows_asked:
+        if is_alone and not is_short and random.random() < rows_asked:
             asked.append(Asked(_ROW.format(**names), grid.rows[row], row, column))
         else:
-            wording = _CELL[0] if is_plain else random.choice(_CELL)
+            wording = _CELL[0] if is_short else random.choice(_CELL)
             asked.append(Asked(wording.format(**names), value, row, column))
     return grid, asked
 
 
 def rewriting_lessons(n: int, seed: int | str, *, most_rows: int = 8, most_columns: int = 6,
-                      is_plain: bool = False) -> Iterator[Lesson]:
+                      labels: Labels = "full") -> Iterator[Lesson]:
     """Yield `n` tables to be written in another form, or again in their own.
 
     Every cell is then an answer, so that copying is learned from few texts.
@@ -113,7 +113,7 @@ def rewriting_lessons(n: int, seed: int | str, *, most_rows: int = 8, most_colum
     for number in range(n):
         random = Random(f"{seed}-{number}-rewriting")
         grid = random_grid(random, random.randint(1, most_rows), random.randint(1, most_columns),
-                           is_plain=is_plain)
+                           labels)
         form, wanted = random.choices(TABLE_FORMS, k=2)
         prompt = prompt_for(f"What is the table as {wanted}?", FORMS[form](grid))
         yield Lesson("rewriting", form, f"{len(grid.rows)} × {len(grid.columns)}",
@@ -121,12 +121,13 @@ def rewriting_lessons(n: int, seed: int | str, *, most_rows: int = 8, most_colum
 
 
 def report_lessons(n_companies: int, seed: int, *, n_questions: int = 6,
-                   forms: Sequence[str] = TABLE_FORMS) -> Iterator[Lesson]:
+                   forms: Sequence[str] = TABLE_FORMS, in_turn: bool = False) -> Iterator[Lesson]:
     """Yield the passages of made-up reports with easy questions, in TableQuest's prompt.
 
-    Each passage is in all of `forms`, with the same questions. A reply is the JSON object that the
-    prompt asks for, without steps.
+    Each passage is in all of `forms`, with the same questions; with `in_turn`, in one of them, as
+    in `grid_lessons`. A reply is the JSON object that the prompt asks for, without steps.
     """
+    turns = count()
     with tempfile.TemporaryDirectory() as folder:
         write_reports(Path(folder), n_companies, seed)
         reports, _ = read_filings(Path(folder))
@@ -136,7 +137,8 @@ def report_lessons(n_companies: int, seed: int, *, n_questions: int = 6,
             random = Random(f"{seed}-{passage.passage_id}")
             drawn = asked.get(passage.passage_id, [])
             drawn = random.sample(drawn, min(n_questions, len(drawn)))
-            for form in forms if drawn else ():
+            chosen = [forms[next(turns) % len(forms)]] if in_turn and drawn else forms
+            for form in chosen if drawn else ():
                 yield _of_passage(passage, tables, form, drawn, source_of(report.filing))
 
 

@@ -16,7 +16,16 @@ from lib.core.files import made_by, read_records, write_records
 from lib.core.records import Query, Record
 from lib.infer.answers import answer, load
 from lib.infer.prompts import beginning
-from lib.reader.lessons import Lesson, Turn, grid_lessons, rewriting_lessons
+from lib.reader.grids import Labels
+from lib.reader.lessons import (
+    Lesson,
+    Turn,
+    grid_lessons,
+    report_lessons,
+    rewriting_lessons,
+    structext_lessons,
+)
+from lib.structext.records import Sample
 from lib.train.checkpoints import fingerprint, weights_hash
 from lib.train.packing import PackedBlocks, pack_replies
 from lib.train.recipe import Recipe
@@ -42,9 +51,12 @@ class Phase(NamedTuple):
     most_rows: int  # of its tables
     most_columns: int
     n_tables: int
+    n_reports: int  # made-up annual reports
+    n_draws: int  # of StrucText-Eval's training split, each with other texts
     block_size: int  # tokens
     batch_size: int  # blocks per update
-    is_plain: bool = False  # short labels and values, questions in the same words
+    learning_rate: float  # peak of a linear schedule
+    labels: Labels = "full"  # of its tables
 
 
 def read_curve(folder: Path) -> list[Read]:
@@ -52,12 +64,22 @@ def read_curve(folder: Path) -> list[Read]:
     return read_records(folder / FILE, Read, made_by("reader"))
 
 
-def lessons_of(phase: Phase, rewriting: float, n_questions: int, seed: str) -> Iterator[Lesson]:
-    """Yield a phase's tables, each in one form, and `rewriting` times as many to write anew."""
+def lessons_of(phase: Phase, number: int, seed: int, tested: Sequence[Sample], *,
+               rewriting: float, n_questions: int, per_task: int = 0) -> Iterator[Lesson]:
+    """Yield the lessons of phase `number` of the reader `seed`, each text in one form.
+
+    They are its tables, `rewriting` times as many to write anew, reports, and StrucText-Eval's
+    texts, `per_task` of each task and dials (0: all), without those of `tested`.
+    """
     sizes = {"most_rows": phase.most_rows, "most_columns": phase.most_columns,
-             "is_plain": phase.is_plain}
-    yield from grid_lessons(phase.n_tables, seed, n_questions=n_questions, in_turn=True, **sizes)
-    yield from rewriting_lessons(round(rewriting * phase.n_tables), seed, **sizes)
+             "labels": phase.labels}
+    name, own = f"{seed}-{number}", 10_000 * seed + 100 * number
+    yield from grid_lessons(phase.n_tables, name, n_questions=n_questions, in_turn=True, **sizes)
+    yield from rewriting_lessons(round(rewriting * phase.n_tables), name, **sizes)
+    if phase.n_reports:
+        yield from report_lessons(phase.n_reports, own, n_questions=n_questions, in_turn=True)
+    for draw in range(phase.n_draws):
+        yield from structext_lessons(tested, seed=own + draw, per_task=per_task)
 
 
 def blocks_of(lessons: Iterable[Lesson], tokenizer: PreTrainedTokenizerBase,
@@ -144,7 +166,7 @@ def train_phase(number: int, phase: Phase, lessons: Iterable[Lesson], asked: Seq
     """
     blocks, n_left_out = blocks_of(lessons, tokenizer, phase.block_size)
     recipe = replace(recipe, global_batch_size=phase.batch_size,
-                     device_batch_size=phase.batch_size)
+                     device_batch_size=phase.batch_size, learning_rate=phase.learning_rate)
     output, last = (folder.with_name(f"{folder.name}-{n}") for n in (number, number - 1))
     fields = fingerprint(recipe, blocks, None, weights_hash(model), module_digest(train.__module__))
     done = output / "training.json"

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.reader.grids import random_grid, reordered
+from lib.reader.grids import YEARS, random_grid, reordered
 from lib.reader.lessons import (
     TABLE_FORMS,
     grid_lessons,
@@ -67,9 +67,9 @@ def test_every_form_has_the_same_questions_and_answers_and_the_csv_gives_them():
 
 
 def test_in_turn_every_table_has_one_form_and_every_form_as_many_tables():
-    lessons = list(grid_lessons(60, 4, in_turn=True, is_plain=True))
+    lessons = list(grid_lessons(60, 4, in_turn=True, labels="short"))
     assert Counter(lesson.form for lesson in lessons) == dict.fromkeys(TABLE_FORMS, 10)
-    each = {lesson.form: lesson for lesson in grid_lessons(1, 4, is_plain=True)}
+    each = {lesson.form: lesson for lesson in grid_lessons(1, 4, labels="short")}
     assert lessons[0] == each[lessons[0].form]
     questions = {re.sub('".*?"', "…", turn.prompt.rpartition("Question: ")[2])
                  for lesson in lessons for turn in lesson.turns}
@@ -99,6 +99,21 @@ def test_the_same_seed_draws_the_same_tables_and_another_seed_others():
     assert list(grid_lessons(3, 1)) == list(grid_lessons(3, 1))
     shown = [{lesson.turns[0].prompt for lesson in grid_lessons(50, seed)} for seed in (1, 2)]
     assert not shown[0] & shown[1]
+
+
+def test_single_labels_are_one_word_and_years_label_columns():
+    grids = [random_grid(Random(seed), 4, 4, "single") for seed in range(40)]
+    assert not [label for grid in grids for label in (*grid.rows, *grid.columns) if " " in label]
+    years = [set(grid.columns) <= set(map(str, YEARS)) for grid in grids]
+    assert 10 < sum(years) < 30
+
+
+def test_a_reports_passage_is_in_one_form_in_turn():
+    lessons = list(report_lessons(3, 5, in_turn=True))
+    each = list(report_lessons(3, 5))
+    assert len(each) == len(TABLE_FORMS) * len(lessons) > 0
+    assert lessons == [each[len(TABLE_FORMS) * n + n % len(TABLE_FORMS)]
+                       for n in range(len(lessons))]
 
 
 def test_a_reports_answers_are_read_from_its_replies_and_its_figures_are_in_the_passage():

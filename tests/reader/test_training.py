@@ -1,11 +1,14 @@
 """The reader's training: loss after the first prompt, and a model that learns, in phases."""
 
+from collections import Counter
+
 import pytest
 
 from lib.core.files import read_records
 from lib.lab.base_model import new_llama, train_tokenizer
 from lib.reader.circuit import induce
-from lib.reader.lessons import grid_lessons
+from lib.reader.lessons import grid_lessons, report_lessons, structext_lessons
+from lib.reader.tokens import reader_tokenizer
 from lib.reader.training import (
     FILE,
     Phase,
@@ -54,7 +57,7 @@ def test_a_word_has_the_same_tokens_wherever_it_is():
 
 
 def test_a_model_learns_its_lessons_and_an_interrupted_run_goes_on_with_its_phase(tmp_path):
-    few, phase = LESSONS[:6], Phase(2, 1, 6, 256, 2)
+    few, phase = LESSONS[:6], Phase(2, 1, 6, 0, 0, 256, 2, 5e-3)
     before = read(tiny().eval(), TOKENIZER, few, 0, 12)
     how = {"every": 100, "max_read_tokens": 12}
     recipe = Recipe(25, 2, 2, 5e-3, 2, 0.0, 1)
@@ -74,11 +77,32 @@ def test_a_model_learns_its_lessons_and_an_interrupted_run_goes_on_with_its_phas
     assert sum(row.correct for row in last) >= len(few) - 1
 
 
-def test_a_phase_has_its_own_tables_in_turn_and_some_to_rewrite():
-    lessons = list(lessons_of(Phase(3, 2, 30, 256, 8), 0.1, 4, "5-1"))
-    assert [lesson.kind for lesson in lessons] == ["grid"] * 30 + ["rewriting"] * 3
-    others = {lesson.text for lesson in lessons_of(Phase(3, 2, 30, 256, 8), 0.1, 4, "5-2")}
-    assert not others & {lesson.text for lesson in lessons}
+def lessons(number, per_task=1):
+    phase = Phase(3, 2, 30, 1, 2, 256, 8, 1e-3)
+    return list(lessons_of(phase, number, 5, [], rewriting=0.1, n_questions=4, per_task=per_task))
+
+
+def test_a_phase_has_tables_reports_and_draws_of_its_own_each_in_one_form():
+    kinds = Counter(lesson.kind for lesson in lessons(1))
+    assert (kinds["grid"], kinds["rewriting"]) == (30, 3)
+    assert kinds["report"] == len(list(report_lessons(1, 50_100, in_turn=True)))
+    first, second = ({lesson.text for lesson in lessons(number) if lesson.kind != "structext"}
+                     for number in (1, 2))
+    assert not first & second
+    draws = [{lesson.text for lesson in structext_lessons([], seed=seed, per_task=1)}
+             for seed in (50_100, 50_101)]
+    assert {lesson.text for lesson in lessons(1) if lesson.kind == "structext"} == set.union(*draws)
+    assert len(draws[0] - draws[1]) > len(draws[0]) / 2
+
+
+def test_a_year_is_a_token_by_itself_only_and_an_instruction_is_one():
+    line = "Answer from the table that is shown here."
+    texts = [f"{line}\nRow {n}, 2021: {n}" for n in range(40)]
+    tokenizer = reader_tokenizer(texts, 300)
+    assert tokenizer.tokenize(line) == [line]
+    assert "2021" in tokenizer.tokenize("In 2021, 12021") and tokenizer.tokenize("12021") == [
+        *"12021"]
+    assert tokenizer.decode(tokenizer(texts[7])["input_ids"], skip_special_tokens=True) == texts[7]
 
 
 @pytest.mark.parametrize(("layers", "heads"), [(1, 4), (4, 2)])
