@@ -1,67 +1,121 @@
-"""Write an induction circuit into an untrained Llama, which finding one by training delays."""
+"""Write circuits into an untrained Llama that training would take millions of tokens to find."""
+
+from typing import NamedTuple
 
 import torch
 from transformers import LlamaForCausalLM
 
-_FREQUENT = 8  # rotary frequencies that tell a token from its neighbours
 _STD = 0.04  # of embeddings; the rest of the weights must not hide them
+_SHARP, _SOFT, _AWAY = 2.4, 0.7, 1.35  # of a head's attention by position
+_NEAR, _FAR, _SELF = (0.5, 0.25), (0.15, 0.07), (0.12, 0.06)  # rotary frequencies, radians a token
+_NEAR_AT, _FAR_AT = 3.0, 12.0  # tokens before the current one
+
+
+class _Room(NamedTuple):
+    """The states that each part of a circuit writes to; embeddings use `own` and the first."""
+
+    own: slice
+    before: slice  # the token before
+    near: slice  # the last few tokens, mixed
+    far: slice  # the tokens before these, mixed
 
 
 @torch.no_grad()
 def induce(model: LlamaForCausalLM, seed: int) -> None:
-    """Let the first layers of `model` continue repeated text; training then changes all weights.
+    """Let the first two layers of `model` look up what they read; training changes all weights.
 
-    Two heads of the first layer attend to the token before and write what it is into dimensions
-    that embeddings leave free. Two of the second attend to tokens that follow an earlier occurrence
-    of the current token and copy them (an induction head: Olsson et al. 2022, *In-context Learning
-    and Induction Heads*). In the other heads, queries and keys begin alike (Trockman and Kolter
-    2023, *Mimetic Initialization of Self-Attention Layers*). Raises ValueError if `model` has fewer
-    than two layers or heads, or two heads are wider than half of its states.
+    In the first layer, one head attends to the token before and two to windows of tokens before;
+    they write what is there into states that embeddings leave free. (Short convolutions do the same
+    in other architectures: Allen-Zhu 2025, *Canon Layers*.) In the second, one head attends to
+    tokens that follow an earlier occurrence of the current token (an induction head: Olsson et al.
+    2022, *In-context Learning and Induction Heads*), and one to tokens with the same words before
+    them as the current token has: to a value whose labels are in the question. Both copy what they
+    attend to. In the other heads, queries and keys begin alike (Trockman and Kolter 2023, *Mimetic
+    Initialization of Self-Attention Layers*). Raises ValueError if `model` has fewer than two
+    layers or four heads.
     """
     config, layers = model.config, model.model.layers
     states, width = config.hidden_size, config.hidden_size // config.num_attention_heads
-    if len(layers) < 2 or config.num_attention_heads < 2 or 4 * width > states:
-        raise ValueError(f"{len(layers)} layers with {config.num_attention_heads} heads in "
-                         f"{states} dimensions have no room for an induction circuit: give at "
-                         "least 2 layers and 4 heads")
+    if len(layers) < 2 or config.num_attention_heads < 4:
+        raise ValueError(f"{len(layers)} layers with {config.num_attention_heads} heads have no "
+                         "room for the circuits: give at least 2 layers and 4 heads")
     random = torch.Generator().manual_seed(seed)
-    own, before = slice(1, states - 2 * width), slice(states - 2 * width, states)
-    read = torch.zeros(2 * width, states)  # of the token before, by the first layer
-    read[:, own] = torch.randn(2 * width, own.stop - 1, generator=random) / own.stop ** 0.5
+    ends = [states - 2 * width, states - width, states - width // 2, states]
+    room = _Room(slice(1, ends[0]), *(slice(a, b) for a, b in zip(ends, ends[1:], strict=False)))
 
     embeddings = model.model.embed_tokens.weight  # (vocabulary, states)
     embeddings.normal_(std=_STD, generator=random)
-    embeddings[:, 0] = 4 * _STD  # a constant, for the first layer to attend by position alone
-    embeddings[:, before] = 0
+    embeddings[:, 0] = 4 * _STD  # a constant, for heads to attend by position alone
+    embeddings[:, ends[0]:] = 0
     for layer in layers:
         layer.mlp.down_proj.weight.mul_(0.2)
         layer.self_attn.o_proj.weight.mul_(0.5)
-    _look_one_back(layers[0].self_attn, config, read, before)
     for number, layer in enumerate(layers[1:]):
-        _match(layer.self_attn, config, random, slice(2 * (number == 0), None))
-    _induct(layers[1].self_attn, config, read, own)
+        _alike(layer.self_attn, config, random, slice(2 * (number == 0), None))
+    one = _projection(width, states, room.own, random)
+    several = _projection(width // 2, states, room.own, random)
+    first, second = (layer.self_attn for layer in layers[:2])
+    _look_back(first, config, 0, 1.0, range(min(8, width // 2)), _SHARP, one, room.before, 0.06)
+    for head, at, band, written in ((1, _NEAR_AT, _NEAR, room.near), (2, _FAR_AT, _FAR, room.far)):
+        _look_back(first, config, head, at, _pairs(config, band), _SOFT, several, written, 0.12)
+    bag = _identity(width // 2, states, room.near) + _identity(width // 2, states, room.far)
+    _look_up(second, config, 0, 2.2 * one[:width // 2],
+             3.3 * _identity(width // 2, states, room.before), room.own)
+    _look_up(second, config, 1, 1.4 * bag, 1.4 * bag, room.own)
+    _turn(second, config, 1, 0.0, _pairs(config, _SELF), _AWAY, -1)  # not to the question itself
 
 
-def _look_one_back(attention, config, read: torch.Tensor, before: slice) -> None:
-    """Let heads 0 and 1 attend to position -1 and write `read` of it into the states `before`."""
-    width, half = len(read) // 2, len(read) // 4
-    theta = config.rope_parameters["rope_theta"]
-    n = min(_FREQUENT, half)
-    angle = theta ** (-torch.arange(n) / half)
-    # Rotary positions turn the pair (i, i + half) by position × angle; a query that is turned back
-    # by one position has its largest product with the key of the position before.
-    key, query = torch.zeros(width), torch.zeros(width)
-    key[:n] = 1
-    query[:n], query[half:half + n] = angle.cos(), -angle.sin()
-    for head in range(2):
-        rows = slice(head * width, (head + 1) * width)
-        for weight, by_position in ((attention.q_proj.weight, query),
-                                    (attention.k_proj.weight, key)):
-            weight[rows] *= 0.2
-            weight[rows, 0] = 2.4 * by_position
-        attention.v_proj.weight[rows] = read[rows]
-        attention.o_proj.weight[:, rows] = 0
-        attention.o_proj.weight[before, rows] = 0.06 * torch.eye(2 * width)[:, rows]
+def _projection(n: int, states: int, own: slice, random: torch.Generator) -> torch.Tensor:
+    """Return a random map (n, states) that reads a token's embedding."""
+    read = torch.zeros(n, states)
+    read[:, own] = torch.randn(n, own.stop - own.start, generator=random) / own.stop ** 0.5
+    return read
+
+
+def _identity(n: int, states: int, part: slice) -> torch.Tensor:
+    """Return the map (n, states) that reads the first `n` of the states in `part`."""
+    read = torch.zeros(n, states)
+    read[range(n), range(part.start, part.start + n)] = 1
+    return read
+
+
+def _frequencies(config) -> torch.Tensor:
+    half = config.hidden_size // config.num_attention_heads // 2
+    return config.rope_parameters["rope_theta"] ** (-torch.arange(half) / half)
+
+
+def _pairs(config, band: tuple[float, ...]) -> list[int]:
+    """Return the rotary pairs whose frequencies are nearest to those of `band`."""
+    return [int((_frequencies(config) - each).abs().argmin()) for each in band]
+
+
+def _turn(attention, config, head: int, back: float, pairs, gain: float, sign: int = 1) -> None:
+    """Let a head attend by position, most to `back` tokens before; least if `sign` is -1.
+
+    Rotary positions turn the pair (i, i + half) by position × angle; a query that is turned back by
+    `back` positions has its largest product with the key there.
+    """
+    width = config.hidden_size // config.num_attention_heads
+    for pair in pairs:
+        angle, row = _frequencies(config)[pair] * back, head * width + pair
+        attention.k_proj.weight[row, 0] = gain
+        attention.q_proj.weight[row, 0] = sign * gain * angle.cos()
+        attention.q_proj.weight[row + width // 2, 0] = -sign * gain * angle.sin()
+
+
+def _look_back(attention, config, head: int, back: float, pairs, gain: float, read: torch.Tensor,
+               written: slice, scale: float) -> None:
+    """Let a head attend to about `back` tokens before and write `read` of them to `written`."""
+    width, n = config.hidden_size // config.num_attention_heads, len(read)
+    rows = slice(head * width, (head + 1) * width)
+    for weight in (attention.q_proj.weight, attention.k_proj.weight):
+        weight[rows] *= 0.2 if gain == _SHARP else 0.05
+        weight[rows, 0] = 0
+    _turn(attention, config, head, back, pairs, gain)
+    attention.v_proj.weight[rows] = 0
+    attention.v_proj.weight[head * width:head * width + n] = read
+    attention.o_proj.weight[:, rows] = 0
+    attention.o_proj.weight[written, head * width:head * width + n] = scale * torch.eye(n)
 
 
 def _slow(head: int, width: int) -> list[int]:
@@ -70,7 +124,7 @@ def _slow(head: int, width: int) -> list[int]:
     return [head * width + part + n for part in (0, half) for n in range(half // 2, half)]
 
 
-def _match(attention, config, random: torch.Generator, heads: slice) -> None:
+def _alike(attention, config, random: torch.Generator, heads: slice) -> None:
     """Let `heads` attend to tokens whose states are like the current one's."""
     width = config.hidden_size // config.num_attention_heads
     for head in range(config.num_attention_heads)[heads]:
@@ -81,21 +135,14 @@ def _match(attention, config, random: torch.Generator, heads: slice) -> None:
             like / config.hidden_size ** 0.5)
 
 
-def _induct(attention, config, read: torch.Tensor, own: slice) -> None:
-    """Let heads 0 and 1 attend to what followed the current token, and copy it."""
-    width, states = len(read) // 2, config.hidden_size
-    copied = torch.zeros(2 * width, states)
-    n_copied = min(2 * width, own.stop - 1)
-    copied[range(n_copied), range(1, 1 + n_copied)] = 1
-    for head in range(2):
-        rows, slow = slice(head * width, (head + 1) * width), _slow(head, width)
-        matched = read[rows][:len(slow)]
-        written = torch.zeros(len(slow), states)  # where the first layer put `matched`
-        written[range(len(slow)), range(own.stop + head * width,
-                                        own.stop + head * width + len(slow))] = 1
-        for weight in (attention.q_proj.weight, attention.k_proj.weight):
-            weight[rows] *= 0.2
-        attention.q_proj.weight[slow] = 2.2 * matched
-        attention.k_proj.weight[slow] = 3.3 * written
-        attention.v_proj.weight[rows] = copied[rows]
-        attention.o_proj.weight[:, rows] = 0.2 * copied[rows].T
+def _look_up(attention, config, head: int, query: torch.Tensor, key: torch.Tensor,
+             own: slice) -> None:
+    """Let a head attend to where `key` of the states is like `query` of the current ones; copy."""
+    width = config.hidden_size // config.num_attention_heads
+    rows, slow = slice(head * width, (head + 1) * width), _slow(head, width)
+    copied = _identity(width, config.hidden_size, own)
+    for weight, read in ((attention.q_proj.weight, query), (attention.k_proj.weight, key)):
+        weight[rows] *= 0.05
+        weight[slow] = read[:len(slow)]
+    attention.v_proj.weight[rows] = copied
+    attention.o_proj.weight[:, rows] = 0.2 * copied.T

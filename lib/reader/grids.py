@@ -8,6 +8,8 @@ from lib.tablequest.records import Cell, Grid
 
 _ONSETS, _VOWELS = "b d f g k l m n p r s t v z br dr gr kr pl st tr".split(), "a e i o u".split()
 _CODAS = ["", "", "", "l", "n", "r", "s", "t"]
+SYLLABLES = sorted({onset + vowel + coda for onset in _ONSETS for vowel in _VOWELS
+                    for coda in _CODAS})  # of all made-up words
 Labels = Literal["short", "single", "full"]
 YEARS = range(1984, 2040)  # that label columns
 _MOST_COLUMNS = 6  # a last year has as many before it in YEARS
@@ -21,7 +23,7 @@ def random_grid(random: Random, n_rows: int, n_columns: int, labels: Labels = "f
     Full labels are different from each other but may share words, as in reports; words are made of
     syllables, and numbers have one to six digits, so that neither can be learned by heart. Half of
     the tables have years as columns. With single labels, every label is one word. Short labels are
-    short words, and so are the values, or numbers of up to three digits. Raises ValueError for a
+    one syllable, and so are the values, or numbers of up to three digits. Raises ValueError for a
     table without a cell.
     """
     if n_rows < 1 or n_columns < 1:
@@ -70,7 +72,7 @@ def _single_labels(random: Random, n: int) -> list[str]:
 def _different(n: int, draw: Callable[[], str]) -> list[str]:
     found: dict[str, None] = {}
     while len(found) < n:
-        found[draw().capitalize()] = None
+        found[draw()] = None
     return list(found)
 
 
@@ -80,7 +82,7 @@ def _labels(random: Random, n: int) -> list[str]:
     found: dict[str, None] = {}
     while len(found) < n:
         label = " ".join(random.choices(words, k=random.choice((1, 1, 2, 2, 3))))
-        found[label.capitalize()] = None
+        found[label] = None
         words.append(_word(random))
     return list(found)
 
@@ -91,7 +93,7 @@ def _word(random: Random, lengths: tuple[int, ...] = (1, 2, 2, 3)) -> str:
 
 
 def _short_word(random: Random) -> str:
-    return _word(random, (1, 2))
+    return _word(random, (1,))
 
 
 def _whole(random: Random) -> str:

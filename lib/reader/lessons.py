@@ -24,9 +24,9 @@ from lib.tablequest.records import Grid, Passage, by_id
 from lib.train.texts import END
 
 TABLE_FORMS = ("html", "markdown", "csv", "json", "prose", "list")
-_CELL = ('What is "{column}" of "{row}"?', 'What does the table say for "{row}", "{column}"?',
+CELL = ('What is "{column}" of "{row}"?', 'What does the table say for "{row}", "{column}"?',
          'In "{column}", which value has "{row}"?')
-_ROW = 'Which row has "{value}" in "{column}"?'
+ROW = 'Which row has "{value}" in "{column}"?'
 _ROWS_ASKED = 0.2  # share of the questions that ask for a row, where the value is in one row only
 _NEXT = "\n\n<question>\n{question}\n</question>\n\n"
 
@@ -97,9 +97,9 @@ def asked_table(seed: str, most_rows: int, most_columns: int, n_questions: int,
         names = {"row": grid.rows[row], "column": grid.columns[column], "value": value}
         is_alone = [line[column].text for line in grid.cells].count(value) == 1
         if is_alone and not is_short and random.random() < rows_asked:
-            asked.append(Asked(_ROW.format(**names), grid.rows[row], row, column))
+            asked.append(Asked(ROW.format(**names), grid.rows[row], row, column))
         else:
-            wording = _CELL[0] if is_short else random.choice(_CELL)
+            wording = CELL[0] if is_short else random.choice(CELL)
             asked.append(Asked(wording.format(**names), value, row, column))
     return grid, asked
 
