@@ -10,7 +10,7 @@ _ONSETS, _VOWELS = "b d f g k l m n p r s t v z br dr gr kr pl st tr".split(), "
 _CODAS = ["", "", "", "l", "n", "r", "s", "t"]
 SYLLABLES = sorted({onset + vowel + coda for onset in _ONSETS for vowel in _VOWELS
                     for coda in _CODAS})  # of all made-up words
-Labels = Literal["short", "single", "full"]
+Labels = Literal["short", "single", "mixed", "full"]
 YEARS = range(1984, 2040)  # that label columns
 _MOST_COLUMNS = 6  # a last year has as many before it in YEARS
 _GROUPED = 0.3  # share of the tables whose rows are in groups, so that rows share words
@@ -22,12 +22,14 @@ def random_grid(random: Random, n_rows: int, n_columns: int, labels: Labels = "f
 
     Full labels are different from each other but may share words, as in reports; words are made of
     syllables, and numbers have one to six digits, so that neither can be learned by heart. Half of
-    the tables have years as columns. With single labels, every label is one word. Short labels are
-    one syllable, and so are the values, or numbers of up to three digits. Raises ValueError for a
-    table without a cell.
+    the tables have years as columns. With single labels, every label is one word; mixed labels are
+    single in half of the tables and full in the others. Short labels are one syllable, and so are
+    the values, or numbers of up to three digits. Raises ValueError for a table without a cell.
     """
     if n_rows < 1 or n_columns < 1:
         raise ValueError(f"a table of {n_rows} rows and {n_columns} columns has no cell")
+    if labels == "mixed":
+        labels = random.choice(("single", "full"))
     draw = {"short": _short_labels, "single": _single_labels, "full": _labels}[labels]
     rows, columns = draw(random, n_rows), draw(random, n_columns)
     if labels == "short":
