@@ -159,6 +159,14 @@ def test_a_study_whose_name_or_file_cannot_be_read_is_refused(study_file):
         load_study("latin")
 
 
+def test_a_name_close_to_a_study_is_asked_about(study_file):
+    study_file("source: documents", "documents")
+    with pytest.raises(WrongStudy, match=r"'documets': did you mean documents\? Else choose"):
+        load_study("documets")
+    with pytest.raises(WrongStudy, match=r"'zzz': choose documents"):
+        load_study("zzz")
+
+
 @pytest.mark.parametrize(("folder", "message"), [
     ("", ".rst files: make study STUDY=mine DOCUMENTS=path"),
     ("nowhere", "nowhere does not exist: name a folder"),
