@@ -75,7 +75,8 @@ def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> Path:
         stale.unlink(missing_ok=True)
     state, started, clock = code_state(), datetime.now(UTC), time.monotonic()
     try:
-        write_text(page, _as_html(_executed(notebook, running, name, given)))
+        finished = _executed(notebook, running, name, given)
+        write_text(page, _as_html(finished))
     except BaseException:
         if running.exists():
             os.replace(running, failed)
@@ -84,7 +85,7 @@ def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> Path:
     write_json(record, {
         "stage": name, "notebook": str(notebook.relative_to(REPOSITORY)), **state, "given": given,
         "defaulted": {key: value for key, value in defaults.items() if key not in given},
-        "started": started.isoformat(timespec="seconds"),
+        "calls": calls_of(finished), "started": started.isoformat(timespec="seconds"),
         "seconds": round(time.monotonic() - clock, 1)})
     return page
 
@@ -130,6 +131,13 @@ def _explained(error) -> str:
         file = frames[-1]["file"]
         place = f", {Path(file).name if file else 'its'} line {frames[-1]['line']}"
     return f"In [{error.exec_count}]{place}: {error.ename}: {' '.join(error.evalue.split())}"
+
+
+def calls_of(notebook) -> list[str]:
+    """Return the printed tallies of calls to a model with their dollars (lib.llm.calls.Calls)."""
+    printed = "".join(output.get("text", "") for cell in notebook.cells
+                      for output in cell.get("outputs", []))
+    return re.findall(r"^cached \d+ / new \d+ / failed \d+.*$", printed, re.M)
 
 
 def _as_html(notebook) -> str:
