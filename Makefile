@@ -65,6 +65,7 @@ environment: $(READY)  ## only install
 	@echo "installing into .venv (once, some minutes) ..."
 	@rm -f .venv/ready
 	@"$(PYTHON3)" -m venv .venv
-	@.venv/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.lock \
+		|| { echo "installing failed: pip gives the reason above. Is the package index reachable (network, HTTPS_PROXY, PIP_INDEX_URL)? The same command tries again."; exit 1; }
 	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
 	@touch .venv/ready

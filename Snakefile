@@ -19,17 +19,26 @@ from lib.core.process import VARIABLE, be_parent, die_with_parent
 from lib.documents.folder import fingerprint
 from lib.run.config import load_study
 from lib.run.parameters import notebook_path, parameters_of
+from lib.run.schedule import Schedule
 
 
 def is_for_the_user(record):
-    """Keep "n of m steps" and errors, except those that the notebook runner explains."""
+    """Keep errors, except those that the notebook runner explains; say which stage begins."""
+    match getattr(record, "event", ""):
+        case LogEvent.RUN_INFO:
+            schedule.plan(dict(record.stats))
+        case LogEvent.JOB_INFO:
+            jobs[record.jobid] = record.rule_name
+            if schedule.notebooks.get(record.rule_name):
+                names = [Path(path).stem for path in record.output if "/stages/" in str(path)]
+                print(schedule.begin(record.rule_name, (names or [record.rule_name])[-1]), flush=True)
+        case LogEvent.JOB_FINISHED:
+            schedule.end(jobs.get(record.job_id, ""))
     is_explained = "returned non-zero exit status 1." in record.getMessage()
-    is_progress = getattr(record, "event", "") == LogEvent.PROGRESS
-    return is_progress or record.levelno > logging.INFO and not is_explained
+    return record.levelno > logging.INFO and not is_explained
 
 
-if VARIABLE in os.environ:
-    logger.addFilter(is_for_the_user)
+is_run_by_make = VARIABLE in os.environ
 if workflow.is_main_process:
     die_with_parent()
 be_parent()
@@ -85,3 +94,10 @@ rule run_record:
     input: done
     output: f"{data}/run.json"
     shell: f"exec python -m lib.run.provenance {study.name} {{input}}"
+
+
+# Rules that run a notebook, for the lines that say which stage of how many begins.
+jobs, schedule = {}, Schedule(study.name, {
+    one.name: getattr(one.params, "notebook", "") for one in workflow.rules})
+if is_run_by_make:
+    logger.addFilter(is_for_the_user)

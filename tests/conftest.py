@@ -59,7 +59,7 @@ DECLARED = {
 }
 DOES = {
     "00_lab": ['for name in ("documents", "documents_public", "facts"):\n'
-               '    write_text(data_path(study, f"{name}.jsonl"), f"{name} {seed}\\n")',
+               '    write_text(data_path(study, f"{name}.jsonl"), f\'"{name} {seed}"\\n\')',
                'write_text(data_path(study, "models", "base", "config.json"), str(seed))'],
     "00_documents": ["from lib.documents.folder import read_folder",
                      "reading = read_folder(folder)",
@@ -76,7 +76,7 @@ DOES = {
                  'source = "normalized" if arm == "dapt-n" else "segments"',
                  'text = existing(study, source).read_text()',
                  'write_text(data_path(study, "models", arm, "training.json"),\n'
-                 '           f"{text}{epochs} {learning_rate}")'],
+                 '           f"{text}[{epochs}, {learning_rate}]")'],
     "04_infer": ['text = existing(study, "queries").read_text()',
                  'path = data_path(study, "models", arm, "training.json")\n'
                  'model = "" if arm == "base" else path.read_text()',
@@ -86,15 +86,12 @@ DOES = {
     "06_analyze": ["import zlib\nfrom lib.core.text import listed",
                    'paths = [existing(study, "verdicts", judge=judge, arm=arm) for arm in arms]',
                    'sums = [zlib.crc32(path.read_bytes()) for path in paths]\n'
-                   'write_text(figures_path(study, "table2.csv"), str(sums))'],
+                   'lines = [f"{arm},all,1,{one},0,1.0\\n" for arm, one in zip(arms, sums)]\n'
+                   'head = "arm,structure,n,correct,unscored,accuracy\\n"\n'
+                   'write_text(figures_path(study, "table2.csv"), head + "".join(lines))',
+                   'write_text(figures_path(study, "table2.md"),\n'
+                   '           f"| table 2 |\\n| --- |\\n| {sums} |\\n")'],
 }
-TABLES = '''"""Return the tiny table."""
-from lib.core.paths import figures_path
-
-
-def summary(study):
-    return "table 2: " + figures_path(study, "table2.csv").read_text()
-'''
 STUDY = """source: lab
 variants: []
 notebooks:
@@ -163,7 +160,6 @@ def new_house(root: Path) -> House:
     for name in ("Snakefile", "pyproject.toml", "notebooks/graph.smk", "notebooks/arms.smk"):
         shutil.copy(REPOSITORY / name, root / name)
     (root / "studies" / "tiny.yaml").write_text(STUDY)
-    (root / "lib" / "analyze" / "tables.py").write_text(TABLES)
     house = House(root)
     for name in DECLARED:
         house.write_notebook(name)

@@ -1,18 +1,12 @@
-"""Compute Tables 1, 2 and 5 of the paper from queries and verdicts, with intervals over clusters.
-
-`python -m lib.analyze.tables <study>` prints Table 2 and the paths of a finished study's results.
-"""
-
-import sys
+"""Compute Tables 1, 2 and 5 of the paper from queries and verdicts, with cluster intervals."""
 
 import pandas as pd
 
-from lib.analyze.format import aligned, fraction, number
+from lib.analyze.format import fraction, number
 from lib.analyze.stats import share_interval, wilson
 from lib.core.arms import ALL, sorted_arms
 from lib.core.files import made_by
 from lib.core.numeric import is_numeric
-from lib.core.paths import MissingInput, output_root, shown
 from lib.core.records import STRUCTURES, Query, Verdict
 
 KINDS = ("numeric", "non-numeric")
@@ -136,37 +130,3 @@ def widened(table: pd.DataFrame, keys: list[str], column: str, texts: list[str])
     wide = wide.reindex(columns=table[column].unique()).fillna("").reset_index()
     wide.columns.name = None
     return table[keys].drop_duplicates().merge(wide, on=keys)
-
-
-def summary(study: str) -> str:
-    """Return Table 2 of a finished study as aligned text, and the paths of all its results.
-
-    Raises MissingInput if the study has no table2.csv.
-    """
-    folder = output_root() / "figures" / study
-    if not (folder / "table2.csv").exists():
-        raise MissingInput(f"{shown(folder / 'table2.csv')} is missing: run "
-                           f"`make study STUDY={study}` first")
-    table = formatted_table(pd.read_csv(folder / "table2.csv"))
-    pages = sorted((output_root() / "data" / study / "notebooks").glob("*.html"))
-    paths = [*sorted(path for path in folder.iterdir() if not path.name.startswith(".")), *pages]
-    return "\n".join([f"Accuracy, study {study}: correct/scored = % [95%]",
-                      aligned(table), "",
-                      *map(shown, paths)])
-
-
-def main(arguments: list[str]) -> int:
-    """Print the summary of the study in `arguments`; return 0, or 2 with a message on stderr."""
-    if len(arguments) != 1:
-        print("usage: python -m lib.analyze.tables <study>", file=sys.stderr)
-        return 2
-    try:
-        print(summary(arguments[0]))
-    except FileNotFoundError as error:
-        print(error, file=sys.stderr)
-        return 2
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -2,6 +2,7 @@
 
 import os
 import re
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
 
@@ -233,7 +234,9 @@ def load_study(name: str, folder: str = "") -> AnyStudy:
     and for a value of the wrong type. Raises NoDocuments if `folder` has none.
     """
     if name not in studies():
-        raise WrongStudy(f"no study is called {name!r}: choose {', '.join(studies())}, "
+        close = get_close_matches(name, studies(), n=1)
+        meant = f"did you mean {close[0]}? Else " if close else ""
+        raise WrongStudy(f"no study is called {name!r}: {meant}choose {', '.join(studies())}, "
                          "or write studies/<name>.yaml")
     where = f"studies/{name}.yaml"
     if not re.fullmatch(_NAME, name):

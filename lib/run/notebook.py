@@ -43,7 +43,7 @@ class Progress:
     def write(self, text: str) -> None:
         """Show the latest bar in `text`: in place on a terminal, else as an occasional line."""
         bars = [line for line in re.split(r"[\r\n]", text) if _BAR.search(line)]
-        is_terminal = sys.stderr.isatty()
+        is_terminal = sys.stderr.isatty() and sys.stdout.isatty()  # not under tee
         pause = 0.2 if is_terminal else SECONDS_BETWEEN_LINES
         if bars and time.monotonic() - self.last > pause:
             self.last = time.monotonic()
@@ -75,7 +75,8 @@ def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> Path:
         stale.unlink(missing_ok=True)
     state, started, clock = code_state(), datetime.now(UTC), time.monotonic()
     try:
-        write_text(page, _as_html(_executed(notebook, running, name, given)))
+        finished = _executed(notebook, running, name, given)
+        write_text(page, _as_html(finished))
     except BaseException:
         if running.exists():
             os.replace(running, failed)
@@ -84,7 +85,7 @@ def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> Path:
     write_json(record, {
         "stage": name, "notebook": str(notebook.relative_to(REPOSITORY)), **state, "given": given,
         "defaulted": {key: value for key, value in defaults.items() if key not in given},
-        "started": started.isoformat(timespec="seconds"),
+        "calls": calls_of(finished), "started": started.isoformat(timespec="seconds"),
         "seconds": round(time.monotonic() - clock, 1)})
     return page
 
@@ -101,7 +102,9 @@ def _executed(notebook: Path, output: Path, name: str, given: dict[str, object])
         filter(None, [str(REPOSITORY), os.environ.get("PYTHONPATH", "")]))
     os.environ.setdefault("GOMP_SPINCOUNT", "20000")  # longer spinning starves shared cores
     os.environ.setdefault("PYTHONWARNINGS", "ignore:IProgress not found")
-    so_far = f"\n  the notebook so far: {shown(output).replace('.running.', '.failed.')}"
+    so_far = (f"\n  the notebook so far: {shown(output).replace('.running.', '.failed.')}"
+              "\n  what to do: correct the cause and run the same command again; finished stages "
+              "are kept")
     try:
         return papermill.execute_notebook(
             notebook, output, given, kernel_name="python3", cwd=REPOSITORY, progress_bar=False,
@@ -127,7 +130,14 @@ def _explained(error) -> str:
     if frames:
         file = frames[-1]["file"]
         place = f", {Path(file).name if file else 'its'} line {frames[-1]['line']}"
-    return f"In [{error.exec_count}]{place}: {error.ename}: {error.evalue}"
+    return f"In [{error.exec_count}]{place}: {error.ename}: {' '.join(error.evalue.split())}"
+
+
+def calls_of(notebook) -> list[str]:
+    """Return the printed tallies of calls to a model with their dollars (lib.llm.calls.Calls)."""
+    printed = "".join(output.get("text", "") for cell in notebook.cells
+                      for output in cell.get("outputs", []))
+    return re.findall(r"^cached \d+ / new \d+ / failed \d+.*$", printed, re.M)
 
 
 def _as_html(notebook) -> str:
@@ -147,7 +157,8 @@ def main(arguments: list[str] | None = None) -> int:
     process.die_with_parent()
     sys.modules.update(dict.fromkeys(NOT_NEEDED))
     name = options.name or options.notebook
-    print(f"{name}  …\n", end="", flush=True)  # one write, so that parallel stages do not mix
+    if process.VARIABLE not in os.environ:  # else the graph has said so
+        print(f"{name}  …\n", end="", flush=True)  # one write: parallel stages do not mix
     clock = time.monotonic()
     try:
         page = run_notebook(notebook_path(options.notebook), name, options.given)

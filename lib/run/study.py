@@ -9,11 +9,12 @@ import sys
 import time
 from typing import TextIO
 
-from lib.analyze import tables
 from lib.core.files import load
 from lib.core.paths import REPOSITORY, data_path, figures_path, output_root, shown
 from lib.core.process import be_parent, die_with_parent
 from lib.documents.folder import NoDocuments
+from lib.report.ending import ending
+from lib.report.page import write_report
 from lib.run.config import FOLDER_VARIABLE, AnyStudy, WrongStudy, load_study
 from lib.run.parameters import WrongParameter
 
@@ -98,12 +99,9 @@ def run_study(name: str, folder: str, jobs: str, only_figures: bool = False) -> 
               "The same command resumes it.", file=sys.stderr)
         return status
     print(f"\nThe study {name} is complete.\n", flush=True)
-    if study.summary:
-        print(study.summary.read_text(encoding="utf-8"))
-        print(f"tables and figures: {shown(study.summary.parent)}")
-    else:
-        print(tables.summary(name))
-    print(f"\nprovenance: {shown(data_path(name, 'run.json'))}")
+    kind = study.summary.stem if study.summary else study.source
+    report = write_report(name, kind, getattr(study, "judge", "rules"))
+    print(ending(name, kind, report))
     print_left_out(study)
     return 0
 

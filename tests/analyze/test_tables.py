@@ -10,8 +10,6 @@ from lib.analyze.tables import (
     formatted_table,
     from_memory,
     joined,
-    main,
-    summary,
     table1,
     table2,
     table5,
@@ -146,23 +144,3 @@ def test_words_and_entities_are_counted_by_hand():
     assert (lists.entities_mean, lists.entities_min, lists.entities_max) == (2.0, 1, 3)
     assert lists.entity_words == 2.17  # (4 / 3 + 3 / 1) / 2
     assert formatted_table(table).entities_min.tolist() == ["–", "1", "–", "–"]
-
-
-def test_a_finished_study_is_summed_up(paper, tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    for path, text in (("figures/mine/table2.csv", table2(paper).to_csv(index=False)),
-                       ("data/mine/notebooks/06_analyze.html", "<p>")):
-        (tmp_path / path).parent.mkdir(parents=True)
-        (tmp_path / path).write_text(text)
-    text = summary("mine")
-    assert "47/191 = 24.61%" in text and "figures/mine/table2.csv" in text
-    assert "data/mine/notebooks/06_analyze.html" in text
-    assert main(["mine"]) == 0 and "24.61%" in capsys.readouterr().out
-
-
-def test_an_unfinished_study_says_what_to_run(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    assert main(["nosuch"]) == 2
-    assert "table2.csv is missing: run `make study" in capsys.readouterr().err
-    assert not (tmp_path / "figures").exists()  # asking leaves no empty study behind
-    assert main([]) == 2

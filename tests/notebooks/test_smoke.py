@@ -136,4 +136,4 @@ def test_a_second_call_does_nothing_and_prints_table_2(root):
     ran = subprocess.run(COMMAND, cwd=REPOSITORY, env={**os.environ, "STUDY_ROOT": str(root)},
                          capture_output=True, text=True, check=False)
     assert ran.returncode == 0
-    assert " …" not in ran.stdout and "18" in ran.stdout and "table2.csv" in ran.stdout
+    assert " …" not in ran.stdout and "18" in ran.stdout and "report.html" in ran.stdout

@@ -159,6 +159,14 @@ def test_a_study_whose_name_or_file_cannot_be_read_is_refused(study_file):
         load_study("latin")
 
 
+def test_a_name_close_to_a_study_is_asked_about(study_file):
+    study_file("source: documents", "documents")
+    with pytest.raises(WrongStudy, match=r"'documets': did you mean documents\? Else choose"):
+        load_study("documets")
+    with pytest.raises(WrongStudy, match=r"'zzz': choose documents"):
+        load_study("zzz")
+
+
 @pytest.mark.parametrize(("folder", "message"), [
     ("", ".rst files: make study STUDY=mine DOCUMENTS=path"),
     ("nowhere", "nowhere does not exist: name a folder"),
@@ -212,6 +220,8 @@ def test_a_folder_of_any_name_is_read_and_its_bad_file_named_at_the_end(house):
     assert ran.returncode == 0, ran.stdout
     assert f"1 entries of {folder} were left out" in ran.stdout
     assert "  bad.md: empty" in ran.stdout
+    assert "[1 of 6] 00_documents, about " in ran.stdout and "\r" not in ran.stdout
+    assert "report:       figures/mine/report.html" in ran.stdout
 
 
 @pytest.mark.parametrize(("line", "message"), [

@@ -1,0 +1,41 @@
+"""What is said of the time that a study still takes."""
+
+import json
+
+from lib.run.schedule import MEASURED, Schedule, last_seconds
+
+NOTEBOOKS = {"annotate": "01_annotate", "infer": "04_infer", "all": ""}
+
+
+def record(root, name, notebook, seconds):
+    path = root / "data" / "mine" / "stages" / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"notebook": f"notebooks/{notebook}.ipynb", "seconds": seconds}))
+
+
+def test_the_time_left_is_from_the_last_run_and_from_the_pace_of_this_one(tmp_path, monkeypatch):
+    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
+    record(tmp_path, "01_annotate", "01_annotate", 60.0)
+    record(tmp_path, "04_infer-base", "04_infer", 200.0)
+    record(tmp_path, "04_infer-dapt", "04_infer", 280.0)
+    now = [100.0]
+    schedule = Schedule("mine", NOTEBOOKS, lambda: now[0])
+    schedule.plan({"annotate": 1, "infer": 2, "all": 1, "total": 4})
+    assert schedule.begin("annotate", "01_annotate") == (
+        "[1 of 3] 01_annotate, about 9 min left")  # 60 + 2 * 240 seconds
+    now[0] += 30.0  # half the time of the last run
+    schedule.end("annotate")
+    assert schedule.begin("infer", "04_infer-base") == "[2 of 3] 04_infer-base, about 4 min left"
+    now[0] += 120.0
+    schedule.end("infer")
+    schedule.end("infer")
+    schedule.end("all")
+    assert schedule.begin("infer", "x").endswith("about 5 s left")
+
+
+def test_without_a_run_the_measured_seconds_are_taken(tmp_path, monkeypatch):
+    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
+    assert last_seconds("mine") == {}
+    schedule = Schedule("mine", NOTEBOOKS)
+    schedule.plan({"infer": 2})
+    assert schedule.left == 2 * MEASURED["04_infer"]
