@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 from collections import deque
@@ -121,7 +122,9 @@ def main(arguments: list[str]) -> None:
     try:
         torchrun(arguments)
     except ChildFailedError as error:
-        failure = error.get_first_failure()[1]
+        # a killed process is the cause of what its partners report, perhaps before it is noticed
+        killed = [one for one in error.failures.values() if one.exitcode == -signal.SIGKILL]
+        failure = killed[0] if killed else error.get_first_failure()[1]
         code = failure.exitcode
         how = f"was killed by signal {-code}" if code < 0 else f"ended with {code}"
         sys.exit(f"process {failure.local_rank} {how}")
