@@ -1,7 +1,8 @@
 """Train a reader's tokenizer, in which a label, a year and an instruction are easy to match."""
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 
 from tokenizers import AddedToken
@@ -10,32 +11,78 @@ from transformers import PreTrainedTokenizerFast
 from lib.infer.prompts import prompt_for
 from lib.lab.base_model import train_tokenizer
 from lib.reader.grids import SYLLABLES, YEARS, random_grid
-from lib.reader.lessons import CELL, ROW
+from lib.reader.lessons import CELL, ROW, Lesson
 from lib.tablequest.ask.serialize import FORMS
 from lib.tablequest.records import Cell
 
 _MARK = "\N{FULL BLOCK}"  # replaces labels and values
-_SHARE = 0.05  # of the texts that have a line: an instruction
-_LONG = 24  # characters
+_OFTEN, _SHARE, _ALWAYS = 0.5, 0.05, 0.9  # of the questions about texts of one kind
+_LONG, _RUN = 24, 8  # characters
+_SENTENCE = re.compile(r"(?<=[.?:])\s+|\n")
+_WORD = re.compile(r"\w+|\W")
+_VALUE = re.compile(r"[a-zA-Z]|\d+|\"")  # may be or begin what must be matched
 
 
-def reader_tokenizer(texts: Sequence[str], vocabulary: int) -> PreTrainedTokenizerFast:
+def reader_tokenizer(lessons: Sequence[Lesson], vocabulary: int) -> PreTrainedTokenizerFast:
     """Train byte-level BPE of `vocabulary` tokens in which spaces and digits are tokens, and more.
 
     Syllables of made-up words are tokens if `vocabulary` allows, so that the first labels are one
     token each. Years are tokens of their own, because the columns 2023 and 2022 differ in their
-    last of four digits only. So are long lines that are in many of the texts: an instruction then
-    takes no room in the context window.
+    last of four digits only. So is the fixed wording of questions and instructions: it takes no
+    room in the context window, and the labels in a question are a few tokens before its answer.
     """
-    syllables = " ".join(SYLLABLES * len(texts))
-    tokenizer = train_tokenizer([*texts, syllables], vocabulary, splits_spaces=True)
-    counts = Counter(line for text in texts for line in set(text.split("\n"))
-                     if len(line) >= _LONG)
-    lines = [line for line, n in sorted(counts.items()) if n >= _SHARE * len(texts)]
+    syllables = " ".join(SYLLABLES * len(lessons))
+    tokenizer = train_tokenizer([*(lesson.text for lesson in lessons), syllables], vocabulary,
+                                splits_spaces=True)
     tokenizer.add_tokens([AddedToken(str(year), single_word=True, normalized=False)
                           for year in YEARS])
-    tokenizer.add_tokens([AddedToken(text, normalized=False) for text in (*markup(), *lines)])
+    tokenizer.add_tokens([AddedToken(text, normalized=False)
+                          for text in sorted({*markup(), *wording(lessons)})])
     return tokenizer
+
+
+def wording(lessons: Iterable[Lesson]) -> set[str]:
+    """Return the fixed wording of reports' and StrucText-Eval's lessons, kind by kind.
+
+    Of first prompts, these are lines with a space that almost all have; other lines may be of the
+    text. Of further questions, they are common sentences without a digit, and runs of words that
+    most have. Values are in none: a run ends at a quotation mark, a digit or a single letter.
+    """
+    first: dict[tuple[str, str], list[str]] = {}
+    further: dict[tuple[str, str], list[str]] = {}
+    for lesson in (one for one in lessons if one.kind in ("report", "structext")):
+        group = (lesson.kind, lesson.form if lesson.kind == "structext" else "")
+        first.setdefault(group, []).append(lesson.turns[0].prompt)
+        further.setdefault(group, []).extend(turn.prompt for turn in lesson.turns[1:])
+    found = {line for prompts in first.values()
+             for line in _common((prompt.split("\n") for prompt in prompts),
+                                 _ALWAYS * len(prompts), _LONG) if " " in line}
+    for prompts in further.values():
+        words = [_WORD.findall(prompt) for prompt in prompts]
+        often = _common(words, _OFTEN * len(prompts), 1)
+        often = {word for word in often if not _VALUE.fullmatch(word)}
+        sentences = _common(map(_SENTENCE.split, prompts), _SHARE * len(prompts), _LONG)
+        found |= {sentence for sentence in sentences if not re.search(r"\d", sentence)}
+        found |= _common((_runs(each, often) for each in words), _SHARE * len(prompts), _RUN)
+    return found
+
+
+def _common(parts: Iterable[Iterable[str]], least: float, length: int) -> set[str]:
+    """Return the parts of at least `length` characters that at least `least` texts have."""
+    counts = Counter(part for each in parts for part in set(each) if len(part) >= length)
+    return {part for part, n in counts.items() if n >= least}
+
+
+def _runs(words: Sequence[str], often: set[str]) -> Iterator[str]:
+    """Yield what is between the words that are not in `often`."""
+    run = ""
+    for word in words:
+        if word in often:
+            run += word
+        else:
+            yield run
+            run = ""
+    yield run
 
 
 def markup(most_columns: int = 6) -> list[str]:

@@ -32,8 +32,7 @@ def test_repeated_text_is_continued_before_any_training_and_not_without_the_circ
 
 
 def test_an_untrained_model_attends_more_to_the_asked_value_than_to_others():
-    texts = [lesson.text for lesson in grid_lessons(60, 1, labels="short")]
-    tokenizer = reader_tokenizer(texts, 1500)
+    tokenizer = reader_tokenizer(list(grid_lessons(60, 1, labels="short")), 1500)
     model = new_llama(tokenizer, hidden_size=256, layers=2, heads=4, context=512, seed=1,
                       rope_theta=500_000.0).eval()
     model.set_attn_implementation("eager")

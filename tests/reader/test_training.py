@@ -7,8 +7,8 @@ import pytest
 from lib.core.files import read_records
 from lib.lab.base_model import new_llama, train_tokenizer
 from lib.reader.circuit import induce
-from lib.reader.lessons import grid_lessons, report_lessons, structext_lessons
-from lib.reader.tokens import reader_tokenizer
+from lib.reader.lessons import Lesson, Turn, grid_lessons, report_lessons, structext_lessons
+from lib.reader.tokens import reader_tokenizer, wording
 from lib.reader.training import (
     FILE,
     Phase,
@@ -95,14 +95,22 @@ def test_a_phase_has_tables_reports_and_draws_of_its_own_each_in_one_form():
     assert len(draws[0] - draws[1]) > len(draws[0]) / 2
 
 
-def test_a_year_is_a_token_by_itself_only_and_an_instruction_is_one():
+def test_a_year_is_a_token_by_itself_only():
+    tokenizer = reader_tokenizer(LESSONS, 300)
+    assert "2021" in tokenizer.tokenize("In 2021, 12021")
+    assert tokenizer.tokenize("12021") == [*"12021"]
+    text = LESSONS[7].text
+    assert tokenizer.decode(tokenizer(text)["input_ids"], skip_special_tokens=True) == text
+
+
+def test_wording_is_what_questions_share_and_never_a_value_or_a_label():
     line = "Answer from the table that is shown here."
-    texts = [f"{line}\nRow {n}, 2021: {n}" for n in range(40)]
-    tokenizer = reader_tokenizer(texts, 300)
+    asked = [Lesson("report", "csv", "", (
+        Turn(f'{line}\nRow {n},value\n\nWhat is "row {n}"? Give it in full.', f" {n}"),
+        Turn(f'\n\nWhat is "row {n}"? Give it in full.', f" {n}"))) for n in range(40)]
+    assert wording(asked) == {line, "\n\nWhat is ", "? Give it in full."}
+    tokenizer = reader_tokenizer(asked, 300)
     assert tokenizer.tokenize(line) == [line]
-    assert "2021" in tokenizer.tokenize("In 2021, 12021") and tokenizer.tokenize("12021") == [
-        *"12021"]
-    assert tokenizer.decode(tokenizer(texts[7])["input_ids"], skip_special_tokens=True) == texts[7]
 
 
 @pytest.mark.parametrize(("layers", "heads"), [(1, 4), (4, 2)])
