@@ -22,6 +22,10 @@ from lib.run.parameters import notebook_path, parameters_of
 from lib.run.schedule import Schedule
 
 
+# What Snakemake says after a stage that failed.
+AFTERMATH = ("Exiting because a job execution failed", "WorkflowError", "At least one job")
+
+
 def is_for_the_user(record):
     """Keep errors, except those that the notebook runner explains; say which stage begins."""
     match getattr(record, "event", ""):
@@ -34,8 +38,11 @@ def is_for_the_user(record):
                 print(schedule.begin(record.rule_name, (names or [record.rule_name])[-1]), flush=True)
         case LogEvent.JOB_FINISHED:
             schedule.end(jobs.get(record.job_id, ""))
-    is_explained = "returned non-zero exit status 1." in record.getMessage()
-    return record.levelno > logging.INFO and not is_explained
+    text = record.getMessage()
+    if "returned non-zero exit status 1." in text:  # the notebook runner has said why
+        explained.append(text)
+    is_known = bool(explained) and ("returned non-zero" in text or text.startswith(AFTERMATH))
+    return record.levelno > logging.INFO and not is_known
 
 
 is_run_by_make = VARIABLE in os.environ
@@ -97,7 +104,8 @@ rule run_record:
 
 
 # Rules that run a notebook, for the lines that say which stage of how many begins.
-jobs, schedule = {}, Schedule(study.name, {
-    one.name: getattr(one.params, "notebook", "") for one in workflow.rules})
+jobs, explained, schedule = {}, [], Schedule(study.name, {
+    one.name: getattr(one.params, "notebook", "") for one in workflow.rules},
+    getattr(study, "minutes", 0))
 if is_run_by_make:
     logger.addFilter(is_for_the_user)

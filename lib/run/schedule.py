@@ -1,4 +1,4 @@
-"""Say which stage of how many begins, and about how long a study still takes."""
+"""Say which stage of how many begins, what it does, and about how long a study still takes."""
 
 import json
 import time
@@ -9,46 +9,99 @@ from statistics import mean
 
 from lib.core.paths import data_path
 
-# Seconds of a stage without a record in the study: those of the study `smoke` on two busy cores.
-# Only their ratios matter once a stage has ended, as what is left is scaled by the time so far.
-MEASURED = {"00_lab": 147, "01_annotate": 20, "02_normalize": 25, "02_augment": 28, "03_train": 41,
-            "04_infer": 31, "05_judge": 16, "01_pairs": 23}
-OTHERWISE = 30  # any other stage
+# Seconds of a stage that has no record yet, on two busy cores, and what it does. Seconds of the
+# main chain are those of the study `smoke`; in a larger study, `minutes` and the stages that have
+# ended scale them.
+STAGES = {
+    "00_documents": (15, "read the documents"),
+    "00_lab": (147, "write the laboratory's records and train its base"),
+    "01_annotate": (20, "write question–answer pairs"),
+    "02_normalize": (25, "rewrite the text as prose"),
+    "02_augment": (28, "write further texts about the records"),
+    "03_train": (41, "train"),
+    "04_infer": (31, "answer the questions"),
+    "05_judge": (16, "judge the answers"),
+    "06_analyze": (20, "count right answers by structure"),
+    "00_retention": (40, "measure what the model has forgotten"),
+    "01_pairs": (23, "compare two arms' answers pairwise"),
+    "02_statistics": (20, "compute intervals and tests"),
+    "03_ledger": (30, "follow each fact through the stages"),
+    "04_agreement": (15, "compare the judge with people"),
+    "05_paper": (15, "compare with the paper"),
+    "06_advice": (15, "say what to do first"),
+    "00_samples": (40, "generate structured texts and questions"),
+    "00_infer": (300, "answer questions about a text in the prompt"),
+    "01_judge": (30, "judge the answers"),
+    "01_analyze": (40, "compare languages, tasks and sizes"),
+    "00_filings": (30, "read the reports and their tables"),
+    "01_questions": (30, "write questions about tables"),
+    "02_analyze": (30, "compare levels and serializations"),
+    "03_review": (15, "write the sheet for people"),
+    "00_facts": (20, "write each fact in every structure"),
+    "01_pretrain": (300, "pretrain a base"),
+    "02_run": (120, "train and ask one arm"),
+    "03_analyze": (30, "compare structures and arms"),
+    "04_augment": (30, "compare the added texts"),
+    "00_replicates": (30, "compare the laboratories"),
+    "00_reader": (2400, "train a reader"),
+    "01_read": (600, "read cells, and learn them"),
+    "02_forms": (20, "compare serializations")}
+OTHERWISE = 30  # seconds of any other stage
+_TRUSTED = 0.1  # share of the expected seconds after which this run's own pace counts half
 
 
 class Schedule:
-    """Count the stages of a run; `notebooks` maps the graph's rules to their notebooks."""
+    """Count the stages of a run; `notebooks` maps the graph's rules to their notebooks.
 
-    def __init__(self, study: str, notebooks: dict[str, str],
+    `minutes` is what the study takes on two cores, 0 if nobody has said.
+    """
+
+    def __init__(self, study: str, notebooks: dict[str, str], minutes: float = 0,
                  clock: Callable[[], float] = time.monotonic) -> None:
-        self.seconds = {**MEASURED, **last_seconds(study)}
+        self.seconds, self.minutes = last_seconds(study), minutes
         self.notebooks, self.clock, self.started = notebooks, clock, clock()
-        self.waiting: Counter[str] = Counter()
+        self.running: list[tuple[str, float]] = []  # rule, when it began
         self.total = self.begun = 0
-        self.ended = self.left = 0.0  # expected seconds
+        self.expected = self.ended = 0.0  # seconds of all stages, and of those that have ended
+        self.pace = 1.0  # seconds of this run per expected second; stages may run side by side
 
     def plan(self, jobs: dict[str, int]) -> None:
         """Take the number of jobs of each rule of the graph; only rules with a notebook count."""
         stages = {rule: n for rule, n in jobs.items() if self.notebooks.get(rule)}
         self.total, self.started = sum(stages.values()), self.clock()
-        self.left = sum(n * self._expected(rule) for rule, n in stages.items())
+        self.expected = sum(n * self._seconds(rule) for rule, n in stages.items())
+        if self.minutes and self.expected and not self.seconds:
+            self.pace = 60 * self.minutes / self.expected
 
     def begin(self, rule: str, name: str) -> str:
-        """Return the line for a stage that begins: "[3 of 22] 04_infer-dapt, about 2 min left"."""
+        """Return a line such as "[3 of 22] 03_train-dapt: train, about 2 min left"."""
         self.begun += 1
-        return f"[{self.begun} of {self.total}] {name}{self._time_left()}"
+        line = f"[{self.begun} of {self.total}] {name}{self._doing(rule)}{self._time_left()}"
+        self.running.append((rule, self.clock()))
+        return line
 
     def end(self, rule: str) -> None:
         """Count a stage that has ended."""
-        expected = self._expected(rule) if self.notebooks.get(rule) else 0.0
-        self.ended, self.left = self.ended + expected, max(0.0, self.left - expected)
+        if self.notebooks.get(rule):
+            self.ended += self._seconds(rule)
+            self.running.remove(next(one for one in self.running if one[0] == rule))
 
-    def _expected(self, rule: str) -> float:
-        return self.seconds.get(self.notebooks[rule], OTHERWISE)
+    def _seconds(self, rule: str) -> float:
+        notebook = self.notebooks[rule]
+        return self.seconds.get(notebook) or STAGES.get(notebook, (OTHERWISE, ""))[0]
+
+    def _doing(self, rule: str) -> str:
+        doing = STAGES.get(self.notebooks[rule], (0, ""))[1]
+        return f": {doing}" if doing else ""
 
     def _time_left(self) -> str:
-        pace = (self.clock() - self.started) / self.ended if self.ended else 1.0
-        seconds = self.left * pace
+        """Extrapolate from what is done, which includes a part of each stage that is running."""
+        now = self.clock()
+        done = self.ended + sum(min(now - since, 0.9 * self._seconds(rule))
+                                for rule, since in self.running)
+        prior = _TRUSTED * self.expected
+        pace = (now - self.started + prior * self.pace) / (done + prior) if self.expected else 1.0
+        seconds = max(0.0, self.expected - done) * pace
         return (f", about {seconds / 60:.0f} min left" if seconds >= 90 else
                 f", about {max(5, 5 * round(seconds / 5))} s left")
 

@@ -2,7 +2,8 @@
 
 import json
 
-from lib.run.schedule import MEASURED, Schedule, last_seconds
+from lib.core.paths import REPOSITORY
+from lib.run.schedule import STAGES, Schedule, last_seconds
 
 NOTEBOOKS = {"annotate": "01_annotate", "infer": "04_infer", "all": ""}
 
@@ -19,23 +20,32 @@ def test_the_time_left_is_from_the_last_run_and_from_the_pace_of_this_one(tmp_pa
     record(tmp_path, "04_infer-base", "04_infer", 200.0)
     record(tmp_path, "04_infer-dapt", "04_infer", 280.0)
     now = [100.0]
-    schedule = Schedule("mine", NOTEBOOKS, lambda: now[0])
+    schedule = Schedule("mine", NOTEBOOKS, clock=lambda: now[0])
     schedule.plan({"annotate": 1, "infer": 2, "all": 1, "total": 4})
     assert schedule.begin("annotate", "01_annotate") == (
-        "[1 of 3] 01_annotate, about 9 min left")  # 60 + 2 * 240 seconds
-    now[0] += 30.0  # half the time of the last run
+        "[1 of 3] 01_annotate: write question–answer pairs, about 9 min left")  # 60 + 2 * 240 s
+    now[0] += 30.0  # half the time of the last run: 480 s are left, at a pace of 84 / 114
     schedule.end("annotate")
-    assert schedule.begin("infer", "04_infer-base") == "[2 of 3] 04_infer-base, about 4 min left"
-    now[0] += 120.0
+    assert schedule.begin("infer", "04_infer-base") == (
+        "[2 of 3] 04_infer-base: answer the questions, about 6 min left")
+    now[0] += 120.0  # half of this stage is done: 360 s are left, at a pace of 204 / 234
+    assert schedule.begin("infer", "04_infer-dapt").endswith("about 5 min left")
     schedule.end("infer")
     schedule.end("infer")
     schedule.end("all")
     assert schedule.begin("infer", "x").endswith("about 5 s left")
 
 
-def test_without_a_run_the_measured_seconds_are_taken(tmp_path, monkeypatch):
+def test_before_any_run_the_time_left_is_what_the_study_says(tmp_path, monkeypatch):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
     assert last_seconds("mine") == {}
-    schedule = Schedule("mine", NOTEBOOKS)
-    schedule.plan({"infer": 2})
-    assert schedule.left == 2 * MEASURED["04_infer"]
+    now = [0.0]
+    schedule = Schedule("mine", NOTEBOOKS, 90, lambda: now[0])
+    schedule.plan({"infer": 4})
+    assert schedule.begin("infer", "x").endswith("about 90 min left")
+    assert schedule.expected == 4 * STAGES["04_infer"][0]
+
+
+def test_every_notebook_is_in_the_schedule_and_nothing_else():
+    notebooks = {path.stem for path in (REPOSITORY / "notebooks").glob("**/*.ipynb")}
+    assert set(STAGES) == notebooks

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -199,6 +200,16 @@ def test_an_error_in_a_cell_is_reported_briefly_and_marks_the_copy_as_failed(hou
     house.write_notebook("00_lab")
     assert run_notebook(house, "00_lab").returncode == 0
     assert "notebooks/00_lab.failed.ipynb" not in left(house)
+
+
+def test_a_study_that_stops_gives_the_reason_once_and_nothing_of_snakemakes(house):
+    house.write_notebook("00_lab", ["x = 0\n1 / x"])
+    ran = house.run("tiny")
+    assert ran.returncode and ran.stdout.count("00_lab FAILED: In [4]") == 1
+    assert "[1 of " in ran.stdout and "write the laboratory's records" in ran.stdout
+    assert "The study tiny stopped" in ran.stdout
+    assert not {"Exiting", "WorkflowError", "At least one job"} & set(
+        re.findall(r"Exiting|WorkflowError|At least one job", ran.stdout))
 
 
 def test_a_killed_kernel_is_named(house):
