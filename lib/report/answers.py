@@ -126,15 +126,27 @@ def _augment(source: Source) -> list[str]:
 
 
 def _structext(source: Source) -> list[str]:
+    """Answer with the scores by suite, and with each arm's distance from the floor if it is there.
+    """
     rows = [row for row in source.csv("prompts") if row["prompt"] == "base"]
+    floors = [row for row in source.csv("above_floor") if row["prompt"] == "base"]
+    ends = ("difference_points", "low_points", "high_points")
     sentences = []
     for suite in dict.fromkeys(row["suite"] for row in rows):
         own = [row for row in rows if row["suite"] == suite]
         texts = [f"{row['arm']} {float(row['rouge_score']):.1%}" for row in own]
+        apart = [f"{row['arm']} {_points(row, *ends)} ({_above(row)})" for row in floors
+                 if row["suite"] == suite and _known(row[ends[0]])]
+        compared = f"; compared with blind on the same questions: {listed(apart)}" if apart else ""
         sentences.append(f"Mean ROUGE-L (0 below 0.75) on {suite}, {own[0]['n']} questions: "
-                         f"{listed(texts)}.")
+                         f"{listed(texts)}{compared}.")
     return sentences[:4] and [*sentences[:4], "The arm blind reads nothing: a score at or below "
                               "its score is no evidence of reading."]
+
+
+def _above(row: Row) -> str:
+    return ("above the floor" if _known(row["low_points"]) and float(row["low_points"]) > 0
+            else "not shown to be above the floor")
 
 
 def _tablequest(source: Source) -> list[str]:

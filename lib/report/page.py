@@ -13,6 +13,7 @@ from lib.core.paths import package_file
 from lib.report.answers import answer
 from lib.report.asked import asked, rejected
 from lib.report.kinds import KINDS
+from lib.report.pictures import pictured
 from lib.report.sources import Source, Table, alternatives, first_table, prose, section
 
 MOST_PICTURE_BYTES = 3_000_000  # of all figures as text; the others are linked
@@ -56,8 +57,9 @@ class Exhibits:
         self.seen.add(("figure", name))
         rows = self.source.csv(name)
         plotted = f", of {', '.join(rows[0])} in {len(rows)} rows" if rows else ""
-        words = about or self.words.get(name) or (
+        words = self.words.get(name) or pictured(name) or (
             f"{name.replace('_', ' ')}, a figure of the study {self.source.study}{plotted}")
+        words = f"{words} {about}".strip()
         if self.bytes + len(picture) > MOST_PICTURE_BYTES:
             return [self._shown(name, file=f"{name}.png", alternative=words)]
         self.bytes += len(picture)
@@ -88,9 +90,8 @@ def write_report(study: str, kind: str, judge: str = "rules") -> Path:
     advice = source.text("advice.md")
     exhibits = Exhibits(source, stages, alternatives(advice))
     sentences = answer(source, kind)
-    title = f"{study}: {of_kind.question}"
     main = next((shown for name in of_kind.figures
-                 if (shown := exhibits.figure(name, f"{title} {' '.join(sentences)}"))), [])
+                 if (shown := exhibits.figure(name, " ".join(sentences)))), [])
     main = main + exhibits.table(of_kind.table)
     first = section(advice, "What to do first")
     advised = [*exhibits.figure("advice")] if first else []

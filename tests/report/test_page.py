@@ -11,9 +11,12 @@ import pytest
 
 from lib.core.pages import STYLE
 from lib.core.paths import REPOSITORY
+from lib.report.answers import answer
 from lib.report.ending import ending
 from lib.report.kinds import KINDS
 from lib.report.page import write_report
+from lib.report.pictures import PICTURES, pictured
+from lib.report.sources import Source
 from lib.run.stages import KINDS as SOURCES
 
 EXHIBIT = REPOSITORY / "figures" / "exhibit"
@@ -45,6 +48,28 @@ def test_each_kind_of_study_has_an_answer_a_figure_and_a_table(tmp_path, monkeyp
     text = ending(kind, kind, tmp_path / "figures" / kind / "report.html")
     places = text.split("\n\n")[-1].splitlines()
     assert len(places) == 5 and "report.html" in places[0]
+
+
+def test_every_figure_that_a_notebook_draws_is_described():
+    drawn = set()
+    for path in (REPOSITORY / "notebooks").glob("**/*.ipynb"):
+        code = path.read_text(encoding="utf-8").replace('\\"', '"')
+        drawn |= set(re.findall(r'save(?:_figure)?\(study, f?"([^"{]+?)-?(?:\{.*?)?", \*', code))
+    assert len(drawn) > 30 and not drawn - set(PICTURES)
+    assert pictured("training-dapt-n").endswith("(dapt-n).") and pictured("unknown") == ""
+
+
+def test_structexts_answer_says_where_an_arm_stands_against_the_floor(tmp_path, monkeypatch):
+    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
+    folder = tmp_path / "figures" / "mine"
+    folder.mkdir(parents=True)
+    (folder / "prompts.csv").write_text("suite,prompt,arm,n,rouge_score\n"
+                                        "test,base,tuned,116,0.4\ntest,base,blind,116,0.3\n")
+    head = "suite,prompt,arm,difference_points,low_points,high_points\n"
+    for low, words in ((2.0, "(above the floor)"), (-2.0, "(not shown to be above the floor)")):
+        (folder / "above_floor.csv").write_text(f"{head}test,base,tuned,10.0,{low},18.0\n")
+        (first, last) = answer(Source("mine"), "structext")
+        assert "tuned 40.0% and blind 30.0%" in first and words in first and "blind" in last
 
 
 def test_the_laboratorys_answer_has_the_numbers_of_its_tables(tmp_path, monkeypatch):
