@@ -201,6 +201,16 @@ def test_an_error_in_a_cell_is_reported_briefly_and_marks_the_copy_as_failed(hou
     assert "notebooks/00_lab.failed.ipynb" not in left(house)
 
 
+def test_a_study_that_fails_names_the_copy_and_has_the_pages_of_what_is_finished(house):
+    house.write_notebook("01_annotate", ["1 / 0"])
+    ran = house.run("tiny", "--jobs", "1")
+    assert ran.returncode == 1
+    assert "so far: data/tiny/notebooks/01_annotate.failed.ipynb" in ran.stdout
+    copies = {path.stem for path in (house.root / "data/tiny/notebooks").glob("*.ipynb")}
+    pages = {path.stem for path in (house.root / "data/tiny/notebooks").glob("*.html")}
+    assert "00_lab" in pages and pages == copies - {"01_annotate.failed"}
+
+
 def test_a_killed_kernel_is_named(house):
     house.write_notebook("00_lab", ["import os\nos.kill(os.getpid(), 9)"])
     ran = run_notebook(house, "00_lab")
