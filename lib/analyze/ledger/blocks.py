@@ -5,8 +5,7 @@ from bisect import bisect_left
 from collections import defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-
-from transformers import AutoTokenizer, PreTrainedTokenizerBase
+from typing import TYPE_CHECKING
 
 from lib.analyze.ledger.matching import places
 from lib.core.arms import AUGMENTED, split_arm
@@ -16,6 +15,9 @@ from lib.core.records import Normalized, Segment
 from lib.train.checkpoints import data_hash
 from lib.train.packing import IGNORED, PackedBlocks, pack, stream_of
 from lib.train.texts import Corpus, corpus_of
+
+if TYPE_CHECKING:  # slow to import, and only named here
+    from transformers import PreTrainedTokenizerBase
 
 
 class OtherTraining(ValueError):
@@ -43,7 +45,7 @@ class Located:
 class Trained:
     """What an arm was trained on: its texts, and every token of them in its blocks."""
 
-    def __init__(self, corpus: Corpus, tokenizer: PreTrainedTokenizerBase, block_size: int,
+    def __init__(self, corpus: Corpus, tokenizer: "PreTrainedTokenizerBase", block_size: int,
                  packing: str) -> None:
         """Rebuild the blocks and find each text in them.
 
@@ -91,6 +93,8 @@ def read_trained(study: str, arm: str, segments: list[Segment],
     Raises MissingInput if the arm was not trained, OtherTraining if `segments`, `normalized` and,
     of dapt-a, augmented.jsonl do not give the blocks that its weights come from.
     """
+    from transformers import AutoTokenizer
+
     folder, notebook = artifact_path(study, "model", arm=arm), made_by("model", arm=arm)
     path = required(folder / "training.json", notebook)
     facts = json.loads(path.read_text(encoding="utf-8"))
@@ -106,12 +110,12 @@ def read_trained(study: str, arm: str, segments: list[Segment],
     return trained
 
 
-def _decoded(ids: list[int], tokenizer: PreTrainedTokenizerBase) -> str:
+def _decoded(ids: list[int], tokenizer: "PreTrainedTokenizerBase") -> str:
     return tokenizer.decode(ids, clean_up_tokenization_spaces=False)
 
 
 def _placed(streams: list[list[int]], blocks: PackedBlocks,
-            tokenizer: PreTrainedTokenizerBase) -> Iterator[list[Piece]]:
+            tokenizer: "PreTrainedTokenizerBase") -> Iterator[list[Piece]]:
     """Yield the pieces of each stream; neighbours share the token before a cut."""
     where: dict[tuple[int, ...], deque[int]] = defaultdict(deque)
     for number in range(len(blocks)):
