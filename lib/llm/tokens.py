@@ -1,5 +1,6 @@
 """Count tokens by the model's own tokenizer if it is available, else by a stated estimate."""
 
+import json
 import logging
 import threading
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from lib.llm.request import Request
 
 if TYPE_CHECKING:
     import tiktoken
+    from transformers import PreTrainedTokenizerBase
 
 # tiktoken downloads its file on first use, which must not block a stage if there is no network
 SECONDS_FOR_A_TOKENIZER = 5.0
@@ -40,6 +42,21 @@ def counter(model: str) -> tuple[Callable[[str], int], str]:
 
         return count, "counted by the model's tokenizer"
     return (lambda text: -(-upper_bound(text) // 4)), ESTIMATE
+
+
+def tokenizer_of(source: str | Path) -> "PreTrainedTokenizerBase":
+    """Return the tokenizer of the model at `source`, a folder or hub id.
+
+    AutoTokenizer imports torch. A tokenizer that is all in tokenizer.json, such as the
+    laboratory's, is read without.
+    """
+    path = Path(source) / "tokenizer_config.json"
+    kind = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    if kind.get("tokenizer_class") in ("TokenizersBackend", "PreTrainedTokenizerFast"):
+        from transformers import PreTrainedTokenizerFast as Tokenizer
+    else:
+        from transformers import AutoTokenizer as Tokenizer
+    return Tokenizer.from_pretrained(source)
 
 
 def upper_bound(text: str) -> int:

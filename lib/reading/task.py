@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from lib.core.records import Answer, Query, Rejected, Verdict
-from lib.llm.tokens import counter
+from lib.llm.tokens import counter, tokenizer_of
 from lib.reading.context_window import Tokenizer, window_of
 
 if TYPE_CHECKING:
@@ -65,10 +65,8 @@ def shown_to_model(task: Task, study: str, queries: list[Query], source: str, ho
     """
     if not (is_local or window):
         return Shown(queries, [], [])
-    from transformers import AutoTokenizer  # slow to import, and judging needs none
-
     is_folder = is_local or Path(source).is_dir()
-    tokenizer = AutoTokenizer.from_pretrained(source) if is_folder else counter(source)[0]
+    tokenizer = tokenizer_of(source) if is_folder else counter(source)[0]
     return task.fitted(study, queries, tokenizer, window or window_of(source), how)
 
 

@@ -77,7 +77,7 @@ def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> Path:
         stale.unlink(missing_ok=True)
     state, started, clock = code_state(), datetime.now(UTC), time.monotonic()
     try:
-        finished = _executed(notebook, running, name, given)
+        finished = execute(notebook, running, name, given)
         if pages.VARIABLE not in os.environ:
             pages.write_page(running, page)
     except BaseException:
@@ -93,7 +93,7 @@ def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> Path:
     return page
 
 
-def _executed(notebook: Path, output: Path, name: str, given: dict[str, object]):
+def execute(notebook: Path, output: Path, name: str, given: dict[str, object]):
     """Return the executed notebook (nbformat); its state is saved to `output` after each cell."""
     import papermill  # slow to import, so only when a notebook runs
     from nbclient.exceptions import DeadKernelError

@@ -1,6 +1,8 @@
 """Write the HTML copies of executed notebooks: a study's in one thread, so that no stage waits."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from threading import Event, Thread
@@ -12,55 +14,53 @@ VARIABLE = "STUDY_WRITES_PAGES"  # set for the stages of a study, which writes t
 SECONDS_BETWEEN_LOOKS = 1.0
 
 
-class Pages:
-    """Write the pages of some studies while their stages run, and the last ones at the end.
+@contextmanager
+def writing_pages(studies: list[str]) -> Iterator[list[str]]:
+    """Write the pages of `studies` while their stages run, and the last ones at the end.
 
-    A page is due if its notebook is newer, so the next run writes what a kill left out.
+    Yield a list that has, at the end, a sentence for each page that could not be written.
     """
+    faults: list[str] = []
+    is_over = Event()
 
-    def __init__(self, studies: list[str]) -> None:
-        self.folders = [data_path(study) for study in studies]
-        self.faults: dict[Path, str] = {}  # for each notebook without a page, why
-        self._is_over = Event()
-        self._thread = Thread(target=self._watch, daemon=True)  # it must not delay an interrupt
+    def watch() -> None:
+        while not is_over.wait(SECONDS_BETWEEN_LOOKS):
+            if not faults:  # else every look would fail again
+                faults.extend(write_due(studies))
 
-    def __enter__(self) -> "Pages":
-        os.environ[VARIABLE] = "1"
-        self._thread.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    thread = Thread(target=watch, daemon=True)  # an interrupt does not wait for it
+    os.environ[VARIABLE] = "1"
+    thread.start()
+    try:
+        yield faults
+    finally:
         del os.environ[VARIABLE]
-        self._is_over.set()
-        if kind is None:
-            self._thread.join()
-            self.write()
+        is_over.set()
+    thread.join()
+    faults[:] = write_due(studies)
 
-    def due(self) -> list[Path]:
-        """Return the executed notebooks without a page, or with an older one."""
-        copies = [copy for folder in self.folders for depth in ("", "*/")  # replicates have theirs
-                  for copy in sorted(folder.glob(f"{depth}notebooks/*.ipynb"))]
-        return [copy for copy in copies if Path(copy.stem).suffix not in (".running", ".failed")
-                and _when(copy.with_suffix(".html")) < _when(copy)]
 
-    def write(self) -> None:
-        """Write all pages that are due; `faults` says which could not be written."""
-        self.faults = {}
-        for copy in self.due():
-            page = copy.with_suffix(".html")
-            try:
+def write_due(studies: list[str]) -> list[str]:
+    """Write the pages that are missing or older than their notebooks; explain those that fail.
+
+    So the next run writes what a kill left out.
+    """
+    faults = []
+    copies = [copy for study in studies for depth in ("", "*/")  # each replicate has its own
+              for copy in sorted(data_path(study).glob(f"{depth}notebooks/*.ipynb"))]
+    for copy in copies:
+        page = copy.with_suffix(".html")
+        is_finished = Path(copy.stem).suffix not in (".running", ".failed")
+        try:
+            if is_finished and (not page.exists() or page.stat().st_mtime < copy.stat().st_mtime):
                 write_page(copy, page)
-            except Exception as error:  # of many kinds in nbconvert; the other pages are written
-                self.faults[copy] = (f"{shown(page)} was not written ({type(error).__name__}: "
-                                     f"{error}); the executed notebook is {shown(copy)}")
-            if not copy.exists():  # its stage began again
-                page.unlink(missing_ok=True)
-                self.faults.pop(copy, None)
-
-    def _watch(self) -> None:
-        while not self._is_over.wait(SECONDS_BETWEEN_LOOKS):
-            if not self.faults:  # else every look would fail again
-                self.write()
+        except Exception as error:  # of many kinds in nbconvert; the other pages are written
+            if copy.exists():  # else its stage began again
+                faults.append(f"{shown(page)} was not written ({type(error).__name__}: {error}); "
+                              f"the executed notebook is {shown(copy)}")
+        if not copy.exists():
+            page.unlink(missing_ok=True)
+    return faults
 
 
 def write_page(copy: Path, page: Path) -> None:
@@ -76,10 +76,3 @@ def _exporter():
     from nbconvert import HTMLExporter
 
     return HTMLExporter(mathjax_url="", require_js_url="")  # readable without a network
-
-
-def _when(path: Path) -> int:
-    try:
-        return path.stat().st_mtime_ns
-    except FileNotFoundError:  # not written yet, or its stage began again
-        return 0

@@ -10,21 +10,19 @@ import pytest
 from lib.core.paths import REPOSITORY
 from lib.run.parameters import notebook_path
 
-ANALYSES = ("00_documents", "01_annotate", "05_judge", "06_analyze", "01_pairs", "02_statistics",
-            "03_ledger", "04_agreement", "05_paper", "06_advice", "03_analyze", "04_augment",
-            "00_replicates", "00_filings", "02_analyze", "03_review", "01_judge", "01_analyze")
-COUNTS_TOKENS = ("06_advice", "02_analyze")  # they import a tokenizer in the cell that needs it
+ANALYSES = ("00_documents", "01_annotate", "02_normalize", "02_augment", "05_judge", "06_analyze",
+            "01_pairs", "02_statistics", "03_ledger", "04_agreement", "05_paper", "06_advice",
+            "03_analyze", "04_augment", "00_replicates", "00_filings", "01_questions",
+            "02_analyze", "03_review", "01_judge", "01_analyze")
 HEAVY = ("torch", "transformers")
 
 
 def imports_of(stage: str) -> list[str]:
     """Return the notebook's imports, with those at the top of its cells' statements."""
     cells = json.loads(notebook_path(stage).read_text(encoding="utf-8"))["cells"]
-    found = [ast.unparse(node) for cell in cells if cell["cell_type"] == "code"
-             for node in ast.parse("".join(cell["source"])).body
-             if isinstance(node, ast.Import | ast.ImportFrom)]
-    return [line for line in found
-            if not (stage in COUNTS_TOKENS and line == "from transformers import AutoTokenizer")]
+    return [ast.unparse(node) for cell in cells if cell["cell_type"] == "code"
+            for node in ast.parse("".join(cell["source"])).body
+            if isinstance(node, ast.Import | ast.ImportFrom)]
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from lib.core.arms import AUGMENTED, split_arm
 from lib.core.files import artifact_path, load, made_by
 from lib.core.paths import required, shown
 from lib.core.records import Normalized, Segment
+from lib.llm.tokens import tokenizer_of
 from lib.train.checkpoints import data_hash
 from lib.train.packing import IGNORED, PackedBlocks, pack, stream_of
 from lib.train.texts import Corpus, corpus_of
@@ -93,8 +94,6 @@ def read_trained(study: str, arm: str, segments: list[Segment],
     Raises MissingInput if the arm was not trained, OtherTraining if `segments`, `normalized` and,
     of dapt-a, augmented.jsonl do not give the blocks that its weights come from.
     """
-    from transformers import AutoTokenizer
-
     folder, notebook = artifact_path(study, "model", arm=arm), made_by("model", arm=arm)
     path = required(folder / "training.json", notebook)
     facts = json.loads(path.read_text(encoding="utf-8"))
@@ -102,7 +101,7 @@ def read_trained(study: str, arm: str, segments: list[Segment],
     kind = split_arm(arm)[0]
     augmented = load(study, "augmented") if kind == AUGMENTED else []
     corpus = corpus_of(segments, normalized, kind, facts["held_out"], augmented)
-    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer = tokenizer_of(folder)
     trained = Trained(corpus, tokenizer, facts["block_size"], facts["packing"])
     if unknown or data_hash(trained.blocks) != facts["fingerprint"]["data.training"]:
         raise OtherTraining(f"{shown(path)}: {arm} was trained on other text than segments.jsonl "

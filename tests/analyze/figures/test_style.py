@@ -98,4 +98,4 @@ def test_the_style_is_seaborns_without_importing_it():
             mpl.colors.same_color(ours[key], theirs[key]) if "color" in key else
             ours[key] == theirs[key])
         assert same, key
-    assert COLORS == list(sns.color_palette("colorblind"))
+    assert list(sns.color_palette("colorblind")) == COLORS
