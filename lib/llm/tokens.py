@@ -47,12 +47,14 @@ def counter(model: str) -> tuple[Callable[[str], int], str]:
 def tokenizer_of(source: str | Path) -> "PreTrainedTokenizerBase":
     """Return the tokenizer of the model at `source`, a folder or hub id.
 
-    AutoTokenizer imports torch. A tokenizer that is all in tokenizer.json, such as the
-    laboratory's, is read without.
+    AutoTokenizer imports torch. The laboratory's kind, for which it only reads tokenizer.json, is
+    read without.
     """
-    path = Path(source) / "tokenizer_config.json"
-    kind = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    if kind.get("tokenizer_class") in ("TokenizersBackend", "PreTrainedTokenizerFast"):
+    said: dict[str, object] = {}
+    for path in (Path(source) / "config.json", Path(source) / "tokenizer_config.json"):
+        said |= json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    kind = said.get("model_type"), said.get("tokenizer_class"), "auto_map" in said
+    if kind == ("llama", "TokenizersBackend", False):
         from transformers import PreTrainedTokenizerFast as Tokenizer
     else:
         from transformers import AutoTokenizer as Tokenizer
