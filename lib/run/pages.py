@@ -1,6 +1,7 @@
 """Write the HTML copies of executed notebooks: a study's in one thread, so that no stage waits."""
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -65,6 +66,7 @@ def write_due(studies: list[str]) -> list[str]:
 
 def write_page(copy: Path, page: Path) -> None:
     """Write the HTML of the executed notebook `copy` to `page`."""
+    sys.modules.setdefault("rfc3987_syntax", None)  # see lib.run.notebook.NOT_NEEDED
     import nbformat  # slow to import, and a finished study writes no page
 
     notebook = nbformat.read(copy, nbformat.NO_CONVERT)

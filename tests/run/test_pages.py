@@ -43,15 +43,15 @@ def test_only_finished_notebooks_with_an_older_page_or_none_get_one():
     old, done = executed("01_annotate", "old"), executed("04_infer-dapt", "done")
     others = [executed(*one)[1] for one in (
         ("03_train-dapt.failed", "failed"), ("03_train-dapt-n.running", "running"),
-        ("00_lab", "another study's", "other"))]
-    _, replicate = executed("00_lab", "a replicate's own", "tiny/1010")
+        ("00_lab", "another study", "other"))]
+    _, replicate = executed("00_lab", "one of ten", "tiny/1010")
     for (copy, page), age in ((old, -10), (done, +10)):
-        page.write_text("before")
+        page.write_text("an earlier run")
         when = copy.stat().st_mtime + age
         os.utime(page, (when, when))
     assert write_due(["tiny"]) == []
-    assert "before" not in old[1].read_text() and "a replicate's own" in replicate.read_text()
-    assert done[1].read_text() == "before" and not any(page.exists() for page in others)
+    assert "an earlier run" not in old[1].read_text() and "one of ten" in replicate.read_text()
+    assert done[1].read_text() == "an earlier run" and not any(page.exists() for page in others)
 
 
 def test_a_notebook_without_a_page_is_named_and_the_others_get_theirs():
