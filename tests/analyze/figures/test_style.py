@@ -95,7 +95,7 @@ def test_the_style_is_seaborns_without_importing_it():
     ours = mpl.rcParamsDefault | STYLE
     for key in set(theirs) - not_used:
         same = np.isclose(ours[key], theirs[key]) if isinstance(theirs[key], float) else (
-            mpl.colors.same_color(ours[key], theirs[key]) if "color" in key else
-            ours[key] == theirs[key])
+            mpl.colors.same_color(ours[key], theirs[key])
+            if "color" in key and isinstance(theirs[key], str) else ours[key] == theirs[key])
         assert same, key
     assert list(sns.color_palette("colorblind")) == COLORS
