@@ -12,6 +12,7 @@ PARTS = (
     "training",
     "inference",
     "study",
+    "start_up",
     "documents",
     "structext",
     "filings",

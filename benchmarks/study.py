@@ -1,18 +1,15 @@
-"""Overheads of a study: start-up of each notebook, and growth of time and memory with the records.
+"""Growth of a study's time and memory with its records.
 
 python -m benchmarks study
 """
 
-import ast
 import json
 import os
 import re
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 os.environ.setdefault(
@@ -24,57 +21,6 @@ from lib.core.paths import REPOSITORY
 FACTORS = (1, 4, 16)  # times the laboratory's private records
 PRODUCTS, BLOCK, BATCH = 60, 320, 4  # those of 00_lab.ipynb and 03_train.ipynb
 STAGES = ("import", "generate", "annotate", "normalize", "pack", "answer", "judge", "train")
-HEAVY = (
-    "torch",
-    "transformers",
-    "lm_eval",
-    "deepspeed",
-    "seaborn",
-    "statsmodels",
-)  # imports worth naming
-
-
-def start_up(rounds: int = 3) -> list[str]:
-    """Time each notebook's imports in a fresh interpreter; return a Markdown table."""
-    lines = ["| notebook | imports, s | among them |", "| --- | --- | --- |"]
-    for path in sorted((REPOSITORY / "notebooks").rglob("[0-9]*.ipynb")):
-        timed = [
-            json.loads(
-                subprocess.run(
-                    [sys.executable, "-c", _timed(path)],
-                    cwd=REPOSITORY,
-                    check=True,
-                    text=True,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL,
-                ).stdout.splitlines()[-1]
-            )
-            for _ in range(rounds)
-        ]
-        median = statistics.median(seconds for seconds, _ in timed)
-        lines.append(f"| `{path.stem}` | {median:.1f} | {', '.join(timed[0][1])} |")
-    return lines
-
-
-def _timed(notebook: Path) -> str:
-    """Return code that runs the imports of `notebook` and prints their time, and HEAVY ones."""
-    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    lines = "\n".join(
-        "".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"
-    ).split("\n")
-    tree = ast.parse("\n".join(line for line in lines if not line.startswith(("%", "!"))))
-    imports = [
-        ast.unparse(node) for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))
-    ]
-    return "\n".join(
-        [
-            "import json, sys, time",
-            "started = time.perf_counter()",
-            *imports,
-            "seconds = time.perf_counter() - started",
-            f"print(json.dumps([seconds, [name for name in {HEAVY!r} if name in sys.modules]]))",
-        ]
-    )
 
 
 def scaling() -> list[str]:
@@ -186,23 +132,14 @@ def _chain(factor: int):
 
 def main() -> str:
     """Return the measurement as Markdown."""
-    parts: list[tuple[str, Callable[[], list[str]]]] = [
-        (
-            "Start-up, medians of three fresh interpreters; kernel and HTML copy add some seconds:",
-            start_up,
-        ),
-        (
-            "The chain over more records, once each: rules, answers of 16 tokens, two epochs:",
-            scaling,
-        ),
-    ]
     lines = [
         "## The study as a whole",
         "",
-        f"`python -m benchmarks study`; {os.cpu_count()} cores.",
+        f"`python -m benchmarks study`; {os.cpu_count()} cores. The chain over more records, once "
+        "each: rules, answers of 16 tokens, two epochs:",
+        "",
+        *scaling(),
     ]
-    for text, part in parts:
-        lines += ["", text, "", *part()]
     return "\n".join(lines) + "\n"
 
 

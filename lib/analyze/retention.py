@@ -6,10 +6,9 @@ items, so here the differences are paired, which is more precise than two such e
 
 import numpy as np
 import pandas as pd
-from statsmodels.stats.weightstats import DescrStatsW
 
 from lib.analyze.format import DASH, estimate, in_points, p_value, with_error
-from lib.analyze.stats import ALPHA, exact_p, holm, wilson
+from lib.analyze.stats import ALPHA, exact_p, holm, t_over, wilson
 from lib.core.arms import BASE, sorted_arms
 from lib.core.files import made_by
 from lib.core.text import listed
@@ -25,8 +24,8 @@ def table3(arms: list[Retention]) -> pd.DataFrame:
     """Return one row per arm and task, in columns TABLE3; accuracy and stderr are fractions of 1.
 
     Differences are the arm's accuracy minus the base's, in points over the same items: mean,
-    standard error and 95% t interval of the items' differences (statsmodels), with items counted as
-    independent. They are NaN for the base, and without an interval if all items change alike. p is
+    standard error and 95% t interval of the items' differences, with items counted as independent.
+    They are NaN for the base, and without an interval if all items change alike. p is
     exact McNemar's on only_base and only_arm, p_holm Holm's over the `family` of all differences.
     Raises ValueError, naming what differs, if two arms were not measured the same way.
     """
@@ -76,9 +75,9 @@ def _cell(arm: Retention, task: dict, base: Retention | None) -> dict:
     cell |= {"only_base": only_base, "only_arm": only_arm, "p": exact_p(only_base, only_arm),
              "difference_points": 100 * change.mean()}
     if len(set(change)) > 1:
-        described = DescrStatsW(100 * change)
-        low, high = described.tconfint_mean(ALPHA)
-        cell |= {"se_points": described.std_mean, "low_points": low, "high_points": high}
+        found = t_over(100 * change)
+        cell |= {"se_points": found["sd"] / len(change) ** 0.5, "low_points": found["low"],
+                 "high_points": found["high"]}
     return cell
 
 

@@ -4,13 +4,12 @@ from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
-from scipy.stats import permutation_test, t, ttest_1samp
-from statsmodels.stats.contingency_tables import mcnemar
-from statsmodels.stats.proportion import proportion_confint
+from scipy.special import bdtr, stdtr, stdtrit  # scipy.stats takes five times as long to import
 
 ALPHA = 0.05  # two-sided
 ROUNDING = 1e-9  # a smaller standard error or sum counts as 0
 ONE_CLUSTER = "all queries are one cluster (document or product)"  # so there is no interval
+_Z = 1.9599639845400545  # the normal quantile of 1 - ALPHA / 2, as scipy.stats gives it
 LEAST_ADDED = 1.0  # percent of tokens; below it, the gain per percent is a large, meaningless ratio
 
 
@@ -22,8 +21,10 @@ def wilson(count, n) -> tuple:
     """
     count, n = np.asarray(count, dtype=float), np.asarray(n, dtype=float)
     with np.errstate(divide="ignore", invalid="ignore"):
-        low, high = proportion_confint(count, n, method="wilson")
-        share = count / n
+        share, z2 = count / n, _Z**2
+        middle = (share + z2 / (2 * n)) / (1 + z2 / n)
+        reach = _Z * np.sqrt(share * (1 - share) / n + z2 / (4 * n**2)) / (1 + z2 / n)
+    low, high = middle - reach, middle + reach
     low, high = np.clip(np.minimum(low, share), 0, 1), np.clip(np.maximum(high, share), 0, 1)
     return (float(low), float(high)) if count.ndim == n.ndim == 0 else (low, high)
 
@@ -71,12 +72,12 @@ def cluster_interval(values: pd.Series, clusters: pd.Series,
     mean, error, freedom = cluster_mean(values, clusters)
     if not error > ROUNDING:
         return float("nan"), float("nan")
-    reach = float(t.ppf(1 - ALPHA / 2, freedom)) * error
+    reach = float(stdtrit(freedom, 1 - ALPHA / 2)) * error
     return max(-bound, mean - reach), min(bound, mean + reach)
 
 
 def t_over(values) -> dict[str, float]:
-    """Return the mean of independent `values`, its 95% t interval, their SD, and p (scipy).
+    """Return the mean of independent `values`, its 95% t interval, their SD, and p.
 
     Keys: n, estimate, low, high, sd, p (two-sided, against 0). NaN values are left out. low, high
     and p are NaN with fewer than two values, or if all are equal.
@@ -90,9 +91,10 @@ def t_over(values) -> dict[str, float]:
     found["sd"] = float(values.std(ddof=1))
     if found["sd"] < ROUNDING:
         return found
-    test = ttest_1samp(values, 0)
-    low, high = test.confidence_interval(1 - ALPHA)
-    return found | {"low": float(low), "high": float(high), "p": float(test.pvalue)}
+    mean, error, freedom = found["estimate"], found["sd"] / len(values) ** 0.5, len(values) - 1
+    reach = float(stdtrit(freedom, 1 - ALPHA / 2)) * error
+    return found | {"low": mean - reach, "high": mean + reach,
+                    "p": float(2 * stdtr(freedom, -abs(mean) / error))}
 
 
 def share_interval(values: pd.Series, clusters: pd.Series,
@@ -120,7 +122,7 @@ def share_interval(values: pd.Series, clusters: pd.Series,
     parts = [((rarer * each + alike) / (rarer + 1), freedom)]
     parts += [(variance / spread, degrees) for variance, degrees in others if spread > 1e-6]
     variance, freedom = satterthwaite(parts)
-    z2 = float(t.ppf(1 - ALPHA / 2, freedom)) ** 2 * variance
+    z2 = float(stdtrit(freedom, 1 - ALPHA / 2)) ** 2 * variance
     middle, reach = mean + z2 / 2, (z2 * spread + z2**2 / 4) ** 0.5
     return (float(np.clip((middle - reach) / (1 + z2), 0, mean)),
             float(np.clip((middle + reach) / (1 + z2), mean, 1)))
@@ -140,6 +142,8 @@ def sign_flip_p(differences: pd.Series, clusters: pd.Series, *, draws: int = 999
     NaN without a value. It assumes that a cluster's difference is symmetric about 0 if arms are
     equal, not that queries are independent.
     """
+    from scipy.stats import permutation_test  # slow to import, and many notebooks need no test
+
     sums = differences.groupby(np.asarray(clusters)).sum().to_numpy(float)
     varied = sums[np.abs(sums) > ROUNDING]
     if len(varied) < 2:
@@ -151,7 +155,8 @@ def sign_flip_p(differences: pd.Series, clusters: pd.Series, *, draws: int = 999
 
 def exact_p(only_first: int, only_second: int) -> float:
     """Return the two-sided p of the exact McNemar test, which takes queries as independent."""
-    return float(mcnemar([[0, only_first], [only_second, 0]], exact=True).pvalue)
+    rarer, changed = min(only_first, only_second), only_first + only_second
+    return min(1.0, 2 * float(bdtr(rarer, changed, 0.5)))
 
 
 def smallest_p(differing: int) -> float:

@@ -1,5 +1,6 @@
 """Count tokens by the model's own tokenizer if it is available, else by a stated estimate."""
 
+import json
 import logging
 import threading
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from lib.llm.request import Request
 
 if TYPE_CHECKING:
     import tiktoken
+    from transformers import PreTrainedTokenizerBase
 
 # tiktoken downloads its file on first use, which must not block a stage if there is no network
 SECONDS_FOR_A_TOKENIZER = 5.0
@@ -40,6 +42,23 @@ def counter(model: str) -> tuple[Callable[[str], int], str]:
 
         return count, "counted by the model's tokenizer"
     return (lambda text: -(-upper_bound(text) // 4)), ESTIMATE
+
+
+def tokenizer_of(source: str | Path) -> "PreTrainedTokenizerBase":
+    """Return the tokenizer of the model at `source`, a folder or hub id.
+
+    AutoTokenizer imports torch. The laboratory's kind, for which it only reads tokenizer.json, is
+    read without.
+    """
+    said: dict[str, object] = {}
+    for path in (Path(source) / "config.json", Path(source) / "tokenizer_config.json"):
+        said |= json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    kind = said.get("model_type"), said.get("tokenizer_class"), "auto_map" in said
+    if kind == ("llama", "TokenizersBackend", False):
+        from transformers import PreTrainedTokenizerFast as Tokenizer
+    else:
+        from transformers import AutoTokenizer as Tokenizer
+    return Tokenizer.from_pretrained(source)
 
 
 def upper_bound(text: str) -> int:

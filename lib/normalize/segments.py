@@ -3,13 +3,16 @@
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import semchunk
 from tqdm import tqdm
-from transformers import PreTrainedTokenizerBase
 
 from lib.core.records import Document, Segment
 from lib.documents.tables import Table, tables_of
+
+if TYPE_CHECKING:  # slow to import, and only named here
+    from transformers import PreTrainedTokenizerBase
 
 SEGMENTATIONS = ("plain", "table-aware")
 MIN_TOKENS = 8  # one character can be several tokens, which semchunk cannot cut
@@ -21,7 +24,7 @@ _STOP = re.compile(r"[。！？｡][」』）】〉》”’)\]]*\s*")
 Count = Callable[[str], int]
 
 
-def segment(documents: list[Document], tokenizer: PreTrainedTokenizerBase, max_tokens: int = 700,
+def segment(documents: list[Document], tokenizer: "PreTrainedTokenizerBase", max_tokens: int = 700,
             segmentation: str = "plain") -> list[Segment]:
     """Cut documents at semantic boundaries into segments of at most `max_tokens` tokens.
 
@@ -55,7 +58,7 @@ def segment(documents: list[Document], tokenizer: PreTrainedTokenizerBase, max_t
     return segments
 
 
-def _counter(tokenizer: PreTrainedTokenizerBase) -> Count:
+def _counter(tokenizer: "PreTrainedTokenizerBase") -> Count:
     """Return a function that counts tokens, without their places if the tokenizer is a fast one."""
     def count(text: str) -> int:
         return len(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])

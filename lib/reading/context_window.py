@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Sequence
 
-from transformers import AutoConfig, PreTrainedTokenizerBase
-
 from lib.infer.prompts import beginning, is_chat
 
-Tokenizer = PreTrainedTokenizerBase | Callable[[str], int]  # or lib.llm.tokens.counter's count
+# transformers', which is slow to import and has a `decode`, or lib.llm.tokens.counter's count
+Tokenizer = Callable
 MARGIN = 16  # tokens that an endpoint's chat template may add to such a counter's result
 _BATCH = 64  # texts encoded at once, so a study's tokens are never all in memory
 
@@ -16,6 +15,8 @@ def window_of(source: str) -> int:
 
     `source` is a folder or hub id; its configuration is read.
     """
+    from transformers import AutoConfig
+
     return AutoConfig.from_pretrained(source).get_text_config().max_position_embeddings
 
 
@@ -25,7 +26,7 @@ def lengths_of(prompts: Sequence[str], tokenizer: Tokenizer, style: str = "auto"
     A length includes the BOS token and the chat template in this `style`, or MARGIN if `tokenizer`
     is a counter. Raises ValueError as `lib.infer.prompts.is_chat` does.
     """
-    if not isinstance(tokenizer, PreTrainedTokenizerBase):
+    if not hasattr(tokenizer, "decode"):
         return [length + MARGIN for length in token_counts(prompts, tokenizer)]
     begin = beginning(tokenizer)
     if not is_chat(tokenizer, style):
@@ -41,7 +42,7 @@ def lengths_of(prompts: Sequence[str], tokenizer: Tokenizer, style: str = "auto"
 
 def token_counts(texts: Sequence[str], tokenizer: Tokenizer) -> list[int]:
     """Return the number of tokens of each text, without special tokens around it."""
-    if not isinstance(tokenizer, PreTrainedTokenizerBase):
+    if not hasattr(tokenizer, "decode"):
         return [tokenizer(text) for text in texts]
     return [len(ids) for start in range(0, len(texts), _BATCH)
             for ids in tokenizer(list(texts[start:start + _BATCH]), add_special_tokens=False,

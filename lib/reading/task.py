@@ -7,14 +7,14 @@ notebooks/reading choose a task and run it with the functions below.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
-
-from transformers import AutoTokenizer
+from typing import TYPE_CHECKING, Protocol
 
 from lib.core.records import Answer, Query, Rejected, Verdict
-from lib.infer.answers import Decoding
-from lib.llm.tokens import counter
+from lib.llm.tokens import counter, tokenizer_of
 from lib.reading.context_window import Tokenizer, window_of
+
+if TYPE_CHECKING:
+    from lib.infer.answers import Decoding
 
 NO_MEMORY = "asked without a text: this reader only reads"
 
@@ -40,7 +40,7 @@ class Task(Protocol):
     """The parts of inference and judging that depend on how a study writes its prompts."""
 
     def fitted(self, study: str, queries: list[Query], tokenizer: Tokenizer, window: int,
-               how: Decoding) -> Shown:
+               how: "Decoding") -> Shown:
         """Return the queries cut to fit `window` tokens, with room for the reply."""
 
     def finals(self, study: str, queries: list[Query],
@@ -55,7 +55,7 @@ class Task(Protocol):
         """Return query_id -> the reply of the task's own reader, which needs no model."""
 
 
-def shown_to_model(task: Task, study: str, queries: list[Query], source: str, how: Decoding, *,
+def shown_to_model(task: Task, study: str, queries: list[Query], source: str, how: "Decoding", *,
                    is_local: bool, window: int = 0) -> Shown:
     """Return the queries in the form in which they can be sent to the model `source`.
 
@@ -66,7 +66,7 @@ def shown_to_model(task: Task, study: str, queries: list[Query], source: str, ho
     if not (is_local or window):
         return Shown(queries, [], [])
     is_folder = is_local or Path(source).is_dir()
-    tokenizer = AutoTokenizer.from_pretrained(source) if is_folder else counter(source)[0]
+    tokenizer = tokenizer_of(source) if is_folder else counter(source)[0]
     return task.fitted(study, queries, tokenizer, window or window_of(source), how)
 
 

@@ -1,4 +1,4 @@
-"""Run one notebook headlessly with papermill; keep an executed copy, HTML and a stage record."""
+"""Run one notebook headlessly with papermill; keep an executed copy and a stage record."""
 
 import argparse
 import json
@@ -11,8 +11,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from lib.core import process
-from lib.core.files import write_json, write_text
+from lib.core.files import write_json
 from lib.core.paths import REPOSITORY, data_path, shown
+from lib.run import pages
 from lib.run.parameters import WrongParameter, checked, notebook_path, parameters_of
 from lib.run.provenance import code_state
 
@@ -56,12 +57,13 @@ class Progress:
 
 
 def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> Path:
-    """Run `notebook` with the parameters `given`; return the HTML copy.
+    """Run `notebook` with the parameters `given`; return the path of the HTML copy.
 
-    A success leaves <name>.ipynb and .html in data/<study>/notebooks, and <name>.json in
-    data/<study>/stages. During the run there is only <name>.running.ipynb, after a failure only
-    <name>.failed.ipynb. Raises WrongParameter before anything runs, NotebookFailed for an error in
-    a cell or a dead kernel, and OSError if a file cannot be written.
+    A success leaves <name>.ipynb and .html in data/<study>/notebooks (within a study, lib.run.pages
+    writes the HTML soon after), and <name>.json in data/<study>/stages. During the run there is
+    only <name>.running.ipynb, after a failure only <name>.failed.ipynb. Raises WrongParameter
+    before anything runs, NotebookFailed for an error in a cell or a dead kernel, and OSError if a
+    file cannot be written.
     """
     given = checked(notebook, given)
     defaults = {one.name: one.default for one in parameters_of(notebook).values()}
@@ -75,8 +77,9 @@ def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> Path:
         stale.unlink(missing_ok=True)
     state, started, clock = code_state(), datetime.now(UTC), time.monotonic()
     try:
-        finished = _executed(notebook, running, name, given)
-        write_text(page, _as_html(finished))
+        finished = execute(notebook, running, name, given)
+        if pages.VARIABLE not in os.environ:
+            pages.write_page(running, page)
     except BaseException:
         if running.exists():
             os.replace(running, failed)
@@ -90,7 +93,7 @@ def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> Path:
     return page
 
 
-def _executed(notebook: Path, output: Path, name: str, given: dict[str, object]):
+def execute(notebook: Path, output: Path, name: str, given: dict[str, object]):
     """Return the executed notebook (nbformat); its state is saved to `output` after each cell."""
     import papermill  # slow to import, so only when a notebook runs
     from nbclient.exceptions import DeadKernelError
@@ -138,13 +141,6 @@ def calls_of(notebook) -> list[str]:
     printed = "".join(output.get("text", "") for cell in notebook.cells
                       for output in cell.get("outputs", []))
     return re.findall(r"^cached \d+ / new \d+ / failed \d+.*$", printed, re.M)
-
-
-def _as_html(notebook) -> str:
-    from nbconvert import HTMLExporter
-
-    exporter = HTMLExporter(mathjax_url="", require_js_url="")  # readable without a network
-    return exporter.from_notebook_node(notebook)[0]
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -16,6 +16,7 @@ from lib.documents.folder import NoDocuments
 from lib.report.ending import ending
 from lib.report.page import write_report
 from lib.run.config import FOLDER_VARIABLE, AnyStudy, WrongStudy, load_study
+from lib.run.pages import writing_pages
 from lib.run.parameters import WrongParameter
 
 SECONDS_FOR_THE_LOCK = 5.0  # processes of a killed run end within this time
@@ -92,8 +93,13 @@ def run_study(name: str, folder: str, jobs: str, only_figures: bool = False) -> 
     if missing and getattr(study, "minutes", 0):
         print(f"{name}: {len(study.runs)} training runs, about {study.minutes} min on two cores",
               flush=True)
-    status = subprocess.run(command(study, jobs, only_figures), check=False,
-                            pass_fds=[file.fileno() for file in locks]).returncode
+    with writing_pages([study.name, *study.others]) as faults:
+        status = subprocess.run(command(study, jobs, only_figures), check=False,
+                                pass_fds=[file.fileno() for file in locks]).returncode
+    if faults:
+        print("", *faults, "Correct the cause and run the same command again: only "
+              "these pages are written.", sep="\n", file=sys.stderr)
+        status = status or 1
     if status:
         print(f"\nThe study {name} stopped; unless it was killed, the reason is above. "
               "The same command resumes it.", file=sys.stderr)

@@ -1,10 +1,10 @@
 """Implement StrucText-Eval as a reading task: fit prompts, read answers, judge, and solve."""
 
 from functools import cache
+from typing import TYPE_CHECKING
 
 from lib.core.files import load
 from lib.core.records import Answer, Query, Verdict
-from lib.infer.answers import Decoding
 from lib.reading.context_window import Tokenizer, token_counts
 from lib.reading.task import Shown
 from lib.structext.analyze.verdicts import judged_by_structure
@@ -14,12 +14,15 @@ from lib.structext.ask.window import too_long
 from lib.structext.solve.solver import solve
 from lib.structext.solve.unsolvable import Unsolvable
 
+if TYPE_CHECKING:  # slow to import
+    from lib.infer.answers import Decoding
+
 
 class StrucText:
     """Implement lib.reading.task.Task. Methods raise MissingInput without asked.jsonl."""
 
     def fitted(self, study: str, queries: list[Query], tokenizer: Tokenizer, window: int,
-               how: Decoding) -> Shown:
+               how: "Decoding") -> Shown:
         """Leave out prompts that do not fit: cutting a structured text would change its structure.
 
         The note counts reference answers that are longer than a reply may be.

@@ -1,8 +1,9 @@
 """Implement TableQuest as a reading task: fit prompts, read answers, judge, and read by rules."""
 
+from typing import TYPE_CHECKING
+
 from lib.core.files import load
 from lib.core.records import Answer, Query, Verdict
-from lib.infer.answers import Decoding
 from lib.reading.context_window import Tokenizer
 from lib.reading.task import Shown
 from lib.tablequest.analyze.accuracy import judged_by_rule
@@ -10,6 +11,9 @@ from lib.tablequest.ask.prompts import fits
 from lib.tablequest.ask.reader import answer_by_rules
 from lib.tablequest.ask.replies import Final, finals
 from lib.tablequest.records import Grid, Passage, TableQuestion
+
+if TYPE_CHECKING:  # slow to import
+    from lib.infer.answers import Decoding
 
 
 class TableQuest:
@@ -19,7 +23,7 @@ class TableQuest:
     """
 
     def fitted(self, study: str, queries: list[Query], tokenizer: Tokenizer, window: int,
-               how: Decoding) -> Shown:
+               how: "Decoding") -> Shown:
         """Cut the end of a passage that does not fit, as the paper does."""
         questions = load(study, "questions", TableQuestion)
         fit = fits(queries, questions, tokenizer, window, how.max_read_tokens, how.prompt_style,

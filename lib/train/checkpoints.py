@@ -7,15 +7,17 @@ import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from transformers import AutoConfig, PreTrainedModel
 
 from lib.core.files import write_json
 from lib.core.paths import shown
 from lib.train.packing import PackedBlocks
 from lib.train.recipe import Recipe
+
+if TYPE_CHECKING:  # slow to import: the ledger needs only `data_hash`
+    from transformers import PreTrainedModel
 
 COMPLETE = "complete"  # written last into a checkpoint; missing if saving was interrupted
 FINGERPRINT = "fingerprint.json"
@@ -33,6 +35,8 @@ def fingerprint(recipe: Recipe, blocks: PackedBlocks, validation: PackedBlocks |
 
     `code` is the `lib.core.digest.module_digest` of the module that trains.
     """
+    import torch
+
     settings = {**asdict(recipe), "precision": recipe.arithmetic()}
     libraries = [*_LIBRARIES, "deepspeed"] if zero_stage else _LIBRARIES
     return {**{f"recipe.{name}": value for name, value in settings.items()},
@@ -43,12 +47,14 @@ def fingerprint(recipe: Recipe, blocks: PackedBlocks, validation: PackedBlocks |
             **{f"versions.{name}": importlib.metadata.version(name) for name in libraries}}
 
 
-def weights_hash(base: PreTrainedModel | str) -> str:
+def weights_hash(base: "PreTrainedModel | str") -> str:
     """Hash a model in memory or a folder's weight files; for a hub id, return the commit."""
-    if isinstance(base, PreTrainedModel):
+    if not isinstance(base, str | Path):
         return hashed(part for name, weights in base.state_dict().items() for part in (
             name.encode(), weights.detach().cpu().float().contiguous().numpy().tobytes()))
     if not Path(base).is_dir():
+        from transformers import AutoConfig
+
         return str(AutoConfig.from_pretrained(base)._commit_hash)
     files = [path for path in sorted(Path(base).iterdir())
              if path.suffix in (".safetensors", ".bin", ".json") and path.name != "training.json"]

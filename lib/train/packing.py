@@ -2,19 +2,19 @@
 
 from bisect import bisect_left, insort
 from dataclasses import dataclass, replace
-from typing import NamedTuple
-
-from torch.utils.data import Dataset
-from transformers import PreTrainedTokenizerBase
+from typing import TYPE_CHECKING, NamedTuple
 
 from lib.infer.prompts import beginning
+
+if TYPE_CHECKING:  # slow to import, and only named here
+    from transformers import PreTrainedTokenizerBase
 
 IGNORED = -100  # a label that carries no loss
 PACKINGS = ("document", "concat")
 
 
 @dataclass(frozen=True)
-class PackedBlocks(Dataset):
+class PackedBlocks:
     """Blocks of `block_size` tokens, each list of shape (n_blocks, block_size)."""
 
     input_ids: list[list[int]]
@@ -58,7 +58,7 @@ class _Piece(NamedTuple):
     n_given: int = 1  # nothing precedes the first
 
 
-def pack(texts: list[str], tokenizer: PreTrainedTokenizerBase, block_size: int,
+def pack(texts: list[str], tokenizer: "PreTrainedTokenizerBase", block_size: int,
          packing: str) -> PackedBlocks:
     """Cut `texts` into blocks, each text between the tokenizer's BOS (if it adds one) and EOS.
 
@@ -112,7 +112,7 @@ def pack_replies(prompts: list[list[int]], replies: list[list[int]], block_size:
     return _blocks(_best_fit(pieces, block_size), block_size, filler, n_tokens)
 
 
-def stream_of(text: str, tokenizer: PreTrainedTokenizerBase) -> list[int]:
+def stream_of(text: str, tokenizer: "PreTrainedTokenizerBase") -> list[int]:
     """Return BOS (if prompts begin with it too), the tokens of `text`, and EOS.
 
     A spelled-out `<s>` is encoded as ordinary characters. Raises ValueError if BOS or EOS still

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass, replace
 
-import torch
-
 from lib.train.packing import PackedBlocks
 
 MATCHES = ("epochs", "updates", "tokens")
@@ -93,6 +91,8 @@ def matched(recipe: Recipe, blocks: PackedBlocks, dapt: PackedBlocks, match: str
 
 def computes_bf16() -> bool:
     """Return whether the device has bf16 units; on a CPU without them, bf16 is slower than fp32."""
+    import torch
+
     if torch.cuda.is_available():
         return torch.cuda.is_bf16_supported()
     return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()

@@ -4,14 +4,16 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from random import Random
-
-from transformers import PreTrainedTokenizerBase
+from typing import TYPE_CHECKING
 
 from lib.core.arms import AUGMENTED, RAW_ARMS, split_arm
 from lib.core.files import load, made_by
 from lib.core.records import Augmented, Normalized, Query, Segment
 from lib.infer.prompts import encoded
 from lib.train.packing import PackedBlocks, pack, pack_replies
+
+if TYPE_CHECKING:  # slow to import, and only named here
+    from transformers import PreTrainedTokenizerBase
 
 TUNED = "tuned"  # prefix of the names of arms that learn replies
 END = "\n</answer>"  # ends a reply to a ready-made prompt
@@ -40,7 +42,7 @@ class TrainingTexts:
     facts: dict[str, object] = field(default_factory=dict)  # goes into training.json
 
 
-def texts_for(study: str, arm: str, tokenizer: PreTrainedTokenizerBase, *, block_size: int,
+def texts_for(study: str, arm: str, tokenizer: "PreTrainedTokenizerBase", *, block_size: int,
               packing: str, validation_share: float, split_seed: int) -> TrainingTexts:
     """Return the blocks of `arm`, made of segments (dapt, dapt-n, dapt-a) or replies (tuned).
 
@@ -67,7 +69,7 @@ def texts_for(study: str, arm: str, tokenizer: PreTrainedTokenizerBase, *, block
     return TrainingTexts(blocks[kind], validation, blocks["dapt"], summary, own.training[0], facts)
 
 
-def _replies(study: str, arm: str, tokenizer: PreTrainedTokenizerBase, block_size: int,
+def _replies(study: str, arm: str, tokenizer: "PreTrainedTokenizerBase", block_size: int,
              validation_share: float, seed: int) -> TrainingTexts:
     """Return ready-made prompts with their reference answers; leave out pairs longer than a block.
 

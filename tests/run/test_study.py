@@ -212,6 +212,16 @@ def test_a_study_that_stops_gives_the_reason_once_and_nothing_of_snakemakes(hous
         re.findall(r"Exiting|WorkflowError|At least one job", ran.stdout))
 
 
+def test_a_study_that_fails_names_the_copy_and_has_the_pages_of_what_is_finished(house):
+    house.write_notebook("01_annotate", ["1 / 0"])
+    ran = house.run("tiny", "--jobs", "1")
+    assert ran.returncode == 1
+    assert "so far: data/tiny/notebooks/01_annotate.failed.ipynb" in ran.stdout
+    copies = {path.stem for path in (house.root / "data/tiny/notebooks").glob("*.ipynb")}
+    pages = {path.stem for path in (house.root / "data/tiny/notebooks").glob("*.html")}
+    assert "00_lab" in pages and pages == copies - {"01_annotate.failed"}
+
+
 def test_a_killed_kernel_is_named(house):
     house.write_notebook("00_lab", ["import os\nos.kill(os.getpid(), 9)"])
     ran = run_notebook(house, "00_lab")

@@ -3,9 +3,9 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import pandas as pd
-from transformers import PreTrainedTokenizerBase
 
 from lib.core.arms import AUGMENTED
 from lib.core.files import made_by
@@ -17,6 +17,9 @@ from lib.llm.prices import cost_usd, price_of
 from lib.llm.tokens import counter
 from lib.normalize.interventions import INTERVENTIONS
 from lib.train.texts import corpus_of
+
+if TYPE_CHECKING:  # slow to import, and only named here
+    from transformers import PreTrainedTokenizerBase
 
 # kinds of blocks; "other" is raw HTML, and whitespace between blocks
 KINDS = ("prose", "list", "table", "code", "heading", "other")
@@ -37,7 +40,7 @@ _SENT: dict[str, set[str]] = {
 
 
 def shares(documents: list[Document], queries: list[Query],
-           tokenizer: PreTrainedTokenizerBase) -> pd.DataFrame:
+           tokenizer: "PreTrainedTokenizerBase") -> pd.DataFrame:
     """Return one row per kind of block: tokens, statements and queries, with their shares.
 
     The columns are SHARES. A token counts for the innermost block that holds its last character. A
@@ -88,7 +91,7 @@ def _kinds_of_characters(text: str, blocks: Sequence[Block]) -> bytearray:
 
 
 def training_costs(documents: list[Document], segments: list[Segment],
-                   normalized: list[Normalized], tokenizer: PreTrainedTokenizerBase,
+                   normalized: list[Normalized], tokenizer: "PreTrainedTokenizerBase",
                    corpus_tokens: int = 0, augmented: Sequence[Augmented] = ()) -> pd.DataFrame:
     """Return the tokens of one epoch with each intervention, in columns TRAINING.
 
@@ -119,7 +122,7 @@ def training_costs(documents: list[Document], segments: list[Segment],
 
 
 def model_costs(documents: list[Document], segments: list[Segment], normalized: list[Normalized],
-                model: str, tokenizer: PreTrainedTokenizerBase, corpus_tokens: int = 0,
+                model: str, tokenizer: "PreTrainedTokenizerBase", corpus_tokens: int = 0,
                 document_kind: str = "technical records") -> pd.DataFrame:
     """Return the costs of rewriting by `model`: all segments, or those with a list or table.
 
@@ -169,5 +172,5 @@ def _structures_of(documents: list[Document], segments: list[Segment]) -> dict[s
             for one in segments}
 
 
-def _counting(tokenizer: PreTrainedTokenizerBase) -> Callable[[str], int]:
+def _counting(tokenizer: "PreTrainedTokenizerBase") -> Callable[[str], int]:
     return lambda text: len(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])

@@ -9,8 +9,7 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from scipy import stats
-from statsmodels.stats.inter_rater import cohens_kappa
+from scipy.special import ndtri, stdtrit
 
 from lib.analyze.format import estimate, fraction, one_line
 from lib.analyze.stats import share_interval, wilson
@@ -136,14 +135,16 @@ def coefficients(table: np.ndarray) -> dict[str, float]:
     if not total:
         return found | dict.fromkeys([f"{name}{end}" for name in COEFFICIENTS
                                       for end in ("", "_low", "_high")], NAN)
+    from statsmodels.stats.inter_rater import cohens_kappa
+
     kappa, error = _kappa(table), 0.0
     if not np.isnan(kappa):
         with np.errstate(invalid="ignore"):  # a variance of -1e-18 if all agree
             error = float(np.nan_to_num(cohens_kappa(table).std_kappa))
     ac1, ac1_error = gwet_ac1(table)
     return (found | _share(agreed / total, total)
-            | _with_interval("kappa", kappa, error, stats.norm.ppf(0.975))
-            | _with_interval("ac1", ac1, ac1_error, stats.t.ppf(0.975, max(1, total - 1))))
+            | _with_interval("kappa", kappa, error, ndtri(0.975))
+            | _with_interval("ac1", ac1, ac1_error, stdtrit(max(1, total - 1), 0.975)))
 
 
 def clustered_coefficients(tables: np.ndarray) -> dict[str, float]:
@@ -171,7 +172,7 @@ def clustered_coefficients(tables: np.ndarray) -> dict[str, float]:
     ends = share_interval(is_agreed, np.repeat(np.arange(documents), sizes))
     found |= dict(zip(("agreement_low", "agreement_high"), ends, strict=True))
     for name, error in zip(COEFFICIENTS[1:], np.nan_to_num(errors[1:]), strict=True):
-        found |= _with_interval(name, found[name], error, stats.t.ppf(0.975, documents - 1))
+        found |= _with_interval(name, found[name], error, stdtrit(documents - 1, 0.975))
     return found
 
 
@@ -184,6 +185,8 @@ def _values(table: np.ndarray) -> tuple[float, float, float]:
 
 def _kappa(table: np.ndarray) -> float:
     """Return Cohen's kappa, NaN if both raters gave one state only."""
+    from statsmodels.stats.inter_rater import cohens_kappa  # slow to import
+
     n_states = ((table.sum(axis=0) + table.sum(axis=1)) > 0).sum()
     return float(cohens_kappa(table, return_results=False)) if n_states > 1 else NAN
 

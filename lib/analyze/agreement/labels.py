@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy.special import ndtri
 
 from lib.analyze.agreement.coefficients import SCORED, coefficients
 from lib.analyze.agreement.sheet import Item
@@ -112,7 +112,7 @@ def leniency(table: np.ndarray) -> dict[str, float]:
     more, less, padded = lenient + 0.5, strict + 0.5, n + 2
     middle = (more - less) / padded
     error = np.sqrt(more + less - (more - less) ** 2 / padded) / padded
-    reach = stats.norm.ppf(0.975) * error
+    reach = ndtri(0.975) * error
     values = ((lenient - strict) / n, max(-1.0, middle - reach), min(1.0, middle + reach))
     return dict(zip(names, map(float, values), strict=True))
 
@@ -135,7 +135,9 @@ def leniency_test(rows: pd.DataFrame, seed: int = 1) -> pd.DataFrame:
                   if (both.structure == structure).sum() > 1]
         p = float("nan")
         if len(groups) > 1 and np.concatenate(groups).any():
-            p = float(stats.permutation_test(
+            from scipy.stats import permutation_test  # slow to import, and only labels need it
+
+            p = float(permutation_test(
                 groups, _between, permutation_type="independent", alternative="greater",
                 n_resamples=N_RESAMPLES, vectorized=True, rng=np.random.default_rng(seed)).pvalue)
         table.append((judge, len(both), len(groups), int((scores != 0).sum()), p))

@@ -7,8 +7,6 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-import pandas as pd
-
 from lib.core.files import replacing, write_text
 from lib.core.paths import shown
 
@@ -25,6 +23,8 @@ def write_csv(path: Path, lines: list[list[str]], separator: str = ",") -> Path:
 
 def write_xlsx(path: Path, lines: list[list[str]], labels: Sequence[str]) -> Path:
     """Write `lines` as XLSX; the fifth column offers `labels` to choose from."""
+    import pandas as pd  # slow to import, and `make study` only hashes the sheet
+
     with (replacing(path) as temporary, open(temporary, "wb") as file,
           pd.ExcelWriter(file, engine="openpyxl") as writer):
         pd.DataFrame(lines).to_excel(writer, header=False, index=False)
@@ -48,6 +48,8 @@ def write_longer(path: Path, target: Path, columns: list[str], lines: list[list[
         longer = [[*there[0], *columns], *there[1:], *lines]
         write_csv(target, longer, _separator(_text(path)))
         return
+    import pandas as pd
+
     shutil.copyfile(path, target)
     with open(target, "r+b") as file, pd.ExcelWriter(
             file, engine="openpyxl", mode="a", if_sheet_exists="overlay") as writer:
@@ -110,6 +112,8 @@ def _separator(text: str) -> str:
 
 
 def _read_xlsx(path: Path) -> list[list[str]]:
+    import pandas as pd
+
     try:
         with open(path, "rb") as file:  # pandas rejects a path with another extension
             cells = pd.read_excel(file, engine="openpyxl", header=None, na_filter=False)

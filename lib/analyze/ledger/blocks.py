@@ -5,17 +5,20 @@ from bisect import bisect_left
 from collections import defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-
-from transformers import AutoTokenizer, PreTrainedTokenizerBase
+from typing import TYPE_CHECKING
 
 from lib.analyze.ledger.matching import places
 from lib.core.arms import AUGMENTED, split_arm
 from lib.core.files import artifact_path, load, made_by
 from lib.core.paths import required, shown
 from lib.core.records import Normalized, Segment
+from lib.llm.tokens import tokenizer_of
 from lib.train.checkpoints import data_hash
 from lib.train.packing import IGNORED, PackedBlocks, pack, stream_of
 from lib.train.texts import Corpus, corpus_of
+
+if TYPE_CHECKING:  # slow to import, and only named here
+    from transformers import PreTrainedTokenizerBase
 
 
 class OtherTraining(ValueError):
@@ -43,7 +46,7 @@ class Located:
 class Trained:
     """What an arm was trained on: its texts, and every token of them in its blocks."""
 
-    def __init__(self, corpus: Corpus, tokenizer: PreTrainedTokenizerBase, block_size: int,
+    def __init__(self, corpus: Corpus, tokenizer: "PreTrainedTokenizerBase", block_size: int,
                  packing: str) -> None:
         """Rebuild the blocks and find each text in them.
 
@@ -98,7 +101,7 @@ def read_trained(study: str, arm: str, segments: list[Segment],
     kind = split_arm(arm)[0]
     augmented = load(study, "augmented") if kind == AUGMENTED else []
     corpus = corpus_of(segments, normalized, kind, facts["held_out"], augmented)
-    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer = tokenizer_of(folder)
     trained = Trained(corpus, tokenizer, facts["block_size"], facts["packing"])
     if unknown or data_hash(trained.blocks) != facts["fingerprint"]["data.training"]:
         raise OtherTraining(f"{shown(path)}: {arm} was trained on other text than segments.jsonl "
@@ -106,12 +109,12 @@ def read_trained(study: str, arm: str, segments: list[Segment],
     return trained
 
 
-def _decoded(ids: list[int], tokenizer: PreTrainedTokenizerBase) -> str:
+def _decoded(ids: list[int], tokenizer: "PreTrainedTokenizerBase") -> str:
     return tokenizer.decode(ids, clean_up_tokenization_spaces=False)
 
 
 def _placed(streams: list[list[int]], blocks: PackedBlocks,
-            tokenizer: PreTrainedTokenizerBase) -> Iterator[list[Piece]]:
+            tokenizer: "PreTrainedTokenizerBase") -> Iterator[list[Piece]]:
     """Yield the pieces of each stream; neighbours share the token before a cut."""
     where: dict[tuple[int, ...], deque[int]] = defaultdict(deque)
     for number in range(len(blocks)):

@@ -2,9 +2,9 @@
 
 from bisect import bisect_right
 from collections import defaultdict
+from typing import TYPE_CHECKING
 
 import pandas as pd
-from transformers import PreTrainedTokenizerBase
 
 from lib.analyze.ledger.blocks import Trained
 from lib.analyze.ledger.matching import FORMS
@@ -16,9 +16,12 @@ from lib.normalize.rules.engine import by_rules
 from lib.normalize.segments import SEGMENTATIONS, segment
 from lib.train.texts import corpus_of
 
+if TYPE_CHECKING:  # slow to import, and only named here
+    from transformers import PreTrainedTokenizerBase
+
 
 def compare_segmentations(documents: list[Document], queries: list[Query],
-                          tokenizer: PreTrainedTokenizerBase, max_tokens: int = 700,
+                          tokenizer: "PreTrainedTokenizerBase", max_tokens: int = 700,
                           block_size: int = 320) -> pd.DataFrame:
     """Return one column per segmentation: counts of its tables, and of the rules' ledger for it.
 

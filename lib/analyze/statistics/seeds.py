@@ -5,7 +5,7 @@ The paper trains once (section 4.2), so its differences hold for one seed each.
 
 import numpy as np
 import pandas as pd
-from scipy.stats import t
+from scipy.special import stdtrit
 
 from lib.analyze import stats
 from lib.analyze.format import estimate, in_points, percent
@@ -89,7 +89,7 @@ def both_sources(mean: float, error: float, freedom: float, seeds: list[tuple[fl
         return float("nan"), float("nan")
     variance, freedom = stats.satterthwaite(
         [(error**2, freedom), *((sd**2 / number, number - 1) for sd, number in seeds)])
-    reach = float(t.ppf(1 - stats.ALPHA / 2, freedom)) * variance**0.5
+    reach = float(stdtrit(freedom, 1 - stats.ALPHA / 2)) * variance**0.5
     return max(-bound, mean - reach), min(bound, mean + reach)
 
 

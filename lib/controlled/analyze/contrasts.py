@@ -8,14 +8,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from lib.controlled.analyze.bases import (
-    DECISION,
-    ESTIMATE,
-    decided,
-    estimated,
-    mean_of,
-    primary_p,
-)
+from lib.controlled.analyze.bases import DECISION, ESTIMATE, decided, estimated, mean_of, primary_p
 from lib.controlled.analyze.rows import MEASURES, sorted_structures, within_fact
 from lib.controlled.design.arms import RAW
 

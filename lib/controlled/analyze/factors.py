@@ -10,13 +10,7 @@ import numpy as np
 import pandas as pd
 
 from lib.controlled.analyze.bases import ESTIMATE, estimated, mean_of, share
-from lib.controlled.analyze.rows import (
-    MEASURES,
-    Measure,
-    matched,
-    sorted_structures,
-    within_fact,
-)
+from lib.controlled.analyze.rows import MEASURES, Measure, matched, sorted_structures, within_fact
 from lib.controlled.design.arms import RAW
 
 FACTORS = ["factor", "level", "structure", "against", "n", "clusters", "bases", "accuracy", "low",

@@ -10,14 +10,7 @@ from matplotlib.figure import Figure
 from lib.analyze.figures import style
 from lib.analyze.format import p_value
 from lib.controlled.analyze.bases import over_bases
-from lib.controlled.analyze.factors import (
-    DISTANCE,
-    FILLERS,
-    KIND,
-    LENGTH,
-    PHRASINGS,
-    SECTION,
-)
+from lib.controlled.analyze.factors import DISTANCE, FILLERS, KIND, LENGTH, PHRASINGS, SECTION
 from lib.controlled.analyze.interventions import CONTROL, FACTOR
 from lib.controlled.analyze.rows import MEASURES, NATS, POINTS
 from lib.controlled.design.arms import RAW

@@ -7,14 +7,7 @@ import numpy as np
 import pandas as pd
 
 from lib.analyze.stats import LEAST_ADDED
-from lib.controlled.analyze.bases import (
-    DECISION,
-    ESTIMATE,
-    decided,
-    estimated,
-    mean_of,
-    primary_p,
-)
+from lib.controlled.analyze.bases import DECISION, ESTIMATE, decided, estimated, mean_of, primary_p
 from lib.controlled.analyze.rows import matched, sorted_structures
 from lib.controlled.design.arms import NORMALIZED, PROSE, RAW
 from lib.core.arms import ALL, INTERVENTION
