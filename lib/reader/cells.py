@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from lib.core.records import Record
 from lib.infer.answers import load
 from lib.infer.prompts import prompt_for
 from lib.reader.grids import reordered
 from lib.reader.lessons import TABLE_FORMS, Asked, Turn, asked_table
+from lib.reader.records import CellAnswer
 from lib.reader.training import are_right
 from lib.tablequest.ask.serialize import FORMS
 from lib.tablequest.records import Grid
@@ -20,22 +20,6 @@ from lib.train.recipe import Recipe
 from lib.train.trainer import train
 
 _MARK = "\N{FULL BLOCK}"  # replaces a value to find its place
-
-
-class CellAnswer(Record):
-    """Whether a reader gave a cell's value word for word.
-
-    "read": its table was in the prompt; "learned": only in the training texts, which had questions
-    about other tables; "practised": these other tables' questions, asked again.
-    """
-
-    task: Literal["read", "learned", "practised"]
-    form: str
-    table: int
-    question: int
-    n_cells: int  # of the table
-    distance: int  # characters between the value and the end of the table
-    correct: bool
 
 
 class Table(NamedTuple):

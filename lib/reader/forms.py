@@ -16,7 +16,7 @@ _DISTANCES = [-1, 100, 300, 10**9]
 def by_form(rows: pd.DataFrame, by: tuple[str, ...] = ()) -> pd.DataFrame:
     """Return the share of right answers in percent by task, form and `by`, with t over readers.
 
-    `rows` are of `lib.reader.cells.CellAnswer` with `seed`, the reader's. Columns: task, form,
+    `rows` are of `lib.reader.records.CellAnswer` with `seed`, the reader's. Columns: task, form,
     *by, answers, and those of `t_over`. A reader counts once, with the mean over its answers.
     """
     keys = ["task", "form", *by]
