@@ -7,6 +7,7 @@ from scipy.stats import spearmanr
 
 from lib.analyze.format import estimate, in_points
 from lib.analyze.stats import holm, t_over
+from lib.core.text import listed
 
 TASKS = ("read", "learned", "practised")
 _CELLS = [0, 6, 16, 10**6]  # upper bounds of the bins of table sizes
@@ -61,7 +62,11 @@ def conclusion(forms: pd.DataFrame, pairs: pd.DataFrame) -> str:
             f"- A reader {verb} {best.form} best, {_share(best)}, and {last.form} least, "
             f"{_share(last)}. {_apart(found)}")
     both = forms.pivot(index="form", columns="task", values="estimate")
-    if both.read.nunique() > 1 and both.learned.nunique() > 1:
+    found = set(pairs[pairs.p_holm < 0.05].task)
+    if missing := [task for task in ("read", "learned") if task not in found]:
+        lines.append("- Whether the form that is read best is also learned best is not known: in "
+                     f"what is {listed(missing)}, no difference between two forms is found.")
+    else:
         rank = spearmanr(both.read, both.learned).statistic
         same = both.read.idxmax() == both.learned.idxmax()
         lines.append(f"- The form that is read best is {'also' if same else 'not'} the one that is "
