@@ -36,7 +36,7 @@ figures: $(READY)  ## redraw the tables and figures of STUDY, and nothing else
 	@$(RUN_STUDY) --figures
 
 lab: $(READY)  ## open the notebooks in JupyterLab
-	@JUPYTER_CONFIG_PATH="$(CURDIR)/notebooks/.jupyter:$$JUPYTER_CONFIG_PATH" \
+	@JUPYTER_CONFIG_PATH="$(CURDIR)/notebooks/.jupyter$${JUPYTER_CONFIG_PATH:+:$$JUPYTER_CONFIG_PATH}" \
 		"$(PYTHON)" -m jupyterlab notebooks --LabApp.default_url=/lab/tree/README.md
 
 test: $(READY)  ## check style and layers, run the tests, including a small end-to-end study
