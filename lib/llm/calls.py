@@ -9,6 +9,8 @@ from lib.core.paths import data_path
 from lib.llm.prices import Price, cost_usd
 
 MODES = ("direct", "batch")
+_ENOUGH = 20  # decided calls before their failures may stop the stage
+_SURE = 3.0  # standard errors above max_failed_share before the last call is decided
 
 
 class CallsStopped(RuntimeError):
@@ -44,7 +46,7 @@ class Calls:
     concurrency: int | None = None  # simultaneous calls; None: adapted to the endpoint
     requests_per_minute: int | None = None  # a cap; None: the endpoint's headers decide
     tokens_per_minute: int | None = None  # a cap; None: the endpoint's headers decide
-    max_failed_share: float = 0.1  # stop when a larger share of the calls has failed
+    max_failed_share: float = 0.1  # of the stage's calls, cached ones included: stop above it
     timeout_seconds: float = 600.0  # per call, from sending to the complete reply
     poll_seconds: float = 30.0  # between two polls of a batch
     tally: Tally = field(default_factory=Tally, init=False)
@@ -72,6 +74,22 @@ class Calls:
             parts += [f"{tally.prompt_tokens:,} tokens in, {tally.completion_tokens:,} out"
                       + (estimated if tally.estimated else ""), dollars(tally.usd) + limit]
         return "; ".join(parts)
+
+
+    def failing(self, is_over: bool = False) -> str:
+        """Return why the stage's failures stop it, "" if they do not.
+
+        The share is of all calls of the stage, cached ones included, so that a stage with a few
+        permanent failures can be run again. Until it `is_over`, only a share that is surely above
+        max_failed_share counts, because the first calls say little about all of them.
+        """
+        failed, share = self.tally.failed, self.max_failed_share
+        decided = self.tally.cached + self.tally.new + failed
+        margin = 0.0 if is_over else _SURE * math.sqrt(share * (1 - share) * decided)
+        if failed <= share * decided + margin or not is_over and decided < _ENOUGH:
+            return ""
+        return (f"{failed} of {'' if is_over else 'the first '}{decided} calls failed, cached ones "
+                f"included, and max_failed_share is {share:g}")
 
 
 def calls_for(study: str, **settings: object) -> Calls:

@@ -80,10 +80,8 @@ def _requested(waiting: dict[str, Request], n_requests: int, model: str, calls: 
     direct = Direct(at, model, calls, cache, Budget(calls, price))
     _in_a_thread(lambda: Batches(direct).ask(waiting), direct)
     n_there = n_requests - len(waiting) + sum(cache.has(key) for key in waiting)
-    n_failed = len(direct.failed)
-    if not direct.stopped and n_failed > calls.max_failed_share * n_requests:
-        direct.stopped = (f"{n_failed} of {n_requests} calls failed, the last with: "
-                          f"{list(direct.failed.values())[-1]}")
+    if not direct.stopped and direct.failed and (failing := calls.failing(is_over=True)):
+        direct.stopped = f"{failing}, the last with: {list(direct.failed.values())[-1]}"
     if direct.stopped:
         raise CallsStopped(f"{model}: {direct.stopped}. {n_there} of {n_requests} replies are kept "
                            f"in {where}; the same command requests only the rest")

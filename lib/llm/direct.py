@@ -30,8 +30,6 @@ from lib.llm.tokens import estimate, most_tokens
 if TYPE_CHECKING:
     import openai
 
-_ENOUGH = 20  # decided calls before their share of failures may stop the stage
-
 
 class Direct:
     """One run over requests that are not cached. `stopped` is why it ended early, else ""."""
@@ -233,11 +231,8 @@ class Direct:
         self.cache.release(key)
         self.failed[key] = reason
         self.calls.tally.failed += 1
-        decided = self.n_replied + len(self.failed)
-        n_failed = len(self.failed)
-        if decided >= _ENOUGH and n_failed > self.calls.max_failed_share * decided:
-            self.stopped = self.stopped or (f"{n_failed} of the first {decided} calls failed, the "
-                                            f"last with: {reason}")
+        if failing := self.calls.failing():
+            self.stopped = self.stopped or f"{failing}, the last with: {reason}"
 
 
 def out_of_money(calls: Calls) -> str:
