@@ -118,9 +118,8 @@ class Direct:
             return NO_SERVER
         n_rounds = self.pace.n_in_a_row if fault.is_throttled else 0
         if n_rounds > 2:
-            self._tell("429", f"{self.model}: the endpoint refuses every call "
-                       f"({fault.reason}): waiting, and asking again ever more slowly, "
-                       f"{MOST_IN_A_ROW} times at most")
+            self._tell("429", f"{self.model}: the endpoint refuses every call ({fault.reason}): "
+                              f"asking ever more slowly, {MOST_IN_A_ROW} times at most")
         return (f"the endpoint has refused every call {n_rounds} times in a row ({fault.reason})"
                 if n_rounds >= MOST_IN_A_ROW else "")
 
@@ -161,8 +160,7 @@ class Direct:
             seconds = time.monotonic() - sent
             self.pace.replied(seconds)
             entry, cost = self.taken(key, request, raw, response, asked_at=asked_at,
-                                     seconds=round(seconds, 3), request_id=request_id,
-                                     via="direct")
+                                     seconds=round(seconds, 3), request_id=request_id, via="direct")
             self.cache.put(entry)
             self.stopped = self.stopped or self.calls.all_cut(request.max_tokens)
             return None

@@ -183,6 +183,7 @@ class Batches:
         except NotThere:
             print(f"batch {batch.id} no longer exists: its requests are sent directly", flush=True)
             self.calls.tally.lost += len(batch.requests)
+            self.calls.tally.usd_estimated += batch.usd
             self._give_up(batch, batch.usd)
             return True
         if counts := state.request_counts:
