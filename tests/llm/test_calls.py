@@ -358,7 +358,8 @@ def test_a_reply_without_usage_costs_the_worst_case(tmp_path, at):
 def test_an_unknown_price_is_never_shown_as_nothing(tmp_path, at, capsys):
     with Server(reply=echo) as server:
         at(server)
-        complete(prompts(3), "my-own-model", Calls(tmp_path / "llm.sqlite"))
+        complete([Request.ask("fault:400")], "my-own-model",  # nothing paid, but no price either
+                 Calls(tmp_path / "llm.sqlite", max_failed_share=1))
         shown = capsys.readouterr()
         assert "price unknown" in shown.err and "$0" not in shown.out + shown.err
 

@@ -42,16 +42,16 @@ def test_a_true_share_of_5_percent_with_10_allowed_stops_under_1_percent_of_stag
 
 
 def test_a_stage_with_a_few_permanent_failures_completes_however_often_it_is_run(tmp_path, at):
-    prompts = [f"question {n}" + " fault:400" * (n % 14 == 0) for n in range(100)]
+    prompts = [f"question {n}" + " fault:400" * (n % 14 == 0) for n in range(300)]
     random.Random(1).shuffle(prompts)
     with Server() as server:
         at(server)
-        for _ in range(3):
+        for _ in range(2):
             calls = Calls(tmp_path / "llm.sqlite", max_failed_share=0.1)
             replies = complete([Request.ask(prompt) for prompt in prompts], "m", calls)
-            assert sum(bool(reply.reason) for reply in replies) == calls.tally.failed == 8
+            assert sum(bool(reply.reason) for reply in replies) == calls.tally.failed == 22
         asked = Counter(call.prompt for call in server.log)
-        assert all(asked[prompt] == (3 if "fault" in prompt else 1) for prompt in prompts)
+        assert all(asked[prompt] == (2 if "fault" in prompt else 1) for prompt in prompts)
 
 
 def test_a_stage_in_which_every_call_fails_stops_at_the_first_twenty(tmp_path, at):
@@ -99,7 +99,7 @@ def test_an_unreadable_reply_with_status_200_is_paid_at_most_twice(tmp_path, at,
         assert reply.reason and len(server.log) == calls.tally.lost == 2
 
 
-@pytest.mark.parametrize("fault", ["408", "409", "504"])
+@pytest.mark.parametrize("fault", ["408", "504"])
 def test_a_status_that_says_there_is_no_reply_is_not_reported_as_perhaps_charged(
         tmp_path, at, fault):
     with Server() as server:
