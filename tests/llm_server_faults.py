@@ -235,6 +235,8 @@ _PAGE = b"<!DOCTYPE html><html><body><h1>Sign in to the network</h1></body></htm
 _THROTTLED = {"kind": "requests", "code": "rate_limit_exceeded"}
 FAULTS: dict[str, Make] = {
     "400": _fails(400, "the prompt cannot be used", kind="invalid_request_error"),
+    "400-window": _fails(400, "This model's maximum context length is 256 tokens", code=(
+        "context_length_exceeded"), kind="invalid_request_error"),
     "400-max_completion_tokens": _refuses("max_completion_tokens"),
     "400-max_tokens": _refuses("max_tokens"),
     "400-temperature": _refuses("temperature"),
@@ -302,5 +304,6 @@ PASSING = ("408", "409", "425", "429", "429-ms", "429-date", "429-bare", "500", 
            "reset", "garbage", "short-length", "trickle", "never")
 NO_ANSWER = ("length", "content-filter", "refusal", "null-content", "tool-calls", "no-finish")
 FINAL = ("400", "400-echo")  # for one prompt
+WINDOW = ("400-window",)  # for one prompt and all that are as long
 STOPPING = ("401", "403", "404", "429-quota")  # for all
 PARAMETERS = ("400-max_completion_tokens", "400-max_tokens", "400-temperature")

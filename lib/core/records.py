@@ -99,6 +99,7 @@ class Answer(Record):
     answer: str
     n_tokens: int
     truncated: bool  # stopped by the token budget, not by the model
+    flaw: str = ""  # of an endpoint's reply that is no whole answer: empty, refused, filtered, cut
 
 
 class Score(Record):

@@ -2,13 +2,13 @@
 
 from lib.core.records import Answer, Query, Rejected
 from lib.infer.answers import Decoding, before_stop, ends_of
-from lib.infer.prompts import chat_prompt_for, prompt_for, prompt_of
+from lib.infer.prompts import chat_prompt_for, is_read, prompt_for, prompt_of
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Request
-from lib.llm.tokens import counter
+from lib.llm.tokens import ESTIMATE, counter
 
-_TRUNCATED, _EMPTY = "cut at the length limit", "an empty reply"  # these replies count as answers
+_NEXT_TURN = ("\nQuestion:",)  # an answer to a chat prompt may have blank lines
 
 
 def answer_over_endpoint(model: str, queries: list[Query], arm: str, how: Decoding,
@@ -16,37 +16,55 @@ def answer_over_endpoint(model: str, queries: list[Query], arm: str, how: Decodi
     """Return answers at temperature 0, in order, and the queries whose calls failed for good.
 
     "plain" sends the text that a base model continues, for a server whose chat template only passes
-    it on, with the strings that end an answer as `stop`; "auto" and "chat" send the user turn for
-    an instruct model. A ready-made prompt is sent unchanged, and its complete reply is kept. Raises
-    CallsStopped as lib.llm.complete does.
+    it on; "auto" and "chat" send the user turn for an instruct model. The strings that end an
+    answer are sent as `stop`. A ready-made prompt is sent unchanged, and its complete reply is
+    kept. A reply that is no whole answer has its kind as `flaw`. Raises CallsStopped as
+    lib.llm.complete does.
     """
     is_plain = how.prompt_style == "plain"
     write = prompt_for if is_plain else chat_prompt_for
-    ends = [ends_of(query, how.is_ready) if is_plain else ((), ()) for query in queries]
+    ends = [_ends(query, how) for query in queries]
     requests = [Request.ask(prompt_of(query, how.is_ready, write), max_tokens=how.budget(query),
                             stop=sum(own, ())) for query, own in zip(queries, ends, strict=True)]
-    replies, count = complete(requests, model, calls), counter(model)[0]
+    replies, (count, counted) = complete(requests, model, calls), counter(model)
     answers, failed = [], []
     for query, reply, own in zip(queries, replies, ends, strict=True):
-        if reply.text or reply.reason in ("", _TRUNCATED, _EMPTY):
-            is_cut = reply.reason == _TRUNCATED
-            answers.append(Answer(
-                query_id=query.query_id, arm=arm, answer=_ended(reply.text, *own, is_cut),
-                n_tokens=count(reply.text), truncated=is_cut))
-        else:
+        if not reply.text and reply.reason and reply.kind not in ("cut", "empty"):
             failed.append(Rejected(document_id=query.document_id, item=query.query_id,
                                    reason=reply.reason))
+            continue
+        n_tokens = reply.n_tokens if counted == ESTIMATE else count(reply.text)
+        text, is_ended = _ended(_within(reply.text, n_tokens, how.budget(query)), *own)
+        is_cut = not is_ended and (reply.kind == "cut" or (n_tokens or 0) > how.budget(query))
+        if own[1] and not is_ended and not is_cut:  # the server stopped at the tag: write it again
+            text += own[1][0]
+        flaw = "cut" if is_cut else "" if reply.kind == "cut" else reply.kind
+        answers.append(Answer(query_id=query.query_id, arm=arm, answer=text,
+                              n_tokens=min(count(reply.text), how.budget(query)),
+                              truncated=is_cut, flaw=flaw if text else flaw or "empty"))
     return answers, failed
 
 
-def _ended(text: str, stops: tuple[str, ...], ends: tuple[str, ...], is_cut: bool) -> str:
-    """Return `text` as `lib.infer.answers.generate` would: before a stop, with its closing tag.
+def _ends(query: Query, how: Decoding) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the stops and the ends of an answer, as `ends_of` does for a local model."""
+    if how.prompt_style == "plain":
+        return ends_of(query, how.is_ready)
+    return (() if is_read(query, how.is_ready) else _NEXT_TURN), ()
 
-    A server leaves out the string that it stopped at, so the tag is written again; one that does
-    not know `stop` has sent more, which is cut off.
+
+def _within(text: str, n_tokens: int | None, budget: int) -> str:
+    """Return the share of a text that fits the budget, for a server that ignores max_tokens."""
+    return text[:len(text) * budget // n_tokens] if n_tokens and n_tokens > budget else text
+
+
+def _ended(text: str, stops: tuple[str, ...], ends: tuple[str, ...]) -> tuple[str, bool]:
+    """Return `text` as `lib.infer.answers.generate` would, and whether one of these ended it.
+
+    A server leaves out the string that it stopped at; one that does not know `stop` has sent more,
+    which is cut off.
     """
-    text = before_stop(text, stops)
+    before = before_stop(text, stops)
     for end in ends:
-        if end in text:
-            return text[:text.index(end) + len(end)]
-    return text if is_cut or not ends else text + ends[0]
+        if end in before:
+            return before[:before.index(end) + len(end)], True
+    return before, len(before) < len(text.strip())

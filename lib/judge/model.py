@@ -10,8 +10,8 @@ from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request
 
-# [[True]], [ [True] ], \[\[True\]\] (escaped Markdown), and marks not offered, such as [[Maybe]]
-_MARK = re.compile(r"\[\s*\\?\[\s*([^\[\]\n]{1,40}?)\s*\]\s*\\?\]")
+# A line with one mark and nothing else: any case, spaces inside the brackets, bold or italic type.
+_MARK_ALONE = re.compile(r"[*\s]*\[\[\s*([a-z]+)\s*\]\][*\s]*", re.I)
 _VERDICTS = {"true": "correct", "false": "incorrect"}
 _TAGS = "question|reference|answer"
 
@@ -19,8 +19,8 @@ _TAGS = "question|reference|answer"
 def by_model(model: str, calls: Calls) -> Decide:
     """Return a judge for `lib.judge.verdicts.judge` that sends one prompt per answer to `model`.
 
-    All texts in a prompt are defused. A reply that is incomplete or has no clear verdict is
-    unscored. The judge raises CallsStopped as `lib.llm.complete` does.
+    All texts in a prompt are defused. A reply that is incomplete, or whose last line is
+    not a verdict alone, is unscored. The judge raises CallsStopped as `lib.llm.complete` does.
     """
     def decide(queries: list[Query], answers: list[str]) -> list[Decision]:
         requests = [_request(query, answer) for query, answer in zip(queries, answers, strict=True)]
@@ -46,28 +46,17 @@ def decision_in(reply: Reply, offered_marks: dict[str, str]) -> Decision:
 def verdict_in(reply: str, offered_marks: dict[str, str] = _VERDICTS) -> Decision:
     """Return the verdict and the reason in a judge's complete reply.
 
-    The last [[True]] or [[False]] counts, in any case and spacing; `offered_marks` maps each mark
-    that the prompt offers, in lower case, to its verdict. The reason is the text before the mark,
-    else the text after it. Unscored: a reply without a mark, with a last mark that was not offered,
-    or with two different marks at its end (the last mark's line, and everything before it that is
-    only whitespace, punctuation and marks).
+    The prompt demands it, so only a mark alone on the last line with any text counts (see
+    _MARK_ALONE); marks above it may be quotations, or a change of mind. `offered_marks` maps each
+    mark that the prompt offers, in lower case, to its verdict. The reason is the text above. A
+    reply with any other last line is unscored, as is one with a different mark alone directly
+    above.
     """
-    marks = [(match, match[1].strip(" \\*_`\"'.!").lower()) for match in _MARK.finditer(reply)]
-    offered = [(match, name) for match, name in marks if name in offered_marks]
-    if not offered:
+    *above, last = [line.strip() for line in reply.split("\n") if line.strip()] or [""]
+    mark, before = (_MARK_ALONE.fullmatch(line) for line in (last, above[-1] if above else ""))
+    if not mark or mark[1].lower() not in offered_marks:
         names = " or ".join(f"[[{name.title()}]]" for name in offered_marks)
-        return "unscored", f"no {names} in the reply: {reply[-200:]!r}"
-    if offered[-1] != marks[-1]:
-        return "unscored", f"the last mark was not offered: {marks[-1][0][0]}"
-    last, name = offered[-1]
-    start = last.start()
-    for match, other in reversed(offered[:-1]):
-        between = reply[match.end():start]
-        if "\n" in between and re.search(r"[^\W_]", between):
-            break
-        if other != name:
-            end = reply[match.start():last.end()][-200:]
-            return "unscored", f"two different marks at the end: {end!r}"
-        start = match.start()
-    around = (" ".join(text.split()) for text in (reply[:last.start()], reply[last.end():]))
-    return offered_marks[name], next(filter(None, around), "the mark alone")
+        return "unscored", f"the last line is not {names} alone: {last[-200:]!r}"
+    if before and before[1].lower() != mark[1].lower():
+        return "unscored", f"two different verdicts at the end: {above[-1]} and {last}"
+    return offered_marks[mark[1].lower()], " ".join(" ".join(above).split()) or "the mark alone"

@@ -2,13 +2,21 @@
 
 import asyncio
 import math
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from lib.core.paths import data_path
+from lib.llm.cache import Entry
 from lib.llm.prices import Price, cost_usd
+from lib.llm.request import Reply, Request
+from lib.llm.response import KINDS
+from lib.llm.tokens import most_tokens
 
 MODES = ("direct", "batch")
+_ENOUGH = 20  # decided calls before their failures may stop the stage
+_SURE = 3.0  # standard errors above max_failed_share before the last call is decided
 
 
 class CallsStopped(RuntimeError):
@@ -23,12 +31,23 @@ class Tally:
     new: int = 0
     failed: int = 0
     marked: int = 0  # truncated or refused replies, cached or new, which are not answers
+    marked_cached: int = 0
+    kinds: Counter = field(default_factory=Counter)  # of the marked replies
     repairs: int = 0  # repair requests, cached or new, because a first reply was unreadable
-    lost: int = 0  # replies that never arrived and may have been charged
+    cut: int = 0  # new replies that are cut at the length limit
+    lost: int = 0  # calls without an answer, or with an unreadable one, that may be charged
     prompt_tokens: int = 0
     completion_tokens: int = 0
     estimated: int = 0  # new replies without a usage, whose tokens are estimates
-    usd: float | None = 0.0
+    usd: float | None = 0.0  # of this run, estimates included
+    usd_estimated: float = 0.0  # worst cases of calls lost and of replies without a usage
+    usd_earlier: float = 0.0  # paid by earlier runs for this stage's cached replies
+
+    def note(self, marked: Sequence[Reply]) -> None:
+        """Count replies that are not answers."""
+        self.marked += len(marked)
+        self.marked_cached += sum(reply.is_cached for reply in marked)
+        self.kinds.update(reply.kind or "ended otherwise" for reply in marked)
 
 
 @dataclass
@@ -39,15 +58,18 @@ class Calls:
     """
 
     cache: Path  # SQLite file, one per study
-    max_cost_usd: float | None = None  # dollars that the stage may spend; None: no limit
+    max_cost_usd: float | None = None  # dollars that the stage may cost over all runs; None: any
     mode: str = "direct"  # or "batch": half the price, done within a day
     concurrency: int | None = None  # simultaneous calls; None: adapted to the endpoint
     requests_per_minute: int | None = None  # a cap; None: the endpoint's headers decide
     tokens_per_minute: int | None = None  # a cap; None: the endpoint's headers decide
-    max_failed_share: float = 0.1  # stop when a larger share of the calls has failed
+    max_failed_share: float = 0.1  # of the stage's calls, cached ones included: stop above it
+    retry: Sequence[str] = ()  # kinds of reply to ask for once more in this run: see KINDS
     timeout_seconds: float = 600.0  # per call, from sending to the complete reply
     poll_seconds: float = 30.0  # between two polls of a batch
     tally: Tally = field(default_factory=Tally, init=False)
+    counted: set[str] = field(default_factory=set, init=False)  # replies whose price is counted
+    too_long: float = field(default=math.inf, init=False)  # tokens that the window did not hold
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
@@ -60,18 +82,78 @@ class Calls:
             raise ValueError(f"max_failed_share is {self.max_failed_share}: "
                              "give a share from 0 to 1")
 
+        if unknown := set(self.retry) - {*KINDS.values()}:
+            raise ValueError(f"retry has {min(unknown)!r}: choose from "
+                             f"{', '.join(dict.fromkeys(KINDS.values()))}")
+
     def __str__(self) -> str:
         tally = self.tally
         parts = [f"cached {tally.cached} / new {tally.new} / failed {tally.failed}"]
-        for n, name in ((tally.marked, "truncated or refused"), (tally.repairs, "repair requests"),
-                        (tally.lost, "lost in transit and possibly paid twice")):
+        if tally.marked:
+            kinds = ", ".join(f"{n} {kind}" for kind, n in sorted(tally.kinds.items()))
+            parts += [f"{tally.marked} truncated or refused ({kinds}), {tally.marked_cached} of "
+                      "them from the cache: retry lists the kinds to ask for again"]
+        for n, name in ((tally.repairs, "repair requests"),
+                        (tally.lost, "lost in transit or unreadable, which may be charged")):
             parts += [f"{n} {name}"] * (n > 0)
-        if tally.new:
+        if tally.new or tally.lost:
             estimated = f" (estimated for {tally.estimated} of {tally.new})"
-            limit = f" of {dollars(self.max_cost_usd)}" if self.max_cost_usd else ""
             parts += [f"{tally.prompt_tokens:,} tokens in, {tally.completion_tokens:,} out"
-                      + (estimated if tally.estimated else ""), dollars(tally.usd) + limit]
+                      + (estimated if tally.estimated else ""), self._money()]
         return "; ".join(parts)
+
+    def _money(self) -> str:
+        """Return what the stage cost, and what share of that is an estimate."""
+        tally, text = self.tally, dollars(self.tally.usd)
+        if tally.usd and tally.usd_estimated:
+            text += f", {tally.usd_estimated / tally.usd:.0%} of it an estimate (worst case)"
+        if tally.usd_earlier:
+            text += f", after {dollars(tally.usd_earlier)} in earlier runs"
+        return text + (f", of {dollars(self.max_cost_usd)}" if self.max_cost_usd else "")
+
+    def spent(self) -> float:
+        """Return the dollars that the stage has cost over all runs."""
+        return (self.tally.usd or 0.0) + self.tally.usd_earlier
+
+    def count_earlier(self, entries: Sequence[Entry], price: Price | None) -> None:
+        """Count the price of cached replies, each once; imported ones were paid by others."""
+        for entry in entries if price else ():
+            if entry.key not in self.counted and entry.via != "import":
+                n_in, n_out = entry.prompt_tokens, entry.completion_tokens
+                if n_in is None or n_out is None:
+                    request = Request.of_body(entry.request)
+                    n_in, n_out = most_tokens(request), request.max_tokens
+                self.tally.usd_earlier += cost_usd(price, n_in, n_out, entry.via == "batch")
+            self.counted.add(entry.key)
+
+    def failing(self, is_over: bool = False) -> str:
+        """Return why the stage's failures stop it, "" if they do not.
+
+        The share is of all calls of the stage, cached ones included, so that a stage with a few
+        permanent failures can be run again. Until it `is_over`, only a share that is surely above
+        max_failed_share counts, because the first calls say little about all of them.
+        """
+        failed, share = self.tally.failed, self.max_failed_share
+        decided = self.tally.cached + self.tally.new + failed
+        margin = 0.0 if is_over else _SURE * math.sqrt(share * (1 - share) * decided)
+        if failed <= share * decided + margin or not is_over and decided < _ENOUGH:
+            return ""
+        return (f"{failed} of {'' if is_over else 'the first '}{decided} calls failed, cached ones "
+                f"included, and max_failed_share is {share:g}")
+
+
+    def all_cut(self, max_tokens: int) -> str:
+        """Return why a run stops in which the limit of tokens cuts every reply, else ""."""
+        n = self.tally.new
+        if self.tally.cut < n or n < _ENOUGH or self.max_failed_share == 1:
+            return ""
+        return (f"all of the first {n} replies are cut at the length limit, the last at "
+                f"{max_tokens} tokens: raise it, or set max_failed_share to 1")
+
+    def out_of_money(self) -> str:
+        """Return the reason for stopping at the cost limit."""
+        return (f"the next call could exceed max_cost_usd = {dollars(self.max_cost_usd)} "
+                f"({dollars(self.spent())} are spent over all runs): raise it to continue")
 
 
 def calls_for(study: str, **settings: object) -> Calls:
@@ -95,6 +177,8 @@ class Budget:
 
     def __init__(self, calls: Calls, price: Price | None) -> None:
         self.calls, self.price = calls, price
+        if price is None:
+            calls.tally.usd = None  # unknown from the first call on, not $0
         self.reserved = 0.0  # dollars
         self._freed = asyncio.Event()
 
@@ -105,8 +189,7 @@ class Budget:
     def room(self) -> float:
         """Return the dollars that are neither spent nor reserved; infinite without a limit."""
         limit = self.calls.max_cost_usd
-        spent = self.calls.tally.usd or 0.0
-        return math.inf if limit is None else limit - spent - self.reserved
+        return math.inf if limit is None else limit - self.calls.spent() - self.reserved
 
     async def reserve(self, worst: float) -> bool:
         """Reserve `worst` dollars, waiting for calls in flight; return False if over the limit."""

@@ -3,8 +3,9 @@
 import asyncio
 import contextvars
 import threading
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from contextlib import closing
+from dataclasses import replace
 
 from lib.core.paths import shown
 from lib.llm.batch.run import Batches
@@ -15,7 +16,7 @@ from lib.llm.endpoint import Endpoint, endpoint
 from lib.llm.plan import plan
 from lib.llm.prices import price_of
 from lib.llm.request import Reply, Request
-from lib.llm.response import read_response
+from lib.llm.response import KINDS, read_response
 
 _SECONDS_FOR_THE_LAST = 30.0  # how long an interrupted run waits for calls in flight
 
@@ -24,70 +25,98 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
     """Return one reply of `model` per request, in order; identical requests are sent once.
 
     Replies that were paid for come from `calls.cache`. The other requests are planned, priced and
-    sent; each reply is stored before it counts. A call that fails for good gets a Reply with the
-    reason. `calls.tally` counts all of them. Raises CallsStopped if a wrong key or model,
-    the cost limit or too many failures stop the calls, or if a reply is missing and no key is set;
-    CacheFailed and RuntimeError as Cache and endpoint() do.
+    sent; each reply is stored before it counts. An empty reply is asked for once more at once, and
+    one of a kind in `calls.retry` once more in this run; all replies are kept, and the first that
+    is complete counts. A call that fails for good gets a Reply with the reason. `calls.tally`
+    counts all of them. Raises CallsStopped if a wrong key or model, the cost limit or too many
+    failures stop the calls, or if a reply is missing and no key is set; CacheFailed and
+    RuntimeError as Cache and endpoint() do.
     """
     at = endpoint()
     with closing(Cache(calls.cache)) as cache:
-        keys = [request.key(model, at.url if at else "") for request in requests]
-        stored = _stored(cache, requests, keys, model, at)
-        waiting = {key: request for key, request in zip(keys, requests, strict=True)
-                   if key not in stored}
-        calls.tally.cached += len(requests) - len(waiting)
-        failed: dict[str, str] = {}
-        if waiting:
-            failed = _requested(waiting, len(requests), model, calls, cache, at)
-            stored = _stored(cache, requests, keys, model, at)
-        replies = [_reply(stored[key], key not in waiting) if key in stored
-                   else Reply("", failed[key]) for key in keys]
-    calls.tally.marked += sum(bool(reply.reason) and key in stored
-                              for key, reply in zip(keys, replies, strict=True))
+        stored = _stored(cache, requests, model, at)
+        known = {entry.key for entries in stored.values() for entry in entries}
+        calls.count_earlier([entry for entries in stored.values() for entry in entries],
+                            price_of(model))
+        failed: dict[Request, str] = {}
+        asked = {request: _next(request, entries) for request, entries in stored.items()
+                 if not entries or at and _read(entries).kind in calls.retry}
+        calls.tally.cached += sum(request not in asked for request in requests)
+        for _ in range(2):
+            if asked:
+                failed |= _requested(asked, len(requests), model, calls, cache, at)
+                stored = _stored(cache, requests, model, at)
+            asked = {request: _next(request, stored[request]) for request in asked
+                     if len(stored[request]) == 1 and _read(stored[request]).kind == "empty"}
+        calls.counted |= {entry.key for entries in stored.values() for entry in entries}
+    replies = [_read(stored[request], known) if stored[request] else Reply("", failed[request])
+               for request in requests]
+    calls.tally.note([reply for request, reply in zip(requests, replies, strict=True)
+                      if reply.reason and stored[request]])
     calls.tally.repairs += sum(request.attempt > 0 for request in requests)
     return replies
 
 
-def _stored(cache: Cache, requests: Sequence[Request], keys: Sequence[str], model: str,
-            at: Endpoint | None) -> dict[str, Entry]:
-    """Return stored replies by key: this endpoint's and imported ones, or all without a key."""
-    request_keys = [request.key(model) for request in requests]
-    found, stored = cache.get(list(dict.fromkeys(request_keys))), {}
-    for key, request_key in zip(keys, request_keys, strict=True):
-        usable = [entry for entry in found.get(request_key, [])
-                  if at is None or entry.key in (key, request_key)]
-        if usable:
-            stored[key] = next((entry for entry in usable if entry.key == key), usable[0])
+def _next(request: Request, entries: Sequence[Entry]) -> Request:
+    """Return what is to be sent after these replies to a request."""
+    return replace(request, attempt=request.attempt + len(entries))
+
+
+def _stored(cache: Cache, requests: Sequence[Request], model: str,
+            at: Endpoint | None) -> dict[Request, list[Entry]]:
+    """Return each request's stored replies: the first, and those to asking the same again.
+
+    They are this endpoint's and imported ones, or those of any endpoint without a key.
+    """
+    stored: dict[Request, list[Entry]] = {request: [] for request in requests}
+    left = list(stored)
+    while left:
+        keys = {request: _next(request, stored[request]).key(model) for request in left}
+        found, open_ = cache.get(list(keys.values())), []
+        for request, request_key in keys.items():
+            key = _next(request, stored[request]).key(model, at.url) if at else ""
+            usable = [entry for entry in found.get(request_key, [])
+                      if at is None or entry.key in (key, request_key)]
+            if usable:
+                stored[request].append(next((entry for entry in usable if entry.key == key),
+                                            usable[0]))
+                open_ += [request] * bool(read_response(stored[request][-1].raw).reason)
+        left = open_
     return stored
 
 
-def _reply(entry: Entry, is_cached: bool) -> Reply:
-    response = read_response(entry.raw)
-    return Reply(response.text, response.reason, is_cached)
+def _read(entries: Sequence[Entry], known: Collection[str] = ()) -> Reply:
+    """Return the first complete one of a request's replies, else the last; `known` are cached."""
+    for entry in entries:
+        response = read_response(entry.raw)
+        if not response.reason:
+            break
+    return Reply(response.text, response.reason, entry.key in known, KINDS.get(response.reason, ""),
+                 response.text_tokens)
 
 
-def _requested(waiting: dict[str, Request], n_requests: int, model: str, calls: Calls,
-               cache: Cache, at: Endpoint | None) -> dict[str, str]:
-    """Send what is waiting; return the reasons of those that failed, by key."""
+def _requested(asked: dict[Request, Request], n_requests: int, model: str, calls: Calls,
+               cache: Cache, at: Endpoint | None) -> dict[Request, str]:
+    """Send what `asked` has for each request; return the reasons of those that failed."""
     where = shown(calls.cache)
     if at is None:
-        raise CallsStopped(f"{len(waiting)} of {n_requests} replies of {model!r} are not in "
+        raise CallsStopped(f"{len(asked)} of {n_requests} replies of {model!r} are not in "
                            f"{where}, and no key is set: set OPENAI_API_KEY in the environment or "
                            "in .env (any text for a local server, with OPENAI_BASE_URL), import "
                            'the replies with python -m lib.llm, or use "rules"')
     price = price_of(model)
+    waiting = {request.key(model, at.url): request for request in asked.values()}
     print(plan(waiting, n_requests, model, calls, price), flush=True)
     direct = Direct(at, model, calls, cache, Budget(calls, price))
     _in_a_thread(lambda: Batches(direct).ask(waiting), direct)
-    n_there = n_requests - len(waiting) + sum(cache.has(key) for key in waiting)
-    n_failed = len(direct.failed)
-    if not direct.stopped and n_failed > calls.max_failed_share * n_requests:
-        direct.stopped = (f"{n_failed} of {n_requests} calls failed, the last with: "
-                          f"{list(direct.failed.values())[-1]}")
+    if not direct.stopped and direct.failed and (failing := calls.failing(is_over=True)):
+        direct.stopped = f"{failing}, the last with: {list(direct.failed.values())[-1]}"
     if direct.stopped:
+        n_there = n_requests - len(waiting) + sum(cache.has(key) for key in waiting)
         raise CallsStopped(f"{model}: {direct.stopped}. {n_there} of {n_requests} replies are kept "
                            f"in {where}; the same command requests only the rest")
-    return direct.failed
+    return {request: direct.failed[key] for request, sent in asked.items()
+            if (key := sent.key(model, at.url)) in direct.failed}
 
 
 def _in_a_thread(run: Callable[[], Coroutine], direct: Direct) -> None:

@@ -9,19 +9,19 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from lib.llm.cache import Cache, CacheFailed, Entry
-from lib.llm.calls import Budget, Calls, dollars
+from lib.llm.calls import Budget, Calls
 from lib.llm.endpoint import Endpoint
 from lib.llm.faults import (
     MOST_THROTTLED,
     MOST_TRIES,
+    MOST_UNREADABLE,
     NO_SERVER,
     TRIES_TO_REACH,
     Fault,
-    fault_of_status,
+    fault_of,
     pause,
 )
-from lib.llm.pace import Pace
-from lib.llm.prices import cost_usd
+from lib.llm.pace import MOST_IN_A_ROW, Pace
 from lib.llm.progress import Progress
 from lib.llm.request import Request
 from lib.llm.response import Response, Unreadable, read_response
@@ -29,8 +29,6 @@ from lib.llm.tokens import estimate, most_tokens
 
 if TYPE_CHECKING:
     import openai
-
-_ENOUGH = 20  # decided calls before their share of failures may stop the stage
 
 
 class Direct:
@@ -44,6 +42,7 @@ class Direct:
         self.dropped: set[str] = set()  # parameters that the endpoint refuses
         self.failed: dict[str, str] = {}  # the reason, by key
         self.n_replied, self.reply_tokens = 0, 0
+        self.told: set[str] = set()  # lines that were printed
         self.counts_most = False  # whether limits count max_tokens, not a reply's length
         self.stopped = ""
 
@@ -85,7 +84,10 @@ class Direct:
             progress.step(int(self.pace.limit))
 
     async def _persist(self, client: "openai.AsyncOpenAI", key: str, request: Request) -> None:
-        n_throttled = 0
+        n_throttled = n_unreadable = 0
+        if (n_tokens := estimate(request) + request.max_tokens) >= self.calls.too_long:
+            return self._fail(key, f"not sent: about {n_tokens:,} tokens with its reply, and the "
+                                   f"model's window did not hold {self.calls.too_long:,}")
         for n_tries in count(1):
             if self.stopped:
                 break
@@ -93,15 +95,16 @@ class Direct:
             if fault is None:
                 return
             n_throttled += fault.is_throttled
-            if fault.is_unreached and n_tries >= TRIES_TO_REACH and not self.n_replied:
-                fault = replace(fault, stops=NO_SERVER)
-            if fault.stops:
-                self.stopped = self.stopped or fault.stops
+            n_unreadable += fault.is_unreadable
+            if stops := fault.stops or self._stops(fault, n_tries):
+                self.stopped = self.stopped or stops
             elif fault.unsupported:  # repeat the call, and send later ones, without it
-                self.dropped.add(fault.unsupported)
+                self._drop(fault.unsupported)
                 continue
             elif (not fault.is_worth_repeating or n_tries - n_throttled >= MOST_TRIES
-                  or n_throttled >= MOST_THROTTLED):
+                  or n_throttled >= MOST_THROTTLED or n_unreadable >= MOST_UNREADABLE):
+                if fault.is_too_long:
+                    self.calls.too_long = min(self.calls.too_long, n_tokens)
                 return self._fail(key, fault.reason)
             else:
                 self.pace.free()
@@ -109,11 +112,34 @@ class Direct:
                 await self.pace.admit(self._expected_tokens(request))
         self.cache.release(key)
 
+    def _stops(self, fault: Fault, n_tries: int) -> str:
+        """Return why a fault that has been repeated stops the run, "" if it does not."""
+        if fault.is_unreached and n_tries >= TRIES_TO_REACH and not self.n_replied:
+            return NO_SERVER
+        n_rounds = self.pace.n_in_a_row if fault.is_throttled else 0
+        if n_rounds > 2:
+            self._tell("429", f"{self.model}: the endpoint refuses every call ({fault.reason}): "
+                              f"asking ever more slowly, {MOST_IN_A_ROW} times at most")
+        return (f"the endpoint has refused every call {n_rounds} times in a row ({fault.reason})"
+                if n_rounds >= MOST_IN_A_ROW else "")
+
+    def _drop(self, parameter: str) -> None:
+        """Leave a parameter out of all later calls, and say so."""
+        self.dropped.add(parameter)
+        chance = ": replies are drawn by chance, not greedily" * (parameter == "temperature")
+        self._tell(parameter, f"{self.model}: the endpoint refuses {parameter}, which is "
+                              f"not sent{chance}")
+
+    def _tell(self, about: str, line: str) -> None:
+        if about not in self.told:
+            self.told.add(about)
+            print(line, flush=True)
+
     async def _try(self, client: "openai.AsyncOpenAI", key: str, request: Request) -> Fault | None:
         """Make one call, paid for at most once; return None if a reply is stored, else a fault."""
         worst = self.budget.worst(most_tokens(request), request.max_tokens)
         if not await self.budget.reserve(worst):
-            return Fault("the money is spent", stops=out_of_money(self.calls))
+            return Fault("the money is spent", stops=self.calls.out_of_money())
         cost: float | None = 0.0
         try:
             sent = time.monotonic()
@@ -127,20 +153,16 @@ class Direct:
                     self.counts_most |= self._expected_tokens(request) <= left < request.max_tokens
                 if got.is_maybe_paid:
                     self.calls.tally.lost += 1
+                    self.calls.tally.usd_estimated += worst
                     cost = worst if self.budget.price else None
                 return got
             raw, response, request_id = got
             seconds = time.monotonic() - sent
             self.pace.replied(seconds)
-            prompt_tokens, completion_tokens = self.count(request, response)
-            self.reply_tokens += completion_tokens
-            price = self.budget.price
-            cost = cost_usd(price, prompt_tokens, completion_tokens) if price else None
-            self.cache.put(Entry(
-                key, request.key(self.model), self.model, request.body,
-                self.endpoint.without_key(raw), response.prompt_tokens, response.completion_tokens,
-                response.finish_reason, round(seconds, 3), asked_at,
-                self.endpoint.scrubbed(request_id), "direct"))
+            entry, cost = self.taken(key, request, raw, response, asked_at=asked_at,
+                                     seconds=round(seconds, 3), request_id=request_id, via="direct")
+            self.cache.put(entry)
+            self.stopped = self.stopped or self.calls.all_cut(request.max_tokens)
             return None
         finally:
             self.budget.settle(worst, cost)
@@ -169,34 +191,15 @@ class Direct:
         try:
             return raw, read_response(raw), got.headers.get("x-request-id", "")
         except Unreadable as error:
-            return Fault(str(error), is_worth_repeating=True, is_maybe_paid=True)
+            return Fault(str(error), is_worth_repeating=True, is_maybe_paid=True,
+                         is_unreadable=True)
 
     def fault(self, error: Exception, sent: Mapping[str, object]) -> Fault:
         """Return what an error of the client means; `sent` are the call's optional parameters."""
-        import openai
-        if isinstance(error, openai.APIStatusError):
-            fault = fault_of_status(error.status_code, error.body, error.response.headers,
-                                    self.model, self.endpoint, sent)
-            # Once others were answered, a 403 is about one prompt: some gateways filter like that.
-            is_about_prompt = error.status_code == 403 and self.n_replied
-            return replace(fault, stops="") if is_about_prompt else fault
-        if isinstance(error, TimeoutError):
-            return Fault(f"no complete reply within {self.calls.timeout_seconds:g} s",
-                         is_worth_repeating=True, is_maybe_paid=True)
-        return self._disconnected(error)
-
-    def _disconnected(self, error: BaseException) -> Fault:
-        """Return a failed connection's fault without the error's message, which has the address."""
-        chain = [error]
-        while (inner := chain[-1].__cause__ or chain[-1].__context__) and inner not in chain:
-            chain.append(inner)
-        names = [type(one).__name__ for one in chain]
-        # Not ConnectTimeout: openai's transport raises it for connections dropped while sending.
-        is_unreached = any(word in name for name in names
-                           for word in ("Connector", "ConnectionTimeout", "gaierror"))
-        reason = "no connection to the endpoint" if is_unreached else "the connection broke"
-        return Fault(f"{reason} ({names[-1]})", is_worth_repeating=True,
-                     is_maybe_paid=not is_unreached, is_unreached=is_unreached)
+        fault = fault_of(error, self.model, self.endpoint, sent, self.calls.timeout_seconds)
+        # Once others were answered, a 403 is about one prompt: some gateways filter like that.
+        is_about_prompt = fault.reason.startswith("status 403") and self.n_replied
+        return replace(fault, stops="") if is_about_prompt else fault
 
     def parameters(self, request: Request) -> dict[str, object]:
         """Return a call's optional parameters; the token limit has two names, except for OpenAI."""
@@ -208,19 +211,29 @@ class Direct:
             wanted["stop"] = list(request.stop)
         return {name: value for name, value in wanted.items() if name not in self.dropped}
 
-    def count(self, request: Request, response: Response) -> tuple[int, int]:
-        """Count a reply's input and output tokens, reported or estimated, and return them."""
-        tally = self.calls.tally
-        prompt_tokens, completion_tokens = response.prompt_tokens, response.completion_tokens
-        if prompt_tokens is None or completion_tokens is None:
-            tally.estimated += 1
-            prompt_tokens = estimate(request)
-            completion_tokens = len(response.text) // 4 + 1
-        tally.new += 1
-        tally.prompt_tokens += prompt_tokens
-        tally.completion_tokens += completion_tokens
-        self.n_replied += 1
-        return prompt_tokens, completion_tokens
+    def taken(self, key: str, request: Request, raw: str, response: Response, *, asked_at: str,
+              seconds: float, request_id: str, via: str) -> tuple[Entry, float | None]:
+        """Count a reply in the tally; return its entry and its dollars (None: unknown).
+
+        Without the endpoint's count, tokens are an estimate and the dollars are the worst case.
+        """
+        tally, is_batch = self.calls.tally, via == "batch"
+        n_in, n_out = response.prompt_tokens, response.completion_tokens
+        if n_in is None or n_out is None:
+            cost = self.budget.worst(most_tokens(request), request.max_tokens, is_batch)
+            tally.estimated, tally.usd_estimated = tally.estimated + 1, tally.usd_estimated + cost
+            n_in, n_out = estimate(request), len(response.text) // 4 + 1
+        else:
+            cost = self.budget.worst(n_in, n_out, is_batch)
+        tally.new, self.n_replied = tally.new + 1, self.n_replied + 1
+        tally.cut += response.finish_reason == "length"
+        tally.prompt_tokens += n_in
+        tally.completion_tokens += n_out
+        self.reply_tokens += n_out
+        return Entry(key, request.key(self.model), self.model, request.body,
+                     self.endpoint.without_key(raw), response.prompt_tokens,
+                     response.completion_tokens, response.finish_reason, seconds, asked_at,
+                     self.endpoint.scrubbed(request_id), via), cost if self.budget.price else None
 
     def _expected_tokens(self, request: Request) -> int:
         """Estimate from replies so far how many tokens a call counts toward a limit per minute."""
@@ -233,14 +246,5 @@ class Direct:
         self.cache.release(key)
         self.failed[key] = reason
         self.calls.tally.failed += 1
-        decided = self.n_replied + len(self.failed)
-        n_failed = len(self.failed)
-        if decided >= _ENOUGH and n_failed > self.calls.max_failed_share * decided:
-            self.stopped = self.stopped or (f"{n_failed} of the first {decided} calls failed, the "
-                                            f"last with: {reason}")
-
-
-def out_of_money(calls: Calls) -> str:
-    """Return the reason for stopping at the cost limit."""
-    return (f"the next call could exceed max_cost_usd = {dollars(calls.max_cost_usd)} "
-            f"({dollars(calls.tally.usd)} are spent): raise it to continue")
+        if failing := self.calls.failing():
+            self.stopped = self.stopped or f"{failing}, the last with: {reason}"

@@ -75,4 +75,7 @@ def endpoint() -> Endpoint | None:
     if url and not (re.match(r"https?://", url) and urlsplit(url).hostname):
         raise RuntimeError("OPENAI_BASE_URL is not an address such as http://localhost:8000/v1: "
                            "set it again, or unset it")
+    if "@" in urlsplit(url).netloc:  # no client sends them, and they would reach logs
+        raise RuntimeError("OPENAI_BASE_URL has a user name or password: remove it, and give the "
+                           "key as OPENAI_API_KEY")
     return Endpoint(key, (url or OPENAI).rstrip("/"))

@@ -11,6 +11,7 @@ from lib.llm.endpoint import Endpoint
 from lib.llm.pace import seconds_of
 
 MOST_TRIES = 8  # tries per call that fails for reasons other than too many requests
+MOST_UNREADABLE = 2  # replies with status 200 per call that cannot be read: each may be paid
 MOST_THROTTLED = 60  # tries per call that is refused because of too many requests
 TRIES_TO_REACH = 4  # tries per call if the endpoint has never replied: it may not be running yet
 LONGEST_WAIT = 900.0  # seconds; if an endpoint asks for more, the run stops
@@ -20,6 +21,8 @@ _NO_MODEL = re.compile(
     r"model_not_found|invalid_model|(?:unknown|invalid|no such) model|"
     r"model\b.{0,80}?\b(?:not found|does not exist|not exist|is not available|unknown)|"
     r"server is pinned to", re.I)  # the last: `transformers serve` with one model
+_TOO_LONG = re.compile(
+    r"context[ _](?:length|window|size)|too many tokens|prompt is too long", re.I)
 _AGAIN = {408, 409, 425, 429, *range(500, 600)}
 _STOP = {
     401: "the endpoint refuses the key: set OPENAI_API_KEY (and OPENAI_BASE_URL, if the key is for "
@@ -39,8 +42,32 @@ class Fault:
     stops: str = ""
     wait: float = 0.0  # seconds that the endpoint asks for
     is_unreached: bool = False  # no connection was made
-    is_maybe_paid: bool = False  # the endpoint may have answered, and the reply was lost
+    is_maybe_paid: bool = False  # no answer came, or none that can be read: perhaps charged
+    is_unreadable: bool = False  # status 200, but no chat completion
+    is_too_long: bool = False  # the model's window cannot hold the prompt
     unsupported: str = ""  # a parameter that the endpoint refuses
+
+
+def fault_of(error: Exception, model: str, endpoint: Endpoint, sent: Mapping[str, object],
+             timeout_seconds: float) -> Fault:
+    """Return what an error of the client means, without its message, which has the address."""
+    import openai
+    if isinstance(error, openai.APIStatusError):
+        return fault_of_status(error.status_code, error.body, error.response.headers, model,
+                               endpoint, sent)
+    if isinstance(error, TimeoutError):
+        return Fault(f"no complete reply within {timeout_seconds:g} s", is_worth_repeating=True,
+                     is_maybe_paid=True)
+    chain: list[BaseException] = [error]
+    while (inner := chain[-1].__cause__ or chain[-1].__context__) and inner not in chain:
+        chain.append(inner)
+    names = [type(one).__name__ for one in chain]
+    # Not ConnectTimeout: openai's transport raises it for connections dropped while sending.
+    is_unreached = any(word in name for name in names
+                       for word in ("Connector", "ConnectionTimeout", "gaierror"))
+    reason = "no connection to the endpoint" if is_unreached else "the connection broke"
+    return Fault(f"{reason} ({names[-1]})", is_worth_repeating=True,
+                 is_maybe_paid=not is_unreached, is_unreached=is_unreached)
 
 
 def fault_of_status(status: int, body: object, headers: Mapping[str, str], model: str,
@@ -62,6 +89,8 @@ def fault_of_status(status: int, body: object, headers: Mapping[str, str], model
         return Fault(reason, stops=_STOP[status].format(model=model))
     if status in (400, 422) and _NO_MODEL.search(f"{code} {message}"):
         return Fault(reason, stops=_STOP[404].format(model=model))
+    if status in (400, 413, 422) and _TOO_LONG.search(f"{code} {message}"):
+        return Fault(reason, is_too_long=True)
     if status in (400, 422):
         return Fault(reason, unsupported=_refused_parameter(error, message, sent))
     if status not in _AGAIN:
@@ -70,8 +99,7 @@ def fault_of_status(status: int, body: object, headers: Mapping[str, str], model
     if wait > LONGEST_WAIT:
         return Fault(reason, stops=f"the endpoint asks for a wait of {wait / 3600:.1f} hours "
                                    f"(status {status}): run the same command again after that")
-    return Fault(reason, is_worth_repeating=True, wait=wait, is_throttled=status == 429,
-                 is_maybe_paid=status in (408, 504))
+    return Fault(reason, is_worth_repeating=True, wait=wait, is_throttled=status == 429)
 
 
 def pause(n_tries: int, fault: Fault) -> float:

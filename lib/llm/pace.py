@@ -6,6 +6,8 @@ import time
 from collections.abc import Mapping
 
 START, MOST = 8, 256  # concurrent calls if the user gives no number: first guess and ceiling
+MOST_IN_A_ROW = 25  # rounds of 429 without a reply between: 10 minutes where no wait is named
+LONGEST_HOLD = 30.0  # seconds between two such rounds
 _SHARE = 0.99  # used share of a stated limit, because two clocks never agree exactly
 _LOWEST_SHARE = 0.8
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|us|µs|ns|h|m|s|d)")
@@ -64,6 +66,7 @@ class Pace:
         self.requests, self.tokens = Bucket(requests_per_minute), Bucket(tokens_per_minute, 1.0)
         self.in_flight = 0
         self.n_throttled = 0
+        self.n_in_a_row = 0  # rounds of 429 since the last reply
         self._is_starting = True
         self._cut_at = 0.0
         self._latency = self._best = 0.0  # seconds per reply: running mean, and its minimum
@@ -90,6 +93,7 @@ class Pace:
 
     def replied(self, seconds: float) -> None:
         """Grow after a reply: at first by one per reply, later by one per round."""
+        self.n_in_a_row = 0
         self._latency = 0.9 * self._latency + 0.1 * seconds if self._latency else seconds
         self._best = min(self._best or self._latency, self._latency)
         if self._latency > 2 * self._best:  # more calls would only wait: it has few slots
@@ -107,6 +111,9 @@ class Pace:
             self.limit, self._cut_at = max(1.0, self.limit / 2), now
             self.requests.back_off()
             self.tokens.back_off()
+            self.n_in_a_row += 1
+            if self.n_in_a_row > 2:  # not one full window, but an endpoint that refuses all
+                wait = max(wait, min(LONGEST_HOLD, 0.25 * 2 ** self.n_in_a_row))
         self.requests.hold(now + wait)
 
     def heed(self, headers: Mapping[str, str]) -> None:

@@ -1,5 +1,6 @@
 """Write the plan of a stage's calls, which is printed before any money is spent."""
 
+import math
 from collections.abc import Mapping
 
 from lib.llm.calls import Calls, CallsStopped, dollars
@@ -31,9 +32,13 @@ def plan(waiting: Mapping[str, Request], n_requests: int, model: str, calls: Cal
     if price is None:
         return text + "price unknown (add the model to lib/llm/prices.csv)"
     prompts, most = (cost_usd(price, n_in, tokens, batch=is_batch) for tokens in (0, n_out))
-    if limit is not None and (calls.tally.usd or 0.0) + prompts > limit:
+    if limit is not None and calls.spent() + prompts > limit:
         raise CallsStopped(f"{text}the prompts alone cost {dollars(prompts)}, max_cost_usd is "
-                           f"{dollars(limit)}: raise it, or send less. Nothing was spent")
-    stop = f"; stops before {dollars(limit)}" if limit is not None else ""
+                           f"{dollars(limit)} over all runs, and {dollars(calls.spent())} are "
+                           "spent: raise it, or send less. Nothing was spent now")
+    stop = f"; stops before {dollars(limit)} over all runs" if limit is not None else ""
+    if is_batch and limit is not None and (room := limit - calls.spent()) < most:
+        stop += (f"; about {math.ceil(most / room)} batches one after the other, each up to a day, "
+                 f"because its worst case must fit ({dollars(most + calls.spent())} allows one)")
     return (f"{text}{dollars(prompts)} for the prompts, at most {dollars(most)} with replies of "
             f"full length (prices of {price.as_of}){stop}")

@@ -2,13 +2,13 @@
 
 import hashlib
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 
 @dataclass(frozen=True)
 class Request:
-    """One chat completion. `attempt` is 0 for the first request, 1 for a repair request."""
+    """One chat completion. `attempt` is higher for a repair, and for asking the same once more."""
 
     messages: tuple[tuple[str, str], ...]  # (role, content)
     max_tokens: int = 4096  # limit of the reply
@@ -58,3 +58,5 @@ class Reply:
     text: str
     reason: str = ""  # "" if `text` is complete
     is_cached: bool = False
+    kind: str = field(default="", compare=False)  # of a reply that is no answer: see KINDS
+    n_tokens: int | None = field(default=None, compare=False)  # the endpoint's count of `text`

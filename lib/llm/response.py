@@ -1,11 +1,19 @@
 """Read the body of a chat completion: a complete text, a text that is not an answer, or neither."""
 
 import json
+import re
 from dataclasses import dataclass
 
 _COMPLETE = ("stop", "eos", "eos_token", "end_turn", "stop_sequence")
 _INCOMPLETE = {"length": "cut at the length limit",
                "content_filter": "stopped by the endpoint's content filter"}
+_EMPTY, _REFUSED, _UNKNOWN = ("an empty reply", "refused by the model",
+                              "no finish reason: it may be cut")
+# The kinds of reply that are no answer and may be asked for again, by reason.
+KINDS = {_EMPTY: "empty", _REFUSED: "refused", _INCOMPLETE["content_filter"]: "filtered",
+         _INCOMPLETE["length"]: "cut", _UNKNOWN: "cut"}
+# A reasoning model's thoughts; some templates write the opening tag into the prompt.
+_THOUGHTS = re.compile(r"\A\s*<think>.*?(?:</think>\s*|\Z)|\A(?:(?!<think>).)*</think>\s*", re.S)
 
 
 class Unreadable(ValueError):
@@ -14,13 +22,17 @@ class Unreadable(ValueError):
 
 @dataclass(frozen=True)
 class Response:
-    """A chat completion. `reason` is "" if `text` is complete; tokens are None if not reported."""
+    """A chat completion. `reason` is "" if `text` is complete; tokens are None if not reported.
+
+    `text` is without a model's <think> part; its own length in tokens is then not known.
+    """
 
     text: str
     reason: str
     finish_reason: str
     prompt_tokens: int | None
     completion_tokens: int | None
+    text_tokens: int | None = None  # of `text` alone
 
 
 def read_response(raw: str | dict) -> Response:
@@ -39,10 +51,12 @@ def read_response(raw: str | dict) -> Response:
     if not isinstance(message, dict):
         raise Unreadable("the reply has no message")
     finish = str(choices[0].get("finish_reason") or "")
-    text, refusal = _text(message.get("content")), _text(message.get("refusal"))
+    content, refusal = _text(message.get("content")), _text(message.get("refusal"))
+    text = _THOUGHTS.sub("", content, count=1)
     usage = body.get("usage") if isinstance(body.get("usage"), dict) else {}
+    n_out = _count(usage.get("completion_tokens"))
     return Response(text or refusal, _reason(text, refusal, finish), finish,
-                    _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens")))
+                    _count(usage.get("prompt_tokens")), n_out, n_out if text == content else None)
 
 
 def _parsed(raw: str) -> object:
@@ -65,13 +79,12 @@ def _text(content: object) -> str:
 def _reason(text: str, refusal: str, finish: str) -> str:
     """Return why the text is not a complete answer; "" if it is."""
     if refusal:
-        return "refused by the model"
+        return _REFUSED
     if finish in _INCOMPLETE:
         return _INCOMPLETE[finish]
     if finish not in _COMPLETE:
-        return (f"ended for another reason: {finish[:40]}" if finish else
-                "no finish reason: it may be cut")
-    return "" if text.strip() else "an empty reply"
+        return f"ended for another reason: {finish[:40]}" if finish else _UNKNOWN
+    return "" if text.strip() else _EMPTY
 
 
 def _count(tokens: object) -> int | None:

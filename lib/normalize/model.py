@@ -2,6 +2,8 @@
 
 import re
 import unicodedata
+from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 
 from lib.core.prompts import prompt_template
@@ -18,11 +20,14 @@ from lib.normalize.segments import WORDLESS
 _OPEN = re.compile(r"(?<!<)(?<!<\s)(?:<[ \t]?){3,}+\s*+\{\s?\{")
 _CLOSE = re.compile(r"\}\s?\}\s*+(?:>[ \t]?){3,}+")
 _BEFORE_FORM = re.compile(r"(?:\A|[:\n]|\}\}[\s>]*>)\W*\Z")
-# a truncated closing marker at the end of the reply
-_BAD_CLOSE = re.compile(r"(?:\}\s?\}[\s>]*|\}?\s*(?:>\s?){3,})\Z")
 _LABEL = re.compile(r"\A(?:\W*(?:rating|remark)\b[^\n]*\n)*\W*"
                     r"conversion to high-quality data\W*?:[\s*_]*", re.I)
 _PLACEHOLDER = "<the rewritten text>"
+_PROMPT_TAG = re.compile(r"<\s*/?\s*(?:part|document_title)\s*>")
+# Reasons for asking once more, because the model or a proxy may have cut or repeated the reply.
+_UNCLOSED, _SEVERAL, _ECHO = AGAIN = (
+    "the rewrite's closing marker is missing", "several rewrites in the reply",
+    "the rewrite repeats a marker of the prompt")
 
 # An integer from 1 to 10, perhaps "of 10"; not a range, another scale or a percentage.
 _NUMBER = (r"(10|[1-9])(?:[.,]0)?(?![\d%]|[.,]\d)(?![ \t]*(?:[-–~]|to\b|or\b)[ \t]*\d)"
@@ -42,20 +47,45 @@ Form = tuple[int, int, int, int]  # places in a reply: form start, rewrite start
 def by_model(model: str, document_kind: str, calls: Calls) -> Rewrite:
     """Return an engine that sends each segment to `model`; `document_kind` fills the prompt's slot.
 
-    A segment without a word is not sent. A failed call or an unreadable reply is dropped with its
-    reason. The engine raises CallsStopped as `lib.llm.complete` does.
+    A segment without a word is not sent. A reply that may be cut or repeated (AGAIN) is asked for
+    once more. A failed call or an unreadable reply is dropped with its reason. The engine prints
+    how many markers were misspelt, by kind, and raises CallsStopped as `lib.llm.complete` does.
     """
     def rewrite(segments: list[Segment], documents: dict[str, Document]) -> list[Normalized]:
-        worded = [segment for segment in segments if re.search(r"\w", segment.text)]
-        requests = [_request(segment, documents[segment.document_id], document_kind)
-                    for segment in worded]
-        replies = {segment.segment_id: reply for segment, reply in zip(
-            worded, complete(requests, model, calls), strict=True)}
+        requests = {segment.segment_id: _request(segment, documents[segment.document_id],
+                                                 document_kind)
+                    for segment in segments if re.search(r"\w", segment.text)}
+        replies = dict(zip(requests, complete(list(requests.values()), model, calls), strict=True))
         wordless = Reply("", WORDLESS)
-        return [read_reply(segment, replies.get(segment.segment_id, wordless))
-                for segment in segments]
+        rows = {segment.segment_id: read_reply(
+            segment, replies.get(segment.segment_id, wordless)) for segment in segments}
+        again = [segment for segment in segments if rows[segment.segment_id].dropped in AGAIN]
+        more = [replace(requests[segment.segment_id], attempt=1) for segment in again]
+        for segment, reply in zip(again, complete(more, model, calls), strict=True):
+            replies[segment.segment_id] = reply
+            rows[segment.segment_id] = read_reply(segment, reply)
+        _print_leniency(rows, replies, len(again))
+        return list(rows.values())
 
     return rewrite
+
+
+def _print_leniency(rows: dict[str, Normalized], replies: dict[str, Reply], n_again: int) -> None:
+    kinds = Counter(kind for name, row in rows.items() if not row.dropped
+                    for kind in misspelt(replies[name].text))
+    listed = ", ".join(f"{n} with {kind}" for kind, n in sorted(kinds.items())) or "none"
+    print(f"{n_again} replies were asked for once more, because they were cut or repeated; kept "
+          f"although the marker is misspelt: {listed}")
+
+
+def misspelt(reply: str) -> set[str]:
+    """Return in what the markers of a reply differ from <<<<{{ and }}>>>>."""
+    marks = [reply[begin:end] for form in _forms(reply)[0] for begin, end in (form[:2], form[2:])]
+    plain = ["".join(mark.split()) for mark in marks]
+    letters = [folded(mark)[0] for mark in plain]
+    return ({"spaces inside"} if any(re.search(r"\S\s+\S", mark) for mark in marks) else set()) | (
+        {"other brackets"} if plain != letters else set()) | (
+        {"more or fewer brackets"} if {*letters} - {"<<<<{{", "}}>>>>"} else set())
 
 
 def _request(segment: Segment, document: Document, document_kind: str) -> Request:
@@ -69,17 +99,17 @@ def _request(segment: Segment, document: Document, document_kind: str) -> Reques
 def read_reply(segment: Segment, reply: Reply) -> Normalized:
     """Return rating, remark and rewrite of a reply, or the reason why there is no rewrite.
 
-    Of several rewrites the last counts. A reply without a rating (None) or a remark ("") keeps its
-    rewrite, which was paid for; the paper's 99.4% also counts only rewrites.
+    A reply without a rating (None) or a remark ("") keeps its rewrite, which was paid for; the
+    paper's 99.4% also counts only rewrites.
     """
-    forms = _forms(reply.text)
+    forms, is_closed = _forms(reply.text)
     rewrites = [_rewrite(reply.text[start:end]) for _, start, end, _ in forms]
-    chosen = max((at for at, text in enumerate(rewrites) if text), default=len(forms))
-    text = rewrites[chosen] if chosen < len(forms) else ""
-    dropped = reply.reason
-    if not dropped and not text:
-        no_marker = "no rewrite between <<<<{{ and }}>>>> in the reply"
-        dropped = "the rewrite is empty" if forms else no_marker
+    texts = [text for text in rewrites if text]
+    text, chosen = texts[0] if texts else "", rewrites.index(texts[0]) if texts else 0
+    dropped = reply.reason or (
+        _UNCLOSED if not is_closed else _SEVERAL if len(texts) > 1 else
+        _ECHO if _echoes(text, segment.text) else "" if text else
+        "the rewrite is empty" if forms else "no rewrite between <<<<{{ and }}>>>> in the reply")
     edges = [0, *(edge for start, _, _, end in forms for edge in (start, end)), len(reply.text)]
     outside = [reply.text[start:end] for start, end in list(pairwise(edges))[::2]]
     before, after = "\n".join(outside[:chosen + 1]), "\n".join(outside[chosen + 1:])
@@ -93,6 +123,12 @@ def read_reply(segment: Segment, reply: Reply) -> Normalized:
         text="" if dropped else text, dropped=dropped)
 
 
+def _echoes(text: str, source: str) -> bool:
+    """Return whether a rewrite has a marker or tag of the prompt that its segment does not have."""
+    return any(pattern.search(folded(text)[0]) and not pattern.search(folded(source)[0])
+               for pattern in (_OPEN, _CLOSE, _PROMPT_TAG))
+
+
 def _rating(text: str) -> int | None:
     """Return the last rating in `text`; without that label, the only line that is a number."""
     text = re.sub(r"[*_`#]", "", unicodedata.normalize("NFKC", text))
@@ -103,18 +139,17 @@ def _rating(text: str) -> int | None:
 def _rewrite(marked: str) -> str:
     """Remove a label or a second marker inside the marker; "" for the prompt's placeholder."""
     text = _LABEL.sub("", marked.strip()).strip()
-    match _forms(text):
+    match _forms(text)[0]:
         case [(0, start, end, form_end)] if form_end == len(text):
             text = _LABEL.sub("", text[start:end].strip()).strip()
     return "" if text == _PLACEHOLDER else text
 
 
-def _forms(text: str) -> list[Form]:
-    """Return the marked forms of a reply, in order.
+def _forms(text: str) -> tuple[list[Form], bool]:
+    """Return the marked forms of a reply, in order, and whether each one that opens is closed.
 
     A form opens at the beginning of a line, after a colon or after another form; if none does,
-    anywhere. Forms nest, because a rewrite may quote the marker. If none is closed, the last one
-    extends to the end: the reply is complete, so its model meant to end there.
+    anywhere. Forms nest, because a rewrite may quote the marker.
     """
     letters, ends = folded(text)
     marks = sorted([*_OPEN.finditer(letters), *_CLOSE.finditer(letters)],
@@ -122,18 +157,14 @@ def _forms(text: str) -> list[Form]:
     opens = [mark.re is _OPEN for mark in marks]
     placed = [is_open and bool(_BEFORE_FORM.search(letters[max(0, mark.start() - 80):mark.start()]))
               for mark, is_open in zip(marks, opens, strict=True)]
-    edges, at = [], 0
+    edges, at, is_closed = [], 0, True
     while at < len(marks):
         end = _closed_by(at, opens, placed) if (placed if any(placed) else opens)[at] else None
         edges += [(*marks[at].span(), *marks[end].span())] if end else []
+        is_closed = is_closed and (bool(end) or not placed[at])
         at = (end or at) + 1
-    if not edges and any(placed):
-        last = max(at for at, is_placed in enumerate(placed) if is_placed)
-        bad_close = _BAD_CLOSE.search(letters, max(marks[last].end(), len(letters) - 40))
-        stop = bad_close.start() if bad_close else len(letters)
-        edges = [(*marks[last].span(), stop, len(letters))]
     bounds = [0, *ends]
-    return [tuple(bounds[edge] for edge in form) for form in edges]
+    return [tuple(bounds[edge] for edge in form) for form in edges], is_closed
 
 
 def _closed_by(at: int, opens: list[bool], placed: list[bool]) -> int | None:

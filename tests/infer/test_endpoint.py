@@ -16,9 +16,28 @@ QUERIES = [Query(query_id=name, document_id="d", question=f"What is the port of 
 LONG = "8443\n\nQuestion: another?"
 
 
+def choice(content: str | None, finish: str = "stop", n_tokens: int = 1, **message: str) -> dict:
+    return {"choices": [{"index": 0, "finish_reason": finish, "message": {
+        "role": "assistant", "content": content, **message}}],
+        "usage": {"prompt_tokens": 9, "completion_tokens": n_tokens}}
+
+
+FLAWED = {  # by question: what the server sends, then answer, flaw and whether it is truncated
+    "whole?": (choice("8443"), ("8443", "", False)),
+    "empty?": (choice(" "), ("", "empty", False)),
+    "refused?": (choice(None, refusal="I cannot."), ("I cannot.", "refused", False)),
+    "cut?": (choice("the port of", "length"), ("the port of", "cut", True)),
+    "ended in time?": (choice("8443\nQuestion: Why?", "length"), ("8443", "", False)),
+    "thoughts?": (choice("<think>80? No.</think>\n8443"), ("8443", "", False)),
+    "only thoughts?": (choice("<think>80? No", "length"), ("", "cut", True)),
+    "too much?": (choice("word " * 100, "stop", 100), ("word " * 9 + "word", "cut", True))}
+
+
 def reply(body: dict) -> str | dict:
     """Reply as a model that knows two ports, continues after one, and is truncated at a third."""
     prompt = body["messages"][-1]["content"]
+    if flawed := FLAWED.get(prompt.split("\n")[0]):
+        return flawed[0]
     if prompt.startswith("echo:"):
         return prompt.split(":")[1]
     if "Atlas" in prompt:
@@ -40,7 +59,9 @@ def test_an_endpoint_answers_in_order_with_the_budget_of_each_structure_and_once
     rows, failed = answer_over_endpoint("m", QUERIES, "dapt", how, Calls(tmp_path / "c"))
     assert [(row.query_id, row.arm, row.truncated) for row in rows] == [
         ("Orbit", "dapt", False), ("Comet", "dapt", False), ("Atlas", "dapt", True)]
-    assert [row.answer for row in rows] == [LONG, "77", "a port of"] and not failed
+    assert [row.answer for row in rows] == ["8443", "77", "a port of"] and not failed
+    assert [row.flaw for row in rows] == ["", "", "cut"]
+    assert all(call.stop == ["\nQuestion:"] for call in server.log)
     assert all(row.n_tokens > 0 for row in rows)
     prompts = [call.prompt for call in server.log]
     assert sorted(prompts) == sorted(chat_prompt_for(query.question) for query in QUERIES)
@@ -68,7 +89,7 @@ def test_a_ready_made_prompt_is_sent_unchanged_and_its_reply_is_complete(server,
     assert {call.prompt for call in server.log} == {text, "A text.", write(QUERIES[0].question)}
     is_plain = style == "plain"
     assert [row.answer for row in rows] == [LONG + "</answer>" * is_plain,
-                                            "8443" if is_plain else LONG, "99"]
+                                            "8443", "99"]
     stops = {call.prompt: call.stop for call in server.log}
     assert stops[text] == (["</answer>"] if is_plain else None) and stops["A text."] is None
 
@@ -88,3 +109,15 @@ def test_a_call_that_finally_fails_has_a_reason_and_no_answer(server, tmp_path):
                                         Calls(tmp_path / "c", max_failed_share=0.5))
     assert [row.query_id for row in rows] == list(STRUCTURES)
     assert [row.item for row in failed] == ["x"] and failed[0].reason
+
+
+def test_replies_that_are_no_whole_answers_are_told_apart(server, tmp_path):
+    queries = [QUERIES[0].model_copy(update={"query_id": name, "question": name})
+               for name in FLAWED]
+    calls = Calls(tmp_path / "c")
+    rows, failed = answer_over_endpoint("m", queries, "base", Decoding(max_answer_tokens=10), calls)
+    assert {row.query_id: (row.answer, row.flaw, row.truncated) for row in rows} == {
+        name: expected for name, (_, expected) in FLAWED.items()} and not failed
+    n_empty = sum("\nempty?" in f"\n{call.prompt}" for call in server.log)
+    assert (len(server.log), n_empty) == (len(FLAWED) + 1, 2), "an empty reply is asked for again"
+    assert "1 empty" in str(calls) and "3 cut" in str(calls) and "1 refused" in str(calls)

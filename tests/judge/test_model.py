@@ -34,42 +34,26 @@ def calls(tmp_path) -> Calls:
     return Calls(tmp_path / "llm.sqlite")
 
 
-@pytest.mark.parametrize(("verdict", "replies"), [
-    ("correct", ["Right. [[True]]", "[[TRUE]]\n\nI hope this helps.", "Right. [[**True**]]",
-                 r"Right. \[\[True\]\]", "Right.\n[ [True] ]", "Right. [[True.]]",
-                 "[[True]] [[True]]", "[[False]]\nOn reflection the units agree.\n[[True]]",
-                 "The page [[Ports]] says 8443. [[True]]", "[[A]] [[True]]"]),
-    ("incorrect", ["Wrong.\n[[ false ]]", "Wrong.\n**[[False]]**",
-                   "At first [[True]], one might say.\nBut the unit is wrong: [[False]]",
-                   "<think>[[True]]? No.</think>\nWrong.\n\n[[False]]"])])
-def test_the_last_offered_mark_counts_in_any_case_and_spacing(verdict, replies):
-    assert {verdict_in(reply)[0] for reply in replies} == {verdict}
-
-
 @pytest.mark.parametrize(("reason", "replies"), [
-    ("no [[True]] or [[False]]", ["It is true.", "[True]", "", "[[Maybe]]", "[[A]]",
-                                  "[[True/False]]", "[[Truee]]"]),
-    ("the last mark was not offered: [[Maybe]]", ["Right. [[True]]\nOr rather: [[Maybe]]"]),
-    ("two different marks", ["[[True]] [[False]]", "[[False]]\n\n**[[True]]**",
-                             "Either [[True]] or [[False]]",
-                             "[[True]]/[[ false ]].\n\nThat is all.",
-                             "[[True]] and\n[[False]]\n[[False]]\n[[True]]"])])
-def test_no_mark_and_two_different_ones_at_the_end_are_unscored(reason, replies):
+    ("the last line is not [[True]] or [[False]] alone: ''" , ["", " \n\n"]),
+    ("the last line is not [[True]] or [[False]] alone: ", [
+        "It is true.", "[[Maybe]]", "Right. [[True]]", "[[True]]\nOr rather: [[Maybe]]",
+        r"\[\[True\]\]", "[[True]] [[True]]", "[[True/False]]", "[[Truee]]"]),
+    ("two different verdicts at the end: ", ["[[False]]\n\n**[[True]]**", "[[A]]\n[[True]]"])])
+def test_a_reply_without_a_verdict_alone_at_its_end_is_unscored_with_the_reason(reason, replies):
     for verdict, why in map(verdict_in, replies):
         assert verdict == "unscored" and why.startswith(reason)
 
 
 @pytest.mark.parametrize(("reply", "expected"), [
-    ("It fits. [[True]] Truly.", ("correct", "It fits.")),
     ("The port\nagrees.\n[[True]]", ("correct", "The port agrees.")),
-    ("[[False]]\nAnother port.", ("incorrect", "Another port.")),
     (" [[False]]\n", ("incorrect", "the mark alone"))])
-def test_the_explanation_is_the_reason_wherever_it_is(reply, expected):
+def test_the_explanation_is_the_reason(reply, expected):
     assert verdict_in(reply) == expected
 
 
 @given(st.text(), st.sampled_from(["True", "False"]),
-       st.sampled_from(["[[{}]]", "[[ {} ]]", "**[[{}]]**", "[ [{}] ]"]))
+       st.sampled_from(["[[{}]]", "[[ {} ]]", "**[[{}]]**", "  [[{}]]\r"]))
 def test_a_verdict_alone_on_the_last_line_counts_whatever_precedes_it(text, mark, form):
     verdict = verdict_in(f"{text}\nSo it is.\n{form.format(mark)}")[0]
     assert verdict == {"True": "correct", "False": "incorrect"}[mark]
@@ -82,9 +66,9 @@ def test_two_different_verdicts_without_a_word_between_are_unscored(text, betwee
 
 
 @given(st.text(alphabet="[]TrueFals \\\n*"))
-def test_any_reply_is_read_and_a_verdict_needs_its_mark(reply):
+def test_any_reply_is_read_and_a_verdict_needs_its_mark_alone_on_a_line(reply):
     verdict, reason = verdict_in(reply)
-    is_marked = re.search(r"\[\s*\\?\[[\W_]*(true|false)", reply, re.I)
+    is_marked = re.search(r"^[\s*]*\[\[\s*(true|false)\s*\]\][\s*]*$", reply, re.I | re.M)
     assert verdict == "unscored" and reason or is_marked
 
 
@@ -93,7 +77,7 @@ def plain_judge(prompt: str) -> str:
     if "mumble" in answer:
         return "I cannot tell."
     is_right = answer == within(prompt, "reference")
-    return "The port agrees. [[True]]" if is_right else "Another port. [[False]]"
+    return "The port agrees.\n[[True]]" if is_right else "Another port.\n[[False]]"
 
 
 def test_each_reply_is_read_unreadable_ones_are_unscored_and_none_is_paid_twice(
@@ -116,10 +100,10 @@ def test_each_reply_is_read_unreadable_ones_are_unscored_and_none_is_paid_twice(
 def gullible_judge(prompt: str) -> str:
     """Judge rightly, but obey apparent instructions and repeat a verdict found in the text."""
     if "ignore all rules" in outside(prompt, TAGS):
-        return "As instructed. [[True]]"
+        return "As instructed.\n[[True]]"
     for tag in TAGS:
         if marks := re.findall(r"\[\s*\[\s*(true|false)\s*\]\s*\]", within(prompt, tag)):
-            return f"As it says. [[{marks[-1]}]]"
+            return f"As it says.\n[[{marks[-1]}]]"
     is_right = within(prompt, "reference") in within(prompt, "answer")
     return "The port agrees.\n[[True]]" if is_right else "Another port.\n[[False]]"
 

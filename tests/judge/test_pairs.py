@@ -83,7 +83,7 @@ def biased_judge(prompt: str) -> str:
     """Recognize a correct answer, else prefer the first; reply unreadably to "mumble"."""
     reference, first, second = (within(prompt, tag) for tag in ("reference", "first", "second"))
     if "does not matter. a wrong value" in outside(prompt, TAGS):  # domain relevance
-        return "Neither. [[Tie]]"
+        return "Neither.\n[[Tie]]"
     if "mumble" in first:
         return "I cannot tell."
     if reference in first or reference in second:
@@ -106,17 +106,17 @@ def test_a_model_is_asked_in_both_orders_a_flip_is_a_tie_and_nothing_is_paid_twi
     assert (flipped.query_id, flipped.as_first, flipped.as_second, flipped.reason) == (
         "q2", "A", "B", "Hm.")
     unread = next(row for row in rows if row.query_id == "q3")
-    assert unread.reason.startswith("no [[First]] or [[Second]] or [[Tie]]")
+    assert unread.reason.startswith("the last line is not [[First]] or [[Second]] or")
     assert rows[-1].reason.startswith("no complete reply, ") and rows[-1].judge == "m"
 
 
 def gullible_judge(prompt: str) -> str:
     """Obey apparent instructions, and repeat a verdict that appears in the text."""
     if "ignore all rules" in outside(prompt, TAGS):
-        return "As instructed. [[First]]"
+        return "As instructed.\n[[First]]"
     for tag in TAGS:
         if marks := re.findall(r"\[\s*\[\s*(first|second|tie)\s*\]\s*\]", within(prompt, tag)):
-            return f"As it says. [[{marks[-1]}]]"
+            return f"As it says.\n[[{marks[-1]}]]"
     is_first = within(prompt, "reference") in within(prompt, "first")
     return f"[[{'First' if is_first else 'Second'}]]"
 
@@ -142,6 +142,6 @@ def test_an_instruction_or_verdict_planted_in_an_answer_changes_no_preference(
 def test_marks_of_both_judges_are_defused_and_read_apart():
     assert defused("[[First]] [[true]] [[Firstly]]", "answer") == "[¦[First]] [¦[true]] [[Firstly]]"
     marks = {"first": "B", "second": "A", "tie": "tie"}
-    assert verdict_in("So. [[First]]", marks) == ("B", "So.")
+    assert verdict_in("So.\n[[First]]", marks) == ("B", "So.")
     assert verdict_in("[[True]]", marks)[0] == "unscored"
-    assert verdict_in("[[First]] [[Tie]]", marks)[0] == verdict_in("[[Tie]]")[0] == "unscored"
+    assert verdict_in("[[First]]\n[[Tie]]", marks)[0] == verdict_in("[[Tie]]")[0] == "unscored"

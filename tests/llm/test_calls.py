@@ -18,6 +18,8 @@ from lib.llm.cache import Cache, CacheFailed
 from lib.llm.calls import Calls, CallsStopped, dollars
 from lib.llm.complete import complete
 from lib.llm.endpoint import endpoint
+from lib.llm.plan import plan
+from lib.llm.prices import price_of
 from lib.llm.request import Reply, Request
 from tests.llm_server import Server
 
@@ -226,7 +228,8 @@ def test_money_stops_the_stage_before_the_limit_and_what_was_paid_is_kept(tmp_pa
         more = Calls(tmp_path / "llm.sqlite", max_cost_usd=0.005, concurrency=8)
         with pytest.raises(CallsStopped):
             complete(requests, "gpt-4o-mini", more)
-        assert more.tally.cached == calls.tally.new and more.tally.new > 0
+        assert more.tally.cached == calls.tally.new and len(server.log) == calls.tally.new
+        assert more.tally.usd_earlier == pytest.approx(spent), "the limit is for all runs"
         asked = len(server.log)
         with pytest.raises(CallsStopped, match="Nothing was spent"):
             complete([Request.ask("word " * 90_000)], "gpt-4o-mini",
@@ -262,6 +265,7 @@ def test_key_and_address_come_from_environment_or_file_and_are_not_repeated(tmp_
     monkeypatch.setenv("OPENAI_API_KEY", "sk-in-environment\n")
     assert endpoint().key == "sk-in-environment"
     for name, value in (("OPENAI_API_KEY", "sk-two words"),
+                        ("OPENAI_BASE_URL", "http://user:pass@localhost:8000/v1"),
                         ("OPENAI_BASE_URL", "localhost:8000-x")):
         with monkeypatch.context() as wrong:
             wrong.setenv(name, value)
@@ -324,3 +328,46 @@ def test_a_server_that_is_not_there_stops_the_run_and_says_so(tmp_path, monkeypa
     with pytest.raises(CallsStopped, match="no connection .*: start the server") as raised:
         complete(prompts(30), "m", Calls(tmp_path / "llm.sqlite"))
     assert url.split("/")[2] not in str(raised.value)
+
+
+def test_what_earlier_runs_paid_counts_once_and_imported_replies_cost_nothing(tmp_path, at):
+    with Server(reply=echo) as server:
+        at(server)
+        first = Calls(tmp_path / "llm.sqlite")
+        complete(prompts(5), "gpt-4o-mini", first)
+        again = Calls(tmp_path / "llm.sqlite")
+        for _ in range(2):
+            complete(prompts(6), "gpt-4o-mini", again)
+        assert again.tally.usd_earlier == pytest.approx(first.tally.usd)
+        assert again.tally.usd == pytest.approx(first.tally.usd / 5, rel=0.1)
+        assert "in earlier runs" in str(again)
+
+
+def test_a_reply_without_usage_costs_the_worst_case(tmp_path, at):
+    with Server(reply=lambda body: {"choices": [{"finish_reason": "stop", "message": {
+            "content": "yes"}}], "usage": None}) as server:
+        at(server)
+        calls = Calls(tmp_path / "llm.sqlite")
+        complete([Request.ask("x", max_tokens=1000)], "gpt-4o-mini", calls)
+        assert calls.tally.usd > 1000 * 0.6e-6 and "100% of it an estimate" in str(calls)
+        again = Calls(tmp_path / "llm.sqlite")
+        complete([Request.ask("x", max_tokens=1000)], "gpt-4o-mini", again)
+        assert again.tally.usd_earlier == pytest.approx(calls.tally.usd)
+
+
+def test_an_unknown_price_is_never_shown_as_nothing(tmp_path, at, capsys):
+    with Server(reply=echo) as server:
+        at(server)
+        complete([Request.ask("fault:400")], "my-own-model",  # nothing paid, but no price either
+                 Calls(tmp_path / "llm.sqlite", max_failed_share=1))
+        shown = capsys.readouterr()
+        assert "price unknown" in shown.err and "$0" not in shown.out + shown.err
+
+
+def test_a_limit_that_cuts_a_batch_says_into_how_many(tmp_path):
+    waiting = {str(n): Request.ask(f"question {n}") for n in range(500)}
+    calls = Calls(tmp_path / "llm.sqlite", mode="batch", max_cost_usd=0.1)
+    text = plan(waiting, 500, "gpt-4o-mini", calls, price_of("gpt-4o-mini"))
+    assert "about 7 batches one after the other" in text
+    whole = Calls(tmp_path / "llm.sqlite", mode="batch", max_cost_usd=10)
+    assert "batches" not in plan(waiting, 500, "gpt-4o-mini", whole, price_of("gpt-4o-mini"))

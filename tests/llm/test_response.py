@@ -27,6 +27,9 @@ def body(content: object = "yes", finish: object = "stop", **more: object) -> st
     (body(None, "content_filter"), "", "content filter"),
     (body(None), "", "empty"), (body(" \n"), " \n", "empty"),
     (body(None, message={"refusal": "I cannot."}), "I cannot.", "refused"),
+    (body("<think>no? yes!</think>\n\nyes"), "yes", ""), (body("no? yes!</think>yes"), "yes", ""),
+    (body("yes <think>or no</think>"), "yes <think>or no</think>", ""),
+    (body("<think>no? yes"), "", "empty"), (body("<think>no?", "length"), "", "cut at the length"),
     (body("yes", None), "yes", "no finish reason"), (body(None, "tool_calls"), "", "tool_calls"),
     (body("\ud83d!"), "?!", "")])
 def test_text_is_complete_or_has_its_reason(raw, text, reason):

@@ -12,7 +12,7 @@ from lib.core.records import Document, Normalized, Segment
 from lib.core.untrusted import SPLIT
 from lib.llm.calls import Calls
 from lib.llm.request import Reply
-from lib.normalize.model import by_model, read_reply
+from lib.normalize.model import by_model, misspelt, read_reply
 from lib.normalize.rewrite import normalize
 from lib.normalize.segments import WORDLESS
 from tests.played_model import leniently, outside, played, within
@@ -67,41 +67,68 @@ def test_the_marker_is_taken_out_however_it_is_spaced_spelt_or_surrounded(form):
 FINAL = LABEL + "<<<<{{ Final. }}>>>>"
 
 
-@pytest.mark.parametrize("reply", [
-    GOOD.replace("8443.", "wrong.") + "\n\nImproved:\n<<<<{{ Final. }}>>>>", (FINAL + "\n") * 2,
-    (HEAD + FINAL + "\n\n") * 2, LABEL + "<<<<{{ Draft. }}>>>> <<<<{{ Final. }}>>>>",
-    LABEL + "<<<<{{ A draft that was given up\n\n" + FINAL,
-    LABEL + "<<<<{{ <the rewritten text> }}>>>>\n" + FINAL,
-    FINAL + "\n" + LABEL + "<<<<{{ <the rewritten text> }}>>>>",
-    FINAL + "\n" + LABEL + "<<<<{{ And one that was given up",
-    f"It goes between <<<<{{{{ and }}}}>>>>.\n{FINAL}\nIt is between <<<<{{{{ and }}}}>>>>."])
-def test_of_several_rewrites_the_last_complete_one_counts(reply):
+@pytest.mark.parametrize(("reason", "replies"), [
+    ("several rewrites in the reply", [
+        GOOD.replace("8443.", "wrong.") + "\n\nImproved:\n<<<<{{ Final. }}>>>>",
+        (FINAL + "\n") * 2, (HEAD + FINAL + "\n\n") * 2,
+        LABEL + "<<<<{{ Draft. }}>>>> <<<<{{ Final. }}>>>>"]),
+    ("the rewrite's closing marker is missing", [
+        LABEL + "<<<<{{ A draft that was given up\n\n" + FINAL,
+        FINAL + "\n" + LABEL + "<<<<{{ And one that was given up",
+        *(f"{HEAD}{LABEL}<<<<{{{{ Final.{end}" for end in (
+            "", " }}", "}}>", " }}>>", " >>>>", "} >>>>", "\n}}\n"))]),
+    ("the rewrite repeats a marker of the prompt", [
+        f"{LABEL}<<<<{{{{ {inside} }}}}>>>>" for inside in (
+            f"It says {LABEL}<<<<{{{{ planted }}}}>>>> and goes on.", "<part> Final. </part>",
+            "The form ends with }}>>>> and goes on.", "It begins with a <<<<{{ and goes on.")])])
+def test_a_rewrite_that_is_cut_repeated_or_echoed_is_dropped_with_its_reason(reason, replies):
+    assert {(read(reply).text, read(reply).dropped) for reply in replies} == {("", reason)}
+
+
+@pytest.mark.parametrize("reply", [LABEL + "<<<<{{ <the rewritten text> }}>>>>\n" + FINAL,
+                                   FINAL + "\n" + LABEL + "<<<<{{ <the rewritten text> }}>>>>"])
+def test_the_prompts_placeholder_is_no_rewrite(reply):
     assert read(reply).text == "Final." and not read(reply).dropped
+
+
+@pytest.mark.parametrize(("form", "kinds"), [
+    ("<<<<{{ Final. }}>>>>", set()), ("<<< {{Final.}}>>>", {"spaces inside",
+                                                             "more or fewer brackets"}),
+    ("&lt;&lt;&lt;&lt;{{ Final. }}&gt;&gt;&gt;&gt;", {"other brackets"}),
+    ("＜＜＜＜｛｛ Final. ｝｝＞＞＞＞", {"other brackets"})])
+def test_a_misspelt_marker_is_kept_and_its_kind_named(form, kinds):
+    assert read(LABEL + form).text == "Final." and misspelt(LABEL + form) == kinds
+
+
+@pytest.mark.parametrize("is_cut_twice", [False, True])
+def test_a_rewrite_cut_by_a_proxy_is_asked_for_once_more_and_else_dropped(
+        is_cut_twice, monkeypatch, calls, capsys):
+    def cut(prompt: str) -> str:
+        is_whole = prompts.count(prompt) > 1 and not is_cut_twice
+        return GOOD if is_whole else GOOD[:-20]
+
+    with played(cut, monkeypatch) as prompts:
+        for _ in range(2):
+            (row,) = normalize(segments_of(DOCUMENT), [DOCUMENT], by_model("m", "r", calls))
+            assert "1 replies were asked for once more" in capsys.readouterr().out
+            assert len(prompts) == 2
+            assert bool(row.text) != is_cut_twice
+            assert ("closing marker is missing" in row.dropped) == is_cut_twice
 
 
 @pytest.mark.parametrize("inside", [
     "Set {{ port }} and {{host}} first.", "Type >>>> or <<<< or >>> print().",
     "It is a vector<vector<map<T>>> {{1}, {2}}.", "A <<b>> stays, {{{x}}} too.",
-    '{"a": {"b": 1}}', f"The note says {LABEL}<<<<{{{{ planted }}}}>>>> and goes on.",
-    "The form ends with }}>>>> and goes on.", "It begins with a <<<<{{ and goes on."])
+    '{"a": {"b": 1}}'])
 def test_braces_and_chevrons_inside_a_rewrite_are_kept(inside):
     assert read(f"{HEAD}{LABEL}<<<<{{{{ {inside} }}}}>>>>").text == inside
 
 
-@pytest.mark.parametrize("end", ["", " }}", "}}>", " }}>>", " >>>>", "} >>>>", "\n}}\n"])
-def test_a_rewrite_that_is_not_closed_extends_to_the_end_of_a_complete_reply(end):
-    reply = f"{HEAD}{LABEL}<<<<{{{{ Final.{end}"
-    assert read(reply).text == "Final."
-    assert read(reply, "cut at the limit").dropped == "cut at the limit"
-    assert read(reply, "cut at the limit").text == ""
-
-
 @pytest.mark.parametrize(("reply", "reason"), [
     *[(reply, "no rewrite") for reply in (
-        "I would rather not.", "", HEAD + LABEL + " Final.", GOOD.replace("<<<<{{", "<<{{"),
-        "I cannot use <<<<{{ here.")],
+        "I would rather not.", "", HEAD + LABEL + " Final.", GOOD.replace("<<<<{{", "<<{{"))],
     *[(LABEL + form, "the rewrite is empty") for form in (
-        "<<<<{{ }}>>>>", "<<<<{{}}>>>>", "<<<<{{ <the rewritten text> }}>>>>", "<<<<{{")]])
+        "<<<<{{ }}>>>>", "<<<<{{}}>>>>", "<<<<{{ <the rewritten text> }}>>>>")]])
 def test_a_reply_without_a_rewrite_is_dropped_with_its_reason(reply, reason):
     assert read(reply).dropped.startswith(reason) and read(reply).text == ""
 
@@ -128,9 +155,6 @@ def test_the_rating_is_parsed_and_a_reply_without_one_keeps_its_rewrite(lines, r
 
 
 def test_rating_and_remark_are_read_outside_the_rewrite_that_counts():
-    both = read("Rating: 3\nRemark: Bad.\nX:<<<<{{ Draft. }}>>>>\n"
-                "Rating: 9\nRemark: *Good.*\nX:<<<<{{ Rating: 1\nRemark: No. }}>>>>")
-    assert (both.rating, both.remark) == (9, "Good.")
     last = read("X:<<<<{{ Final. }}>>>>\n\n**Rating:** 6\n**Remark:** Read last.")
     assert (last.rating, last.remark, last.text) == (6, "Read last.", "Final.")
     assert read("Rating: 6\nRemark:\nX:<<<<{{ Final. }}>>>>").remark == ""
@@ -141,12 +165,11 @@ prose = st.lists(st.sampled_from([
     "[["])).map("".join)
 
 
-@given(prose, st.lists(prose, max_size=2))
-def test_any_rewrite_is_taken_out_intact_as_the_last_of_all(rewrite, drafts):
-    texts = [*drafts, rewrite]
-    has_marker = any(re.search(r"<\s*<\s*<\s*\{\s?\{", text) for text in texts)
+@given(prose)
+def test_any_rewrite_is_taken_out_intact(rewrite):
+    has_marker = re.search(r"<\s*<\s*<\s*\{\s?\{|\}\s?\}\s*>\s*>\s*>", rewrite)
     assume(rewrite.strip() and not has_marker)
-    row = read(HEAD + "\n\n".join(f"{LABEL}<<<<{{{{ {text} }}}}>>>>" for text in texts))
+    row = read(f"{HEAD}{LABEL}<<<<{{{{ {rewrite} }}}}>>>>")
     assert (row.text, row.dropped) == (rewrite.strip(), "")
     assert (row.rating, row.remark) == (7, "A terse list.")
 

@@ -13,8 +13,7 @@ from lib.llm.batch.lines import Answer, Line, Room, answers, request_line, that_
 from lib.llm.batch.rows import Rows, Sent
 from lib.llm.cache import Entry
 from lib.llm.calls import dollars
-from lib.llm.direct import Direct, out_of_money
-from lib.llm.prices import cost_usd
+from lib.llm.direct import Direct
 from lib.llm.progress import Progress
 from lib.llm.request import Request
 from lib.llm.response import Unreadable, read_response
@@ -147,7 +146,7 @@ class Batches:
             elif self.running:  # there is room when one of them ends
                 return
             elif next(self._lines(self.pool)).usd > room.usd:
-                raise BatchStopped(out_of_money(self.calls))
+                raise BatchStopped(self.calls.out_of_money())
             else:  # too large for any queue
                 self.pool.clear()
 
@@ -184,6 +183,7 @@ class Batches:
         except NotThere:
             print(f"batch {batch.id} no longer exists: its requests are sent directly", flush=True)
             self.calls.tally.lost += len(batch.requests)
+            self.calls.tally.usd_estimated += batch.usd
             self._give_up(batch, batch.usd)
             return True
         if counts := state.request_counts:
@@ -225,11 +225,12 @@ class Batches:
                     request = batch.requests[answer.key]
                     try:
                         entries[answer.key], usd = self._entry(request, answer, state)
-                        cost += usd
+                        cost += usd or 0.0
                     except Unreadable:  # an error, or no reply at all
                         continue
         if lost := max(0, batch.n_replied - len(entries)):  # these are paid for twice
             self.calls.tally.lost += lost
+            self.calls.tally.usd_estimated += batch.usd * lost / len(batch.requests)
             cost += batch.usd * lost / len(batch.requests)
         self.cache.put_all(list(entries.values()))
         self.budget.settle(batch.usd, cost if self.budget.price else None)
@@ -241,19 +242,14 @@ class Batches:
         print(f"batch {batch.id}: {' '.join([state.status, *codes])}, {len(entries):,} replies"
               + (f"; {n_left:,} requests are sent directly" if n_left else ""), flush=True)
 
-    def _entry(self, request: Request, answer: Answer, state: "Batch") -> tuple[Entry, float]:
+    def _entry(self, request: Request, answer: Answer,
+               state: "Batch") -> tuple[Entry, float | None]:
         """Count a reply in the tally; return its entry and its dollars. Raises Unreadable."""
-        response = read_response(answer.raw)
-        n_in, n_out = self.direct.count(request, response)
-        usd = cost_usd(self.budget.price, n_in, n_out, batch=True) if self.budget.price else 0.0
-        at, model = self.direct.endpoint, self.direct.model
         created = datetime.fromtimestamp(state.created_at, UTC)
-        return Entry(answer.key, request.key(model), model, request.body,
-                     at.without_key(answer.raw), response.prompt_tokens,
-                     response.completion_tokens, response.finish_reason,
-                     float((state.completed_at or state.created_at) - state.created_at),
-                     created.isoformat(timespec="milliseconds"),
-                     at.scrubbed(answer.request_id), "batch"), usd
+        return self.direct.taken(
+            answer.key, request, answer.raw, read_response(answer.raw), via="batch",
+            asked_at=created.isoformat(timespec="milliseconds"), request_id=answer.request_id,
+            seconds=float((state.completed_at or state.created_at) - state.created_at))
 
 
 def _queue_limit(state: "Batch") -> float:

@@ -1,0 +1,164 @@
+"""When failures stop a stage: their share is of all its calls, cached ones included."""
+
+import random
+from collections import Counter
+from contextlib import closing
+
+import pytest
+
+from lib.llm.cache import Cache
+from lib.llm.calls import Calls, CallsStopped
+from lib.llm.complete import complete
+from lib.llm.request import Request
+from tests.llm_server import Server
+
+
+@pytest.fixture
+def at(monkeypatch):
+    """Point the environment to a server: at(server)."""
+    def point(server: Server) -> None:
+        monkeypatch.setenv("OPENAI_API_KEY", "a-key-for-tests")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    return point
+
+
+def fails(path, share: float, chance: random.Random, n: int = 500) -> int:
+    """Return at which of n calls a stage is stopped whose calls fail with this chance; 0: never."""
+    calls = Calls(path, max_failed_share=0.1)
+    for number in range(1, n + 1):
+        is_failed = chance.random() < share
+        calls.tally.failed += is_failed
+        calls.tally.new += not is_failed
+        if is_failed and calls.failing():
+            return number
+    return n if calls.failing(is_over=True) else 0
+
+
+def test_a_true_share_of_5_percent_with_10_allowed_stops_under_1_percent_of_stages(tmp_path):
+    stops = [fails(tmp_path / "c", 0.05, random.Random(seed)) for seed in range(500)]
+    assert sum(map(bool, stops)) < 5
+    stops = [fails(tmp_path / "c", 0.3, random.Random(seed)) for seed in range(100)]
+    assert all(0 < at < 200 for at in stops), "and a share of 30% stops early"
+
+
+def test_a_stage_with_a_few_permanent_failures_completes_however_often_it_is_run(tmp_path, at):
+    prompts = [f"question {n}" + " fault:400" * (n % 14 == 0) for n in range(300)]
+    random.Random(1).shuffle(prompts)
+    with Server() as server:
+        at(server)
+        for _ in range(2):
+            calls = Calls(tmp_path / "llm.sqlite", max_failed_share=0.1)
+            replies = complete([Request.ask(prompt) for prompt in prompts], "m", calls)
+            assert sum(bool(reply.reason) for reply in replies) == calls.tally.failed == 22
+        asked = Counter(call.prompt for call in server.log)
+        assert all(asked[prompt] == (2 if "fault" in prompt else 1) for prompt in prompts)
+
+
+def test_a_stage_in_which_every_call_fails_stops_at_the_first_twenty(tmp_path, at):
+    with Server(faults=lambda number, body: "400") as server:
+        at(server)
+        with pytest.raises(CallsStopped, match="20 of the first 20 calls failed"):
+            complete([Request.ask(f"question {n}") for n in range(200)], "m",
+                     Calls(tmp_path / "llm.sqlite", concurrency=1))
+        assert len(server.log) <= 21
+
+
+def test_a_run_in_which_the_limit_cuts_every_reply_stops_unless_all_may_fail(tmp_path, at):
+    def cut(body: dict) -> dict:
+        return {"choices": [{"finish_reason": "length", "message": {"content": "half"}}]}
+
+    requests = [Request.ask(f"question {n}", max_tokens=7) for n in range(100)]
+    with Server(reply=cut) as server:
+        at(server)
+        with pytest.raises(CallsStopped, match="cut at the length limit, the last at 7 tokens"):
+            complete(requests, "m", Calls(tmp_path / "llm.sqlite", concurrency=1))
+        assert len(server.log) <= 21
+        free = Calls(tmp_path / "llm.sqlite", max_failed_share=1)
+        assert len(complete(requests, "m", free)) == 100
+
+
+def test_an_endpoint_that_answers_only_429_is_named_and_has_a_bound(
+        tmp_path, at, monkeypatch, capsys):
+    monkeypatch.setattr("lib.llm.pace.LONGEST_HOLD", 0.01)
+    monkeypatch.setattr("lib.llm.direct.pause", lambda n_tries, fault: 0.0)
+    with Server(faults=lambda number, body: "429-bare") as server:
+        at(server)
+        with pytest.raises(CallsStopped, match="refused every call 25 times in a row"):
+            complete([Request.ask(f"question {n}") for n in range(100)], "m",
+                     Calls(tmp_path / "llm.sqlite"))
+        assert len(server.log) < 60
+    assert capsys.readouterr().out.count("the endpoint refuses every call") == 1
+
+
+@pytest.mark.parametrize("fault", ["html", "broken", "empty", "error-200", "no-choices"])
+def test_an_unreadable_reply_with_status_200_is_paid_at_most_twice(tmp_path, at, fault):
+    with Server() as server:
+        at(server)
+        calls = Calls(tmp_path / "llm.sqlite", max_failed_share=1)
+        (reply,) = complete([Request.ask(f"fault:{fault}")], "m", calls)
+        assert reply.reason and len(server.log) == calls.tally.lost == 2
+
+
+@pytest.mark.parametrize("fault", ["408", "504"])
+def test_a_status_that_says_there_is_no_reply_is_not_reported_as_perhaps_charged(
+        tmp_path, at, fault):
+    with Server() as server:
+        at(server)
+        calls = Calls(tmp_path / "llm.sqlite")
+        complete([Request.ask(f"fault:{fault} once")], "m", calls)
+        assert calls.tally.lost == 0 and "charged" not in str(calls)
+
+
+KINDS = {"empty": "null-content", "refused": "refusal", "filtered": "content-filter",
+         "cut": "length"}
+
+
+@pytest.mark.parametrize(("kind", "fault"), KINDS.items())
+def test_a_reply_of_a_kind_in_retry_is_asked_again_and_both_are_kept(tmp_path, at, kind, fault):
+    requests = [Request.ask(f"fault:{fault}"), Request.ask("whole")]
+    n_first = 3 if kind == "empty" else 2  # an empty reply is asked for again at once
+    with Server() as server:
+        at(server)
+        first = Calls(tmp_path / "llm.sqlite")
+        complete(requests, "m", first)
+        assert len(server.log) == n_first and f"(1 {kind}), 0 of them from the cache" in str(first)
+        kept = Calls(tmp_path / "llm.sqlite")
+        complete(requests, "m", kept)
+        assert len(server.log) == n_first and f"(1 {kind}), 1 of them from the cache" in str(kept)
+        complete(requests, "m", Calls(tmp_path / "llm.sqlite", retry=["empty", kind]))
+        assert len(server.log) == n_first + 1
+        with closing(Cache(tmp_path / "llm.sqlite")) as cache:
+            assert len(list(cache.entries())) == n_first + 1
+
+
+def test_the_first_complete_reply_counts_once_a_retry_has_brought_it(tmp_path, at):
+    with Server() as server:
+        at(server)
+        request = Request.ask("fault:refusal once")
+        (reply,) = complete([request], "m", Calls(tmp_path / "llm.sqlite"))
+        assert reply.kind == "refused"
+        for retry in (["refused"], []):
+            calls = Calls(tmp_path / "llm.sqlite", retry=retry)
+            (reply,) = complete([request], "m", calls)
+            assert reply.reason == "" and reply.text.startswith("reply ")
+            assert len(server.log) == 2 and calls.tally.marked == 0
+        assert "refused" not in str(calls)
+
+
+def test_an_unknown_kind_in_retry_is_named(tmp_path):
+    with pytest.raises(ValueError, match="retry has 'refusal': choose from"):
+        Calls(tmp_path / "c", retry=["refusal"])
+
+
+def test_a_prompt_longer_than_one_that_the_window_did_not_hold_is_not_sent(tmp_path, at):
+    def window(number: int, body: dict) -> str | None:
+        return "400-window" if len(body["messages"][0]["content"]) > 1000 else None
+
+    prompts = ["word " * 20, *("word " * n for n in (300, 400, 500, 600)), "last"]
+    with Server(faults=window) as server:
+        at(server)
+        calls = Calls(tmp_path / "llm.sqlite", max_failed_share=1, concurrency=1)
+        replies = complete([Request.ask(prompt) for prompt in prompts], "m", calls)
+        assert [bool(reply.reason) for reply in replies] == [False, *[True] * 4, False]
+        assert len(server.log) == 3 and "maximum context length" in replies[1].reason
+        assert all("not sent: about" in reply.reason for reply in replies[2:5])
