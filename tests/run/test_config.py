@@ -220,7 +220,8 @@ def test_a_folder_of_any_name_is_read_and_its_bad_file_named_at_the_end(house):
     assert ran.returncode == 0, ran.stdout
     assert f"1 entries of {folder} were left out" in ran.stdout
     assert "  bad.md: empty" in ran.stdout
-    assert "[1 of 6] 00_documents: read the documents, about " in ran.stdout and "\r" not in ran.stdout
+    line = "[1 of 6] 00_documents: read the documents, about "
+    assert line in ran.stdout and "\r" not in ran.stdout
     assert "report:       figures/mine/report.html" in ran.stdout
 
 
