@@ -53,6 +53,6 @@ KINDS = {
         ("tablequest.md",)),
     "reader": Kind(
         "Is the table form that is read best also learned best?", "forms", ("forms",),
-        ("differences",), (_MODEL, "A model of about a million parameters says nothing about large "
+        ("differences",), (_MODEL, "A model of four million parameters says nothing about large "
                            "ones."), ("reader.md",)),
 }
