@@ -4,12 +4,11 @@ from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
-from scipy.special import bdtr, stdtr, stdtrit  # scipy.stats takes five times as long to import
+from scipy.special import stdtrit  # scipy.stats takes five times as long to import
 
 ALPHA = 0.05  # two-sided
 ROUNDING = 1e-9  # a smaller standard error or sum counts as 0
 ONE_CLUSTER = "all queries are one cluster (document or product)"  # so there is no interval
-_Z = 1.9599639845400545  # the normal quantile of 1 - ALPHA / 2, as scipy.stats gives it
 LEAST_ADDED = 1.0  # percent of tokens; below it, the gain per percent is a large, meaningless ratio
 
 
@@ -19,12 +18,12 @@ def wilson(count, n) -> tuple:
     NaN if n is 0. At 0 and 1 the floating-point formula misses its bound by 1e-17; this is
     corrected, so the interval always contains the share.
     """
+    from statsmodels.stats.proportion import proportion_confint  # slow to import
+
     count, n = np.asarray(count, dtype=float), np.asarray(n, dtype=float)
     with np.errstate(divide="ignore", invalid="ignore"):
-        share, z2 = count / n, _Z**2
-        middle = (share + z2 / (2 * n)) / (1 + z2 / n)
-        reach = _Z * np.sqrt(share * (1 - share) / n + z2 / (4 * n**2)) / (1 + z2 / n)
-    low, high = middle - reach, middle + reach
+        low, high = proportion_confint(count, n, method="wilson")
+        share = count / n
     low, high = np.clip(np.minimum(low, share), 0, 1), np.clip(np.maximum(high, share), 0, 1)
     return (float(low), float(high)) if count.ndim == n.ndim == 0 else (low, high)
 
@@ -77,7 +76,7 @@ def cluster_interval(values: pd.Series, clusters: pd.Series,
 
 
 def t_over(values) -> dict[str, float]:
-    """Return the mean of independent `values`, its 95% t interval, their SD, and p.
+    """Return the mean of independent `values`, its 95% t interval, their SD, and p (scipy).
 
     Keys: n, estimate, low, high, sd, p (two-sided, against 0). NaN values are left out. low, high
     and p are NaN with fewer than two values, or if all are equal.
@@ -91,10 +90,11 @@ def t_over(values) -> dict[str, float]:
     found["sd"] = float(values.std(ddof=1))
     if found["sd"] < ROUNDING:
         return found
-    mean, error, freedom = found["estimate"], found["sd"] / len(values) ** 0.5, len(values) - 1
-    reach = float(stdtrit(freedom, 1 - ALPHA / 2)) * error
-    return found | {"low": mean - reach, "high": mean + reach,
-                    "p": float(2 * stdtr(freedom, -abs(mean) / error))}
+    from scipy.stats import ttest_1samp  # slow to import
+
+    test = ttest_1samp(values, 0)
+    low, high = test.confidence_interval(1 - ALPHA)
+    return found | {"low": float(low), "high": float(high), "p": float(test.pvalue)}
 
 
 def share_interval(values: pd.Series, clusters: pd.Series,
@@ -155,8 +155,9 @@ def sign_flip_p(differences: pd.Series, clusters: pd.Series, *, draws: int = 999
 
 def exact_p(only_first: int, only_second: int) -> float:
     """Return the two-sided p of the exact McNemar test, which takes queries as independent."""
-    rarer, changed = min(only_first, only_second), only_first + only_second
-    return min(1.0, 2 * float(bdtr(rarer, changed, 0.5)))
+    from statsmodels.stats.contingency_tables import mcnemar  # slow to import
+
+    return float(mcnemar([[0, only_first], [only_second, 0]], exact=True).pvalue)
 
 
 def smallest_p(differing: int) -> float:

@@ -12,6 +12,7 @@ from lib.llm.request import Reply, Request
 
 # A line with one mark and nothing else: any case, spaces inside the brackets, bold or italic type.
 _MARK_ALONE = re.compile(r"[*\s]*\[\[\s*([a-z]+)\s*\]\][*\s]*", re.I)
+_MARK_ABOVE = re.compile(r"[\W_]*\[\[\s*([a-z]+)\s*\]\][\W_]*", re.I)  # no other word on its line
 _VERDICTS = {"true": "correct", "false": "incorrect"}
 _TAGS = "question|reference|answer"
 
@@ -49,14 +50,16 @@ def verdict_in(reply: str, offered_marks: dict[str, str] = _VERDICTS) -> Decisio
     The prompt demands it, so only a mark alone on the last line with any text counts (see
     _MARK_ALONE); marks above it may be quotations, or a change of mind. `offered_marks` maps each
     mark that the prompt offers, in lower case, to its verdict. The reason is the text above. A
-    reply with any other last line is unscored, as is one with a different mark alone directly
-    above.
+    reply with any other last line is unscored, as is one in which the last words above are a
+    different mark.
     """
     *above, last = [line.strip() for line in reply.split("\n") if line.strip()] or [""]
-    mark, before = (_MARK_ALONE.fullmatch(line) for line in (last, above[-1] if above else ""))
+    mark = _MARK_ALONE.fullmatch(last)
+    worded = [line for line in above if re.search(r"[^\W_]", line)]
+    before = _MARK_ABOVE.fullmatch(worded[-1]) if worded else None
     if not mark or mark[1].lower() not in offered_marks:
         names = " or ".join(f"[[{name.title()}]]" for name in offered_marks)
         return "unscored", f"the last line is not {names} alone: {last[-200:]!r}"
     if before and before[1].lower() != mark[1].lower():
-        return "unscored", f"two different verdicts at the end: {above[-1]} and {last}"
+        return "unscored", f"two different verdicts at the end: {worded[-1]} and {last}"
     return offered_marks[mark[1].lower()], " ".join(" ".join(above).split()) or "the mark alone"

@@ -72,9 +72,9 @@ def lenient_judge(prompt: str) -> str:
     """Accept one entity of a list; of two answers prefer the first that has that entity."""
     wanted = within(prompt, "reference").split("\n")[0]
     if answer := within(prompt, "answer"):
-        return f"It is said. [[{wanted in answer}]]" if "mumble" not in answer else "?"
+        return f"It is said.\n[[{wanted in answer}]]" if "mumble" not in answer else "?"
     first, second = (wanted in within(prompt, tag) for tag in ("first", "second"))
-    return f"Seen. [[{'Tie' if not first and not second else 'First' if first else 'Second'}]]"
+    return f"Seen.\n[[{'Tie' if not first and not second else 'First' if first else 'Second'}]]"
 
 
 def test_one_judge_and_no_label_write_the_sheet_and_say_what_is_missing(study, run):
