@@ -10,6 +10,7 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -18,24 +19,12 @@ from lib.core.files import replacing, write_text
 from lib.core.paths import figures_path
 
 WIDTH = 6.3  # inches: the text width of an A4 page
-# seaborn's style "ticks" in its context "paper", and its palette "colorblind" below. Importing
-# seaborn takes longer than drawing a figure.
-STYLE = {"axes.labelcolor": ".15", "xtick.color": ".15", "ytick.color": ".15", "text.color": ".15",
-         "axes.edgecolor": ".15", "grid.color": ".8", "axes.axisbelow": True, "xtick.bottom": True,
-         "ytick.left": True, "lines.solid_capstyle": "round", "patch.edgecolor": "w",
-         "patch.force_edgecolor": True, "grid.linewidth": 0.8, "lines.linewidth": 1.2,
-         "lines.markersize": 4.8, "patch.linewidth": 0.8, "axes.titlesize": 9.6,
-         "legend.title_fontsize": 9.6,
-         **{f"{axis}tick.{level}.{what}": value for axis in "xy" for level, what, value in (
-             ("major", "width", 1.0), ("minor", "width", 0.8), ("major", "size", 4.8),
-             ("minor", "size", 3.2))},
+STYLE = {**sns.plotting_context("paper"), **sns.axes_style("ticks"),
          "font.size": 9, "axes.labelsize": 9, "xtick.labelsize": 8, "ytick.labelsize": 8,
          "legend.fontsize": 8, "axes.spines.top": False, "axes.spines.right": False,
          "hatch.linewidth": 0.6, "axes.linewidth": 0.8, "pdf.fonttype": 42, "savefig.dpi": 200,
          "legend.frameon": False, "font.family": "DejaVu Sans"}
-COLORS = [mpl.colors.to_rgb(f"#{color}") for color in (
-    "0173B2", "DE8F05", "029E73", "D55E00", "CC78BC", "CA9161", "FBAFE4", "949494", "ECE133",
-    "56B4E9")]
+COLORS = sns.color_palette("colorblind")
 HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++++")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 INTERVAL = {"fmt": "none", "ecolor": "black", "elinewidth": 0.9, "capsize": 2.5}
@@ -165,8 +154,6 @@ def heat(axes: Axes, values: pd.DataFrame, texts: pd.DataFrame, *, top: float,
     `values` and `texts` have the same rows (from top to bottom) and columns; cell (row, column)
     reaches from column to column + 1. A missing value is not coloured but keeps its text.
     """
-    import seaborn as sns
-
     sns.heatmap(values, annot=texts, fmt="", ax=axes, cmap=colors, vmin=0, vmax=top, cbar=False,
                 annot_kws={"fontsize": 8, "linespacing": 0.95})
     for row, column in zip(*np.nonzero(values.isna().to_numpy()), strict=True):

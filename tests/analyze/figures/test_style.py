@@ -3,12 +3,9 @@
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.collections import LineCollection
 
 from lib.analyze.figures.style import (
-    COLORS,
-    STYLE,
     bars,
     forest,
     heat,
@@ -85,17 +82,3 @@ def test_saved_files_embed_fonts_and_repeat_byte_for_byte(tmp_path, monkeypatch)
     assert first[".csv"] == b"x\n0.5\n1.0\n"
     assert mpl.rcParams["pdf.fonttype"] == before  # the style stays with the figures
     assert np.isclose(figures[0].get_figwidth(), 6.3)
-
-
-def test_the_style_is_seaborns_without_importing_it():
-    theirs = sns.plotting_context("paper") | sns.axes_style("ticks")
-    not_used = {"font.family", "font.sans-serif", "image.cmap", *(key for key in STYLE if key in (
-        "font.size", "axes.labelsize", "xtick.labelsize", "ytick.labelsize", "legend.fontsize",
-        "axes.linewidth", "axes.spines.top", "axes.spines.right"))}
-    ours = mpl.rcParamsDefault | STYLE
-    for key in set(theirs) - not_used:
-        same = np.isclose(ours[key], theirs[key]) if isinstance(theirs[key], float) else (
-            mpl.colors.same_color(ours[key], theirs[key])
-            if "color" in key and isinstance(theirs[key], str) else ours[key] == theirs[key])
-        assert same, key
-    assert list(sns.color_palette("colorblind")) == COLORS
