@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from lib.judge.rules import compare, match_list
 from lib.lab.documents import make_records
 from lib.lab.products import make_products
 from lib.normalize.rules.engine import by_rules as normalize_by_rules
+from tests.growth import calls, ends
 
 LISTED = "Which parts does the Corvane P-417 contain?"
 ASKED = "What is the drain valve of the Corvane P-417?"
@@ -166,14 +166,12 @@ def test_any_text_gets_a_verdict(text, between, n, reference):
 @pytest.mark.parametrize("unit", [
     "a", ".", "8443 ", "- 8443\n", "| x ", "(", "1,", ",111", "*a* ", "-", "between 1 and ", "a. ",
     "\u0000", "'", "IP 5", "  \n  ", "?", "![", "(1) "])
-def test_a_long_answer_is_judged_in_linear_time(unit):
+def test_a_long_answer_is_judged_with_work_in_proportion(unit):
     for reference, count in (("8443", None), ("Linux\nQNX\n8443", 3), ("yes", None)):
-        times = []
-        for size in (1_000, 4_000):
-            begin = time.process_time()
-            compare(ASKED, reference, unit * (size // len(unit)), count)
-            times.append(time.process_time() - begin)
-        assert times[1] < 8 * times[0] + 0.1, f"{unit!r}: {times} for four times the text"
+        with ends():
+            short, long = (calls(compare, ASKED, reference, unit * (size // len(unit)), count)
+                           for size in (1_000, 4_000))
+        assert long < 5 * short + 100, f"{unit!r}: {long} calls for four times the text of {short}"
 
 
 def test_only_the_beginning_of_a_very_long_answer_is_read():

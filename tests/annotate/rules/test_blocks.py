@@ -1,12 +1,12 @@
 """lib.annotate.rules on tables, lists and places: the classes of error that readers found."""
 
-import time
 
 import pytest
 
 from lib.annotate.queries import annotate
 from lib.annotate.rules.engine import by_rules
 from lib.core.records import Document
+from tests.growth import ends
 
 
 def asked(*texts: str, **fields: str) -> dict[str, str]:
@@ -132,12 +132,11 @@ def test_two_documents_that_answer_a_question_differently_are_told_apart_or_not_
 
 
 @pytest.mark.parametrize("cell", ["*" * 90 + "x", "- " * 90 + "y", "[a](b)  " * 40 + "x",
-                                  "a" * 5000, "(" * 500, "x and " * 300])
-def test_a_hostile_cell_item_or_sentence_takes_no_time(cell):
-    begin = time.process_time()
-    asked(f"# Orsa\n\n| Mode | Port |\n|---|---|\n| fast | {cell} |\n\n{cell}\n\nThe {cell} is X."
-          f"\n\nPorts: {cell}:\n\n- {cell}: {cell}\n- {cell}\n")
-    assert time.process_time() - begin < 2
+                                  "a" * 50_000, "(" * 500, "x and " * 300])
+def test_a_hostile_cell_item_or_sentence_is_read_to_its_end(cell):
+    with ends():
+        asked(f"# Orsa\n\n| Mode | Port |\n|---|---|\n| fast | {cell} |\n\n{cell}\n\n"
+              f"The {cell} is X.\n\nPorts: {cell}:\n\n- {cell}: {cell}\n- {cell}\n")
 
 
 def test_the_product_of_a_folder_is_named():
