@@ -59,7 +59,7 @@ workdir: str(output_root())
 study = load_study(config.get("study", "lab"), config.get("documents", ""))
 data = f"data/{study.name}"
 figures = f"figures/{study.name}"
-RUN = ("exec python -m lib.run.notebook {params.notebook} --name {params.name} "
+RUN = ("exec python -m lib.run.warm {params.notebook} --name {params.name} "
        "--given {params.given:q}")
 
 

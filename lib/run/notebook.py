@@ -56,7 +56,8 @@ class Progress:
         """Do nothing: writes are unbuffered."""
 
 
-def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> Path:
+def run_notebook(notebook: Path, name: str, given: dict[str, object],
+                 kernel: dict[str, object] | None = None) -> Path:
     """Run `notebook` with the parameters `given`; return the path of the HTML copy.
 
     A success leaves <name>.ipynb and .html in data/<study>/notebooks (within a study, lib.run.pages
@@ -77,7 +78,7 @@ def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> Path:
         stale.unlink(missing_ok=True)
     state, started, clock = code_state(), datetime.now(UTC), time.monotonic()
     try:
-        finished = execute(notebook, running, name, given)
+        finished = execute(notebook, running, name, given, kernel or {})
         if pages.VARIABLE not in os.environ:
             pages.write_page(running, page)
     except BaseException:
@@ -93,7 +94,8 @@ def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> Path:
     return page
 
 
-def execute(notebook: Path, output: Path, name: str, given: dict[str, object]):
+def execute(notebook: Path, output: Path, name: str, given: dict[str, object],
+            kernel: dict[str, object]):
     """Return the executed notebook (nbformat); its state is saved to `output` after each cell."""
     import papermill  # slow to import, so only when a notebook runs
     from nbclient.exceptions import DeadKernelError
@@ -113,7 +115,7 @@ def execute(notebook: Path, output: Path, name: str, given: dict[str, object]):
             notebook, output, given, kernel_name="python3", cwd=REPOSITORY, progress_bar=False,
             stderr_file=Progress(name), coalesce_streams=True,
             extra_arguments=[f"--IPKernelApp.exec_lines={KERNEL_BOND}; {NO_WIDGETS}",
-                             "--IPKernelApp.log_level=50"])
+                             "--IPKernelApp.log_level=50"], **kernel)
     except papermill.PapermillExecutionError as error:
         raise NotebookFailed(_explained(error) + so_far) from error
     except DeadKernelError as error:
@@ -143,8 +145,11 @@ def calls_of(notebook) -> list[str]:
     return re.findall(r"^cached \d+ / new \d+ / failed \d+.*$", printed, re.M)
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Run `python -m lib.run.notebook 04_infer --given '{"arm": "dapt"}'`; return 0 on success."""
+def main(arguments: list[str] | None = None, kernel: dict[str, object] | None = None) -> int:
+    """Run `python -m lib.run.notebook 04_infer --given '{"arm": "dapt"}'`; return 0 on success.
+
+    `kernel` has further arguments for papermill's client (lib.run.warm).
+    """
     parser = argparse.ArgumentParser(prog="python -m lib.run.notebook", description=__doc__)
     parser.add_argument("notebook", help="such as 04_infer")
     parser.add_argument("--name", help="name of the executed copy (default: the notebook's)")
@@ -157,7 +162,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"{name}  …\n", end="", flush=True)  # one write: parallel stages do not mix
     clock = time.monotonic()
     try:
-        page = run_notebook(notebook_path(options.notebook), name, options.given)
+        page = run_notebook(notebook_path(options.notebook), name, options.given, kernel)
     except (NotebookFailed, WrongParameter, OSError) as error:
         print(f"\n{name} FAILED: {error}\n", file=sys.stderr, flush=True)
         return 1

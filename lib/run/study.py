@@ -18,6 +18,7 @@ from lib.report.page import write_report
 from lib.run.config import FOLDER_VARIABLE, AnyStudy, WrongStudy, load_study
 from lib.run.pages import writing_pages
 from lib.run.parameters import WrongParameter
+from lib.run.warm import warm_stages
 
 SECONDS_FOR_THE_LOCK = 5.0  # processes of a killed run end within this time
 SHOWN_FILES = 10  # number of left-out files to list
@@ -93,7 +94,7 @@ def run_study(name: str, folder: str, jobs: str, only_figures: bool = False) -> 
     if missing and getattr(study, "minutes", 0):
         print(f"{name}: {len(study.runs)} training runs, about {study.minutes} min on two cores",
               flush=True)
-    with writing_pages([study.name, *study.others]) as faults:
+    with warm_stages(study.stages), writing_pages([study.name, *study.others]) as faults:
         status = subprocess.run(command(study, jobs, only_figures), check=False,
                                 pass_fds=[file.fileno() for file in locks]).returncode
     if faults:
