@@ -16,8 +16,7 @@ from lib.controlled.design.arms import (
 from lib.controlled.design.structures import STRUCTURES
 from lib.core.files import artifact_path
 from lib.core.paths import figures_path
-from lib.run.own_runs import OwnRunsStudy
-from lib.run.stages import CONTROLLED
+from lib.run.stages import CONTROLLED, OwnRunsStudy
 
 _AUGMENT = CONTROLLED[-1]
 _SET_BY_KEYS = ("study", "arm", "rotation", "runs", "structures", "arms", "normalizer", "base")

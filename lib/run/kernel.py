@@ -8,6 +8,7 @@ from multiprocessing.connection import Connection
 
 from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning import LocalProvisioner
+from threadpoolctl import threadpool_limits
 
 _FORK = get_context("fork")
 
@@ -52,10 +53,19 @@ def _become_kernel(orders: Connection, sender: Connection) -> None:
     os.environ.update(environment)
     for ignored in filter(None, environment.get("PYTHONWARNINGS", "").split(",")):
         warnings.filterwarnings(*ignored.split(":")[:2])
+    _share_cores(int(environment.get("OMP_NUM_THREADS") or 0))
     sys.argv = ["ipykernel_launcher.py", *command[command.index("-f"):]]
     from ipykernel.kernelapp import IPKernelApp
 
     IPKernelApp.launch_instance()
+
+
+def _share_cores(threads: int) -> None:
+    """Use `threads` threads, unless it is 0: libraries read the variable when they are imported."""
+    if threads and "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(threads)
+    if threads:
+        threadpool_limits(threads)
 
 
 class _ForkedProvisioner(LocalProvisioner):

@@ -7,8 +7,7 @@ from pydantic import Field, model_validator
 
 from lib.core.files import artifact_path
 from lib.core.paths import figures_path
-from lib.run.own_runs import OwnRunsStudy
-from lib.run.stages import READER
+from lib.run.stages import READER, OwnRunsStudy
 
 
 class ReaderStudy(OwnRunsStudy):

@@ -8,8 +8,7 @@ from pydantic import Field, model_validator
 from lib.core.arms import ARMS
 from lib.core.files import artifact_path
 from lib.core.paths import figures_path
-from lib.run.own_runs import OwnRunsStudy
-from lib.run.stages import CHAIN, REPLICATES
+from lib.run.stages import CHAIN, REPLICATES, OwnRunsStudy
 
 STEP = 10  # between two replicates' seeds, because a laboratory also uses its seed + 1
 _SET_BY_KEYS = ("study", "arm", "arms", "replicates", "base_model", "seed", "split_seed",

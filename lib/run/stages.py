@@ -4,6 +4,9 @@ A new notebook needs an entry here and a rule in a graph.
 """
 
 from dataclasses import dataclass, field
+from typing import ClassVar
+
+from pydantic import BaseModel, ConfigDict, field_validator
 
 from lib.core.arms import ARMS, AUGMENTED
 from lib.documents.folder import SUFFIXES
@@ -92,3 +95,41 @@ KINDS = {
 CONTROLLED = ("00_facts", "01_pretrain", "02_run", "03_analyze", "04_augment")
 REPLICATES = ("00_lab", *CHAIN[:-1], "00_replicates")
 READER = ("00_reader", "01_read", "02_forms")
+
+
+class OwnRunsStudy(BaseModel):
+    """Keys of every study that draws its own documents and bases, and names its own runs.
+
+    `notebooks` holds parameters by notebook; there is no folder of the user's.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    variants: ClassVar[tuple[str, ...]] = ()  # no notebooks beyond its own
+    others: ClassVar[tuple[str, ...]] = ()  # it makes its own bases
+    folder: ClassVar[str] = ""
+
+    name: str
+    source: str
+    minutes: int = 0  # on two cores; printed before the study starts
+    notebooks: dict[str, dict] = {}
+
+    @field_validator("notebooks", mode="before")
+    @classmethod
+    def _filled(cls, notebooks: object) -> object:
+        return ({stage: given or {} for stage, given in notebooks.items()}
+                if isinstance(notebooks, dict) else notebooks or {})
+
+    def check_notebooks(self, legal: tuple[str, ...], fixed: tuple[str, ...]) -> None:
+        """Raise ValueError for a notebook not in `legal` and a parameter that the study's keys set.
+
+        `fixed` has the names of those parameters.
+        """
+        for stage, given in self.notebooks.items():
+            if stage not in legal:
+                raise ValueError(f"notebooks: {stage!r} is unknown; choose among "
+                                 f"{', '.join(legal)}")
+            for name in given:
+                if name in fixed:
+                    raise ValueError(f"notebooks, {stage}: {name} is set by the study's own keys; "
+                                     "remove it here")

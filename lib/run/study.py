@@ -94,7 +94,7 @@ def run_study(name: str, folder: str, jobs: str, only_figures: bool = False) -> 
     if missing and getattr(study, "minutes", 0):
         print(f"{name}: {len(study.runs)} training runs, about {study.minutes} min on two cores",
               flush=True)
-    with warm_stages(study.stages), writing_pages([study.name, *study.others]) as faults:
+    with warm_stages(), writing_pages([study.name, *study.others]) as faults:
         status = subprocess.run(command(study, jobs, only_figures), check=False,
                                 pass_fds=[file.fileno() for file in locks]).returncode
     if faults:

@@ -1,98 +1,130 @@
-"""Start a study's stages from one process that has imported the large libraries.
+"""Start a study's stages as forks of one process that has imported the large libraries.
 
 Half of a small study's time was imports of pandas, matplotlib, torch and transformers, once for the
-runner and once for the kernel of each stage. `make study` imports them once, in multiprocessing's
-fork server; each runner is a fork of it, and each kernel a fork of its runner. A stage is still one
-papermill run in one kernel. Without a fork server (another system than Linux, a stage on another
-machine, a notebook run by hand) the same stage starts by itself.
+runner and once for the kernel of each stage. `make study` starts a process that makes a notebook's
+imports when its first stage begins; each runner is a fork of it, and each kernel (lib.run.kernel) a
+fork of its runner. A stage is still one papermill run in one kernel. Without that process (another
+system than Linux, a stage on another machine, a notebook run by hand) a stage starts by itself.
 """
 
+import ast
 import gc
 import json
 import os
+import signal
+import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from multiprocessing import get_context
-from multiprocessing.connection import Client, Connection, Listener, wait
+from multiprocessing.connection import wait
+from multiprocessing.context import ForkProcess
 from pathlib import Path
-from threading import Thread
+from socket import AF_UNIX, SOCK_SEQPACKET, socket
+from tempfile import TemporaryDirectory
 
-from lib.core.process import VARIABLE, die_with_parent
+from lib.core.process import VARIABLE, be_parent, die_with_parent
 
 ADDRESS = "STUDY_STARTS_STAGES"  # the socket of the process that starts stages
-# What notebooks import. transformers loads its parts when they are asked for, so they are named.
-PRELOADED = (
-    "lib.run.notebook", "lib.run.kernel", "lib.run.config", "lib.report.page", "papermill",
-    "ipykernel.kernelapp", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_pdf",
-    "seaborn", "scipy.stats", "statsmodels.api", "torch", "transformers.trainer",
-    "transformers.models.auto.modeling_auto", "transformers.models.llama.modeling_llama",
-    "transformers.tokenization_utils_tokenizers")
-# What single notebooks import.
-ALSO = {"00_retention": ("lm_eval.evaluator", "lm_eval.models.huggingface"),
-        "03_train": ("deepspeed",)}  # accelerate imports it, though one process does not need it
-
-
-def preloaded(stages: Iterable[str]) -> list[str]:
-    """Return the modules to import for the notebooks `stages`.
-
-    DeepSpeed looks for GPUs when it is imported, and a fork of a process that has touched CUDA
-    cannot use it: so it is not imported here if there is one.
-    """
-    has_gpu = any(Path("/dev").glob("nvidia[0-9]*"))
-    return [*PRELOADED, *(module for stage in stages for module in ALSO.get(stage, ())
-                          if not (has_gpu and module == "deepspeed"))]
+RUNNER = ("papermill", "lib.run.notebook", "lib.run.kernel", "ipykernel.kernelapp")
+# What a library or a notebook imports only when it is used.
+LATER = {"matplotlib": ("matplotlib.backends.backend_agg", "matplotlib.backends.backend_pdf"),
+         "transformers.trainer": ("deepspeed",),
+         "lib.retention.measure": ("lib.retention.lm_eval",)}
+_MOST_BYTES = 1_000_000  # of a request: parameters and the environment
 
 
 @contextmanager
-def warm_stages(stages: Iterable[str]) -> Iterator[None]:
-    """Start the stages of this block's child processes as forks; nothing is imported before one.
-
-    Sets $STUDY_STARTS_STAGES for them. Only on Linux, where forks of such libraries are safe.
-    """
-    if sys.platform != "linux":
+def warm_stages() -> Iterator[None]:
+    """Start the stages of this block's child processes as forks. Sets $STUDY_STARTS_STAGES."""
+    if sys.platform != "linux":  # elsewhere a fork of such libraries is not safe
         yield
         return
-    context = get_context("forkserver")
-    context.set_forkserver_preload(preloaded(stages))
     os.environ.setdefault("GOMP_SPINCOUNT", "20000")  # read once; see lib.run.notebook
-    with Listener(family="AF_UNIX") as listener:
-        os.environ[ADDRESS] = listener.address
-
-        def accept() -> None:
-            while True:
-                try:
-                    asked = listener.accept()
-                except OSError:  # the block is over
-                    return
-                Thread(target=_start, args=(asked, context), daemon=True).start()
-
-        Thread(target=accept, daemon=True).start()
+    be_parent()
+    with TemporaryDirectory() as folder:
+        address = f"{folder}/stages"
+        with socket(AF_UNIX, SOCK_SEQPACKET) as listener:
+            listener.bind(address)
+            listener.listen()
+            server = subprocess.Popen(
+                [sys.executable, "-m", "lib.run.warm", "--serve", str(listener.fileno())],
+                pass_fds=[listener.fileno()])
+        os.environ[ADDRESS] = address
         try:
             yield
         finally:
             del os.environ[ADDRESS]
+            server.kill()
+            server.wait()
 
 
-def _start(asked: Connection, context) -> None:
-    """Run the stage that one client asks for, and end it if the client ends."""
-    with asked:
-        stage = context.Process(target=_stage, args=tuple(json.loads(asked.recv_bytes())))
-        stage.start()
-        if stage.sentinel not in wait([asked, stage.sentinel]):
-            stage.kill()
-        stage.join()
-        status = stage.exitcode if stage.exitcode >= 0 else 128 - stage.exitcode
-        with suppress(OSError):  # nobody may wait for it any more
-            asked.send_bytes(str(status).encode())
+def serve(listener: socket) -> None:
+    """Fork a process for each stage that a client asks for; end it if the client ends."""
+    die_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the stages heed it
+    stages: dict[socket, ForkProcess] = {}
+    while True:
+        clients = {stage.sentinel: client for client, stage in stages.items()}
+        for ready in wait([listener, *stages, *clients]):
+            if ready is listener:
+                client = listener.accept()[0]
+                stages[client] = _begin(client)
+            elif (client := clients.get(ready, ready)) in stages:
+                _end(client, stages.pop(client))
+
+
+def _begin(client: socket) -> ForkProcess:
+    arguments, environment, folder = json.loads(client.recv(_MOST_BYTES))
+    _import(arguments[0])
+    gc.freeze()  # or each collection would copy the pages of what was imported
+    stage = get_context("fork").Process(target=_stage, args=(arguments, environment, folder))
+    stage.start()
+    return stage
+
+
+def _end(client: socket, stage: ForkProcess) -> None:
+    if stage.exitcode is None:
+        stage.kill()
+    stage.join()
+    with client, suppress(OSError):  # nobody may wait for it any more
+        client.send(str(stage.exitcode).encode())
+
+
+def _import(notebook: str) -> None:
+    """Make the imports of a runner and of `notebook`; those that fail are left to the notebook.
+
+    DeepSpeed looks for GPUs when it is imported, and a fork of a process that has touched CUDA
+    cannot use it: it is left to the stage if there is one.
+    """
+    from lib.run.parameters import notebook_path
+
+    sys.modules["rfc3987_syntax"] = None  # see lib.run.notebook.NOT_NEEDED
+    names = list(RUNNER)
+    with suppress(Exception):
+        cells = json.loads(notebook_path(notebook).read_text(encoding="utf-8"))["cells"]
+        code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+        names += [node.module for node in ast.parse(code).body if isinstance(node, ast.ImportFrom)]
+    has_gpu = any(Path("/dev").glob("nvidia[0-9]*"))
+    for name in names:
+        with suppress(Exception):
+            import_module(name)
+    for used, later in LATER.items():
+        for name in later if used in sys.modules else ():
+            if not (has_gpu and name == "deepspeed"):
+                with suppress(Exception):
+                    import_module(name)
 
 
 def _stage(arguments: list[str], environment: dict[str, str], folder: str) -> None:
     """Run lib.run.notebook in this fork as in a process of the client's."""
     from lib.run import kernel, notebook
 
-    gc.freeze()  # or each collection would copy the pages of what was imported
-    _enter(environment | {VARIABLE: str(os.getppid())}, folder)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ.clear()
+    os.environ.update(environment | {VARIABLE: str(os.getppid())})
+    os.chdir(folder)
     kernel.ForkedKernelManager.waiting = waiting = kernel.WaitingKernel()
     try:
         status = notebook.main(arguments, {"kernel_manager_class": kernel.ForkedKernelManager})
@@ -101,33 +133,23 @@ def _stage(arguments: list[str], environment: dict[str, str], folder: str) -> No
     sys.exit(status)
 
 
-def _enter(environment: dict[str, str], folder: str) -> None:
-    """Take over what a new process would have been given."""
-    os.environ.clear()
-    os.environ.update(environment)
-    os.chdir(folder)
-    threads = int(environment.get("OMP_NUM_THREADS") or 0)
-    if threads:  # read when the libraries were imported
-        import torch
-        from threadpoolctl import threadpool_limits
-
-        torch.set_num_threads(threads)
-        threadpool_limits(threads)
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Run `python -m lib.run.warm 04_infer --given '{}'`, as lib.run.notebook does."""
-    arguments = sys.argv[1:] if arguments is None else arguments
-    if ADDRESS not in os.environ:
-        from lib.run import notebook
-
-        return notebook.main(arguments)
+def main(arguments: list[str]) -> int:
+    """Run `python -m lib.run.warm 04_infer --given '{}'`: lib.run.notebook, in a fork if it can."""
+    if arguments[0] == "--serve":
+        serve(socket(fileno=int(arguments[1])))
     die_with_parent()
-    environment = {name: value for name, value in os.environ.items() if name != ADDRESS}
-    with Client(os.environ[ADDRESS], family="AF_UNIX") as server:
-        server.send_bytes(json.dumps([arguments, environment, os.getcwd()]).encode())
-        return int(server.recv_bytes())
+    environment = dict(os.environ)
+    with socket(AF_UNIX, SOCK_SEQPACKET) as server:
+        try:
+            server.connect(environment.pop(ADDRESS))
+        except (KeyError, OSError):
+            from lib.run import notebook
+
+            return notebook.main(arguments)
+        server.send(json.dumps([arguments, environment, os.getcwd()]).encode())
+        status = int(server.recv(_MOST_BYTES) or 1)  # empty if the server was killed
+    return status if status >= 0 else 128 - status
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

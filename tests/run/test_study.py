@@ -102,19 +102,24 @@ def until(condition, seconds: float = 60.0):
 
 def family(root: subprocess.Popen) -> dict[str, psutil.Process]:
     """Return the processes of a study that is training, by part; {} until the kernel is there."""
-    parts = {"lib.run.study": "study", "snakemake": "snakemake", "lib.run.notebook": "runner",
-             "ipykernel_launcher": "kernel"}
+    found = {}
     try:
-        processes = [psutil.Process(root.pid), *psutil.Process(root.pid).children(recursive=True)]
-        found = {part: process for process in processes for word, part in parts.items()
-                 if word in process.cmdline() and "python" in process.cmdline()[0]}
+        for process in [psutil.Process(root.pid), *psutil.Process(root.pid).children(True)]:
+            command = " ".join(process.cmdline())
+            above = next((part for part, one in found.items() if one.pid == process.ppid()), "")
+            if "--serve" in command:  # a fork has the command line of the process it was
+                found[{"server": "runner", "runner": "kernel"}.get(above, "server")] = process
+            elif "python" in command.split(" -m ")[0]:
+                found |= {part: process for word, part in (
+                    ("lib.run.study", "study"), ("snakemake", "snakemake"),
+                    ("lib.run.warm", "client")) if word in command}
     except psutil.NoSuchProcess:
         return {}
-    return found if len(found) == len(parts) else {}
+    return found if len(found) == 6 else {}
 
 
-@pytest.mark.parametrize("parts", [
-    ("study", "kernel"), pytest.param(("snakemake", "runner"), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("parts", [("study", "kernel"), pytest.param(
+    ("snakemake", "runner", "client", "server"), marks=pytest.mark.slow)])
 def test_after_any_kill_nothing_keeps_writing_and_the_next_call_gives_the_same_numbers(finished,
                                                                                        parts):
     uninterrupted = table(finished)
