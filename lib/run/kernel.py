@@ -53,15 +53,19 @@ def _become_kernel(orders: Connection, sender: Connection) -> None:
     os.environ.update(environment)
     for ignored in filter(None, environment.get("PYTHONWARNINGS", "").split(",")):
         warnings.filterwarnings(*ignored.split(":")[:2])
-    _share_cores(int(environment.get("OMP_NUM_THREADS") or 0))
+    _start_anew(int(environment.get("OMP_NUM_THREADS") or 0))
     sys.argv = ["ipykernel_launcher.py", *command[command.index("-f"):]]
     from ipykernel.kernelapp import IPKernelApp
 
     IPKernelApp.launch_instance()
 
 
-def _share_cores(threads: int) -> None:
-    """Use `threads` threads, unless it is 0: libraries read the variable when they are imported."""
+def _start_anew(threads: int) -> None:
+    """Do what libraries do when they are imported: draw a seed, and heed OMP_NUM_THREADS."""
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed()
+    if "torch" in sys.modules:
+        sys.modules["torch"].seed()
     if threads and "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(threads)
     if threads:

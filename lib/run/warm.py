@@ -18,10 +18,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from multiprocessing import get_context
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 from pathlib import Path
-from socket import AF_UNIX, SOCK_SEQPACKET, socket
+from socket import AF_UNIX, socket
 from tempfile import TemporaryDirectory
 
 from lib.core.process import VARIABLE, be_parent, die_with_parent
@@ -32,7 +32,6 @@ RUNNER = ("papermill", "lib.run.notebook", "lib.run.kernel", "ipykernel.kernelap
 LATER = {"matplotlib": ("matplotlib.backends.backend_agg", "matplotlib.backends.backend_pdf"),
          "transformers.trainer": ("deepspeed",),
          "lib.retention.measure": ("lib.retention.lm_eval",)}
-_MOST_BYTES = 1_000_000  # of a request: parameters and the environment
 
 
 @contextmanager
@@ -45,7 +44,7 @@ def warm_stages() -> Iterator[None]:
     be_parent()
     with TemporaryDirectory() as folder:
         address = f"{folder}/stages"
-        with socket(AF_UNIX, SOCK_SEQPACKET) as listener:
+        with socket(AF_UNIX) as listener:
             listener.bind(address)
             listener.listen()
             server = subprocess.Popen(
@@ -64,19 +63,19 @@ def serve(listener: socket) -> None:
     """Fork a process for each stage that a client asks for; end it if the client ends."""
     die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the stages heed it
-    stages: dict[socket, ForkProcess] = {}
+    stages: dict[Connection, ForkProcess] = {}
     while True:
         clients = {stage.sentinel: client for client, stage in stages.items()}
         for ready in wait([listener, *stages, *clients]):
             if ready is listener:
-                client = listener.accept()[0]
+                client = Connection(listener.accept()[0].detach())
                 stages[client] = _begin(client)
             elif (client := clients.get(ready, ready)) in stages:
                 _end(client, stages.pop(client))
 
 
-def _begin(client: socket) -> ForkProcess:
-    arguments, environment, folder = json.loads(client.recv(_MOST_BYTES))
+def _begin(client: Connection) -> ForkProcess:
+    arguments, environment, folder = json.loads(client.recv_bytes())
     _import(arguments[0])
     gc.freeze()  # or each collection would copy the pages of what was imported
     stage = get_context("fork").Process(target=_stage, args=(arguments, environment, folder))
@@ -84,12 +83,12 @@ def _begin(client: socket) -> ForkProcess:
     return stage
 
 
-def _end(client: socket, stage: ForkProcess) -> None:
+def _end(client: Connection, stage: ForkProcess) -> None:
     if stage.exitcode is None:
         stage.kill()
     stage.join()
     with client, suppress(OSError):  # nobody may wait for it any more
-        client.send(str(stage.exitcode).encode())
+        client.send_bytes(str(stage.exitcode).encode())
 
 
 def _import(notebook: str) -> None:
@@ -100,7 +99,7 @@ def _import(notebook: str) -> None:
     """
     from lib.run.parameters import notebook_path
 
-    sys.modules["rfc3987_syntax"] = None  # see lib.run.notebook.NOT_NEEDED
+    sys.modules |= {"rfc3987_syntax": None, "ipywidgets": None}  # as lib.run.notebook does
     names = list(RUNNER)
     with suppress(Exception):
         cells = json.loads(notebook_path(notebook).read_text(encoding="utf-8"))["cells"]
@@ -139,15 +138,20 @@ def main(arguments: list[str]) -> int:
         serve(socket(fileno=int(arguments[1])))
     die_with_parent()
     environment = dict(os.environ)
-    with socket(AF_UNIX, SOCK_SEQPACKET) as server:
-        try:
-            server.connect(environment.pop(ADDRESS))
-        except (KeyError, OSError):
-            from lib.run import notebook
+    to_server = socket(AF_UNIX)
+    try:
+        to_server.connect(environment.pop(ADDRESS))
+    except (KeyError, OSError):
+        from lib.run import notebook
 
-            return notebook.main(arguments)
-        server.send(json.dumps([arguments, environment, os.getcwd()]).encode())
-        status = int(server.recv(_MOST_BYTES) or 1)  # empty if the server was killed
+        return notebook.main(arguments)
+    with Connection(to_server.detach()) as server:
+        server.send_bytes(json.dumps([arguments, environment, os.getcwd()]).encode())
+        try:
+            status = int(server.recv_bytes())
+        except EOFError:
+            print(f"{arguments[0]}: the process that starts stages was killed", file=sys.stderr)
+            return 1
     return status if status >= 0 else 128 - status
 
 
