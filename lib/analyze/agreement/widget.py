@@ -18,7 +18,8 @@ def has_front_end() -> bool:
 def label_widget(path: Path, items: list[Item], labels: dict[str, str]):
     """Return an ipywidgets.VBox that shows `items` one by one and saves the sheet at each click.
 
-    The widget adds to `labels` (those given so far) and opens at the first item without a label.
+    The widget adds to `labels` (those given so far) and opens at the first item without a label;
+    after each label it shows the next one without.
     """
     import ipywidgets as widgets  # needed only with a front end
 
@@ -44,12 +45,16 @@ def label_widget(path: Path, items: list[Item], labels: dict[str, str]):
         else:
             del labels[item]
         write_sheet(path, items, labels)
-        show()
+        later = [n for n, one in enumerate(items, 1) if n > place.value and one.item not in labels]
+        if change["new"] and later:
+            place.value = later[0]
+        else:
+            show()
 
     show()
     place.observe(show, "value")
     choice.observe(keep, "value")
-    return widgets.VBox([widgets.HBox([place, count]), text, choice])
+    return widgets.VBox([widgets.HBox([place, count]), choice, text])  # buttons stay in place
 
 
 def as_html(item: Item) -> str:

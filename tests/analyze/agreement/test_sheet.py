@@ -254,11 +254,12 @@ def test_the_digest_changes_with_labels_alone(items, tmp_path):
 def test_the_widget_saves_each_click_and_shows_texts_escaped(items, tmp_path):
     path, labels = tmp_path / "sheet.csv", {items[0].item: "unsure", "item-gone": "correct"}
     box = label_widget(path, items[:3], labels)
-    place, text, choice = box.children[0].children[0], *box.children[1:]
+    place, choice, text = box.children[0].children[0], *box.children[1:]
     assert place.value == 2 and items[1].question in text.value and not path.exists()
     choice.value = "incorrect"
     assert read_labels(path) == labels == {
         items[0].item: "unsure", items[1].item: "incorrect", "item-gone": "correct"}
+    assert place.value == 3 and choice.value == "" and items[2].question in text.value
     place.value = 1
     assert choice.value == "unsure"
     choice.value = ""
