@@ -94,6 +94,7 @@ def fit(load: Callable[[], PreTrainedModel], blocks: PackedBlocks, validation: P
         gradient_accumulation_steps=recipe.accumulation(processes), deepspeed=deepspeed,
         lr_scheduler_type="linear", warmup_steps=recipe.warmup_steps,
         weight_decay=recipe.weight_decay, bf16=recipe.arithmetic() == "bf16", use_cpu=not on_gpu,
+        activation_checkpointing=recipe.gradient_checkpointing,  # its newer name
         seed=recipe.seed, data_seed=recipe.seed, logging_strategy="epoch",
         logging_nan_inf_filter=False, eval_strategy="epoch" if validation else "no",
         save_strategy="epoch", load_best_model_at_end=recipe.choose == "validation_loss",
