@@ -8,6 +8,7 @@ of the layers as the plan says fit. Each measurement has a process of its own.
 
 import copy
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -253,9 +254,14 @@ def training_table(measured: dict[str, dict[str, float]], most: float) -> list[s
 
 
 def _alone(*words: object) -> dict[str, float]:
-    """Return what this module measures in a process of its own, whose memory then is free."""
+    """Return what this module measures in a process of its own, whose memory then is free.
+
+    It sees one GPU, or Trainer would use all that are visible.
+    """
+    first = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]
     ran = subprocess.run([sys.executable, "-m", "benchmarks.gpu", *map(str, words)], text=True,
-                         cwd=REPOSITORY, capture_output=True, check=False)
+                         cwd=REPOSITORY, capture_output=True, check=False,
+                         env={**os.environ, "CUDA_VISIBLE_DEVICES": first})
     if ran.returncode:
         sys.exit(f"python -m benchmarks.gpu {' '.join(map(str, words))} failed:\n"
                  f"{ran.stderr[-2000:]}")
