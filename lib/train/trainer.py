@@ -94,7 +94,6 @@ def fit(load: Callable[[], PreTrainedModel], blocks: PackedBlocks, validation: P
         gradient_accumulation_steps=recipe.accumulation(processes), deepspeed=deepspeed,
         lr_scheduler_type="linear", warmup_steps=recipe.warmup_steps,
         weight_decay=recipe.weight_decay, bf16=recipe.arithmetic() == "bf16", use_cpu=not on_gpu,
-        activation_checkpointing=recipe.gradient_checkpointing,  # its newer name
         seed=recipe.seed, data_seed=recipe.seed, logging_strategy="epoch",
         logging_nan_inf_filter=False, eval_strategy="epoch" if validation else "no",
         save_strategy="epoch", load_best_model_at_end=recipe.choose == "validation_loss",
@@ -110,6 +109,8 @@ def fit(load: Callable[[], PreTrainedModel], blocks: PackedBlocks, validation: P
     if not deepspeed or deepspeed["zero_optimization"]["stage"] < 3:
         check_base(model, blocks, recipe.device_batch_size)
     model.config.use_cache = False  # with a cache, restarting positions are not seen as boundaries
+    if recipe.gradient_checkpointing:
+        model.activation_checkpointing_enable()  # so called from transformers 5.23 on
 
     # 3. The blocks, the same number per process, in an order that depends only on seed and epoch.
     even = blocks.padded_to(recipe.device_batch_size * processes) if processes > 1 else blocks
