@@ -55,7 +55,7 @@ WANTED_MFU, WANTED_MEMORY = 0.45, 0.15  # at least; at most, as a share of the p
 
 @dataclass(frozen=True)
 class Setting:
-    """The model's shape, the blocks and the number of updates; the first one warms up."""
+    """The model's shape, the blocks, the updates (the first one warms up) and the questions."""
 
     shape: dict[str, object] = field(default_factory=lambda: {
         "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32,
@@ -65,6 +65,7 @@ class Setting:
     document_tokens: int = 700  # per document with the packing `document`
     accumulation: int = 8  # blocks per update
     updates: int = 4
+    questions: int = 8 * BATCH
 
     def config(self, layers: int | None = None) -> LlamaConfig:
         """Return the model's configuration, with fewer layers if `layers` is given."""
@@ -210,12 +211,13 @@ def leaks(setting: Setting, layers: int = 2) -> dict[str, float]:
     return found
 
 
-def answered(setting: Setting, n_queries: int = 8 * BATCH) -> dict[str, float]:
+def answered(setting: Setting) -> dict[str, float]:
     """Return questions per second in bf16 by 04_infer's engine and by `generate`, after a warm-up.
 
     Random weights do not end an answer, so that nearly all answers have all of BUDGET tokens.
     """
-    queries = [query for batch in in_batches(questions()[:n_queries], BATCH) for query in batch]
+    queries = [query for batch in in_batches(questions()[:setting.questions], BATCH)
+               for query in batch]
     tokenizer = train_tokenizer([prompt_for(query.question) for query in queries], 1536)
     prompts, model = encoded(tokenizer, queries), new_model(setting.config(), torch.bfloat16).eval()
     found = {"queries": len(queries)}
@@ -253,6 +255,14 @@ def training_table(measured: dict[str, dict[str, float]], most: float) -> list[s
     return lines
 
 
+def _held() -> tuple[str, float]:
+    """Return the device's name and the bytes of its memory."""
+    if device() == "cpu":
+        return "the CPU", os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    one = torch.cuda.get_device_properties(0)
+    return one.name, one.total_memory
+
+
 def _alone(*words: object) -> dict[str, float]:
     """Return what this module measures in a process of its own, whose memory then is free.
 
@@ -268,28 +278,36 @@ def _alone(*words: object) -> dict[str, float]:
     return json.loads(ran.stdout.splitlines()[-1])
 
 
-def main() -> str:
-    """Return the measurement as Markdown. Raises SystemExit if there is no GPU."""
-    if device() == "cpu":
+def main(setting: Setting | None = None) -> str:
+    """Return the measurement as Markdown; a `setting` is measured here, also on a CPU.
+
+    Without one, Llama-3.1-8B's shape is measured. Raises SystemExit if there is no GPU for it, or
+    not even one of its layers fits.
+    """
+    def measured(what: str, *how: object) -> dict[str, float]:
+        return MEASURES[what](setting, *how) if is_here else _alone(what, *how)
+
+    is_here, setting = setting is not None, setting or Setting()
+    if not is_here and device() == "cpu":
         sys.exit("no GPU is visible here (torch.cuda.is_available() is False): run "
                  "`python -m benchmarks gpu` on a machine with one; its other parts need none")
-    setting, one = Setting(), torch.cuda.get_device_properties(0)
-    layers = {way: most_layers(setting, is_checkpointed, one.total_memory)
+    name, memory = _held()
+    layers = {way: most_layers(setting, is_checkpointed, memory)
               for way, (_, is_checkpointed) in WAYS.items()}
     if not all(layers.values()):
-        sys.exit(f"{one.name} has {one.total_memory / 1e9:.0f} GB: not even one layer of the model "
-                 "fits, with its optimizer; measure on a device with more memory")
-    most = peak_flops(one.name)
-    measured = {way: _alone("trained", way, layers[way]) for way in WAYS}
-    found, rates = _alone("leaks"), _alone("answered")
+        sys.exit(f"{name} has {memory / 1e9:.0f} GB: not even one layer of the model fits, with "
+                 "its optimizer; measure on a device with more memory")
+    most = peak_flops(name)
+    runs = {way: measured("trained", way, layers[way]) for way in WAYS}
+    found, rates = measured("leaks"), measured("answered")
     against = f"{most / 1e12:,.0f} TFLOP/s" if most else "unknown for this device, so no MFU"
     return "\n".join([
         "## One GPU", "",
-        f"`python -m benchmarks gpu` on {one.name}, {one.total_memory / 1e9:.0f} GB, torch "
+        f"`python -m benchmarks gpu` on {name}, {memory / 1e9:.0f} GB, torch "
         f"{torch.__version__}; random weights of Llama-3.1-8B's shape with as many layers as "
         f"fit, {setting.accumulation} blocks of {setting.block_size:,} tokens per update, bf16; "
         f"medians of {setting.updates - 1} updates. Dense bf16 peak: {against}.",
-        "", *training_table(measured, most), "",
+        "", *training_table(runs, most), "",
         f"Wanted: MFU of at least {WANTED_MFU:.0%}, peak memory within {WANTED_MEMORY:.0%} of the "
         "plan.", "", PUBLISHED, "",
         f"Packed documents: when the first one of a block is replaced, {found['apart']:.1%} of the "
@@ -299,7 +317,9 @@ def main() -> str:
         f"by 04_infer's engine, {rates['generate']:.1f} by transformers' generate."]) + "\n"
 
 
+MEASURES = {"trained": trained, "leaks": leaks, "answered": answered}
+
 if __name__ == "__main__":
     what, *how = sys.argv[1:]
-    measure = {"trained": trained, "leaks": leaks, "answered": answered}[what]
-    print(json.dumps(measure(Setting(), *(int(one) if one.isdigit() else one for one in how))))
+    print(json.dumps(MEASURES[what](Setting(), *(int(one) if one.isdigit() else one
+                                                 for one in how))))
