@@ -17,6 +17,7 @@ PARTS = (
     "structext",
     "filings",
     "statistics",
+    "gpu",
 )  # one module each, whose main() returns Markdown
 HEAD = """# Measurements
 
@@ -34,20 +35,28 @@ def write_section(name: str, text: str) -> None:
     )
 
 
+def possible_here() -> list[str]:
+    """Return all parts, without gpu, and a line that says so, if there is no GPU."""
+    from torch.cuda import is_available  # takes seconds
+
+    if not is_available():
+        print("gpu is left out: no GPU is visible here", flush=True)
+    return [name for name in PARTS if name != "gpu" or is_available()]
+
+
 def main() -> None:
     """Measure the parts that the command names, or all."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
         "parts",
         nargs="*",
-        default=PARTS,
         metavar="PART",
-        help=f"of {', '.join(PARTS)}; all if none",
+        help=f"of {', '.join(PARTS)}; all if none, but gpu only where there is one",
     )
     options = parser.parse_args()
     if unknown := set(options.parts) - set(PARTS):
         parser.error(f"no part is called {sorted(unknown)[0]!r}: choose from {', '.join(PARTS)}")
-    for name in options.parts:
+    for name in options.parts or possible_here():
         text = import_module(f"benchmarks.{name}").main()
         write_section(name, text)
         print(text)

@@ -17,49 +17,62 @@ from pathlib import Path
 
 from lib.core.paths import REPOSITORY
 
-FACTORS = (1, 2, 4)
-DOCUMENT_BYTES, CORPUS_BYTES = 1_240_000, 4_400_000  # times a factor; 5 MB is the most per file
+DOCUMENT_BYTES, DOCUMENT_FACTORS = 1_240_000, (1, 2, 4)  # 5 MB is the most per file
+CORPUS_BYTES, CORPUS_FACTORS = 910_000, (1, 4, 16)  # 16 times: the paper's 4 million tokens
 SOURCES = REPOSITORY / "tests" / "data" / "documents"
 NAMES = re.compile(r"\b(etcd\w*|Prometheus|Graphite|InfluxDB|OpenTSDB|Nagios|Sensu|ESP)\b")
 VOCABULARY = 8_000  # tokens of a tokenizer trained on these documents
+STAGES = ("00_documents", "01_annotate", "02_normalize")
+STUDY = "scale"
 
 
 def write_documents(folder: Path, kind: str, factor: int) -> None:
-    """Write one document, or a corpus, of the project's four test documents with changed names."""
-    size, pieces = 0, []
-    for number, text in _copies():
+    """Write one document, a corpus like it, or a corpus of records, `factor` times as large."""
+    size, most = 0, factor * (DOCUMENT_BYTES if kind == "document" else CORPUS_BYTES)
+    pieces = []
+    for name, text in _records() if kind == "records" else _copies():
         pieces.append(text)
         size += len(text.encode())
-        if kind == "corpus":
-            (folder / f"copy-{number}.md").write_text(text, encoding="utf-8")
-        if size >= factor * (DOCUMENT_BYTES if kind == "document" else CORPUS_BYTES):
+        if kind != "document":
+            (folder / name).write_text(text, encoding="utf-8")
+        if size >= most:
             break
     if kind == "document":
-        long = "\n\n".join(pieces).encode()[:factor * DOCUMENT_BYTES].decode(errors="ignore")
+        long = "\n\n".join(pieces).encode()[:most].decode(errors="ignore")
         (folder / "long.md").write_text(long, encoding="utf-8")
 
 
-def _copies() -> Iterator[tuple[int, str]]:
+def _copies() -> Iterator[tuple[str, str]]:
+    """Yield the project's four test documents again and again, with changed names."""
     texts = [path.read_text(encoding="utf-8") for path in sorted(SOURCES.glob("*.md"))]
     for number in count():
         text = texts[number % len(texts)]
-        yield number, NAMES.sub(rf"\g<1>{number // len(texts) or ''}", text)
+        yield f"copy-{number}.md", NAMES.sub(rf"\g<1>{number // len(texts) or ''}", text)
 
 
-def measured(kind: str, factor: int) -> dict[str, float]:
-    """Run the three stages in this process; return counts, processor seconds and megabytes."""
+def _records() -> Iterator[tuple[str, str]]:
+    """Yield the laboratory's records of all products that have a name, then them reworded."""
+    from lib.lab.documents import make_records
+    from lib.lab.products import make_products
+
+    products = make_products(4800, seed=1)
+    for rendering in count():
+        for one in make_records(products, 1, public=False, rendering=rendering)[0]:
+            yield f"{one.document_id}.md", one.text
+
+
+def one_process(factor: int) -> dict[str, float]:
+    """Run the stages' functions on one document here; return counts, seconds and megabytes."""
     from lib.annotate.queries import annotate
     from lib.annotate.rules.engine import by_rules as ask
     from lib.documents.folder import read_folder
-    from lib.lab.base_model import train_tokenizer
     from lib.normalize.rewrite import lost_tokens, normalize
     from lib.normalize.rules.engine import by_rules as rewrite
     from lib.normalize.segments import segment
 
-    texts = [path.read_text(encoding="utf-8") for path in sorted(SOURCES.glob("*.md"))]
-    tokenizer = train_tokenizer(texts, VOCABULARY)
+    tokenizer = _tokenizer()
     with tempfile.TemporaryDirectory() as folder:
-        write_documents(Path(folder), kind, factor)
+        write_documents(Path(folder), "document", factor)
         clock = [time.process_time()]
         documents = read_folder(Path(folder)).documents
         clock.append(time.process_time())
@@ -73,43 +86,104 @@ def measured(kind: str, factor: int) -> dict[str, float]:
                  for one in documents)
     clock.append(time.process_time())
     status = Path("/proc/self/status").read_text(encoding="utf-8")
-    stages = ("00 documents, s", "01 annotate, s", "02 normalize, s")
     return {
-        "documents": len(documents), "megabytes": sum(len(one.text) for one in documents) / 1e6,
+        "megabytes": sum(len(one.text) for one in documents) / 1e6,
         "thousand tokens": sum(one.n_tokens for one in segments) / 1e3, "queries": len(queries),
         "words lost": n_lost,
-        **{name: clock[index + 1] - clock[index] for index, name in enumerate(stages)},
+        **{f"{name}, s": clock[index + 1] - clock[index] for index, name in enumerate(STAGES)},
         "all three, s": clock[-1] - clock[0],
         "peak memory, MB": int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) * 1024 / 1e6}
 
 
-def scaling(kind: str) -> list[str]:
-    """Return the measurements at each factor, in processes of their own, as a Markdown table."""
+def _tokenizer():
+    from lib.lab.base_model import train_tokenizer
+
+    texts = [path.read_text(encoding="utf-8") for path in sorted(SOURCES.glob("*.md"))]
+    return train_tokenizer(texts, VOCABULARY)
+
+
+def notebooks(kind: str, factor: int, tokenizer: str) -> dict[str, float]:
+    """Run the three notebooks on a corpus; return counts, seconds and megabytes."""
+    with tempfile.TemporaryDirectory() as root:
+        folder = Path(root, "documents")
+        folder.mkdir()
+        write_documents(folder, kind, factor)
+        given = {"00_documents": {"folder": str(folder)}, "01_annotate": {},
+                 "02_normalize": {"base_model": tokenizer}}
+        used = {stage: _run(stage, given[stage] | {"study": STUDY}, Path(root)) for stage in STAGES}
+        rows = {name: _rows(Path(root, "data", STUDY, f"{name}.jsonl"))
+                for name in ("documents", "queries", "segments")}
+    return {"documents": len(rows["documents"]),
+            "megabytes": sum(len(one["text"]) for one in rows["documents"]) / 1e6,
+            "thousand tokens": sum(one["n_tokens"] for one in rows["segments"]) / 1e3,
+            "segments": len(rows["segments"]), "queries": len(rows["queries"]),
+            **{f"{stage}, s": seconds for stage, (seconds, _) in used.items()},
+            "all three, s": sum(seconds for seconds, _ in used.values()),
+            **{f"{stage}, MB": megabytes for stage, (_, megabytes) in used.items()}}
+
+
+def _rows(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+
+
+def _run(stage: str, given: dict[str, object], root: Path) -> tuple[float, float]:
+    """Run a notebook; return processor seconds and peak megabytes of its largest process.
+
+    This process must be small, because Linux counts its memory to what it starts.
+    """
+    with open(root / "log", "w+", encoding="utf-8") as log:
+        child = subprocess.Popen([sys.executable, "-m", "lib.run.notebook", stage, "--given",
+                                  json.dumps(given)], cwd=REPOSITORY, stdout=log, stderr=log,
+                                 env={**os.environ, "STUDY_ROOT": str(root)})
+        _, status, used = os.wait4(child.pid, 0)  # with the kernel, its child
+        child.returncode = os.waitstatus_to_exitcode(status)
+        log.seek(0)
+        if child.returncode:
+            raise RuntimeError(f"{stage} failed on these documents:\n{log.read()[-2000:]}")
+    return used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / 1e6
+
+
+def scaling(kind: str, factors: tuple[int, ...], *more: str) -> list[str]:
+    """Return the measurements at each factor, in processes of their own, as a Markdown table.
+
+    The last column is the growth between the last two factors over that between the first two, each
+    per unit of size, so that a constant part such as start-up cancels.
+    """
     runs = []
-    for factor in FACTORS:
-        ran = subprocess.run([sys.executable, "-m", "benchmarks.documents", kind, str(factor)],
-                             cwd=REPOSITORY, check=True, text=True, stdout=subprocess.PIPE,
-                             stderr=subprocess.DEVNULL)
+    for factor in factors:
+        ran = subprocess.run(
+            [sys.executable, "-m", "benchmarks.documents", kind, str(factor), *more],
+            cwd=REPOSITORY, check=True, text=True, stdout=subprocess.PIPE)
         runs.append(json.loads(ran.stdout.splitlines()[-1]))
-    lines = [f"| | {' | '.join(f'{factor}×' for factor in FACTORS)} | {FACTORS[-1]}× over 1× |",
-             "| --- |" + " --- |" * (len(FACTORS) + 1)]
+    lines = [f"| | {' | '.join(f'{factor}×' for factor in factors)} | growth |",
+             "| --- |" + " --- |" * (len(factors) + 1)]
     for name in runs[0]:
+        first, middle, last = (run[name] for run in runs)
+        expected = (middle - first) * (factors[2] - factors[1]) / (factors[1] - factors[0])
         cells = " | ".join(f"{run[name]:,.1f}".removesuffix(".0") for run in runs)
-        ratio = f"{runs[-1][name] / runs[0][name]:.1f}" if runs[0][name] > 0.05 else "–"
-        lines.append(f"| {name} | {cells} | {ratio} |")
+        growth = f"{(last - middle) / expected:.2f}" if name.endswith(", s") else ""
+        lines.append(f"| {name} | {cells} | {growth} |")
     return lines
 
 
 def main() -> str:
     """Return the measurement as Markdown."""
     lines = ["## Documents, questions and rewrites by rules", "",
-             f"`python -m benchmarks documents`; {os.cpu_count()} cores, processor seconds without "
-             "imports, each column in a process of its own. Linear is a ratio of 4."]
-    for kind, text in (("document", "One document, up to the limit of 5 MB:"),
-                       ("corpus", "A corpus of documents of 7 to 60 kB:")):
-        lines += ["", text, "", *scaling(kind)]
+             f"`python -m benchmarks documents`; {os.cpu_count()} cores, processor seconds, each "
+             "column in processes of its own. Growth is that of the last step over the first, per "
+             "unit of size: 1 is linear.", "",
+             "One document, up to the limit of 5 MB, without imports:", "",
+             *scaling("document", DOCUMENT_FACTORS)]
+    with tempfile.TemporaryDirectory() as folder:
+        _tokenizer().save_pretrained(folder)
+        for kind, text in (("corpus", "A corpus of documents of 7 to 60 kB, by the notebooks, with "
+                            "start-up; 16× is the size of the paper's:"),
+                           ("records", "The same size in the laboratory's records, of 0.6 kB:")):
+            lines += ["", text, "", *scaling(kind, CORPUS_FACTORS, folder)]
     return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":
-    print(json.dumps(measured(sys.argv[1], int(sys.argv[2]))))
+    what, size, *others = sys.argv[1:]
+    print(json.dumps(one_process(int(size)) if what == "document"
+                     else notebooks(what, int(size), *others)))

@@ -113,7 +113,7 @@ def by_transformers(
     for start in range(0, len(prompts), batch_size):
         batch = tokenizer.pad(
             {"input_ids": prompts[start : start + batch_size]}, return_tensors="pt"
-        )
+        ).to(model.device)
         output = model.generate(
             **batch, do_sample=False, max_new_tokens=budget, pad_token_id=tokenizer.pad_token_id
         )

@@ -2,6 +2,7 @@
 
 from bisect import bisect_left, insort
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from lib.infer.prompts import beginning
@@ -84,7 +85,7 @@ def pack(texts: list[str], tokenizer: "PreTrainedTokenizerBase", block_size: int
     streams = [stream_of(text, tokenizer) for text in texts]
     n_tokens = sum(map(len, streams))
     if packing == "concat":
-        streams = [sum(streams, [])]
+        streams = [list(chain.from_iterable(streams))]
     pieces = [_Piece(stream[start:start + block_size]) for stream in streams
               for start in range(0, max(len(stream) - 1, 1), block_size - 1)]
     groups = ([[piece] for piece in pieces] if packing == "concat"

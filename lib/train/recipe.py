@@ -23,6 +23,7 @@ class Recipe:
     choose: str = "last"  # keep the model of the last epoch, or of the lowest validation_loss
     schedule_updates: int | None = None  # set by `matched`, replaces epochs
     stop_updates: int | None = None  # set by `matched`, replaces stop_epoch
+    gradient_checkpointing: bool = False  # keep only layers' inputs, compute the rest again
 
     def __post_init__(self) -> None:
         for name in ("epochs", "global_batch_size", "device_batch_size", "learning_rate"):

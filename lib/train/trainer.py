@@ -109,6 +109,8 @@ def fit(load: Callable[[], PreTrainedModel], blocks: PackedBlocks, validation: P
     if not deepspeed or deepspeed["zero_optimization"]["stage"] < 3:
         check_base(model, blocks, recipe.device_batch_size)
     model.config.use_cache = False  # with a cache, restarting positions are not seen as boundaries
+    if recipe.gradient_checkpointing:
+        model.activation_checkpointing_enable()  # so called from transformers 5.23 on
 
     # 3. The blocks, the same number per process, in an order that depends only on seed and epoch.
     even = blocks.padded_to(recipe.device_batch_size * processes) if processes > 1 else blocks
