@@ -102,7 +102,8 @@ class Direct:
                     if fault.is_too_long:
                         self.calls.too_long = min(self.calls.too_long, n_tokens)
                     if fault.unreadable:  # stored, so that no later run pays for it again
-                        answer = Answer(key, fault.unreadable, asked_at=time.time())
+                        page = self.endpoint.scrubbed(fault.unreadable)  # a proxy's may quote all
+                        answer = Answer(key, page, asked_at=time.time())
                         with self.cache.transaction():
                             self.cache.put([self._entry(request, answer, UNREADABLE, "direct")])
                     return self._fail(key, fault.reason)

@@ -142,7 +142,8 @@ def test_import_of_a_bad_line_names_it_and_imports_nothing(tmp_path, at, monkeyp
         (tmp_path / "x.jsonl").write_text("\n".join([good[0], bad]) + "\n")
         assert main(["import", "lab", str(tmp_path / "x.jsonl")]) == 2
         assert "line 2" in capsys.readouterr().err
-    (tmp_path / "x.jsonl").write_bytes(good[0].encode() + b"\n" + good[0].replace("q", "é").encode("latin-1"))
+    latin = good[0].replace("q", "é").encode("latin-1")
+    (tmp_path / "x.jsonl").write_bytes(good[0].encode() + b"\n" + latin)
     assert main(["import", "lab", str(tmp_path / "x.jsonl")]) == 2
     assert "x.jsonl, line 2" in capsys.readouterr().err
     assert main(["export", "lab", str(tmp_path / "y.jsonl")]) == 0
