@@ -291,9 +291,9 @@ were sent twice.
 the request would give one. Misread: a text that is truncated, refused, missing or another row's, \
 and not marked as such.
 - **Latencies that vary** (lognormal, median 2 s, sigma 0.8), {N} calls without a limit: \
-{waits[None]:.1f} s by default, {waits[100]:.1f} s with `concurrency: 100`, {waits[256]:.1f} s with \
-256: {waits[None] / min(waits.values()):.2f} × the best. `tests/llm/test_pace.py` has more in virtual \
-time.
+{waits[None]:.1f} s by default, {waits[100]:.1f} s with `concurrency: 100`, {waits[256]:.1f} s \
+with 256: {waits[None] / min(waits.values()):.2f} × the best. `tests/llm/test_pace.py` has more in \
+virtual time.
 - {many(folder)}
 - **All cached**: {N} rows in {spread(cached_seconds(folder))} s.
 - *cited*: measured by hand on another day, not by this command. Their limit was stricter on a \

@@ -80,9 +80,9 @@ def digest_of(body: dict) -> str:
 class Server:
     """The server, in a thread with its own loop while the context is open.
 
-    Latencies are lognormal, with the median `latency`. `reply` gives a text, or fields of the completion that replace the ordinary ones. `key` and
-    `models` are the only ones accepted; "" and (): any. A bucket of requests or tokens has
-    `burst_seconds` worth of its rate.
+    Latencies are lognormal, with the median `latency`. `reply` gives a text, or fields of the
+    completion that replace the ordinary ones. `key` and `models` are the only ones accepted; "" and
+    (): any. A bucket of requests or tokens has `burst_seconds` worth of its rate.
     """
 
     def __init__(self, *, latency: float = 0.0, latency_sigma: float = 0.0,

@@ -82,15 +82,13 @@ class Cache:
         # WAL: readers never wait for a writer. NORMAL: safe against a killed process; a power
         # cut may lose the last replies, never the file.
         synchronous = "normal" if journal == "wal" else "full"
-        with self.failing("cannot be opened as a cache", "move it away"):
+        with self.failing("cannot be opened as a cache", "move it away; if it is locked, machines "
+                          "share it: set LLM_CACHE_JOURNAL=truncate on all, and run again when "
+                          "the others have ended"):
             self.database = sqlite3.connect(self.path, timeout=60, isolation_level=None,
                                             check_same_thread=False)
-            (given,) = self.database.execute(f"pragma journal_mode = {journal}").fetchone()
+            self.database.execute(f"pragma journal_mode = {journal}")
             self.database.execute(f"pragma synchronous = {synchronous}")
-            if given == "wal" != journal:
-                raise CacheFailed(f"{shown(self.path)} is on a shared disk and open in another "
-                                  "process as on a local one: set LLM_CACHE_JOURNAL=truncate for "
-                                  "all processes, and run again when that one has ended")
             if self._version() < _VERSION:
                 with self.transaction():  # one process changes the schema
                     for statement in _SCHEMA.split(";") if self._version() < _VERSION else ():

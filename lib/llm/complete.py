@@ -4,6 +4,7 @@ import asyncio
 import contextvars
 import threading
 from collections.abc import Callable, Collection, Coroutine, Sequence
+from concurrent.futures import Future, wait
 from contextlib import closing
 from dataclasses import replace
 
@@ -138,24 +139,19 @@ def _in_a_thread(run: Callable[[], Coroutine], direct: Direct) -> None:
 
     An interrupt stops new calls and waits a little for those in flight, which are paid for.
     """
-    raised: list[BaseException] = []
-    ended = threading.Event()  # after an interrupted join, Python 3.11 believes a thread ended
+    done: Future[None] = Future()
 
     def body() -> None:
         try:
-            asyncio.run(run(), debug=False)  # asyncio's own debug lines show the address
+            done.set_result(asyncio.run(run(), debug=False))  # debug lines show the address
         except BaseException as error:  # raised again in the caller's thread
-            raised.append(error)
-        finally:
-            ended.set()
+            done.set_exception(error)
 
     context = contextvars.copy_context()
     threading.Thread(target=context.run, args=(body,), daemon=True).start()
     try:
-        ended.wait()
+        done.result()
     except KeyboardInterrupt:
         direct.stop("interrupted")
-        ended.wait(_SECONDS_FOR_THE_LAST)
+        wait([done], _SECONDS_FOR_THE_LAST)
         raise
-    if raised:
-        raise raised[0]

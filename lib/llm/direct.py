@@ -160,7 +160,7 @@ class Direct:
     async def _send(self, request: Request) -> tuple[str, Response, str]:
         """Make one HTTP call; return (body, response, request id). Raises Fault."""
         try:
-            body, headers = await self.http.post("/chat/completions", self.body(request))
+            body, headers = await self.http.call("POST", "/chat/completions", self.body(request))
         except Fault as fault:
             if fault.status == 403 and self.n_replied:
                 fault.stops = ""  # it is about one prompt: some gateways filter like that

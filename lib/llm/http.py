@@ -30,33 +30,30 @@ class Http:
     async def __aexit__(self, *_: object) -> None:
         await self.session.close()
 
-    async def post(self, path: str, body: Mapping[str, object]) -> tuple[bytes, Mapping[str, str]]:
-        """Send `body` as JSON; return the reply's body and headers. Raises Fault."""
-        return await self.call("POST", path, json.dumps(body).encode(), body)
+    async def call(self, method: str, path: str, body: Mapping[str, object] | None = None,
+                   form: "aiohttp.FormData | None" = None) -> tuple[bytes, Mapping[str, str]]:
+        """Return the body and headers of a reply with a status of 200 to 299. Raises Fault.
 
-    async def call(self, method: str, path: str, content: "bytes | aiohttp.FormData | None" = None,
-                   parameters: Mapping[str, object] | None = None,
-                   ) -> tuple[bytes, Mapping[str, str]]:
-        """Return the body and headers of a reply with a status of 200 to 299. Raises Fault."""
+        `body` is sent as JSON, `form` as a form.
+        """
         import aiohttp
-        kind = {"Content-Type": "application/json"} if isinstance(content, bytes) else {}
         try:
-            async with self.session.request(method, self.endpoint.url + path, data=content,
-                                            headers=kind, allow_redirects=False) as got:
-                body = await got.read()
+            async with self.session.request(method, self.endpoint.url + path, json=body, data=form,
+                                            allow_redirects=False) as got:
+                content = await got.read()
         except (aiohttp.ClientError, OSError, ValueError) as error:  # ClientError: perhaps no HTTP
             raise fault_of(error, self.timeout_seconds) from None
         self.heed(got.headers)
         if not got.ok or got.status >= 300:
-            fault = fault_of_status(got.status, _parsed(body), got.headers, self.model,
-                                    self.endpoint, parameters or {})
+            fault = fault_of_status(got.status, _parsed(content), got.headers, self.model,
+                                    self.endpoint, body or {})
             fault.status = got.status
             raise fault
-        return body, got.headers
+        return content, got.headers
 
 
-def _parsed(body: bytes) -> object:
+def _parsed(content: bytes) -> object:
     try:
-        return json.loads(body)
+        return json.loads(content)
     except (ValueError, RecursionError):  # a proxy's page
         return None

@@ -8,13 +8,14 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from lib.core.paths import REPOSITORY
 from lib.llm.__main__ import main
-from lib.llm.cache import Cache, CacheFailed
+from lib.llm.cache import Cache, CacheFailed, _journal_for
 from lib.llm.calls import Calls, CallsStopped, dollars
 from lib.llm.complete import complete
 from lib.llm.endpoint import endpoint
@@ -284,6 +285,53 @@ def test_a_file_that_is_not_a_cache_is_named(tmp_path):
     (tmp_path / "llm.sqlite").write_text("not a database, and long enough to be read as one" * 50)
     with pytest.raises(CacheFailed, match="llm.sqlite"):
         Cache(tmp_path / "llm.sqlite")
+
+
+ARM = """
+import sys
+from pathlib import Path
+from lib.llm.calls import Calls, CallsStopped
+from lib.llm.complete import complete
+from lib.llm.request import Request
+requests = [Request.ask(f"{sys.argv[2]} {n}", max_tokens=1000) for n in range(400)]
+try:
+    complete(requests, "gpt-4o-mini", Calls(Path(sys.argv[1]), "05_judge", 0.01, concurrency=8))
+except CallsStopped as stopped:
+    print(stopped)
+"""
+
+
+def test_arms_that_run_at_the_same_time_share_the_limit_of_their_stage(tmp_path, at):
+    path = tmp_path / "llm.sqlite"
+    with Server(reply=lambda body: "word " * 100, latency=0.02) as server:
+        at(server)
+        arms = [subprocess.Popen([sys.executable, "-c", ARM, path, arm], cwd=REPOSITORY,
+                                 stdout=subprocess.PIPE, text=True, stderr=subprocess.DEVNULL)
+                for arm in ("base", "dapt")]
+        assert all("max_cost_usd" in arm.communicate(timeout=120)[0] for arm in arms)
+        with closing(Cache(path)) as cache:
+            spent = cache.spent("05_judge")
+            assert 0.007 < spent <= 0.01 and len(list(cache.entries())) == len(server.log)
+            cache.reserve("05_judge", "a killed run", 0.01 - spent, None)  # it may be charged
+        with pytest.raises(CallsStopped, match="max_cost_usd"):
+            complete(prompts(1), "gpt-4o-mini", Calls(path, "05_judge", max_cost_usd=0.01))
+        complete(prompts(1), "gpt-4o-mini", Calls(path, "01_annotate", max_cost_usd=0.01))
+
+
+def test_a_cache_on_a_disk_that_machines_share_has_no_wal(tmp_path, at, monkeypatch):
+    assert _journal_for(Path("/proc/self")) == "truncate", "no file system of one machine"
+    with closing(Cache(tmp_path / "wal")) as cache:
+        assert cache.database.execute("pragma journal_mode").fetchone() == ("wal",)
+        monkeypatch.setenv("LLM_CACHE_JOURNAL", "truncate")
+        with pytest.raises(CacheFailed, match="LLM_CACHE_JOURNAL"):
+            Cache(tmp_path / "wal")
+    with Server(reply=echo, latency=0.05) as server:
+        at(server)
+        both = [subprocess.Popen(fifty(tmp_path, 40), cwd=REPOSITORY, stdout=subprocess.PIPE,
+                                 text=True, stderr=subprocess.DEVNULL) for _ in range(2)]
+        assert all("done 40" in process.communicate(timeout=120)[0] for process in both)
+        assert list(n_paid(server).values()) == [1] * 40
+    assert not (tmp_path / "llm.sqlite-wal").exists()
 
 
 HOLD = """

@@ -145,6 +145,9 @@ def test_a_parameter_that_the_endpoint_refuses_is_left_out_of_all_later_calls(as
         replies, calls = ask(server, prompts, concurrency=3)
         assert replies == [intact(prompt) for prompt in prompts] and calls.tally.failed == 0
         assert sum(call.status == 400 for call in server.log) <= 3
+        again, cached = ask(server, prompts)
+        for one in (calls, cached):  # a later run knows it from the stored replies
+            assert ("30 drawn by chance" in str(one)) == (fault == "400-temperature")
 
 
 @pytest.mark.parametrize(("fault", "says"), STOPS.items())

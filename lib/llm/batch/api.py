@@ -44,11 +44,11 @@ class BatchApi:
         import aiohttp
         form = aiohttp.FormData({"purpose": "batch"})
         form.add_field("file", content, filename="requests.jsonl")
-        return _read(Batch, (await self.http.call("POST", "/files", form))[0]).id
+        return _read(Batch, (await self.http.call("POST", "/files", form=form))[0]).id
 
     async def create(self, file_id: str, batch: Sent) -> str:
         """Create a batch from a file; return its id."""
-        made, _ = await self.http.post("/batches", {
+        made, _ = await self.http.call("POST", "/batches", {
             "input_file_id": file_id, "endpoint": "/v1/chat/completions",
             "completion_window": "24h", "metadata": {"digest": batch.digest}})
         return _read(Batch, made).id

@@ -1,11 +1,11 @@
 """Store the batches that were sent but not yet collected, so that a run resumes after kill -9."""
 
-import hashlib
 import json
 import sqlite3
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from uuid import uuid4
 
 from lib.llm.cache import Cache
 from lib.llm.request import Request
@@ -19,16 +19,12 @@ class Sent:
     requests: Mapping[str, Request]  # its requests that are wanted now
     created: float  # seconds since 1970
     id: str = ""  # given by the provider
-    digest: str = ""  # our own unique mark, in the provider's metadata
+    digest: str = field(default_factory=lambda: uuid4().hex)  # our mark, in its metadata
     left_out: str = ""  # parameters that its requests lack, as the endpoint refuses them
     tokens: int = 0  # tokens of its prompts
     usd: float = 0.0  # dollars reserved for it
     n_done: int = 0  # requests with a reply or an error at the last poll
     n_replied: int = 0
-
-    def __post_init__(self) -> None:
-        text = "\n".join([repr(self.created), *self.keys])
-        self.digest = self.digest or hashlib.sha256(text.encode()).hexdigest()
 
 
 class Rows:

@@ -1,7 +1,6 @@
 """Send requests through the Batch API, at half the price; after kill -9, nothing is sent twice."""
 
 import asyncio
-import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -194,8 +193,8 @@ class Batches:
         batch.n_done = min(n_replied + n_failed, len(batch.requests))
         if state.status not in ("validating", "failed"):
             self.n_refused = 0
-        if state.status == "failed" and (limit := _queue_limit(state)):
-            self._refused(batch, limit)
+        if _is_queue_full(state):
+            self._refused(batch)
         elif state.status in _ENDED:
             await self._collect(batch, state)
         return state.status in _ENDED
@@ -208,12 +207,12 @@ class Batches:
         if self.calls.mode == "batch":
             self.pool.update(batch.requests)
 
-    def _refused(self, batch: Sent, limit: float) -> None:
+    def _refused(self, batch: Sent) -> None:
         """React to a full queue: wait for our own batches in it, or if none, send smaller ones."""
         self._forget(batch)
         others = sum(one.tokens for one in self.running if one is not batch)
         self.n_refused += not others
-        self.queue_tokens = others or min(batch.tokens / 2, 0.9 * limit)
+        self.queue_tokens = others or batch.tokens / 2
         print(f"batch {batch.id}: the provider's queue has no room for {len(batch.requests):,} "
               "requests", flush=True)
         if self.n_refused > _MOST_REFUSED:
@@ -250,11 +249,8 @@ def _errors(state: Batch) -> list[dict[str, str | int | None]]:
     return state.errors.data or [] if state.errors else []
 
 
-def _queue_limit(state: Batch) -> float:
-    """Return the queue's limit in tokens if that made a batch fail, 0 for another reason."""
-    for error in _errors(state):
-        message = str(error.get("message")).lower()
-        if error.get("code") == "token_limit_exceeded" or "enqueued token" in message:
-            stated = re.search(r"([\d,]+) enqueued", message)
-            return float(stated[1].replace(",", "")) if stated else float("inf")
-    return 0.0
+def _is_queue_full(state: Batch) -> bool:
+    """Return whether the provider's queue of tokens made a batch fail."""
+    return state.status == "failed" and any(
+        error.get("code") == "token_limit_exceeded"
+        or "enqueued token" in str(error.get("message")).lower() for error in _errors(state))
