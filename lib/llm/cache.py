@@ -1,5 +1,6 @@
 """Store paid replies in one SQLite file per study, which several processes may share."""
 
+import json
 import os
 import socket
 import sqlite3
@@ -126,12 +127,10 @@ class Cache:
     def get(self, request_keys: Sequence[str]) -> dict[str, list[Entry]]:
         """Return the stored entries by request key: one per endpoint, oldest first."""
         found: dict[str, list[Entry]] = {}
-        for start in range(0, len(request_keys), 500):  # SQLite limits the number of slots
-            some = list(request_keys[start:start + 500])
-            slots = ",".join("?" * len(some))
-            for row in self.database.execute(f"select {_COLUMNS} from replies where request_key in "
-                                             f"({slots}) order by asked_at, key", some):
-                found.setdefault(row[1], []).append(Entry(*row))
+        for row in self.database.execute(
+                f"select {_COLUMNS} from replies where request_key in (select value from "
+                "json_each(?)) order by asked_at, key", (json.dumps(request_keys),)):
+            found.setdefault(row[1], []).append(Entry(*row))
         return found
 
     def has(self, key: str) -> bool:

@@ -5,13 +5,16 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 from uuid import uuid4
+
+import pydantic
+from pydantic import Field
 
 from lib.core.paths import data_path
 from lib.llm.request import Reply
-from lib.llm.response import KINDS
+from lib.llm.response import Kind
 
-MODES = ("direct", "batch")
 _ENOUGH = 20  # decided calls before their failures may stop the stage
 _SURE = 3.0  # standard errors above max_failed_share before the last call is decided
 
@@ -48,7 +51,7 @@ class Tally:
         self.kinds.update(reply.kind or "ended otherwise" for reply in marked)
 
 
-@dataclass
+@pydantic.dataclasses.dataclass
 class Calls:
     """The settings of a stage's calls; pass the same object to every `complete` of the stage.
 
@@ -57,32 +60,18 @@ class Calls:
 
     cache: Path  # SQLite file, one per study
     stage: str = ""  # shares max_cost_usd with all runs of the same stage, such as those of arms
-    max_cost_usd: float | None = None  # dollars that the stage may cost over all runs; None: any
-    mode: str = "direct"  # or "batch": half the price, done within a day
-    concurrency: int | None = None  # simultaneous calls; None: adapted to the endpoint
-    requests_per_minute: int | None = None  # a cap; None: the endpoint's headers decide
-    tokens_per_minute: int | None = None  # a cap; None: the endpoint's headers decide
-    max_failed_share: float = 0.1  # of the stage's calls, cached ones included: stop above it
-    retry: Sequence[str] = ()  # kinds of reply to ask for once more in this run: see KINDS
+    max_cost_usd: float | None = Field(None, gt=0)  # that the stage may cost over all runs
+    mode: Literal["direct", "batch"] = "direct"  # batch: half the price, done within a day
+    concurrency: int | None = Field(None, gt=0)  # simultaneous calls; None: adapted
+    requests_per_minute: int | None = Field(None, gt=0)  # a cap; None: the headers decide
+    tokens_per_minute: int | None = Field(None, gt=0)  # a cap; None: the headers decide
+    max_failed_share: float = Field(0.1, ge=0, le=1)  # of all calls, cached ones too: stop above it
+    retry: Sequence[Kind] = ()  # kinds of reply to ask for once more in this run
     timeout_seconds: float = 600.0  # per call, from sending to the complete reply
     poll_seconds: float = 30.0  # between two polls of a batch
     tally: Tally = field(default_factory=Tally, init=False)
     run: str = field(default_factory=lambda: uuid4().hex, init=False)  # its row of the money spent
     too_long: float = field(default=math.inf, init=False)  # tokens that the window did not hold
-
-    def __post_init__(self) -> None:
-        if self.mode not in MODES:
-            raise ValueError(f"mode is {self.mode!r}: choose one of {', '.join(MODES)}")
-        for name in ("max_cost_usd", "concurrency", "requests_per_minute", "tokens_per_minute"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise ValueError(f"{name} is {value}: give a number above 0, or None")
-        if not 0 <= self.max_failed_share <= 1:
-            raise ValueError(f"max_failed_share is {self.max_failed_share}: "
-                             "give a share from 0 to 1")
-        if unknown := set(self.retry) - {*KINDS.values()}:
-            raise ValueError(f"retry has {min(unknown)!r}: choose from "
-                             f"{', '.join(dict.fromkeys(KINDS.values()))}")
 
     def __str__(self) -> str:
         tally = self.tally

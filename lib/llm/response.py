@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 _COMPLETE = ("stop", "eos", "eos_token", "end_turn", "stop_sequence")
 _INCOMPLETE = {"length": "cut at the length limit",
@@ -11,8 +12,10 @@ _EMPTY, _REFUSED, _UNKNOWN, _UNREADABLE = (
     "an empty reply", "refused by the model", "no finish reason: it may be cut",
     "an unreadable reply with status 200")
 # The kinds of reply that are no answer and may be asked for again, by reason.
-KINDS = {_EMPTY: "empty", _REFUSED: "refused", _INCOMPLETE["content_filter"]: "filtered",
-         _INCOMPLETE["length"]: "cut", _UNKNOWN: "cut", _UNREADABLE: "unreadable"}
+Kind = Literal["empty", "refused", "filtered", "cut", "unreadable"]
+KINDS: dict[str, Kind] = {
+    _EMPTY: "empty", _REFUSED: "refused", _INCOMPLETE["content_filter"]: "filtered",
+    _INCOMPLETE["length"]: "cut", _UNKNOWN: "cut", _UNREADABLE: "unreadable"}
 # A reasoning model's thoughts; some templates write the opening tag into the prompt.
 _THOUGHTS = re.compile(r"\A\s*<think>.*?(?:</think>\s*|\Z)|\A(?:(?!<think>).)*</think>\s*", re.S)
 

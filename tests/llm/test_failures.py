@@ -155,7 +155,7 @@ def test_the_first_complete_reply_counts_once_a_retry_has_brought_it(tmp_path, a
 
 
 def test_an_unknown_kind_in_retry_is_named(tmp_path):
-    with pytest.raises(ValueError, match="retry has 'refusal': choose from"):
+    with pytest.raises(ValueError, match="retry.0\n.*'refused'"):
         Calls(tmp_path / "c", retry=["refusal"])
 
 
