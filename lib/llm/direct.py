@@ -119,8 +119,8 @@ class Direct:
             return NO_SERVER
         n_rounds = self.pace.n_in_a_row if fault.is_throttled else 0
         if n_rounds > 2:
-            self._tell("429", f"{self.model}: the endpoint refuses every call ({fault.reason}): "
-                              f"asking ever more slowly, {MOST_IN_A_ROW} times at most")
+            self.tell("429", f"{self.model}: the endpoint refuses every call ({fault.reason}): "
+                             f"asking ever more slowly, {MOST_IN_A_ROW} times at most")
         return (f"the endpoint has refused every call {n_rounds} times in a row ({fault.reason})"
                 if n_rounds >= MOST_IN_A_ROW else "")
 
@@ -128,10 +128,11 @@ class Direct:
         """Leave a parameter out of all later calls, and say so."""
         self.dropped.add(parameter)
         chance = ": replies are drawn by chance, not greedily" * (parameter == "temperature")
-        self._tell(parameter, f"{self.model}: the endpoint refuses {parameter}, which is "
-                              f"not sent{chance}")
+        self.tell(parameter, f"{self.model}: the endpoint refuses {parameter}, which is "
+                             f"not sent{chance}")
 
-    def _tell(self, about: str, line: str) -> None:
+    def tell(self, about: str, line: str) -> None:
+        """Print a line once."""
         if about not in self.told:
             self.told.add(about)
             print(line, flush=True)

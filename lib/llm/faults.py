@@ -120,10 +120,6 @@ def _retry_after(headers: Mapping[str, str]) -> float:
         return seconds_of(headers["retry-after-ms"]) / 1000
     after = headers.get("retry-after", "")
     try:
-        return max(0.0, float(after)) if after else 0.0
-    except ValueError:
-        pass
-    try:
         return max(0.0, email.utils.parsedate_to_datetime(after).timestamp() - time.time())
     except (ValueError, TypeError):
         return seconds_of(after)

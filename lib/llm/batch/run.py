@@ -42,17 +42,15 @@ class Batches:
         """
         async with self.direct.http:
             with closing(Progress(self.calls, self.direct.model, len(waiting))) as progress:
-                left, is_reported = waiting, False
+                left = waiting
                 while left and not self.direct.stopped and (
                         self.calls.mode == "batch" or self.rows.of(left)):
                     await self._ask_in_batches(left, progress)
                     left = {key: request for key, request in self._open(waiting).items()
                             if key not in self.decided}
                     if left:
-                        if not is_reported:
-                            print(f"{len(left):,} replies are awaited by another process; waiting "
-                                  "for them", flush=True)
-                        is_reported = True
+                        self.direct.tell("others", f"{len(left):,} replies are awaited by another "
+                                                   "process; waiting for them")
                         await self._sleep()
                 rest = self._open(waiting)
                 by_others = waiting.keys() - self.decided - rest.keys()
