@@ -8,12 +8,14 @@ import math
 import os
 import platform
 import re
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -26,6 +28,9 @@ from tests.llm_server_faults import FINAL, HARMLESS, NO_ANSWER, PASSING
 
 N, LATENCY, RATE, BURST = 500, 0.2, 1200, 20  # calls, seconds, requests per minute, burst of them
 KILLED_AT = 270
+VARYING = ("--latency", "2", "--latency-sigma", "0.8")  # lognormal, median in seconds
+MANY, MANY_LATENCY, MANY_AT_ONCE = 20_000, 0.05, 50  # calls, seconds, calls at once
+ROUNDS = 3
 LIMITED = ("--requests-per-minute", str(RATE), "--faults", "500", "502", "503",
            "--fault-share", "0.05", "--says", "x-ratelimit", "retry-after")
 CITED = {  # measured by hand on another day, also on two cores
@@ -50,6 +55,7 @@ class Run:
     replies: list[tuple[str, str]]
     seconds: float
     cpu_seconds: float
+    peak_mib: float
     statuses: Counter = field(default_factory=Counter)  # of the server's log
 
     @property
@@ -164,6 +170,50 @@ def cached_seconds(folder: Path) -> list[float]:
         return [ran("ours", server, questions(), cache=cache).seconds for _ in range(5)]
 
 
+def varying(folder: Path, concurrency: int | None) -> Run:
+    """Make N calls whose latencies vary; None: the default concurrency."""
+    with Server.process(*VARYING) as server:
+        return ran("ours", server, questions(), concurrency=concurrency, cache=new_cache(folder))
+
+
+def many(folder: Path) -> str:
+    """Return what MANY calls cost that are killed in the middle and started again."""
+    cache, ideal = new_cache(folder), MANY / MANY_AT_ONCE * MANY_LATENCY
+    settings = {"concurrency": MANY_AT_ONCE, "cache": cache}
+    with Server.process("--latency", str(MANY_LATENCY)) as server:
+        start = time.perf_counter()
+        process = started("ours", server, questions(MANY), **settings)
+        while n_stored(cache) < MANY / 2:
+            time.sleep(0.5)
+        process.kill()
+        process.communicate()
+        first = time.perf_counter() - start
+        n_first = n_stored(cache)
+        run = ran("ours", server, questions(MANY), **settings)
+        n_twice = sum(n - 1 for n in Counter(
+            call.prompt for call in server.log if call.status == 200).values())
+        whole = ran("ours", server, questions(MANY), **settings)  # from the cache
+    if run.n_texts != MANY:
+        raise RuntimeError(f"{MANY - run.n_texts} of {MANY} rows were lost")
+    size = os.path.getsize(cache) / 2**20
+    return (f"**{MANY:,} calls** answered after {1000 * MANY_LATENCY:.0f} ms, {MANY_AT_ONCE} at "
+            f"once (ideal {ideal:.0f} s), killed after {n_first:,} replies and started again: "
+            f"{first:.0f} s, imports included, and {run.seconds:.0f} s, together "
+            f"{(first + run.seconds) / ideal:.2f} × the ideal; {n_twice} replies were paid for "
+            f"twice. Peak memory {run.peak_mib:.0f} MiB with prompts and replies, cache "
+            f"{size:.0f} MiB; all from the cache: {whole.seconds:.0f} s.")
+
+
+def n_stored(cache: str) -> int:
+    """Count the replies in a cache that another process writes."""
+    if not os.path.exists(cache):
+        return 0
+    with closing(sqlite3.connect(cache, timeout=60)) as database:
+        tables = "select count(*) from sqlite_master where name = 'replies'"
+        return (database.execute(tables).fetchone()[0]
+                and database.execute("select count(*) from replies").fetchone()[0])
+
+
 def new_cache(folder: Path) -> str:
     """Return the path of a new file."""
     return f"{folder}/{time.monotonic_ns()}.sqlite"
@@ -174,7 +224,7 @@ def spread(values: Sequence[float], digits: int = 2) -> str:
     return f"{median(values):.{digits}f} ({min(values):.{digits}f}–{max(values):.{digits}f})"
 
 
-def speeds(folder: Path, rounds: int = 5) -> dict[str, list[str]]:
+def speeds(folder: Path, rounds: int = ROUNDS) -> dict[str, list[str]]:
     """Return by client the ratios at k=20 and k=100, and CPU time; clients take turns."""
     runs = {(client, k): [] for client in NAMES for k in (20, 100)}
     for number in range(rounds):
@@ -212,6 +262,8 @@ def section(folder: Path) -> str:
     measured = [[NAMES[client], *cells, *losses(client, folder)]
                 for client, cells in speeds(folder).items()]
     tight = limited("ours", folder, burst=1)
+    print("latencies that vary, and many calls ...", flush=True)
+    waits = {k: varying(folder, k).seconds for k in (None, 100, 256)}
     versions = ", ".join(f"{name} {version(name)}" for name in ("openai", "aiohttp", "httpx2"))
     cited = [[f"{name} (cited)" if "**" not in name else name, *cells]
              for name, cells in CITED.items()]
@@ -219,8 +271,8 @@ def section(folder: Path) -> str:
 
 `python -m benchmarks llm` on {datetime.now(UTC):%Y-%m-%d}, load {load:.1f} before it: \
 {os.cpu_count()} cores shared by server and client, {platform.system()}, \
-Python {platform.python_version()}, {versions}. Median (range) of five rounds of all clients in \
-turn, of three of ours under the limit. Compare within this run: a loaded machine slows all.
+Python {platform.python_version()}, {versions}. Median (range) of {ROUNDS} rounds of all clients \
+in turn, and of three of ours under the limit. Compare within this run: a loaded machine slows all.
 
 {table([HEAD, *measured, *cited])}
 - **k=20, k=100**: {N} calls with k at once, each answered after {1000 * LATENCY:.0f} ms; wall \
@@ -239,6 +291,11 @@ were sent twice.
 - **faults**: {len(corpus())} rows, half of them next to a fault. Lost: no text where repeating \
 the request would give one. Misread: a text that is truncated, refused, missing or another row's, \
 and not marked as such.
+- **Latencies that vary** (lognormal, median 2 s, sigma 0.8), {N} calls without a limit: \
+{waits[None]:.1f} s by default, {waits[100]:.1f} s with `concurrency: 100`, {waits[256]:.1f} s \
+with 256: {waits[None] / min(waits.values()):.2f} × the best. `tests/llm/test_pace.py` has more in \
+virtual time.
+- {many(folder)}
 - **All cached**: {N} rows in {spread(cached_seconds(folder))} s.
 - *cited*: measured by hand on another day, not by this command. Their limit was stricter on a \
 client that does not pace itself: compare the bare client's rows there and here.

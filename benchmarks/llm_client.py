@@ -67,7 +67,9 @@ def main() -> None:
     cpu, start = cpu_seconds(), time.perf_counter()
     replies = ask(asked["prompts"], asked["settings"])
     seconds, cpu = time.perf_counter() - start, cpu_seconds() - cpu
-    print(json.dumps({"replies": replies, "seconds": seconds, "cpu_seconds": cpu}))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # Linux: KiB
+    print(json.dumps({"replies": replies, "seconds": seconds, "cpu_seconds": cpu,
+                      "peak_mib": peak}))
 
 
 if __name__ == "__main__":

@@ -122,7 +122,7 @@ def read_records(path: Path, kind: type[R], made_by: str) -> list[R]:
     if not Path(path).exists():
         raise MissingInput(f"{shown(path)} is missing: run {made_by} first (or `make study`)")
     rows = []
-    with open(path, encoding="utf-8") as file:
+    with open(path, "rb") as file:  # a line that is not UTF-8 is named like any other
         for number, line in enumerate(file, 1):
             try:
                 rows.append(kind.model_validate_json(line))

@@ -15,8 +15,15 @@ _LOOKALIKES = str.maketrans({
     **dict.fromkeys("‹〈⟨《«⟪❮❰", "<"), **dict.fromkeys("›〉⟩》»⟫❯❱", ">"),
     **dict.fromkeys("【〔〖〘❲⁅「『", "["), **dict.fromkeys("】〕〗〙❳⁆」』", "]"),
     **dict.fromkeys("⟦〚", "[["), **dict.fromkeys("⟧〛", "]]"),
-    **dict(zip("\u0430\u0435\u0456\u043e\u0455\u0441\u0442\u0440\u0501\u051b\u051d",
-               "aeiosctpdqw", strict=True))})  # Cyrillic that looks Latin
+    # Cyrillic, Greek and Armenian letters that look Latin, some only as capitals.
+    **dict(zip("\u0430\u0435\u0456\u043e\u0455\u0441\u0442\u0440\u0501\u051b\u051d"
+               "\u0432\u043a\u043c\u043d\u0443\u0445\u0458\u04bb"
+               "\u03b1\u03b2\u03b5\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7"
+               "\u0251\u0585\u057d",
+               "aeiosctpdqw" "bkmhyxjh" "abenikmvoptux" "aou", strict=True))})
+# Latin letters in small capitals, with a stroke or hook, in boxes, and the letters of flags.
+_LATIN = re.compile(r"(?:LATIN|INDICATOR SYMBOL).*LETTER (?:SMALL CAPITAL |SCRIPT |DOTLESS )?"
+                    r"([A-Z])(?: WITH .*)?")
 _CHARACTER = re.compile(r"&(?:amp;){0,3}(?:#0{0,9}\d{1,7}|#x0{0,9}[\da-f]{1,6}|[lg]t|"
                         r"[lr](?:sqb|brack|cub|brace));?|.", re.S | re.I)
 _PLAIN = re.compile(r"[\t-\r -%'-~]*")  # text for which lower() is enough
@@ -28,13 +35,14 @@ _MARKS = "|".join((
     rf"\[(?={_GAP}\[{_GAP}(?:true|false|first|second|tie){_GAP}\]{_GAP}\])",
     r"(?:(?<=<)|(?<=<\s))<(?=\s*+\{\s?\{)",
     r"(?:(?<=\})|(?<=\}\s))\}(?=\s*+>\s?>)",
-    r"<(?=\||/?s>|/?sys>|/?think>|(?:start|end)_of_turn>)",
-    r"\[(?=/?inst\])"))
+    r"<(?=\||/?(?:s|sys|think|[be]os|pad|unk|mask|cls|sep|tools?|function(?:_call)?|tool_\w+|"
+    r"(?:start|end)_of_\w+|(?:begin|end)_of_text|(?:unused|reserved\w*?_)\d+)>)",
+    r"\[(?=/?(?:inst|system_prompt|available_tools|tool_\w+)\])"))
 
 
 def defused(text: str, tags: str) -> str:
     """Return `text`, changed so that it can neither close its `tags` in a prompt nor contain a
-    verdict, a rewrite's marker or a chat turn.
+    verdict, a rewrite's marker, a chat turn or a tokenizer's special token.
 
     `tags` are names separated by |, as in "question|answer". One SPLIT is inserted after the
     first character of each match; everything else is unchanged, so the text stays readable and can
@@ -63,4 +71,6 @@ def _seen(character: str) -> str:
     plain = html.unescape(character.lower().replace("amp;", "")) if is_escape else character
     visible = [letter for letter in unicodedata.normalize("NFKD", plain) if letter.isspace()
                or unicodedata.category(letter) not in ("Mn", "Me", "Cf", "Cc")]
-    return "".join(visible).casefold().translate(_LOOKALIKES)
+    latin = [letter if letter.isascii() or not (found := _LATIN.fullmatch(
+        unicodedata.name(letter, ""))) else found[1] for letter in visible]
+    return "".join(latin).casefold().translate(_LOOKALIKES)

@@ -8,38 +8,27 @@ import argparse
 import json
 import sys
 from contextlib import closing
+from dataclasses import fields
 from pathlib import Path
 
-from pydantic import Field, ValidationError
+from pydantic import TypeAdapter
 
 from lib.core.files import write_text
-from lib.core.paths import data_path, required, shown
-from lib.core.records import Record
+from lib.core.paths import REPOSITORY, output_root, required, shown
 from lib.llm.cache import Cache, CacheFailed, Entry
 from lib.llm.request import Request
-from lib.llm.response import Unreadable, read_response
+from lib.llm.response import UNREADABLE, read_response
 
-
-class _Line(Record):
-    """One exported reply: an Entry without the keys, which follow from the request."""
-
-    model: str
-    request: str
-    raw: str
-    prompt_tokens: int | None = Field(ge=0)
-    completion_tokens: int | None = Field(ge=0)
-    finish_reason: str
-    seconds: float
-    asked_at: str
-    request_id: str
+_FIELDS = [field.name for field in fields(Entry) if field.name not in ("key", "request_key", "via")]
+_ENTRY = TypeAdapter(Entry)
 
 
 def export_to(cache: Cache, file: Path) -> int:
-    """Write every reply as a JSON line, all or none; return the number of lines."""
-    rows = [{name: value for name, value in vars(entry).items() if name in _Line.model_fields}
-            for entry in cache.entries()]
-    write_text(file, "".join(json.dumps(row, ensure_ascii=True) + "\n" for row in rows))
-    return len(rows)
+    """Write every reply that can be read as a JSON line, all or none; return how many."""
+    lines = [json.dumps({name: getattr(entry, name) for name in _FIELDS})
+             for entry in cache.entries() if entry.finish_reason != UNREADABLE.finish_reason]
+    write_text(file, "".join(f"{line}\n" for line in lines))
+    return len(lines)
 
 
 def import_from(cache: Cache, file: Path) -> int:
@@ -48,18 +37,19 @@ def import_from(cache: Cache, file: Path) -> int:
     Raises ValueError naming the line that is not a reply.
     """
     entries = []
-    with open(file, encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
-            try:
-                row = _Line.model_validate_json(line)
-                key = Request.of_body(row.request).key(row.model)
-                read_response(row.raw)
-            except (ValidationError, ValueError, TypeError, KeyError, Unreadable) as error:
-                raise ValueError(f"{shown(file)}, line {number}, is not an exported reply "
-                                 f"({type(error).__name__}): export it again; nothing was "
-                                 "imported") from error
-            entries.append(Entry(key=key, request_key=key, via="import", **row.model_dump()))
-    return cache.put_all(entries)
+    for number, line in enumerate(file.read_bytes().splitlines(), 1):
+        try:
+            row = json.loads(line)
+            key = Request.of_body(row["request"]).key(row["model"])
+            read_response(row["raw"])
+            entries.append(_ENTRY.validate_python(
+                row | {"key": key, "request_key": key, "via": "import"}))
+        except (ValueError, TypeError, KeyError) as error:
+            raise ValueError(f"{shown(file)}, line {number}, is not an exported reply "
+                             f"({type(error).__name__}): export it again; nothing was "
+                             "imported") from error
+    with cache.transaction():
+        return cache.put(entries)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -71,9 +61,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("file", type=Path, help="JSON lines")
     options = parser.parse_args(arguments)
     try:
-        path = data_path(options.study, "llm.sqlite")
+        path = output_root() / "data" / options.study / "llm.sqlite"
+        study = REPOSITORY / "studies" / f"{options.study.partition('/')[0]}.yaml"
         if options.action == "export":
             required(path, "a stage that calls a model")
+        elif not (path.parent.is_dir() or study.is_file()):
+            raise ValueError(f"there is no study {options.study!r}: check its name, or write "
+                             f"{shown(study)} first")
         with closing(Cache(path)) as cache:
             if options.action == "export":
                 print(f"{shown(options.file)}: {export_to(cache, options.file)} replies")

@@ -1,20 +1,20 @@
-"""Hold the settings of a stage's calls to a model, their tally and the money that is left."""
+"""Hold the settings of a stage's calls to a model, and their tally."""
 
-import asyncio
 import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
+from uuid import uuid4
+
+import pydantic
+from pydantic import Field
 
 from lib.core.paths import data_path
-from lib.llm.cache import Entry
-from lib.llm.prices import Price, cost_usd
-from lib.llm.request import Reply, Request
-from lib.llm.response import KINDS
-from lib.llm.tokens import most_tokens
+from lib.llm.request import Reply
+from lib.llm.response import Kind
 
-MODES = ("direct", "batch")
 _ENOUGH = 20  # decided calls before their failures may stop the stage
 _SURE = 3.0  # standard errors above max_failed_share before the last call is decided
 
@@ -38,10 +38,11 @@ class Tally:
     lost: int = 0  # calls without an answer, or with an unreadable one, that may be charged
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    by_chance: int = 0  # replies, cached or new, to a call without the temperature 0 that is asked
     estimated: int = 0  # new replies without a usage, whose tokens are estimates
     usd: float | None = 0.0  # of this run, estimates included
     usd_estimated: float = 0.0  # worst cases of calls lost and of replies without a usage
-    usd_earlier: float = 0.0  # paid by earlier runs for this stage's cached replies
+    usd_others: float = 0.0  # of all other runs of this stage, and reserved by those
 
     def note(self, marked: Sequence[Reply]) -> None:
         """Count replies that are not answers."""
@@ -50,7 +51,7 @@ class Tally:
         self.kinds.update(reply.kind or "ended otherwise" for reply in marked)
 
 
-@dataclass
+@pydantic.dataclasses.dataclass
 class Calls:
     """The settings of a stage's calls; pass the same object to every `complete` of the stage.
 
@@ -58,33 +59,19 @@ class Calls:
     """
 
     cache: Path  # SQLite file, one per study
-    max_cost_usd: float | None = None  # dollars that the stage may cost over all runs; None: any
-    mode: str = "direct"  # or "batch": half the price, done within a day
-    concurrency: int | None = None  # simultaneous calls; None: adapted to the endpoint
-    requests_per_minute: int | None = None  # a cap; None: the endpoint's headers decide
-    tokens_per_minute: int | None = None  # a cap; None: the endpoint's headers decide
-    max_failed_share: float = 0.1  # of the stage's calls, cached ones included: stop above it
-    retry: Sequence[str] = ()  # kinds of reply to ask for once more in this run: see KINDS
+    stage: str = ""  # shares max_cost_usd with all runs of the same stage, such as those of arms
+    max_cost_usd: float | None = Field(None, gt=0)  # that the stage may cost over all runs
+    mode: Literal["direct", "batch"] = "direct"  # batch: half the price, done within a day
+    concurrency: int | None = Field(None, gt=0)  # simultaneous calls; None: adapted
+    requests_per_minute: int | None = Field(None, gt=0)  # a cap; None: the headers decide
+    tokens_per_minute: int | None = Field(None, gt=0)  # a cap; None: the headers decide
+    max_failed_share: float = Field(0.1, ge=0, le=1)  # of all calls, cached ones too: stop above it
+    retry: Sequence[Kind] = ()  # kinds of reply to ask for once more in this run
     timeout_seconds: float = 600.0  # per call, from sending to the complete reply
     poll_seconds: float = 30.0  # between two polls of a batch
     tally: Tally = field(default_factory=Tally, init=False)
-    counted: set[str] = field(default_factory=set, init=False)  # replies whose price is counted
+    run: str = field(default_factory=lambda: uuid4().hex, init=False)  # its row of the money spent
     too_long: float = field(default=math.inf, init=False)  # tokens that the window did not hold
-
-    def __post_init__(self) -> None:
-        if self.mode not in MODES:
-            raise ValueError(f"mode is {self.mode!r}: choose one of {', '.join(MODES)}")
-        for name in ("max_cost_usd", "concurrency", "requests_per_minute", "tokens_per_minute"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise ValueError(f"{name} is {value}: give a number above 0, or None")
-        if not 0 <= self.max_failed_share <= 1:
-            raise ValueError(f"max_failed_share is {self.max_failed_share}: "
-                             "give a share from 0 to 1")
-
-        if unknown := set(self.retry) - {*KINDS.values()}:
-            raise ValueError(f"retry has {min(unknown)!r}: choose from "
-                             f"{', '.join(dict.fromkeys(KINDS.values()))}")
 
     def __str__(self) -> str:
         tally = self.tally
@@ -94,6 +81,7 @@ class Calls:
             parts += [f"{tally.marked} truncated or refused ({kinds}), {tally.marked_cached} of "
                       "them from the cache: retry lists the kinds to ask for again"]
         for n, name in ((tally.repairs, "repair requests"),
+                        (tally.by_chance, "drawn by chance, as the endpoint refuses temperature"),
                         (tally.lost, "lost in transit or unreadable, which may be charged")):
             parts += [f"{n} {name}"] * (n > 0)
         if tally.new or tally.lost:
@@ -107,24 +95,13 @@ class Calls:
         tally, text = self.tally, dollars(self.tally.usd)
         if tally.usd and tally.usd_estimated:
             text += f", {tally.usd_estimated / tally.usd:.0%} of it an estimate (worst case)"
-        if tally.usd_earlier:
-            text += f", after {dollars(tally.usd_earlier)} in earlier runs"
+        if tally.usd_others:
+            text += f", after {dollars(tally.usd_others)} in other runs of the stage"
         return text + (f", of {dollars(self.max_cost_usd)}" if self.max_cost_usd else "")
 
     def spent(self) -> float:
         """Return the dollars that the stage has cost over all runs."""
-        return (self.tally.usd or 0.0) + self.tally.usd_earlier
-
-    def count_earlier(self, entries: Sequence[Entry], price: Price | None) -> None:
-        """Count the price of cached replies, each once; imported ones were paid by others."""
-        for entry in entries if price else ():
-            if entry.key not in self.counted and entry.via != "import":
-                n_in, n_out = entry.prompt_tokens, entry.completion_tokens
-                if n_in is None or n_out is None:
-                    request = Request.of_body(entry.request)
-                    n_in, n_out = most_tokens(request), request.max_tokens
-                self.tally.usd_earlier += cost_usd(price, n_in, n_out, entry.via == "batch")
-            self.counted.add(entry.key)
+        return (self.tally.usd or 0.0) + self.tally.usd_others
 
     def failing(self, is_over: bool = False) -> str:
         """Return why the stage's failures stop it, "" if they do not.
@@ -141,7 +118,6 @@ class Calls:
         return (f"{failed} of {'' if is_over else 'the first '}{decided} calls failed, cached ones "
                 f"included, and max_failed_share is {share:g}")
 
-
     def all_cut(self, max_tokens: int) -> str:
         """Return why a run stops in which the limit of tokens cuts every reply, else ""."""
         n = self.tally.new
@@ -156,12 +132,12 @@ class Calls:
                 f"({dollars(self.spent())} are spent over all runs): raise it to continue")
 
 
-def calls_for(study: str, **settings: object) -> Calls:
-    """Return the Calls of a stage of `study`, with the cache data/<study>/llm.sqlite.
+def calls_for(study: str, stage: str, **settings: object) -> Calls:
+    """Return the Calls of a `stage` of `study`, with the cache data/<study>/llm.sqlite.
 
     `settings` are fields of Calls. Raises ValueError as Calls does.
     """
-    return Calls(data_path(study, "llm.sqlite"), **settings)
+    return Calls(data_path(study, "llm.sqlite"), stage, **settings)
 
 
 def dollars(amount: float | None) -> str:
@@ -170,41 +146,3 @@ def dollars(amount: float | None) -> str:
         return "price unknown"
     places = 2 if amount >= 1 or amount <= 0 else max(4, 1 - math.floor(math.log10(amount)))
     return f"${amount:,.{places}f}"
-
-
-class Budget:
-    """A stage's budget: a call starts only if it covers the worst cases of all calls in flight."""
-
-    def __init__(self, calls: Calls, price: Price | None) -> None:
-        self.calls, self.price = calls, price
-        if price is None:
-            calls.tally.usd = None  # unknown from the first call on, not $0
-        self.reserved = 0.0  # dollars
-        self._freed = asyncio.Event()
-
-    def worst(self, prompt_tokens: int, max_tokens: int, batch: bool = False) -> float:
-        """Return the most dollars that one call can cost; 0 without a price."""
-        return cost_usd(self.price, prompt_tokens, max_tokens, batch) if self.price else 0.0
-
-    def room(self) -> float:
-        """Return the dollars that are neither spent nor reserved; infinite without a limit."""
-        limit = self.calls.max_cost_usd
-        return math.inf if limit is None else limit - self.calls.spent() - self.reserved
-
-    async def reserve(self, worst: float) -> bool:
-        """Reserve `worst` dollars, waiting for calls in flight; return False if over the limit."""
-        while worst > self.room():
-            if not self.reserved:
-                return False
-            self._freed.clear()
-            await self._freed.wait()
-        self.reserved += worst
-        return True
-
-    def settle(self, worst: float, cost: float | None) -> None:
-        """Release a reservation and count the call's `cost` in dollars (None: unknown)."""
-        left = self.reserved - worst  # clamp float residue so that reserve() cannot block
-        self.reserved = left if self.reserved > worst + 1e-12 else 0.0
-        spent = self.calls.tally.usd
-        self.calls.tally.usd = None if cost is None or spent is None else spent + cost
-        self._freed.set()

@@ -4,19 +4,21 @@ import asyncio
 import contextvars
 import threading
 from collections.abc import Callable, Collection, Coroutine, Sequence
+from concurrent.futures import Future, wait
 from contextlib import closing
 from dataclasses import replace
 
 from lib.core.paths import shown
 from lib.llm.batch.run import Batches
+from lib.llm.budget import Budget
 from lib.llm.cache import Cache, Entry
-from lib.llm.calls import Budget, Calls, CallsStopped
+from lib.llm.calls import Calls, CallsStopped
 from lib.llm.direct import Direct
 from lib.llm.endpoint import Endpoint, endpoint
 from lib.llm.plan import plan
 from lib.llm.prices import price_of
 from lib.llm.request import Reply, Request
-from lib.llm.response import KINDS, read_response
+from lib.llm.response import KINDS, UNREADABLE, Response, read_response
 
 _SECONDS_FOR_THE_LAST = 30.0  # how long an interrupted run waits for calls in flight
 
@@ -34,26 +36,38 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
     """
     at = endpoint()
     with closing(Cache(calls.cache)) as cache:
+        budget = Budget(calls, price_of(model), cache)
         stored = _stored(cache, requests, model, at)
         known = {entry.key for entries in stored.values() for entry in entries}
-        calls.count_earlier([entry for entries in stored.values() for entry in entries],
-                            price_of(model))
         failed: dict[Request, str] = {}
         asked = {request: _next(request, entries) for request, entries in stored.items()
                  if not entries or at and _read(entries).kind in calls.retry}
-        calls.tally.cached += sum(request not in asked for request in requests)
+        there = [_read(stored[request]) for request in requests if request not in asked]
+        calls.tally.failed += sum(reply.kind == "unreadable" for reply in there)
+        calls.tally.cached += sum(reply.kind != "unreadable" for reply in there)
         for _ in range(2):
+            stopped = ""
             if asked:
-                failed |= _requested(asked, len(requests), model, calls, cache, at)
-                stored = _stored(cache, requests, model, at)
+                direct = _requested(asked, len(requests), model, calls, budget, at)
+                stored, stopped = _stored(cache, requests, model, at), direct.stopped
+                failed |= direct.failed
+            if not stopped and (failing := calls.failing(is_over=True)):
+                stopped = f"{failing}, the last with: {[UNREADABLE.reason, *failed.values()][-1]}"
+            if stopped:
+                n_there = sum(bool(stored[request]) for request in requests)
+                raise CallsStopped(f"{model}: {stopped}. {n_there} of {len(requests)} replies are "
+                                   f"kept in {shown(calls.cache)}; the same command requests only "
+                                   "the rest")
             asked = {request: _next(request, stored[request]) for request in asked
                      if len(stored[request]) == 1 and _read(stored[request]).kind == "empty"}
-        calls.counted |= {entry.key for entries in stored.values() for entry in entries}
-    replies = [_read(stored[request], known) if stored[request] else Reply("", failed[request])
-               for request in requests]
+    replies = [_read(stored[request], known) if stored[request] else
+               Reply("", failed[request.key(model, at.url)]) for request in requests]
     calls.tally.note([reply for request, reply in zip(requests, replies, strict=True)
                       if reply.reason and stored[request]])
     calls.tally.repairs += sum(request.attempt > 0 for request in requests)
+    calls.tally.by_chance += sum(
+        request.temperature == 0 and bool(stored[request])
+        and "temperature" in _chosen(stored[request]).left_out for request in requests)
     return replies
 
 
@@ -80,43 +94,44 @@ def _stored(cache: Cache, requests: Sequence[Request], model: str,
             if usable:
                 stored[request].append(next((entry for entry in usable if entry.key == key),
                                             usable[0]))
-                open_ += [request] * bool(read_response(stored[request][-1].raw).reason)
+                open_ += [request] * bool(_response(stored[request][-1]).reason)
         left = open_
     return stored
 
 
+def _response(entry: Entry) -> Response:
+    return (UNREADABLE if entry.finish_reason == UNREADABLE.finish_reason
+            else read_response(entry.raw))
+
+
+def _chosen(entries: Sequence[Entry]) -> Entry:
+    """Return the first complete one of a request's replies, else the last."""
+    return next((entry for entry in entries if not _response(entry).reason), entries[-1])
+
+
 def _read(entries: Sequence[Entry], known: Collection[str] = ()) -> Reply:
-    """Return the first complete one of a request's replies, else the last; `known` are cached."""
-    for entry in entries:
-        response = read_response(entry.raw)
-        if not response.reason:
-            break
+    """Return the reply that counts; those whose keys are `known` are cached."""
+    entry = _chosen(entries)
+    response = _response(entry)
     return Reply(response.text, response.reason, entry.key in known, KINDS.get(response.reason, ""),
                  response.text_tokens)
 
 
 def _requested(asked: dict[Request, Request], n_requests: int, model: str, calls: Calls,
-               cache: Cache, at: Endpoint | None) -> dict[Request, str]:
-    """Send what `asked` has for each request; return the reasons of those that failed."""
-    where = shown(calls.cache)
+               budget: Budget, at: Endpoint | None) -> Direct:
+    """Send what `asked` has for each request; return the run, with the reasons of failures."""
     if at is None:
         raise CallsStopped(f"{len(asked)} of {n_requests} replies of {model!r} are not in "
-                           f"{where}, and no key is set: set OPENAI_API_KEY in the environment or "
-                           "in .env (any text for a local server, with OPENAI_BASE_URL), import "
-                           'the replies with python -m lib.llm, or use "rules"')
-    price = price_of(model)
+                           f"{shown(calls.cache)}, and no key is set: set OPENAI_API_KEY in the "
+                           "environment or in .env (any text for a local server, with "
+                           "OPENAI_BASE_URL), import the replies with python -m lib.llm, or use "
+                           '"rules"')
     waiting = {request.key(model, at.url): request for request in asked.values()}
-    print(plan(waiting, n_requests, model, calls, price), flush=True)
-    direct = Direct(at, model, calls, cache, Budget(calls, price))
+    print(plan(waiting, n_requests, model, calls, budget.price), flush=True)
+    direct = Direct(at, model, calls, budget)
     _in_a_thread(lambda: Batches(direct).ask(waiting), direct)
-    if not direct.stopped and direct.failed and (failing := calls.failing(is_over=True)):
-        direct.stopped = f"{failing}, the last with: {list(direct.failed.values())[-1]}"
-    if direct.stopped:
-        n_there = n_requests - len(waiting) + sum(cache.has(key) for key in waiting)
-        raise CallsStopped(f"{model}: {direct.stopped}. {n_there} of {n_requests} replies are kept "
-                           f"in {where}; the same command requests only the rest")
-    return {request: direct.failed[key] for request, sent in asked.items()
-            if (key := sent.key(model, at.url)) in direct.failed}
+    budget.refresh()
+    return direct
 
 
 def _in_a_thread(run: Callable[[], Coroutine], direct: Direct) -> None:
@@ -124,24 +139,19 @@ def _in_a_thread(run: Callable[[], Coroutine], direct: Direct) -> None:
 
     An interrupt stops new calls and waits a little for those in flight, which are paid for.
     """
-    raised: list[BaseException] = []
-    ended = threading.Event()  # after an interrupted join, Python 3.11 believes a thread ended
+    done: Future[None] = Future()
 
     def body() -> None:
         try:
-            asyncio.run(run(), debug=False)  # asyncio's own debug lines show the address
+            done.set_result(asyncio.run(run(), debug=False))  # debug lines show the address
         except BaseException as error:  # raised again in the caller's thread
-            raised.append(error)
-        finally:
-            ended.set()
+            done.set_exception(error)
 
     context = contextvars.copy_context()
     threading.Thread(target=context.run, args=(body,), daemon=True).start()
     try:
-        ended.wait()
+        done.result()
     except KeyboardInterrupt:
-        direct.stopped = "interrupted"
-        ended.wait(_SECONDS_FOR_THE_LAST)
+        direct.stop("interrupted")
+        wait([done], _SECONDS_FOR_THE_LAST)
         raise
-    if raised:
-        raise raised[0]

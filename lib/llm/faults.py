@@ -32,8 +32,8 @@ _STOP = {
          "(most end in /v1)"}
 
 
-@dataclass(frozen=True)
-class Fault:
+@dataclass(eq=False)
+class Fault(Exception):
     """A call without a reply. `stops` is the reason why every other call would fail as well."""
 
     reason: str
@@ -43,31 +43,21 @@ class Fault:
     wait: float = 0.0  # seconds that the endpoint asks for
     is_unreached: bool = False  # no connection was made
     is_maybe_paid: bool = False  # no answer came, or none that can be read: perhaps charged
-    is_unreadable: bool = False  # status 200, but no chat completion
+    unreadable: str = ""  # the body, if the status is 200 but it is no chat completion
     is_too_long: bool = False  # the model's window cannot hold the prompt
     unsupported: str = ""  # a parameter that the endpoint refuses
+    status: int = 0  # 0 if none came
 
 
-def fault_of(error: Exception, model: str, endpoint: Endpoint, sent: Mapping[str, object],
-             timeout_seconds: float) -> Fault:
-    """Return what an error of the client means, without its message, which has the address."""
-    import openai
-    if isinstance(error, openai.APIStatusError):
-        return fault_of_status(error.status_code, error.body, error.response.headers, model,
-                               endpoint, sent)
-    if isinstance(error, TimeoutError):
-        return Fault(f"no complete reply within {timeout_seconds:g} s", is_worth_repeating=True,
-                     is_maybe_paid=True)
-    chain: list[BaseException] = [error]
-    while (inner := chain[-1].__cause__ or chain[-1].__context__) and inner not in chain:
-        chain.append(inner)
-    names = [type(one).__name__ for one in chain]
-    # Not ConnectTimeout: openai's transport raises it for connections dropped while sending.
-    is_unreached = any(word in name for name in names
-                       for word in ("Connector", "ConnectionTimeout", "gaierror"))
-    reason = "no connection to the endpoint" if is_unreached else "the connection broke"
-    return Fault(f"{reason} ({names[-1]})", is_worth_repeating=True,
-                 is_maybe_paid=not is_unreached, is_unreached=is_unreached)
+def fault_of(error: Exception, timeout_seconds: float) -> Fault:
+    """Return what an error of aiohttp means, without its message, which has the address."""
+    import aiohttp
+    if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
+        return Fault(f"no connection to the endpoint ({type(error).__name__})",
+                     is_worth_repeating=True, is_unreached=True)
+    reason = (f"no complete reply within {timeout_seconds:g} s" if isinstance(error, TimeoutError)
+              else f"the connection broke ({type(error).__name__})")
+    return Fault(reason, is_worth_repeating=True, is_maybe_paid=True)
 
 
 def fault_of_status(status: int, body: object, headers: Mapping[str, str], model: str,
@@ -129,10 +119,6 @@ def _retry_after(headers: Mapping[str, str]) -> float:
     if headers.get("retry-after-ms"):
         return seconds_of(headers["retry-after-ms"]) / 1000
     after = headers.get("retry-after", "")
-    try:
-        return max(0.0, float(after)) if after else 0.0
-    except ValueError:
-        pass
     try:
         return max(0.0, email.utils.parsedate_to_datetime(after).timestamp() - time.time())
     except (ValueError, TypeError):

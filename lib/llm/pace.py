@@ -1,9 +1,10 @@
 """Adapt the concurrency and rate of calls to replies, 429s and x-ratelimit headers."""
 
 import asyncio
+import math
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 START, MOST = 8, 256  # concurrent calls if the user gives no number: first guess and ceiling
 MOST_IN_A_ROW = 25  # rounds of 429 without a reply between: 10 minutes where no wait is named
@@ -57,19 +58,22 @@ class Pace:
 
     `concurrency` fixes the number of simultaneous calls. If it is None, the number begins at START
     and grows with the replies, to at most MOST, until the endpoint throttles or slows down. A 429
-    halves the number, once for all calls that were then in flight.
+    halves the number, once for all calls that were then in flight. `clock` gives seconds.
     """
 
     def __init__(self, concurrency: int | None, requests_per_minute: int | None,
-                 tokens_per_minute: int | None) -> None:
+                 tokens_per_minute: int | None,
+                 clock: Callable[[], float] = time.monotonic) -> None:
         self.limit, self.most = float(concurrency or START), concurrency or MOST
         self.requests, self.tokens = Bucket(requests_per_minute), Bucket(tokens_per_minute, 1.0)
-        self.in_flight = 0
-        self.n_throttled = 0
+        self.clock, self.in_flight = clock, 0
         self.n_in_a_row = 0  # rounds of 429 since the last reply
-        self._is_starting = True
+        self._is_free = concurrency is None
+        self._growth = 2.0  # per reply; 0 after a 429: one per round
         self._cut_at = 0.0
-        self._latency = self._best = 0.0  # seconds per reply: running mean, and its minimum
+        self._round, self._n = float(START), 0  # replies in this round: in all, and so far
+        self._seconds, self._at = 0.0, clock()  # of all calls in flight, until the last change
+        self._best = math.inf  # least seconds in flight per reply
         self._gate, self._freed = asyncio.Lock(), asyncio.Event()
 
     async def admit(self, tokens: int) -> None:
@@ -79,34 +83,46 @@ class Pace:
                 self._freed.clear()
                 await self._freed.wait()
             both = (self.requests, self.tokens)
-            while (wait := max(bucket.wait(time.monotonic()) for bucket in both)) > 0:
+            while (wait := max(bucket.wait(self.clock()) for bucket in both)) > 0:
                 await asyncio.sleep(wait)
-            now = time.monotonic()
-            self.requests.take(1, now)
-            self.tokens.take(tokens, now)
-            self.in_flight += 1
+            self.requests.take(1, self.clock())
+            self.tokens.take(tokens, self.clock())
+            self._change(1)
 
     def free(self) -> None:
         """Give a slot back: the reply is stored, or there is none."""
-        self.in_flight -= 1
+        self._change(-1)
         self._freed.set()
 
-    def replied(self, seconds: float) -> None:
-        """Grow after a reply: at first by one per reply, later by one per round."""
-        self.n_in_a_row = 0
-        self._latency = 0.9 * self._latency + 0.1 * seconds if self._latency else seconds
-        self._best = min(self._best or self._latency, self._latency)
-        if self._latency > 2 * self._best:  # more calls would only wait: it has few slots
-            self._is_starting = False
-        elif self.limit < self.most:
-            growth = 1.0 if self._is_starting else 1 / self.limit
-            self.limit = min(self.most, self.limit + growth)
+    def _change(self, n: int) -> None:
+        now = self.clock()
+        self._seconds += self.in_flight * (now - self._at)
+        self.in_flight, self._at = self.in_flight + n, now
+
+    def replied(self) -> None:
+        """Grow after a reply: at first by two, which triples the number per round.
+
+        After each round, compare the mean seconds in flight per reply with those of the best round:
+        twice as many mean that more calls only wait, so the number falls and then grows by a
+        quarter per round (Little's law: in flight / rate). A mean over calls in flight holds for
+        any spread of latencies; the mean latency of the replies does not, as the fast come first.
+        """
+        self.n_in_a_row, self._n = 0, self._n + 1
+        if self.limit < self.most:
+            self.limit = min(self.most, self.limit + (self._growth or 1 / self.limit))
+        if self._n >= self._round:
+            self._change(0)
+            mean = self._seconds / self._n
+            self._best = min(self._best, mean)
+            if mean > 2 * self._best and self._is_free:
+                self.limit = max(START, self.limit * 2 * self._best / mean)
+                self._growth = min(self._growth, 0.25)
+            self._n, self._seconds, self._round = 0, 0.0, self.limit
 
     def throttled(self, sent: float, wait: float) -> None:
         """Slow down after a 429 to a call sent at `sent`, and pause for `wait` seconds."""
-        now = time.monotonic()
-        self.n_throttled += 1
-        self._is_starting = False
+        now = self.clock()
+        self._growth = 0.0
         if sent >= self._cut_at:
             self.limit, self._cut_at = max(1.0, self.limit / 2), now
             self.requests.back_off()
@@ -126,7 +142,7 @@ class Pace:
             bucket.left = left or 0.0
             if left == 0:  # reset says when all of it is back
                 reset = seconds_of(headers.get(f"x-ratelimit-reset-{name}", ""))
-                bucket.hold(time.monotonic() + min(reset / (limit or 1), 60.0))
+                bucket.hold(self.clock() + min(reset / (limit or 1), 60.0))
 
 
 def seconds_of(duration: str) -> float:

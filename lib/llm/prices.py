@@ -49,18 +49,20 @@ def prices(table: Path = TABLE) -> dict[str, Price]:
 
     Raises ValueError naming the line of a row that is incomplete, invalid or repeated.
     """
-    with table.open(encoding="utf-8-sig", newline="") as file:
-        lines = csv.reader(file)
-        (_, columns), *rows = [(lines.line_num, cells) for cells in lines
-                               if any(cells) and not cells[0].startswith("#")]
+    try:
+        lines = table.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{shown(table)} is not UTF-8: save it as UTF-8") from error
     found: dict[str, Price] = {}
+    (_, columns), *rows = [(number, [cell.strip() for cell in next(csv.reader([line]))])
+                           for number, line in enumerate(lines, 1)
+                           if line.strip(", ") and not line.startswith("#")]
     for number, cells in rows:
         where = f"{shown(table)}, line {number}"
         if len(cells) != len(columns):
             raise ValueError(f"{where}: {len(cells)} cells, but the header has {len(columns)}: "
                              f"{', '.join(columns)}")
-        given = {column.strip(): cell.strip()
-                 for column, cell in zip(columns, cells, strict=True) if cell.strip()}
+        given = {column: cell for column, cell in zip(columns, cells, strict=True) if cell}
         try:
             price = Price(**given)
         except ValidationError as error:

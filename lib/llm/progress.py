@@ -36,21 +36,22 @@ class Progress:
 
     def step(self, n_at_once: int) -> None:
         """Count one more decided call; `n_at_once` calls may be in flight at present."""
-        tally = self.calls.tally
-        tokens = tally.prompt_tokens + tally.completion_tokens
-        self.bar.set_postfix_str(f"{tokens:,} tokens, {dollars(tally.usd)}, {tally.failed} failed, "
-                                 f"{n_at_once} at once", refresh=False)
+        self._write(f"{n_at_once} at once")
         self.bar.update()
 
     def show(self, n_decided: int, state: str) -> None:
         """Show that `n_decided` calls are decided, and the `state` of the others."""
-        tally = self.calls.tally
         self.bar.n = n_decided
-        self.bar.set_postfix_str(f"{dollars(tally.usd)}, {tally.failed} failed, {state}",
-                                 refresh=False)
+        self._write(state)
         if time.monotonic() >= self.next:
             self.next = time.monotonic() + self.bar.mininterval
             self.bar.refresh()
+
+    def _write(self, state: str) -> None:
+        tally = self.calls.tally
+        tokens = tally.prompt_tokens + tally.completion_tokens
+        self.bar.set_postfix_str(f"{tokens:,} tokens, {dollars(tally.usd)}, {tally.failed} failed, "
+                                 f"{state}", refresh=False)
 
     def close(self) -> None:
         """Close the bar; its last state remains visible."""

@@ -3,15 +3,19 @@
 import json
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 _COMPLETE = ("stop", "eos", "eos_token", "end_turn", "stop_sequence")
 _INCOMPLETE = {"length": "cut at the length limit",
                "content_filter": "stopped by the endpoint's content filter"}
-_EMPTY, _REFUSED, _UNKNOWN = ("an empty reply", "refused by the model",
-                              "no finish reason: it may be cut")
+_EMPTY, _REFUSED, _UNKNOWN, _UNREADABLE = (
+    "an empty reply", "refused by the model", "no finish reason: it may be cut",
+    "an unreadable reply with status 200")
 # The kinds of reply that are no answer and may be asked for again, by reason.
-KINDS = {_EMPTY: "empty", _REFUSED: "refused", _INCOMPLETE["content_filter"]: "filtered",
-         _INCOMPLETE["length"]: "cut", _UNKNOWN: "cut"}
+Kind = Literal["empty", "refused", "filtered", "cut", "unreadable"]
+KINDS: dict[str, Kind] = {
+    _EMPTY: "empty", _REFUSED: "refused", _INCOMPLETE["content_filter"]: "filtered",
+    _INCOMPLETE["length"]: "cut", _UNKNOWN: "cut", _UNREADABLE: "unreadable"}
 # A reasoning model's thoughts; some templates write the opening tag into the prompt.
 _THOUGHTS = re.compile(r"\A\s*<think>.*?(?:</think>\s*|\Z)|\A(?:(?!<think>).)*</think>\s*", re.S)
 
@@ -35,12 +39,26 @@ class Response:
     text_tokens: int | None = None  # of `text` alone
 
 
-def read_response(raw: str | dict) -> Response:
-    """Read the body of a reply with status 200, as text or already parsed.
+UNREADABLE = Response("", _UNREADABLE, "unreadable", None, None)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A reply as it came. `raw` is the body of a completion or an error, "" if there is none."""
+
+    key: str  # of the request
+    raw: str
+    request_id: str = ""
+    asked_at: float = 0.0  # seconds since 1970
+    seconds: float = 0.0  # from sending to the complete reply
+
+
+def read_response(raw: str) -> Response:
+    """Read the body of a reply with status 200.
 
     Raises Unreadable for a web page, broken JSON, an error object, or a completion without choices.
     """
-    body = _parsed(raw) if isinstance(raw, str) else raw
+    body = _parsed(raw)
     if not isinstance(body, dict):
         raise Unreadable("the reply is JSON, but not a chat completion")
     choices = body.get("choices")

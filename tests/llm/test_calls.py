@@ -8,13 +8,14 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from lib.core.paths import REPOSITORY
 from lib.llm.__main__ import main
-from lib.llm.cache import Cache, CacheFailed
+from lib.llm.cache import Cache, CacheFailed, _journal_for
 from lib.llm.calls import Calls, CallsStopped, dollars
 from lib.llm.complete import complete
 from lib.llm.endpoint import endpoint
@@ -140,10 +141,16 @@ def test_import_of_a_bad_line_names_it_and_imports_nothing(tmp_path, at, monkeyp
                 json.dumps(json.loads(good[0]) | {"raw": "<html>"}),
                 json.dumps(json.loads(good[0]) | {"request": "{}"})):
         (tmp_path / "x.jsonl").write_text("\n".join([good[0], bad]) + "\n")
-        assert main(["import", "t", str(tmp_path / "x.jsonl")]) == 2
+        assert main(["import", "lab", str(tmp_path / "x.jsonl")]) == 2
         assert "line 2" in capsys.readouterr().err
-    assert main(["export", "t", str(tmp_path / "y.jsonl")]) == 0
+    latin = good[0].replace("q", "é").encode("latin-1")
+    (tmp_path / "x.jsonl").write_bytes(good[0].encode() + b"\n" + latin)
+    assert main(["import", "lab", str(tmp_path / "x.jsonl")]) == 2
+    assert "x.jsonl, line 2" in capsys.readouterr().err
+    assert main(["export", "lab", str(tmp_path / "y.jsonl")]) == 0
     assert (tmp_path / "y.jsonl").read_text() == ""
+    assert main(["import", "labb", str(tmp_path / "y.jsonl")]) == 2
+    assert "no study 'labb'" in capsys.readouterr().err and not (tmp_path / "data/labb").exists()
     assert main(["export", "never-run", str(tmp_path / "z.jsonl")]) == 2
 
 
@@ -229,7 +236,7 @@ def test_money_stops_the_stage_before_the_limit_and_what_was_paid_is_kept(tmp_pa
         with pytest.raises(CallsStopped):
             complete(requests, "gpt-4o-mini", more)
         assert more.tally.cached == calls.tally.new and len(server.log) == calls.tally.new
-        assert more.tally.usd_earlier == pytest.approx(spent), "the limit is for all runs"
+        assert more.tally.usd_others == pytest.approx(spent), "the limit is for all runs"
         asked = len(server.log)
         with pytest.raises(CallsStopped, match="Nothing was spent"):
             complete([Request.ask("word " * 90_000)], "gpt-4o-mini",
@@ -280,30 +287,89 @@ def test_a_file_that_is_not_a_cache_is_named(tmp_path):
         Cache(tmp_path / "llm.sqlite")
 
 
-def test_claim_ends_with_its_process(tmp_path):
-    script = "import sys; from pathlib import Path; from lib.llm.cache import Cache; " \
-             "print(Cache(Path(sys.argv[1])).claim('k', 1000))"
-    cache = Cache(Path(tmp_path / "llm.sqlite"))
-    path = str(tmp_path / "llm.sqlite")
-    ended = subprocess.run([sys.executable, "-c", script, path], cwd=REPOSITORY, text=True,
-                           capture_output=True, check=True)
-    assert ended.stdout.strip() == "True" and cache.claim("k", 1000)
-    script += "; sys.stdout.flush(); import time; time.sleep(100)"
-    holder = subprocess.Popen([sys.executable, "-c", script, path], cwd=REPOSITORY,
-                              stdout=subprocess.PIPE, text=True)
-    try:
-        assert holder.stdout.readline().strip() == "False"  # ours is alive
-        cache.release("k")
-        cache.database.execute("insert or replace into claims values ('k', ?, ?)",
-                               (holder.pid, time.time() + 1000))
-        assert not cache.claim("k", 1000)
-    finally:
-        holder.kill()
-    deadline = time.monotonic() + 10
-    while not cache.claim("k", 1000) and time.monotonic() < deadline:  # killed, not reaped
-        time.sleep(0.01)
-    assert cache.database.execute("select pid from claims").fetchone() == (os.getpid(),)
-    holder.wait()
+ARM = """
+import sys
+from pathlib import Path
+from lib.llm.calls import Calls, CallsStopped
+from lib.llm.complete import complete
+from lib.llm.request import Request
+requests = [Request.ask(f"{sys.argv[2]} {n}", max_tokens=1000) for n in range(400)]
+try:
+    complete(requests, "gpt-4o-mini", Calls(Path(sys.argv[1]), "05_judge", 0.01, concurrency=8))
+except CallsStopped as stopped:
+    print(stopped)
+"""
+
+
+def test_arms_that_run_at_the_same_time_share_the_limit_of_their_stage(tmp_path, at):
+    path = tmp_path / "llm.sqlite"
+    with Server(reply=lambda body: "word " * 100, latency=0.02) as server:
+        at(server)
+        arms = [subprocess.Popen([sys.executable, "-c", ARM, path, arm], cwd=REPOSITORY,
+                                 stdout=subprocess.PIPE, text=True, stderr=subprocess.DEVNULL)
+                for arm in ("base", "dapt")]
+        assert all("max_cost_usd" in arm.communicate(timeout=120)[0] for arm in arms)
+        with closing(Cache(path)) as cache:
+            spent = cache.spent("05_judge")
+            assert 0.007 < spent <= 0.01 and len(list(cache.entries())) == len(server.log)
+            cache.reserve("05_judge", "a killed run", 0.01 - spent, None)  # it may be charged
+        with pytest.raises(CallsStopped, match="max_cost_usd"):
+            complete(prompts(1), "gpt-4o-mini", Calls(path, "05_judge", max_cost_usd=0.01))
+        complete(prompts(1), "gpt-4o-mini", Calls(path, "01_annotate", max_cost_usd=0.01))
+
+
+def test_a_cache_on_a_disk_that_machines_share_has_no_wal(tmp_path, at, monkeypatch):
+    assert _journal_for(Path("/proc/self")) == "truncate", "no file system of one machine"
+    with closing(Cache(tmp_path / "wal")) as cache:
+        assert cache.database.execute("pragma journal_mode").fetchone() == ("wal",)
+        monkeypatch.setenv("LLM_CACHE_JOURNAL", "truncate")
+        with pytest.raises(CacheFailed, match="LLM_CACHE_JOURNAL"):
+            Cache(tmp_path / "wal")
+    with Server(reply=echo, latency=0.05) as server:
+        at(server)
+        both = [subprocess.Popen(fifty(tmp_path, 40), cwd=REPOSITORY, stdout=subprocess.PIPE,
+                                 text=True, stderr=subprocess.DEVNULL) for _ in range(2)]
+        assert all("done 40" in process.communicate(timeout=120)[0] for process in both)
+        assert list(n_paid(server).values()) == [1] * 40
+    assert not (tmp_path / "llm.sqlite-wal").exists()
+
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from lib.llm.cache import Cache
+cache = Cache(Path(sys.argv[1]))
+print(cache.claim("k", 1000), cache.me, flush=True)
+time.sleep(float(sys.argv[2]))
+"""
+
+
+def test_claim_ends_with_its_process_even_if_another_has_its_id(tmp_path):
+    cache = Cache(tmp_path / "llm.sqlite")
+
+    def holder(seconds: int) -> subprocess.Popen:
+        return subprocess.Popen([sys.executable, "-c", HOLD, cache.path, str(seconds)],
+                                cwd=REPOSITORY, stdout=subprocess.PIPE, text=True)
+
+    assert holder(0).communicate()[0].startswith("True")
+    assert cache.claim("k", 1000)  # it has ended
+    with holder(100) as process:
+        said, machine, pid, start = process.stdout.readline().split()
+        assert (said, int(pid)) == ("False", process.pid)  # ours is alive
+
+        def claimed_after(holder: str) -> bool:
+            cache.database.execute("insert or replace into claims values ('k', ?, ?)",
+                                   (holder, time.time() + 1000))
+            return cache.claim("k", 1000)
+
+        assert not claimed_after(f"{machine} {pid} {start}")
+        assert claimed_after(f"{machine} {pid} {int(start) - 1}")  # killed; its id is used again
+        assert not claimed_after(f"another-{machine} {pid} {start}")  # which nobody can see here
+        process.kill()
+        deadline = time.monotonic() + 10
+        while not claimed_after(f"{machine} {pid} {start}") and time.monotonic() < deadline:
+            time.sleep(0.01)  # killed, but not waited for
+        assert cache.database.execute("select holder from claims").fetchone() == (cache.me,)
 
 
 def test_an_interrupt_stops_new_calls_and_keeps_replies_that_were_in_flight(tmp_path, at):
@@ -338,9 +404,9 @@ def test_what_earlier_runs_paid_counts_once_and_imported_replies_cost_nothing(tm
         again = Calls(tmp_path / "llm.sqlite")
         for _ in range(2):
             complete(prompts(6), "gpt-4o-mini", again)
-        assert again.tally.usd_earlier == pytest.approx(first.tally.usd)
+        assert again.tally.usd_others == pytest.approx(first.tally.usd)
         assert again.tally.usd == pytest.approx(first.tally.usd / 5, rel=0.1)
-        assert "in earlier runs" in str(again)
+        assert "in other runs of the stage" in str(again)
 
 
 def test_a_reply_without_usage_costs_the_worst_case(tmp_path, at):
@@ -352,7 +418,7 @@ def test_a_reply_without_usage_costs_the_worst_case(tmp_path, at):
         assert calls.tally.usd > 1000 * 0.6e-6 and "100% of it an estimate" in str(calls)
         again = Calls(tmp_path / "llm.sqlite")
         complete([Request.ask("x", max_tokens=1000)], "gpt-4o-mini", again)
-        assert again.tally.usd_earlier == pytest.approx(calls.tally.usd)
+        assert again.tally.usd_others == pytest.approx(calls.tally.usd)
 
 
 def test_an_unknown_price_is_never_shown_as_nothing(tmp_path, at, capsys):

@@ -91,12 +91,21 @@ def test_an_endpoint_that_answers_only_429_is_named_and_has_a_bound(
 
 
 @pytest.mark.parametrize("fault", ["html", "broken", "empty", "error-200", "no-choices"])
-def test_an_unreadable_reply_with_status_200_is_paid_at_most_twice(tmp_path, at, fault):
+def test_an_unreadable_reply_with_status_200_is_paid_twice_and_again_only_by_retry(
+        tmp_path, at, fault):
     with Server() as server:
         at(server)
         calls = Calls(tmp_path / "llm.sqlite", max_failed_share=1)
         (reply,) = complete([Request.ask(f"fault:{fault}")], "m", calls)
         assert reply.reason and len(server.log) == calls.tally.lost == 2
+        again = Calls(tmp_path / "llm.sqlite", max_failed_share=1)
+        (reply,) = complete([Request.ask(f"fault:{fault}")], "m", again)
+        assert reply.kind == "unreadable" and again.tally.failed == 1 and len(server.log) == 2
+        with pytest.raises(CallsStopped, match="1 of 1 calls failed"):
+            complete([Request.ask(f"fault:{fault}")], "m", Calls(tmp_path / "llm.sqlite"))
+        again = Calls(tmp_path / "llm.sqlite", max_failed_share=1, retry=["unreadable"])
+        complete([Request.ask(f"fault:{fault}")], "m", again)
+        assert len(server.log) == 4
 
 
 @pytest.mark.parametrize("fault", ["408", "504"])
@@ -146,7 +155,7 @@ def test_the_first_complete_reply_counts_once_a_retry_has_brought_it(tmp_path, a
 
 
 def test_an_unknown_kind_in_retry_is_named(tmp_path):
-    with pytest.raises(ValueError, match="retry has 'refusal': choose from"):
+    with pytest.raises(ValueError, match="retry.0\n.*'refused'"):
         Calls(tmp_path / "c", retry=["refusal"])
 
 

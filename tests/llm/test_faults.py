@@ -145,6 +145,9 @@ def test_a_parameter_that_the_endpoint_refuses_is_left_out_of_all_later_calls(as
         replies, calls = ask(server, prompts, concurrency=3)
         assert replies == [intact(prompt) for prompt in prompts] and calls.tally.failed == 0
         assert sum(call.status == 400 for call in server.log) <= 3
+        again, cached = ask(server, prompts)
+        for one in (calls, cached):  # a later run knows it from the stored replies
+            assert ("30 drawn by chance" in str(one)) == (fault == "400-temperature")
 
 
 @pytest.mark.parametrize(("fault", "says"), STOPS.items())
@@ -213,7 +216,7 @@ def test_tokens_are_counted_as_by_an_endpoint_that_counts_the_limit_of_a_reply(a
         replies, _ = ask(server, prompts)
         assert replies == [intact(prompt) for prompt in prompts]
         n_refused = sum(call.status == 429 for call in server.log)
-        assert 0 < n_refused < 20  # over 100 if a reply's own length is counted
+        assert 0 < n_refused < 30  # the first round; over 100 if a reply's own length is counted
 
 
 def test_a_short_key_of_a_local_server_does_not_hide_an_errors_message():

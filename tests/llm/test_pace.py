@@ -1,6 +1,9 @@
 """lib.llm.pace: how many calls at once, and how fast."""
 
 import asyncio
+import math
+import random
+import selectors
 import time
 
 import pytest
@@ -61,22 +64,72 @@ def test_odd_headers_break_nothing(headers):
     Pace(4, None, None).heed(headers)
 
 
-def test_concurrency_grows_with_replies_up_to_the_ceiling_and_never_past_the_users_number():
-    free, fixed = Pace(None, None, None), Pace(20, None, None)
-    assert free.limit == START
-    for _ in range(1000):
-        free.replied(0.2)
-        fixed.replied(0.2)
-    assert free.limit == MOST and fixed.limit == 20
+class Jumping(selectors.DefaultSelector):
+    """Instead of waiting, move a virtual clock: hours of waiting take no time."""
+
+    now = 0.0
+
+    def select(self, timeout: float | None = None) -> list:
+        ready = super().select(0)
+        self.now += 0 if ready else timeout or 0
+        return ready
 
 
-def test_concurrency_stops_growing_when_more_calls_only_wait_longer():
-    pace = Pace(None, None, None)
-    for _ in range(5):
-        pace.replied(0.2)
-    for _ in range(200):
-        pace.replied(2.0)
-    assert pace.limit < 40
+class VirtualLoop(asyncio.SelectorEventLoop):
+    def __init__(self) -> None:
+        self.selector = Jumping()
+        super().__init__(self.selector)
+
+    def time(self) -> float:
+        return self.selector.now
+
+
+def played(concurrency: int | None, latencies: list[float], slots: int = 10**6,
+           ) -> tuple[float, int]:
+    """Play calls to an endpoint that answers `slots` at a time; return seconds and most at once."""
+    most = 0
+
+    async def run() -> None:
+        pace, tasks = Pace(concurrency, None, None, asyncio.get_running_loop().time), []
+        room = asyncio.Semaphore(slots)
+
+        async def call(latency: float) -> None:
+            async with room:
+                await asyncio.sleep(latency)
+            pace.replied()
+            pace.free()
+
+        for latency in latencies:
+            await pace.admit(1)
+            nonlocal most
+            most = max(most, pace.in_flight)
+            tasks.append(asyncio.create_task(call(latency)))
+        await asyncio.gather(*tasks)
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        runner.run(run())
+        return runner.get_loop().time(), most
+
+
+@pytest.mark.parametrize(("n", "seed"), [(500, 1), (500, 2), (500, 3), (6000, 1)])
+def test_varying_latencies_take_at_most_1_3_times_the_best_fixed_concurrency(n, seed):
+    chance = random.Random(seed)
+    latencies = [2 * math.exp(chance.gauss(0, 0.8)) for _ in range(n)]
+    best = min(played(fixed, latencies)[0] for fixed in (20, 100, MOST))
+    assert played(None, latencies)[0] <= 1.3 * best
+
+
+@pytest.mark.parametrize(("slots", "most"), [(1, 80), (4, 80), (16, 220), (64, MOST)])
+def test_concurrency_stops_growing_where_more_calls_only_wait_and_loses_no_time(slots, most):
+    chance = random.Random(slots)
+    latencies = [2 * math.exp(chance.gauss(0, 0.5)) for _ in range(600)]
+    seconds, at_once = played(None, latencies, slots)
+    assert at_once <= most and seconds <= 1.15 * played(MOST, latencies, slots)[0]
+
+
+def test_concurrency_never_passes_the_users_number():
+    assert played(20, [0.2] * 1000)[1] == 20 and played(MOST, [0.2] * 1000)[1] == MOST
+    assert START < played(None, [0.2] * 1000)[1] <= MOST
 
 
 def test_a_429_halves_concurrency_once_for_all_calls_in_flight():
@@ -84,7 +137,7 @@ def test_a_429_halves_concurrency_once_for_all_calls_in_flight():
     sent = time.monotonic()
     for _ in range(10):
         pace.throttled(sent, 0.0)
-    assert pace.limit == 8 and pace.n_throttled == 10
+    assert pace.limit == 8
     pace.throttled(time.monotonic(), 0.0)
     assert pace.limit == 4
     for _ in range(100):

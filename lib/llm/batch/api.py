@@ -1,106 +1,92 @@
-"""Call an endpoint's file and batch APIs; retry failed calls, but never create a batch twice."""
+"""Call an endpoint's file and batch APIs. All calls raise Fault; only a new batch costs money."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
-from itertools import count
-from typing import TYPE_CHECKING, TypeVar
+from pydantic import BaseModel, ValidationError
 
 from lib.llm.batch.rows import Sent
-from lib.llm.direct import Direct
-from lib.llm.faults import MOST_TRIES, Fault, pause
+from lib.llm.faults import Fault
+from lib.llm.http import Http
 
-if TYPE_CHECKING:
-    import openai
-    from openai.types import Batch
-
+GONE = (404, 405, 501)  # statuses of what the endpoint does not know
 _A_DAY = 86_400  # seconds; the clocks of two machines differ by less
-_Got = TypeVar("_Got")
 
 
-class BatchStopped(Exception):
-    """No batch can continue; the message tells the analyst why."""
+class _Errors(BaseModel):
+    data: list[dict[str, str | int | None]] | None = None  # each with code and message
 
 
-class NotThere(Exception):
-    """The endpoint does not know what was requested."""
+class Batch(BaseModel):
+    """What the endpoint says of a batch, or of a file, which has no more than an id here."""
+
+    id: str
+    created_at: float = 0.0
+    status: str = ""
+    completed_at: float | None = None
+    request_counts: dict[str, int | None] | None = None
+    errors: _Errors | None = None
+    output_file_id: str | None = None
+    error_file_id: str | None = None
+    metadata: dict[str, str] | None = None
+
+
+class _Page(BaseModel):
+    data: list[Batch]
+    has_more: bool = False
 
 
 class BatchApi:
-    """Batch calls of `client`. Raises BatchStopped if they fail for good, NotThere for a 404."""
+    """Batch calls over `http`."""
 
-    def __init__(self, client: "openai.AsyncOpenAI", direct: Direct) -> None:
-        self.client, self.direct = client, direct
+    def __init__(self, http: Http) -> None:
+        self.http = http
 
     async def upload(self, content: bytes) -> str:
-        """Upload an input file; return its id. An unused file costs nothing."""
-        from openai.types import FileObject
-        file = await self._call(FileObject, lambda: self.client.files.create(
-            file=("requests.jsonl", content), purpose="batch"))
-        return file.id
+        """Upload an input file; return its id."""
+        import aiohttp
+        form = aiohttp.FormData({"purpose": "batch"})
+        form.add_field("file", content, filename="requests.jsonl")
+        return _read(Batch, (await self.http.call("POST", "/files", form=form))[0]).id
 
     async def create(self, file_id: str, batch: Sent) -> str:
-        """Create a batch from a file; return its id. After a lost reply, look for one first."""
-        async def new() -> str:
-            return (await self.client.batches.create(
-                input_file_id=file_id, endpoint="/v1/chat/completions", completion_window="24h",
-                metadata={"digest": batch.digest})).id
-        return await self._call(str, new, before_again=lambda: self.find(batch))
+        """Create a batch from a file; return its id."""
+        made, _ = await self.http.call("POST", "/batches", {
+            "input_file_id": file_id, "endpoint": "/v1/chat/completions",
+            "completion_window": "24h", "metadata": {"digest": batch.digest}})
+        return _read(Batch, made).id
 
     async def find(self, batch: Sent) -> str:
         """Return the id of the batch with our digest, or "" if the endpoint lists none."""
-        async def search() -> str:
-            async for one in self.client.batches.list(limit=100):
+        path = "/batches?limit=100"
+        while got := await self._get(path):
+            page = _read(_Page, got)
+            for one in page.data:
                 if (one.metadata or {}).get("digest") == batch.digest:
                     return one.id
-                if one.created_at < batch.created - _A_DAY:  # newest first
-                    break
-            return ""
-        try:
-            return await self._call(str, search)
-        except NotThere:
-            return ""
+            # The newest are listed first.
+            if not page.has_more or page.data[-1].created_at < batch.created - _A_DAY:
+                break
+            path = f"/batches?limit=100&after={page.data[-1].id}"
+        return ""
 
-    async def look(self, batch: Sent) -> "Batch":
-        """Return the state of a batch."""
-        from openai.types import Batch
-        return await self._call(Batch, lambda: self.client.batches.retrieve(batch.id))
+    async def look(self, batch: Sent) -> Batch | None:
+        """Return the state of a batch; None if the endpoint does not know it."""
+        got = await self._get(f"/batches/{batch.id}")
+        return None if got is None else _read(Batch, got)
 
     async def read(self, file_id: str) -> bytes:
         """Return a file; empty if it was deleted or has expired."""
-        from openai import HttpxBinaryResponseContent
-        try:
-            file = await self._call(HttpxBinaryResponseContent,
-                                    lambda: self.client.files.content(file_id))
-        except NotThere:
-            return b""
-        return file.content
+        return await self._get(f"/files/{file_id}/content") or b""
 
-    async def _call(self, kind: type[_Got], make: Callable[[], Awaitable[_Got]],
-                    before_again: Callable[[], Awaitable[_Got]] | None = None) -> _Got:
-        """Return the result of `make`, of type `kind`; retry unless `before_again` finds one."""
-        for n_tries in count(1):
-            if n_tries > 1 and before_again and (found := await before_again()):
-                return found
-            if not isinstance(got := await self._tried(kind, make), Fault):
-                return got
-            if got.stops or not got.is_worth_repeating or n_tries >= MOST_TRIES:
-                raise BatchStopped(got.stops or f"no batch can continue ({got.reason}): run the "
-                                   'same command again, or set mode to "direct"')
-            await asyncio.sleep(pause(n_tries, got))
-        raise AssertionError  # count() never ends
-
-    async def _tried(self, kind: type[_Got], make: Callable[[], Awaitable[_Got]]) -> _Got | Fault:
-        import aiohttp
-        import openai
+    async def _get(self, path: str) -> bytes | None:
         try:
-            async with asyncio.timeout(self.direct.calls.timeout_seconds):
-                got = await make()
-        except openai.APIStatusError as error:
-            if error.status_code in (404, 405, 501):
-                raise NotThere from None
-            return self.direct.fault(error, {})
-        except (openai.OpenAIError, aiohttp.ClientError, OSError, ValueError, TypeError,
-                AttributeError) as error:  # the last two if a web page is sent, not a batch
-            return self.direct.fault(error, {})
-        return got if isinstance(got, kind) else Fault("the reply is not JSON",
-                                                       is_worth_repeating=True)
+            return (await self.http.call("GET", path))[0]
+        except Fault as fault:
+            if fault.status in GONE:
+                return None
+            raise
+
+
+def _read(kind: type[BaseModel], body: bytes) -> BaseModel:
+    try:
+        return kind.model_validate_json(body)
+    except ValidationError:  # a proxy's page, for example
+        raise Fault("the reply is not what was asked for", is_worth_repeating=True) from None

@@ -2,66 +2,52 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from operator import add, gt
 
-from lib.llm.request import Request
+from lib.llm.response import Answer
 
 MOST_REQUESTS, MOST_BYTES = 50_000, 200_000_000  # OpenAI's limits per file
 
 
 @dataclass
-class Room:
-    """The limits of one more batch; `tokens` counts prompts, `usd` the worst-case cost."""
+class Size:
+    """The size of a line, or the room in one more batch."""
 
-    requests: int = MOST_REQUESTS
-    bytes: int = MOST_BYTES
-    tokens: float = float("inf")
-    usd: float = float("inf")
+    requests: float = MOST_REQUESTS
+    bytes: float = MOST_BYTES
+    tokens: float = float("inf")  # of prompts
+    usd: float = float("inf")  # in the worst case
 
 
 @dataclass(frozen=True)
 class Line:
-    """A request ready to be sent, and its size."""
+    """A request ready to be sent: `key` is its custom_id."""
 
     key: str
-    body: bytes
-    tokens: int
-    usd: float
+    text: bytes
+    size: Size
 
 
-def request_line(key: str, model: str, request: Request,
-                 parameters: Mapping[str, object]) -> bytes:
-    """Return a line of an input file: `key` is its custom_id, `parameters` are a direct call's."""
-    messages = [{"role": role, "content": content} for role, content in request.messages]
-    row = {"custom_id": key, "method": "POST", "url": "/v1/chat/completions",
-           "body": {"model": model, "messages": messages, **parameters}}
+def request_line(key: str, body: Mapping[str, object]) -> bytes:
+    """Return a line of an input file, with the body of a direct call."""
+    row = {"custom_id": key, "method": "POST", "url": "/v1/chat/completions", "body": body}
     return json.dumps(row).encode() + b"\n"
 
 
-def that_fit(lines: Iterator[Line], room: Room) -> list[Line]:
+def that_fit(lines: Iterator[Line], room: Size) -> list[Line]:
     """Return as many of the first `lines` as fit into `room`."""
     fitting: list[Line] = []
-    n_bytes, tokens, usd = 0, 0, 0.0
+    total, most = (0.0,) * 4, astuple(room)
     for line in lines:
-        n_bytes, tokens = n_bytes + len(line.body), tokens + line.tokens
-        usd += line.usd
-        if (len(fitting) == room.requests or n_bytes > room.bytes or tokens > room.tokens
-                or usd > room.usd):
+        total = tuple(map(add, total, astuple(line.size)))
+        if any(map(gt, total, most)):
             break
         fitting.append(line)
     return fitting
 
 
-@dataclass(frozen=True)
-class Answer:
-    """A line of an output file. `raw` is the body of the reply or error, "" if there is none."""
-
-    key: str
-    raw: str
-    request_id: str
-
-
-def answers(file: bytes) -> Iterator[Answer]:
+def answers(file: bytes, asked_at: float = 0.0, seconds: float = 0.0) -> Iterator[Answer]:
     """Yield the lines of an output or error file that are JSON and name a request."""
     for line in file.split(b"\n"):  # not splitlines: U+2028 may be in a text
         try:
@@ -74,4 +60,4 @@ def answers(file: bytes) -> Iterator[Answer]:
             body = response.get("body") or ""
             raw = body if isinstance(body, str) else json.dumps(body)  # llama-stack sends a string
             yield Answer(row["custom_id"], raw.encode("utf-8", "replace").decode(),  # no surrogates
-                         str(response.get("request_id") or ""))
+                         str(response.get("request_id") or ""), asked_at, seconds)
