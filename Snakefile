@@ -62,7 +62,7 @@ def explain(record):
 
 
 is_submitted = bool(os.environ.get(PROFILE))
-is_run_by_make = VARIABLE in os.environ
+is_run_by_make = VARIABLE in os.environ and workflow.is_main_process
 if workflow.is_main_process:
     die_with_parent()
 if workflow.is_main_process and is_submitted:

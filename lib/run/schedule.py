@@ -133,7 +133,8 @@ def failure(name: str, rule: str, told: str, log: Path | None, minutes: int, mem
         do = "run the same command again"
     else:
         errors = re.findall(r"^(?:srun|slurmstepd)\S*: error: .*", text, re.M)[-3:]
-        why = "\n  ".join([told.split("Detailed failure")[0].split("For further error")[0], *errors])
+        told = re.split("Detailed failure|For further error", told)[0]
+        why = "\n  ".join([told or "its job failed", *errors])
         do = "remove the cause and run the same command again"
     where = f"\n  the job's output: {shown(log)}" if text else ""
     return f"{name} FAILED: {why}{where}\n  what to do: {do}; finished stages are kept"
