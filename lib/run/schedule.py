@@ -50,7 +50,7 @@ STAGES = {
 PROFILE = "STUDY_PROFILE"  # folder of the Snakemake profile that submits the stages
 OTHERWISE = 30  # seconds of any other stage
 # What Slurm writes if it measures memory itself, and if the kernel limits it.
-_OUT_OF_MEMORY = re.compile(r"exceeded memory limit|oom[_-]kill|OUT_OF_MEMORY", re.I)
+_OUT_OF_MEMORY = re.compile(r"^slurmstepd.*(?:exceeded memory limit|oom[_-]kill)", re.I | re.M)
 _TRUSTED = 0.1  # share of the expected seconds after which this run's own pace counts half
 
 
@@ -133,7 +133,7 @@ def failure(name: str, rule: str, told: str, log: Path | None, minutes: int, mem
         do = "run the same command again"
     else:
         errors = re.findall(r"^(?:srun|slurmstepd)\S*: error: .*", text, re.M)[-3:]
-        told = re.split("Detailed failure|For further error", told)[0]
+        told = re.split(r"Detailed failure|For further error|\n +sbatch call", told)[0].strip()
         why = "\n  ".join([told or "its job failed", *errors])
         do = "remove the cause and run the same command again"
     where = f"\n  the job's output: {shown(log)}" if text else ""

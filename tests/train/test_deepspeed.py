@@ -18,7 +18,7 @@ import pytest
 from lib.core.paths import REPOSITORY
 from lib.lab.base_model import train_tokenizer
 from lib.train.curve import Acquisition, read_curve
-from lib.train.launch import LAUNCHER, TrainingFailed, train_arm
+from lib.train.launch import LAUNCHER, TrainingFailed, rendezvous, train_arm
 from lib.train.recipe import Recipe
 from lib.train.worker import deepspeed_config
 from tests.train.test_curve import query
@@ -189,3 +189,10 @@ def test_a_batch_that_cannot_be_split_and_an_unknown_stage_are_errors():
         train_arm("base", None, None, None, RECIPE, Path("x"), {}, processes=2, zero_stage=3,
                   acquisition=Acquisition([query(0, "natural")], "x", 1, 4))
     assert deepspeed_config(RECIPE, 2, 1)["gradient_accumulation_steps"] == 2
+
+
+def test_nodes_meet_where_srun_was_called_at_a_port_of_their_own():
+    assert rendezvous({}) == [], "without srun, the launcher says where"
+    srun = {"SLURM_LAUNCH_NODE_IPADDR": "10.0.0.7", "SLURM_JOB_ID": "123456", "SLURM_STEP_ID": "2"}
+    assert rendezvous(srun) == ["--rdzv-backend", "c10d", "--rdzv-id", "123456.2",
+                                "--rdzv-endpoint", "10.0.0.7:23456"]
