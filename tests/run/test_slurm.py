@@ -19,24 +19,22 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(missing()), reason=missi
 MINUTES, MEGABYTES = 1, 2500  # limits of the tiny study's training; a stage alone takes some 500 MB
 # What two trainings and an inference do while $FAILS is set, each once all three are running. The
 # time limit of the second is the shortest that Slurm has.
-WAIT = """import os, subprocess, time
-def running(name):
-    return data_path(study, "notebooks", f"{name}.running.ipynb").exists()
-def meet(*names):
+MEET = """import os, subprocess, time
+def meet(call, *arms):
+    write_text(data_path(study, f"{call}-{arm}"), "")
     end = time.monotonic() + 120
-    while not all(map(running, names)):
-        assert time.monotonic() < end, f"not side by side: {names}"
-        time.sleep(0.1)
-    time.sleep(2)  # the others look, too"""
+    while not all(data_path(study, f"{call}-{one}").exists() for one in arms):
+        assert time.monotonic() < end, f"not side by side: {arms}"
+        time.sleep(0.1)"""
 FAILING = """if "FAILS" in os.environ:
-    meet("03_train-dapt", "03_train-dapt-n", "04_infer-base")
+    meet("FAILS", "base", "dapt", "dapt-n")
     if arm == "dapt":
         held = b"x" * 3_000_000_000
     if arm == "base":
         subprocess.run(["scancel", os.environ["SLURM_JOB_ID"]], check=True)
     time.sleep(600)"""
 TOGETHER = """if "TOGETHER" in os.environ:
-    meet("03_train-dapt", "03_train-dapt-n")"""
+    meet("TOGETHER", "dapt", "dapt-n")"""
 # Answering has two nodes here: a task on each, as torchrun would be started there.
 BOTH_NODES = """if "TOGETHER" in os.environ:
     ran = subprocess.run(["srun", "--nodes=2", "--ntasks=2", "--ntasks-per-node=1", "printenv",
@@ -63,8 +61,8 @@ def profile(folder: Path, threads: dict, **resources: dict) -> str:
 
 def tiny(root: Path) -> House:
     house = new_house(root)
-    house.write_notebook("03_train", [WAIT, FAILING, TOGETHER, *DOES["03_train"]])
-    house.write_notebook("04_infer", [WAIT, FAILING, BOTH_NODES, *DOES["04_infer"]])
+    house.write_notebook("03_train", [MEET, FAILING, TOGETHER, *DOES["03_train"]])
+    house.write_notebook("04_infer", [MEET, FAILING, BOTH_NODES, *DOES["04_infer"]])
     return house
 
 
