@@ -71,7 +71,9 @@ def train_arm(source: str, tokenizer: PreTrainedTokenizerBase, blocks: PackedBlo
     fields = fingerprint(recipe, blocks, validation, weights_hash(source),
                          module_digest(worker.__name__), processes, zero_stage)
     last = _last(work, recipe, blocks)
-    if last and recipe.choose == "last":  # else an earlier checkpoint may be loaded at the end
+    # Not ZeRO-3: DeepSpeed 0.19.8 would give all weights the first group's weight decay. Not with
+    # `choose`, which may load an earlier checkpoint at the end.
+    if last and zero_stage < 3 and recipe.choose == "last":
         _convert(last, fields)
     prepare(work, fields)
     job = worker.write_job(work, source=source, blocks=blocks, validation=validation,
