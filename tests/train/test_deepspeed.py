@@ -15,8 +15,17 @@ from pathlib import Path
 
 import pytest
 
+from lib.core.digest import module_digest
+from lib.core.files import write_json
 from lib.core.paths import REPOSITORY
 from lib.lab.base_model import train_tokenizer
+from lib.train.checkpoints import (
+    COMPLETE,
+    FINGERPRINT,
+    OtherCheckpoint,
+    fingerprint,
+    weights_hash,
+)
 from lib.train.curve import Acquisition, read_curve
 from lib.train.launch import LAUNCHER, TrainingFailed, rendezvous, train_arm
 from lib.train.recipe import Recipe
@@ -171,6 +180,17 @@ def test_another_number_of_processes_goes_on_from_a_checkpoint_of_two(root, alon
     assert 0 < history.resumed_at < history.updates
     assert curve(history) == pytest.approx(curve(alone), rel=TOLERANCE)
     assert json.loads((root / name / "training.json").read_text())["processes"] == n
+
+
+def test_a_checkpoint_of_zero_3_is_not_converted_and_the_difference_is_named(root, alone):
+    work, base = root / ".third", weights_hash(str(root / "base"))
+    (work / "checkpoint-2").mkdir(parents=True)
+    (work / "checkpoint-2" / COMPLETE).touch()
+    write_json(work / FINGERPRINT, fingerprint(
+        RECIPE, blocks_of(TEXTS[:5]), blocks_of(TEXTS[5:]), base,
+        module_digest("lib.train.worker"), 4, 3))
+    with pytest.raises(OtherCheckpoint, match="Differences:\n  processes: 4 there, 2 now\nUndo"):
+        run(root, "third", processes=2, zero_stage=3)
 
 
 def test_an_error_in_a_process_is_shown_and_another_launcher_can_be_named(root, monkeypatch):
