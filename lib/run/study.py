@@ -178,7 +178,7 @@ def run_study(name: str, folder: str, jobs: str, only_figures: bool = False,
             lost.unlink()
     be_parent()
     os.environ[FOLDER_VARIABLE] = study.folder
-    os.environ[PROFILE] = where.folder
+    os.environ[PROFILE] = where.folder if where.executor != "local" else ""
     if missing and getattr(study, "minutes", 0):
         print(f"{name}: {len(study.runs)} training runs, about {study.minutes} min on two cores",
               flush=True)
@@ -236,7 +236,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return run_study(options.study, folder, options.jobs, options.figures,
                          options.profile)
-    except (WrongStudy, WrongParameter, NoDocuments, Busy, OSError) as error:
+    except (WrongStudy, WrongParameter, NoDocuments, Busy, OSError,
+            subprocess.CalledProcessError) as error:  # squeue has said why
         print(f"make study: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
