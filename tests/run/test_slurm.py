@@ -128,7 +128,7 @@ def jobs(cluster: dict[str, str], *options: str) -> set[str]:
 
 def test_the_smoke_study_has_the_same_table_through_sbatch_as_locally(cluster, tmp_path):
     given = profile(tmp_path / "profile", dict.fromkeys(
-        ("lab_smoke", "train", "infer", "retention"), 2))
+        ("lab_smoke", "train", "infer", "retention"), 2), train={"mem_mb": 6000})
     tables = []
     for name, options, reach in (("local", ["--jobs", "2"], {}),
                                  ("slurm", ["--profile", given], cluster)):
