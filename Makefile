@@ -3,6 +3,7 @@ STUDY ?= lab
 DOCUMENTS ?=
 FILINGS ?=
 JOBS ?= all
+PROFILE ?=
 PYTHON3 ?= python3
 
 # An active conda environment that has what a study needs is used unchanged; else .venv is created.
@@ -13,7 +14,8 @@ PYTHON := $(or $(CONDA_PYTHON),$(CURDIR)/.venv/bin/python)
 READY := $(if $(CONDA_PYTHON),,.venv/ready)
 export PATH := $(dir $(PYTHON)):$(PATH)
 RUN_STUDY = STUDY_PARENT=$$PPID exec "$(PYTHON)" -m lib.run.study "$(STUDY)" \
-	--documents "$(or $(DOCUMENTS),$(FILINGS))" --jobs "$(JOBS)"
+	--documents "$(or $(DOCUMENTS),$(FILINGS))" --jobs "$(JOBS)" \
+	--profile "$(PROFILE)"
 # One thread per worker: more of them starve each other on two cores.
 PYTEST = OMP_NUM_THREADS=1 "$(PYTHON)" -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile \
 	--no-loadscope-reorder
@@ -28,6 +30,7 @@ help:  ## this menu
 	@echo "  DOCUMENTS=path  a folder of your own files, with STUDY=documents"
 	@echo "  FILINGS=path    a folder of 10-K or 10-Q filings (.html, .htm, .gz) and papers (.md)"
 	@echo "  JOBS=n          processor cores to use; now $(JOBS)"
+	@echo "  PROFILE=slurm   submit each stage to Slurm, as profiles/slurm says; JOBS=n stages at a time"
 
 study: $(READY)  ## run the unfinished stages of STUDY, print its Table 2 and all locations
 	@$(RUN_STUDY)

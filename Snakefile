@@ -19,11 +19,13 @@ from lib.core.process import VARIABLE, be_parent, die_with_parent
 from lib.documents.folder import fingerprint
 from lib.run.config import load_study
 from lib.run.parameters import notebook_path, parameters_of
-from lib.run.schedule import Schedule
+from lib.run.schedule import PROFILE, Schedule, failure
 
 
 # What Snakemake says after a stage that failed.
 AFTERMATH = ("Exiting because a job execution failed", "WorkflowError", "At least one job")
+# What its plugin for Slurm warns of where a site has no accounts, and does without.
+NO_ACCOUNT = ("No SLURM account given", "No account was given", "Unable to guess SLURM account")
 
 
 def is_for_the_user(record):
@@ -32,23 +34,43 @@ def is_for_the_user(record):
         case LogEvent.RUN_INFO:
             schedule.plan(dict(record.stats))
         case LogEvent.JOB_INFO:
+            names = [Path(path).stem for path in record.output if "/stages/" in str(path)]
+            name = (names or [record.rule_name])[-1]
             jobs[record.jobid] = record.rule_name
+            limits[record.jobid] = (name, record.rule_name, record.resources)
             if schedule.notebooks.get(record.rule_name):
-                names = [Path(path).stem for path in record.output if "/stages/" in str(path)]
-                print(schedule.begin(record.rule_name, (names or [record.rule_name])[-1]), flush=True)
+                print(schedule.begin(record.rule_name, name), flush=True)
         case LogEvent.JOB_FINISHED:
             schedule.end(jobs.get(record.job_id, ""))
+        case LogEvent.JOB_ERROR if is_submitted and record.jobid in limits:
+            explained.append(explain(record))
+            print(f"\n{explained[-1]}\n", file=sys.stderr, flush=True)
+            return False
     text = record.getMessage()
     if "returned non-zero exit status 1." in text:  # the notebook runner has said why
         explained.append(text)
     is_known = bool(explained) and ("returned non-zero" in text or text.startswith(AFTERMATH))
-    return record.levelno > logging.INFO and not is_known
+    return record.levelno > logging.INFO and not is_known and not text.startswith(NO_ACCOUNT)
 
 
-is_run_by_make = VARIABLE in os.environ
+def explain(record):
+    """Return why a job that was submitted failed."""
+    name, rule, resources = limits[record.jobid]
+    logs = [Path(path) for path in record.log or [] if "slurm" in str(path)]
+    return failure(name, rule, record.rule_msg or "", logs[-1] if logs else None,
+                   *(int(resources.get(limit) or 0) for limit in ("runtime", "mem_mb")))
+
+
+is_submitted = bool(os.environ.get(PROFILE))
+is_run_by_make = VARIABLE in os.environ and workflow.is_main_process
 if workflow.is_main_process:
     die_with_parent()
-be_parent()
+if workflow.is_main_process and is_submitted:
+    os.environ.pop(VARIABLE, None)  # on another node, the id of this process means nothing
+else:
+    be_parent()
+# Cores of a stage that can use all: on this machine, and where no profile says it of its rule.
+cores = 1 if is_submitted else workflow.cores
 os.environ["STUDY_ROOT"] = str(output_root())
 os.environ["PYTHONPATH"] = os.pathsep.join(
     filter(None, [str(REPOSITORY), os.environ.get("PYTHONPATH", "")]))
@@ -92,6 +114,9 @@ def rows(*names, **keys):
 include: "notebooks/" + {"lab": "", "documents": ""}.get(study.source, f"{study.source}/") + "graph.smk"
 
 
+localrules: all, run_record
+
+
 rule all:
     input: f"{data}/run.json", done, wanted
     default_target: True
@@ -104,7 +129,7 @@ rule run_record:
 
 
 # Rules that run a notebook, for the lines that say which stage of how many begins.
-jobs, explained, schedule = {}, [], Schedule(study.name, {
+jobs, limits, explained, schedule = {}, {}, [], Schedule(study.name, {
     one.name: getattr(one.params, "notebook", "") for one in workflow.rules},
     getattr(study, "minutes", 0))
 if is_run_by_make:

@@ -24,7 +24,7 @@ def share_of_cores(wildcards):
     """Return the cores of a training run; one on a GPU or in several processes runs alone."""
     processes = study.given("03_train", wildcards.arm).get("processes", 1)
     is_alone = Path("/dev/nvidia0").exists() or processes > 1
-    return workflow.cores if is_alone else max(1, workflow.cores // study.seeds)
+    return cores if is_alone else max(1, cores // study.seeds)
 
 
 verdicts = verdicts_of(study.judge)
@@ -42,7 +42,7 @@ for lab in study.labs:
             f"data/{lab}/facts.jsonl", f"data/{lab}/models/base/config.json",
             f"data/{lab}/stages/00_lab.json"
         params: **stage("00_lab", of=study if lab == study.name else load_study(lab))
-        threads: workflow.cores
+        threads: cores
         shell: RUN
 
 
@@ -50,7 +50,7 @@ if readers:
     rule base_reader:
         output: base, labs[-1]
         params: **stage("00_reader", "00_reader-" + reader, load_study(readers), seed=int(reader))
-        threads: workflow.cores
+        threads: cores
         shell: RUN
 
 
@@ -76,7 +76,7 @@ rule infer:
     output: rows(*(["answers", "left_out"] if INFER == "00_infer" else ["answers"]), arm="{arm}"),
         records(INFER, ["{arm}"])
     params: **stage(INFER, INFER + "-{arm}")
-    threads: workflow.cores
+    threads: cores
     shell: RUN
 
 

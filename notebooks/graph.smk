@@ -94,7 +94,7 @@ rule retention:
     output: rows("retention", arm="{arm}"), f"{data}/retention/{{arm}}.json",
         records("00_retention", ["{arm}"])
     params: **stage("00_retention", "00_retention-{arm}")
-    threads: workflow.cores
+    threads: cores
     shell: RUN
 
 

@@ -15,7 +15,7 @@ from lib.core.files import write_json
 from lib.core.paths import REPOSITORY, data_path, shown
 from lib.run import pages
 from lib.run.parameters import WrongParameter, checked, notebook_path, parameters_of
-from lib.run.provenance import code_state
+from lib.run.provenance import code_state, machine
 
 # A notebook's kernel is a separate process, which must not go on writing if its runner is killed.
 KERNEL_BOND = f"import {process.__name__} as process; process.die_with_parent('JPY_PARENT_PID')"
@@ -88,6 +88,7 @@ def run_notebook(notebook: Path, name: str, given: dict[str, object],
     os.replace(running, executed)
     write_json(record, {
         "stage": name, "notebook": str(notebook.relative_to(REPOSITORY)), **state, "given": given,
+        "machine": machine(),  # stages can run on different nodes
         "defaulted": {key: value for key, value in defaults.items() if key not in given},
         "calls": calls_of(finished), "started": started.isoformat(timespec="seconds"),
         "seconds": round(time.monotonic() - clock, 1)})

@@ -34,9 +34,10 @@ def versions() -> dict[str, str]:
 
 
 def machine() -> dict[str, object]:
-    """Return processor, cores, GPUs and operating system."""
+    """Return this machine's name, processor, cores, GPUs and operating system."""
     gpus = _output(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"])
-    return {"processor": _processor(), "cores": os.cpu_count(),
+    name = os.environ.get("SLURMD_NODENAME") or platform.node()
+    return {"node": name, "processor": _processor(), "cores": os.cpu_count(),
             "gpus": gpus.splitlines() if gpus else [], "system": platform.platform()}
 
 

@@ -1,12 +1,14 @@
-"""Say which stage of how many begins, what it does, and about how long a study still takes."""
+"""Say which stage begins, how long a study still takes, and why a submitted stage failed."""
 
 import json
+import os
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
 from statistics import mean
 
-from lib.core.paths import data_path
+from lib.core.paths import data_path, shown
 
 # Seconds of a stage that has no record yet, on two busy cores, and what it does. Seconds of the
 # main chain are those of the study `smoke`; in a larger study, `minutes` and the stages that have
@@ -45,7 +47,10 @@ STAGES = {
     "00_reader": (2400, "train a reader"),
     "01_read": (600, "read cells, and learn them"),
     "02_forms": (20, "compare serializations")}
+PROFILE = "STUDY_PROFILE"  # folder of the Snakemake profile that submits the stages
 OTHERWISE = 30  # seconds of any other stage
+# What Slurm writes if it measures memory itself, and if the kernel limits it.
+_OUT_OF_MEMORY = re.compile(r"^slurmstepd.*(?:exceeded memory limit|oom[_-]kill)", re.I | re.M)
 _TRUSTED = 0.1  # share of the expected seconds after which this run's own pace counts half
 
 
@@ -103,6 +108,36 @@ class Schedule:
         seconds = max(0.0, self.expected - done) * pace
         return (f", about {seconds / 60:.0f} min left" if seconds >= 90 else
                 f", about {max(5, 5 * round(seconds / 5))} s left")
+
+
+def failure(name: str, rule: str, told: str, log: Path | None, minutes: int, memory: int) -> str:
+    """Return why a submitted stage failed and what to do.
+
+    `told` is what the executor says, `log` the job's output, and `minutes` and `memory` (MB) the
+    limits that it was submitted with, 0 if none.
+    """
+    text = log.read_text(encoding="utf-8", errors="replace") if log and log.exists() else ""
+    said = re.search(rf"^{re.escape(name)} FAILED: .*?(?=\n\n|\Z)", text, re.M | re.S)
+    state = (re.findall(r"status is: '(\w+)", told) or [""])[0]
+    settings = Path(os.environ.get(PROFILE, ""), "config.yaml")
+    more = f"raise {{}} of the rule {rule} in {settings} and run the same command again"
+    if state == "TIMEOUT":
+        why, do = f"Slurm ended it at its time limit of {minutes} min", more.format("runtime")
+    elif state == "OUT_OF_MEMORY" or _OUT_OF_MEMORY.search(text):
+        why, do = f"it needed more than its memory limit of {memory} MB", more.format("mem_mb")
+    elif said:
+        return said[0]
+    elif state == "CANCELLED":
+        why = (f"its Slurm job was cancelled (scancel), not by its limits of {minutes} min and "
+               f"{memory} MB")
+        do = "run the same command again"
+    else:
+        errors = re.findall(r"^(?:srun|slurmstepd)\S*: error: .*", text, re.M)[-3:]
+        told = re.split(r"Detailed failure|For further error|\n +sbatch call", told)[0].strip()
+        why = "\n  ".join([told or "its job failed", *errors])
+        do = "remove the cause and run the same command again"
+    where = f"\n  the job's output: {shown(log)}" if text else ""
+    return f"{name} FAILED: {why}{where}\n  what to do: {do}; finished stages are kept"
 
 
 def last_seconds(study: str) -> dict[str, float]:

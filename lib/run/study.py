@@ -4,10 +4,17 @@ import argparse
 import fcntl
 import json
 import os
+import secrets
+import shutil
 import subprocess
 import sys
 import time
-from typing import TextIO
+from contextlib import nullcontext
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple, TextIO
+
+import yaml
 
 from lib.core.files import load
 from lib.core.paths import REPOSITORY, data_path, figures_path, output_root, shown
@@ -18,10 +25,19 @@ from lib.report.page import write_report
 from lib.run.config import FOLDER_VARIABLE, AnyStudy, WrongStudy, load_study
 from lib.run.pages import writing_pages
 from lib.run.parameters import WrongParameter
+from lib.run.schedule import PROFILE
 from lib.run.warm import warm_stages
 
 SECONDS_FOR_THE_LOCK = 5.0  # processes of a killed run end within this time
+SECONDS_FOR_A_CANCEL = 120.0  # Slurm's KillWait, and some seconds for a busy controller
 SHOWN_FILES = 10  # number of left-out files to list
+
+
+class Profile(NamedTuple):
+    """A Snakemake profile; by default none, so that the stages run on this machine."""
+
+    folder: str = ""
+    executor: str = ""
 
 
 class Busy(RuntimeError):
@@ -52,12 +68,81 @@ def locked(names: list[str]) -> list[TextIO]:
     return files
 
 
-def command(study: AnyStudy, jobs: str, only_figures: bool) -> list[str]:
-    """Return the Snakemake command for `study`, without its own lock, which survives a kill."""
+def cancel_leftovers(locks: list[TextIO], run: str) -> None:
+    """Cancel the Slurm jobs of killed runs, whose names are in their locks; write `run` there.
+
+    A job on another node outlives the process that submitted it. Raises Busy if it cannot be
+    cancelled here.
+    """
+    old = set()
+    for file in locks:
+        file.seek(0)
+        old |= set(file.read().split())
+    if old:
+        where = f"Slurm jobs of a killed run, named {', '.join(sorted(old))}, may still write"
+        if not shutil.which("squeue"):
+            raise Busy(f"{where}: run the same command where squeue and scancel are, or cancel "
+                       f"them there and empty {shown(Path(locks[0].name))}")
+        deadline = time.monotonic() + SECONDS_FOR_A_CANCEL
+        while left := _slurm_jobs(old):
+            subprocess.run(["scancel", *left], check=False)
+            if time.monotonic() > deadline:
+                raise Busy(f"{where}, and scancel does not end them: {', '.join(left)}")
+            time.sleep(1)
+    for file in locks:
+        file.truncate(0)
+        print(run, end="", file=file, flush=True)
+
+
+def _slurm_jobs(runs: set[str]) -> list[str]:
+    """Return the ids of the user's Slurm jobs whose names begin with one of `runs`."""
+    listed = subprocess.run(["squeue", "--me", "--noheader", "--format=%i %j"], text=True,
+                            check=True, stdout=subprocess.PIPE).stdout
+    jobs = [line.split(maxsplit=1) for line in listed.splitlines()]
+    return [number for number, name in jobs if name.startswith(tuple(runs))]
+
+
+def find_profile(profile: str) -> Profile:
+    """Return the Snakemake profile in the folder `profile`, or in profiles/`profile`.
+
+    Raises WrongStudy if there is none, or if its executor is not installed here.
+    """
+    if not profile:
+        return Profile()
+    folder = next((one.resolve() for one in (Path(profile), REPOSITORY / "profiles" / profile)
+                   if (one / "config.yaml").exists()), None)
+    if not folder:
+        known = ", ".join(sorted(one.name for one in (REPOSITORY / "profiles").iterdir()))
+        raise WrongStudy(f"there is no profile {profile!r}: give PROFILE= a folder with a "
+                         f"config.yaml, or one of: {known}")
+    settings = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
+    executor = settings.get("executor", "local")
+    plugin = f"snakemake-executor-plugin-{executor}"
+    if executor != "local" and not find_spec(plugin.replace("-", "_")):
+        raise WrongStudy(f"PROFILE={profile} needs {plugin}: install it with "
+                         f"{sys.executable} -m pip install {plugin}")
+    if executor == "slurm" and not shutil.which("sbatch"):
+        raise WrongStudy(f"PROFILE={profile} needs sbatch, which is not on this machine: run the "
+                         "command on the cluster's login node")
+    return Profile(str(folder), executor)
+
+
+def command(study: AnyStudy, jobs: str, only_figures: bool, profile: Profile,
+            run: str) -> list[str]:
+    """Return the Snakemake command for `study`, without its own lock, which survives a kill.
+
+    The names of Slurm jobs begin with `run`.
+    """
     rules = [*study.drawing, "run_record"]
     figures = ["--forcerun", *study.drawing, "--allowed-rules", *rules] if only_figures else []
+    where = ["--cores", jobs]
+    if profile.folder:
+        where = ["--profile", profile.folder, *(["--jobs", jobs] if jobs != "all" else [])]
+    if profile.executor == "slurm":
+        where += ["--slurm-jobname-prefix", run,
+                  "--slurm-logdir", str(data_path(study.name, "slurm").resolve())]
     return [sys.executable, "-m", "snakemake", "--snakefile", str(REPOSITORY / "Snakefile"),
-            "--cores", jobs, "--rerun-incomplete", "--nolock", "--quiet", "host", "rules", "reason",
+            *where, "--rerun-incomplete", "--nolock", "--quiet", "host", "rules", "reason",
             *figures, "--config", f"study={study.name}"]
 
 
@@ -72,31 +157,40 @@ def last_folder(name: str) -> str:
     return ""
 
 
-def run_study(name: str, folder: str, jobs: str, only_figures: bool = False) -> int:
+def run_study(name: str, folder: str, jobs: str, only_figures: bool = False,
+              profile: str = "") -> int:
     """Run the unfinished stages of a study and return Snakemake's exit status.
 
-    Raises what load_study does, Busy, and WrongStudy if `jobs` is not a number of cores or if there
-    are no results to draw figures from.
+    With a Snakemake `profile`, each stage is submitted to its executor. Raises what load_study and
+    find_profile do, Busy, and WrongStudy if `jobs` is not a number of cores or if there are no
+    results to draw figures from.
     """
     if jobs != "all" and not (jobs.isdecimal() and int(jobs) > 0):  # with 0, Snakemake hangs
         raise WrongStudy(f"{jobs!r} is not a number of cores: give JOBS=2, or JOBS=all")
+    where, run = find_profile(profile), f"study-{secrets.token_hex(4)}"
     study = load_study(name, folder)
     missing = [path for path in study.results if not path.exists()]
     if only_figures and missing:
         raise WrongStudy(f"there are no results to draw ({shown(missing[0])} is missing); "
                          f"run make study STUDY={name} first")
     locks = locked([study.name, *study.others])
+    cancel_leftovers(locks, run if where.executor == "slurm" else "")
     for root in (data_path(name), figures_path(name)):
         for lost in root.rglob(".*.partial"):  # left by a killed process
             lost.unlink()
     be_parent()
     os.environ[FOLDER_VARIABLE] = study.folder
+    os.environ[PROFILE] = where.folder if where.executor != "local" else ""
     if missing and getattr(study, "minutes", 0):
         print(f"{name}: {len(study.runs)} training runs, about {study.minutes} min on two cores",
               flush=True)
-    with warm_stages(), writing_pages([study.name, *study.others]) as faults:
-        status = subprocess.run(command(study, jobs, only_figures), check=False,
+    starts = warm_stages() if where.executor == "local" else nullcontext()
+    with starts, writing_pages([study.name, *study.others]) as faults:
+        status = subprocess.run(command(study, jobs, only_figures, where, run), check=False,
                                 pass_fds=[file.fileno() for file in locks]).returncode
+    if status >= 0:  # Snakemake has waited for its jobs, or cancelled them
+        for file in locks:
+            file.truncate(0)
     if faults:
         print("", *faults, "Correct the cause and run the same command again: only "
               "these pages are written.", sep="\n", file=sys.stderr)
@@ -129,11 +223,12 @@ def print_left_out(study: AnyStudy) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run `python -m lib.run.study lab [--documents path] [--jobs 2] [--figures]`; 0 on success."""
+    """Run `python -m lib.run.study lab [--documents path] [--jobs 2] …`; return 0 on success."""
     parser = argparse.ArgumentParser(prog="python -m lib.run.study", description=__doc__)
     parser.add_argument("study")
     parser.add_argument("--documents", default="", help="your own folder, if the study reads one")
     parser.add_argument("--jobs", default="all", help="processor cores to use")
+    parser.add_argument("--profile", default="", help="a Snakemake profile: slurm, or a folder")
     parser.add_argument("--figures", action="store_true", help="only redraw tables and figures")
     options = parser.parse_args(arguments)
     die_with_parent()
@@ -142,8 +237,10 @@ def main(arguments: list[str] | None = None) -> int:
         filter(None, [str(REPOSITORY), os.environ.get("PYTHONPATH", "")]))
     folder = options.documents or last_folder(options.study)
     try:
-        return run_study(options.study, folder, options.jobs, options.figures)
-    except (WrongStudy, WrongParameter, NoDocuments, Busy, OSError) as error:
+        return run_study(options.study, folder, options.jobs, options.figures,
+                         options.profile)
+    except (WrongStudy, WrongParameter, NoDocuments, Busy, OSError,
+            subprocess.CalledProcessError) as error:  # squeue has said why
         print(f"make study: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

@@ -8,26 +8,37 @@ import signal
 import subprocess
 import sys
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
 import torch
 from transformers import PreTrainedTokenizerBase
 
+from lib.core import process
 from lib.core.digest import module_digest
+from lib.core.files import write_json
 from lib.core.paths import REPOSITORY
 from lib.core.process import VARIABLE, be_parent, die_with_parent
 from lib.infer.answers import load
 from lib.train import worker
-from lib.train.checkpoints import fingerprint, prepare, weights_hash
+from lib.train.checkpoints import (
+    FINGERPRINT,
+    checkpoints,
+    fingerprint,
+    prepare,
+    step,
+    weights_hash,
+)
 from lib.train.curve import Acquisition, AcquisitionCallback
 from lib.train.packing import PackedBlocks
-from lib.train.recipe import Recipe
+from lib.train.recipe import Recipe, training_length
 from lib.train.trainer import History, finish, train
 
 LAUNCHER = "TRAINING_LAUNCHER"  # `srun torchrun …` or similar, used to start the processes
+UNIVERSAL = "latest_universal"  # where DeepSpeed looks for a checkpoint of any number of processes
 _KEPT_LINES = 20
-_REASON = re.compile(r"process \d+ (?:stopped|was killed)")
+_REASON = re.compile(r"process \d+ (?:stopped|was killed)|srun: error: .*: task \d+: ")
 _OF_TORCHRUN = re.compile(
     r"^[EWI]\d{4} |^(?:=|-){20}|torch/distributed/|^\s*(?:Root Cause|Failures|<NO_OTHER)")
 
@@ -45,9 +56,11 @@ def train_arm(source: str, tokenizer: PreTrainedTokenizerBase, blocks: PackedBlo
     A single process trains here, without DeepSpeed. Several are started by torchrun, one per GPU or
     all on the CPU; DeepSpeed shards by `zero_stage`, and their log is shown as it grows. For
     several nodes, $TRAINING_LAUNCHER names another command. It must start `processes` processes in
-    all, each with the appended command. Raises TrainingFailed if one fails; a new call resumes.
+    all, each with the appended command. Raises TrainingFailed if one fails; a new call resumes,
+    also with another number of processes: one that goes on from several has DeepSpeed, too.
     """
-    if processes == 1:
+    work = output.with_name(f".{output.name}")
+    if processes == 1 and not (_of(work).get("zero_stage") and checkpoints(work)):
         model, _ = load(source, training=True)
         callbacks = [AcquisitionCallback(acquisition, tokenizer)] if acquisition else []
         return train(model, tokenizer, blocks, validation, recipe, output, facts, callbacks)
@@ -55,13 +68,18 @@ def train_arm(source: str, tokenizer: PreTrainedTokenizerBase, blocks: PackedBlo
         raise ValueError("acquisition_every needs the complete model in each process: set "
                          "zero_stage to 1 or 2, or acquisition_every to 0")
     config = worker.deepspeed_config(recipe, processes, zero_stage)
-    work = output.with_name(f".{output.name}")
     fields = fingerprint(recipe, blocks, validation, weights_hash(source),
                          module_digest(worker.__name__), processes, zero_stage)
+    last = _last(work, recipe, blocks)
+    # Not ZeRO-3: DeepSpeed 0.19.8 would give all weights the first group's weight decay. Not with
+    # `choose`, which may load an earlier checkpoint at the end.
+    if last and zero_stage < 3 and recipe.choose == "last":
+        _convert(last, fields)
     prepare(work, fields)
     job = worker.write_job(work, source=source, blocks=blocks, validation=validation,
                            recipe=recipe, processes=processes, zero_stage=zero_stage,
-                           acquisition=acquisition)
+                           acquisition=acquisition,
+                           is_universal=bool(last) and (last / UNIVERSAL).exists())
     _run(["-m", worker.__name__, str(job)], processes)
     history = History(**json.loads((work / worker.HISTORY).read_text(encoding="utf-8")))
     tokenizer.save_pretrained(work / "final")
@@ -72,6 +90,39 @@ def train_arm(source: str, tokenizer: PreTrainedTokenizerBase, blocks: PackedBlo
     return history
 
 
+def _of(work: Path) -> dict[str, object]:
+    """Return the fingerprint of the training run in `work`, {} if there is none."""
+    path = work / FINGERPRINT
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def _last(work: Path, recipe: Recipe, blocks: PackedBlocks) -> Path | None:
+    """Return the checkpoint that training resumes from: the last one at the end of an epoch."""
+    updates = training_length(recipe, blocks).updates_an_epoch
+    return next((path for path in reversed(checkpoints(work)) if step(path) % updates == 0), None)
+
+
+def _convert(last: Path, fields: dict[str, object]) -> None:
+    """Let `last` be read by the processes of `fields`, if only their number differs from its own.
+
+    DeepSpeed's converter joins the shards of the optimizer; what is joined suits any number.
+    """
+    before, now = _of(last.parent), json.loads(json.dumps(fields))
+    made_by = before.get("processes")
+    if made_by == now["processes"] or {**before, "processes": 0} != {**now, "processes": 0}:
+        return
+    if not (last / UNIVERSAL).exists():
+        tag = (last / "latest").read_text(encoding="utf-8").strip()
+        subprocess.run([sys.executable, "-m", "deepspeed.checkpoint.ds_to_universal",
+                        "--input_folder", str(last / tag), "--inject_missing_state",
+                        "--output_folder", str(last / f"{tag}_universal")],
+                       cwd=REPOSITORY, check=True, stdout=subprocess.DEVNULL)
+        (last / UNIVERSAL).write_text(f"{tag}_universal", encoding="utf-8")
+    write_json(last.parent / FINGERPRINT, fields)
+    print(f"{last.name} was made by {made_by} processes: converted for {now['processes']}",
+          flush=True)
+
+
 def _run(arguments: list[str], processes: int) -> None:
     """Start the processes and show what they print. Raises TrainingFailed if one fails."""
     launcher = shlex.split(os.environ.get(LAUNCHER, ""))
@@ -80,14 +131,15 @@ def _run(arguments: list[str], processes: int) -> None:
                    "PYTHONWARNINGS": "ignore::FutureWarning"}
     if not torch.cuda.is_available():
         environment["DS_ACCELERATOR"] = "cpu"  # otherwise each process would warn about its choice
-    environment.pop(VARIABLE, None)  # on other nodes no process is a child of this one
-    if not launcher:
+    environment[VARIABLE] = str(os.getpid())
+    if launcher:
+        launcher = [sys.executable, "-m", process.__name__, *launcher]
+    else:
         launcher = [sys.executable, "-m", __name__, "--standalone", "--nproc-per-node",
                     str(processes)]
         # all processes together get the cores that a single one would have
         cores = int(os.environ.get("OMP_NUM_THREADS") or len(os.sched_getaffinity(0)))
-        environment |= {VARIABLE: str(os.getpid()),
-                        "OMP_NUM_THREADS": str(max(1, cores // processes))}
+        environment["OMP_NUM_THREADS"] = str(max(1, cores // processes))
     last: deque[str] = deque(maxlen=_KEPT_LINES)
     reasons = []
     with subprocess.Popen([*launcher, *arguments], cwd=REPOSITORY, env=environment, text=True,
@@ -112,13 +164,29 @@ def _show(line: str, last: deque[str]) -> None:
             last.append(line)
 
 
+def rendezvous(environment: Mapping[str, str]) -> list[str]:
+    """Return torchrun's options for meeting on the node where srun was called, [] without srun."""
+    address, job = (environment.get(f"SLURM_{name}", "") for name in ("LAUNCH_NODE_IPADDR",
+                                                                      "JOB_ID"))
+    if not address:
+        return []
+    run = f"{job}.{environment.get('SLURM_STEP_ID', 0)}"  # a second step never joins the first
+    port = 20_000 + int(job) % 10_000  # below the ports that systems give to clients
+    return ["--rdzv-backend", "c10d", "--rdzv-id", run, "--rdzv-endpoint", f"{address}:{port}"]
+
+
 def main(arguments: list[str]) -> None:
-    """Run torchrun so that it ends with its parent: a killed notebook leaves no training behind."""
+    """Run torchrun so that it ends with its parent: a killed notebook leaves no training behind.
+
+    Under srun, one such process per node joins them; it needs --nnodes and --nproc-per-node.
+    """
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
     from torch.distributed.run import main as torchrun
 
     die_with_parent()
     be_parent()
+    if "--nnodes" in arguments and "--rdzv-endpoint" not in arguments:
+        arguments = [*rendezvous(os.environ), *arguments]
     try:
         torchrun(arguments)
     except ChildFailedError as error:

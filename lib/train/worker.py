@@ -67,6 +67,8 @@ def run_job(path: Path) -> None:
     if job["acquisition"]:
         tokenizer = AutoTokenizer.from_pretrained(source, padding_side="left")
         callbacks = [AcquisitionCallback(job["acquisition"], tokenizer)]
+    if job["is_universal"]:  # converted for this number of processes; see lib.train.launch
+        config = {**config, "checkpoint": {"load_universal": True}}
     history = fit(_loader(source, recipe), job["blocks"], job["validation"], recipe, work,
                   callbacks, processes=processes, deepspeed=config)
     if is_first:

@@ -31,7 +31,7 @@ rule pretrain:
     output: f"{data}/models/base-{{seed}}/training.json", rows("public_facts", seed="{seed}"),
         records("01_pretrain", ["{seed}"])
     params: **stage("01_pretrain", "01_pretrain-{seed}", wildcard="seed")
-    threads: workflow.cores if has_gpu else 1
+    threads: cores if has_gpu else 1
     priority: 10  # the longest jobs come first
     shell: RUN
 
@@ -40,7 +40,7 @@ rule controlled_run:
     input: of_base
     output: rows("outcomes", run="{run}"), records("02_run", ["{run}"])
     params: **stage("02_run", "02_run-{run}", wildcard="run")
-    threads: workflow.cores if has_gpu else 1
+    threads: cores if has_gpu else 1
     shell: RUN
 
 

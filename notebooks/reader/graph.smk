@@ -11,7 +11,7 @@ wanted = [f"{figures}/reader.md", *expand(rows("cells", seed="{seed}"), seed=stu
 rule reader:
     output: f"{data}/models/reader-{{seed}}/training.json", records("00_reader", ["{seed}"])
     params: **stage("00_reader", "00_reader-{seed}", wildcard="seed")
-    threads: workflow.cores if has_gpu else 1
+    threads: cores if has_gpu else 1
     shell: RUN
 
 
@@ -19,7 +19,7 @@ rule reading:
     input: f"{data}/models/reader-{{seed}}/training.json"
     output: rows("cells", seed="{seed}"), records("01_read", ["{seed}"])
     params: **stage("01_read", "01_read-{seed}", wildcard="seed")
-    threads: workflow.cores if has_gpu else 1
+    threads: cores if has_gpu else 1
     priority: 10
     shell: RUN
 

@@ -43,7 +43,7 @@ rule replicate_lab:
     output: f"{own}/documents.jsonl", f"{own}/documents_public.jsonl", f"{own}/facts.jsonl",
         f"{own}/models/base/config.json", stage_of("00_lab")
     params: **runs_one("00_lab")
-    threads: workflow.cores if has_gpu else 1
+    threads: cores if has_gpu else 1
     shell: RUN
 
 
@@ -67,7 +67,7 @@ rule replicate_training:
     input: f"{own}/segments.jsonl", f"{own}/normalized.jsonl", f"{own}/models/base/config.json"
     output: f"{own}/models/{{arm}}/training.json", stage_of("03_train", True)
     params: **runs_one("03_train", True)
-    threads: workflow.cores if has_gpu else 1
+    threads: cores if has_gpu else 1
     priority: 20
     shell: RUN
 
@@ -76,7 +76,7 @@ rule replicate_answers:
     input: f"{own}/queries.jsonl", f"{own}/documents.jsonl", f"{own}/models/{{arm}}/training.json"
     output: f"{own}/answers/{{arm}}.jsonl", f"{own}/scores/{{arm}}.jsonl", stage_of("04_infer", True)
     params: **runs_one("04_infer", True)
-    threads: workflow.cores if has_gpu else 1
+    threads: cores if has_gpu else 1
     priority: 20
     shell: RUN
 

@@ -2,8 +2,10 @@
 
 import json
 
+import pytest
+
 from lib.core.paths import REPOSITORY
-from lib.run.schedule import STAGES, Schedule, last_seconds
+from lib.run.schedule import PROFILE, STAGES, Schedule, failure, last_seconds
 
 NOTEBOOKS = {"annotate": "01_annotate", "infer": "04_infer", "all": ""}
 
@@ -49,3 +51,24 @@ def test_before_any_run_the_time_left_is_what_the_study_says(tmp_path, monkeypat
 def test_every_notebook_is_in_the_schedule_and_nothing_else():
     notebooks = {path.stem for path in (REPOSITORY / "notebooks").glob("**/*.ipynb")}
     assert set(STAGES) == notebooks
+
+
+STATUS = "SLURM-job '5' failed, SLURM status is: '{}'."
+
+
+@pytest.mark.parametrize("told, written, expected", [
+    (STATUS.format("OUT_OF_MEMORY"), "x FAILED: its Python process was killed",
+     "it needed more than its memory limit of 800 MB\n"),
+    (STATUS.format("FAILED"), "rule x:\nx FAILED: In [4], its line 2: KeyError: 1\n  so far: a\n\n",
+     "In [4], its line 2: KeyError: 1\n  so far: a"),
+    (STATUS.format("NODE_FAIL") + " Detailed failure reason unavailable",
+     "srun: error: n1: task 0: Killed\n",
+     STATUS.format("NODE_FAIL") + "\n  srun: error: n1: task 0: Killed\n"),
+    ("SLURM sbatch failed. The error message was 'no partition'.\n    sbatch call:\n  sbatch", "",
+     "SLURM sbatch failed. The error message was 'no partition'.\n  what to do: ")])
+def test_a_submitted_stage_that_failed_says_why(told, written, expected, tmp_path, monkeypatch):
+    monkeypatch.setenv(PROFILE, "profiles/slurm")
+    log = tmp_path / "5.log"
+    log.write_text(written)
+    assert failure("x", "train", told, log, 60, 800).startswith(
+        f"x FAILED: {expected}")

@@ -184,6 +184,26 @@ def test_a_full_disk_while_the_notebook_is_saved_says_what_could_not_be_written(
     assert left(house) == {"notebooks/00_lab.failed.ipynb"}
 
 
+def test_a_profile_that_cannot_run_here_is_refused(house):
+    for name, executor in (("site", "absent"), ("cluster", "local")):
+        (house.root / "profiles" / name).mkdir(parents=True)
+        (house.root / "profiles" / name / "config.yaml").write_text(f"executor: {executor}\n")
+    for profile, message in (
+            ("nowhere", "give PROFILE= a folder with a config.yaml, or one of: cluster, site"),
+            ("site", "needs snakemake-executor-plugin-absent: install it with")):
+        ran = house.run("tiny", "--profile", profile)
+        assert ran.returncode == 2 and message in ran.stdout
+
+
+def test_jobs_of_a_killed_run_that_cannot_be_cancelled_here_keep_the_study_from_running(house):
+    lock = house.root / "data" / "tiny" / ".lock"
+    lock.parent.mkdir(parents=True)
+    lock.write_text("study-0123abcd")
+    ran = house.run("tiny", PATH="/nowhere")
+    assert ran.returncode == 2 and "named study-0123abcd, may still write" in ran.stdout
+    assert lock.read_text() == "study-0123abcd", "asked again by the next call"
+
+
 def test_figures_before_there_are_verdicts_say_what_to_run(house):
     ran = house.run("tiny", "--figures")
     assert ran.returncode == 2

@@ -1,20 +1,33 @@
-"""Training in two real processes: one process's curve, every ZeRO stage, a killed rank, errors."""
+"""Training in several real processes, and on two nodes: the curve of one, kills, other numbers."""
 
 import json
 import os
+import re
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from lib.core.digest import module_digest
+from lib.core.files import write_json
 from lib.core.paths import REPOSITORY
 from lib.lab.base_model import train_tokenizer
+from lib.train.checkpoints import (
+    COMPLETE,
+    FINGERPRINT,
+    OtherCheckpoint,
+    fingerprint,
+    weights_hash,
+)
 from lib.train.curve import Acquisition, read_curve
-from lib.train.launch import LAUNCHER, TrainingFailed, train_arm
+from lib.train.launch import LAUNCHER, TrainingFailed, rendezvous, train_arm
 from lib.train.recipe import Recipe
 from lib.train.worker import deepspeed_config
 from tests.train.test_curve import query
@@ -41,6 +54,26 @@ def run(root: Path, name: str, recipe: Recipe = RECIPE, **more):
 def curve(history) -> list[float]:
     return [row[name] for row in history.epochs
             for name in ("loss", "validation_loss", "gradient_norm")]
+
+
+@pytest.fixture
+def two_nodes(tmp_path, monkeypatch) -> None:
+    """Two agents, each in a process group of its own, as on two nodes; they meet over loopback."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    script = tmp_path / "two_nodes.sh"
+    script.write_text(f"""#!/bin/sh
+for node in 0 1; do
+    setsid --wait {sys.executable} -m lib.train.launch --nnodes 2 --nproc-per-node 1 --rdzv-id $$ \\
+        --rdzv-backend c10d --rdzv-endpoint 127.0.0.1:{port} "$@" &
+    agents="$agents $!"
+done
+for agent in $agents; do wait $agent || status=$?; done
+exit ${{status:-0}}
+""")
+    script.chmod(0o755)
+    monkeypatch.setenv(LAUNCHER, str(script))
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
 
 
 @pytest.fixture(scope="module")
@@ -81,38 +114,83 @@ def test_the_other_stages_have_it_too_and_save_a_model_that_loads(
     assert weights(root / "sharded").keys() == weights(root / "alone").keys()
 
 
-def test_a_killed_process_ends_the_run_and_the_same_command_resumes(root, alone):
-    """The second rank dies; a rank without its partner must not train on or hang."""
+def interrupted(root: Path, name: str, victim: Callable[[bytes], bool]) -> str:
+    """Train with two processes until a checkpoint, kill one; return what the run printed."""
     code = ("from pathlib import Path; from tests.train.test_deepspeed import run; "
-            f"run(Path({str(root)!r}), 'k', processes=2)")
+            f"run(Path({str(root)!r}), {name!r}, processes=2)")
     child = subprocess.Popen([sys.executable, "-c", code], cwd=REPOSITORY, text=True,
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     deadline = time.monotonic() + 240
-    while (not list(root.glob(".k/checkpoint-*/complete")) and child.poll() is None
+    while (not list(root.glob(f".{name}/checkpoint-*/complete")) and child.poll() is None
            and time.monotonic() < deadline):
         time.sleep(0.002)
-    os.kill(max(_ranks(root)), signal.SIGKILL)
+    os.kill(max(processes(str(root / f".{name}"), victim)), signal.SIGKILL)
     output, _ = child.communicate(timeout=240)
-    assert child.returncode, output[-2000:]
-    assert "TrainingFailed" in output and "was killed by signal 9" in output, output[-2000:]
-    assert not (root / "k").exists()
+    assert child.returncode and "TrainingFailed" in output, output[-2000:]
+    assert not (root / name).exists() and not processes(str(root / f".{name}"), lambda _: True)
+    return output
+
+
+def processes(work: str, is_wanted: Callable[[bytes], bool]) -> list[int]:
+    """Return the process ids of a training run in `work` whose command lines are wanted."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes()
+        except OSError:  # it ended
+            continue
+        if b"lib.train.worker" in words and work.encode() in words and is_wanted(words):
+            found.append(int(path.parent.name))
+    return found
+
+
+def is_rank(words: bytes) -> bool:
+    return b"lib.train.launch" not in words
+
+
+def is_agent(words: bytes) -> bool:
+    return b"lib.train.launch" in words and b"setsid" not in words and b"two_nodes.sh" not in words
+
+
+@pytest.mark.slow  # a killed agent, below, ends its rank and the other node in the same way
+def test_a_killed_process_ends_the_run_and_the_same_command_resumes(root, alone):
+    """The second rank dies; a rank without its partner must not train on or hang."""
+    assert "was killed by signal 9" in interrupted(root, "k", is_rank)
     history = run(root, "k", processes=2)
     assert history.resumed_at > 0
     assert curve(history) == pytest.approx(curve(alone), rel=TOLERANCE)
 
 
-def _ranks(root: Path) -> list[int]:
-    """Return the process ids of the ranks that train in `root`."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = path.read_bytes().split(b"\0")
-        except OSError:  # it ended
-            continue
-        is_worker = b"lib.train.worker" in words and b"--standalone" not in words
-        if is_worker and str(root / ".k").encode() in b" ".join(words):
-            found.append(int(path.parent.name))
-    return found
+def test_a_killed_node_ends_the_other_and_the_same_command_resumes_with_the_curve_of_one(
+        root, alone, two_nodes):
+    assert re.search(r"\nprocess \d stopped: .*Connection closed by peer",
+                     interrupted(root, "nodes", is_agent))
+    shutil.copytree(root / ".nodes", root / ".others")
+    history = run(root, "nodes", processes=2)
+    assert 0 < history.resumed_at < history.updates
+    assert curve(history) == pytest.approx(curve(alone), rel=TOLERANCE)
+
+
+@pytest.mark.parametrize("n", [1, pytest.param(4, marks=pytest.mark.slow)])
+def test_another_number_of_processes_goes_on_from_a_checkpoint_of_two(root, alone, n, capfd):
+    name = f"now{n}"
+    shutil.copytree(root / ".others", root / f".{name}")
+    history = run(root, name, processes=n)
+    assert f"was made by 2 processes: converted for {n}" in capfd.readouterr().out
+    assert 0 < history.resumed_at < history.updates
+    assert curve(history) == pytest.approx(curve(alone), rel=TOLERANCE)
+    assert json.loads((root / name / "training.json").read_text())["processes"] == n
+
+
+def test_a_checkpoint_of_zero_3_is_not_converted_and_the_difference_is_named(root, alone):
+    work, base = root / ".third", weights_hash(str(root / "base"))
+    (work / "checkpoint-2").mkdir(parents=True)
+    (work / "checkpoint-2" / COMPLETE).touch()
+    write_json(work / FINGERPRINT, fingerprint(
+        RECIPE, blocks_of(TEXTS[:5]), blocks_of(TEXTS[5:]), base,
+        module_digest("lib.train.worker"), 4, 3))
+    with pytest.raises(OtherCheckpoint, match="Differences:\n  processes: 4 there, 2 now\nUndo"):
+        run(root, "third", processes=2, zero_stage=3)
 
 
 def test_an_error_in_a_process_is_shown_and_another_launcher_can_be_named(root, monkeypatch):
@@ -131,3 +209,10 @@ def test_a_batch_that_cannot_be_split_and_an_unknown_stage_are_errors():
         train_arm("base", None, None, None, RECIPE, Path("x"), {}, processes=2, zero_stage=3,
                   acquisition=Acquisition([query(0, "natural")], "x", 1, 4))
     assert deepspeed_config(RECIPE, 2, 1)["gradient_accumulation_steps"] == 2
+
+
+def test_nodes_meet_where_srun_was_called_at_a_port_of_their_own():
+    assert rendezvous({}) == [], "without srun, the launcher says where"
+    srun = {"SLURM_LAUNCH_NODE_IPADDR": "10.0.0.7", "SLURM_JOB_ID": "123456", "SLURM_STEP_ID": "2"}
+    assert rendezvous(srun) == ["--rdzv-backend", "c10d", "--rdzv-id", "123456.2",
+                                "--rdzv-endpoint", "10.0.0.7:23456"]

@@ -1,0 +1,163 @@
+"""Stages as jobs of a real Slurm: the local numbers, ended jobs, killed runs, two nodes."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from lib.core.paths import REPOSITORY
+from tests.conftest import DOES, House, new_house
+from tests.run.test_study import table, until
+from tests.slurm_cluster import missing, slurm
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(missing()), reason=missing())]
+
+MINUTES, MEGABYTES = 1, 2500  # limits of the tiny study's training; a stage alone takes some 500 MB
+# What two trainings and an inference do while $FAILS is set, each once all three are running. The
+# time limit of the second is the shortest that Slurm has.
+MEET = """import os, subprocess, time
+def meet(call, *arms):
+    write_text(data_path(study, f"{call}-{arm}"), "")
+    end = time.monotonic() + 120
+    while not all(data_path(study, f"{call}-{one}").exists() for one in arms):
+        assert time.monotonic() < end, f"not side by side: {arms}"
+        time.sleep(0.1)"""
+FAILING = """if "FAILS" in os.environ:
+    meet("FAILS", "base", "dapt", "dapt-n")
+    if arm == "dapt":
+        held = b"x" * 3_000_000_000
+    if arm == "base":
+        subprocess.run(["scancel", os.environ["SLURM_JOB_ID"]], check=True)
+    time.sleep(600)"""
+TOGETHER = """if "TOGETHER" in os.environ:
+    meet("TOGETHER", "dapt", "dapt-n")"""
+# Answering has two nodes here: a task on each, as torchrun would be started there.
+BOTH_NODES = """if "TOGETHER" in os.environ:
+    ran = subprocess.run(["srun", "--nodes=2", "--ntasks=2", "--ntasks-per-node=1", "printenv",
+                          "SLURMD_NODENAME"], check=True, text=True, stdout=subprocess.PIPE)
+    assert sorted(ran.stdout.split()) == ["n1", "n2"], ran.stdout"""
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    with slurm(tmp_path_factory.mktemp("slurm") / "cluster") as reach:
+        yield reach
+
+
+def profile(folder: Path, threads: dict, **resources: dict) -> str:
+    """Write profiles/slurm for this cluster to `folder`; return the folder."""
+    settings = yaml.safe_load((REPOSITORY / "profiles/slurm/config.yaml").read_text())
+    settings |= {"slurm-init-seconds-before-status-checks": 2, "set-threads": threads,
+                 "set-resources": resources}
+    settings["default-resources"] |= {"runtime": 10, "mem_mb": 4000}
+    folder.mkdir()
+    (folder / "config.yaml").write_text(yaml.safe_dump(settings))
+    return str(folder)
+
+
+def tiny(root: Path) -> House:
+    house = new_house(root)
+    house.write_notebook("03_train", [MEET, FAILING, TOGETHER, *DOES["03_train"]])
+    house.write_notebook("04_infer", [MEET, FAILING, BOTH_NODES, *DOES["04_infer"]])
+    return house
+
+
+@pytest.fixture(scope="module")
+def failed(tmp_path_factory, cluster):
+    """A study of which three jobs ended before their time, and what it printed."""
+    root = tmp_path_factory.mktemp("tiny")
+    house = tiny(root / "house")
+    given = profile(root / "limits", {"lab_tiny": 2},
+                    train={"runtime": MINUTES, "mem_mb": MEGABYTES})
+    ran = house.run("tiny", "--profile", given, **cluster, FAILS="1")
+    return house, ran.stdout
+
+
+@pytest.mark.parametrize("stage, why, remedy", [
+    ("03_train-dapt", f"it needed more than its memory limit of {MEGABYTES} MB",
+     "raise mem_mb of the rule train in "),
+    ("03_train-dapt-n", f"Slurm ended it at its time limit of {MINUTES} min",
+     "raise runtime of the rule train in "),
+    ("04_infer-base", "its Slurm job was cancelled (scancel), not by its limits of 10 min and "
+     "4000 MB", "run the same command again")])
+def test_a_job_that_slurm_ends_names_its_stage_and_its_limit(failed, stage, why, remedy):
+    printed = failed[1]
+    assert printed.count(f"{stage} FAILED: {why}\n") == 1, printed
+    message = printed.split(f"{stage} FAILED")[1].split("\n\n")[0]
+    assert remedy in message and "data/tiny/slurm/rule_" in message
+    assert not {"WorkflowError", "Error in rule", "account"} & set(printed.split())
+
+
+def test_after_a_killed_run_the_next_call_cancels_its_jobs_and_ends_with_the_local_table(
+        failed, cluster, tmp_path):
+    house, _ = failed
+    kept = house.times()
+    given = profile(tmp_path / "two", {"train": 2},
+                    infer={"nodes": 2, "tasks": 2, "mpi": "srun"})
+    first = house.start("tiny", "--profile", given, **cluster, PAUSE="600")
+    try:
+        until(lambda: len(jobs(cluster, "--states=running")) == 2, 120)  # the trainings
+    finally:
+        first.kill()
+        first.wait()
+    left = jobs(cluster)
+    ran = house.run("tiny", "--profile", given, **cluster, TOGETHER="1")
+    assert ran.returncode == 0, ran.stdout
+    assert not left & jobs(cluster) and len(left) >= 2
+    times = house.times()
+    assert {stage for stage in kept if times[stage] == kept[stage]} == set(kept)
+    records = json.loads((house.root / "data/tiny/run.json").read_text())["stages"]
+    nodes = {records[f"03_train-{arm}"]["machine"]["node"] for arm in ("dapt", "dapt-n")}
+    assert nodes == {"n1", "n2"}
+    local = tiny(tmp_path / "local")
+    assert local.run("tiny").returncode == 0
+    assert table(house) == table(local)
+    assert not (house.root / "data/tiny/.lock").read_text()
+
+
+def jobs(cluster: dict[str, str], *options: str) -> set[str]:
+    """Return the ids of the jobs that run or wait."""
+    listed = subprocess.run(["squeue", "--noheader", "--format=%i", *options], check=True,
+                            stdout=subprocess.PIPE, text=True, env={**os.environ, **cluster})
+    return set(listed.stdout.split())
+
+
+def test_the_smoke_study_has_the_same_table_through_sbatch_as_locally(cluster, tmp_path):
+    given = profile(tmp_path / "profile", dict.fromkeys(
+        ("lab_smoke", "train", "infer", "retention"), 2), train={"mem_mb": 6000})
+    tables = []
+    for name, options, reach in (("local", ["--jobs", "2"], {}),
+                                 ("slurm", ["--profile", given], cluster)):
+        root = tmp_path / name
+        ran = subprocess.run([sys.executable, "-m", "lib.run.study", "smoke", *options], text=True,
+                             cwd=REPOSITORY, check=False, stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT,
+                             env={**os.environ, **reach, "STUDY_ROOT": str(root)})
+        assert ran.returncode == 0, ran.stdout
+        tables.append((root / "figures/smoke/table2.csv").read_text())
+    assert tables[0] == tables[1]
+    stages = json.loads((tmp_path / "slurm/data/smoke/run.json").read_text())["stages"]
+    assert {stage["machine"]["node"] for stage in stages.values()} == {"n1", "n2"}
+
+
+# The rendezvous is on the node where srun is called, as lib/train/README.md says.
+SRUN = f"srun --nodes=2 --ntasks=2 --ntasks-per-node=1 --kill-on-bad-exit=1 {sys.executable} " \
+    "-m lib.train.launch --nnodes 2 --nproc-per-node 1"
+
+
+def test_srun_trains_on_two_nodes_with_the_curve_of_one_process(cluster, tmp_path):
+    code = ("import json, sys; from pathlib import Path; "
+            "from tests.train.test_deepspeed import run, curve; root = Path(sys.argv[1]); "
+            "curves = [curve(run(root, str(n), processes=n)) for n in (1, 2)]; "
+            "(root / 'curves.json').write_text(json.dumps(curves))")
+    ran = subprocess.run(["salloc", "--nodes=2", "--ntasks=2", "--ntasks-per-node=1",
+                          sys.executable, "-c", code, str(tmp_path)], cwd=REPOSITORY, text=True,
+                         check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                         env={**os.environ, **cluster, "TRAINING_LAUNCHER": SRUN})
+    assert ran.returncode == 0, ran.stdout
+    one, two = json.loads((tmp_path / "curves.json").read_text())
+    assert two == pytest.approx(one, rel=1e-5)

@@ -1,0 +1,148 @@
+"""A real Slurm on this machine: `python -m tests.slurm_cluster COMMAND` runs COMMAND in it.
+
+Munge, slurmctld and one slurmd per node run in a folder, under the user who calls. Without control
+groups, Slurm measures the memory of a job each second and kills it above its limit.
+"""
+
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue")
+PLUGIN = "snakemake_executor_plugin_slurm"
+CONFIGURATION = """
+ClusterName=study
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={ports[0]}
+SlurmUser={user}
+SlurmdUser={user}
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool.%n
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.%n.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd.%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU_Memory
+SchedulerParameters=sched_interval=1,bf_interval=1
+JobAcctGatherType=jobacct_gather/linux
+JobAcctGatherFrequency=task=1
+JobAcctGatherParams=OverMemoryKill,UsePss
+SlurmdParameters=config_overrides
+MpiDefault=none
+ReturnToService=2
+KillWait=2
+"""
+NODE = "NodeName=n{n} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={cores} " \
+    "RealMemory={memory}"
+
+
+def missing() -> str:
+    """Return what is not installed and how to install it, "" if nothing is missing."""
+    lost = [name for name in PROGRAMS if not shutil.which(name, path=search_path())]
+    if lost:
+        return (f"no {', '.join(lost)}: apt-get install munge slurmctld slurmd slurm-client shows "
+                "this on Debian")
+    return "" if find_spec(PLUGIN) else "no plugin of Snakemake for Slurm: pip install .[slurm]"
+
+
+def search_path() -> str:
+    """Return $PATH and the folders of daemons, which users other than root do not search."""
+    return os.pathsep.join([os.environ["PATH"], "/usr/sbin", "/sbin"])
+
+
+@contextmanager
+def slurm(folder: Path, nodes: int = 2, cores: int = 2,
+          memory: int = 16_000) -> Iterator[dict[str, str]]:
+    """Run a cluster of `nodes` with `cores` and `memory` (MB) each; yield how to reach it.
+
+    What it yields belongs into the environment. Raises RuntimeError with the last lines of the logs
+    if the nodes are not ready within a minute.
+    """
+    host, user = socket.gethostname(), pwd.getpwuid(os.getuid()).pw_name
+    ports = _free_ports(nodes + 1)
+    (folder / "state").mkdir(parents=True)
+    lines = [CONFIGURATION.format(host=host, user=user, folder=folder, ports=ports),
+             *(NODE.format(n=n, host=host, port=ports[n], cores=cores, memory=memory)
+               for n in range(1, nodes + 1)),
+             "PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP", ""]
+    configuration, key = folder / "slurm.conf", folder / "munge.key"
+    configuration.write_text("\n".join(lines))
+    key.touch(mode=0o600)
+    key.write_bytes(os.urandom(1024))
+    # Snakemake's plugin removes SLURM_CONF from a job, whose srun finds another site's file in /etc
+    srun = folder / "bin" / "srun"
+    srun.parent.mkdir()
+    srun.write_text(f'#!/bin/sh\nSLURM_CONF={configuration} exec '
+                    f'{shutil.which("srun", path=search_path())} "$@"\n')
+    srun.chmod(0o755)
+    reach = {"SLURM_CONF": str(configuration), "PATH": f"{srun.parent}{os.pathsep}{search_path()}"}
+    environment = {**os.environ, **reach}
+    daemons = [["munged", "--foreground", "--force", f"--socket={folder}/munge.socket",
+                f"--key-file={key}", *(f"--{name}-file={folder}/munged.{name}"
+                                       for name in ("log", "pid", "seed"))],
+               ["slurmctld", "-D"], *(["slurmd", "-D", "-N", f"n{n}"] for n in range(1, nodes + 1))]
+    with open(folder / "daemons.log", "w") as log:
+        running = []
+        try:
+            for command in daemons:
+                running.append(subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL,
+                                                stdout=log, stderr=log))
+                if command[0] == "munged":
+                    _until(lambda: (folder / "munge.socket").exists(), folder)
+            _until(lambda: _ready(environment) == nodes, folder)
+            yield reach
+        finally:
+            subprocess.run(["scancel", "--user", user], env=environment, check=False)
+            _until(lambda: not _listed(["squeue", "--noheader"], environment), folder)
+            for daemon in reversed(running):
+                daemon.terminate()
+                daemon.wait(timeout=30)
+
+
+def _free_ports(n: int) -> list[int]:
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(n)]
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+def _listed(command: list[str], environment: dict[str, str]) -> list[str]:
+    return subprocess.run(command, env=environment, check=False, text=True,
+                          capture_output=True).stdout.split()
+
+
+def _ready(environment: dict[str, str]) -> int:
+    return len(_listed(["sinfo", "--noheader", "--Node", "--states=idle", "--format=%n"],
+                       environment))
+
+
+def _until(condition, folder: Path, seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            logs = [path.read_text()[-1000:] for path in sorted(folder.glob("*.log"))]
+            raise RuntimeError("the cluster is not ready:\n" + "\n".join(logs))
+        time.sleep(0.2)
+
+
+if __name__ == "__main__":
+    if missing():
+        sys.exit(missing())
+    with tempfile.TemporaryDirectory() as name, slurm(Path(name) / "cluster") as reach:
+        sys.exit(subprocess.run(sys.argv[1:], check=False,
+                                env={**os.environ, **reach}).returncode)
