@@ -138,8 +138,9 @@ def test_the_smoke_study_has_the_same_table_through_sbatch_as_locally(cluster, t
                              stderr=subprocess.STDOUT,
                              env={**os.environ, **reach, "STUDY_ROOT": str(root)})
         assert ran.returncode == 0, ran.stdout
-        tables.append((root / "figures/smoke/table2.csv").read_text())
-    assert tables[0] == tables[1]
+        answers = sorted((root / "data/smoke/answers").glob("*.jsonl"))
+        tables.append([path.read_text() for path in (root / "figures/smoke/table2.csv", *answers)])
+    assert tables[0] == tables[1] and len(tables[0]) == 1 + 4
     stages = json.loads((tmp_path / "slurm/data/smoke/run.json").read_text())["stages"]
     assert {stage["machine"]["node"] for stage in stages.values()} == {"n1", "n2"}
 
