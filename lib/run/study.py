@@ -34,10 +34,10 @@ SHOWN_FILES = 10  # number of left-out files to list
 
 
 class Profile(NamedTuple):
-    """A Snakemake profile; by default none, so that the stages run on this machine."""
+    """A Snakemake profile; by default none: the stages run on this machine."""
 
     folder: str = ""
-    executor: str = ""
+    executor: str = "local"
 
 
 class Busy(RuntimeError):
