@@ -15,8 +15,8 @@ STUDIES = ("controlled", "structext", "tablequest", "reader")
 # replicates, texts added by rules or a model, intervals and tests over clusters and bases;
 # the floor and published samples of StrucText-Eval; a reader's lessons, circuit and comparison;
 # a report per study, what its figures show, the time that a run still takes, pages written aside;
-# a model's replies that are no answers: told apart, asked for again, bounded; a cost limit that arms
-# share; stages that start as forks; Slurm, several nodes, another number of processes; memory of
+# a model's replies that are no answers: told apart, asked for again, bounded; a cost limit that
+# arms share; stages that start as forks; Slurm, several nodes, another number of processes; memory of
 # gradient checkpointing; work counted instead of timed in tests.
 MOST_LIB, MOST_CHAIN, MOST_TESTS, MOST_README = 45_500, 26_300, 27_420, 200
 

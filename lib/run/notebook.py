@@ -9,6 +9,7 @@ import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from lib.core import process
 from lib.core.files import write_json
@@ -21,7 +22,6 @@ from lib.run.provenance import code_state, machine
 KERNEL_BOND = f"import {process.__name__} as process; process.die_with_parent('JPY_PARENT_PID')"
 # Otherwise tqdm.auto would draw its bars with ipywidgets, which the executed copy cannot show.
 NO_WIDGETS = "import sys; sys.modules['ipywidgets'] = None"
-LONGEST_FOLDER = 50  # of a kernel's sockets: the system limits their whole path to some 104 bytes
 # papermill imports these modules, but they are not needed here: the grammar of IRIs in JSON schemas
 # (1.4 s to build) and paths in HDFS.
 NOT_NEEDED = ("rfc3987_syntax", "pyarrow")
@@ -100,7 +100,6 @@ def execute(notebook: Path, output: Path, name: str, given: dict[str, object],
             kernel: dict[str, object]):
     """Return the executed notebook (nbformat); its state is saved to `output` after each cell."""
     import papermill  # slow to import, so only when a notebook runs
-    from jupyter_core.paths import jupyter_runtime_dir
     from nbclient.exceptions import DeadKernelError
     from traitlets.config import Config
 
@@ -111,18 +110,18 @@ def execute(notebook: Path, output: Path, name: str, given: dict[str, object],
         filter(None, [str(REPOSITORY), os.environ.get("PYTHONPATH", "")]))
     os.environ.setdefault("GOMP_SPINCOUNT", "20000")  # longer spinning starves shared cores
     os.environ.setdefault("PYTHONWARNINGS", "ignore:IProgress not found")
-    # Files instead of TCP ports: of two kernels that start at once, both can pick the same free port.
-    is_short = len(os.fsencode(jupyter_runtime_dir())) <= LONGEST_FOLDER
-    sockets = Config({"KernelManager": {"transport": "ipc" if is_short else "tcp"}})
     so_far = (f"\n  the notebook so far: {shown(output).replace('.running.', '.failed.')}"
               "\n  what to do: correct the cause and run the same command again; finished stages "
               "are kept")
     try:
-        return papermill.execute_notebook(
-            notebook, output, given, kernel_name="python3", cwd=REPOSITORY, progress_bar=False,
-            stderr_file=Progress(name), coalesce_streams=True, config=sockets,
-            extra_arguments=[f"--IPKernelApp.exec_lines={KERNEL_BOND}; {NO_WIDGETS}",
-                             "--IPKernelApp.log_level=50"], **kernel)
+        # Files instead of TCP ports: two kernels that start at once can pick the same free port.
+        with TemporaryDirectory() as folder:
+            sockets = Config({"KernelManager": {"transport": "ipc", "ip": f"{folder}/kernel"}})
+            return papermill.execute_notebook(
+                notebook, output, given, kernel_name="python3", cwd=REPOSITORY, config=sockets,
+                progress_bar=False, stderr_file=Progress(name), coalesce_streams=True,
+                extra_arguments=[f"--IPKernelApp.exec_lines={KERNEL_BOND}; {NO_WIDGETS}",
+                                 "--IPKernelApp.log_level=50"], **kernel)
     except papermill.PapermillExecutionError as error:
         raise NotebookFailed(_explained(error) + so_far) from error
     except DeadKernelError as error:
