@@ -161,14 +161,14 @@ class Direct:
     async def _send(self, request: Request) -> tuple[str, Response, str]:
         """Make one HTTP call; return (body, response, request id). Raises Fault."""
         try:
-            body, headers = await self.http.call("POST", "/chat/completions", self.body(request))
+            got = await self.http.chat(self.body(request))
         except Fault as fault:
             if fault.status == 403 and self.n_replied:
                 fault.stops = ""  # it is about one prompt: some gateways filter like that
             raise
-        raw = body.decode("utf-8", "replace")
+        raw = got.content.decode("utf-8", "replace")
         try:
-            return raw, read_response(raw), headers.get("x-request-id", "")
+            return raw, read_response(raw), got.headers.get("x-request-id", "")
         except Unreadable as error:
             raise Fault(str(error), is_worth_repeating=True, is_maybe_paid=True,
                         unreadable=raw or " ") from None

@@ -1,18 +1,18 @@
 """Read the endpoint's key and base URL from the environment or .env; write them nowhere."""
 
+import logging
 import os
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 from dotenv import dotenv_values
 
 from lib.core.paths import REPOSITORY
 
 if TYPE_CHECKING:
-    import aiohttp
+    import openai
 
 OPENAI = "https://api.openai.com/v1"
 _SECRET = 16  # characters; a shorter key is not worth hiding
@@ -45,15 +45,17 @@ class Endpoint:
         text = text.replace(self.key, "[key]") if self.key else text
         return re.sub(r"\bsk-[\w*.-]{4,}", "[key]", text)  # OpenAI's message quotes part of the key
 
-    def session(self, timeout_seconds: float) -> "aiohttp.ClientSession":
-        """Return connections for all calls of a run, through the environment's proxy if any."""
-        import aiohttp  # takes a quarter of a second, so only if it is needed
-        parts = urlsplit(self.url)
-        proxy = None if proxy_bypass(parts.netloc) else getproxies().get(parts.scheme)
-        return aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0), cookie_jar=aiohttp.DummyCookieJar(),
-            timeout=aiohttp.ClientTimeout(total=timeout_seconds, sock_connect=30.0), proxy=proxy,
-            headers={"Authorization": f"Bearer {self.key}"})
+    def client(self) -> "openai.AsyncOpenAI":
+        """Return a client for all calls of a run, with its retries off: ours know the limits."""
+        import httpx2
+        import openai  # takes half a second, so only if it is needed
+        for name in ("openai", "httpx2", "httpcore2", "httpx", "aiohttp"):
+            logging.getLogger(name).setLevel(logging.WARNING)  # their debug lines show the address
+        # Certificates (40 ms to load) are needed only for https; no redirect to https is followed.
+        over = openai.DefaultAioHttpClient(timeout=None, follow_redirects=False,
+                                           verify=self.url.startswith("https"))
+        return openai.AsyncOpenAI(api_key=self.key, base_url=self.url, max_retries=0,
+                                  http_client=over, timeout=httpx2.Timeout(None, connect=30.0))
 
 
 def endpoint() -> Endpoint | None:

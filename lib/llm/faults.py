@@ -49,15 +49,28 @@ class Fault(Exception):
     status: int = 0  # 0 if none came
 
 
-def fault_of(error: Exception, timeout_seconds: float) -> Fault:
-    """Return what an error of aiohttp means, without its message, which has the address."""
-    import aiohttp
-    if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
-        return Fault(f"no connection to the endpoint ({type(error).__name__})",
-                     is_worth_repeating=True, is_unreached=True)
-    reason = (f"no complete reply within {timeout_seconds:g} s" if isinstance(error, TimeoutError)
-              else f"the connection broke ({type(error).__name__})")
-    return Fault(reason, is_worth_repeating=True, is_maybe_paid=True)
+def fault_of(error: Exception, model: str, endpoint: Endpoint, sent: Mapping[str, object],
+             timeout_seconds: float) -> Fault:
+    """Return what an error of the client means, without its message, which has the address."""
+    import openai
+    if isinstance(error, openai.APIStatusError):
+        fault = fault_of_status(error.status_code, error.body, error.response.headers, model,
+                                endpoint, sent)
+        fault.status = error.status_code
+        return fault
+    if isinstance(error, TimeoutError):
+        return Fault(f"no complete reply within {timeout_seconds:g} s", is_worth_repeating=True,
+                     is_maybe_paid=True)
+    chain: list[BaseException] = [error]
+    while (inner := chain[-1].__cause__ or chain[-1].__context__) and inner not in chain:
+        chain.append(inner)
+    names = [type(one).__name__ for one in chain]
+    # Not ConnectTimeout: openai's transport raises it for connections dropped while sending.
+    is_unreached = any(word in name for name in names
+                       for word in ("Connector", "ConnectionTimeout", "gaierror"))
+    reason = "no connection to the endpoint" if is_unreached else "the connection broke"
+    return Fault(f"{reason} ({names[-1]})", is_worth_repeating=True,
+                 is_maybe_paid=not is_unreached, is_unreached=is_unreached)
 
 
 def fault_of_status(status: int, body: object, headers: Mapping[str, str], model: str,

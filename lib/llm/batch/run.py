@@ -4,8 +4,9 @@ import asyncio
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from typing import TYPE_CHECKING
 
-from lib.llm.batch.api import GONE, Batch, BatchApi
+from lib.llm.batch.api import GONE, BatchApi
 from lib.llm.batch.lines import Line, Size, answers, request_line, that_fit
 from lib.llm.batch.rows import Rows, Sent
 from lib.llm.calls import dollars
@@ -15,6 +16,9 @@ from lib.llm.progress import Progress
 from lib.llm.request import Request
 from lib.llm.response import Answer, Response, Unreadable, read_response
 from lib.llm.tokens import estimate
+
+if TYPE_CHECKING:
+    from openai.types import Batch, BatchError
 
 _ENDED = ("completed", "failed", "expired", "cancelled")
 _MOST_REFUSED = 8  # times in a row that a provider's queue is full with nothing of ours in it
@@ -185,8 +189,8 @@ class Batches:
                 self._forget(batch)
                 self._return(batch)
             return True
-        counts = state.request_counts or {}
-        n_replied, n_failed = (counts.get(name) or 0 for name in ("completed", "failed"))
+        n_replied, n_failed = (getattr(state.request_counts, name, None) or 0
+                               for name in ("completed", "failed"))
         batch.n_replied = n_replied - (len(batch.keys) - len(batch.requests))  # of those wanted
         batch.n_done = min(n_replied + n_failed, len(batch.requests))
         if state.status not in ("validating", "failed"):
@@ -218,7 +222,7 @@ class Batches:
         else:
             self._return(batch)
 
-    async def _collect(self, batch: Sent, state: Batch) -> None:
+    async def _collect(self, batch: Sent, state: "Batch") -> None:
         """Store every reply of an ended batch, and count its cost."""
         found: dict[str, tuple[Request, Answer, Response]] = {}
         seconds = (state.completed_at or state.created_at) - state.created_at
@@ -238,17 +242,17 @@ class Batches:
         if all(key in batch.requests or self.cache.has(key) for key in batch.keys):
             self.rows.forget(batch)
         n_left = len(batch.requests) - len(found)
-        codes = sorted({str(error["code"]) for error in _errors(state) if error.get("code")})
+        codes = sorted({str(error.code) for error in _errors(state) if error.code})
         print(f"batch {batch.id}: {' '.join([state.status, *codes])}, {len(found):,} replies"
               + (f"; {n_left:,} requests are sent directly" if n_left else ""), flush=True)
 
 
-def _errors(state: Batch) -> list[dict[str, str | int | None]]:
-    return state.errors.data or [] if state.errors else []
+def _errors(state: "Batch") -> "list[BatchError]":
+    return [error for error in getattr(state.errors, "data", None) or [] if hasattr(error, "code")]
 
 
-def _is_queue_full(state: Batch) -> bool:
+def _is_queue_full(state: "Batch") -> bool:
     """Return whether the provider's queue of tokens made a batch fail."""
     return state.status == "failed" and any(
-        error.get("code") == "token_limit_exceeded"
-        or "enqueued token" in str(error.get("message")).lower() for error in _errors(state))
+        error.code == "token_limit_exceeded"
+        or "enqueued token" in str(error.message).lower() for error in _errors(state))
