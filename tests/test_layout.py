@@ -16,7 +16,7 @@ STUDIES = ("controlled", "structext", "tablequest", "reader")
 # the floor and published samples of StrucText-Eval; a reader's lessons, circuit and comparison;
 # a report per study, what its figures show, the time that a run still takes, pages written aside;
 # a model's replies that are no answers: told apart, asked for again, bounded; a cost limit that
-# arms share; stages that start as forks; Slurm, several nodes, another number of processes; gradient
+# arms share; stages that start as forks; Slurm, several nodes, any number of processes; gradient
 # checkpointing; work counted instead of timed in tests.
 MOST_LIB, MOST_CHAIN, MOST_TESTS, MOST_README = 45_500, 26_350, 27_420, 200
 
