@@ -35,7 +35,7 @@ FAILING = """if "FAILS" in os.environ:
     time.sleep(600)"""
 TOGETHER = """if "TOGETHER" in os.environ:
     meet("TOGETHER", "dapt", "dapt-n")"""
-# Answering has two nodes here: a task on each, as torchrun would be started there.
+# The tables have two nodes here: a task on each, as torchrun would be started there.
 BOTH_NODES = """if "TOGETHER" in os.environ:
     ran = subprocess.run(["srun", "--nodes=2", "--ntasks=2", "--ntasks-per-node=1", "printenv",
                           "SLURMD_NODENAME"], check=True, text=True, stdout=subprocess.PIPE)
@@ -62,7 +62,8 @@ def profile(folder: Path, threads: dict, **resources: dict) -> str:
 def tiny(root: Path) -> House:
     house = new_house(root)
     house.write_notebook("03_train", [MEET, FAILING, TOGETHER, *DOES["03_train"]])
-    house.write_notebook("04_infer", [MEET, FAILING, BOTH_NODES, *DOES["04_infer"]])
+    house.write_notebook("04_infer", [MEET, FAILING, *DOES["04_infer"]])
+    house.write_notebook("06_analyze", ["import os, subprocess", BOTH_NODES, *DOES["06_analyze"]])
     return house
 
 
@@ -97,10 +98,10 @@ def test_after_a_killed_run_the_next_call_cancels_its_jobs_and_ends_with_the_loc
     house, _ = failed
     kept = house.times()
     given = profile(tmp_path / "two", {"train": 2},
-                    infer={"nodes": 2, "tasks": 2, "mpi": "srun"})
+                    analyze={"nodes": 2, "tasks": 2, "mpi": "srun"})
     first = house.start("tiny", "--profile", given, **cluster, PAUSE="600")
     try:
-        until(lambda: len(jobs(cluster, "--states=running")) == 2, 120)  # the trainings
+        until(lambda: len(jobs(cluster, "--states=running")) == 2, 120)
     finally:
         first.kill()
         first.wait()
