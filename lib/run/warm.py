@@ -106,6 +106,8 @@ def _import(notebook: str) -> None:
         code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
         names += [node.module for node in ast.parse(code).body if isinstance(node, ast.ImportFrom)]
     has_gpu = any(Path("/dev").glob("nvidia[0-9]*"))
+    if not has_gpu:  # or DeepSpeed would warn; no stage inherits it
+        os.environ["DS_ACCELERATOR"] = "cpu"
     for name in names:
         with suppress(Exception):
             import_module(name)
