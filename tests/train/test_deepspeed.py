@@ -163,7 +163,7 @@ def test_a_killed_process_ends_the_run_and_the_same_command_resumes(root, alone)
 
 def test_a_killed_node_ends_the_other_and_the_same_command_resumes_with_the_curve_of_one(
         root, alone, two_nodes):
-    assert re.search(r"\nprocess \d stopped: .*Connection closed by peer",
+    assert re.search(r"\nprocess \d stopped: .*Connection (?:closed|reset) by peer",
                      interrupted(root, "nodes", is_agent))
     shutil.copytree(root / ".nodes", root / ".others")
     history = run(root, "nodes", processes=2)
