@@ -38,7 +38,8 @@ from lib.train.trainer import History, finish, train
 LAUNCHER = "TRAINING_LAUNCHER"  # `srun torchrun …` or similar, used to start the processes
 UNIVERSAL = "latest_universal"  # where DeepSpeed looks for a checkpoint of any number of processes
 _KEPT_LINES = 20
-_REASON = re.compile(r"process \d+ (?:stopped|was killed)|srun: error: .*: task \d+: ")
+_REASON = re.compile(r"process \d+ (?:stopped|was killed)|srun: error: .*: task \d+: "
+                     r"|torch\S*RendezvousConnectionError: ")  # the node where all meet has ended
 _OF_TORCHRUN = re.compile(
     r"^[EWI]\d{4} |^(?:=|-){20}|torch/distributed/|^\s*(?:Root Cause|Failures|<NO_OTHER)")
 
