@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -154,15 +155,12 @@ def trained(setting: Setting, way: str, layers: int) -> dict[str, float]:
     """Train for a few updates; return tokens/s, peak and planned bytes, and FLOPs per token."""
     packing, is_checkpointed = WAYS[way]
     config, watch = setting.config(layers), Stopwatch(setting.updates)
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            if way == TRAINER:
-                _by_trainer(setting, config, watch, folder)
-            else:
-                fit(lambda: new_model(config), setting.blocks(packing), None,
-                    setting.recipe(is_checkpointed), Path(folder), [watch])
-        except Done:
-            pass
+    with tempfile.TemporaryDirectory() as folder, suppress(Done):  # raised after the last update
+        if way == TRAINER:
+            _by_trainer(setting, config, watch, folder)
+        else:
+            fit(lambda: new_model(config), setting.blocks(packing), None,
+                setting.recipe(is_checkpointed), Path(folder), [watch])
     planned = _plan(setting, layers, is_checkpointed)
     seconds = statistics.median(
         after - before for before, after in zip(watch.marks, watch.marks[1:], strict=False))

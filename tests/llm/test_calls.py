@@ -181,13 +181,18 @@ def test_after_kill_9_only_what_was_in_flight_is_requested_again(tmp_path, at):
         assert 50 <= len(server.log) <= 55 and len(n_paid(server)) == 50
 
 
-def test_two_processes_with_one_cache_share_the_work_and_pay_nothing_twice(tmp_path, at):
+def share_the_work(folder: Path, at) -> None:
+    """Send 40 prompts from two processes at once with one cache; none may be paid for twice."""
     with Server(reply=echo, latency=0.05) as server:
         at(server)
-        both = [subprocess.Popen(fifty(tmp_path, 40), cwd=REPOSITORY, stdout=subprocess.PIPE,
+        both = [subprocess.Popen(fifty(folder, 40), cwd=REPOSITORY, stdout=subprocess.PIPE,
                                  text=True, stderr=subprocess.DEVNULL) for _ in range(2)]
         assert all("done 40" in process.communicate(timeout=120)[0] for process in both)
         assert list(n_paid(server).values()) == [1] * 40
+
+
+def test_two_processes_with_one_cache_share_the_work_and_pay_nothing_twice(tmp_path, at):
+    share_the_work(tmp_path, at)
 
 
 def test_truncated_and_refused_replies_are_kept_marked_and_not_paid_again(tmp_path, at):
@@ -325,12 +330,7 @@ def test_a_cache_on_a_disk_that_machines_share_has_no_wal(tmp_path, at, monkeypa
         monkeypatch.setenv("LLM_CACHE_JOURNAL", "truncate")
         with pytest.raises(CacheFailed, match="LLM_CACHE_JOURNAL"):
             Cache(tmp_path / "wal")
-    with Server(reply=echo, latency=0.05) as server:
-        at(server)
-        both = [subprocess.Popen(fifty(tmp_path, 40), cwd=REPOSITORY, stdout=subprocess.PIPE,
-                                 text=True, stderr=subprocess.DEVNULL) for _ in range(2)]
-        assert all("done 40" in process.communicate(timeout=120)[0] for process in both)
-        assert list(n_paid(server).values()) == [1] * 40
+    share_the_work(tmp_path, at)
     assert not (tmp_path / "llm.sqlite-wal").exists()
 
 
