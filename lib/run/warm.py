@@ -14,6 +14,7 @@ import os
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
@@ -100,6 +101,7 @@ def _import(notebook: str) -> None:
     from lib.run.parameters import notebook_path
 
     sys.modules |= {"rfc3987_syntax": None, "ipywidgets": None}  # as lib.run.notebook does
+    warnings.filterwarnings("ignore", "IProgress not found")
     names = list(RUNNER)
     with suppress(Exception):
         cells = json.loads(notebook_path(notebook).read_text(encoding="utf-8"))["cells"]

@@ -38,7 +38,7 @@ def outputs(house, end: str = ".ipynb") -> list:
             sorted(output.get("data", ())) for output in shown]
 
 
-def test_a_fork_shows_what_a_stage_by_itself_shows(house, monkeypatch):
+def test_a_fork_shows_what_a_stage_by_itself_shows(house, monkeypatch, capfd):
     house.write_notebook("06_analyze", CELLS)
     alone = ran(house)
     assert alone.returncode == 0, alone.stdout
@@ -53,6 +53,7 @@ def test_a_fork_shows_what_a_stage_by_itself_shows(house, monkeypatch):
         house.write_notebook("06_analyze", [CELLS[0], CELLS[4], "1 / 0"])
         failed = ran(house, **{warm.ADDRESS: os.environ[warm.ADDRESS], "STUDY_PARENT": ""})
     assert forked.returncode == 0, forked.stdout
+    assert "Warning" not in capfd.readouterr().err
     assert failed.returncode == 1
     assert outputs(house, ".failed.ipynb")[0] != drawn  # each fork draws its own seed
 
