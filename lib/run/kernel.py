@@ -2,7 +2,6 @@
 
 import os
 import sys
-import warnings
 from multiprocessing import Pipe, get_context
 from multiprocessing.connection import Connection
 
@@ -51,8 +50,6 @@ def _become_kernel(orders: Connection, sender: Connection) -> None:
         return
     os.environ.clear()
     os.environ.update(environment)
-    for ignored in filter(None, environment.get("PYTHONWARNINGS", "").split(",")):
-        warnings.filterwarnings(*ignored.split(":")[:2])
     _start_anew(int(environment.get("OMP_NUM_THREADS") or 0))
     sys.argv = ["ipykernel_launcher.py", *command[command.index("-f"):]]
     from ipykernel.kernelapp import IPKernelApp

@@ -14,7 +14,6 @@ import os
 import signal
 import subprocess
 import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
@@ -41,7 +40,8 @@ def warm_stages() -> Iterator[None]:
     if sys.platform != "linux":  # elsewhere a fork of such libraries is not safe
         yield
         return
-    os.environ.setdefault("GOMP_SPINCOUNT", "20000")  # read once; see lib.run.notebook
+    os.environ.setdefault("GOMP_SPINCOUNT", "20000")  # both are read once; see lib.run.notebook
+    os.environ.setdefault("PYTHONWARNINGS", "ignore:IProgress not found")
     be_parent()
     with TemporaryDirectory() as folder:
         address = f"{folder}/stages"
@@ -101,7 +101,6 @@ def _import(notebook: str) -> None:
     from lib.run.parameters import notebook_path
 
     sys.modules |= {"rfc3987_syntax": None, "ipywidgets": None}  # as lib.run.notebook does
-    warnings.filterwarnings("ignore", "IProgress not found")
     names = list(RUNNER)
     with suppress(Exception):
         cells = json.loads(notebook_path(notebook).read_text(encoding="utf-8"))["cells"]
