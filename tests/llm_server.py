@@ -74,7 +74,8 @@ def completion(body: dict, text: str) -> dict:
 
 def digest_of(body: dict) -> str:
     """The reply where no other is given: it depends on the last message alone."""
-    return "reply " + hashlib.sha256(Asked(body).prompt.encode()).hexdigest()[:16]
+    prompt = Asked(body).prompt.encode("utf-8", "surrogatepass")
+    return "reply " + hashlib.sha256(prompt).hexdigest()[:16]
 
 
 class Server:

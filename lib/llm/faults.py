@@ -15,8 +15,8 @@ MOST_UNREADABLE = 2  # replies with status 200 per call that cannot be read: eac
 MOST_THROTTLED = 60  # tries per call that is refused because of too many requests
 TRIES_TO_REACH = 4  # tries per call if the endpoint has never replied: it may not be running yet
 LONGEST_WAIT = 900.0  # seconds; if an endpoint asks for more, the run stops
-NO_SERVER = ("there is no connection to the endpoint: start the server, or check OPENAI_BASE_URL "
-             "and the network")
+NO_SERVER = ("there is no connection to the endpoint: start the server, or check OPENAI_BASE_URL, "
+             "the network and HTTPS_PROXY")
 _NO_MODEL = re.compile(
     r"model_not_found|invalid_model|(?:unknown|invalid|no such) model|"
     r"model\b.{0,80}?\b(?:not found|does not exist|not exist|is not available|unknown)|"
@@ -67,8 +67,9 @@ def fault_of(error: Exception, model: str, endpoint: Endpoint, sent: Mapping[str
     names = [type(one).__name__ for one in chain]
     # Not ConnectTimeout: openai's transport raises it for connections dropped while sending.
     is_unreached = any(word in name for name in names
-                       for word in ("Connector", "ConnectionTimeout", "gaierror"))
-    reason = "no connection to the endpoint" if is_unreached else "the connection broke"
+                       for word in ("Connector", "ConnectionTimeout", "gaierror", "Proxy"))
+    by = "through the proxy" if any("Proxy" in name for name in names) else "to the endpoint"
+    reason = f"no connection {by}" if is_unreached else "the connection broke"
     return Fault(f"{reason} ({names[-1]})", is_worth_repeating=True,
                  is_maybe_paid=not is_unreached, is_unreached=is_unreached)
 

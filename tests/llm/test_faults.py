@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
+from types import SimpleNamespace
 
 import pytest
 
@@ -85,6 +86,7 @@ def test_half_a_character_is_replaced_and_the_rest_kept(ask, tmp_path):
         assert reply == Reply(intact("fault:half-character").text + "?")
         again, _ = ask(server, ["fault:half-character"])
         assert again == [Reply(reply.text, is_cached=True)] and len(server.log) == 1
+        assert ask(server, ["asked \ud83d"])[0] == [intact("asked \ud83d")]
 
 
 def test_transient_faults_are_retried_and_every_row_has_its_own_text(ask):
@@ -182,6 +184,24 @@ def test_an_endpoint_that_is_not_there_fails_every_row_with_a_reason(ask, monkey
     replies, calls = ask(server, ["a", "b"], max_failed_share=1.0)
     assert all(reply.text == "" and "no connection" in reply.reason for reply in replies)
     assert calls.tally.lost == 0
+
+
+def test_calls_pass_through_a_proxy_and_what_it_stops_is_not_counted_as_paid(ask, monkeypatch):
+    monkeypatch.setattr("lib.llm.direct.MOST_TRIES", 2)
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    with Server() as gone:
+        pass
+    with Server() as server:
+        for scheme, proxy in (("http", server), ("https", server), ("http", gone)):
+            monkeypatch.setenv(f"{scheme}_proxy", proxy.url.removesuffix("/v1"))
+            far = SimpleNamespace(url=f"{scheme}://models.invalid/v1")
+            replies, calls = ask(far, [f"{scheme} {proxy is gone}"], max_failed_share=1.0)
+            assert calls.tally.lost == 0
+            if (scheme, proxy) == ("http", server):
+                assert replies == [intact("http False")]
+            else:  # this server opens no tunnels
+                assert "no connection through the proxy" in replies[0].reason
 
 
 def test_a_reply_lost_on_the_way_is_counted_because_it_may_be_paid(ask):
