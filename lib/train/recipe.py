@@ -24,12 +24,17 @@ class Recipe:
     schedule_updates: int | None = None  # set by `matched`, replaces epochs
     stop_updates: int | None = None  # set by `matched`, replaces stop_epoch
     gradient_checkpointing: bool = False  # keep only layers' inputs, compute the rest again
+    checkpoint_epochs: int = 1  # epochs between two checkpoints
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "global_batch_size", "device_batch_size", "learning_rate"):
+        for name in ("epochs", "global_batch_size", "device_batch_size", "learning_rate",
+                     "checkpoint_epochs"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} is {getattr(self, name)}: give more than 0")
         self.accumulation(1)
+        if self.checkpoint_epochs > 1 and self.choose == "validation_loss":
+            raise ValueError(f"checkpoint_epochs is {self.checkpoint_epochs}, but choose is "
+                             "validation_loss, which needs each epoch's model: set it to 1")
         if self.stop_epoch is not None and not 0 < self.stop_epoch <= self.epochs:
             raise ValueError(f"stop_epoch is {self.stop_epoch}: give 1 to epochs ({self.epochs}), "
                              "or leave it out")

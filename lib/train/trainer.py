@@ -118,7 +118,7 @@ def fit(load: Callable[[], PreTrainedModel], blocks: PackedBlocks, validation: P
     trainer = _Trainer(order, length.schedule_updates, model=model, args=arguments,
                        train_dataset=even, eval_dataset=validation,
                        data_collator=default_data_collator,
-                       callbacks=[_Progress(order), *callbacks])
+                       callbacks=[_Progress(order, recipe.checkpoint_epochs), *callbacks])
     trainer.remove_callback(PrinterCallback)
 
     # 4. Resume only at the end of an epoch: Trainer would also resume from a shorter run's end.
@@ -265,8 +265,8 @@ def _saving(path: Path):
 class _Progress(TrainerCallback):
     """Show a progress bar, mark complete checkpoints, and stop if the loss is not a number."""
 
-    def __init__(self, order: _Order) -> None:
-        self.order = order
+    def __init__(self, order: _Order, checkpoint_epochs: int) -> None:
+        self.order, self.checkpoint_epochs = order, checkpoint_epochs
 
     def on_train_begin(self, args, state, control, **kwargs):
         self.bar = tqdm(total=state.max_steps, initial=state.global_step, desc="updates",
@@ -274,6 +274,9 @@ class _Progress(TrainerCallback):
 
     def on_epoch_begin(self, args, state, control, **kwargs):
         self.order.epoch = round(state.epoch)
+
+    def on_epoch_end(self, args, state, control, **kwargs):
+        control.should_save &= round(state.epoch) % self.checkpoint_epochs == 0
 
     def on_step_end(self, args, state, control, **kwargs):
         self.bar.update(state.global_step - self.bar.n)

@@ -19,6 +19,7 @@ from transformers import (
     BertLMHeadModel,
     GPT2Config,
     GPT2LMHeadModel,
+    TrainerCallback,
 )
 
 from lib.core.paths import REPOSITORY
@@ -44,10 +45,10 @@ def new_model(tokenizer=TOKENIZER, context: int = 64):
     return new_llama(tokenizer, hidden_size=32, layers=2, heads=2, context=context, seed=1)
 
 
-def run(output: Path, recipe: Recipe = RECIPE, model=None):
+def run(output: Path, recipe: Recipe = RECIPE, model=None, callbacks=()):
     """Train a small model from the same start into `output`."""
     return train(model or new_model(), TOKENIZER, blocks_of(TEXTS[:5]), blocks_of(TEXTS[5:]),
-                 recipe, output, {"arm": "dapt"})
+                 recipe, output, {"arm": "dapt"}, callbacks)
 
 
 def weights(folder: Path) -> dict[str, torch.Tensor]:
@@ -105,6 +106,22 @@ def test_a_killed_run_resumes_to_the_same_weights_but_not_with_another_recipe(un
     history = run(output)
     assert same(weights(output), weights(unbroken[0]))
     assert len(history.epochs) == 12 and history.resumed_at > 0
+
+
+def test_fewer_checkpoints_resume_to_the_same_weights(unbroken, tmp_path):
+    class Stops(TrainerCallback):
+        def on_epoch_begin(self, args, state, control, **kwargs):
+            if state.epoch > 7:
+                raise InterruptedError
+
+    output, recipe = tmp_path / "dapt", replace(RECIPE, checkpoint_epochs=3)
+    with pytest.raises(InterruptedError):
+        run(output, recipe, callbacks=[Stops()])
+    assert {path.name for path in tmp_path.glob(".dapt/checkpoint-*")} == {
+        "checkpoint-9", "checkpoint-18"}
+    history = run(output, recipe)
+    assert history.resumed_at == 18 and history.epochs == unbroken[1].epochs
+    assert same(weights(output), weights(unbroken[0]))
 
 
 @pytest.mark.parametrize("found, message", [
@@ -210,7 +227,8 @@ def test_a_loss_that_is_not_a_number_stops_the_run(tmp_path):
 @pytest.mark.parametrize("wrong, message", [
     ({"device_batch_size": 3}, "not a multiple"), ({"precision": "fp16"}, "fp16"),
     ({"epochs": 0}, "epochs is 0"), ({"stop_epoch": 3}, "stop_epoch is 3"),
-    ({"choose": "best"}, "best")])
+    ({"choose": "best"}, "best"),
+    ({"choose": "validation_loss", "checkpoint_epochs": 2}, "needs each epoch's model")])
 def test_a_recipe_that_cannot_be_says_what_to_change(wrong, message):
     with pytest.raises(ValueError, match=message):
         Recipe(**{"epochs": 2, "global_batch_size": 8, "device_batch_size": 4, "warmup_steps": 0,
