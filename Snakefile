@@ -130,7 +130,6 @@ rule run_record:
 
 # Rules that run a notebook, for the lines that say which stage of how many begins.
 jobs, limits, explained, schedule = {}, {}, [], Schedule(study.name, {
-    one.name: getattr(one.params, "notebook", "") for one in workflow.rules},
-    getattr(study, "minutes", 0))
+    one.name: getattr(one.params, "notebook", "") for one in workflow.rules}, study.minutes)
 if is_run_by_make:
     logger.addFilter(is_for_the_user)

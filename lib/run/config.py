@@ -62,6 +62,7 @@ class Study(BaseModel):
     arms: dict[str, dict[str, dict]] = {}
     notebooks: dict[str, dict] = {}
     folder: str = ""  # the user's own documents
+    minutes: float = 0  # on two cores; printed before the study starts
 
     @model_validator(mode="before")
     @classmethod

@@ -10,25 +10,25 @@ from statistics import mean
 
 from lib.core.paths import data_path, shown
 
-# Seconds of a stage that has no record yet, on two busy cores, and what it does. Seconds of the
-# main chain are those of the study `smoke`; in a larger study, `minutes` and the stages that have
-# ended scale them.
+# Seconds of a stage that has no record yet, and what it does. Those of the main chain add up to the
+# laboratory's 15 minutes on two cores with bf16 units, so they are half of its seconds for stages
+# that run two at a time; `minutes` and the stages that have ended scale them for another study.
 STAGES = {
     "00_documents": (5, "read the documents"),
-    "00_lab": (15, "write the laboratory's records and train its base"),
-    "01_annotate": (2, "write question–answer pairs"),
-    "02_normalize": (2, "rewrite the text as prose"),
-    "02_augment": (2, "write further texts about the records"),
-    "03_train": (13, "train"),
-    "04_infer": (4, "answer the questions"),
+    "00_lab": (520, "write the laboratory's records and train its base"),
+    "01_annotate": (3, "write question–answer pairs"),
+    "02_normalize": (3, "rewrite the text as prose"),
+    "02_augment": (3, "write further texts about the records"),
+    "03_train": (40, "train"),
+    "04_infer": (6, "answer the questions"),
     "05_judge": (2, "judge the answers"),
-    "06_analyze": (5, "count right answers by structure"),
-    "00_retention": (5, "measure what the model has forgotten"),
-    "01_pairs": (3, "compare two arms' answers pairwise"),
-    "02_statistics": (8, "compute intervals and tests"),
-    "03_ledger": (5, "follow each fact through the stages"),
-    "04_agreement": (3, "compare the judge with people"),
-    "05_paper": (4, "compare with the paper"),
+    "06_analyze": (3, "count right answers by structure"),
+    "00_retention": (8, "measure what the model has forgotten"),
+    "01_pairs": (2, "compare two arms' answers pairwise"),
+    "02_statistics": (6, "compute intervals and tests"),
+    "03_ledger": (7, "follow each fact through the stages"),
+    "04_agreement": (4, "compare the judge with people"),
+    "05_paper": (5, "compare with the paper"),
     "06_advice": (4, "say what to do first"),
     "00_samples": (40, "generate structured texts and questions"),
     "00_infer": (300, "answer questions about a text in the prompt"),

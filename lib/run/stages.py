@@ -111,7 +111,7 @@ class OwnRunsStudy(BaseModel):
 
     name: str
     source: str
-    minutes: int = 0  # on two cores; printed before the study starts
+    minutes: float = 0  # on two cores; printed before the study starts
     notebooks: dict[str, dict] = {}
 
     @field_validator("notebooks", mode="before")

@@ -181,9 +181,8 @@ def run_study(name: str, folder: str, jobs: str, only_figures: bool = False,
     be_parent()
     os.environ[FOLDER_VARIABLE] = study.folder
     os.environ[PROFILE] = where.folder if where.executor != "local" else ""
-    if missing and getattr(study, "minutes", 0):
-        print(f"{name}: {len(study.runs)} training runs, about {study.minutes} min on two cores",
-              flush=True)
+    if missing and study.minutes:
+        print(f"{name}: about {study.minutes:g} min on two cores", flush=True)
     starts = warm_stages() if where.executor == "local" else nullcontext()
     with starts, writing_pages([study.name, *study.others]) as faults:
         status = subprocess.run(command(study, jobs, only_figures, where, run), check=False,

@@ -5,7 +5,9 @@ import json
 import pytest
 
 from lib.core.paths import REPOSITORY
+from lib.run.config import load_study
 from lib.run.schedule import PROFILE, STAGES, Schedule, failure, last_seconds
+from lib.run.stages import EVIDENCE
 
 NOTEBOOKS = {"annotate": "01_annotate", "infer": "04_infer", "all": ""}
 
@@ -46,6 +48,22 @@ def test_before_any_run_the_time_left_is_what_the_study_says(tmp_path, monkeypat
     schedule.plan({"infer": 4})
     assert schedule.begin("infer", "x").endswith("about 90 min left")
     assert schedule.expected == 4 * STAGES["04_infer"][0]
+
+
+def test_the_first_laboratory_is_told_its_minutes_before_and_after_the_base(tmp_path, monkeypatch):
+    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
+    once = ("00_lab", "01_annotate", "02_normalize", "06_analyze", *EVIDENCE)
+    jobs = dict.fromkeys(once, 1) | {"03_train": 6, "04_infer": 7, "05_judge": 7,
+                                     "00_retention": 3, "01_pairs": 2}
+    now = [0.0]
+    schedule = Schedule("lab", {name: name for name in jobs}, load_study("lab").minutes,
+                        lambda: now[0])
+    schedule.plan(jobs)
+    assert schedule.total == 34 and 14 * 60 < schedule.expected < 16 * 60
+    assert schedule.begin("00_lab", "00_lab").endswith("about 15 min left")
+    now[0] = 2_600.0  # without bf16 units, beside other work
+    schedule.end("00_lab")
+    assert schedule.begin("01_annotate", "01_annotate").endswith("about 26 min left")
 
 
 def test_every_notebook_is_in_the_schedule_and_nothing_else():
