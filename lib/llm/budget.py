@@ -71,7 +71,8 @@ class Budget:
 
     def settle(self, worst: float, cost: float, who: str = "") -> None:
         """Replace a reservation by the `cost` in dollars."""
-        self.cache.spend(self.calls.stage, who or self.calls.run, worst, cost)
+        if worst or cost:  # not for a model without a price: it would be a statement per call
+            self.cache.spend(self.calls.stage, who or self.calls.run, worst, cost)
         self.reserved.remove(worst)
         spent = self.calls.tally.usd
         self.calls.tally.usd = None if spent is None else spent + cost

@@ -48,17 +48,21 @@ class Direct:
 
     async def ask(self, waiting: dict[str, Request], progress: Progress) -> None:
         """Send every request; each ends in the cache or in `failed`, unless the run is stopped."""
-        tasks: set[asyncio.Task] = set()
-        for key, request in waiting.items():
-            await self.pace.admit(self._expected_tokens(request))
-            if self.stopped:
-                self.pace.free()
-                break
-            task = asyncio.create_task(self._decide(key, request, progress))
-            tasks.add(task)
-            task.add_done_callback(tasks.discard)
-        while tasks:  # also after a stop: calls in flight are paid for
-            await asyncio.wait(tasks)
+        left, turn = iter(waiting.items()), asyncio.Lock()
+
+        async def one_after_another() -> None:
+            while True:
+                async with turn:
+                    if self.stopped or not (found := next(left, None)):
+                        return
+                    await self.pace.admit(self._expected_tokens(found[1]))
+                if self.stopped:
+                    return self.pace.free()
+                await self._decide(*found, progress)
+
+        # Not a task per call: its send would wait until all replies that are there were handled.
+        await asyncio.gather(*(one_after_another()
+                               for _ in range(min(len(waiting), self.pace.most))))
 
     async def _decide(self, key: str, request: Request, progress: Progress) -> None:
         """Repeat one request until its result is final; then free the slot that it was given."""
