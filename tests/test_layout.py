@@ -18,7 +18,7 @@ STUDIES = ("controlled", "structext", "tablequest", "reader")
 # a model's replies that are no answers: told apart, asked for again, bounded; a cost limit that
 # arms share; stages that start as forks; Slurm, several nodes, any number of processes; gradient
 # checkpointing; work counted instead of timed in tests.
-MOST_LIB, MOST_CHAIN, MOST_TESTS, MOST_README = 45_510, 26_365, 27_490, 200
+MOST_LIB, MOST_CHAIN, MOST_TESTS, MOST_README = 45_520, 26_375, 27_490, 200
 
 
 def n_lines(paths) -> int:
