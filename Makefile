@@ -13,6 +13,7 @@ endif
 PYTHON := $(or $(CONDA_PYTHON),$(CURDIR)/.venv/bin/python)
 READY := $(if $(CONDA_PYTHON),,.venv/ready)
 export PATH := $(dir $(PYTHON)):$(PATH)
+unexport PYTHONDONTWRITEBYTECODE  # or each process would compile what it imports
 RUN_STUDY = STUDY_PARENT=$$PPID exec "$(PYTHON)" -m lib.run.study "$(STUDY)" \
 	--documents "$(or $(DOCUMENTS),$(FILINGS))" --jobs "$(JOBS)" \
 	--profile "$(PROFILE)"
@@ -63,7 +64,7 @@ clean:  ## remove the output of STUDY: figures/STUDY, and data/STUDY except your
 environment: $(READY)  ## only install
 
 # Rebuilt whenever the lock or the dependencies change; the stamp is written last, so an interrupted
-# install is repeated. Python compiles a module when it is first imported: to compile all 24,000 now
+# install is repeated. Modules are compiled when they are first imported: compiling all 24,000 of them
 # would take 40% of the time.
 .venv/ready: requirements.lock pyproject.toml
 	@"$(PYTHON3)" -c "import sys; sys.version_info >= (3, 11) or sys.exit('python 3.11 or newer is needed, $(PYTHON3) is ' + sys.version.split()[0] + ': install it, or name one with make PYTHON3=python3.11')"
