@@ -29,7 +29,7 @@ from tests.llm_server_faults import FINAL, HARMLESS, NO_ANSWER, PASSING
 N, LATENCY, RATE, BURST = 500, 0.2, 1200, 20  # calls, seconds, requests per minute, burst of them
 KILLED_AT = 270
 VARYING = ("--latency", "2", "--latency-sigma", "0.8")  # lognormal, median in seconds
-MANY, MANY_LATENCY, MANY_AT_ONCE = 20_000, 0.05, 50  # calls, seconds, calls at once
+MANY, MANY_LATENCY, MANY_AT_ONCE = 100_000, 0.05, 50  # calls, seconds, calls at once
 ROUNDS = 3
 LIMITED = ("--requests-per-minute", str(RATE), "--faults", "500", "502", "503",
            "--fault-share", "0.05", "--says", "x-ratelimit", "retry-after")
