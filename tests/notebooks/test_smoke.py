@@ -68,6 +68,7 @@ def test_the_records_between_the_stages_are_all_there(root):
         for name in (f"answers/{arm}", f"verdicts/rules/{arm}"):
             assert [row["query_id"] for row in rows(data / f"{name}.jsonl")] == queries
     assert not [path for path in root.rglob("*.partial")]
+    assert not [copy for copy in data.glob("notebooks/*.ipynb") if "PosixPath(" in copy.read_text()]
 
 
 def test_no_synthetic_text_asks_a_question_of_the_test(root):
