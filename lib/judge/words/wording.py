@@ -186,7 +186,8 @@ def question_of(question: str) -> Question:
     content = [stem(token.word) if token.word not in FILLERS | _INTERROGATIVES
                | LINKING | PREPOSITIONS and token.kind == "word" else "" for token in found]
     pairs = [pair for pair in zip(content, content[1:], strict=False) if all(pair)]
-    written |= {word for word in NEGATIONS if stem(word) in map(stem, written)}  # fail, failed
+    stems_written = set(map(stem, written))
+    written |= {word for word in NEGATIONS if stem(word) in stems_written}  # fail, failed
     opposites = {other for word in written for other in _OPPOSITES.get(word, ())} - written
     return Question(unit=asked_unit(question), allowed=frozenset(stems), topic=frozenset(main),
         needed=frozenset(needed), opposites=frozenset(opposites),
@@ -228,6 +229,7 @@ def is_hard(token: Token) -> bool:
         or len(token.text) == 1 and token.text.isupper()))
 
 
+@lru_cache(10_000)
 def stem(word: str) -> str:
     """Return a word without its inflection; also of "operate", "operating" and "operation"."""
     word = word.removesuffix("'s").removesuffix("'")  # of a possessive
