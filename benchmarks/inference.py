@@ -226,9 +226,10 @@ def processes_table(source: str, queries: list[Query]) -> list[str]:
             answer_from(source, queries, "base", Decoding(), Path(folder), processes=n)
             seconds[n] = time.perf_counter() - started
     return [
-        f"Complete runs of {len(queries)} queries with start-up, once each: one process "
-        f"{seconds[1]:.1f} s, two {seconds[2]:.1f} s. A process takes seconds to import, so a "
-        "second one pays for large models and many queries, not for the laboratory."
+        f"Whole runs of {len(queries)} queries, loading and starting included, once each: one "
+        f"process {seconds[1]:.1f} s, two {seconds[2]:.1f} s. A process takes seconds to import "
+        "its libraries, so a second one pays for large models and many queries, not for the "
+        "laboratory."
     ]
 
 
@@ -262,7 +263,8 @@ def table(measured: list[Way]) -> list[str]:
     long, theirs = rows["long prompts, ours"].result, rows[LONG_FIRST].result
     changed = sum(one != other for one, other in zip(long, theirs, strict=True))
     lines.append(
-        f"- {LONG_FIRST}: {changed} of {N_LONG} replies to {LONG:,} tokens differ from ours"
+        f"- {LONG_FIRST}: {changed} of {N_LONG} replies to prompts of {LONG:,} tokens differ from "
+        "ours"
     )
     reached = {name: rows[f"ours, {name}"].rate / alone.rate for name in TARGETS}
     return lines + [
