@@ -142,7 +142,7 @@ def test_after_any_kill_nothing_keeps_writing_and_the_next_call_gives_the_same_n
         time.sleep(1)  # into the cell that sleeps
         processes[part].kill()
         assert started.wait(timeout=30) != 0
-        assert until(lambda ended=processes.values(): all(map(ended_now, ended)), 5), part
+        assert until(lambda those=processes: all(map(ended_now, those.values())), 5), part
         folder = finished.root / "data" / "tiny" / "notebooks"
         assert {path.name for path in folder.glob("03_train-dapt-n*")} <= {
             "03_train-dapt-n.failed.ipynb", "03_train-dapt-n.running.ipynb"}
