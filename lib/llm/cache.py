@@ -8,10 +8,12 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from itertools import count
 from pathlib import Path
 
 from lib.core.paths import shown
 
+TRIES_TO_OPEN = 1000  # in 10 s: stages that start at once wait some milliseconds for each other
 _VERSION = 2
 _SCHEMA = """
 create table if not exists replies (key text primary key, request_key text, model text, \
@@ -80,16 +82,15 @@ class Cache:
         self.path, self.me = Path(path), _process(os.getpid())
         self.path.parent.mkdir(parents=True, exist_ok=True)
         journal = os.environ.get("LLM_CACHE_JOURNAL") or _journal_for(self.path.parent)
-        # WAL: readers never wait for a writer. NORMAL: safe against a killed process; a power
+        # WAL: readers never wait for a writer. NORMAL (1): safe against a killed process; a power
         # cut may lose the last replies, never the file.
-        synchronous = "normal" if journal == "wal" else "full"
         with self.failing("cannot be opened as a cache", "move it away; if it is locked, machines "
                           "share it: set LLM_CACHE_JOURNAL=truncate on all, and run again when "
                           "the others have ended"):
             self.database = sqlite3.connect(self.path, timeout=60, isolation_level=None,
                                             check_same_thread=False)
-            self.database.execute(f"pragma journal_mode = {journal}")
-            self.database.execute(f"pragma synchronous = {synchronous}")
+            self._set_journal(journal)
+            self.database.execute(f"pragma synchronous = {1 if journal == 'wal' else 2}")
             if self._version() < _VERSION:
                 with self.transaction():  # one process changes the schema
                     for statement in _SCHEMA.split(";") if self._version() < _VERSION else ():
@@ -99,6 +100,16 @@ class Cache:
             raise CacheFailed(f"{shown(self.path)} was written by another version of this study "
                               f"({version}, here {_VERSION}): export it there and import it here, "
                               "or move it away")
+
+    def _set_journal(self, journal: str) -> None:
+        """Set the journal, waiting for a process that does the same: SQLite itself does not."""
+        for n_tries in count(1):
+            try:
+                return self.database.execute(f"pragma journal_mode = {journal}").close()
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or n_tries == TRIES_TO_OPEN:
+                    raise
+                time.sleep(0.01)
 
     def _version(self) -> int:
         return self.database.execute("pragma user_version").fetchone()[0]
@@ -135,14 +146,10 @@ class Cache:
 
     def has(self, key: str) -> bool:
         """Return whether there is a reply with this key."""
-        found = self.database.execute("select 1 from replies where key = ?", (key,))
-        return found.fetchone() is not None
+        return bool(self.database.execute("select 1 from replies where key = ?", (key,)).fetchone())
 
     def put(self, entries: Sequence[Entry]) -> int:
-        """Store replies and release their claims; return how many are new.
-
-        Call it in a `transaction`.
-        """
+        """Store replies and release their claims, in a `transaction`; return how many are new."""
         slots, before = ",".join("?" * len(fields(Entry))), self.database.total_changes
         self.database.executemany(
             f"insert or ignore into replies ({_COLUMNS}) values ({slots})",

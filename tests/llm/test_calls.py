@@ -294,13 +294,12 @@ def test_a_file_that_is_not_a_cache_is_named(tmp_path):
 
 ARM = """
 import sys
-from pathlib import Path
 from lib.llm.calls import Calls, CallsStopped
 from lib.llm.complete import complete
 from lib.llm.request import Request
 requests = [Request.ask(f"{sys.argv[2]} {n}", max_tokens=1000) for n in range(400)]
 try:
-    complete(requests, "gpt-4o-mini", Calls(Path(sys.argv[1]), "05_judge", 0.01, concurrency=8))
+    complete(requests, "gpt-4o-mini", Calls(sys.argv[1], "05_judge", 0.01, concurrency=8))
 except CallsStopped as stopped:
     print(stopped)
 """
@@ -323,11 +322,21 @@ def test_arms_that_run_at_the_same_time_share_the_limit_of_their_stage(tmp_path,
         complete(prompts(1), "gpt-4o-mini", Calls(path, "01_annotate", max_cost_usd=0.01))
 
 
+def test_stages_that_start_at_once_open_a_new_cache_together(tmp_path):
+    start = time.time() + 2
+    code = ("import time; from pathlib import Path; from lib.llm.cache import Cache\n"
+            f"for n in range(100):\n  while time.time() < {start} + n / 100: pass\n"
+            f"  Cache(Path({str(tmp_path)!r}) / str(n)).close()")
+    stages = [subprocess.Popen([sys.executable, "-c", code], cwd=REPOSITORY) for _ in range(3)]
+    assert [stage.wait(timeout=120) for stage in stages] == [0, 0, 0]
+
+
 def test_a_cache_on_a_disk_that_machines_share_has_no_wal(tmp_path, at, monkeypatch):
     assert _journal_for(Path("/proc/self")) == "truncate", "no file system of one machine"
     with closing(Cache(tmp_path / "wal")) as cache:
         assert cache.database.execute("pragma journal_mode").fetchone() == ("wal",)
         monkeypatch.setenv("LLM_CACHE_JOURNAL", "truncate")
+        monkeypatch.setattr("lib.llm.cache.TRIES_TO_OPEN", 2)
         with pytest.raises(CacheFailed, match="LLM_CACHE_JOURNAL"):
             Cache(tmp_path / "wal")
     share_the_work(tmp_path, at)
@@ -336,9 +345,8 @@ def test_a_cache_on_a_disk_that_machines_share_has_no_wal(tmp_path, at, monkeypa
 
 HOLD = """
 import sys, time
-from pathlib import Path
 from lib.llm.cache import Cache
-cache = Cache(Path(sys.argv[1]))
+cache = Cache(sys.argv[1])
 print(cache.claim("k", 1000), cache.me, flush=True)
 time.sleep(float(sys.argv[2]))
 """
