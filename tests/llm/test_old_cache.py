@@ -1,0 +1,23 @@
+"""Replies that were paid for by the code at the tag everything-2026-11 are read without a key."""
+
+import shutil
+
+from lib.core.paths import REPOSITORY
+from lib.llm.calls import Calls
+from lib.llm.complete import complete
+from lib.llm.request import Request
+
+
+def test_replies_paid_for_at_the_tag_are_read_without_a_key(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "")
+    path = tmp_path / "llm.sqlite"
+    shutil.copy(REPOSITORY / "tests" / "data" / "cache-everything-2026-11.sqlite", path)
+    asked = [
+        Request.ask("Name the port of the spindle."),
+        Request((("system", "Answer briefly."), ("user", "Which bolt holds the cover?")),
+                max_tokens=64, temperature=0.7, attempt=1, stop=("\n\n",)),
+        Request.ask("Grade the answer.", max_tokens=16).then("maybe", "Reply with one word.")]
+    replies = complete(asked, "gpt-4o-2024-08-06", Calls(path, "05_judge"))
+    assert [reply.text for reply in replies] == [
+        "reply 3f0eb6547063df51", "reply a8f3a0b9ea3b0953", "reply e22b5257166f38cc"]
+    assert all(reply.is_cached and not reply.reason for reply in replies)
