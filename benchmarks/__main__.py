@@ -7,18 +7,7 @@ from lib.core.files import write_text
 from lib.core.paths import REPOSITORY
 
 README = REPOSITORY / "benchmarks" / "README.md"
-PARTS = (
-    "llm",
-    "training",
-    "inference",
-    "study",
-    "start_up",
-    "documents",
-    "structext",
-    "filings",
-    "statistics",
-    "gpu",
-)  # one module each, whose main() returns Markdown
+PARTS = ("llm", "training", "inference", "study", "documents")  # main() of each returns Markdown
 HEAD = """# Measurements
 
 Ratios hold within one run; the machine is shared and noisy. `make bench` writes each section again.
@@ -35,15 +24,6 @@ def write_section(name: str, text: str) -> None:
     )
 
 
-def possible_here() -> list[str]:
-    """Return all parts, without gpu, and a line that says so, if there is no GPU."""
-    from torch.cuda import is_available  # takes seconds
-
-    if not is_available():
-        print("gpu is left out: no GPU is visible here", flush=True)
-    return [name for name in PARTS if name != "gpu" or is_available()]
-
-
 def main() -> None:
     """Measure the parts that the command names, or all."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
@@ -51,12 +31,12 @@ def main() -> None:
         "parts",
         nargs="*",
         metavar="PART",
-        help=f"of {', '.join(PARTS)}; all if none, but gpu only where there is one",
+        help=f"of {', '.join(PARTS)}; all if none",
     )
     options = parser.parse_args()
     if unknown := set(options.parts) - set(PARTS):
         parser.error(f"no part is called {sorted(unknown)[0]!r}: choose from {', '.join(PARTS)}")
-    for name in options.parts or possible_here():
+    for name in options.parts or PARTS:
         text = import_module(f"benchmarks.{name}").main()
         write_section(name, text)
         print(text)

@@ -33,16 +33,8 @@ MANY, MANY_LATENCY, MANY_AT_ONCE = 100_000, 0.05, 50  # calls, seconds, calls at
 ROUNDS = 3
 LIMITED = ("--requests-per-minute", str(RATE), "--faults", "500", "502", "503",
            "--fault-share", "0.05", "--says", "x-ratelimit", "retry-after")
-CITED = {  # measured by hand on another day, also on two cores
-    "bare AsyncOpenAI": ["1.07", "1.47", "1.5", "84", "", "", "all", ""],
-    "the same over aiohttp": ["1.06", "1.36", "1.0", "", "", "", "", ""],
-    "litellm": ["1.27", "2.76", "4", "119", "", "", "all (18 with its disk cache)", ""],
-    "curator": ["1.38", "2.99", "4.7", "500", "1.2, its limit set by hand", "", "20", ""],
-    "inspect_ai": ["1.70", "7.96", "14", "500", "1.3", "1,075 requests", "21–28", ""],
-    "Data Designer": ["1.28", "2.27", "3.5", "499–500", "1.1", "", "19–269", ""],
-    "a 35-line paced reference": ["", "", "", "500", "1.05", "0", "15–20", ""],
-    "**target, at most**": ["1.10", "1.45", "2.5", "500", "1.10", "<2%", "20 (in flight)",
-                            "0 and 0"]}
+TARGET = ["**target, at most**", "1.10", "1.45", "2.5", "500", "1.10", "<2%", "20 (in flight)",
+          "0 and 0"]
 HEAD = ["client", "k=20", "k=100", "CPU ms per call", "limited: rows", "time over ideal",
         "answered 429", "killed: paid twice", "faults: lost and misread"]
 NAMES = {"bare": "bare AsyncOpenAI", "aiohttp": "the same over aiohttp", "ours": "**ours**"}
@@ -265,8 +257,6 @@ def section(folder: Path) -> str:
     print("latencies that vary, and many calls ...", flush=True)
     waits = {k: varying(folder, k).seconds for k in (None, 100, 256)}
     versions = ", ".join(f"{name} {version(name)}" for name in ("openai", "aiohttp", "httpx2"))
-    cited = [[f"{name} (cited)" if "**" not in name else name, *cells]
-             for name, cells in CITED.items()]
     return f"""## lib/llm: calls to a model
 
 `python -m benchmarks llm` on {datetime.now(UTC):%Y-%m-%d}, load {load:.1f} before it: \
@@ -274,7 +264,7 @@ def section(folder: Path) -> str:
 Python {platform.python_version()}, {versions}. Median (range) of {ROUNDS} rounds of all clients \
 in turn, and of three of ours under the limit. Compare within this run: a loaded machine slows all.
 
-{table([HEAD, *measured, *cited])}
+{table([HEAD, *measured, TARGET])}
 - **k=20, k=100**: {N} calls with k at once, each answered after {1000 * LATENCY:.0f} ms; wall \
 time over ceil({N}/k) · {1000 * LATENCY:.0f} ms.
 - **CPU ms per call**: of the client's process at k=20, user and system.
@@ -297,8 +287,6 @@ with 256: {waits[None] / min(waits.values()):.2f} × the best. `tests/llm/test_p
 virtual time.
 - {many(folder)}
 - **All cached**: {N} rows in {spread(cached_seconds(folder))} s.
-- *cited*: measured by hand on another day, not by this command. Their limit was stricter on a \
-client that does not pace itself: compare the bare client's rows there and here.
 """
 
 

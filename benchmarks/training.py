@@ -1,4 +1,4 @@
-"""Measure how fast the laboratory trains, compared with a plain Trainer, bare loops and nanoGPT.
+"""Measure how fast the laboratory trains, compared with a plain Trainer and bare loops.
 
     python -m benchmarks training
 
@@ -34,7 +34,6 @@ from transformers import (
     TrainingArguments,
 )
 
-from benchmarks.nanogpt import GPT, nanogpt_updates
 from lib.core.text import listed
 from lib.lab.base_model import new_llama, train_tokenizer
 from lib.lab.documents import make_records
@@ -50,7 +49,6 @@ BLOCK, BATCH, RATE = 320, 8, 2e-3  # those of 00_lab.ipynb
 SHAPE = {"hidden_size": 256, "layers": 4, "heads": 4}
 TARGETS = {
     "ours over Trainer, padded to the longest": 5.0,
-    "ours over nanoGPT's loop": 1.0,
     "ours over the best bare loop": 0.9,
 }
 
@@ -217,29 +215,17 @@ def bare(attention: str) -> Callable[[Laboratory, Stopwatch], None]:
     return run
 
 
-def nanogpt(lab: Laboratory, watch: Stopwatch) -> None:
-    """Train by nanoGPT's loop; all tokens of a block carry loss, as texts may see each other."""
-    model = GPT(len(lab.tokenizer), BLOCK, SHAPE["layers"], SHAPE["hidden_size"], SHAPE["heads"])
-    stream = torch.tensor([token for ids in lab.blocks.input_ids for token in ids])
-    update = nanogpt_updates(model, stream, BATCH, BLOCK, lab.autocast(), RATE)
-    for _ in range(UPDATES):
-        update()
-        watch.mark(BATCH * BLOCK)
-
-
 WAYS: dict[str, Callable[[Laboratory, Stopwatch], None]] = {
     "Trainer, padded to the maximum": casual("max_length"),
     "Trainer, padded to the longest": casual("longest"),
-    "nanoGPT's loop": nanogpt,
     "bare loop, SDPA": bare("sdpa"),
     "bare loop, eager attention": bare("eager"),
     "bare loop, attention by batched products": bare("ours"),
     "**ours** (`lib.train.trainer.train`)": ours,
 }
-OURS, LONGEST, NANO = (
+OURS, LONGEST = (
     "**ours** (`lib.train.trainer.train`)",
     "Trainer, padded to the longest",
-    "nanoGPT's loop",
 )
 
 
@@ -353,7 +339,7 @@ def main() -> str:
         "| ratio | measured | by processor time | wanted |",
         "|---|---:|---:|---:|",
     ]
-    others = (LONGEST, NANO, max(bares, key=lambda name: speeds[name].wall))
+    others = (LONGEST, max(bares, key=lambda name: speeds[name].wall))
     for (name, wanted), other in zip(TARGETS.items(), others, strict=True):
         best = max(bares, key=lambda name: speeds[name].processor) if other in bares else other
         lines.append(
