@@ -39,8 +39,7 @@ PICTURES = {
     "tablequest_failures_intervals": f"Share of each kind of failure by level, {_INTERVALS}",
     "tablequest_lengths_shares": "Lines: share of prompts up to a length, and context windows",
     "tablequest_ratings_intervals": f"Bradley–Terry ratings by arm and level, {_INTERVALS}",
-    "tablequest_recall_intervals": f"Share of an answer's words in cited text, {_INTERVALS}",
-    "tablequest_review_intervals": f"What people said of the questions by level, {_INTERVALS}"}
+    "tablequest_recall_intervals": f"Share of an answer's words in cited text, {_INTERVALS}"}
 
 
 def pictured(name: str) -> str:

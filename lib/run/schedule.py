@@ -37,7 +37,6 @@ STAGES = {
     "00_filings": (30, "read the reports and their tables"),
     "01_questions": (30, "write questions about tables"),
     "02_analyze": (30, "compare levels and serializations"),
-    "03_review": (15, "write the sheet for people"),
     "00_facts": (20, "write each fact in every structure"),
     "01_pretrain": (300, "pretrain a base"),
     "02_run": (120, "train and ask one arm"),

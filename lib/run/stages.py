@@ -55,7 +55,6 @@ STAGES = {
     "00_filings": Stage(),
     "01_questions": Stage(like={"00_infer": ("max_read_tokens",)}),
     "02_analyze": Stage(every_seed=True, draws="tablequest"),
-    "03_review": Stage(like={"01_questions": ("sheet",)}, draws="review"),
 }
 CHAIN = ("01_annotate", "02_normalize", "03_train", "04_infer", "05_judge", "06_analyze")
 AUGMENT = "02_augment"  # part of a study only if it has the arm dapt-a
@@ -89,7 +88,7 @@ KINDS = {
                       arms=("base", "tuned"), trained=("tuned", "tuned-hint", "tuned-few-shot"),
                       any_arm=True, summary="structext.md"),
     "tablequest": Kind(("00_filings", "01_questions", "02_normalize", "03_train", "00_infer",
-                        "01_judge", "06_analyze", "02_analyze", "03_review"), any_arm=True,
+                        "01_judge", "06_analyze", "02_analyze"), any_arm=True,
                        folder="FILINGS", endings=FILING_ENDINGS, summary="tablequest.md"),
 }
 CONTROLLED = ("00_facts", "01_pretrain", "02_run", "03_analyze", "04_augment")

@@ -1,7 +1,5 @@
 # TableQuest: filings, questions on their tables, training on their text, answers with and without
 # the passages, verdicts and tables.
-from lib.tablequest import reviews
-from lib.tablequest.questions.review import faults_digest
 
 filed = rows("filings", "grids", "passages")
 prompted = [*filed, *rows("documents", "questions")]
@@ -12,22 +10,11 @@ def learned(arm):
     return rows("segments", "normalized")
 
 
-def review_sheet():
-    default = parameters_of(notebook_path("01_questions"))["sheet"].default
-    return Path(data, study.given("01_questions").get("sheet", default))
-
-
-def faults():
-    """Return a digest of the faults that people wrote into the sheet; "" for rules."""
-    return "" if study.annotator == "rules" else faults_digest(review_sheet())
-
-
 include: "../arms.smk"
 
 done = [*labs, *records("00_filings"), *records("01_questions"), *records("02_normalize"),
         *records("03_train", study.trained), *records(INFER, study.runs),
-        *records(JUDGE, study.runs), *records("06_analyze"), *records("02_analyze"),
-        *records("03_review")]
+        *records(JUDGE, study.runs), *records("06_analyze"), *records("02_analyze")]
 wanted = [f"{figures}/tablequest.md", f"{figures}/table2.csv", *base, *prompted,
           *rows("queries", "segments", "normalized"),
           *expand(f"{data}/models/{{arm}}/training.json", arm=study.trained),
@@ -47,7 +34,7 @@ rule questions:
     input: filed, base  # the base's tokenizer counts the tokens
     output: rows("questions", "questions_rejected", "questions_screened", "queries"),
         records("01_questions")
-    params: **stage("01_questions", content=faults())
+    params: **stage("01_questions")
     shell: RUN
 
 
@@ -56,11 +43,4 @@ rule tablequest:
         expand(verdicts, arm=study.runs)
     output: f"{figures}/tablequest.md", records("02_analyze")
     params: **stage("02_analyze")
-    shell: RUN
-
-
-rule review:
-    input: rows("questions"), records("01_questions")  # which writes the sheet
-    output: records("03_review")
-    params: **stage("03_review", content=reviews.digest(reviews.sheets_of(review_sheet())))
     shell: RUN

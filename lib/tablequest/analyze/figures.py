@@ -122,14 +122,6 @@ def draw_recall(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     return figure, plotted
 
 
-def draw_reviews(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Draw what people said of the questions in percent, with 95% intervals, by level."""
-    plotted = table[table.n > 0]
-    plotted = plotted.assign(place=plotted.asked, value=100 * plotted.share,
-                             left=100 * plotted.low, right=100 * plotted.high)
-    return _percentages(plotted, "Questions (%)", "person"), plotted
-
-
 @styled
 def _percentages(plotted: pd.DataFrame, label: str, within: str = "arm") -> Figure:
     figure = _points(plotted, LEVELS, within, label)

@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from lxml.html import HtmlElement
 
-from lib.tablequest.grids.cells import PlacedRow
-
 _PART = re.compile(r"PART\s+[IVX]+\b.{0,40}", re.I)  # "Part II"
 _ITEM = re.compile(r"ITEM\s+\d+[A-C]?\s*[.:—–-]", re.I)  # "Item 7A."; not "Items 7"
 # "Note 3 –", "3. Leases", "CONSOLIDATED BALANCE SHEETS"; not "3.5 million"
@@ -22,8 +20,7 @@ class PageBlock:
     kind: str  # heading, paragraph, table, page-end
     text: str = ""
     level: tuple = ()  # a heading's rank and style
-    element: HtmlElement | None = None  # of a table in HTML
-    rows: tuple[PlacedRow, ...] = ()  # of a table in plain text
+    element: HtmlElement | None = None  # of a table
 
 
 class Look(NamedTuple):

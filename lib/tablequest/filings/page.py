@@ -8,7 +8,6 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from lib.tablequest.filings.blocks import Look, PageBlock, level_of
-from lib.tablequest.filings.text_tables import text_blocks
 from lib.tablequest.grids.cells import BLOCK_TAGS, BOLD_TAGS, is_bold, is_hidden, style_of
 
 _SIZE = re.compile(r"([\d.]+)(?:pt|px)")
@@ -19,12 +18,9 @@ _PAGE = re.compile(r"(?:table of contents|(?:page\s*)?\d{1,3}|[ivx]{1,5})", re.I
 _Runs = list[tuple[str, Look]]
 
 
-def page_blocks(body: HtmlElement | str) -> list[PageBlock]:
-    """Return the blocks without the headers and page numbers that printed pages repeat.
-
-    `body` is a page's, or the plain text of a report before 2001.
-    """
-    return _without_running(list(text_blocks(body) if isinstance(body, str) else _walk(body)))
+def page_blocks(body: HtmlElement) -> list[PageBlock]:
+    """Return the blocks without the headers and page numbers that printed pages repeat."""
+    return _without_running(list(_walk(body)))
 
 
 def _walk(body: HtmlElement) -> Iterator[PageBlock]:
@@ -48,10 +44,9 @@ def _walk(body: HtmlElement) -> Iterator[PageBlock]:
             yield from _block(runs)
             runs = []
         is_table = element.tag == "table" and element.find(".//table") is None
-        if is_hidden(element) or is_table or element.tag == "pre":
+        if is_hidden(element) or is_table:
             if not is_hidden(element):
-                yield from ([PageBlock("table", element=element)] if is_table
-                            else text_blocks(element.text_content()))
+                yield PageBlock("table", element=element)
             walker.skip_subtree()
             looks.append(looks[-1])
             continue

@@ -6,25 +6,26 @@ All tables parsed at once would take some fourteen times their size in memory.
 import codecs
 import re
 from dataclasses import dataclass
+from datetime import date
 
 from lxml import etree
 from lxml.html import HtmlElement, HTMLParser, document_fromstring
 
 from lib.tablequest.filings.files import NoFiling
-from lib.tablequest.filings.submissions import encoding_of, html_of, plain_text
 
 _CUT = "data-tablequest-table"  # the place of a table's HTML in Page.cut
 _TABLE = re.compile(rb"<!--.*?-->|<(?:script|style)\b.*?</(?:script|style)|<(/?)table\b[^>]*>",
                     re.I | re.S)
+# types of documents with statements; EX-13 is the annual report to shareholders
+_REPORT = re.compile(rb"\s*<TYPE>(?:10-?[KQ]|ARS|EX-13|20-F)", re.I)
 _LEAST = 500  # bytes; to cut a smaller table saves nothing
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page without the content of most of its tables, or a plain text."""
+    """A page without the content of most of its tables."""
 
-    root: HtmlElement | None
-    text: str = ""
+    root: HtmlElement
     cut: tuple[bytes, ...] = ()  # tables that contain no others
     encoding: str = "utf-8"
 
@@ -38,7 +39,7 @@ class Page:
 
 
 def page_of(raw: bytes) -> Page:
-    """Parse a page, or take a plain text as it is; broken HTML is repaired as in browsers.
+    """Parse a page; broken HTML is repaired as in browsers.
 
     Raises NoFiling for a file that is not HTML or is truncated: a page without its end, or a part
     of a page that ends within a table.
@@ -47,9 +48,7 @@ def page_of(raw: bytes) -> Page:
     head = raw[:200_000].lower()
     if b"\0" in raw[:4096]:
         raise NoFiling("binary, not HTML")
-    if (text := plain_text(raw)) is not None:
-        return Page(None, text)
-    raw = html_of(raw)
+    raw = b"".join(_reports(raw)) or raw
     if not re.search(rb"<(?:html|body|table|div|p|pre|font|span)[\s>]", head):
         raise NoFiling("not HTML: no tag in its first 200,000 bytes")
     if re.search(rb"<(?:html|body)[\s>]", head):
@@ -61,6 +60,34 @@ def page_of(raw: bytes) -> Page:
     encoding = encoding_of(raw)
     raw, cut = _without_tables(raw)
     return Page(_parsed(raw, encoding), cut=cut, encoding=encoding)
+
+
+def _reports(raw: bytes) -> list[bytes]:
+    """Return the reports of a submission to EDGAR; none if `raw` is a page."""
+    return [part for part in raw.split(b"<DOCUMENT>")[1:] if _REPORT.match(part)]
+
+
+def encoding_of(raw: bytes) -> str:
+    """Return UTF-8 or, failing that, the old encoding of Windows."""
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return "cp1252"
+    return "utf-8"
+
+
+def header_facts(raw: bytes) -> dict[str, str]:
+    """Return what a submission's header says, named like tagged facts of the cover."""
+    head = raw[:20_000].decode(encoding_of(raw), "replace")
+    if not (found := re.search(r"CONFORMED SUBMISSION TYPE:\s*(\S+)", head)):
+        return {}
+    facts = {"dei:DocumentType": found[1]}
+    if name := re.search(r"COMPANY CONFORMED NAME:[ \t]*(\S.*)", head):
+        facts["dei:EntityRegistrantName"] = name[1].strip()
+    if day := re.search(r"CONFORMED PERIOD OF REPORT:\s*(\d{4})(\d\d)(\d\d)", head):
+        end = date(*map(int, day.groups()))
+        facts["dei:DocumentPeriodEndDate"] = f"{end:%B} {end.day}, {end.year}"
+    return facts
 
 
 def _without_tables(raw: bytes) -> tuple[bytes, tuple[bytes, ...]]:

@@ -1,22 +1,20 @@
-"""Read annual reports (10-K, HTML or plain text) and papers (Markdown) into grids and passages."""
+"""Read annual reports (10-K in HTML) and papers (Markdown) into grids and passages."""
 
 import re
 from collections import Counter
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 
 from lxml.html import HtmlElement
 
 from lib.core.records import Rejected
 from lib.tablequest.filings.blocks import PageBlock
-from lib.tablequest.filings.facts import Facts, facts_of
+from lib.tablequest.filings.facts import facts_of
 from lib.tablequest.filings.files import NoFiling, bytes_of, identifier_of, list_filings
 from lib.tablequest.filings.page import page_blocks, under_headings
 from lib.tablequest.filings.papers import read_paper
-from lib.tablequest.filings.parse import Page, page_of
+from lib.tablequest.filings.parse import Page, header_facts, page_of
 from lib.tablequest.filings.passages import MAX_WORDS, cut_passages
-from lib.tablequest.filings.submissions import header_facts
 from lib.tablequest.filings.tables import Tables
 from lib.tablequest.filings.xbrl_check import Check, together
 from lib.tablequest.grids.cells import visible_text
@@ -75,21 +73,18 @@ def read_file(path: Path, name: str = "", max_words: int = MAX_WORDS,
     raw = bytes_of(path)
     named, page = header_facts(raw), page_of(raw)
     del raw
-    body, tables, facts = page.text, [], Facts()
-    if page.root is not None:
-        body = page.root.find("body") if page.root.find("body") is not None else page.root
-        tables, facts = list(body.iter("table")), facts_of(page.root)
-        named |= _cover(page.root)
+    body = page.root.find("body") if page.root.find("body") is not None else page.root
+    tables = list(body.iter("table"))
+    named |= _cover(page.root)
     blocks = page_blocks(body)
-    n_tables = len(tables) + sum(bool(block.rows) for block in blocks)
-    if not n_tables:
+    if not tables:
         raise NoFiling("no table in it")
-    filing = _filing(named, blocks, name, n_tables)
-    reading = Tables(filing, facts, tags)
+    filing = _filing(named, blocks, name, len(tables))
+    reading = Tables(filing, facts_of(page.root), tags)
     _read_blocks(page, blocks, tables, reading)
     if not reading.grids:
         kinds = Counter(row.kind for row in reading.not_understood).most_common(4)
-        raise NoFiling(f"none of its {n_tables} tables holds labelled numbers "
+        raise NoFiling(f"none of its {len(tables)} tables holds labelled numbers "
                        f"({', '.join(f'{n} {kind}' for kind, n in kinds)})")
     return ReadFiling(filing, reading.grids,
                       cut_passages(filing.filing_id, reading.sections, max_words),
@@ -98,14 +93,12 @@ def read_file(path: Path, name: str = "", max_words: int = MAX_WORDS,
 
 def _read_blocks(page: Page, blocks: list[PageBlock], tables: list[HtmlElement],
                  reading: Tables) -> None:
-    """Read the blocks in order; tables are numbered in HTML first, then in plain text."""
+    """Read the blocks in order."""
     numbers = {table: number for number, table in enumerate(tables, 1)}
-    others = count(len(tables) + 1)
     for index, (block, path) in enumerate(under_headings(blocks, reading.filing.company)):
         if block.kind == "table":
-            number, notes = numbers.pop(block.element, 0) or next(others), _footnotes(blocks, index)
-            table = None if block.element is None else page.table(block.element)
-            reading.read_table(table, block.rows, number, path, notes)
+            number = numbers.pop(block.element)
+            reading.read_table(page.table(block.element), number, path, _footnotes(blocks, index))
         elif block.kind != "page-end":
             reading.read_text(block, path)
     for number in numbers.values():

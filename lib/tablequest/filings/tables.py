@@ -46,12 +46,12 @@ class Tables:
         self.sections.append(SectionBlock(Block(kind=block.kind, text=block.text), path,
                                           starts_unit))
 
-    def read_table(self, table: HtmlElement | None, rows: Iterable[PlacedRow], number: int,
-                   path: tuple[str, ...], footnotes: tuple[str, ...]) -> None:
-        """Read a table, or `rows` of plain text, into a grid, or list it with the reason."""
-        rows = list(rows)
+    def read_table(self, table: HtmlElement, number: int, path: tuple[str, ...],
+                   footnotes: tuple[str, ...]) -> None:
+        """Read a table into a grid, or list it with the reason."""
+        rows: list[PlacedRow] = []
         try:
-            rows = rows if table is None else read_html_rows(table)
+            rows = read_html_rows(table)
             if kind := kind_of(rows):
                 raise NoGrid(kind, "holds no data")
             found = read_grid(rows, self._surroundings(number, path, footnotes))

@@ -28,7 +28,7 @@ from lib.tablequest.questions.filter_by_model import kept, screened_by_model
 from lib.tablequest.questions.model_replies import Cells, Ground, Unusable, read_pair
 from lib.tablequest.records import LEVELS, Filing, Grid, Level, Passage, TableQuestion, by_id
 
-TAGS = "passage|pair|question|answer|steps|faults"
+TAGS = "passage|pair|question|answer|steps"
 MAX_TOKENS = 1500  # per reply
 BARREN = 20  # chains in a row without a question, after which more would probably waste money
 Filter = Callable[[Sequence[TableQuestion]], tuple[list[TableQuestion], list[Rejected]]]
@@ -54,8 +54,8 @@ class _Chain:
 
 def synthesis_by_model(filings: Sequence[Filing], grids: Sequence[Grid],
                        passages: Sequence[Passage], model: str, calls: Calls, per_level: int = 80,
-                       seed: int = 42, examples: Sequence[str] = ()) -> Synthesis:
-    """Return the questions that `model` writes and then filters, given `examples` of faults.
+                       seed: int = 42) -> Synthesis:
+    """Return the questions that `model` writes and then filters.
 
     Raises ValueError and CallsStopped as `questions_by_model` does.
     """
@@ -63,7 +63,7 @@ def synthesis_by_model(filings: Sequence[Filing], grids: Sequence[Grid],
     tables = by_id(grids)
 
     def keep(new: Sequence[TableQuestion]) -> tuple[list[TableQuestion], list[Rejected]]:
-        by_model = screened_by_model(new, filings, passages, tables, model, calls, examples)
+        by_model = screened_by_model(new, filings, passages, tables, model, calls)
         screenings.extend([*screened(new, filings, passages, tables), *by_model])
         return kept(new, by_model)
 

@@ -1,4 +1,4 @@
-"""Filter questions by a model, with faults that people found as examples."""
+"""Filter questions by a model."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,22 +14,22 @@ from lib.tablequest.places.places import source_of
 from lib.tablequest.questions.filter import CRITERIA, Screening
 from lib.tablequest.records import Filing, Grid, Passage, TableQuestion, by_id
 
-_TAGS = "passage|question|steps|answer|faults"
+_TAGS = "passage|question|steps|answer"
 _MAX_TOKENS = 700  # per reply
 _YES, _NO = ("true", "yes"), ("false", "no")
 
 
 def screened_by_model(questions: Sequence[TableQuestion], filings: Sequence[Filing],
                       passages: Sequence[Passage], grids: Mapping[str, Grid], model: str,
-                      calls: Calls, examples: Sequence[str] = ()) -> list[Screening]:
+                      calls: Calls) -> list[Screening]:
     """Return the findings of `model` on each question, in order.
 
-    `grids` are by grid_id; `examples` are faults as text. If the reply has no clear decision on a
-    criterion, the criterion is not met and the reason says so. Raises CallsStopped as `complete`
+    `grids` are by grid_id. If the reply has no clear decision on a criterion, the criterion is
+    not met and the reason says so. Raises CallsStopped as `complete`
     does.
     """
     of_filing, read = by_id(filings), by_id(passages)
-    requests = [_request(one, of_filing[one.filing_id], read[one.passage_id], grids, examples)
+    requests = [_request(one, of_filing[one.filing_id], read[one.passage_id], grids)
                 for one in questions]
     replies = complete(requests, model, calls) if requests else []
     return [_screening(question, model, reply)
@@ -49,12 +49,12 @@ def kept(questions: Sequence[TableQuestion],
     return [question for question in questions if question.question_id not in faults], rejected
 
 
-def _request(question: TableQuestion, filing: Filing, passage: Passage, grids: Mapping[str, Grid],
-             examples: Sequence[str]) -> Request:
+def _request(question: TableQuestion, filing: Filing, passage: Passage, grids: Mapping[str, Grid]
+             ) -> Request:
     slots = defused_slots(
         _TAGS, source=source_of(filing) or filing.company,
         passage=serialized(passage, grids, "markdown"), question=question.question,
-        steps="\n".join(question.steps), answer=question.answer, examples="\n\n".join(examples))
+        steps="\n".join(question.steps), answer=question.answer)
     prompt = prompt_template("tablequest/filter").render(level=question.level, **slots)
     return Request.ask(prompt, max_tokens=_MAX_TOKENS)
 

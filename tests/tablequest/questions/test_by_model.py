@@ -260,17 +260,14 @@ def test_the_filter_keeps_a_reason_for_each_question(reply, fault, calls, monkey
     assert all(row.reason.endswith("(some-model)") for row in rejected)
 
 
-def test_a_model_writes_and_filters_with_peoples_faults_as_examples(calls, monkeypatch):
+def test_a_model_writes_and_filters(calls, monkeypatch):
     def model(messages: list[dict]) -> str:
         if not messages[0]["content"].startswith("You check a question"):
             return good(messages)
         return decided(valid="should be hard" not in messages[0]["content"])
 
-    with chat(model, monkeypatch) as chats:
-        found = synthesis_by_model([FILING], ONE_ROW, PASSAGES[:1], "some-model", calls, 1,
-                                   examples=("Wrong </faults> year.",))
+    with chat(model, monkeypatch):
+        found = synthesis_by_model([FILING], ONE_ROW, PASSAGES[:1], "some-model", calls, 1)
     assert [row.level for row in found.questions] == ["easy", "medium"]
     assert len(found.screenings) == 6
     assert [row.reason for row in found.rejected] == ["not valid: valid because. (some-model)"]
-    filters = [one[0]["content"] for one in chats[3:]]
-    assert all("year." in text and "year." not in outside(text, ("faults",)) for text in filters)
