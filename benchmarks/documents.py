@@ -132,7 +132,7 @@ def _run(stage: str, given: dict[str, object], root: Path) -> tuple[float, float
     This process must be small, because Linux counts its memory to what it starts.
     """
     with open(root / "log", "w+", encoding="utf-8") as log:
-        child = subprocess.Popen([sys.executable, "-m", "lib.run.notebook", stage, "--given",
+        child = subprocess.Popen([sys.executable, "-m", "lib.run.notebook", stage, "-y",
                                   json.dumps(given)], cwd=REPOSITORY, stdout=log, stderr=log,
                                  env={**os.environ, "STUDY_ROOT": str(root)})
         _, status, used = os.wait4(child.pid, 0)  # with the kernel, its child

@@ -5,34 +5,47 @@
 
 wildcard_constraints: arm=r"[^/@]+(@\d+)?"
 
+# The arms of one execution: all of them, or one that a wildcard names.
+ALL, PART = study.runs, ["{arm}"]
+answering = ALL if study.together else PART
 
-def model(wildcards):
+
+def model(arm):
     """Return the files that an arm's answers wait for: its own model's, or the base model's."""
-    return f"{data}/models/{wildcards.arm}/training.json" if is_trained(wildcards.arm) else base
+    return [f"{data}/models/{arm}/training.json"] if is_trained(arm) else base
 
 
-def acquires(wildcards):
+def models(wildcards):
+    return [path for arm in [*wildcards] or ALL for path in model(arm)]
+
+
+def acquires(arm):
     """Return whether an arm's training asks the queries between its epochs."""
-    return study.given("03_train", wildcards.arm).get("acquisition_every", 0) > 0
+    return study.given("03_train", arm).get("acquisition_every", 0) > 0
 
 
-def verdicts_of(judge):
-    return rows("verdicts", judge=judge, arm="{arm}")[0]
+def verdicts_of(judge, arms):
+    return [path for arm in arms for path in rows("verdicts", judge=judge, arm=arm)]
+
+
+def of(name, arms, **keys):
+    """Return the paths of an artifact of each of `arms`."""
+    return [path for arm in arms for path in rows(name, arm=arm, **keys)]
 
 
 def share_of_cores(wildcards):
     """Return the cores of a training run; one on a GPU or in several processes runs alone."""
     processes = study.given("03_train", wildcards.arm).get("processes", 1)
-    is_alone = Path("/dev/nvidia0").exists() or processes > 1
-    return cores if is_alone else max(1, cores // study.seeds)
+    return cores if own_cores > 1 or processes > 1 else max(1, cores // study.seeds)
 
 
-verdicts = verdicts_of(study.judge)
 readers, reader = study.reader
 labs = [*(f"data/{lab}/stages/00_lab.json" for lab in study.labs),
         *(f"data/{name}/stages/00_reader-{reader}.json" for name in [readers] if name)]
 base = [f"{study.base_model}/{'training' if readers else 'config'}.json"] * bool(
     study.made_by or readers)
+answers, verdicts = of("answers", ALL), verdicts_of(study.judge, ALL)
+trained = expand(f"{data}/models/{{arm}}/training.json", arm=study.trained)
 
 
 for lab in study.labs:
@@ -64,33 +77,32 @@ if "02_normalize" in study.stages:
 
 rule train:
     input: lambda wildcards: learned(wildcards.arm), base,
-        lambda wildcards: rows("queries") * acquires(wildcards)
-    output: f"{data}/models/{{arm}}/training.json", records("03_train", ["{arm}"])
+        lambda wildcards: rows("queries") * acquires(wildcards.arm)
+    output: f"{data}/models/{{arm}}/training.json", records("03_train", PART)
     params: **stage("03_train", "03_train-{arm}")
     threads: share_of_cores  # on a CPU the seeds of a study in parallel, else one run at a time
     shell: RUN
 
 
 rule infer:
-    input: rows("queries"), prompted, model
-    output: rows(*(["answers", "left_out"] if INFER == "00_infer" else ["answers"]), arm="{arm}"),
-        records(INFER, ["{arm}"])
-    params: **stage(INFER, INFER + "-{arm}")
+    input: rows("queries"), prompted, models
+    output: of("answers", answering), of("left_out", answering) if INFER == "00_infer" else [],
+        records(INFER, [""] if study.together else PART)
+    params: **each(INFER)
     threads: cores
     shell: RUN
 
 
 rule judge:
-    input: rows("queries"), rows("answers", arm="{arm}"), prompted if study.kind.any_arm else []
-    output: verdicts, records(JUDGE, ["{arm}"])
-    params: **stage(JUDGE, JUDGE + "-{arm}")
+    input: rows("queries"), of("answers", answering), prompted if study.kind.any_arm else []
+    output: verdicts_of(study.judge, answering), records(JUDGE, [""] if study.together else PART)
+    params: **each(JUDGE)
     shell: RUN
 
 
 if "06_analyze" in study.stages:
     rule analyze:
-        input: rows("queries"), expand(rows("answers", arm="{arm}"), arm=study.arms),
-            expand(verdicts, arm=study.arms)
+        input: rows("queries"), of("answers", study.arms), verdicts_of(study.judge, study.arms)
         output: f"{figures}/table2.csv", records("06_analyze")
         params: **stage("06_analyze")
         shell: RUN

@@ -4,8 +4,6 @@ from lib.analyze.agreement.sheet import labels_digest
 
 prompted = rows("documents")
 INFER, JUDGE = "04_infer", "05_judge"
-
-
 augmented = rows("augmented") if AUGMENTED in study.arms else []
 
 
@@ -22,36 +20,26 @@ def labels():
     return labels_digest(output_root() / data / study.given("04_agreement").get("sheet", default))
 
 
-def preferences_of(judge):
-    return rows("preferences", judge=judge, first=next(iter(study.arms)), second="{arm}")[0]
+def preferences(arms):
+    return [path for arm in arms for path in rows("preferences", judge=study.judge, first=first,
+                                                  second=arm)]
 
 
-def judged_again(judge):
-    return f"05_judge-{{arm}}-{judge.replace('/', '--')}"
-
-
+first, *others = study.arms
+each_arm = [""] if study.together else PART
+measured, compared = (study.arms, others) if study.together else (PART, PART)
 known = [f"data/{study.made_by}/{name}.jsonl" for name in ("documents_public", "facts")
          if study.made_by]
-sources = [] if study.source == "lab" else records("00_documents")
 facts = rows("facts") if study.source == "lab" else []
-asked = {notebook: records(notebook, study.arms_of(notebook)) for notebook in study.variants}
-others = [f"{data}/stages/{judged_again(other)}.json" for other in study.other_judges]
-made = {"00_retention": expand(rows("retention", arm="{arm}"), arm=study.arms),
-        "01_pairs": expand(preferences_of(study.judge), arm=list(study.arms)[1:]),
-        "02_statistics": [f"{figures}/paired.csv"],
-        "03_ledger": [*rows("ledger"), f"{figures}/audit.html"],
-        "05_paper": [f"{figures}/deviations.csv"],
-        "06_advice": [f"{figures}/advice.html"]}
-controlled = Path("figures", study.given("06_advice").get("controlled", "controlled"),
-                  "interventions.csv")
-done = [*labs, *sources, *records("01_annotate"), *records("02_normalize"),
-        *(records("02_augment") if augmented else []), *records("03_train", study.trained), *records("04_infer", study.runs),
-        *records("05_judge", study.runs), *records("06_analyze"),
-        *(record for notebook in study.variants for record in asked[notebook]),
-        *expand(others, arm=study.arms)]
+made = {"00_retention": of("retention", study.arms), "01_pairs": preferences(others),
+        "02_statistics": [f"{figures}/paired.csv"], "03_ledger": rows("ledger"),
+        "05_paper": [f"{figures}/deviations.csv"]}
+again = [judge.replace("/", "--") for judge in study.other_judges]
+done = [*labs, *(path for notebook in study.stages if notebook != "00_lab"
+                 for path in records(notebook)),
+        *(f"{data}/stages/05_judge-{judge}.json" for judge in again)]
 wanted = [f"{figures}/table2.csv", *base, *rows("documents", "queries", "segments", "normalized"),
-          *expand(f"{data}/models/{{arm}}/training.json", arm=study.trained),
-          *expand(rows("answers", arm="{arm}"), arm=study.runs), *expand(verdicts, arm=study.runs),
+          *trained, *answers, *verdicts,
           *(path for notebook in study.variants for path in made.get(notebook, []))]
 
 
@@ -78,73 +66,60 @@ if augmented:
         shell: RUN
 
 
-for other in study.other_judges:
+for other, name in zip(study.other_judges, again):
     rule:
-        name: f"judge_{other.replace('/', '--')}"
-        input: rows("queries"), rows("answers", arm="{arm}")
-        output: verdicts_of(other), f"{data}/stages/{judged_again(other)}.json"
-        params: **stage("05_judge", judged_again(other), judge=other)
+        name: f"judge_{name}"
+        input: rows("queries"), of("answers", study.arms)
+        output: verdicts_of(other, study.arms), f"{data}/stages/05_judge-{name}.json"
+        params: **stage("05_judge", f"05_judge-{name}", judge=other, arms=list(study.arms))
         shell: RUN
 
 
 rule retention:
-    input: model, known,  # the base is measured first: other arms are compared with it
-        lambda wildcards: [] if wildcards.arm == BASE or BASE not in study.arms else
-            f"{data}/retention/{BASE}.json"
-    output: rows("retention", arm="{arm}"), f"{data}/retention/{{arm}}.json",
-        records("00_retention", ["{arm}"])
-    params: **stage("00_retention", "00_retention-{arm}")
+    input: models, known,  # the base is measured first: other arms are compared with it
+        lambda wildcards: rows("retention", arm=BASE) * (
+            BASE in study.arms and [*wildcards] not in ([], [BASE]))
+    output: of("retention", measured), records("00_retention", each_arm)
+    params: **each("00_retention")
     threads: cores
     shell: RUN
 
 
 rule pairs:
-    input: rows("queries", "documents"), rows("answers", arm=next(iter(study.arms))),
-        rows("answers", arm="{arm}")
-    output: preferences_of(study.judge), records("01_pairs", ["{arm}"])
-    params: **stage("01_pairs", "01_pairs-{arm}")
+    input: rows("queries", "documents"), of("answers", [first, *compared])
+    output: preferences(compared), records("01_pairs", each_arm)
+    params: **each("01_pairs")
     shell: RUN
 
 
 rule statistics:
-    input: rows("queries"), expand(verdicts, arm=study.runs), facts
+    input: rows("queries"), verdicts, facts
     output: f"{figures}/paired.csv", records("02_statistics")
     params: **stage("02_statistics")
     shell: RUN
 
 
 rule ledger:
-    input: rows("documents", "queries", "segments", "normalized"), augmented, base,
-        expand(f"{data}/models/{{arm}}/training.json", arm=[a for a in study.arms if a != BASE]),
-        expand(verdicts, arm=study.arms), facts
-    output: rows("ledger"), f"{figures}/audit.html", records("03_ledger")
+    input: rows("documents", "queries", "segments", "normalized"), augmented, base, trained,
+        verdicts_of(study.judge, study.arms), facts
+    output: rows("ledger"), records("03_ledger")
     params: **stage("03_ledger")
     shell: RUN
 
 
 rule agreement:  # the sheet is neither input nor output: Snakemake would rebuild or remove it
-    input: rows("queries"), expand(rows("answers", arm="{arm}"), arm=study.arms),
-        [expand(verdicts_of(judge), arm=study.arms) for judge in (study.judge, *study.other_judges)]
+    input: rows("queries"), of("answers", study.arms),
+        [verdicts_of(judge, study.arms) for judge in (study.judge, *study.other_judges)]
     output: records("04_agreement")
     params: **stage("04_agreement", content=labels() if "04_agreement" in study.variants else "")
     shell: RUN
 
 
 rule paper:
-    input: rows("queries", "segments", "normalized"), expand(verdicts, arm=study.arms),
-        records("01_annotate"), records("02_normalize"), records("03_train", study.trained),
-        records("04_infer", study.arms), records("05_judge", study.arms),
-        expand(rows("answers", arm="{arm}"), arm=study.arms), asked.get("00_retention", []),
-        asked.get("01_pairs", [])
+    input: rows("queries", "segments", "normalized"), verdicts_of(study.judge, study.arms),
+        of("answers", study.arms), [records(notebook) for notebook in (
+            "01_annotate", "02_normalize", "03_train", "04_infer", "05_judge", "00_retention",
+            "01_pairs") if notebook in study.stages]
     output: f"{figures}/deviations.csv", records("05_paper")
     params: **stage("05_paper")
-    shell: RUN
-
-
-rule advice:
-    input: rows("documents", "queries", "segments", "normalized"), augmented, base,
-        expand(verdicts, arm=study.runs), facts,
-        [str(controlled)] if controlled.exists() else []  # the controlled study's gains, if known
-    output: f"{figures}/advice.html", records("06_advice")
-    params: **stage("06_advice")
     shell: RUN

@@ -44,18 +44,16 @@ DECLARED = {
     "02_normalize": 'normalizer: str = "rules"\nbase_model: str = "data/lab/models/base"',
     "03_train": 'arm: str = "dapt"\nbase_model: str = ""\nseed: int = 42\n'
                 'learning_rate: float = 1.0e-3\nepochs: int = 2\nnote: str | None = None',
-    "04_infer": 'arm: str = "dapt"\nbase_model: str = ""',
-    "05_judge": 'arm: str = "dapt"\njudge: str = "rules"',
+    "04_infer": 'arms: list[str] = ["dapt"]\nbase_model: str = ""',
+    "05_judge": 'arms: list[str] = ["dapt"]\njudge: str = "rules"',
     "06_analyze": 'judge: str = "rules"\narms: list[str] = ["base"]',
-    "00_retention": 'arm: str = "dapt"\nbase_model: str = ""\ntasks: str = "lab"',
-    "01_pairs": 'first_arm: str = "base"\nsecond_arm: str = "dapt"\njudge: str = "rules"',
+    "00_retention": 'arms: list[str] = ["dapt"]\nbase_model: str = ""\ntasks: str = "lab"',
+    "01_pairs": 'first_arm: str = "base"\narms: list[str] = ["dapt"]\njudge: str = "rules"',
     "02_statistics": 'judge: str = "rules"\narms: list = []',
     "03_ledger": 'judge: str = "rules"\narms: list = []',
     "04_agreement": 'judges: list = []\narms: list = []\nsheet: str = "human/sheet.csv"',
     "05_paper": 'judge: str = "rules"\narms: list = []\nseeds: int = 1\nretention: bool = True\n'
                 'pairs: bool = True',
-    "06_advice": 'judge: str = "rules"\narms: list = []\nbase_model: str = ""\n'
-                 'normalizer: str = "rules"',
 }
 DOES = {
     "00_lab": ['for name in ("documents", "documents_public", "facts"):\n'
@@ -78,11 +76,13 @@ DOES = {
                  'write_text(data_path(study, "models", arm, "training.json"),\n'
                  '           f"{text}[{epochs}, {learning_rate}]")'],
     "04_infer": ['text = existing(study, "queries").read_text()',
-                 'path = data_path(study, "models", arm, "training.json")\n'
-                 'model = "" if arm == "base" else path.read_text()',
-                 'write_text(artifact_path(study, "answers", arm=arm), f"{text}{model}\\n")'],
-    "05_judge": ['text = existing(study, "answers", arm=arm).read_text()',
-                 'write_text(artifact_path(study, "verdicts", judge=judge, arm=arm), text)'],
+                 'for arm in arms:\n'
+                 '    path = data_path(study, "models", arm, "training.json")\n'
+                 '    model = "" if arm == "base" else path.read_text()\n'
+                 '    write_text(artifact_path(study, "answers", arm=arm), f"{text}{model}\\n")'],
+    "05_judge": ['for arm in arms:\n'
+                 '    text = existing(study, "answers", arm=arm).read_text()\n'
+                 '    write_text(artifact_path(study, "verdicts", judge=judge, arm=arm), text)'],
     "06_analyze": ["import zlib\nfrom lib.core.text import listed",
                    'paths = [existing(study, "verdicts", judge=judge, arm=arm) for arm in arms]',
                    'sums = [zlib.crc32(path.read_bytes()) for path in paths]\n'
@@ -211,17 +211,8 @@ def run_study_here(name: str) -> None:
     for lab in study.labs if study.others else ():
         if lab != name:
             run_cells("00_lab", **load_study(lab).given("00_lab"))
-    every = {}
-    if study.source == "controlled":
-        seeds = [str(base) for base in study.bases]
-        every = {"00_facts": seeds, "01_pretrain": seeds, "02_run": study.runs}
-    if study.source == "replicates":
-        every = {stage: study.runs if stage in ("03_train", "04_infer", "05_judge")
-                 else study.numbers for stage in study.stages[:-1]}
-    if study.source == "reader":
-        every = {stage: study.runs for stage in study.stages[:-1]}
     for stage in study.stages:
-        for arm in every.get(stage, study.arms_of(stage)):
+        for arm in study.arms_of(stage):
             run_cells(stage, **study.given(stage, arm))
 
 

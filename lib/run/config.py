@@ -7,49 +7,41 @@ from pathlib import Path
 from typing import Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 
 from lib.core.arms import AUGMENTED, BASE, is_trained, repeated, split_arm
+from lib.core.errors import BadStudy
 from lib.core.files import artifact_path
-from lib.core.paths import REPOSITORY, data_path, figures_path
+from lib.core.paths import REPOSITORY, data_path
 from lib.documents.folder import list_files, one_of
-from lib.run.controlled import ControlledStudy
-from lib.run.parameters import WrongParameter, checked, notebook_path, parameters_of
-from lib.run.reader import ReaderStudy
-from lib.run.replicates import ReplicatesStudy
-from lib.run.stages import AUGMENT, KINDS, STAGES, Kind
+from lib.run.own import ControlledStudy, ReaderStudy, ReplicatesStudy
+from lib.run.parameters import checked, notebook_path, parameters_of
+from lib.run.stages import (
+    AUGMENT,
+    KINDS,
+    STAGES,
+    Kind,
+    StudyFile,
+    check_parameters,
+    choose,
+    filled,
+)
 from lib.structext.records import BLIND
 
 # `make study` passes the folder to the graph in this variable, because Snakemake reads --config as
 # YAML and quotes it for a shell with repr(), which corrupts some folder names.
 FOLDER_VARIABLE = "STUDY_DOCUMENTS"
-# Parameters that the graph sets, and what decides their values.
-SET_BY_GRAPH = {
-    "study": "the file's name", "arm": "the key arms", "arms": "the key arms",
-    "first_arm": "the key arms", "second_arm": "the key arms", "folder": "DOCUMENTS=path",
-    "seeds": "the key seeds", "retention": "the key variants", "pairs": "the key variants",
-    "annotator": "the key annotator", "normalizer": "the key normalizer",
-    "augmenter": "the key augmenter", "judge": "the key judge",
-    "judges": "the keys judge and other_judges", "base_model": "the key base_model",
-    "task": "the key source"}
-MODELS = ("base_model", "endpoint_model", "reader")  # each names an arm's own model
+# Parameters that the graph sets from the study's keys.
+_WIRED = ("study", "arm", "arms", "first_arm", "folder", "seeds", "retention", "pairs",
+          "annotator", "normalizer", "augmenter", "judge", "judges", "base_model", "task")
+_MODELS = ("base_model", "endpoint_model", "reader")  # each names an arm's own model
 _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"  # names become file names and parts of commands
+_TOGETHER = ("runs", "arms", "pairs")  # run once for all arms if the study has them together
 
 
-OWN_RUNS = {"controlled": ControlledStudy, "replicates": ReplicatesStudy,
-            "reader": ReaderStudy}  # make their documents
+class Study(StudyFile):
+    """A study of texts: `arms` holds parameters of single arms, by notebook."""
 
-
-class WrongStudy(ValueError):
-    """A study's name or file that cannot be used; the message says how to correct it."""
-
-
-class Study(BaseModel):
-    """One study. `notebooks` holds parameters by notebook, `arms` those of single arms."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-    name: str
     source: Literal["lab", "documents", "structext", "tablequest"]
     base_model: str = Field(default="", min_length=1, validate_default=False)
     annotator: str = Field(default="rules", min_length=1)
@@ -58,11 +50,10 @@ class Study(BaseModel):
     judge: str = Field(default="rules", min_length=1)
     other_judges: list[str] = []  # their verdicts are compared with those of `judge`
     seeds: int = Field(default=1, ge=1)  # training runs per arm
+    together: bool = False  # all arms are answered and judged in one execution: for small models
     variants: list[str] = []
     arms: dict[str, dict[str, dict]] = {}
-    notebooks: dict[str, dict] = {}
     folder: str = ""  # the user's own documents
-    minutes: float = 0  # on two cores; printed before the study starts
 
     @model_validator(mode="before")
     @classmethod
@@ -76,8 +67,7 @@ class Study(BaseModel):
                              f"the arms are {', '.join(kind.arms)}")
         order = [arm for arm in dict.fromkeys((*kind.arms, *arms)) if arm in arms]
         return {"variants": list(kind.variants), "base_model": f"data/{keys['name']}/models/base",
-                **keys, "arms": {arm: _filled(arms[arm]) for arm in order},
-                "notebooks": _filled(keys.get("notebooks"))}
+                **keys, "arms": {arm: filled(arms[arm]) for arm in order}}
 
     @field_validator("other_judges", "variants")
     @classmethod
@@ -88,13 +78,12 @@ class Study(BaseModel):
 
     @model_validator(mode="after")
     def _legal(self) -> "Study":
-        _choose("variants", self.variants, self.kind.variants)
+        choose("variants", self.variants, self.kind.variants)
         folders = [judge.replace("/", "--") for judge in (self.judge, *self.other_judges)]
         if len(set(folders)) < len(folders):
             raise ValueError(f"other_judges: {self.other_judges} names a judge twice, "
                              "or the judge itself")
-        _check_parameters("notebooks", self.notebooks, (*self.kind.stages, *self.kind.variants),
-                          SET_BY_GRAPH)
+        self.check_notebooks((*self.kind.stages, *self.kind.variants), _WIRED)
         for arm, own in self.arms.items():
             self._check_arm(arm, own)
         return self
@@ -102,7 +91,7 @@ class Study(BaseModel):
     def _check_arm(self, arm: str, own: dict[str, dict]) -> None:
         kind = self.kind
         if not kind.any_arm:
-            _choose("arms", [arm], tuple(dict.fromkeys((*kind.arms, *kind.trained))))
+            choose("arms", [arm], tuple(dict.fromkeys((*kind.arms, *kind.trained))))
         if not re.fullmatch(_NAME, arm):
             raise ValueError(f"arms: {arm!r} may contain only letters, digits, dots, dashes and "
                              "underscores")
@@ -113,14 +102,17 @@ class Study(BaseModel):
             raise ValueError(f"arms: {arm!r} cannot be trained here; 03_train trains "
                              f"{', '.join(kind.trained)}")
         has_own_model = kind.any_arm and not is_trained(arm)
-        fixed = {name: why for name, why in SET_BY_GRAPH.items()
-                 if not (has_own_model and name == "base_model")}
-        per_arm = [stage for stage in (*kind.stages, *kind.variants) if STAGES[stage].per]
-        _check_parameters(f"arms, {arm}", own, per_arm, fixed)
-        if has_own_model and arm != BASE and not set(MODELS) & set(own.get("00_infer", {})):
+        fixed = tuple(name for name in _WIRED if not (has_own_model and name == "base_model"))
+        per_arm = tuple(stage for stage in (*kind.stages, *kind.variants) if STAGES[stage].per)
+        check_parameters(f"arms, {arm}", own, per_arm, fixed)
+        alone = [stage for stage in own if STAGES[stage].per in _TOGETHER]
+        if self.together and alone:
+            raise ValueError(f"arms, {arm}, {alone[0]}: with `together: true` all arms have the "
+                             "same parameters; set together to false, or move them to notebooks")
+        if has_own_model and arm != BASE and not set(_MODELS) & set(own.get("00_infer", {})):
             raise ValueError(f"arms: {arm!r} is neither {', '.join(kind.arms)} nor an arm with a "
                              f"model of its own: name what answers, such as {arm}: {{00_infer: "
-                             f"{{endpoint_model: …}}}}; choose among {', '.join(MODELS)}")
+                             f"{{endpoint_model: …}}}}; choose among {', '.join(_MODELS)}")
 
     @property
     def kind(self) -> Kind:
@@ -181,15 +173,19 @@ class Study(BaseModel):
             stage in self.kind.stages or data_path(self.name, "stages", f"{stage}.json").exists())]
 
     @property
-    def summary(self) -> Path | None:
-        """Return the file that `make study` prints last, or None if it prints Table 2."""
-        return figures_path(self.name, self.kind.summary) if self.kind.summary else None
+    def report(self) -> tuple[str, str]:
+        """Return the analysis notebook and the main table of the report."""
+        return self.kind.report
 
     def arms_of(self, stage: str) -> list[str]:
-        """Return the arms that `stage` runs for, or [""] if it runs once."""
+        """Return the arms that `stage` runs for, each on its own, or [""] if it runs once."""
+        per = STAGES[stage].per
+        return [""] if self.together and per in _TOGETHER else self._arms(per)
+
+    def _arms(self, per: str) -> list[str]:
         arms = list(self.arms)
-        return {"": [""], "trained": self.trained, "run": self.runs, "arm": arms,
-                "pair": arms[1:]}[STAGES[stage].per]
+        return {"": [""], "trained": self.trained, "runs": self.runs, "arms": arms,
+                "pairs": arms[1:]}[per]
 
     def given(self, stage: str, arm: str = "") -> dict[str, object]:
         """Return the parameters of `stage`. The study's file overrides what the graph sets, and
@@ -207,10 +203,12 @@ class Study(BaseModel):
 
     def _wired(self, stage: str, arm: str) -> dict[str, object]:
         """Return the values that the graph knows; a notebook receives those that it declares."""
-        arms = list(self.arms)
+        first, *_ = self.arms
+        each = [arm] if arm else self._arms(STAGES[stage].per)
         wired = {
-            "study": self.name, "arm": arm, "first_arm": arms[0], "second_arm": arm,
-            "arms": self.runs if STAGES[stage].every_seed else arms, "baseline": arms[0],
+            "study": self.name, "arm": arm, "first_arm": first, "baseline": first,
+            "arms": each if any(each) else self.runs if STAGES[stage].every_seed else
+                list(self.arms),
             "annotator": self.annotator, "normalizer": self.normalizer,
             "augmenter": self.augmenter, "judge": self.judge,
             "judges": [self.judge, *self.other_judges], "seeds": self.seeds,
@@ -219,6 +217,7 @@ class Study(BaseModel):
         return wired if stage == "00_lab" else wired | {"base_model": self.base_model}
 
 
+OWN = {"controlled": ControlledStudy, "replicates": ReplicatesStudy, "reader": ReaderStudy}
 AnyStudy = Study | ControlledStudy | ReplicatesStudy | ReaderStudy
 
 
@@ -230,52 +229,53 @@ def studies() -> list[str]:
 def load_study(name: str, folder: str = "") -> AnyStudy:
     """Read and check studies/<name>.yaml.
 
-    `folder` (by default $STUDY_DOCUMENTS) contains the user's own documents. Raises WrongStudy or
-    WrongParameter, which say what is legal, for an unknown study, key, arm, notebook or parameter
-    and for a value of the wrong type. Raises NoDocuments if `folder` has none.
+    `folder` (by default $STUDY_DOCUMENTS) contains the user's own documents. Raises BadStudy, which
+    says what is legal, and the error of `list_files` for a folder without documents.
     """
     if name not in studies():
         close = get_close_matches(name, studies(), n=1)
         meant = f"did you mean {close[0]}? Else " if close else ""
-        raise WrongStudy(f"no study is called {name!r}: {meant}choose {', '.join(studies())}, "
+        raise BadStudy(f"no study is called {name!r}: {meant}choose {', '.join(studies())}, "
                          "or write studies/<name>.yaml")
     where = f"studies/{name}.yaml"
     if not re.fullmatch(_NAME, name):
-        raise WrongStudy(f"{where}: a study's name may contain only letters, digits, dots, dashes "
+        raise BadStudy(f"{where}: a study's name may contain only letters, digits, dots, dashes "
                          "and underscores; rename the file")
     try:
         keys = yaml.safe_load((REPOSITORY / where).read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise WrongStudy(f"{where} is not YAML: {error}") from error
-    sources = [*KINDS, *OWN_RUNS]
+        raise BadStudy(f"{where} is not YAML: {error}") from error
+    sources = [*KINDS, *OWN]
     if not isinstance(keys, dict) or keys.get("source") not in sources:
         given = keys.get("source") if isinstance(keys, dict) else keys
-        raise WrongStudy(f"{where}, source: {given!r} is not one of {', '.join(sources)}")
-    model = OWN_RUNS.get(keys["source"], Study)
+        raise BadStudy(f"{where}, source: {given!r} is not one of {', '.join(sources)}")
+    model = OWN.get(keys["source"], Study)
     try:
         study = model(**{**keys, "name": name})
     except ValidationError as error:
-        raise WrongStudy(f"{where}{_explained(error, model)}") from error
-    if study.source in OWN_RUNS:
-        if folder:
-            raise WrongStudy(_no_folder(name))
-    else:
+        raise BadStudy(f"{where}{_explained(error, model)}") from error
+    if isinstance(study, Study):
         study = study.model_copy(update={"folder": _folder(study, folder)})
-        for lab in study.labs:
-            if lab != name and (lab not in studies() or load_study(lab).source != "lab"):
-                raise WrongStudy(f"{where}, base_model: no study with `source: lab` is called "
-                                 f"{lab!r}")
-        readers, _ = study.reader
-        if readers and (readers not in studies() or load_study(readers).source != "reader"):
-            raise WrongStudy(f"{where}, base_model: no study with `source: reader` is called "
-                             f"{readers!r}")
+        _check_base(study, where)
+    elif folder:
+        raise BadStudy(_no_folder(name))
     for stage in study.stages:
         for arm in study.arms_of(stage):
             try:
                 checked(notebook_path(stage), study.given(stage, arm))
-            except WrongParameter as error:
-                raise WrongParameter(f"{where}: {error}") from error
+            except BadStudy as error:
+                raise BadStudy(f"{where}: {error}") from error
     return study
+
+
+def _check_base(study: Study, where: str) -> None:
+    """Refuse a base model that no laboratory and no study of readers makes."""
+    makers = [(lab, "lab") for lab in study.labs if lab != study.name]
+    makers += [(study.reader[0], "reader")] * bool(study.reader[0])
+    for maker, source in makers:
+        if maker not in studies() or load_study(maker).source != source:
+            raise BadStudy(f"{where}, base_model: no study with `source: {source}` is called "
+                           f"{maker!r}")
 
 
 def _explained(error: ValidationError, model: type[BaseModel]) -> str:
@@ -292,30 +292,6 @@ def _explained(error: ValidationError, model: type[BaseModel]) -> str:
             return f"{place}: {first['input']!r}: {first['msg']}"
 
 
-def _filled(values: object) -> object:
-    """Replace the value of an empty `key:` with an empty mapping."""
-    if values is None:
-        return {}
-    return ({key: {} if value is None else value for key, value in values.items()}
-            if isinstance(values, dict) else values)
-
-
-def _choose(where: str, names: list[str], legal: tuple[str, ...]) -> None:
-    for name in names:
-        if name not in legal:
-            raise ValueError(f"{where}: {name!r} is unknown; choose among {', '.join(legal)}")
-
-
-def _check_parameters(where: str, given: dict[str, dict], stages: list[str] | tuple[str, ...],
-                      fixed: dict[str, str]) -> None:
-    _choose(where, list(given), tuple(stages))
-    for stage, parameters in given.items():
-        for name in parameters:
-            if name in fixed:
-                raise ValueError(f"{where}, {stage}: {name} is set by {fixed[name]}; "
-                                 "remove it here")
-
-
 def _no_folder(name: str) -> str:
     return (f"the study {name} makes its own documents: leave DOCUMENTS out, "
             "or set STUDY=documents")
@@ -326,17 +302,17 @@ def _folder(study: Study, folder: str) -> str:
     kind = study.kind
     if not kind.folder:
         if folder:
-            raise WrongStudy(_no_folder(study.name))
+            raise BadStudy(_no_folder(study.name))
         return ""
     folder = folder or os.environ.get(FOLDER_VARIABLE, "")
     if not folder:
         if not kind.is_folder_needed:
             return ""
-        raise WrongStudy(f"the study {study.name} reads a folder of {one_of(kind.endings)} "
+        raise BadStudy(f"the study {study.name} reads a folder of {one_of(kind.endings)} "
                          f"files: make study STUDY={study.name} {kind.folder}=path")
     place = Path(folder).expanduser()  # some shells keep the ~ of DOCUMENTS=~/docs
     list_files(place, kind.endings)
     if not str(place.resolve()).isprintable():  # the name passes through YAML and JSON
-        raise WrongStudy(f"the folder's name {str(place)!r} contains control characters or is not "
+        raise BadStudy(f"the folder's name {str(place)!r} contains control characters or is not "
                          "UTF-8: rename it")
     return str(place.resolve())

@@ -7,14 +7,11 @@ from pathlib import Path
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
+from lib.core.errors import BadStudy
 from lib.core.paths import REPOSITORY
 
 _TYPES = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict}
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
-
-
-class WrongParameter(ValueError):
-    """An unknown name or a wrong value for a notebook's parameters cell."""
 
 
 @dataclass(frozen=True)
@@ -29,11 +26,11 @@ class Parameter:
 def notebook_path(stage: str) -> Path:
     """Return the notebook called `stage`, in notebooks/ or a folder below.
 
-    Raises WrongParameter if there is none.
+    Raises BadStudy if there is none.
     """
     paths = sorted((REPOSITORY / "notebooks").glob(f"**/{stage}.ipynb"))
     if not paths:
-        raise WrongParameter(f"notebook {stage}.ipynb is missing: restore it "
+        raise BadStudy(f"notebook {stage}.ipynb is missing: restore it "
                              "(git checkout -- notebooks)")
     return paths[0]
 
@@ -41,21 +38,21 @@ def notebook_path(stage: str) -> Path:
 def parameters_of(notebook: Path) -> dict[str, Parameter]:
     """Return the parameters that `notebook` declares, in order.
 
-    Raises WrongParameter unless exactly one cell is tagged `parameters` and consists of lines
+    Raises BadStudy unless exactly one cell is tagged `parameters` and consists of lines
     `name: type = literal`.
     """
     try:
         cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     except (ValueError, KeyError, TypeError) as error:
-        raise WrongParameter(f"{notebook.name} is not a notebook ({error}); restore it") from error
+        raise BadStudy(f"{notebook.name} is not a notebook ({error}); restore it") from error
     tagged = [cell for cell in cells if "parameters" in cell["metadata"].get("tags", [])]
     if len(tagged) != 1:
-        raise WrongParameter(f"{notebook.name} has {len(tagged)} cells tagged `parameters`; "
+        raise BadStudy(f"{notebook.name} has {len(tagged)} cells tagged `parameters`; "
                              "exactly one is needed")
     try:
         lines = ast.parse("".join(tagged[0]["source"])).body
     except SyntaxError as error:
-        raise WrongParameter(f"{notebook.name}, parameters cell, line {error.lineno}: {error.msg}; "
+        raise BadStudy(f"{notebook.name}, parameters cell, line {error.lineno}: {error.msg}; "
                              "each line is `name: type = literal`") from error
     found = {}
     for line in lines:
@@ -64,7 +61,7 @@ def parameters_of(notebook: Path) -> dict[str, Parameter]:
             found[name] = Parameter(name, ast.unparse(line.annotation),
                                     ast.literal_eval(line.value))
         except (AttributeError, TypeError, ValueError) as error:
-            raise WrongParameter(f"{notebook.name}, parameters cell: `{ast.unparse(line)}` is not "
+            raise BadStudy(f"{notebook.name}, parameters cell: `{ast.unparse(line)}` is not "
                                  "`name: type = literal`") from error
     return found
 
@@ -72,19 +69,19 @@ def parameters_of(notebook: Path) -> dict[str, Parameter]:
 def checked(notebook: Path, given: dict[str, object]) -> dict[str, object]:
     """Return `given` as `notebook` will receive it, after checking every name and type.
 
-    Raises WrongParameter, which gives the legal names or the expected type.
+    Raises BadStudy, which gives the legal names or the expected type.
     """
     declared = parameters_of(notebook)
     result = {}
     for name, value in given.items():
         where = f"notebook {notebook.stem}, parameter {name}"
         if name not in declared:
-            raise WrongParameter(f"{where}: unknown; it has {', '.join(declared)}")
+            raise BadStudy(f"{where}: unknown; it has {', '.join(declared)}")
         annotation = declared[name].annotation
         try:
             result[name] = _adapter(annotation).validate_python(value)
         except ValidationError as error:
-            raise WrongParameter(f"{where}: {value!r} is not {annotation}"
+            raise BadStudy(f"{where}: {value!r} is not {annotation}"
                                  f"{_hint(value, annotation)}") from error
     return result
 
@@ -93,7 +90,7 @@ def _adapter(annotation: str) -> TypeAdapter:
     try:
         return TypeAdapter(eval(annotation, {"__builtins__": {}}, _TYPES), config=_STRICT)
     except (NameError, TypeError) as error:
-        raise WrongParameter(f"the annotation `{annotation}` is not supported: use "
+        raise BadStudy(f"the annotation `{annotation}` is not supported: use "
                              f"{', '.join(_TYPES)}, list[…] or a union with None") from error
 
 

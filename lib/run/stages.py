@@ -1,14 +1,12 @@
-"""List the notebooks of each kind of study.
-
-A new notebook needs an entry here and a rule in a graph.
-"""
+"""The notebooks of each kind of study, the one table of their names, and keys of every study."""
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
 from lib.core.arms import ARMS, AUGMENTED
+from lib.core.paths import figures_path
 from lib.documents.folder import SUFFIXES
 from lib.tablequest.filings.files import ENDINGS as FILING_ENDINGS
 
@@ -18,16 +16,16 @@ _SPENDING = ("max_cost_usd", "mode", "concurrency", "requests_per_minute", "toke
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage: how often its notebook runs, and what it shares or draws.
+    """How often a notebook runs, the parameters it shares, and the rule that draws its figures.
 
-    Values of `per`: "": once; "trained": for every arm and seed that 03_train trains; "run": for
-    every arm and seed; "arm": for every arm's first seed; "pair": for pairs of arms.
+    `per` is "" (once), "trained" (each training), or "runs", "arms", "pairs": each run of all
+    seeds, arm, or arm but the first; these three run once if the study has its arms together.
     """
 
     per: str = ""
-    every_seed: bool = False  # whether its parameter `arms` lists the runs of all seeds
-    like: dict[str, tuple[str, ...]] = field(default_factory=dict)  # parameters shared, by stage
-    draws: str = ""  # the rule of the graph that draws its figures from finished results
+    every_seed: bool = False  # its parameter `arms` lists the runs of all seeds
+    like: dict[str, tuple[str, ...]] = field(default_factory=dict)  # shared parameters, by stage
+    draws: str = ""
 
 
 STAGES = {
@@ -37,19 +35,17 @@ STAGES = {
     "02_normalize": Stage(),
     "02_augment": Stage(),
     "03_train": Stage(per="trained"),
-    "04_infer": Stage(per="run"),
-    "05_judge": Stage(per="run"),
+    "04_infer": Stage(per="runs"),
+    "05_judge": Stage(per="runs"),
     "06_analyze": Stage(draws="analyze"),
-    "00_retention": Stage(per="arm"),
-    "01_pairs": Stage(per="pair", like={"05_judge": _SPENDING}),
+    "00_retention": Stage(per="arms"),
+    "01_pairs": Stage(per="pairs", like={"05_judge": _SPENDING}),
     "02_statistics": Stage(every_seed=True, draws="statistics"),
     "03_ledger": Stage(draws="ledger"),
     "04_agreement": Stage(draws="agreement"),
     "05_paper": Stage(draws="paper"),
-    "06_advice": Stage(every_seed=True, draws="advice",
-                       like={"02_normalize": ("document_kind",)}),
-    "00_infer": Stage(per="run"),
-    "01_judge": Stage(per="run"),
+    "00_infer": Stage(per="runs"),
+    "01_judge": Stage(per="runs"),
     "00_samples": Stage(),
     "01_analyze": Stage(every_seed=True, draws="structext"),
     "00_filings": Stage(),
@@ -61,8 +57,7 @@ AUGMENT = "02_augment"  # part of a study only if it has the arm dapt-a
 _FULL_CHAIN = (*CHAIN[:2], AUGMENT, *CHAIN[2:])
 _CAN_AUGMENT = (*ARMS[1:], AUGMENTED)
 # Additional notebooks for a study of documents. All run unless the key `variants` names some.
-EVIDENCE = ("00_retention", "01_pairs", "02_statistics", "03_ledger", "04_agreement", "05_paper",
-            "06_advice")
+EVIDENCE = ("00_retention", "01_pairs", "02_statistics", "03_ledger", "04_agreement", "05_paper")
 
 
 @dataclass(frozen=True)
@@ -77,7 +72,7 @@ class Kind:
     folder: str = ""  # the make variable that names the user's own folder
     is_folder_needed: bool = False
     endings: tuple[str, ...] = ()  # extensions of the files that are read
-    summary: str = ""  # file in figures/<study> that `make study` prints last; "": Table 2
+    report: tuple[str, str] = ("06_analyze", "table2")  # notebook and main table of the report
 
 
 KINDS = {
@@ -86,27 +81,21 @@ KINDS = {
                       folder="DOCUMENTS", is_folder_needed=True, endings=SUFFIXES),
     "structext": Kind(("00_samples", "03_train", "00_infer", "01_judge", "01_analyze"),
                       arms=("base", "tuned"), trained=("tuned", "tuned-hint", "tuned-few-shot"),
-                      any_arm=True, summary="structext.md"),
+                      any_arm=True, report=("01_analyze", "structext")),
     "tablequest": Kind(("00_filings", "01_questions", "02_normalize", "03_train", "00_infer",
                         "01_judge", "06_analyze", "02_analyze"), any_arm=True,
-                       folder="FILINGS", endings=FILING_ENDINGS, summary="tablequest.md"),
+                       folder="FILINGS", endings=FILING_ENDINGS,
+                       report=("02_analyze", "tablequest")),
 }
 CONTROLLED = ("00_facts", "01_pretrain", "02_run", "03_analyze", "04_augment")
 REPLICATES = ("00_lab", *CHAIN[:-1], "00_replicates")
 READER = ("00_reader", "01_read", "02_forms")
 
 
-class OwnRunsStudy(BaseModel):
-    """Keys of every study that draws its own documents and bases, and names its own runs.
-
-    `notebooks` holds parameters by notebook; there is no folder of the user's.
-    """
+class StudyFile(BaseModel):
+    """Keys of every study. `notebooks` holds parameters by notebook."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-    variants: ClassVar[tuple[str, ...]] = ()  # no notebooks beyond its own
-    others: ClassVar[tuple[str, ...]] = ()  # it makes its own bases
-    folder: ClassVar[str] = ""
 
     name: str
     source: str
@@ -115,20 +104,39 @@ class OwnRunsStudy(BaseModel):
 
     @field_validator("notebooks", mode="before")
     @classmethod
-    def _filled(cls, notebooks: object) -> object:
-        return ({stage: given or {} for stage, given in notebooks.items()}
-                if isinstance(notebooks, dict) else notebooks or {})
+    def _fill(cls, notebooks: object) -> object:
+        return filled(notebooks)
 
     def check_notebooks(self, legal: tuple[str, ...], fixed: tuple[str, ...]) -> None:
-        """Raise ValueError for a notebook not in `legal` and a parameter that the study's keys set.
+        """Raise ValueError for a notebook not in `legal` and for a parameter in `fixed`."""
+        check_parameters("notebooks", self.notebooks, legal, fixed)
 
-        `fixed` has the names of those parameters.
-        """
-        for stage, given in self.notebooks.items():
-            if stage not in legal:
-                raise ValueError(f"notebooks: {stage!r} is unknown; choose among "
-                                 f"{', '.join(legal)}")
-            for name in given:
-                if name in fixed:
-                    raise ValueError(f"notebooks, {stage}: {name} is set by the study's own keys; "
-                                     "remove it here")
+    @property
+    def main_table(self) -> Path:
+        """Return the path of the Markdown table that `make study` prints."""
+        return figures_path(self.name, f"{self.report[1]}.md")
+
+
+def filled(values: object) -> object:
+    """Replace the value of an empty `key:` of YAML with an empty mapping."""
+    if isinstance(values, dict):
+        return {key: {} if value is None else value for key, value in values.items()}
+    return {} if values is None else values
+
+
+def choose(where: str, names: list[str], legal: tuple[str, ...]) -> None:
+    """Raise ValueError for the first name that is not legal."""
+    for name in names:
+        if name not in legal:
+            raise ValueError(f"{where}: {name!r} is unknown; choose among {', '.join(legal)}")
+
+
+def check_parameters(where: str, given: dict[str, dict], legal: tuple[str, ...],
+                     fixed: tuple[str, ...]) -> None:
+    """Raise ValueError for an unknown notebook and for a parameter that the study's keys set."""
+    choose(where, list(given), legal)
+    for stage, parameters in given.items():
+        for name in parameters:
+            if name in fixed:
+                raise ValueError(f"{where}, {stage}: {name} is set by the study's own keys; "
+                                 "remove it here")

@@ -3,11 +3,9 @@
 
 wildcard_constraints: run=r"[a-z0-9+-]+-\d+-\d+", seed=r"\d+"
 
-has_gpu = Path("/dev/nvidia0").exists()
-seeds = [str(base) for base in study.bases]
-done = [*records("00_facts", seeds), *records("01_pretrain", seeds), *records("02_run", study.runs),
-        *records("03_analyze"), *(records("04_augment") if "04_augment" in study.stages else [])]
-wanted = [f"{figures}/controlled.md", *expand(rows("controlled_facts", seed="{seed}"), seed=seeds),
+done = [path for notebook in study.stages for path in records(notebook)]
+wanted = [f"{figures}/controlled.md",
+          *expand(rows("controlled_facts", seed="{seed}"), seed=study.bases),
           *expand(rows("outcomes", run="{run}"), run=study.runs)]
 
 
@@ -21,7 +19,7 @@ def of_base(wildcards):
 rule controlled_texts:
     output: rows("controlled_facts", seed="{seed}"), directory(f"{data}/texts/{{seed}}"),
         records("00_facts", ["{seed}"])
-    params: **stage("00_facts", "00_facts-{seed}", wildcard="seed")
+    params: **stage("00_facts", "00_facts-{seed}")
     priority: 10
     shell: RUN
 
@@ -30,8 +28,8 @@ rule pretrain:
     input: rows("controlled_facts", seed="{seed}")
     output: f"{data}/models/base-{{seed}}/training.json", rows("public_facts", seed="{seed}"),
         records("01_pretrain", ["{seed}"])
-    params: **stage("01_pretrain", "01_pretrain-{seed}", wildcard="seed")
-    threads: cores if has_gpu else 1
+    params: **stage("01_pretrain", "01_pretrain-{seed}")
+    threads: own_cores
     priority: 10  # the longest jobs come first
     shell: RUN
 
@@ -39,8 +37,8 @@ rule pretrain:
 rule controlled_run:
     input: of_base
     output: rows("outcomes", run="{run}"), records("02_run", ["{run}"])
-    params: **stage("02_run", "02_run-{run}", wildcard="run")
-    threads: cores if has_gpu else 1
+    params: **stage("02_run", "02_run-{run}")
+    threads: own_cores
     shell: RUN
 
 

@@ -3,23 +3,22 @@
 
 wildcard_constraints: seed=r"\d+"
 
-has_gpu = Path("/dev/nvidia0").exists()
-done = [*records("00_reader", study.runs), *records("01_read", study.runs), *records("02_forms")]
+done = [path for notebook in study.stages for path in records(notebook)]
 wanted = [f"{figures}/reader.md", *expand(rows("cells", seed="{seed}"), seed=study.runs)]
 
 
 rule reader:
     output: f"{data}/models/reader-{{seed}}/training.json", records("00_reader", ["{seed}"])
-    params: **stage("00_reader", "00_reader-{seed}", wildcard="seed")
-    threads: cores if has_gpu else 1
+    params: **stage("00_reader", "00_reader-{seed}")
+    threads: own_cores
     shell: RUN
 
 
 rule reading:
     input: f"{data}/models/reader-{{seed}}/training.json"
     output: rows("cells", seed="{seed}"), records("01_read", ["{seed}"])
-    params: **stage("01_read", "01_read-{seed}", wildcard="seed")
-    threads: cores if has_gpu else 1
+    params: **stage("01_read", "01_read-{seed}")
+    threads: own_cores
     priority: 10
     shell: RUN
 

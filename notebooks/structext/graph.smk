@@ -11,12 +11,10 @@ def learned(arm):
 include: "../arms.smk"
 
 tuned = sorted({arm.split("@")[0] for arm in study.trained})
-done = [*labs, *records("00_samples"), *records("03_train", study.trained),
-        *records(INFER, study.runs), *records(JUDGE, study.runs), *records("01_analyze")]
+done = [*labs, *(path for notebook in study.stages for path in records(notebook))]
 wanted = [f"{figures}/structext.md", *base,
           *rows("queries", "asked", "samples", "solved", "training_samples"),
-          *expand(f"{data}/models/{{arm}}/training.json", arm=study.trained),
-          *expand(rows("answers", arm="{arm}"), arm=study.runs), *expand(verdicts, arm=study.runs)]
+          *trained, *answers, *verdicts]
 
 
 # a missing file is reported by the notebook, which says what to give
@@ -27,15 +25,14 @@ official = [str(path) for path in ([place] if place.is_file() else sorted(place.
 rule texts:
     input: official
     output: rows("samples", "asked", "queries", "solved", "training_samples", "rewrite_rejected"),
-        expand(rows("training", arm="{arm}"), arm=tuned), records("00_samples")
+        of("training", tuned), records("00_samples")
     params: **stage("00_samples")
     shell: RUN
 
 
 rule structext:
     input: rows("asked", "training_samples", "rewrite_rejected"),
-        expand(rows("answers", "left_out", arm="{arm}"), arm=study.runs),
-        expand(verdicts, arm=study.runs)
+        answers, of("left_out", study.runs), verdicts
     output: f"{figures}/structext.md", records("01_analyze")
     params: **stage("01_analyze")
     shell: RUN

@@ -12,13 +12,9 @@ def learned(arm):
 
 include: "../arms.smk"
 
-done = [*labs, *records("00_filings"), *records("01_questions"), *records("02_normalize"),
-        *records("03_train", study.trained), *records(INFER, study.runs),
-        *records(JUDGE, study.runs), *records("06_analyze"), *records("02_analyze")]
+done = [*labs, *(path for notebook in study.stages for path in records(notebook))]
 wanted = [f"{figures}/tablequest.md", f"{figures}/table2.csv", *base, *prompted,
-          *rows("queries", "segments", "normalized"),
-          *expand(f"{data}/models/{{arm}}/training.json", arm=study.trained),
-          *expand(rows("answers", arm="{arm}"), arm=study.runs), *expand(verdicts, arm=study.runs)]
+          *rows("queries", "segments", "normalized"), *trained, *answers, *verdicts]
 contents = fingerprint(Path(study.folder), study.kind.endings) if study.folder else ""
 
 
@@ -39,8 +35,7 @@ rule questions:
 
 
 rule tablequest:
-    input: prompted, rows("queries"), expand(rows("answers", arm="{arm}"), arm=study.runs),
-        expand(verdicts, arm=study.runs)
+    input: prompted, rows("queries"), answers, verdicts
     output: f"{figures}/tablequest.md", records("02_analyze")
     params: **stage("02_analyze")
     shell: RUN

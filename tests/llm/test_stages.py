@@ -61,7 +61,7 @@ def root(tmp_path_factory, documents) -> Path:
 
 def run(root: Path, server: Server, stage: str, **given: object) -> str:
     """Run a notebook as the graph does; return what its cells printed."""
-    command = [sys.executable, "-m", "lib.run.notebook", stage, "--name", stage, "--given",
+    command = [sys.executable, "-m", "lib.run.notebook", stage, "--name", stage, "-y",
                json.dumps({"study": "s", **given})]
     environment = os.environ | {"STUDY_ROOT": str(root), "OPENAI_API_KEY": KEY,
                                 "OPENAI_BASE_URL": server.url}
