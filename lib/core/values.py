@@ -39,8 +39,6 @@ _TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
 _WORDED = {word: str(n) for n, word in enumerate(_ONES)} | {
     f"{tens}-{_ONES[n]}" if n else tens: str(10 * place + n)
     for place, tens in enumerate(_TENS, 2) for n in range(10)}
-_ASKED_UNIT = re.compile(r"(?:\bin |\(|\bhow many |\bnumber of )"
-                         r"(%|°?[A-Za-zμΩ][A-Za-z0-9μΩ·/]*)", re.I)
 
 
 @dataclass(frozen=True)
@@ -105,21 +103,6 @@ def in_unit(token: Token, unit: str) -> Token:
     if amount is None or token.value[0] or str(amount).count(".") > 1:
         return token
     return Token("number", _amount(str(amount), unit), token.text)
-
-
-def worths(token: Token) -> set[Fraction]:
-    """Return the amounts in bytes that an amount of memory may be: 1 GB by 1024 and by 1000."""
-    prefix = re.search(r"[\d ]([kmgt])[bilmaei]", token.text.lower())
-    steps = "kmgt".index(prefix[1]) + 1 if prefix and "ib" not in token.text.lower() else 0
-    return {token.value[1], token.value[1] * Fraction(1000, 1024) ** steps}
-
-
-def asked_unit(question: str) -> str:
-    """Return the unit that a question asks for ("in seconds", "(MB)"), or ""."""
-    if re.search(r"\b(?:age|how old)\b", question, re.I):
-        return "years"
-    found = [match[1] for match in _ASKED_UNIT.finditer(folded(question)) if unit_of(match[1])]
-    return found[-1] if found else ""
 
 
 def _token_at(text: str, place: int) -> tuple[Token, int]:

@@ -1,8 +1,7 @@
 """A model as judge of two answers: each pair in both orders, replies read strictly (paper, 4.4)."""
 
-from lib.core.prompts import prompt_template
+from lib.core.prompts import defused, prompt_template
 from lib.core.records import Query
-from lib.core.untrusted import defused
 from lib.judge.model import decision_in
 from lib.judge.pairs import CRITERIA, Decide, Decisions
 from lib.llm.calls import Calls

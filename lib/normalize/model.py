@@ -6,9 +6,8 @@ from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
 
-from lib.core.prompts import prompt_template
+from lib.core.prompts import SPLIT, defused, folded, prompt_template
 from lib.core.records import Document, Normalized, Segment
-from lib.core.untrusted import SPLIT, defused, folded
 from lib.documents.language import UNKNOWN
 from lib.llm.calls import Calls
 from lib.llm.complete import complete

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.core.prompts import prompt_template
+from lib.core.prompts import defused, prompt_template
 from lib.core.records import Answer, Document, Query
-from lib.core.untrusted import defused
 from lib.judge.model import verdict_in
 from lib.judge.pairs import Preference, prefer
 from lib.judge.pairs_model import by_model

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from lib.core.prompts import prompt_template
+from lib.core.prompts import SPLIT, prompt_template
 from lib.core.records import Document, Normalized, Segment
-from lib.core.untrusted import SPLIT
 from lib.llm.calls import Calls
 from lib.llm.request import Reply
 from lib.normalize.model import by_model, misspelt, read_reply

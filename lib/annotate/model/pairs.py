@@ -11,9 +11,8 @@ from lib.annotate.model.grounding import Place, missing_number, places
 from lib.annotate.model.parts import parts, room, shares
 from lib.annotate.model.replies import Reading, read_pairs
 from lib.annotate.queries import Propose
-from lib.core.prompts import prompt_template
+from lib.core.prompts import SPLIT, defused, prompt_template
 from lib.core.records import Document, Rejected, Structure
-from lib.core.untrusted import SPLIT, defused
 from lib.documents.blocks import STRUCTURE_OF, block_at, parse
 from lib.documents.language import UNKNOWN
 from lib.documents.reader import Block

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.core.numeric import has_number, is_number, is_numeric
 from lib.core.records import Query
 from lib.core.units import _EXACT, unit_of
+from lib.judge.numeric import has_number, is_number, is_numeric
 
 UNITS = st.sampled_from(sorted(spelling for spelling in _EXACT
                                if spelling[0].isalpha() and spelling.isascii()))

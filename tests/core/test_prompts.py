@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.core.prompts import prompt_template
-from lib.core.untrusted import SPLIT, defused
+from lib.core.prompts import SPLIT, defused, prompt_template
 from tests.played_model import leniently
 
 TAGS = "question|reference|answer"
