@@ -232,7 +232,7 @@ def load_study(name: str, folder: str = "") -> AnyStudy:
 
     `folder` (by default $STUDY_DOCUMENTS) contains the user's own documents. Raises WrongStudy or
     WrongParameter, which say what is legal, for an unknown study, key, arm, notebook or parameter
-    and for a value of the wrong type. Raises NoDocuments if `folder` has none.
+    and for a value of the wrong type. Raises BadInput if `folder` has none.
     """
     if name not in studies():
         close = get_close_matches(name, studies(), n=1)

@@ -16,10 +16,10 @@ from typing import NamedTuple, TextIO
 
 import yaml
 
+from lib.core.errors import BadInput
 from lib.core.files import load
 from lib.core.paths import REPOSITORY, data_path, figures_path, output_root, shown
 from lib.core.process import be_parent, die_with_parent
-from lib.documents.folder import NoDocuments
 from lib.report.ending import ending
 from lib.report.page import write_report
 from lib.run.config import FOLDER_VARIABLE, AnyStudy, WrongStudy, load_study
@@ -238,7 +238,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return run_study(options.study, folder, options.jobs, options.figures,
                          options.profile)
-    except (WrongStudy, WrongParameter, NoDocuments, Busy, OSError,
+    except (WrongStudy, WrongParameter, BadInput, Busy, OSError,
             subprocess.CalledProcessError) as error:  # squeue has said why
         print(f"make study: {error}", file=sys.stderr)
         return 2

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from lib.core.errors import BadInput
 from lib.documents.blocks import parse
 from lib.documents.folder import (
     MAX_DOCUMENT_BYTES,
     MAX_FILE_BYTES,
-    NoDocuments,
     by_format,
     fingerprint,
     list_files,
@@ -109,17 +109,17 @@ def test_other_types_and_hidden_entries_are_skipped_by_name(tmp_path):
 
 
 def test_a_folder_without_anything_usable_names_what_was_found(tmp_path):
-    with pytest.raises(NoDocuments, match="nowhere does not exist"):
+    with pytest.raises(BadInput, match="nowhere does not exist"):
         read_folder(tmp_path / "nowhere")
-    with pytest.raises(NoDocuments, match="empty"):
+    with pytest.raises(BadInput, match="empty"):
         read_folder(tmp_path)
     (tmp_path / "scan.png").write_bytes(b"\x89PNG")
-    with pytest.raises(NoDocuments, match=r"1 found \(scan.png: not .md, .txt, .html, "):
+    with pytest.raises(BadInput, match=r"1 found \(scan.png: not .md, .txt, .html, "):
         list_files(tmp_path)
     put(tmp_path, a=b"")
-    with pytest.raises(NoDocuments, match=r"2 found \(a.md: empty; scan.png: not .md, "):
+    with pytest.raises(BadInput, match=r"2 found \(a.md: empty; scan.png: not .md, "):
         read_folder(tmp_path)
-    with pytest.raises(NoDocuments, match="scan.png is not a folder"):
+    with pytest.raises(BadInput, match="scan.png is not a folder"):
         read_folder(tmp_path / "scan.png")
 
 

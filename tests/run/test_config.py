@@ -8,8 +8,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from lib.core.errors import BadInput
 from lib.core.paths import REPOSITORY
-from lib.documents.folder import NoDocuments
 from lib.run import config
 from lib.run.config import WrongStudy, load_study, studies
 from lib.run.parameters import WrongParameter, checked, notebook_path, parameters_of
@@ -175,7 +175,7 @@ def test_a_study_of_ones_own_documents_wants_a_folder_with_some(study_file, tmp_
                                                                 folder, message):
     monkeypatch.chdir(tmp_path)
     study_file("source: documents\nbase_model: org/model\n", "mine")
-    with pytest.raises((WrongStudy, NoDocuments)) as error:
+    with pytest.raises((WrongStudy, BadInput)) as error:
         load_study("mine", folder)
     assert message in str(error.value)
 

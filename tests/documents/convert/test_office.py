@@ -8,8 +8,8 @@ from openpyxl import Workbook
 from pptx import Presentation
 from pptx.util import Inches
 
+from lib.core.errors import BadInput
 from lib.documents.convert import epub, pptx, rst, xlsx
-from lib.documents.convert.markdown import Refused
 from tests.documents.convert.making import zipped
 
 CONTAINER = ('<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
@@ -52,7 +52,7 @@ def test_formulas_without_values_are_doubted_and_a_far_cell_is_refused():
     book.active["A1"], book.active["A2"] = "Sum", "=1+1"
     assert xlsx.read(bytes_of(book)).doubt.startswith("1 formulas without a stored value")
     book.active["XFD1048576"] = "far"
-    with pytest.raises(Refused, match="spreads over 17,179,869,184 cells"):
+    with pytest.raises(BadInput, match="spreads over 17,179,869,184 cells"):
         xlsx.read(bytes_of(book))
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from lib.core.errors import BadInput
 from lib.documents.blocks import parse
 from lib.documents.convert import pdf
-from lib.documents.convert.markdown import Refused
 from lib.documents.convert.pdf_lines import Word, words_text
 from tests.documents.convert.making import pdf as made
 from tests.documents.convert.making import prose
@@ -114,5 +114,5 @@ ENCRYPTED = ("/Encrypt<</Filter/Standard/V 1/R 2/P -1/O<" + "00" * 32 + ">/U<" +
     (made([(50, 50, 90, 90)]), r"no text in it: 1 pages of pictures \(a scan\?\)"),
     (made(prose(100, WORDS))[:400], "damaged or cut off"), (b"%PDF-1.4\n", "damaged or cut off")])
 def test_a_file_that_cannot_be_read_is_refused_with_a_reason(raw, reason):
-    with pytest.raises(Refused, match=reason):
+    with pytest.raises(BadInput, match=reason):
         pdf.read(raw)
