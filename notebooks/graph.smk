@@ -39,7 +39,7 @@ others = [f"{data}/stages/{judged_again(other)}.json" for other in study.other_j
 made = {"00_retention": expand(rows("retention", arm="{arm}"), arm=study.arms),
         "01_pairs": expand(preferences_of(study.judge), arm=list(study.arms)[1:]),
         "02_statistics": [f"{figures}/paired.csv"],
-        "03_ledger": [*rows("ledger"), f"{figures}/audit.html"],
+        "03_ledger": rows("ledger"),
         "05_paper": [f"{figures}/deviations.csv"],
         "06_advice": [f"{figures}/advice.html"]}
 controlled = Path("figures", study.given("06_advice").get("controlled", "controlled"),
@@ -117,7 +117,7 @@ rule ledger:
     input: rows("documents", "queries", "segments", "normalized"), augmented, base,
         expand(f"{data}/models/{{arm}}/training.json", arm=[a for a in study.arms if a != BASE]),
         expand(verdicts, arm=study.arms), facts
-    output: rows("ledger"), f"{figures}/audit.html", records("03_ledger")
+    output: rows("ledger"), records("03_ledger")
     params: **stage("03_ledger")
     shell: RUN
 
