@@ -9,7 +9,6 @@ import pytest
 from lib.core.digest import _parts, module_digest, notebook_digest, reached
 from lib.core.errors import BadInput
 from lib.core.paths import REPOSITORY
-from lib.run.stages import CONTROLLED, READER, REPLICATES, STAGES
 
 
 @pytest.fixture(scope="module")
@@ -42,11 +41,6 @@ def changed(root: Path, before: dict[str, str], path: Path, old: str, new: str) 
     after = digests(root)
     path.write_text(text, encoding="utf-8")
     return {stem for stem, digest in after.items() if digest != before[stem]}
-
-
-def test_every_stage_has_a_notebook_of_its_own_name():
-    stems = [path.stem for path in (REPOSITORY / "notebooks").rglob("[0-9]*.ipynb")]
-    assert sorted(stems) == sorted({*STAGES, *CONTROLLED, *REPLICATES, *READER})
 
 
 def test_comments_and_docstrings_change_no_digest(copy, before):

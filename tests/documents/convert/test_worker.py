@@ -9,7 +9,6 @@ import threading
 import pytest
 
 from lib.core.errors import BadInput
-from lib.documents.convert.formats import converted
 from lib.documents.convert.worker import Worker
 from tests.documents.convert.making import docx, paragraph
 
@@ -89,8 +88,3 @@ def test_a_converter_in_the_child_may_not_write_connect_or_start_a_program(tmp_p
     ran = subprocess.run([sys.executable, "-c", code, tmp_path / "x"], capture_output=True,
                          text=True, check=True)
     assert ran.stdout.split() == ["refused"] * 3 and not (tmp_path / "x").exists()
-
-
-def test_bytes_are_converted_like_a_file(tmp_path):
-    page = put(tmp_path, "a.HTM", b"<p>Words.</p>")
-    assert converted(page, ".HTM") == converted(page.read_bytes(), ".htm")
