@@ -17,12 +17,13 @@ def notebook_digest(notebook: Path, root: Path = REPOSITORY) -> str:
 
     Raises BadInput if the name of a prompt or data file is not a literal.
     """
-    return _digest(notebook, root)
+    files = [notebook, *(_module_file(name, root) for name in sorted(reached(notebook, root)))]
+    return hashlib.sha256("".join(_parts(file, root)[0] for file in files).encode()).hexdigest()
 
 
 def module_digest(name: str, root: Path = REPOSITORY) -> str:
     """Return the digest of the module `name`, such as "lib.core.paths", as `notebook_digest`."""
-    return _digest(root.joinpath(*name.split(".")).with_suffix(".py"), root)
+    return notebook_digest(_module_file(name, root), root)
 
 
 def reached(notebook: Path, root: Path = REPOSITORY) -> set[str]:
@@ -36,11 +37,6 @@ def reached(notebook: Path, root: Path = REPOSITORY) -> set[str]:
     return names
 
 
-def _digest(path: Path, root: Path) -> str:
-    files = [path, *(_module_file(name, root) for name in sorted(reached(path, root)))]
-    return hashlib.sha256("".join(_parts(file, root)[0] for file in files).encode()).hexdigest()
-
-
 @cache
 def _parts(path: Path, root: Path) -> tuple[str, frozenset[str]]:
     """Return the hash of a file's code, prompts and data, and the modules of lib in its imports."""
@@ -50,13 +46,13 @@ def _parts(path: Path, root: Path) -> tuple[str, frozenset[str]]:
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+            names |= {str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)}
         elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in _FOLDERS:
             content.update(_named_file(node, path, root).read_bytes())
         if isinstance(getattr(node, "body", None), list):
             node.body = [line for line in node.body if not _is_text(line)]
     content.update(ast.dump(tree).encode())
-    ours = {name for name in names if name and name.startswith("lib.") and _module_file(name, root)}
+    ours = {name for name in names if name.startswith("lib.") and _module_file(name, root)}
     return content.hexdigest(), frozenset(ours)
 
 

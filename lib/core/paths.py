@@ -1,6 +1,7 @@
 """Locate a study's files by absolute paths, because a kernel may start in any folder."""
 
 import os
+import re
 from pathlib import Path
 
 import lib
@@ -67,8 +68,7 @@ def model_source(base_model: str) -> str:
     for place in (output_root(), REPOSITORY):  # joining an absolute path keeps that path
         if (place / base_model).exists():
             return str(place / base_model)
-    is_path = base_model.startswith(("data/", "figures/", ".", "/", "~"))
-    if base_model.count("/") == 1 and not is_path:
+    if re.fullmatch(r"(?!data/|figures/|[./~])[^/]*/[^/]*", base_model):
         return base_model
     raise BadInput(f"the base model {base_model} is missing: run 00_lab.ipynb first (or `make "
                        "study`), or set base_model to a model's folder or a hub id such as "

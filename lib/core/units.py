@@ -7,6 +7,8 @@ judge accepts multiples of 1000 too (lib.judge.phrases).
 import re
 from fractions import Fraction
 
+Unit = tuple[str, Fraction]  # dimension, and factor to its first unit
+
 # dimension -> a line per unit: its factor to the first one, and its spellings. Case matters if it
 # distinguishes units: mW and MW, Mb and MB.
 _UNITS = {
@@ -58,7 +60,7 @@ _UNITS = {
     "": ("1000 thousand", "1000000 million", "1000000000 billion"),
 }
 
-_EXACT: dict[str, tuple[str, Fraction]] = {
+_EXACT: dict[str, Unit] = {
     spelling: (dimension, Fraction(factor)) for dimension, units in _UNITS.items()
     for factor, *spellings in map(str.split, units) for spelling in spellings}
 _PREFIXES = {"kilo": "k", "mega": "M", "giga": "G", "tera": "T", "milli": "m", "micro": "μ",
@@ -71,13 +73,13 @@ _EXACT |= {f"{prefix}{name}{plural}": _EXACT[short + symbol]
            for prefix, short in _PREFIXES.items() for name, symbol in _NAMES.items()
            for plural in ("", "s") if short + symbol in _EXACT}
 _FIRST = {unit: spelling for spelling, unit in reversed(_EXACT.items())}
-_FOLDED: dict[str, set[tuple[str, Fraction]]] = {}
+_FOLDED: dict[str, set[Unit]] = {}
 for _spelling, _unit in _EXACT.items():
     _FOLDED.setdefault(_spelling.casefold(), set()).add(_unit)
 _CURRENT = re.compile(r"([km]?)[Vv](?:olts?)? ?([ADad])\.?[Cc]\.?")  # V DC, volts d.c.
 
 
-def unit_of(spelling: str) -> tuple[str, Fraction] | None:
+def unit_of(spelling: str) -> Unit | None:
     """Return (dimension, factor) of a unit, or None; case is ignored if unambiguous."""
     if spelling in _EXACT:
         return _EXACT[spelling]
