@@ -9,12 +9,10 @@ from lib.documents.convert.markdown import Converted
 _READERS = {".html": html.read, ".htm": html.read, ".xhtml": html.read, ".docx": docx.read,
             ".pdf": pdf.read, ".xlsx": xlsx.read, ".pptx": pptx.read, ".epub": epub.read,
             ".rst": rst.read}
-_WITH_MACROS = {".docm": ".docx", ".xlsm": ".xlsx", ".pptm": ".pptx"}
-ENDINGS = (*_READERS, *_WITH_MACROS)
+ENDINGS = tuple(_READERS)
 
 _KINDS = {b"%PDF-": "a PDF", b"PK\x03\x04": "a ZIP package (DOCX, XLSX, PPTX, EPUB ...)",
-          b"\xd0\xcf\x11\xe0": "an encrypted or older Office file", b"{\\rtf": "an RTF file",
-          b"\x89PNG": "a picture", b"\xff\xd8\xff": "a picture", b"\x1f\x8b": "a gzip archive"}
+          b"\xd0\xcf\x11\xe0": "an encrypted or older Office file"}
 _EXPECTED = {".pdf": b"%PDF-", **dict.fromkeys((".docx", ".xlsx", ".pptx", ".epub"), b"PK\x03\x04")}
 
 
@@ -27,9 +25,6 @@ def converted(source: Path | bytes, ending: str) -> Converted:
     """
     raw = source if isinstance(source, bytes) else Path(source).read_bytes()
     ending = ending.lower()
-    if ending in _WITH_MACROS:
-        raise BadInput(f"a format with macros, which are never run: save it as "
-                       f"{_WITH_MACROS[ending]}")
     if not raw.strip():
         raise BadInput("empty")
     _refuse_another_kind(raw, ending)
