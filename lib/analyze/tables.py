@@ -6,8 +6,8 @@ from lib.analyze.format import fraction, number
 from lib.analyze.stats import share_interval, wilson
 from lib.core.arms import ALL, sorted_arms
 from lib.core.files import made_by
-from lib.core.numeric import is_numeric
 from lib.core.records import STRUCTURES, Query, Verdict
+from lib.judge.numeric import is_numeric
 
 KINDS = ("numeric", "non-numeric")
 COUNTS = ["n", "correct", "unscored", "accuracy", "low", "high"]

@@ -7,9 +7,8 @@ from functools import lru_cache, partial
 from lib.annotate.constraints import violation
 from lib.annotate.model.pairs import read_reply
 from lib.augment.drafts import Draft, Strategy, pair_text
-from lib.core.prompts import prompt_template
+from lib.core.prompts import SPLIT, defused, prompt_template
 from lib.core.records import Document, Segment
-from lib.core.untrusted import SPLIT, defused
 from lib.documents.blocks import parse
 from lib.documents.language import UNKNOWN
 from lib.llm.calls import Calls

@@ -7,8 +7,7 @@ arXiv:2309.14316). A question asks for "the <label> of <name>", so no sentence h
 import random
 from collections.abc import Sequence
 
-from lib.core.layout import capitalised
-from lib.core.text import is_plural, listed
+from lib.core.text import capitalised, is_plural, listed
 
 # {are} is "is" for a single value and "are" for a list, whose label is plural.
 WORDINGS = (

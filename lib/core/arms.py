@@ -7,8 +7,6 @@ BASE = "base"  # the base model, untrained
 ARMS = (BASE, "dapt", "dapt-n")  # of a study that names none
 AUGMENTED = "dapt-a"  # raw text with what 02_augment made of it
 RAW_ARMS = ("dapt", AUGMENTED)  # they train on the records' own words
-ORDER = (*ARMS, AUGMENTED)  # in every table and figure
-TRAINED_ARMS = ("dapt", "dapt-n", AUGMENTED, "tuned")  # by 03_train; other arms are existing models
 INTERVENTION = "intervention"  # the role in interventions.csv of a change that an engineer may make
 ALL = "all"  # the row of all structures together, last in every table
 _NAME = re.compile(r"(?P<arm>[^@]+)(?:@(?P<number>[2-9]|[1-9]\d+))?")
@@ -31,7 +29,7 @@ def is_trained(name: str) -> bool:
     Raises ValueError as `split_arm` does.
     """
     arm = split_arm(name)[0]
-    return arm in TRAINED_ARMS or arm.startswith("tuned-")
+    return arm in ("dapt", "dapt-n", AUGMENTED, "tuned") or arm.startswith("tuned-")
 
 
 def repeated(arm: str, seeds: int) -> list[str]:
@@ -42,5 +40,5 @@ def repeated(arm: str, seeds: int) -> list[str]:
 def sorted_arms(arms: Iterable[str]) -> list[str]:
     """Sort arms as every table does (dapt, dapt@2, dapt-n, dapt-a, others); drop duplicates."""
     unique = list(dict.fromkeys(arms))
-    kinds = list(dict.fromkeys([*ORDER, *(split_arm(arm)[0] for arm in unique)]))
+    kinds = list(dict.fromkeys([*ARMS, AUGMENTED, *(split_arm(arm)[0] for arm in unique)]))
     return sorted(unique, key=lambda arm: (kinds.index(split_arm(arm)[0]), split_arm(arm)[1]))

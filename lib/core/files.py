@@ -10,7 +10,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from lib.core.artifacts import ARTIFACTS
-from lib.core.paths import MissingInput, data_path, shown
+from lib.core.paths import data_path, required, shown
 from lib.core.records import Record
 
 R = TypeVar("R", bound=Record)
@@ -32,12 +32,8 @@ def made_by(name: str, **keys: object) -> str:
 
 
 def existing(study: str, name: str, **keys: object) -> Path:
-    """Return an artifact's path. Raises MissingInput naming its notebook if it does not exist."""
-    path = artifact_path(study, name, **keys)
-    if not path.exists():
-        raise MissingInput(f"{shown(path)} is missing: run {made_by(name, **keys)} first "
-                           "(or `make study`)")
-    return path
+    """Return an artifact's path. Raises BadInput naming its notebook if it does not exist."""
+    return required(artifact_path(study, name, **keys), made_by(name, **keys))
 
 
 def load(study: str, name: str, kind: type[R] | None = None, *, optional: bool = False,
@@ -45,7 +41,7 @@ def load(study: str, name: str, kind: type[R] | None = None, *, optional: bool =
     """Return the rows of an artifact of `study`, such as `load("lab", "answers", arm="dapt")`.
 
     `kind` is the record type if the table of artifacts names none. With `optional`, a missing file
-    counts as empty. Raises MissingInput and ValueError as `read_records` does.
+    counts as empty. Raises BadInput and ValueError as `read_records` does.
     """
     path = artifact_path(study, name, **keys)
     if optional and not path.exists():
@@ -116,13 +112,11 @@ def write_json(path: Path, value: object) -> Path:
 def read_records(path: Path, kind: type[R], made_by: str) -> list[R]:
     """Read the JSON lines of `path` as `kind`.
 
-    Raises MissingInput naming the notebook `made_by` if the file is absent, and ValueError naming
+    Raises BadInput naming the notebook `made_by` if the file is absent, and ValueError naming
     file and line if a row does not fit `kind`.
     """
-    if not Path(path).exists():
-        raise MissingInput(f"{shown(path)} is missing: run {made_by} first (or `make study`)")
     rows = []
-    with open(path, "rb") as file:  # a line that is not UTF-8 is named like any other
+    with open(required(path, made_by), "rb") as file:  # as bytes: names a line that is not UTF-8
         for number, line in enumerate(file, 1):
             try:
                 rows.append(kind.model_validate_json(line))

@@ -1,15 +1,13 @@
 """Locate a study's files by absolute paths, because a kernel may start in any folder."""
 
 import os
+import re
 from pathlib import Path
 
 import lib
+from lib.core.errors import BadInput
 
 REPOSITORY = Path(lib.__file__).resolve().parent.parent  # this file itself may move
-
-
-class MissingInput(FileNotFoundError):
-    """A file that an earlier notebook writes is missing."""
 
 
 def package_file(name: str) -> Path:
@@ -34,25 +32,24 @@ def data_path(study: str, *parts: str) -> Path:
     names = study.split("/")
     if len(names) > 2 or any(Path(name).name != name or name in ("", "..") for name in names):
         raise ValueError(f"{study!r} is not a name for a study: give one word, such as lab")
-    path = output_root().joinpath("data", study, *parts)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return path
+    return _below("data", study, *parts)
 
 
 def figures_path(study: str, *parts: str) -> Path:
     """Return figures/<study>/<parts>; create its parent folder."""
-    path = output_root().joinpath("figures", study, *parts)
+    return _below("figures", study, *parts)
+
+
+def _below(*parts: str) -> Path:
+    path = output_root().joinpath(*parts)
     path.parent.mkdir(parents=True, exist_ok=True)
     return path
 
 
 def required(path: Path, made_by: str) -> Path:
-    """Return `path`.
-
-    Raises MissingInput naming `made_by`, the notebook that writes it, if it does not exist.
-    """
-    if not path.exists():
-        raise MissingInput(f"{shown(path)} is missing: run {made_by} first (or `make study`)")
+    """Return `path`. Raises BadInput naming `made_by`, its notebook, if it does not exist."""
+    if not Path(path).exists():
+        raise BadInput(f"{shown(path)} is missing: run {made_by} first (or `make study`)")
     return path
 
 
@@ -66,14 +63,13 @@ def model_source(base_model: str) -> str:
     """Return what `from_pretrained` loads: a folder's path, or a hub id (`org/name`) unchanged.
 
     A relative path is looked up below output_root(), then below the repository. Raises
-    MissingInput if the folder does not exist and the name cannot be a hub id.
+    BadInput if the folder does not exist and the name cannot be a hub id.
     """
     for place in (output_root(), REPOSITORY):  # joining an absolute path keeps that path
         if (place / base_model).exists():
             return str(place / base_model)
-    is_path = base_model.startswith(("data/", "figures/", ".", "/", "~"))
-    if base_model.count("/") == 1 and not is_path:
+    if re.fullmatch(r"(?!data/|figures/|[./~])[^/]*/[^/]*", base_model):
         return base_model
-    raise MissingInput(f"the base model {base_model} is missing: run 00_lab.ipynb first (or `make "
+    raise BadInput(f"the base model {base_model} is missing: run 00_lab.ipynb first (or `make "
                        "study`), or set base_model to a model's folder or a hub id such as "
                        "meta-llama/Llama-3.1-8B")

@@ -1,10 +1,44 @@
-"""Load prompts/*.md: the text sent to a model, one file per task, with Jinja slots."""
+"""Load prompts/*.md, and defuse documents and answers: data that must not pass for a prompt."""
 
-from functools import cache
+import html
+import re
+import unicodedata
+from functools import cache, lru_cache
 
 import jinja2
 
 from lib.core.paths import REPOSITORY
+
+SPLIT = "¦"  # the character inserted; visible, and part of none of the patterns
+
+# Look-alikes of < > [ ] and of Latin letters that Unicode itself does not fold.
+_LOOKALIKES = str.maketrans({
+    **dict.fromkeys("‹〈⟨《«⟪❮❰", "<"), **dict.fromkeys("›〉⟩》»⟫❯❱", ">"),
+    **dict.fromkeys("【〔〖〘❲⁅「『", "["), **dict.fromkeys("】〕〗〙❳⁆」』", "]"),
+    **dict.fromkeys("⟦〚", "[["), **dict.fromkeys("⟧〛", "]]"),
+    # Cyrillic, Greek and Armenian letters that look Latin, some only as capitals.
+    **dict(zip("\u0430\u0435\u0456\u043e\u0455\u0441\u0442\u0440\u0501\u051b\u051d"
+               "\u0432\u043a\u043c\u043d\u0443\u0445\u0458\u04bb"
+               "\u03b1\u03b2\u03b5\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7"
+               "\u0251\u0585\u057d",
+               "aeiosctpdqw" "bkmhyxjh" "abenikmvoptux" "aou", strict=True))})
+# Latin letters in small capitals, with a stroke or hook, in boxes, and the letters of flags.
+_LATIN = re.compile(r"(?:LATIN|INDICATOR SYMBOL).*LETTER (?:SMALL CAPITAL |SCRIPT |DOTLESS )?"
+                    r"([A-Z])(?: WITH .*)?")
+_CHARACTER = re.compile(r"&(?:amp;){0,3}(?:#0{0,9}\d{1,7}|#x0{0,9}[\da-f]{1,6}|[lg]t|"
+                        r"[lr](?:sqb|brack|cub|brace));?|.", re.S | re.I)
+_PLAIN = re.compile(r"[\t-\r -%'-~]*")  # text for which lower() is enough
+# Between the parts of a mark: anything except letters, digits and brackets.
+_GAP = rf"(?:(?![<>\[\]{SPLIT}])[\W_])*+"
+# Each pattern matches the one character after which SPLIT is inserted: in the judges' [[True]], the
+# normalizer's <<<<{{ }}>>>> and the turns of a chat template.
+_MARKS = "|".join((
+    rf"\[(?={_GAP}\[{_GAP}(?:true|false|first|second|tie){_GAP}\]{_GAP}\])",
+    r"(?:(?<=<)|(?<=<\s))<(?=\s*+\{\s?\{)",
+    r"(?:(?<=\})|(?<=\}\s))\}(?=\s*+>\s?>)",
+    r"<(?=\||/?(?:s|sys|think|[be]os|pad|unk|mask|cls|sep|tools?|function(?:_call)?|tool_\w+|"
+    r"(?:start|end)_of_\w+|(?:begin|end)_of_text|(?:unused|reserved\w*?_)\d+)>)",
+    r"\[(?=/?(?:inst|system_prompt|available_tools|tool_\w+)\])"))
 
 
 def prompt_template(name: str) -> jinja2.Template:
@@ -20,3 +54,39 @@ def prompt_template(name: str) -> jinja2.Template:
 def _template(text: str) -> jinja2.Template:
     """Compile once, because compiling takes as long as a small model's answer."""
     return jinja2.Environment(undefined=jinja2.StrictUndefined).from_string(text)
+
+
+def defused(text: str, tags: str) -> str:
+    """Return `text`, changed so that it can neither close its `tags` in a prompt nor contain a
+    verdict, a rewrite's marker, a chat turn or a tokenizer's special token.
+
+    `tags` are names separated by |, as in "question|answer". One SPLIT is inserted after the
+    first character of each match; everything else is unchanged, so the text stays readable and can
+    be restored. Spellings with whitespace, invisible characters, other brackets, HTML escapes,
+    accents or attributes are found too.
+    """
+    letters, ends = folded(text)
+    found = re.finditer(rf"<(?={_GAP}(?:{tags})(?!\w))|{_MARKS}", letters)
+    cuts = [0, *(ends[match.start()] for match in found), len(text)]
+    return SPLIT.join(text[start:end] for start, end in zip(cuts, cuts[1:], strict=False))
+
+
+def folded(text: str) -> tuple[str, list[int]]:
+    """Return `text` as a lenient reader sees it, and where each character ends in the original."""
+    if _PLAIN.fullmatch(text):
+        return text.lower(), list(range(1, len(text) + 1))
+    seen = [(letter, match.end()) for match in _CHARACTER.finditer(text)
+            for letter in _seen(match[0])]
+    return "".join(letter for letter, _ in seen), [end for _, end in seen]
+
+
+@lru_cache(20_000)
+def _seen(character: str) -> str:
+    """Return what a character or HTML escape looks like: "" if invisible, "[[" for "⟦"."""
+    is_escape = len(character) > 1
+    plain = html.unescape(character.lower().replace("amp;", "")) if is_escape else character
+    visible = [letter for letter in unicodedata.normalize("NFKD", plain) if letter.isspace()
+               or unicodedata.category(letter) not in ("Mn", "Me", "Cf", "Cc")]
+    latin = [letter if letter.isascii() or not (found := _LATIN.fullmatch(
+        unicodedata.name(letter, ""))) else found[1] for letter in visible]
+    return "".join(latin).casefold().translate(_LOOKALIKES)

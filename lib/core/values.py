@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
 
-from lib.core.units import unit_of
+from lib.core.units import Unit, unit_of
 
 Value = str | tuple[str, str | Fraction] | tuple[int, ...]
 
 _MONTHS = tuple(name.lower() for name in month_name[1:])
+_MONTH_NUMBERS = {name[:3]: number for number, name in enumerate(_MONTHS, 1)}
 _MONTH = r"(?P<month>" + "|".join(f"{name[:3]}(?:{name[3:]})?" for name in _MONTHS) + r"|sept)\.?"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _DATES = tuple(re.compile(pattern + r"(?![\w]|[-/.:]\w)", re.I) for pattern in (
@@ -39,8 +40,6 @@ _TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
 _WORDED = {word: str(n) for n, word in enumerate(_ONES)} | {
     f"{tens}-{_ONES[n]}" if n else tens: str(10 * place + n)
     for place, tens in enumerate(_TENS, 2) for n in range(10)}
-_ASKED_UNIT = re.compile(r"(?:\bin |\(|\bhow many |\bnumber of )"
-                         r"(%|°?[A-Za-zμΩ][A-Za-z0-9μΩ·/]*)", re.I)
 
 
 @dataclass(frozen=True)
@@ -104,22 +103,7 @@ def in_unit(token: Token, unit: str) -> Token:
     amount = token.value[1] if token.kind == "number" else None
     if amount is None or token.value[0] or str(amount).count(".") > 1:
         return token
-    return Token("number", _amount(str(amount), unit), token.text)
-
-
-def worths(token: Token) -> set[Fraction]:
-    """Return the amounts in bytes that an amount of memory may be: 1 GB by 1024 and by 1000."""
-    prefix = re.search(r"[\d ]([kmgt])[bilmaei]", token.text.lower())
-    steps = "kmgt".index(prefix[1]) + 1 if prefix and "ib" not in token.text.lower() else 0
-    return {token.value[1], token.value[1] * Fraction(1000, 1024) ** steps}
-
-
-def asked_unit(question: str) -> str:
-    """Return the unit that a question asks for ("in seconds", "(MB)"), or ""."""
-    if re.search(r"\b(?:age|how old)\b", question, re.I):
-        return "years"
-    found = [match[1] for match in _ASKED_UNIT.finditer(folded(question)) if unit_of(match[1])]
-    return found[-1] if found else ""
+    return Token("number", _amount(str(amount), unit_of(unit)), token.text)
 
 
 def _token_at(text: str, place: int) -> tuple[Token, int]:
@@ -148,8 +132,7 @@ def _date_at(text: str, place: int) -> tuple[tuple[int, ...], int] | None:
             continue
         parts = match.groupdict()
         named = parts.get("month")
-        abbreviations = [name[:3] for name in _MONTHS]
-        month = 1 + abbreviations.index(named[:3].lower()) if named else int(parts["m"])
+        month = _MONTH_NUMBERS[named[:3].lower()] if named else int(parts["m"])
         year, day = int(parts["year"]), [int(parts["day"])] if parts.get("day") else []
         try:
             date(year, month, *(day or [1]))
@@ -174,39 +157,39 @@ def _with_unit(text: str, digits: str, coin: str,
                end: int) -> tuple[tuple[str, str | Fraction], int]:
     """Return the number that ends at `end`, with the scale or unit behind it, and its new end."""
     is_plain = digits.count(".") < 2
-    spelling, last = _unit_at(text, end) if is_plain else ("", end)
-    scale = unit_of(spelling)[1] if spelling and not unit_of(spelling)[0] else Fraction(1)
-    if scale != 1 and digits.startswith("±"):
-        return _amount(digits, ""), end
-    if scale != 1 and not coin:  # "1.2 million hours"
-        spelling, after = _unit_at(text, last)
-        if spelling and unit_of(spelling)[0]:
-            dimension, amount = _amount(digits, spelling)
-            return (dimension, amount * scale), after
-    elif spelling and scale == 1 and not coin:
-        return _amount(digits, spelling), last
-    if (coin or scale != 1) and is_plain and not digits.startswith("±"):
-        dimension = unit_of(coin)[0] if coin else ""
-        return (dimension, Fraction(digits) * scale), last if scale != 1 else end
-    return _amount(digits, ""), end
+    unit, last = _unit_at(text, end) if is_plain else (None, end)
+    is_scale = unit is not None and not unit[0]
+    if digits.startswith("±") and (is_scale or coin):
+        return _amount(digits, None), end
+    if is_scale and not coin:  # "1.2 million hours"
+        counted, after = _unit_at(text, last)
+        if counted and counted[0]:
+            return _amount(digits, (counted[0], counted[1] * unit[1])), after
+    elif unit and not coin:
+        return _amount(digits, unit), last
+    if is_plain and (coin or is_scale):
+        factor = unit[1] if is_scale else Fraction(1)
+        return (unit_of(coin)[0] if coin else "", Fraction(digits) * factor), (
+            last if is_scale else end)
+    return _amount(digits, None), end
 
 
-def _unit_at(text: str, end: int) -> tuple[str, int]:
-    """Return the unit or scale that begins at `end`, "" if none does, and where it ends."""
-    unit = _UNIT.match(text, end)
-    is_whole = unit and not re.match(r"[\w/]", text[unit.end():unit.end() + 1])
-    return (unit[1], unit.end()) if is_whole and unit_of(unit[1]) else ("", end)
+def _unit_at(text: str, end: int) -> tuple[Unit | None, int]:
+    """Return the unit or scale that begins at `end`, None if none does, and where it ends."""
+    match = _UNIT.match(text, end)
+    is_whole = match and not re.match(r"[\w/]", text[match.end():match.end() + 1])
+    unit = unit_of(match[1]) if is_whole else None
+    return unit, match.end() if unit else end
 
 
-def _amount(digits: str, unit: str) -> tuple[str, str | Fraction]:
+def _amount(digits: str, unit: Unit | None) -> tuple[str, str | Fraction]:
     """Return (dimension, amount in its first unit); digits that may be a code are kept verbatim."""
-    if unit and digits.startswith("±"):
-        dimension, factor = unit_of(unit)
-        return dimension, f"±{Fraction(digits[1:]) * factor}"
     if not unit:
         is_plain = digits.isdigit() and (digits == "0" or not digits.startswith("0"))
         return "", Fraction(digits) if is_plain else digits
-    dimension, factor = unit_of(unit)
+    dimension, factor = unit
+    if digits.startswith("±"):
+        return dimension, f"±{Fraction(digits[1:]) * factor}"
     return dimension, Fraction(digits) * factor
 
 

@@ -14,11 +14,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lib.core.errors import BadInput
 from lib.core.files import write_text
 from lib.core.records import Document, Rejected
 from lib.documents.blocks import STRUCTURE_OF, Block, front_title, parse, title_heading
 from lib.documents.convert.formats import ENDINGS
-from lib.documents.convert.markdown import Converted, Refused
+from lib.documents.convert.markdown import Converted
 from lib.documents.convert.worker import Worker
 from lib.documents.language import language_of
 
@@ -26,15 +27,6 @@ TEXT = (".md", ".txt")
 SUFFIXES = (*TEXT, *ENDINGS)
 MAX_DOCUMENT_BYTES = 5_000_000  # of text
 MAX_FILE_BYTES = 50_000_000  # of a file that is converted to text
-
-
-
-class NoDocuments(ValueError):
-    """A folder that does not exist or contains nothing usable."""
-
-
-class Unusable(ValueError):
-    """The reason why one file cannot be a document."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +47,7 @@ class Reading:
 def read_folder(folder: Path) -> Reading:
     """Read every file below `folder` that has a known extension, in order of path.
 
-    A document's id and path are the file's path relative to `folder`. Raises NoDocuments, listing
+    A document's id and path are the file's path relative to `folder`. Raises BadInput, listing
     what was found, if the folder is missing or no file in it is usable.
     """
     files, skipped = list_files(folder)
@@ -68,8 +60,8 @@ def read_folder(folder: Path) -> Reading:
                 document, kinds = _document(made, name)
                 twin = seen.setdefault(hashlib.sha256(document.text.encode()).digest(), name)
                 if twin != name:
-                    raise Unusable(f"same content as {twin}")
-            except (Unusable, Refused) as error:
+                    raise BadInput(f"same content as {twin}")
+            except BadInput as error:
                 reading.rejected.append(_left_out(path, folder, str(error)))
             else:
                 reading.documents.append(document)
@@ -77,9 +69,9 @@ def read_folder(folder: Path) -> Reading:
                 if path.suffix.lower() not in TEXT:
                     reading.converted[name] = made
     if not reading.documents:
-        raise NoDocuments(f"no usable document in {folder}: "
-                          f"{_found([*reading.rejected, *skipped])}. "
-                          f"Put {one_of(SUFFIXES)} files with text there")
+        raise BadInput(f"no usable document in {folder}: "
+                       f"{_found([*reading.rejected, *skipped])}. "
+                       f"Put {one_of(SUFFIXES)} files with text there")
     return reading
 
 
@@ -107,32 +99,32 @@ def list_files(folder: Path,
                endings: tuple[str, ...] = SUFFIXES) -> tuple[list[Path], list[Rejected]]:
     """Return the files below `folder` with these `endings`, sorted, and all others with reasons.
 
-    Raises NoDocuments if the folder is missing, is not a folder, or contains no such file.
+    Raises BadInput if the folder is missing, is not a folder, or contains no such file.
     """
     folder, kinds = Path(folder), one_of(endings)
     if not folder.is_dir():
         what = "is not a folder" if folder.exists() else "does not exist"
-        raise NoDocuments(f"{folder} {what}: name a folder that contains {kinds} files")
+        raise BadInput(f"{folder} {what}: name a folder that contains {kinds} files")
     entries = list(_walk(folder, endings))
     files = sorted(path for path, reason in entries if not reason)
     skipped = sorted((_left_out(path, folder, reason) for path, reason in entries if reason),
                      key=lambda row: row.item)
     if not files:
-        raise NoDocuments(f"no {kinds} file in {folder}: {_found(skipped)}. Put some there")
+        raise BadInput(f"no {kinds} file in {folder}: {_found(skipped)}. Put some there")
     return files, skipped
 
 
 def fingerprint(folder: Path, endings: tuple[str, ...] = SUFFIXES) -> str:
     """Return a hash of the names and contents of the files that `list_files` finds.
 
-    Raises NoDocuments as `list_files` does.
+    Raises BadInput as `list_files` does.
     """
     digest = hashlib.sha256()
     for path in list_files(folder, endings)[0]:
         digest.update(_name(path, Path(folder)).encode() + b"\0")
         try:
             digest.update(hashlib.sha256(_bytes(path, math.inf)).digest())
-        except Unusable as error:
+        except BadInput as error:
             digest.update(str(error).encode())
     return digest.hexdigest()[:16]
 
@@ -186,7 +178,7 @@ def _markdown(path: Path, worker: Worker) -> Converted:
     made = worker.converted(path, ending)
     n_bytes = len(made.markdown.encode())
     if n_bytes > MAX_DOCUMENT_BYTES:
-        raise Unusable(f"{n_bytes / 1e6:.1f} MB of text, over the limit of "
+        raise BadInput(f"{n_bytes / 1e6:.1f} MB of text, over the limit of "
                        f"{MAX_DOCUMENT_BYTES / 1e6:.0f}: split it")
     return made
 
@@ -194,11 +186,11 @@ def _markdown(path: Path, worker: Worker) -> Converted:
 def _document(made: Converted, name: str) -> tuple[Document, Counter[str]]:
     text = made.markdown
     if not text.strip():
-        raise Unusable("empty")
+        raise BadInput("empty")
     blocks = parse(text)
     if not any(block.kind in STRUCTURE_OF and block.text.strip() for block in blocks):
         kinds = ", ".join(sorted({block.kind for block in blocks})) or "nothing"
-        raise Unusable(f"no paragraph, list or table, only {kinds}")
+        raise BadInput(f"no paragraph, list or table, only {kinds}")
     document = Document(document_id=name, title=_title(blocks, name), path=name, text=text,
                         language=language_of(blocks), doubt=made.doubt)
     return document, Counter(block.kind for block in blocks)
@@ -209,34 +201,34 @@ def _bytes(path: Path, limit: float = MAX_DOCUMENT_BYTES) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise Unusable(f"cannot be read ({error.strerror})") from error
+        raise BadInput(f"cannot be read ({error.strerror})") from error
 
 
 def _check(path: Path, limit: float) -> None:
-    """Raise Unusable for what cannot be opened or is larger than `limit` bytes."""
+    """Raise BadInput for what cannot be opened or is larger than `limit` bytes."""
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
-            raise Unusable("not an ordinary file")  # reading a pipe would hang
+            raise BadInput("not an ordinary file")  # reading a pipe would hang
         if status.st_size > limit:
             size = f"{status.st_size / 1e6:.1f} MB"
-            raise Unusable(f"{size}, over the limit of {limit / 1e6:.0f}: split it")
+            raise BadInput(f"{size}, over the limit of {limit / 1e6:.0f}: split it")
         path.open("rb").close()
     except OSError as error:
-        raise Unusable(f"cannot be read ({error.strerror})") from error
+        raise BadInput(f"cannot be read ({error.strerror})") from error
 
 
 def _decoded(raw: bytes) -> str:
     """Decode UTF-8 with or without a byte-order mark; every line break becomes a line feed."""
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise Unusable("UTF-16, not UTF-8: save it as UTF-8")
+        raise BadInput("UTF-16, not UTF-8: save it as UTF-8")
     if b"\0" in raw:
-        raise Unusable(f"binary (a zero byte at position {raw.index(0)})")
+        raise BadInput(f"binary (a zero byte at position {raw.index(0)})")
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         byte = f"byte 0x{raw[error.start]:02x} at position {error.start}"
-        raise Unusable(f"not UTF-8 ({byte}): save it as UTF-8") from error
+        raise BadInput(f"not UTF-8 ({byte}): save it as UTF-8") from error
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

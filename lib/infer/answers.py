@@ -57,7 +57,7 @@ class Decoding:
 def source_of(study: str, arm: str, base_model: str) -> str:
     """Return what `load` loads for an arm: its own trained model, else `base_model`.
 
-    Raises MissingInput if training is not complete: training.json is written last.
+    Raises BadInput if training is not complete: training.json is written last.
     """
     if not is_trained(arm):
         return model_source(base_model)

@@ -2,9 +2,8 @@
 
 import re
 
-from lib.core.prompts import prompt_template
+from lib.core.prompts import defused, prompt_template
 from lib.core.records import Query
-from lib.core.untrusted import defused
 from lib.judge.verdicts import Decide, Decision
 from lib.llm.calls import Calls
 from lib.llm.complete import complete

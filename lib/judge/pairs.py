@@ -38,7 +38,7 @@ def prefer(queries: list[Query], first: list[Answer], second: list[Answer], deci
            judge: str = "rules") -> list[Preference]:
     """Return one preference per query and criterion, in the queries' order.
 
-    `decide` is `lib.judge.pairs_rules.by_rules(…)` or `lib.judge.pairs_model.by_model(…)`, and
+    `decide` is `by_rules(…)` or `by_model(…)` of `lib.judge.pair_judges`, and
     `judge` its name in the rows. A query that an arm has no answer row for is unscored, and two
     equal answers are a tie; neither needs a judge. Raises ValueError if both sets of answers belong
     to one arm, as `lib.judge.verdicts.answers_of_one_arm` does, and what `decide` raises.

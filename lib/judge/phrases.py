@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from lib.core.units import unit_of
-from lib.core.values import Token, in_unit, worths
+from lib.core.values import Token, in_unit
 from lib.judge.matching import Key, Wanted, first_key, key
 from lib.judge.words import wording as w
 from lib.judge.words.wording import Question, is_hard, stem
@@ -57,7 +57,7 @@ def _as_wanted(token: Token, wanted: list[Wanted]) -> Token:
     if token.kind != "number" or not str(token.value[0]).startswith("memory"):
         return token
     return next((one for value in wanted for one in value.tokens if one.kind == "number"
-                 and one.value[0] == token.value[0] and worths(one) & worths(token)), token)
+                 and one.value[0] == token.value[0] and _worths(one) & _worths(token)), token)
 
 
 def _parts(found: list[Token]) -> list[_Part]:
@@ -185,3 +185,10 @@ def mark_shared(wanted: list[Wanted], question: Question) -> None:
     shared = set.intersection(*stems) if len(stems) > 1 else set()
     for one in wanted:
         one.shared = {part for part in shared if part[1] in question.allowed}
+
+
+def _worths(token: Token) -> set[Fraction]:
+    """Return the amounts in bytes that an amount of memory may be: 1 GB by 1024 and by 1000."""
+    prefix = re.search(r"[\d ]([kmgt])[bilmaei]", token.text.lower())
+    steps = "kmgt".index(prefix[1]) + 1 if prefix and "ib" not in token.text.lower() else 0
+    return {token.value[1], token.value[1] * Fraction(1000, 1024) ** steps}

@@ -2,9 +2,8 @@
 
 import random
 
-from lib.core.layout import capitalised, pipe_row
 from lib.core.records import Document, Fact, Query, Structure
-from lib.core.text import listed
+from lib.core.text import capitalised, listed, pipe_row
 from lib.lab.products import ATTRIBUTES, Attribute, Product, assign_structures
 
 # The product precedes the value, as it does under a heading. Sentences that begin with the value

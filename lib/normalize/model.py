@@ -2,13 +2,11 @@
 
 import re
 import unicodedata
-from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
 
-from lib.core.prompts import prompt_template
+from lib.core.prompts import SPLIT, defused, folded, prompt_template
 from lib.core.records import Document, Normalized, Segment
-from lib.core.untrusted import SPLIT, defused, folded
 from lib.documents.language import UNKNOWN
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
@@ -48,8 +46,8 @@ def by_model(model: str, document_kind: str, calls: Calls) -> Rewrite:
     """Return an engine that sends each segment to `model`; `document_kind` fills the prompt's slot.
 
     A segment without a word is not sent. A reply that may be cut or repeated (AGAIN) is asked for
-    once more. A failed call or an unreadable reply is dropped with its reason. The engine prints
-    how many markers were misspelt, by kind, and raises CallsStopped as `lib.llm.complete` does.
+    once more. A failed call or an unreadable reply is dropped with its reason. The engine raises
+    what `lib.llm.complete` does.
     """
     def rewrite(segments: list[Segment], documents: dict[str, Document]) -> list[Normalized]:
         requests = {segment.segment_id: _request(segment, documents[segment.document_id],
@@ -62,30 +60,11 @@ def by_model(model: str, document_kind: str, calls: Calls) -> Rewrite:
         again = [segment for segment in segments if rows[segment.segment_id].dropped in AGAIN]
         more = [replace(requests[segment.segment_id], attempt=1) for segment in again]
         for segment, reply in zip(again, complete(more, model, calls), strict=True):
-            replies[segment.segment_id] = reply
             rows[segment.segment_id] = read_reply(segment, reply)
-        _print_leniency(rows, replies, len(again))
+        print(f"{len(again)} replies were asked for once more, because they were cut or repeated")
         return list(rows.values())
 
     return rewrite
-
-
-def _print_leniency(rows: dict[str, Normalized], replies: dict[str, Reply], n_again: int) -> None:
-    kinds = Counter(kind for name, row in rows.items() if not row.dropped
-                    for kind in misspelt(replies[name].text))
-    listed = ", ".join(f"{n} with {kind}" for kind, n in sorted(kinds.items())) or "none"
-    print(f"{n_again} replies were asked for once more, because they were cut or repeated; kept "
-          f"although the marker is misspelt: {listed}")
-
-
-def misspelt(reply: str) -> set[str]:
-    """Return in what the markers of a reply differ from <<<<{{ and }}>>>>."""
-    marks = [reply[begin:end] for form in _forms(reply)[0] for begin, end in (form[:2], form[2:])]
-    plain = ["".join(mark.split()) for mark in marks]
-    letters = [folded(mark)[0] for mark in plain]
-    return ({"spaces inside"} if any(re.search(r"\S\s+\S", mark) for mark in marks) else set()) | (
-        {"other brackets"} if plain != letters else set()) | (
-        {"more or fewer brackets"} if {*letters} - {"<<<<{{", "}}>>>>"} else set())
 
 
 def _request(segment: Segment, document: Document, document_kind: str) -> Request:

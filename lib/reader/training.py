@@ -60,7 +60,7 @@ class Phase(NamedTuple):
 
 
 def read_curve(folder: Path) -> list[Read]:
-    """Return the rows in a reader's folder. Raises MissingInput if the file is missing."""
+    """Return the rows in a reader's folder. Raises BadInput if the file is missing."""
     return read_records(folder / FILE, Read, made_by("reader"))
 
 

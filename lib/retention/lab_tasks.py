@@ -44,7 +44,7 @@ Values = dict[str, list[list[str]]]  # every value of an attribute, by its label
 def laboratory_of(base_model: str, lab: str = "") -> Path:
     """Return the folder of the public records that `base_model` has read: its own, or data/<lab>.
 
-    Raises MissingInput if the base or documents_public.jsonl is missing, and ValueError if no `lab`
+    Raises BadInput if the base or documents_public.jsonl is missing, and ValueError if no `lab`
     is named and `base_model` is not in a laboratory.
     """
     if lab:

@@ -67,7 +67,7 @@ def write_retention(study: str, arm: str, measured: Measurement,
 
 
 def read_retention(study: str, arms: list[str]) -> list[Retention]:
-    """Return what `write_retention` wrote. Raises MissingInput naming an arm not yet measured."""
+    """Return what `write_retention` wrote. Raises BadInput naming an arm not yet measured."""
     found = []
     for arm in arms:
         path = existing(study, "retention", arm=arm).with_suffix(".json")

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from lib.core.files import write_text
-from lib.documents.folder import TEXT, NoDocuments, read_folder
+from lib.documents.folder import TEXT, read_folder
 from lib.normalize.interventions import INTERVENTIONS
 
 
@@ -22,7 +22,7 @@ def intervene(name: str, folder: Path, target: Path) -> tuple[int, int, list[str
 
     Returns how many were written, how many of them changed, and what was left out with its reason.
     Raises ValueError if the target is not empty, or is inside `folder` and would be read as input;
-    also NoDocuments and OSError.
+    also BadInput and OSError.
     """
     if target.resolve().is_relative_to(folder.resolve()):
         raise ValueError(f"{target} is inside {folder} and would be read with it: "
@@ -50,7 +50,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         written, changed, left_out = intervene(options.name, options.folder, options.target)
-    except (NoDocuments, ValueError, OSError) as error:
+    except (ValueError, OSError) as error:
         print(f"intervene: {error}", file=sys.stderr)
         return 2
     print(f"{options.target}: {written} documents, {changed} of them changed by {options.name}")

@@ -5,7 +5,8 @@ from typing import TypeVar
 
 from pydantic import ConfigDict, ValidationError
 
-from lib.core.paths import MissingInput, shown
+from lib.core.errors import BadInput
+from lib.core.paths import shown
 from lib.core.records import Record
 
 
@@ -21,13 +22,13 @@ G = TypeVar("G", bound=Given)
 def read_given(path: Path, kind: type[G]) -> list[G]:
     """Return the rows of `path` in order, without empty lines.
 
-    Raises MissingInput if there is no such file, and ValueError with file, line and field if a row
+    Raises BadInput if there is no such file, and ValueError with file, line and field if a row
     is not a `kind`.
     """
     required = [name for name, field in kind.model_fields.items() if field.is_required()]
     needed = " and ".join(required)
     if not Path(path).is_file():
-        raise MissingInput(f"{shown(path)} is missing or not a file: give JSON lines with {needed}")
+        raise BadInput(f"{shown(path)} is missing or not a file: give JSON lines with {needed}")
     try:
         text = Path(path).read_text(encoding="utf-8-sig")  # Windows writes a byte order mark
     except UnicodeDecodeError as error:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # slow to import
 
 
 class StrucText:
-    """Implement lib.reading.task.Task. Methods raise MissingInput without asked.jsonl."""
+    """Implement lib.reading.task.Task. Methods raise BadInput without asked.jsonl."""
 
     def fitted(self, study: str, queries: list[Query], tokenizer: Tokenizer, window: int,
                how: "Decoding") -> Shown:

@@ -39,7 +39,7 @@ class Acquisition:
 
 
 def read_curve(folder: Path) -> list[Acquired]:
-    """Return the rows in a model's folder. Raises MissingInput if the file is missing."""
+    """Return the rows in a model's folder. Raises BadInput if the file is missing."""
     return read_records(folder / FILE, Acquired, made_by("model"))
 
 

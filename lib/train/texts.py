@@ -46,7 +46,7 @@ def texts_for(study: str, arm: str, tokenizer: "PreTrainedTokenizerBase", *, blo
               packing: str, validation_share: float, split_seed: int) -> TrainingTexts:
     """Return the blocks of `arm`, made of segments (dapt, dapt-n, dapt-a) or replies (tuned).
 
-    Raises MissingInput if a file is missing, and ValueError as `make_corpus` and `pack` do.
+    Raises BadInput if a file is missing, and ValueError as `make_corpus` and `pack` do.
     """
     if arm.startswith(TUNED):
         return _replies(study, arm, tokenizer, block_size, validation_share, split_seed)

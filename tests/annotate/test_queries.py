@@ -17,7 +17,7 @@ from lib.annotate.rules.sentences import ask_sentence
 from lib.core.records import STRUCTURES, Document, Query
 from lib.documents.blocks import STRUCTURE_OF, block_at, parse
 from lib.documents.folder import read_folder
-from lib.documents.subject import Subject, subjects, version_name
+from lib.documents.subject import Subject
 from lib.lab.documents import make_records
 from lib.lab.products import make_products
 
@@ -203,22 +203,6 @@ def test_a_sentence_that_refers_to_another_is_not_asked(sentence):
     assert ask_sentence(sentence, PAPER) is None
 
 
-@pytest.mark.parametrize(("heading", "name"), [
-    ("v3.5.1 (2024-01-01)", "etcd v3.5.1"), ("Klipper 0.9.1", "Klipper 0.9.1"),
-    ("[1.2.0] - 2024-01-01", "etcd 1.2.0"), ("Release 4.0", "etcd 4.0"), ("1.2 Network", ""),
-    ("Overview", ""), ("2024", ""),
-])
-def test_a_heading_names_a_release_or_not(heading, name):
-    assert version_name(heading, "etcd") == name
-
-
-def test_a_repeated_section_is_distinguished_by_the_one_above_it():
-    text = "# Notes on pumps\n\n## Alfa\n\n### Storage\n\nx\n\n## Beta\n\n### Storage\n\ny\n"
-    found = subjects(made(text, "n", "Notes on pumps"), parse(text))
-    assert [subject.topic for block, subject in zip(parse(text), found, strict=True)
-            if block.kind == "prose"] == ["Alfa, Storage", "Beta, Storage"]
-
-
 def test_a_question_with_two_answers_is_asked_with_its_section_or_not_at_all():
     text = ("# Orsa R-9\n\n## Alfa\n\n- Port: 1\n- Colour: red\n\n## Beta\n\n- Port: 2\n"
             "- Size: big\n\nSpare:\n\n- Port: 3\n- Material: tin\n")
@@ -256,15 +240,6 @@ def test_each_constraint_is_checked(change, reason):
     assert reason in found and bool(reason) == bool(found), found
 
 
-@pytest.mark.parametrize(("answer", "reason"), [
-    (" ".join(f"w{number}" for number in range(20)), "short phrase"),
-    ("the following value", "points at something")])
-def test_a_long_answer_and_one_that_points_back_are_rejected(answer, reason):
-    text = f"The port is {answer}."
-    candidate = Candidate(("What is P?",), answer, "prose", 0, len(text))
-    assert reason in violation("What is P?", candidate, text)
-
-
 def check(queries: list[Query], documents: list[Document]) -> None:
     """Assert what holds for every query, whatever the document."""
     texts = {document.document_id: document.text for document in documents}
@@ -299,18 +274,6 @@ def test_few_queries_are_spread_over_structures_and_document():
     assert not any(query.entity_count == 1 for query in queries)  # only where little else is
     assert [row.reason for row in rejected].count(
         "fits, but the document already has its 6 queries") == 3
-
-
-def test_a_document_without_questions_is_listed_with_its_reason():
-    text = "# Empty words\n\nHello there.\n"
-    queries, rejected = annotate([made(text, title="Empty words")], by_rules)
-    assert queries == [] and rejected[0].item == "blocks: 1"
-    assert "no sentence of the paragraph" in rejected[0].reason
-
-
-def test_less_than_one_query_is_an_error():
-    with pytest.raises(ValueError, match="at least 1"):
-        annotate([], by_rules, max_queries=0)
 
 
 PIECES = [

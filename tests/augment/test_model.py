@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from lib.augment.drafts import TESTED, augment
 from lib.augment.model import NOTHING, by_model, read_texts
+from lib.core.prompts import SPLIT
 from lib.core.records import Augmented, Document, Query, Segment
-from lib.core.untrusted import SPLIT
 from lib.llm.calls import Calls
 from lib.normalize.segments import WORDLESS
 from tests.played_model import outside, played

@@ -2,17 +2,7 @@
 
 import pytest
 
-from lib.core.arms import is_trained, repeated, sorted_arms, split_arm
-
-
-def test_every_name_of_a_repeated_arm_says_its_arm_and_number():
-    assert repeated("dapt-n", 3) == ["dapt-n", "dapt-n@2", "dapt-n@3"]
-    assert list(map(split_arm, repeated("dapt-n", 12))) == [("dapt-n", n) for n in range(1, 13)]
-
-
-def test_arms_have_one_order_whatever_order_they_come_in():
-    assert sorted_arms(["x", "dapt-n", "dapt@2", "base", "dapt", "x", "a"]) == [
-        "base", "dapt", "dapt@2", "dapt-n", "x", "a"]
+from lib.core.arms import is_trained, split_arm
 
 
 def test_some_arms_are_trained_and_any_other_is_a_model_as_it_is():

@@ -2,6 +2,7 @@
 
 import pytest
 
+from lib.core.errors import BadInput
 from lib.core.files import (
     load,
     load_arms,
@@ -11,7 +12,6 @@ from lib.core.files import (
     save_if_any,
     write_records,
 )
-from lib.core.paths import MissingInput
 from lib.core.records import Answer, Rejected
 
 ROWS = [Rejected(document_id="d", item="q", reason="the call failed")]
@@ -47,7 +47,7 @@ def test_a_model_id_stays_one_folder_and_several_arms_are_one_list(root, capsys)
 def test_a_missing_file_is_named_with_the_notebooks_that_write_it():
     assert made_by("answers", arm="dapt") == (
         "04_infer.ipynb or reading/00_infer.ipynb with arm dapt")
-    with pytest.raises(MissingInput, match=r"data/tiny/queries.jsonl is missing: run 01_annotate"):
+    with pytest.raises(BadInput, match=r"data/tiny/queries.jsonl is missing: run 01_annotate"):
         load("tiny", "queries")
     assert load("tiny", "scores", optional=True, arm="base") == []
 

@@ -5,10 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lib.core.paths import REPOSITORY
-from lib.documents import blocks as blocks_module
 from lib.documents.blocks import STRUCTURE_OF, block_at, parse, plain, sentences
 from lib.documents.folder import read_folder
-from lib.documents.tables import tables_of
 
 DOCUMENTS = sorted((REPOSITORY / "tests" / "data" / "documents").glob("*.md"))
 MANUAL = """---
@@ -50,12 +48,6 @@ def test_a_document_is_cut_into_its_blocks_in_order():
         "front-matter", "heading", "prose", "heading", "table", "prose", "list", "code", "html"]
 
 
-def test_a_block_knows_the_headings_above_it():
-    found = {block.kind: block.headings for block in parse(MANUAL)}
-    assert found["table"] == ("Orsa R-9", "Limits")
-    assert parse("# A\n\n## B\n\n# C\n\nx")[-1].headings == ("C",)
-
-
 def test_a_comment_above_a_setting_is_no_heading_and_no_title(tmp_path):
     settings = "# The fan's speed\nrpm = 900\n\n# Pressure\nexport BAR=4\n\n# Ports\n[ports.a]\n"
     assert {block.kind for block in parse(settings)} == {"prose"}
@@ -68,28 +60,6 @@ def test_a_comment_above_a_setting_is_no_heading_and_no_title(tmp_path):
     assert parse(manual)[-1].headings == ("Fan", "Noise")
 
 
-def test_a_cell_is_its_visible_text_and_its_place():
-    table = next(block for block in parse(MANUAL) if block.kind == "table")
-    rows = [[cell.text for cell in row] for row in (table.header, *table.rows)]
-    assert rows == [["Name", "Value"], ["Flow", "5 l/min"], ["a|b", ""]]
-    assert MANUAL[table.rows[0][1].start:table.rows[0][1].end] == "`5 l/min`"
-    assert MANUAL[table.rows[1][0].start:table.rows[1][0].end] == "a\\|b"
-
-
-def test_an_item_is_its_own_text_without_the_list_inside_it():
-    items = next(block for block in parse(MANUAL) if block.kind == "list").items
-    assert [(item.text, item.depth, item.ordered) for item in items][1:] == [
-        ("long", 1, False), ("short", 1, False), ("rag", 0, False)]
-    assert items[0].text.startswith("key")
-
-
-def test_a_table_inside_a_list_is_a_table():
-    source = "- item\n\n  | a | b |\n  |---|---|\n  | 1 | 2 |\n"
-    place = source.index("1")
-    assert block_at(parse(source), place, place + 1).kind == "table"
-    assert block_at(parse(source), 2, 6).kind == "list"
-
-
 def only(source: str, kind: str):
     found, = [block for block in parse(source) if block.kind == kind]
     return found
@@ -99,55 +69,10 @@ def texts(table) -> list[list[str]]:
     return [[cell.text for cell in row] for row in (table.header, *table.rows)]
 
 
-NESTED = """3. Open the lid.
-   - Lift the tab.
-     * Left first.
-   - Pull it.
-
-   Then wait.
-4. Close it.
-
-   ```
-   close
-   ```
-"""
-
-
-def test_steps_keep_their_numbers_and_nested_lists_their_ends():
-    block = only(NESTED, "list")
-    items = {item.text: item for item in block.items}
-    assert [items[text].number for text in ("Open the lid.", "Close it.", "Pull it.")] == [
-        3, 4, None]
-    assert [block.items[item.parent].text if item.parent >= 0 else "" for item in block.items] == [
-        "", "Open the lid.", "Lift the tab.", "Open the lid.", ""]
-    inside = {text: NESTED[item.start:item.until] for text, item in items.items()}
-    assert inside["Open the lid."].endswith("Then wait.")
-    assert inside["Lift the tab."].endswith("Left first.")
-    assert [span.text for span in items["Open the lid."].after] == ["Then wait."]
-    after, = items["Open the lid."].after
-    assert NESTED[after.start:after.end] == "Then wait."
-    assert only(NESTED, "code").inside == block.start
-
-
-def test_a_list_counts_as_it_is_shown_not_as_it_is_typed():
-    assert [item.number for item in only("1. a\n1. b\n1. c\n", "list").items] == [1, 2, 3]
-
-
 def test_an_item_below_one_without_text_hangs_from_none():
     items = only("- ```\n  x\n  ```\n  - a\n    - b\n- c\n", "list").items
     assert [(item.text, item.depth, item.parent) for item in items] == [
         ("a", 1, -1), ("b", 2, 0), ("c", 0, -1)]
-
-
-@pytest.mark.parametrize(("item", "is_sentence"), [
-    ("The valve is closed at 5 bar", True), ("It listens on 7001", True),
-    ("Open the lid. Then close it.", True), ("The server listens on port 7001.", True),
-    ("弁を閉じます。", True), ("Default: the pump is closed", True),
-    ("Port 8443", False), ("Open the lid.", False), ("Linux 5.4 or later", False),
-    ("Support for devices that are offline", False), ("Ability to have two names", False),
-    ("Default port: 8443", False), ("Fix a crash when the pump is off", False)])
-def test_an_item_is_a_sentence_if_its_main_clause_has_a_finite_verb(item, is_sentence):
-    assert only(f"- {item}\n", "list").items[0].is_sentence == is_sentence
 
 
 HTML = """<table>
@@ -174,31 +99,12 @@ def test_an_html_table_is_a_table_with_its_cells_in_place():
     assert blocks[1].text == "<p>after</p>"
 
 
-def test_a_first_row_is_a_header_only_if_it_looks_like_one():
-    def table(*rows: str) -> str:
-        body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row.split("|")) + "</tr>"
-                       for row in rows)
-        return f"<table>{body}</table>"
-
-    named = only(table("Pump|Flow|Mass", "R-9|5 l/min|2 kg", "R-8|4 l/min|1 kg"), "table")
-    assert texts(named)[0] == ["Pump", "Flow", "Mass"] and len(named.rows) == 2
-    unnamed = only(table("Flow|5 l/min", "Mass|2 kg", "Class|IP67"), "table")
-    assert texts(unnamed)[0] == ["", ""] and len(unnamed.rows) == 3
-    ragged = only(table("Pump|Flow|Mass", "R-9|5", "R-8|4|1"), "table")
-    assert {len(row) for row in texts(ragged)} == {3}
-
-
 @pytest.mark.parametrize("html", [
     "<table><tr><td><table><tr><td>a</td><td>b</td></tr></table></td></tr></table>",
     "<table><tr><td>never closed", "<table><tr><td>only one column</td></tr></table>",
     "<table></table>"])
 def test_a_layout_and_a_broken_table_stay_html(html):
     assert {block.kind for block in parse(f"{html}\n\nProse.\n")} == {"html", "prose"}
-
-
-def test_a_break_in_a_header_is_a_space_and_in_a_cell_a_semicolon():
-    table = only("| Flow<br>max | Use |\n|--|--|\n| 5 | a<br/>b |\n", "table")
-    assert texts(table) == [["Flow max", "Use"], ["5", "a; b"]]
 
 
 def test_footnotes_are_paragraphs_of_their_own_and_their_marks_no_text():
@@ -226,31 +132,6 @@ def test_the_marks_of_a_box_are_no_text_and_what_is_in_it_is_no_code(source):
         "The lid is hot.", "- one", "End."]
 
 
-def test_a_box_in_code_is_code_and_a_heading_loses_its_target():
-    assert only("```\n!!! note\n    x\n:::\n```\n", "code").text == "!!! note\n    x\n:::\n"
-    assert only("## Limits {#limits}\n\nx\n", "heading").text == "Limits"
-    assert only("> [!NOTE]\n> The lid is hot.\n", "prose").text == "The lid is hot."
-
-
-def test_a_folder_and_its_tables_parse_each_document_once(documents_folder, monkeypatch):
-    parsed = []
-    original = blocks_module._PARSER.parse
-    monkeypatch.setattr(blocks_module._PARSER, "parse",
-                        lambda body, env: parsed.append(body) or original(body, env))
-    documents = read_folder(documents_folder).documents
-    assert len(parsed) == len(documents) == 4
-    tables_of(documents[0].text)
-    assert len(parsed) == 5
-
-
-def test_references_of_the_document_are_collected_and_used():
-    references: dict = {}
-    blocks = parse("See [the *list*][1] and\n\n- [x][1]\n\n[1]: a%20b.md\n", references)
-    assert [block.text for block in blocks][0] == "See the list and"
-    assert blocks[1].items[0].text == "x"
-    assert references["references"]["1"]["href"] == "a%20b.md"
-
-
 @pytest.mark.parametrize(("text", "expected"), [
     ("One. Two.", ["One.", "Two."]),
     ("By J. Smith, e.g. Oslo. Next.", ["By J. Smith, e.g. Oslo.", "Next."]),
@@ -265,15 +146,6 @@ def test_references_of_the_document_are_collected_and_used():
 ])
 def test_sentences_end_where_a_reader_ends_them(text, expected):
     assert [sentence.text for sentence in sentences(text, 0, len(text))] == expected
-
-
-@pytest.mark.parametrize(("markdown", "expected"), [
-    ("[a *b*](c) `d` **e**", "a b d e"), ("one<br>two", "one; two"),
-    ("<ul><li>x</li><li>y</li></ul>", "x; y"), ("![badge](u)", "badge"), ("5 \\* 6", "5 * 6"),
-    ("", ""),
-])
-def test_plain_is_what_a_reader_sees(markdown, expected):
-    assert plain(markdown) == expected
 
 
 @given(st.lists(st.sampled_from([

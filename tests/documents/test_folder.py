@@ -5,20 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from lib.documents.blocks import parse
+from lib.core.errors import BadInput
 from lib.documents.folder import (
     MAX_DOCUMENT_BYTES,
     MAX_FILE_BYTES,
-    NoDocuments,
     by_format,
     fingerprint,
     list_files,
     read_folder,
     write_converted,
 )
-from tests.documents.convert.making import pdf, prose
 
-SHOWN = ".md .txt .html .docx .pdf .xlsx .pptx .epub .rst".split()
 TEXT = "# Orval gate\n\nThe Orval gate listens on 7001.\n"
 
 
@@ -33,16 +30,6 @@ def put(folder: Path, **files: bytes | str) -> Path:
 
 def ids(folder: Path) -> list[str]:
     return [document.document_id for document in read_folder(folder).documents]
-
-
-def test_files_are_read_below_the_folder_in_the_order_of_their_paths(tmp_path):
-    put(tmp_path, b=TEXT, a__z=TEXT + "Later.", a__b__c="plain words")
-    assert ids(tmp_path) == ["a/b/c.md", "a/z.md", "b.md"]
-
-
-def test_text_loses_its_byte_order_mark_and_carriage_returns_and_nothing_else(tmp_path):
-    put(tmp_path, a=b"\xef\xbb\xbf# T\xc3\xa9l\r\n\r\nOne.\rTwo.\r\n")
-    assert read_folder(tmp_path).documents[0].text == "# Tél\n\nOne.\nTwo.\n"
 
 
 @pytest.mark.parametrize(("text", "title"), [
@@ -72,14 +59,6 @@ def test_a_bad_file_is_listed_with_its_reason_and_the_others_are_read(tmp_path, 
     assert reason in reading.rejected[0].reason
 
 
-def test_a_file_that_may_not_be_read_is_listed(tmp_path):
-    put(tmp_path, good=TEXT, shut="words")
-    (tmp_path / "shut.md").chmod(0)
-    if os.access(tmp_path / "shut.md", os.R_OK):
-        pytest.skip("this user may read every file")
-    assert "Permission denied" in read_folder(tmp_path).rejected[0].reason
-
-
 def test_a_pipe_a_dangling_link_and_a_loop_of_links_do_not_hang(tmp_path):
     put(tmp_path, a__good=TEXT)
     os.mkfifo(tmp_path / "pipe.md")
@@ -98,28 +77,18 @@ def test_a_name_that_is_not_utf8_can_be_written_down(tmp_path):
     assert ids(tmp_path) == ["caf\\xe9.md", "good.md"] and "".join(ids(tmp_path)).encode()
 
 
-def test_other_types_and_hidden_entries_are_skipped_by_name(tmp_path):
-    put(tmp_path, good=TEXT, **{".git__x": TEXT, ".hidden": TEXT})
-    (tmp_path / "scan.png").write_bytes(b"\x89PNG")
-    (tmp_path / "LOUD.TXT").write_text("loud words")
-    assert ids(tmp_path) == ["LOUD.TXT", "good.md"]
-    assert [(row.item, row.reason) for row in read_folder(tmp_path).skipped] == [
-        (".git", "hidden"), (".hidden.md", "hidden"),
-        ("scan.png", f"not {', '.join(SHOWN[:-1])} or {SHOWN[-1]}")]
-
-
 def test_a_folder_without_anything_usable_names_what_was_found(tmp_path):
-    with pytest.raises(NoDocuments, match="nowhere does not exist"):
+    with pytest.raises(BadInput, match="nowhere does not exist"):
         read_folder(tmp_path / "nowhere")
-    with pytest.raises(NoDocuments, match="empty"):
+    with pytest.raises(BadInput, match="empty"):
         read_folder(tmp_path)
     (tmp_path / "scan.png").write_bytes(b"\x89PNG")
-    with pytest.raises(NoDocuments, match=r"1 found \(scan.png: not .md, .txt, .html, "):
+    with pytest.raises(BadInput, match=r"1 found \(scan.png: not .md, .txt, .html, "):
         list_files(tmp_path)
     put(tmp_path, a=b"")
-    with pytest.raises(NoDocuments, match=r"2 found \(a.md: empty; scan.png: not .md, "):
+    with pytest.raises(BadInput, match=r"2 found \(a.md: empty; scan.png: not .md, "):
         read_folder(tmp_path)
-    with pytest.raises(NoDocuments, match="scan.png is not a folder"):
+    with pytest.raises(BadInput, match="scan.png is not a folder"):
         read_folder(tmp_path / "scan.png")
 
 
@@ -156,15 +125,6 @@ def test_what_was_converted_is_written_with_its_positions_and_old_files_go(tmp_p
     assert [path.relative_to(target).as_posix() for path in target.rglob("*.md")] == ["b/c.html.md"]
     assert (target / "b" / "c.html.md").read_text() == (
         "<!-- line 1 -->\n\n# Valve\n\n<!-- line 2 -->\n\nIt opens.\n")
-
-
-def test_a_doubtful_structure_is_in_the_document(tmp_path):
-    rows = [(60 + 100 * column, 200 + 20 * row, 10, 0, f"{row} and {column}")
-            for row in range(5) for column in range(3)]
-    (tmp_path / "a.pdf").write_bytes(pdf([*prose(60, *["Words of a line of text."] * 3), *rows]))
-    document, = read_folder(tmp_path).documents
-    assert document.doubt == "1 table whose cells are unsure"
-    assert not [block for block in parse(document.text) if block.kind == "table"]
 
 
 def test_the_fingerprint_follows_names_and_contents_only(tmp_path):

@@ -5,7 +5,7 @@ import random
 import pytest
 import torch
 
-from lib.core.paths import MissingInput
+from lib.core.errors import BadInput
 from lib.core.records import Query
 from lib.infer.answers import (
     STOPS,
@@ -152,7 +152,7 @@ def test_a_trained_arm_answers_when_its_training_has_ended_and_others_with_the_b
     assert source_of("s", "base", "org/model") == "org/model"
     own = tmp_path / "data" / "s" / "models" / "dapt@2"
     own.mkdir(parents=True)
-    with pytest.raises(MissingInput, match="03_train.*dapt@2"):
+    with pytest.raises(BadInput, match="03_train.*dapt@2"):
         source_of("s", "dapt@2", "org/model")
     (own / "training.json").write_text("{}")
     assert source_of("s", "dapt@2", "org/model") == str(own)

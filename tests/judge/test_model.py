@@ -34,35 +34,11 @@ def calls(tmp_path) -> Calls:
     return Calls(tmp_path / "llm.sqlite")
 
 
-@pytest.mark.parametrize(("reason", "replies"), [
-    ("the last line is not [[True]] or [[False]] alone: ''" , ["", " \n\n"]),
-    ("the last line is not [[True]] or [[False]] alone: ", [
-        "It is true.", "[[Maybe]]", "Right. [[True]]", "[[True]]\nOr rather: [[Maybe]]",
-        r"\[\[True\]\]", "[[True]] [[True]]", "[[True/False]]", "[[Truee]]"]),
-    ("two different verdicts at the end: ", ["[[False]]\n\n**[[True]]**", "[[A]]\n[[True]]"])])
-def test_a_reply_without_a_verdict_alone_at_its_end_is_unscored_with_the_reason(reason, replies):
-    for verdict, why in map(verdict_in, replies):
-        assert verdict == "unscored" and why.startswith(reason)
-
-
-@pytest.mark.parametrize(("reply", "expected"), [
-    ("The port\nagrees.\n[[True]]", ("correct", "The port agrees.")),
-    (" [[False]]\n", ("incorrect", "the mark alone"))])
-def test_the_explanation_is_the_reason(reply, expected):
-    assert verdict_in(reply) == expected
-
-
 @given(st.text(), st.sampled_from(["True", "False"]),
        st.sampled_from(["[[{}]]", "[[ {} ]]", "**[[{}]]**", "  [[{}]]\r"]))
 def test_a_verdict_alone_on_the_last_line_counts_whatever_precedes_it(text, mark, form):
     verdict = verdict_in(f"{text}\nSo it is.\n{form.format(mark)}")[0]
     assert verdict == {"True": "correct", "False": "incorrect"}[mark]
-
-
-@given(st.text(), st.text(alphabet=" \n.,;:*/-(_)", max_size=9))
-def test_two_different_verdicts_without_a_word_between_are_unscored(text, between):
-    for first, second in (("True", "False"), ("False", "True")):
-        assert verdict_in(f"{text}\n[[{first}]]{between}[[{second}]]")[0] == "unscored"
 
 
 @given(st.text(alphabet="[]TrueFals \\\n*"))

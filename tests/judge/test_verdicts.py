@@ -23,18 +23,6 @@ def test_a_missing_row_is_unscored_and_an_empty_answer_incorrect_in_the_order_of
     assert {(row.arm, row.judge) for row in rows} == {("dapt", "rules")}
 
 
-def test_the_judge_that_is_passed_in_decides_on_the_answers_that_are_not_empty():
-    seen = []
-
-    def decide(queries, texts):
-        seen.extend(texts)
-        return [("incorrect", query.query_id) for query in queries]
-
-    rows = judge(QUERIES, [answer("", "b"), answer("x", "a")], decide, "strict")
-    assert seen == ["x"] and [row.reason for row in rows[:2]] == ["a", "empty answer"]
-    assert {row.judge for row in rows} == {"strict"}
-
-
 @pytest.mark.parametrize("answers", [
     [], [answer("1", "a"), answer("1", "a")], [answer("1", "zzz")],
     [answer("1", "a"), answer("1", "b", arm="base")]])

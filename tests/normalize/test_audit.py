@@ -1,14 +1,18 @@
-"""The audit finds what is lost or invented, by kind, and the page escapes what documents say."""
+"""The audit finds what is lost or invented, by kind, in rewrites by rules and in other words."""
+
+import re
 
 import pytest
 
+from lib.core.paths import REPOSITORY
 from lib.core.records import Document, Normalized, Segment
-from lib.lab.documents import make_records
-from lib.lab.products import make_products
-from lib.normalize.audit import KINDS, audit, kind_of, kinds_table, segments_table, sentence
-from lib.normalize.audit_page import side_by_side, write_page
+from lib.documents.folder import read_folder
+from lib.normalize.audit import audit, kinds_table
 from lib.normalize.rewrite import normalize
 from lib.normalize.rules.engine import by_rules
+from lib.normalize.segments import segment as cut_into_segments
+from tests.normalize.paraphrases import PAIRS
+from tests.normalize.test_rewrite import TOKENIZER
 
 SOURCE = ("# Corvane P-417\n\nSee /etc/harbor.conf for v2.10.3 and 36 seconds.\n\n- seal kit\n"
           "- hex key\n\n| Item | Entry |\n|--|--|\n| port | 8443 |\n")
@@ -32,76 +36,22 @@ def audited(rewrites: list[str], cut: int | None = None, source: str = SOURCE):
     return audit(segments, [document], rows), segments, rows
 
 
-STATED = ("# Corvane P-417\n\nThe pump is not sealed. It runs at 40 bar and draws 12 A. "
-          "A filter must be fitted before the inlet. The housing is made of cast iron.\n\n"
-          "| Part | Torque |\n|--|--|\n| flange bolt | 25 |\n| drain plug | 60 |\n")
-WRITTEN = ("# Corvane P-417\n\nThe pump is not sealed. It runs at 40 bar and draws 12 A. A filter "
-           "must be fitted before the inlet. The housing is made of cast iron.\n\nFor part flange "
-           "bolt, the torque is 25. For part drain plug, the torque is 60.")
-
-
-@pytest.mark.parametrize(("true", "false", "change", "kind"), [
-    ("is not sealed", "is sealed", "lost", "negation"),
-    ("must be fitted", "must not be fitted", "invented", "negation"),
-    ("must be fitted", "mustn't be fitted", "invented", "negation"),
-    ("It runs at 40 bar and draws 12 A", "It runs at 12 bar and draws 40 A", "invented", "order"),
-    ("is 25. For part drain plug, the torque is 60", "is 60. For part drain plug, the torque is 25",
-     "invented", "order"),
-    (" The housing is made of cast iron.", "", "lost", "sentence"),
-    (" For part drain plug, the torque is 60.", "", "lost", "sentence"),
-    ("cast iron.", "cast iron. Magnets must be kept away from its display.", "invented",
-     "sentence")])
-def test_a_false_or_missing_sentence_is_found(true, false, change, kind):
-    [kept], _, _ = audited([WRITTEN], source=STATED)
-    assert not kept.is_changed
-    [row], _, _ = audited([WRITTEN.replace(true, false)], source=STATED)
-    assert getattr(row, change)[kind]
-
-
-@pytest.mark.parametrize("paraphrase", [
-    WRITTEN.replace("is not sealed", "is unsealed"),
-    WRITTEN.replace("40 bar", "4 MPa"),
-    WRITTEN.replace("A filter must be fitted before the inlet.",
-                    "Before the inlet, a filter must be fitted.")])
-def test_other_words_for_the_same_are_no_change(paraphrase):
-    [row], _, _ = audited([paraphrase], source=STATED)
-    assert not row.lost["negation"] and not row.invented["negation"]
-    assert not row.lost["sentence"] and not row.invented["sentence"]
-
-
-@pytest.mark.parametrize(("words", "kind"), [
-    ("8443 10,000 20% -20 2024-05-07 36s", "number"), ("/etc/x.conf net/port.md main.py", "path"),
-    ("v2 2.10.3 v1.0-rc.1", "version"), ("P-417 VxWorks max_rate gasket", "name")])
-def test_the_kind_of_a_word(words, kind):
-    assert {kind_of(word) for word in words.split()} == {kind}
-
-
-def test_a_faithful_rewrite_loses_nothing():
-    [row], _, _ = audited(["See /etc/harbor.conf for v2.10.3 of Corvane P-417 and 36 s. It has a "
-                           "seal kit, a hex key and the port 8443."])
-    assert not row.number("lost", "moved", "invented", "carried") and not row.is_changed
-    assert row.said == {"number": 1, "unit": 1, "path": 1, "version": 1, "name": 6, "item": 4,
-                        "sentence": 5, "negation": 0, "order": 0}
-
-
 def test_each_kind_is_found_lost_or_invented():
     [row], _, _ = audited(["See /etc/hidden.conf for v2.10.4 of Corvane P-417 and 36 hours. It has "
                            "a seal and a key, and the port 8444 of QNX."])
     assert row.lost == {
         "number": ["8443"], "unit": ["36 seconds"], "path": ["/etc/harbor.conf"],
         "version": ["v2.10.3"], "name": ["kit", "hex"], "item": ["seal kit", "hex key", "8443"],
-        "sentence": row.lost["sentence"], "negation": [], "order": []}
+        "negation": []}
     assert row.invented == {
         "number": ["8444"], "unit": ["36 hours"], "path": ["/etc/hidden.conf"],
         "version": ["v2.10.4"], "name": ["QNX"], "item": [],
-        "sentence": ["See /etc/hidden.conf for v2.10.4 of Corvane P-417 and 36 hours."],
-        "negation": [], "order": []}
+        "negation": []}
     table = kinds_table([row]).set_index("kind")
     assert list(table.columns) == ["said", "lost", "lost_percent", "moved", "written", "invented",
                                    "invented_percent", "carried"]
     assert list(table.loc["unit", ["said", "lost", "lost_percent"]]) == [1, 1, 100.0]
-    assert list(table.loc["all", ["lost", "invented"]]) == [row.number("lost"), 6]
-    assert "1/1 units" in sentence([row]) and "6 are nowhere" in sentence([row])
+    assert list(table.loc["all", ["lost", "invented"]]) == [row.number("lost"), 5]
 
 
 def test_an_amount_written_in_another_unit_is_kept():
@@ -120,55 +70,48 @@ def test_what_is_in_the_next_rewrite_has_moved_and_what_comes_from_elsewhere_is_
     assert by_id["s0"].number("lost", "invented", "moved") == 0
 
 
-def test_the_worst_comes_first_and_a_dropped_segment_has_lost_all():
-    rows, _, _ = audited(["See /etc/harbor.conf for v2.10.3 and 36 seconds, Corvane P-417.", ""],
-                         CUT)
-    assert [row.segment_id for row in rows] == [f"s{CUT}", "s0"]
-    assert rows[0].lost == {
-        "number": ["8443"], "unit": [], "path": [], "version": [],
-        "name": ["seal", "kit", "hex", "key", "port"],
-        "item": ["seal kit", "hex key", "port", "8443"],
-        "sentence": ["seal kit", "hex key", "port", "port 8443"], "negation": [], "order": []}
-    table = segments_table(rows)
-    assert list(table.segment) == [f"s{CUT}"]
-    assert table.dropped[0] and "8443" in table["words lost"][0]
-    assert table.lost[0] == table.said[0] == rows[0].number("lost")
+STATED = ("# Corvane P-417\n\nThe pump is not sealed. A filter must be fitted before the inlet.\n\n"
+          "| Part | Coating |\n|--|--|\n| flange bolt | not painted |\n")
+WRITTEN = ("The pump is not sealed. A filter must be fitted before the inlet. For part flange "
+           "bolt, the coating is not painted.")
 
 
-def test_the_rules_lose_and_invent_nothing_of_a_laboratory():
-    documents, _ = make_records(make_products(6, seed=2), 2, public=False)
-    segments = []
-    for document in documents:
-        cut, text = document.text.index("\n## "), document.text
-        segments += [segment(document.document_id, start, end, text)
-                     for start, end in ((0, cut), (cut, len(text)))]
+@pytest.mark.parametrize(("true", "false", "change"), [
+    ("is not sealed", "is sealed", "lost"), ("is not painted", "is painted", "lost"),
+    ("must be fitted", "must not be fitted", "invented"),
+    ("must be fitted", "mustn't be fitted", "invented")])
+def test_a_negation_that_is_lost_or_added_is_found(true, false, change):
+    for kept in (WRITTEN, WRITTEN.replace("is not sealed", "is unsealed")):
+        [row], _, _ = audited([kept], source=STATED)
+        assert not row.lost["negation"] and not row.invented["negation"]
+    [row], _, _ = audited([WRITTEN.replace(true, false)], source=STATED)
+    assert getattr(row, change)["negation"]
+
+
+def pairs_audited(change=lambda text: text) -> list:
+    """Return the audits of the rewrites in other words, changed."""
+    return [audited([change(text)], source=source)[0][0] for source, text in PAIRS]
+
+
+@pytest.mark.parametrize(("pattern", "new", "least"), [
+    (r"(?<=\w) not\b|(?<=can)not\b", "", 0.9), (r"\b(is|are|must be)\b(?! not)", r"\1 not", 0.75),
+    (r"\b\d+\b", "9917", 0.9)])
+def test_planted_damages_are_noticed(pattern, new, least):
+    damaged = [bool(re.search(pattern, text)) for _, text in PAIRS]
+    rows = pairs_audited(lambda text: re.sub(pattern, new, text, count=1))
+    noticed = [row.number("lost", "invented") > 0 for row, is_damaged in
+               zip(rows, damaged, strict=True) if is_damaged]
+    assert len(noticed) >= 4 and sum(noticed) >= least * len(noticed)
+
+
+def test_few_faithful_rewrites_in_other_words_raise_an_alarm():
+    assert sum(row.number("lost", "invented") > 0 for row in pairs_audited()) <= len(PAIRS) // 10
+
+
+def test_the_rules_lose_and_invent_nothing_of_real_documents():
+    documents = [one for one in read_folder(REPOSITORY / "tests" / "data" / "documents").documents
+                 if len(one.text) < 20_000]
+    segments = cut_into_segments(documents, TOKENIZER, 700)
     rows = audit(segments, documents, normalize(segments, documents, by_rules))
-    assert sum(sum(row.said.values()) for row in rows) > 100
-    assert sum(row.number("lost", "invented") for row in rows) == 0
-    assert sum(row.said[kind] for row in rows for kind in KINDS) == kinds_table(rows).said.iloc[-1]
-
-
-def test_the_page_marks_what_is_lost_and_escapes_the_rest(tmp_path, monkeypatch):
-    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    source = "Port 8443 & <script>alert('x')</script> 8443"
-    rewrite = "Nothing but <img src=x onerror=alert(1)> 17."
-    rows, segments, rewrites = audited([rewrite], source=source)
-    page = write_page("lab", rows, segments, rewrites).read_text(encoding="utf-8")
-    assert "<script" not in page and "<img" not in page and "&lt;script&gt;" in page
-    assert page.count('<mark class="lost">8443</mark>') == 2
-    assert ('<mark class="invented">Nothing but &lt;img src=x onerror=alert(1)&gt; 17.</mark>'
-            in page and page.startswith("<!DOCTYPE html>"))
-    part = side_by_side(rows, segments, rewrites, 3)
-    assert "1 of 1 changed segments" in part and "<html" not in part
-    assert sentence([]).startswith("There is nothing to audit")
-
-
-def test_the_page_keeps_the_texts_verbatim_between_the_marks(tmp_path):
-    source = "Port 8443,\n  then  9000.\n"
-    rows, segments, rewrites = audited(["Port 8443,\nthen\n 9000."], source=source)
-    part = side_by_side(rows, segments, rewrites)
-    assert "<td>" not in part  # nothing changed
-    rows, segments, rewrites = audited(["Port 8443,\nthen\n 900."], source=source)
-    part = side_by_side(rows, segments, rewrites)
-    assert '<td>Port 8443,\n  then  <mark class="lost">9000</mark>.\n</td>' in part
-    assert '<td>Port 8443,\nthen\n <mark class="invented">900</mark>.</td>' in part
+    assert [(row.segment_id, row.lost, row.invented) for row in rows
+            if not row.dropped and row.number("lost", "invented")] == []

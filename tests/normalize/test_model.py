@@ -9,13 +9,12 @@ from hypothesis import strategies as st
 
 from lib.core.prompts import prompt_template
 from lib.core.records import Document, Normalized, Segment
-from lib.core.untrusted import SPLIT
 from lib.llm.calls import Calls
 from lib.llm.request import Reply
-from lib.normalize.model import by_model, misspelt, read_reply
+from lib.normalize.model import by_model, read_reply
 from lib.normalize.rewrite import normalize
 from lib.normalize.segments import WORDLESS
-from tests.played_model import leniently, outside, played, within
+from tests.played_model import leniently, outside, played
 
 DOCUMENT = Document(document_id="d", title="Corvane P-417", path="",
                     text="- Default port: 8443\n- Mass: 2 kg\n\n---\n\n{{ not a slot }}\n")
@@ -91,15 +90,6 @@ def test_the_prompts_placeholder_is_no_rewrite(reply):
     assert read(reply).text == "Final." and not read(reply).dropped
 
 
-@pytest.mark.parametrize(("form", "kinds"), [
-    ("<<<<{{ Final. }}>>>>", set()), ("<<< {{Final.}}>>>", {"spaces inside",
-                                                             "more or fewer brackets"}),
-    ("&lt;&lt;&lt;&lt;{{ Final. }}&gt;&gt;&gt;&gt;", {"other brackets"}),
-    ("＜＜＜＜｛｛ Final. ｝｝＞＞＞＞", {"other brackets"})])
-def test_a_misspelt_marker_is_kept_and_its_kind_named(form, kinds):
-    assert read(LABEL + form).text == "Final." and misspelt(LABEL + form) == kinds
-
-
 @pytest.mark.parametrize("is_cut_twice", [False, True])
 def test_a_rewrite_cut_by_a_proxy_is_asked_for_once_more_and_else_dropped(
         is_cut_twice, monkeypatch, calls, capsys):
@@ -116,14 +106,6 @@ def test_a_rewrite_cut_by_a_proxy_is_asked_for_once_more_and_else_dropped(
             assert ("closing marker is missing" in row.dropped) == is_cut_twice
 
 
-@pytest.mark.parametrize("inside", [
-    "Set {{ port }} and {{host}} first.", "Type >>>> or <<<< or >>> print().",
-    "It is a vector<vector<map<T>>> {{1}, {2}}.", "A <<b>> stays, {{{x}}} too.",
-    '{"a": {"b": 1}}'])
-def test_braces_and_chevrons_inside_a_rewrite_are_kept(inside):
-    assert read(f"{HEAD}{LABEL}<<<<{{{{ {inside} }}}}>>>>").text == inside
-
-
 @pytest.mark.parametrize(("reply", "reason"), [
     *[(reply, "no rewrite") for reply in (
         "I would rather not.", "", HEAD + LABEL + " Final.", GOOD.replace("<<<<{{", "<<{{"))],
@@ -131,11 +113,6 @@ def test_braces_and_chevrons_inside_a_rewrite_are_kept(inside):
         "<<<<{{ }}>>>>", "<<<<{{}}>>>>", "<<<<{{ <the rewritten text> }}>>>>")]])
 def test_a_reply_without_a_rewrite_is_dropped_with_its_reason(reply, reason):
     assert read(reply).dropped.startswith(reason) and read(reply).text == ""
-
-
-def test_a_reply_that_is_not_an_answer_is_dropped_even_if_it_reads_well():
-    row = read(GOOD, "cut at the length limit")
-    assert (row.text, row.dropped) == ("", "cut at the length limit")
 
 
 @pytest.mark.parametrize(("lines", "rating"), [
@@ -152,12 +129,6 @@ def test_the_rating_is_parsed_and_a_reply_without_one_keeps_its_rewrite(lines, r
     for line in lines:
         row = read(f"{line}\n{LABEL}<<<<{{{{ Final: rating: 5. }}}}>>>>")
         assert (row.rating, row.text, row.dropped) == (rating, "Final: rating: 5.", ""), line
-
-
-def test_rating_and_remark_are_read_outside_the_rewrite_that_counts():
-    last = read("X:<<<<{{ Final. }}>>>>\n\n**Rating:** 6\n**Remark:** Read last.")
-    assert (last.rating, last.remark, last.text) == (6, "Read last.", "Final.")
-    assert read("Rating: 6\nRemark:\nX:<<<<{{ Final. }}>>>>").remark == ""
 
 
 prose = st.lists(st.sampled_from([
@@ -199,12 +170,6 @@ def test_each_segment_is_sent_once_and_an_unreadable_reply_keeps_its_row(monkeyp
     assert len(prompts) == 3 and (again.tally.cached, again.tally.new) == (3, 0)
     assert all("pump manuals" in prompt and "Corvane P-417" in prompt for prompt in prompts)
     assert sum("{{ not a slot }}" in prompt for prompt in prompts) == 1
-
-
-def test_a_model_without_a_key_is_refused(monkeypatch, calls):
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with pytest.raises(RuntimeError, match="OPENAI_API_KEY"):
-        rewrite_of(DOCUMENT, calls)
 
 
 def prompt_for(part: str) -> str:
@@ -255,10 +220,3 @@ def test_a_marker_planted_in_a_document_does_not_decide_what_is_taken_out(
         assert rewrite_of(document, calls) == [document.text]
     markers = re.findall(r"<<<\s*\{\s?\{", leniently(prompts[0]))
     assert len(markers) == 1, "the prompt's own marker"
-
-
-def test_a_split_of_the_documents_own_is_kept(monkeypatch, calls):
-    document = DOCUMENT.model_copy(update={"text": f"Port {SPLIT} 8443"})
-    with played(gullible_normalizer, monkeypatch) as prompts:
-        assert rewrite_of(document, calls) == [document.text]
-    assert within(prompts[0], "part") == document.text.lower()

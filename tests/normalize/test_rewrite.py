@@ -10,9 +10,7 @@ from lib.core.paths import REPOSITORY
 from lib.core.records import Document, Segment
 from lib.documents.blocks import parse, sentences
 from lib.documents.folder import read_folder
-from lib.documents.inline import readable
 from lib.normalize.rewrite import lost_tokens, normalize
-from lib.normalize.rules import engine
 from lib.normalize.rules.engine import by_rules
 from lib.normalize.segments import WORDLESS, segment
 from tests.normalize.test_segments import byte_level
@@ -65,49 +63,6 @@ PLATFORMS = f"The supported platforms of {NAME} are Linux, QNX and VxWorks."
 ])
 def test_lists_and_tables_become_sentences_on_the_product(markdown, expected):
     assert prose(markdown).removeprefix(f"In {NAME}: ") == expected
-
-
-@pytest.mark.parametrize(("markdown", "expected"), [
-    (f"On {NAME}, the\ndefault *port* is **8443**.", f"On {NAME}, the default port is 8443."),
-    (f"> NOTICE: {NAME} is\n> sealed.", f"NOTICE: {NAME} is sealed."),
-    (f"{NAME} [guide](docs/g.md) and [part](#p).", f"{NAME} guide (docs/g.md) and part (#p)."),
-    (f"{NAME} has [Spare parts](#spare-parts).", f"{NAME} has Spare parts."),
-    (f'{NAME} <a id="p" href="#p">lid</a> <img src="lid.png" alt="shut">.',
-     f"{NAME} lid shut (lid.png)."),
-    (f"{NAME} maps `=` to `a=b`.", f'{NAME} maps "=" to a=b.'),
-    (f"{NAME} ([#12](https://x.org/12)).", f"{NAME} (#12, https://x.org/12)."),
-    (f"{NAME}: see [g].\n\n[g]: docs/g.md", f"{NAME}: see g (docs/g.md)."),
-    (f"{NAME} <https://x.org/1>.", f"{NAME} https://x.org/1."),
-    (f"{NAME} has ![a red lamp](lamp.png).", f"{NAME} has a red lamp (lamp.png)."),
-    ("![Flow of oil](oil.png)", "There is an image: Flow of oil (oil.png)."),
-])
-def test_prose_stays_without_its_markup(markdown, expected):
-    assert prose(markdown).removeprefix(f"In {NAME}: ") == expected
-
-
-def test_html_breaks_separate_the_words_around_them():
-    html = "text/plain with:<br><ul><li>`a=1`</li><li>`b=2`</li></ul>"
-    assert readable(html) == "text/plain with: a=1; b=2"
-
-
-def test_a_list_of_sentences_names_its_section_and_keeps_its_lead_in():
-    text = ("# Releases\n\n## Corvane 0.13.0\n\nMajor changes:\n\n- Fans can be tuned. They hum.\n"
-            "- Ports moved to 8443.")
-    assert cut(text, title="Releases") == [
-        "# Releases\n\nIn Corvane 0.13.0: Major changes: Fans can be tuned. They hum. "
-        "Ports moved to 8443."]
-
-
-def test_a_heading_that_only_announces_facts_is_not_repeated_before_them():
-    assert prose(f"## Key points\n\n{PORT}\n") == PORT
-    assert prose(f"## Network\n\n{PORT}\n") == f"In Network: {PORT}"
-
-
-def test_lists_inside_lists_and_numbers_of_steps_are_kept():
-    written = prose("Steps to follow:\n\n1. Open the lid. Wait.\n   - Lift the tab.\n"
-                    "   - Pull it.\n2. Close it.")
-    assert written.endswith("Steps to follow: (1) Open the lid. Wait: Lift the tab. Pull it. "
-                            "(2) Close it.")
 
 
 @pytest.mark.parametrize(("markdown", "expected"), [
@@ -203,88 +158,6 @@ def test_nothing_is_stated_that_the_source_does_not_state(markdown, expected):
     assert written.removeprefix(f"In {NAME}: ").replace(f"In {NAME}, ", "In ") == expected
 
 
-def test_a_document_that_is_not_in_english_is_kept_as_it_is():
-    text = "# 構文\n\n- ポート: 8443\n"
-    document = Document(document_id="d", title="構文", path="", text=text, language="ja")
-    one = Segment(segment_id="s", document_id="d", start=0, end=len(text), text=text, n_tokens=1)
-    [row] = normalize([one], [document], by_rules)
-    assert row.text == text.strip() and row.rating is None and "'ja'" in row.remark
-
-
-def test_code_stays_verbatim_after_a_sentence_that_introduces_it():
-    assert prose(f"{NAME} runs.\n\n```sh\nport 8443\n\n  go\n```").endswith(
-        f"{NAME} runs.\n\nThe lines given here read:\nport 8443\n\n  go")
-    assert prose(f"{NAME} runs this:\n\n    port 8443\n").endswith(
-        f"{NAME} runs this:\n\nport 8443")
-
-
-@pytest.mark.parametrize("markdown", [
-    "Copy <slot>_<side>.ini to <label>.", "<depot>\n\n- <bin> first\n- <shelf>",
-    "| Valve | Args |\n|--|--|\n| V1 | <bore> |\n| V2 | <bore> <stroke> |",
-    "| Valve | Args | Use |\n|--|--|--|\n| V1 | <bore> | air |\n| V2 | <input> | oil |"])
-def test_a_placeholder_is_text_and_a_column_of_them_is_kept(markdown):
-    written = prose(markdown)
-    placeholders = re.findall(r"<\w+>", markdown)
-    assert re.findall(r"<\w+>", written) == placeholders
-    assert lost_tokens(markdown, written) == []
-    assert "No value" not in written and ("Args" not in markdown or "Args is <bore>" in written)
-    lost = lost_tokens("- " + " ".join(placeholders), "")
-    assert lost == list(dict.fromkeys(re.findall(r"\w+", " ".join(placeholders))))
-
-
-def test_html_is_no_text_wherever_it_is():
-    html = '<b>A</b> <label>B</label> <input type="x9"> <!-- c_3 --> </stage> `<bore>`'
-    assert prose(html) == "A B <bore>."
-    assert lost_tokens(html, "A B <bore>") == []
-
-
-@pytest.mark.parametrize(("code", "written"), [
-    ("```\n> vent open\n> vent shut\n```", "> vent open\n> vent shut"),
-    ("    > vent open", "> vent open"),
-    ("> ```\n> vent open\n> > shut\n>\n> end\n> ```", "vent open\n> shut\n\nend"),
-    (">     > vent open", "> vent open"), ("    vent:\n      open", "vent:\n  open")])
-def test_code_loses_only_the_marks_of_the_quotation_that_it_is_in(code, written):
-    assert prose(code).endswith(f"The lines given here read:\n{written}")
-
-
-def test_a_cut_list_is_marked_and_a_cut_table_knows_its_header():
-    text = (f"# {NAME}\n\nSupported platforms:\n\n- Linux\n- QNX\n- VxWorks\n\n"
-            "| Property | Value |\n|--|--|\n| Port | 80 |\n| Mass | 2 kg |\n")
-    assert cut(text, text.index("- Linux"), text.index("- QNX"), text.index("| Mass")) == [
-        f"# {NAME}\n\nSupported platforms:",
-        f"The supported platforms of {NAME} include Linux.",
-        f"The supported platforms of {NAME} also include QNX and VxWorks.\n\n"
-        f"The port of {NAME} is 80.",
-        f"The mass of {NAME} is 2 kg."]
-
-
-def test_a_cut_inside_a_sentence_or_code_repeats_nothing():
-    text = f"# {NAME}\n\n{NAME} is heavy. It is red.\n\n```\none\ntwo\n```\n"
-    assert cut(text, text.index("heavy"), text.index("two")) == [
-        f"# {NAME}\n\n{NAME} is heavy.",
-        f"It is red.\n\nIn {NAME}: The lines given here read:\none",
-        f"In {NAME}: The lines go on:\ntwo"]
-
-
-def test_no_section_is_named_before_a_pronoun_that_would_refer_to_it():
-    text = ("A lid follows.\n\n# Valves\n\n## Opening\n\nIt is slow. The rotor does much. "
-            "Its parts are:\n\n- a fan that hums\n- a pin that bends\n\nThe lid is red.\n")
-    places = [text.index(mark) for mark in ("# Valves", "Its", "- a fan", "- a pin", "The lid")]
-    assert cut(text, *places, title="Valves") == [
-        "A lid follows.",
-        "# Valves\n\nIn Opening: It is slow. The rotor does much.",
-        "Its parts are:",
-        "In Valves, Opening: The rotor does much. Its parts are: a fan that hums.",
-        "In Valves, Opening: The rotor does much. Its parts are (continued): a pin that bends.",
-        "In Valves, Opening: The lid is red."]
-
-
-def test_text_that_no_block_holds_is_written_too():
-    text = prose(f"- {NAME} first\n  - inner 1\n\n  after 2\n- > quoted 3\n\n"
-                 "[unused]: docs/u4.md\n")
-    assert re.findall(r"\b[1-4]\b|u4", text) == ["1", "2", "3", "u4"]
-
-
 def test_what_holds_no_text_is_dropped_with_its_reason():
     text = f"# {NAME}\n\n---\n\n***\n\n{NAME} is red."
     found = rows(text, text.index("---"), text.index(f"{NAME} is"), title="T")
@@ -292,34 +165,6 @@ def test_what_holds_no_text_is_dropped_with_its_reason():
     assert [row.dropped for row in found[1:]] == [WORDLESS, ""]
     assert [row.rating for row in found] == [None, None, 8]
     assert found[2].remark == "1 sentences kept"
-
-
-def test_a_document_of_link_definitions_alone_is_written():
-    assert cut("[a]: x/1\n[b]: x/2\n")[0].count(" leads to x/") == 2
-
-
-def test_a_segment_of_an_unknown_document_is_refused():
-    stray = Segment(segment_id="s", document_id="gone", start=0, end=1, text="a", n_tokens=1)
-    with pytest.raises(KeyError, match="gone"):
-        normalize([stray], [], by_rules)
-
-
-def test_each_document_is_parsed_once(monkeypatch):
-    parsed = []
-    monkeypatch.setattr(engine, "parse", lambda *given: parsed.append(given[0]) or parse(*given))
-    text = f"# {NAME}\n\n- Linux\n- QNX\n\n| a | b |\n|--|--|\n| 1 | 2 |\n"
-    cut(text, text.index("- QNX"), text.index("| 1"))
-    assert parsed == [text]
-
-
-def test_lost_words_are_numbers_names_and_cells_but_not_markup():
-    source = ("See [the port](net/port.md) 8443 of `max_rate`, ![x](img/9.png) [here](#part-7).\n\n"
-              "| Name | Kind |\n|--|--|\n| bearing | round |\n\n- gasket\n- VxWorks 7\n")
-    assert lost_tokens(source, "") == [
-        "net/port.md", "8443", "max_rate", "img/9.png", "bearing", "round", "gasket",
-        "VxWorks", "7"]
-    kept = "The Bearing is ROUND, 8443 max_rate: gasket; vxworks 7 (net/port.md, img/9.png)"
-    assert lost_tokens(source, kept) == []
 
 
 WORDS = st.lists(st.sampled_from(["pump", "rotor", "the", "of", "seal", "is"]), min_size=1,
@@ -438,11 +283,3 @@ def test_every_plain_sentence_of_the_real_documents_is_written_once(rewritten):
                     checked += 1
                     assert written.count(plain) == source.count(plain), plain
     assert checked == 85
-
-
-def test_front_matter_over_several_lines_gives_its_whole_value():
-    text = ("---\ndescription: >-\n  Gates open\n  at noon.\nauthor: Ada Orn\n---\n\n"
-            "# Orsa gate\n\nAll is well.\n")
-    made = " ".join(row.text for row in rows(text, 0, len(text), title="Orsa gate"))
-    assert 'gives its description as "Gates open at noon."' in made and ">-" not in made
-    assert 'gives its author as "Ada Orn"' in made

@@ -1,6 +1,5 @@
 """Segments cover their documents, keep the limit and count their tokens truly."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
@@ -9,7 +8,6 @@ from transformers import PreTrainedTokenizerFast
 from lib.core.records import Document
 from lib.documents.tables import tables_of
 from lib.llm.calls import Calls
-from lib.normalize import segments as segments_module
 from lib.normalize.model import by_model
 from lib.normalize.rewrite import normalize
 from lib.normalize.segments import segment
@@ -69,83 +67,6 @@ def test_a_segment_keeps_the_limit_except_for_the_whitespace_after_it():
     assert len(segments) > 10
     assert max(one.n_tokens for one in segments) <= 54
     assert all(one.n_tokens == size(one.text) for one in segments)
-
-
-def test_a_long_run_of_whitespace_is_a_segment_of_its_own():
-    text = "The first.\n" + "\n" * 500 + "The last."
-    segments = pieces(text, 40, "plain", is_limited=False)
-    assert [one.text.strip() for one in segments] == ["The first.", "", "The last."]
-
-
-def test_a_text_without_spaces_is_cut_between_its_sentences():
-    text = "# 弁\n\n" + "".join(f"弁 {n} を Mesa の 管 に付け「開く。」と書く。" for n in range(60))
-    segments = pieces(text, 120, "plain")
-    assert len(segments) > 10
-    assert all(one.text.rstrip().endswith("書く。") for one in segments if "弁 " in one.text)
-
-
-@pytest.mark.parametrize("how", ["plain", "table-aware"])
-@pytest.mark.parametrize("part", ["弁を開く。" * 9 + "\n\n", "It is red. " * 9 + "\n\n",
-                                  "# A\n\n" + HEADER + "| Valve | 7 |\n" * 9 + "\n",
-                                  "# A\n\n" + HEADER + "| Valve | 7 |\n" * 900 + "\n"],
-                         ids=["full-width", "prose", "tables", "table"])
-def test_the_text_to_be_counted_grows_with_the_document(how, part, monkeypatch):
-    def work(n_times: int) -> int:
-        counted = []
-        monkeypatch.setattr(segments_module, "_counter",
-                            lambda _: lambda text: counted.append(text) or len(text) // 4)
-        segment([document(part * n_times)], TOKENIZER, 100, how)
-        return sum(map(len, counted))
-
-    n_times = max(1, 100 // (1 + len(part) // 200))
-    assert work(2 * n_times) < 2.3 * work(n_times)
-
-
-def test_ids_number_the_segments_of_each_document():
-    both = [document("One."), Document(document_id="other", title="", path="", text="Two.")]
-    ids = [one.segment_id for one in segment(both, TOKENIZER)]
-    assert ids == ["doc-s0000", "other-s0000"]
-
-
-def test_an_empty_document_has_no_segment_and_one_of_whitespace_has_one():
-    assert segment([document("")], TOKENIZER) == []
-    assert [one.text for one in segment([document(" \n\n")], TOKENIZER)] == [" \n\n"]
-
-
-@pytest.mark.parametrize(("limit", "how", "message"), [
-    (7, "plain", "max_segment_tokens is 7"), (50, "tables", "table-aware")])
-def test_a_limit_below_one_character_and_an_unknown_segmentation_are_refused(limit, how, message):
-    with pytest.raises(ValueError, match=message):
-        segment([document("a")], TOKENIZER, limit, how)
-
-
-def test_a_table_that_fits_stays_with_its_heading_and_caption():
-    table = "## Data sheet\n\nTable 3: what is set.\n\n" + HEADER + "".join(ROWS[:4])
-    text = "Corvane is red and heavy. " * 6 + "\n\n" + table + "\nIt is sealed. " * 6
-    limit = size(table) + 4
-    plain = pieces(text, limit, "plain")
-    assert [one for one in plain if table not in one.text and "Valve" in one.text]
-    holding, = [one for one in pieces(text, limit) if "Valve" in one.text]
-    assert table in holding.text and not holding.repeated
-
-
-def test_a_long_table_is_cut_between_rows_and_repeats_its_header():
-    text = "# Corvane\n\nIt is red.\n\n## Data\n\n" + HEADER + "".join(ROWS) + "\nIt is sealed.\n"
-    segments = pieces(text, 120)
-    first, *others = [one for one in segments if "| Valve" in one.text]
-    assert "## Data\n\n" + HEADER + ROWS[0] in first.text and first.repeated == ""
-    assert len(others) > 3
-    assert all(one.repeated == HEADER and one.text.startswith("| Valve") for one in others)
-    lines = [line for one in segments for line in one.text.splitlines(keepends=True)]
-    assert [line for line in lines if "Valve" in line] == ROWS
-    assert not any(one.repeated for one in pieces(text, 120, "plain"))
-    after = [one for one in segments if "sealed" in one.text and "Valve" not in one.text]
-    assert all(one.repeated == "" for one in after)
-
-
-def test_without_tables_both_segmentations_are_the_same():
-    text = TEXT.split("| a")[0] * 20
-    assert pieces(text, 50) == pieces(text, 50, "plain")
 
 
 @given(st.lists(st.sampled_from([

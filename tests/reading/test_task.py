@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from lib.core.errors import BadInput
 from lib.core.files import artifact_path, write_records
-from lib.core.paths import MissingInput
 from lib.core.records import Answer, Query, Verdict
 from lib.infer.answers import Decoding
 from lib.lab.base_model import new_llama, train_tokenizer
@@ -182,5 +182,5 @@ def test_a_reply_without_json_says_so_in_the_verdict(tablequest):
 
 @pytest.mark.parametrize("task", [STRUCTEXT, TABLEQUEST])
 def test_a_study_without_the_tasks_files_says_what_to_run(task):
-    with pytest.raises(MissingInput, match="00_samples|01_questions"):
+    with pytest.raises(BadInput, match="00_samples|01_questions"):
         answers_by_rules(task, "nothing", [], "solver")

@@ -9,8 +9,8 @@ import pytest
 import torch
 from lm_eval.api.metrics import mean_stderr
 
+from lib.core.errors import BadInput
 from lib.core.files import write_records
-from lib.core.paths import MissingInput
 from lib.core.text import listed
 from lib.infer.answers import load
 from lib.lab.base_model import new_llama, train_tokenizer
@@ -110,7 +110,7 @@ def test_the_public_records_are_next_to_the_base_or_where_lab_says(laboratory, m
     assert laboratory_of("meta-llama/Llama-3.1-8B", "tiny") == laboratory
     with pytest.raises(ValueError, match="set tasks to 'hub'"):
         laboratory_of("meta-llama/Llama-3.1-8B")
-    with pytest.raises(MissingInput, match="00_lab"):
+    with pytest.raises(BadInput, match="00_lab"):
         laboratory_of("data/tiny/models/base", "other")
 
 

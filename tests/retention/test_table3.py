@@ -10,7 +10,7 @@ from lm_eval.api.metrics import mean_stderr
 
 from lib.analyze.figures.retention import draw_retention
 from lib.analyze.retention import check_alike, formatted, noise_floor, summary, table3
-from lib.core.paths import MissingInput
+from lib.core.errors import BadInput
 from lib.retention.measure import RetentionTasks, Setting, measure
 from lib.retention.records import (
     Measurement,
@@ -119,7 +119,7 @@ def test_what_was_measured_is_read_back_from_its_files(tmp_path, monkeypatch):
     assert [row.repeat for row in kept.items] == [0, 1]
     with pytest.raises(ValueError, match="other_batch_size is 8, the same as batch_size"):
         write_retention("tiny", "base", measured, measured)
-    with pytest.raises(MissingInput, match=r"00_retention.ipynb with arm dapt"):
+    with pytest.raises(BadInput, match=r"00_retention.ipynb with arm dapt"):
         read_retention("tiny", ["base", "dapt"])
 
 

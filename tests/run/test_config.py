@@ -10,7 +10,6 @@ import pytest
 
 from lib.core.errors import BadStudy
 from lib.core.paths import REPOSITORY
-from lib.documents.folder import NoDocuments
 from lib.run import config
 from lib.run.config import load_study, studies
 from lib.run.parameters import checked, notebook_path, parameters_of

@@ -11,7 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from lib.core.paths import REPOSITORY, MissingInput
+from lib.core.errors import BadInput
+from lib.core.paths import REPOSITORY
 from lib.run.stages import CONTROLLED, STAGES
 from tests.conftest import House, new_house, run_cells
 
@@ -261,7 +262,7 @@ def test_a_parameter_that_the_notebook_lacks_is_refused(house):
 def test_a_notebook_run_alone_names_the_file_that_is_missing_and_who_makes_it(stage, tmp_path,
                                                                               monkeypatch):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    with pytest.raises(MissingInput, match=r" is missing: run [a-z]*/?0\d_"):
+    with pytest.raises(BadInput, match=r" is missing: run [a-z]*/?0\d_"):
         run_cells(stage, study="nowhere", base_model="data/absent/models/base")
 
 

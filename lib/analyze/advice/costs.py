@@ -9,9 +9,8 @@ import pandas as pd
 
 from lib.core.arms import AUGMENTED
 from lib.core.files import made_by
-from lib.core.prompts import prompt_template
+from lib.core.prompts import defused, prompt_template
 from lib.core.records import STRUCTURES, Augmented, Document, Normalized, Query, Segment
-from lib.core.untrusted import defused
 from lib.documents.blocks import STRUCTURE_OF, Block, parse, sentences
 from lib.llm.prices import cost_usd, price_of
 from lib.llm.tokens import counter

@@ -21,8 +21,9 @@ from lib.analyze.agreement.spreadsheet import (
     write_longer,
     write_xlsx,
 )
+from lib.core.errors import BadInput
 from lib.core.files import made_by, replacing
-from lib.core.paths import MissingInput, data_path, shown
+from lib.core.paths import data_path, shown
 from lib.core.records import Answer, Query, Verdict
 
 COLUMNS = ("item", "question", "reference answer", "answer", "label")
@@ -176,11 +177,11 @@ def read_labels(path: Path) -> dict[str, str]:
     """Return item -> label (correct, incorrect or unsure) from a filled-in sheet.
 
     Accepts what spreadsheets change: another separator or encoding, another order of rows and
-    columns, empty rows. Raises MissingInput for a missing file, ValueError naming row and remedy
+    columns, empty rows. Raises BadInput for a missing file, ValueError naming row and remedy
     for an unknown label, two labels of one item, a row without its item, or a missing column.
     """
     if not path.exists():
-        raise MissingInput(f"{shown(path)} is missing: run {made_by('sheet')}, which writes it, "
+        raise BadInput(f"{shown(path)} is missing: run {made_by('sheet')}, which writes it, "
                            "and fill in its labels")
     return _labels(lines_of(path, path.suffix), path)
 

@@ -91,7 +91,7 @@ def read_trained(study: str, arm: str, segments: list[Segment],
                  normalized: list[Normalized]) -> Trained:
     """Return what `arm` of `study` was trained on, from its own training.json and tokenizer.
 
-    Raises MissingInput if the arm was not trained, OtherTraining if `segments`, `normalized` and,
+    Raises BadInput if the arm was not trained, OtherTraining if `segments`, `normalized` and,
     of dapt-a, augmented.jsonl do not give the blocks that its weights come from.
     """
     folder, notebook = artifact_path(study, "model", arm=arm), made_by("model", arm=arm)

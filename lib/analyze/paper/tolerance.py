@@ -13,10 +13,11 @@ import pandas as pd
 from lib.analyze.format import one_line
 from lib.analyze.tables import COUNTS, accuracy
 from lib.core.arms import ALL, sorted_arms
-from lib.core.numeric import has_number, is_numeric
 from lib.core.records import STRUCTURES, Answer, Query, Verdict
-from lib.core.values import Token, asked_unit, folded, in_unit, tokens
+from lib.core.values import Token, folded, in_unit, tokens
+from lib.judge.numeric import has_number, is_numeric
 from lib.judge.rules import compare
+from lib.judge.words.wording import asked_unit
 
 TOLERANCES = (0.01, 0.05)  # relative
 NO_NUMBER = "no number in the answer"

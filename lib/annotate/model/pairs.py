@@ -11,9 +11,9 @@ from lib.annotate.model.grounding import Place, missing_number, places
 from lib.annotate.model.parts import parts, room, shares
 from lib.annotate.model.replies import Reading, read_pairs
 from lib.annotate.queries import Propose
-from lib.core.prompts import prompt_template
+from lib.core.errors import BadReply
+from lib.core.prompts import SPLIT, defused, prompt_template
 from lib.core.records import Document, Rejected, Structure
-from lib.core.untrusted import SPLIT, defused
 from lib.documents.blocks import STRUCTURE_OF, block_at, parse
 from lib.documents.language import UNKNOWN
 from lib.documents.reader import Block
@@ -46,10 +46,6 @@ class _Pair(BaseModel):
     source_reference: str
     source_reference_type: str = ""
     entity_list_length: int | None = None
-
-
-class _Unusable(ValueError):
-    """Why one pair of a reply cannot be a query: the kind, and after a colon the details."""
 
 
 def by_model(model: str, calls: Calls) -> Propose:
@@ -120,7 +116,7 @@ def read_reply(reply: Reply, document: Document, blocks: Sequence[Block], start:
         try:
             pair = _pair(fields, document.text)
             candidates.append(_candidate(pair, document, blocks, start, end))
-        except _Unusable as error:
+        except BadReply as error:
             left_out.append((written, str(error)))
     return candidates, [Rejected(document_id=document.document_id, item=item, reason=reason)
                         for item, reason in left_out]
@@ -145,32 +141,32 @@ def _pair(fields: dict[str, str | None], text: str) -> _Pair:
     except ValidationError as error:
         first = error.errors()[0]
         details = ": ".join(map(str, (*first["loc"], first["msg"])))
-        raise _Unusable(f"a field of the pair is missing or wrong: {details}") from None
+        raise BadReply(f"a field of the pair is missing or wrong: {details}") from None
     return pair.model_copy(update={"question": " ".join(pair.question.split())})
 
 
 def _candidate(pair: _Pair, document: Document, blocks: Sequence[Block], start: int,
                end: int) -> Candidate:
-    """Return the pair as a question grounded in text[start:end]. Raises _Unusable."""
+    """Return the pair as a question grounded in text[start:end]. Raises BadReply."""
     text, doubt = document.text, document.doubt
     if "source_reference_type" in text and folded(pair.question) in folded(text):
-        raise _Unusable("the pair is in the document, which thus dictates the annotator's reply")
+        raise BadReply("the pair is in the document, which thus dictates the annotator's reply")
     place, block = _grounded(pair, places(pair.source_reference, text, start, end), blocks)
     if block.kind == "table" and doubt:
-        raise _Unusable(f"the tables are in doubt: {doubt}")
+        raise BadReply(f"the tables are in doubt: {doubt}")
     is_list = block.kind == "list"
     lines = [_MARKER.sub("", line).strip() for line in pair.answer.splitlines() if line.strip()]
     answer = "\n".join(lines) if is_list else pair.answer
     stated, counted = pair.entity_list_length, len(lines) if is_list else 1
     if stated not in (None, counted) and (is_list or stated != 0):
-        raise _Unusable("the entity count is not the number of lines: "
-                        f"{stated} stated, {counted} there")
+        raise BadReply("the entity count is not the number of lines: "
+                       f"{stated} stated, {counted} there")
     source = text[place.start:place.end]
     if number := missing_number(answer, source):
-        raise _Unusable("the answer does not appear verbatim in the source reference: "
-                        f"no {number!r} there")
+        raise BadReply("the answer does not appear verbatim in the source reference: "
+                       f"no {number!r} there")
     if is_list and (joined := _entity_over_items(answer, source)):
-        raise _Unusable(f"an entity spans two items of the list: {joined!r}")
+        raise BadReply(f"an entity spans two items of the list: {joined!r}")
     header = text[block.header[0].start:block.header[-1].end] if block.header else ""
     return Candidate((pair.question,), answer, block.kind, place.start, place.end, header=header,
                      grounding=place.how, grounding_score=place.score)
@@ -179,15 +175,15 @@ def _candidate(pair: _Pair, document: Document, blocks: Sequence[Block], start: 
 def _grounded(pair: _Pair, found: list[Place], blocks: Sequence[Block]) -> tuple[Place, Block]:
     """Return the best place whose structure is the pair's, or any if its label is unknown."""
     if not found:
-        raise _Unusable("the source reference is not in the document")
+        raise BadReply("the source reference is not in the document")
     label = re.sub(r"[\W_]+", " ", pair.source_reference_type).strip().lower()
     around = [block_at(blocks, one.start, one.end) for one in found]
     seen = [STRUCTURE_OF.get(block.kind) if block else None for block in around]
     for place, block, structure in zip(found, around, seen, strict=True):
         if structure and NAMES.get(label, structure) == structure:
             return place, block
-    raise _Unusable("the label is not the structure that the parser sees there: "
-                    f"{pair.source_reference_type or 'none'} stated, {seen[0] or 'none'} seen")
+    raise BadReply("the label is not the structure that the parser sees there: "
+                   f"{pair.source_reference_type or 'none'} stated, {seen[0] or 'none'} seen")
 
 
 def _entity_over_items(answer: str, source: str) -> str:

@@ -4,6 +4,8 @@ import json
 import re
 from dataclasses import dataclass, field
 
+from lib.core.errors import BadReply
+
 _FIELDS = "question|answer|source_reference|source_reference_type|entity_list_length"
 _KNOWN = set(_FIELDS.split("|"))
 _OPEN, _CLOSE = "[\"“„”']", "[\"“”']"
@@ -54,10 +56,6 @@ class Reading:
         return bool(self.pairs) or self.is_empty
 
 
-class _Broken(ValueError):
-    """The reason why an object that began as a pair is not one."""
-
-
 def read_pairs(reply: str, source: str) -> Reading:
     """Return every pair of `reply`: in an array, a fence, prose or an object, or one per line.
 
@@ -74,7 +72,7 @@ def read_pairs(reply: str, source: str) -> Reading:
         following = _START.search(text, start.end())
         try:
             end = _read(text, start.end(), source, fields)
-        except _Broken as error:
+        except BadReply as error:
             end = following.start() if following else len(text)
             if _KNOWN & fields.keys():
                 reading.broken.append((text[start.start():end].rstrip(" \n,"), str(error)))
@@ -91,7 +89,7 @@ def _read(text: str, position: int, source: str, fields: dict[str, str | None]) 
     while not (end := _END.match(text, position)):
         key = _KEY.match(text, position)
         if not key:
-            raise _Broken(_why(text, position))
+            raise BadReply(_why(text, position))
         fields[key[1]] = None
         fields[key[1]], position = _value(text, key.end(), source)
     return end.end()
@@ -106,7 +104,7 @@ def _value(text: str, position: int, source: str) -> tuple[str | None, int]:
         return "\n".join(_unescaped(item, source) for item in items), found.end()
     if not string and (found := _BARE.match(text, position)):
         return (None if found[0] in ("null", "None") else found[0]), found.end()
-    raise _Broken(_why(text, position))
+    raise BadReply(_why(text, position))
 
 
 def _why(text: str, position: int) -> str:

@@ -7,8 +7,9 @@ import pandas as pd
 
 from lib.controlled.design.arms import PROSE, RAW, has_pairs
 from lib.controlled.records import AcquiredFact, Outcome
+from lib.core.errors import BadInput
 from lib.core.files import artifact_path, load, made_by
-from lib.core.paths import MissingInput, shown
+from lib.core.paths import shown
 from lib.core.records import STRUCTURES, Record
 
 POINTS, NATS = "points", "nats a token"
@@ -45,13 +46,13 @@ def read_outcomes(study: str, runs: list[str], kind: type[Record] = Outcome,
                   artifact: str = "outcomes") -> pd.DataFrame:
     """Return one row per run and fact; if `runs` is empty, of all runs that exist.
 
-    Raises MissingInput if one of `runs` is missing or no run exists, and ValueError if a run has a
+    Raises BadInput if one of `runs` is missing or no run exists, and ValueError if a run has a
     fact twice.
     """
     folder = artifact_path(study, artifact, run="any").parent
     names = runs or sorted(path.stem for path in folder.glob("[!.]*.jsonl"))  # .: unfinished
     if not names:
-        raise MissingInput(f"{shown(folder)} is missing: run {made_by(artifact)} first "
+        raise BadInput(f"{shown(folder)} is missing: run {made_by(artifact)} first "
                            "(or `make study`)")
     rows = pd.DataFrame([record.model_dump() for run in names
                          for record in load(study, artifact, kind, run=run)],

@@ -5,7 +5,7 @@ from string import ascii_uppercase
 
 from lib.controlled.design.facts import ATTRIBUTES
 from lib.controlled.records import KnownFact, Place, Rendered
-from lib.core.layout import capitalised, laid, pipe_row
+from lib.core.text import capitalised, laid, pipe_row
 
 _CODES = [first + second + str(digit) for first in ascii_uppercase for second in ascii_uppercase
           for digit in range(10)]

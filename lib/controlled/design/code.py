@@ -13,7 +13,7 @@ from html import escape
 
 from lib.controlled.design.facts import is_list
 from lib.controlled.records import KnownFact
-from lib.core.layout import Body, capitalised, laid
+from lib.core.text import Body, capitalised, laid
 
 
 def _csv(name: str, facts: list[KnownFact], rng: random.Random) -> Body:

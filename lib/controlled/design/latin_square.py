@@ -14,7 +14,7 @@ from lib.controlled.design.catalogues import render_catalogues
 from lib.controlled.design.facts import N_SECTIONS, as_id, assign_sections, by_product
 from lib.controlled.design.structures import STRUCTURES
 from lib.controlled.records import KnownFact, Place, Rendered
-from lib.core.layout import Body
+from lib.core.text import Body
 from lib.lab.documents import NOTICES
 
 _HEADINGS = ("Details", "Particulars", "Notes", "Record", "Information", "Entries", "Remarks",

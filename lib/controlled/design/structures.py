@@ -13,8 +13,7 @@ from collections.abc import Callable
 from lib.controlled.design.code import CODE_STRUCTURES
 from lib.controlled.design.facts import is_list
 from lib.controlled.records import KnownFact
-from lib.core.layout import Body, capitalised, laid, pipe_row
-from lib.core.text import listed
+from lib.core.text import Body, capitalised, laid, listed, pipe_row
 from lib.lab.documents import LIST_SENTENCES, SCALAR_SENTENCES, TABLE_HEADERS
 
 _FIRST, *_OTHERS = LIST_SENTENCES

@@ -26,7 +26,7 @@ _STYLE_MAP = "\n".join([
 
 
 def read(raw: bytes) -> Converted:
-    """Convert a DOCX file. Raises Refused for what is damaged, encrypted, a bomb or has macros."""
+    """Convert a DOCX file. Raises BadInput for what is damaged, encrypted, a bomb or has macros."""
     import mammoth
     from lxml import etree
 

@@ -2,7 +2,8 @@
 
 import re
 
-from lib.documents.convert.markdown import Piece, Refused, code_span, inline
+from lib.core.errors import BadInput
+from lib.documents.convert.markdown import Piece, code_span, inline
 
 MOST_CELLS = 200_000  # of one table, spans repeated
 
@@ -159,7 +160,7 @@ def grid(table) -> tuple[list[list[str]], int]:
                 for right in range(wide):
                     cells.setdefault((at + down, column + right), text)
             if len(cells) > MOST_CELLS:
-                raise Refused(f"a table of more than {MOST_CELLS:,} cells")
+                raise BadInput(f"a table of more than {MOST_CELLS:,} cells")
     width = max((column for _, column in cells), default=-1) + 1
     rows = [[cells.get((at, column), "") for column in range(width)] for at in range(len(lines))]
     n_heads = 0

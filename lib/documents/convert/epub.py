@@ -4,8 +4,9 @@ import posixpath
 from dataclasses import replace
 from urllib.parse import unquote
 
+from lib.core.errors import BadInput
 from lib.documents.convert import elements, html
-from lib.documents.convert.markdown import Converted, Piece, Refused, made
+from lib.documents.convert.markdown import Converted, Piece, made
 from lib.documents.convert.package import opened, part, xml
 
 _CONTAINER = "META-INF/container.xml"
@@ -13,13 +14,13 @@ _NO_TEXT = frozenset(("titlepage", "cover", "toc", "landmarks", "copyright-page"
 
 
 def read(raw: bytes) -> Converted:
-    """Convert an EPUB file. Raises Refused for what is damaged, a bomb or protected."""
+    """Convert an EPUB file. Raises BadInput for what is damaged, a bomb or protected."""
     package = opened(raw, _CONTAINER, "EPUB")
     if "META-INF/encryption.xml" in package.namelist():
-        raise Refused("protected (META-INF/encryption.xml)")
+        raise BadInput("protected (META-INF/encryption.xml)")
     rootfile = next(xml(package, _CONTAINER).iter("{*}rootfile"), None)
     if rootfile is None:
-        raise Refused(f"{_CONTAINER} names no book")
+        raise BadInput(f"{_CONTAINER} names no book")
     book = rootfile.get("full-path", "")
     opf, pieces = xml(package, book), []
     files = {one.get("id"): one for one in opf.iter("{*}item")}

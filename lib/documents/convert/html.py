@@ -3,8 +3,9 @@
 import re
 from contextlib import suppress
 
+from lib.core.errors import BadInput
 from lib.documents.convert.elements import HEADINGS, INLINE, is_data, n_words, walked
-from lib.documents.convert.markdown import Converted, Piece, Refused, made
+from lib.documents.convert.markdown import Converted, Piece, made
 
 MOST_NESTED = 200
 
@@ -29,16 +30,16 @@ _CONTENT = frozenset(("p", "pre", "blockquote", "dl", *HEADINGS))
 
 
 def read(raw: bytes) -> Converted:
-    """Convert an HTML page; nothing that it names is fetched. Raises Refused."""
+    """Convert an HTML page; nothing that it names is fetched. Raises BadInput."""
     return made(main_of(tree(decoded(raw))))
 
 
 def tree(text: str):
-    """Parse HTML, and XHTML as XML if it is well-formed. Raises Refused."""
+    """Parse HTML, and XHTML as XML if it is well-formed. Raises BadInput."""
     from lxml import etree
 
     if re.search(r"<!DOCTYPE[^<>]*\[", text):
-        raise Refused("it declares entities, which are never resolved")
+        raise BadInput("it declares entities, which are never resolved")
     common = {"encoding": "utf-8", "no_network": True, "huge_tree": True,
               "remove_comments": True, "remove_pis": True}
     raw, root = text.encode(), None
@@ -53,7 +54,7 @@ def tree(text: str):
     if root is None:
         root = etree.fromstring(raw or b"<p>", etree.HTMLParser(**common))
     if root is None:
-        raise Refused("empty")
+        raise BadInput("empty")
     refuse_deep(root)
     return root
 
@@ -79,9 +80,9 @@ def decoded(raw: bytes) -> str:
         except (UnicodeDecodeError, LookupError):
             continue
         if "\0" in text:
-            raise Refused("binary, not HTML (it contains zero bytes)")
+            raise BadInput("binary, not HTML (it contains zero bytes)")
         return text
-    raise Refused("neither UTF-8 nor in the encoding that it declares: save it as UTF-8")
+    raise BadInput("neither UTF-8 nor in the encoding that it declares: save it as UTF-8")
 
 
 def refuse_deep(root) -> None:
@@ -91,7 +92,7 @@ def refuse_deep(root) -> None:
     for event, _ in etree.iterwalk(root, events=("start", "end")):
         depth += 1 if event == "start" else -1
         if depth > MOST_NESTED:
-            raise Refused(f"elements nested more than {MOST_NESTED} deep")
+            raise BadInput(f"elements nested more than {MOST_NESTED} deep")
 
 
 def strip_unread(root) -> None:

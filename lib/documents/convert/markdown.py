@@ -30,10 +30,6 @@ class Piece:
     position: str = ""  # where it is in the source: "page 3", "line 40", "slide 2"
 
 
-class Refused(ValueError):
-    """The reason why a file cannot be converted."""
-
-
 @dataclass(frozen=True)
 class Converted:
     """A file as Markdown. `positions` are (offset in `markdown`, "page 3"), where they change."""

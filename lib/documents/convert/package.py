@@ -6,7 +6,7 @@ import zipfile
 import zlib
 from pathlib import PurePosixPath
 
-from lib.documents.convert.markdown import Refused
+from lib.core.errors import BadInput
 
 MOST_FILES = 10_000
 MOST_UNPACKED = 300_000_000  # bytes; 100 MB of XML in memory as a tree is about 1 GB
@@ -19,28 +19,29 @@ _XML = re.compile(r"\.(?:xml|rels|opf|ncx|xhtml|html?)$", re.I)
 def opened(raw: bytes, main: str, kind: str) -> zipfile.ZipFile:
     """Open a package and check the sizes that it declares; reading a part never exceeds them.
 
-    `main` is the part that makes it a `kind`. Raises Refused.
+    `main` is the part that makes it a `kind`. Raises BadInput.
     """
     try:
         package = zipfile.ZipFile(io.BytesIO(raw))
     except zipfile.BadZipFile as error:
-        raise Refused(f"not a {kind} file, or cut off ({error})") from error
+        raise BadInput(f"not a {kind} file, or cut off ({error})") from error
     parts = package.infolist()
     unpacked = sum(part.file_size for part in parts)
     if len(parts) > MOST_FILES or unpacked > MOST_UNPACKED or (
             unpacked > 10_000_000 and unpacked > MOST_RATIO * len(raw)):
-        raise Refused(f"a ZIP bomb: {len(parts):,} parts, {unpacked / 1e6:,.0f} MB unpacked "
-                      f"from {len(raw) / 1e6:.2f} MB")
+        raise BadInput(f"a ZIP bomb: {len(parts):,} parts, {unpacked / 1e6:,.0f} MB unpacked "
+                       f"from {len(raw) / 1e6:.2f} MB")
     names = {part.filename for part in parts}
     if main not in names:
-        raise Refused(f"not a {kind} file: it has no {main}")
+        raise BadInput(f"not a {kind} file: it has no {main}")
     if any(part.flag_bits & 1 for part in parts):
-        raise Refused("encrypted: save it without a password")
+        raise BadInput("encrypted: save it without a password")
     if any(PurePosixPath(name).name.lower() == "vbaproject.bin" for name in names):
-        raise Refused(f"it contains macros, which are never run: save it as {kind} without macros")
+        raise BadInput(f"it contains macros, which are never run: save it as {kind} without macros")
     for part in parts:
         if _XML.search(part.filename) and part.file_size > MOST_XML:
-            raise Refused(f"{part.filename} has {part.file_size / 1e6:,.0f} MB: split the document")
+            raise BadInput(f"{part.filename} has {part.file_size / 1e6:,.0f} MB: split the "
+                           "document")
     return package
 
 
@@ -50,16 +51,16 @@ def refuse_entities(package: zipfile.ZipFile) -> None:
         if _XML.search(name):
             content = part(package, name).replace(b"\0", b"")  # UTF-16 hides nothing
             if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
-                raise Refused(f"{name} declares a document type or entities, which are never "
-                              "resolved")
+                raise BadInput(f"{name} declares a document type or entities, which are never "
+                               "resolved")
 
 
 def part(package: zipfile.ZipFile, name: str) -> bytes:
-    """Return the content of a part. Raises Refused if it is missing or damaged."""
+    """Return the content of a part. Raises BadInput if it is missing or damaged."""
     try:
         return package.read(name)
     except (KeyError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
-        raise Refused(f"damaged: {name} cannot be unpacked ({error})") from error
+        raise BadInput(f"damaged: {name} cannot be unpacked ({error})") from error
 
 
 def xml(package: zipfile.ZipFile, name: str):
@@ -71,4 +72,4 @@ def xml(package: zipfile.ZipFile, name: str):
     try:
         return etree.fromstring(part(package, name), parser)
     except etree.XMLSyntaxError as error:
-        raise Refused(f"damaged: {name} is not XML ({error})") from error
+        raise BadInput(f"damaged: {name} is not XML ({error})") from error

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, zip_longest
 
-from lib.documents.convert.markdown import Converted, Refused, made
+from lib.core.errors import BadInput
+from lib.documents.convert.markdown import Converted, made
 from lib.documents.convert.pdf_blocks import pieces_of
 from lib.documents.convert.pdf_lines import Grid, Line, Word, lines_of, segments, words_text
 
@@ -39,16 +40,16 @@ class Page:
 
 
 def read(raw: bytes) -> Converted:
-    """Convert a PDF file. Raises Refused for what is damaged, encrypted or has no text."""
+    """Convert a PDF file. Raises BadInput for what is damaged, encrypted or has no text."""
     pages = _pages(raw)
     n_words = sum(len(page.words) + 20 * len(page.grids) for page in pages)
     if n_words < LEAST_WORDS * len(pages):
-        raise Refused(f"no text in it: {len(pages)} pages of pictures (a scan?); run a text "
-                      "recognition over it")
+        raise BadInput(f"no text in it: {len(pages)} pages of pictures (a scan?); run a text "
+                       "recognition over it")
     letters = "".join([word.text for page in pages for word in page.words] + [
         cell for page in pages for grid in page.grids for row in grid.rows for cell in row])
     if letters.count("\ufffd") > 0.2 * len(letters):
-        raise Refused("most of its text has no letters: its fonts do not say which they are")
+        raise BadInput("most of its text has no letters: its fonts do not say which they are")
     bare = [page.number for page in pages if not page.words and not page.grids]
     _drop_furniture(pages)
     gutter = _gutter(pages)
@@ -74,12 +75,12 @@ def _pages(raw: bytes) -> list[Page]:
     except PdfminerException as error:
         cause = error.args[0] if error.args else error
         if isinstance(cause, PDFPasswordIncorrect):
-            raise Refused("encrypted: save it without a password") from error
+            raise BadInput("encrypted: save it without a password") from error
         if isinstance(cause, MemoryError):
             raise cause from None
-        raise Refused(f"damaged or cut off ({type(cause).__name__}: {cause})") from error
+        raise BadInput(f"damaged or cut off ({type(cause).__name__}: {cause})") from error
     if not pages:
-        raise Refused("damaged or cut off (it has no page)")
+        raise BadInput("damaged or cut off (it has no page)")
     return pages
 
 

@@ -12,7 +12,7 @@ _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 def read(raw: bytes) -> Converted:
     """Convert a PPTX file; notes, pictures, footers and numbers of slides are left out.
 
-    Raises Refused.
+    Raises BadInput.
     """
     from pptx import Presentation
 

@@ -18,7 +18,7 @@ _SETTINGS = {  # no file is included, no raw HTML passed on, no configuration re
 
 
 def read(raw: bytes) -> Converted:
-    """Convert an RST file. Raises Refused if it is not decodable."""
+    """Convert an RST file. Raises BadInput if it is not decodable."""
     from docutils.core import publish_string
 
     text = _CODE_IN_LINK.sub(r"``\1``", html.decoded(raw))

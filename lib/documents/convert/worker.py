@@ -17,9 +17,10 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from lib.core.errors import BadInput
 from lib.core.paths import REPOSITORY
 from lib.documents.convert.formats import converted
-from lib.documents.convert.markdown import Converted, Refused
+from lib.documents.convert.markdown import Converted
 
 MOST_SECONDS = 60  # of processor time for a file, and as many again for each MB
 MOST_MEMORY = 2_000_000_000  # bytes of address space
@@ -44,7 +45,7 @@ class Worker:
         self._stop()
 
     def converted(self, path: Path, ending: str) -> Converted:
-        """Convert a file as `formats.converted` does. Raises Refused, also at a limit."""
+        """Convert a file as `formats.converted` does. Raises BadInput, also at a limit."""
         if self.child is None:
             self._start()
         seconds = self.most_seconds * (1 + path.stat().st_size / 1e6)
@@ -56,12 +57,12 @@ class Worker:
         except (OSError, ValueError) as error:
             code = self._stop()
             late = isinstance(error, TimeoutError) or code == -signal.SIGPROF
-            raise Refused(f"its conversion takes more than {seconds:.0f} s" if late else
-                          f"its converter crashed (code {code})") from error
+            raise BadInput(f"its conversion takes more than {seconds:.0f} s" if late else
+                           f"its converter crashed (code {code})") from error
         if reply.get("restart"):
             self._stop()
         if "refused" in reply:
-            raise Refused(reply["refused"])
+            raise BadInput(reply["refused"])
         return Converted(reply["markdown"], [(at, where) for at, where in reply["positions"]],
                          reply["doubt"])
 
@@ -115,7 +116,7 @@ def _serve() -> None:
 def _reply(path: Path, ending: str) -> dict:
     try:
         result = converted(path, ending)
-    except Refused as error:
+    except BadInput as error:
         return {"refused": str(error)}
     except MemoryError:
         return {"refused": f"needs more than {MOST_MEMORY / 1e9:.0f} GB of memory",

@@ -5,7 +5,8 @@ import io
 import re
 from itertools import groupby
 
-from lib.documents.convert.markdown import Converted, Piece, Refused, inline, made
+from lib.core.errors import BadInput
+from lib.documents.convert.markdown import Converted, Piece, inline, made
 from lib.documents.convert.package import opened, part, refuse_entities
 
 MOST_CELLS = 2_000_000  # of a sheet, blank ones included
@@ -16,7 +17,7 @@ _NUMBER_FORMAT = re.compile(r"(#,##)?0(?:\.(0+))?(%)?")
 
 
 def read(raw: bytes) -> Converted:
-    """Convert an XLSX file: the values that it stores, as it shows them. Raises Refused."""
+    """Convert an XLSX file: the values that it stores, as it shows them. Raises BadInput."""
     from openpyxl import load_workbook
 
     package = opened(raw, "xl/workbook.xml", "XLSX")
@@ -32,8 +33,8 @@ def read(raw: bytes) -> Converted:
 
 def _sheet(sheet) -> list[Piece]:
     if sheet.max_row * sheet.max_column > MOST_CELLS:
-        raise Refused(f"sheet {sheet.title} spreads over {sheet.max_row * sheet.max_column:,} "
-                      "cells: remove what is far out")
+        raise BadInput(f"sheet {sheet.title} spreads over {sheet.max_row * sheet.max_column:,} "
+                       "cells: remove what is far out")
     pieces = [Piece("heading", inline(sheet.title), level=2)]
     for block in _blocks(_grid(sheet)):
         while len(block) > 1 and sum(map(bool, block[0])) == 1 < sum(map(bool, block[1])):

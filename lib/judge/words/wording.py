@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from lib.core.values import Token, asked_unit, folded, in_unit, tokens
+from lib.core.units import unit_of
+from lib.core.values import Token, folded, in_unit, tokens
 
 
 def words_of(text: str) -> frozenset[str]:
@@ -126,6 +127,8 @@ _ATTRIBUTE = re.compile(r"\b(?:what|which) (?:is|are|was|were) (?:the )?(.+?)"
 _SEVERAL = re.compile(r"\bwh(?:at|o|ich)(?: \S+)? (?:are|were)\b"
     r"|\b(?:which|what) (?:\S+ ){0,3}?(?!does )\S{3,}(?<![sui])s |\b(?:list|name)\b(?: all)? the\b",
     re.I)
+_ASKED_UNIT = re.compile(r"(?:\bin |\(|\bhow many |\bnumber of )"
+                         r"(%|°?[A-Za-zμΩ][A-Za-z0-9μΩ·/]*)", re.I)
 
 
 @dataclass(frozen=True)
@@ -254,3 +257,11 @@ def singular(word: str) -> str:
     if is_plural and ending and len(last) > 4:
         return word[:-3] + "y" if ending == "ies" else word[:-2]
     return word[:-1] if is_plural else word
+
+
+def asked_unit(question: str) -> str:
+    """Return the unit that a question asks for ("in seconds", "(MB)"), or ""."""
+    if re.search(r"\b(?:age|how old)\b", question, re.I):
+        return "years"
+    found = [match[1] for match in _ASKED_UNIT.finditer(folded(question)) if unit_of(match[1])]
+    return found[-1] if found else ""

@@ -4,16 +4,15 @@ Every prompt names the text's language, as every prompt of the papers does. The 
 on the layout of the answer is part of the question. Of the setting with simple demonstrations there
 are two: the official code and the paper differ (see lib.structext.ask.demonstrations). A text, its
 question, hint and demonstrations are data, so anything in them that could pass for a part of the
-prompt is split (lib.core.untrusted).
+prompt is split (lib.core.prompts).
 """
 
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
 
-from lib.core.prompts import prompt_template
+from lib.core.prompts import SPLIT, defused, prompt_template
 from lib.core.records import Query, Record, Structure
-from lib.core.untrusted import SPLIT, defused
 from lib.structext.ask.demonstrations import FEW_SHOT, demonstrations_for
 from lib.structext.generate.wording import HINTS
 from lib.structext.records import Sample

@@ -6,7 +6,7 @@ import unicodedata
 from collections import Counter
 from typing import NamedTuple
 
-from lib.core.untrusted import defused
+from lib.core.prompts import defused
 from lib.structext.ask.prompts import TAGS
 
 Names = dict[str, dict[str, str]]  # kind -> old name -> new name

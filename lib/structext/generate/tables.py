@@ -5,7 +5,7 @@ from functools import partial
 from html import escape
 from random import Random
 
-from lib.core.layout import pipe_row
+from lib.core.text import pipe_row
 from lib.structext.generate.language import Item, Language, Setting, limits_by_answer
 from lib.structext.generate.naming import COLORS
 

@@ -6,8 +6,9 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from lib.core.errors import BadInput
 from lib.core.files import write_records
-from lib.core.paths import MissingInput, shown
+from lib.core.paths import shown
 from lib.structext.records import TASKS, Sample
 from lib.structext.solve.solver import task_of
 from lib.structext.solve.unsolvable import Unsolvable
@@ -26,16 +27,16 @@ def load(path: Path, *, with_demonstrations: bool = False) -> list[Sample]:
     A file has one sample or a list of samples (.json), or one per line (.jsonl), and may be
     gzipped. A sample's demonstrations (field `examples`) share its language, task, depth, width and
     hint; their ids are the sample's id with #1, #2, ….
-    Raises MissingInput if there is no such file, Malformed if a file or a sample cannot be read.
+    Raises BadInput if there is no such file, Malformed if a file or a sample cannot be read.
     """
     path = Path(path)
     if not path.exists():
-        raise MissingInput(f"{shown(path)} is missing: give an official file of StrucText-Eval, or "
+        raise BadInput(f"{shown(path)} is missing: give an official file of StrucText-Eval, or "
                            "a folder of them")
     files = [path] if path.is_file() else sorted(
         one for one in path.rglob("*") if one.name.endswith(ENDINGS))
     if not files:
-        raise MissingInput(f"{shown(path)} has no file "
+        raise BadInput(f"{shown(path)} has no file "
                            f"{', '.join('*' + ending for ending in ENDINGS)}")
     samples: dict[str, Sample] = {}
     for file in files:

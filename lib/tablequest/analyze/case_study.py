@@ -16,9 +16,8 @@ import pandas as pd
 from lib.analyze.format import DASH, estimate, fraction, number
 from lib.analyze.stats import cluster_interval
 from lib.core.arms import ALL
-from lib.core.prompts import prompt_template
+from lib.core.prompts import SPLIT, prompt_template
 from lib.core.records import Record
-from lib.core.untrusted import SPLIT
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request

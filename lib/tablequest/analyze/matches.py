@@ -16,9 +16,8 @@ import pandas as pd
 
 from lib.analyze.win_rates import flip_counts
 from lib.core.files import made_by
-from lib.core.prompts import prompt_template
+from lib.core.prompts import SPLIT, defused, folded, prompt_template
 from lib.core.records import Record
-from lib.core.untrusted import SPLIT, defused, folded
 from lib.judge.pairs import Choice, combined
 from lib.judge.verdicts import Decision
 from lib.llm.calls import Calls

@@ -1,7 +1,7 @@
 """Write each question's prompt in each serialization, truncated to a small context window.
 
 A passage and its question are data, so anything in them that could pass for a part of the prompt is
-split (lib.core.untrusted).
+split (lib.core.prompts).
 """
 
 from collections.abc import Sequence
@@ -12,9 +12,8 @@ from itertools import pairwise
 import pandas as pd
 
 from lib.core.files import made_by
-from lib.core.prompts import prompt_template
+from lib.core.prompts import defused, prompt_template
 from lib.core.records import RECALL, Query, Rejected
-from lib.core.untrusted import defused
 from lib.reading.context_window import Tokenizer, lengths_of
 from lib.tablequest.ask.serialize import FORMS, serialized
 from lib.tablequest.records import Filing, Grid, Passage, TableQuestion, by_id
@@ -78,7 +77,7 @@ def prompt_of(question: str, passage: str, source: str) -> str:
 
 
 def defused_slots(tags: str, **texts: str) -> dict[str, str]:
-    """Return the slots of a prompt, each defused for `tags` (see lib.core.untrusted)."""
+    """Return the slots of a prompt, each defused for `tags` (see lib.core.prompts)."""
     return {name: defused(text, tags) for name, text in texts.items()}
 
 

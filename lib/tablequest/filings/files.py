@@ -51,7 +51,7 @@ def _unpacked(path: Path) -> bytes:
 def list_filings(folder: Path) -> tuple[list[tuple[Path, str]], list[Rejected]]:
     """Return the files to read with their names below the folder, and all others with reasons.
 
-    `folder` may be one file. Raises NoDocuments, saying what to put there, if there is no file to
+    `folder` may be one file. Raises BadInput, saying what to put there, if there is no file to
     read.
     """
     if folder.is_file():

@@ -44,7 +44,7 @@ def read_filings(folder: Path, max_words: int = MAX_WORDS,
     A file that is not a filing is rejected with a reason, and reading continues; what is skipped
     (hidden, other endings) is listed with them. `max_words` limits passages as in `cut_passages`;
     with `tags`, tagged cells are read from inline XBRL. Raises NoFiling with every file's reason
-    if none is a filing, and NoDocuments as `list_filings` does.
+    if none is a filing, and BadInput as `list_filings` does.
     """
     files, rejected = list_filings(Path(folder))
     found, names = [], {}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from lib.core.untrusted import SPLIT
+from lib.core.prompts import SPLIT
 from lib.llm.request import Reply
 from lib.tablequest.analyze.amounts import amounts
 from lib.tablequest.ask.replies import last_object

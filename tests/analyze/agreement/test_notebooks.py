@@ -9,8 +9,9 @@ import pytest
 from lib.analyze.agreement.sheet import items_of, read_labels
 from lib.annotate.queries import annotate
 from lib.annotate.rules.engine import by_rules as annotate_by_rules
+from lib.core.errors import BadInput
 from lib.core.files import load, load_arms, save
-from lib.core.paths import MissingInput, data_path, figures_path
+from lib.core.paths import data_path, figures_path
 from lib.core.records import Answer, Query
 from lib.judge.model import by_model
 from lib.judge.pairs import Preference
@@ -86,7 +87,7 @@ def test_one_judge_and_no_label_write_the_sheet_and_say_what_is_missing(study, r
     assert set(pd.read_csv(figures_path("s", "list_items.csv")).arm) == set(ARMS)
     assert figures_path("s", "list_items_intervals.pdf").exists()
     assert not figures_path("s", "human.csv").exists()
-    with pytest.raises(MissingInput, match="05_judge.*judge m.*arm base"):
+    with pytest.raises(BadInput, match="05_judge.*judge m.*arm base"):
         run("04_agreement", arms=ARMS, judges=["rules", "m"])
 
 

@@ -27,7 +27,8 @@ from lib.analyze.agreement.sheet import (
 )
 from lib.analyze.agreement.spreadsheet import header_of, lines_of
 from lib.analyze.agreement.widget import as_html, has_front_end, label_widget
-from lib.core.paths import REPOSITORY, MissingInput
+from lib.core.errors import BadInput
+from lib.core.paths import REPOSITORY
 from lib.core.process import VARIABLE
 from lib.core.records import STRUCTURES, Answer, Query, Verdict
 from lib.run.notebook import NO_WIDGETS
@@ -162,7 +163,7 @@ def test_xlsx_that_excel_has_changed_is_read_and_a_broken_one_is_refused(tmp_pat
 
 def test_a_sheet_with_a_label_is_never_overwritten(items, tmp_path):
     path = tmp_path / "human" / "sheet.csv"
-    with pytest.raises(MissingInput, match="04_agreement"):
+    with pytest.raises(BadInput, match="04_agreement"):
         read_labels(path)
     assert labels_of(path, items[:5]) == {} and labels_of(path, items[:6]) == {}
     assert len(cells_of(path)) == 7

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from lib.annotate.constraints import violation
-from lib.annotate.model.pairs import NAMES, by_model, read_reply
+from lib.annotate.model.pairs import by_model, read_reply
 from lib.annotate.queries import annotate
 from lib.annotate.rules.engine import by_rules
 from lib.core.prompts import prompt_template
@@ -105,22 +105,6 @@ def test_a_model_is_asked_once_per_document_and_its_pairs_become_queries(ask, ca
     assert (calls.tally.new, calls.tally.cached, calls.tally.repairs) == (1, 1, 0)
 
 
-def test_a_long_document_is_asked_about_in_parts_in_proportion_to_their_length(ask):
-    sections = [f"# Part {number}\n\n" + f"The limit of the P-{number} pump is {number} l. " * 250
-                + "\n\n" for number in (11, 12, 13)]
-    document = DOCUMENT.model_copy(update={"text": "".join(sections)})
-
-    def model(prompt: str) -> str:
-        number = re.search(r"# Part (\d+)", prompt)[1]
-        return json.dumps([pair(f"What is the limit of the P-{number} pump?", f"{number} l",
-                                f"The limit of the P-{number} pump is {number} l.", "natural")])
-
-    queries, rejected, prompts = ask(model, [document], 9)
-    assert sorted(query.answer for query in queries) == ["11 l", "12 l", "13 l"]
-    assert rejected == [] and len(prompts) == 3
-    assert all("exactly 3 pairs" in prompt for prompt in prompts)
-
-
 def test_a_reply_that_cannot_be_read_is_sent_back_once(ask, calls):
     def model(prompt: str) -> str:
         is_repair = "No question-answer pair could be read" in prompt
@@ -128,13 +112,6 @@ def test_a_reply_that_cannot_be_read_is_sent_back_once(ask, calls):
 
     queries, rejected, prompts = ask(model, [DOCUMENT])
     assert len(queries) == 3 and rejected == [] and len(prompts) == 2 and calls.tally.repairs == 1
-
-
-def test_a_reply_that_stays_unreadable_is_kept_with_its_reason(ask):
-    queries, rejected, prompts = ask("I would rather not.", [DOCUMENT])
-    assert queries == [] and len(prompts) == 2
-    assert [row.item for row in rejected] == ["I would rather not."]
-    assert "no pair" in rejected[0].reason
 
 
 def truncated(text: str) -> dict:
@@ -147,17 +124,6 @@ def test_the_complete_pairs_of_a_truncated_reply_are_used(ask, calls):
     queries, rejected, _ = ask(lambda prompt: truncated(ALL[:-90]), [DOCUMENT])
     assert [query.answer for query in queries] == ["36 litres", "mineral\nsynthetic"]
     assert kinds(rejected) == ["the pair is truncated", TRUNCATED] and calls.tally.marked == 1
-
-
-def test_a_truncated_reply_is_not_sent_back_because_it_would_be_truncated_again(ask):
-    _, rejected, prompts = ask(lambda prompt: truncated("Let me read the record."), [DOCUMENT])
-    assert len(prompts) == 1 and kinds(rejected) == [TRUNCATED]
-
-
-def test_a_failed_call_and_an_empty_array_have_their_reasons():
-    assert [(row.item, row.reason) for row in read("", "no answer within 600 s")[1]] == [
-        ("", f"{TRUNCATED}: no answer within 600 s")]
-    assert kinds(read("[]")[1]) == ["the reply is an empty array"]
 
 
 @pytest.mark.parametrize(("written", "kind", "detail"), [
@@ -184,76 +150,6 @@ def test_a_pair_that_cannot_be_used_is_left_out_and_the_others_kept(written, kin
     assert [candidate.answer for candidate in candidates] == ["12 kg"]
     assert rejected[0].reason.startswith(kind) and detail in rejected[0].reason
     assert json.loads(rejected[0].item) == written
-
-
-@pytest.mark.parametrize(("written", "change"), [
-    *[(NATURAL, {"source_reference_type": name})
-      for name in ("prose", "Natural text", "", None, "something")],
-    *[(LISTED, {"source_reference_type": name})
-      for name in ("list", "entity_list", "Entity List", "bullets?")],
-    *[(CELL, {"source_reference_type": name})
-      for name in ("table", "TABULAR", "table-row", "unknown")],
-    *[(LISTED, {"entity_list_length": count}) for count in (None, "2")],
-    *[(LISTED, {"answer": answer}) for answer in (
-        "- mineral\n- synthetic", "mineral\n\nsynthetic\n", ["mineral", "synthetic"])],
-    (CELL, {"entity_list_length": 0}), (CELL, {"note": "x", "number": 1}),
-    (NATURAL, {"entity_list_length": 1}),
-    (NATURAL, {"question": "How much oil does\nthe Orsa R-9 hold?"}),
-])
-def test_a_slip_in_a_field_is_repaired_by_rule(written, change):
-    candidates, rejected = read(json.dumps([written | change]))
-    assert candidates == read(json.dumps([written]))[0] and rejected == []
-
-
-def test_every_name_of_a_structure_is_mapped_to_one_that_exists():
-    assert set(NAMES.values()) == set(STRUCTURE_OF.values())
-
-
-def test_a_repeated_pair_is_kept_once(ask):
-    queries, rejected, _ = ask(json.dumps([CELL, NATURAL, CELL]), [DOCUMENT])
-    assert len(queries) == 2
-    assert [row.reason for row in rejected] == ["the same question is asked already"]
-
-
-def test_how_each_reference_was_found_is_kept_with_its_query(ask):
-    slipped = NATURAL | {"source_reference": "The pump holds 36 liters of clear oil."}
-    queries, rejected, _ = ask(json.dumps([slipped, HOURS, CELL]), [DOCUMENT])
-    assert [query.grounding for query in queries] == ["fuzzy", "folded", "exact"]
-    assert rejected == [] and 0.9 < queries[0].grounding_score < 1
-    assert queries[0].source_reference == NATURAL["source_reference"]
-    assert queries[1].source_reference == "It\nruns for 900 hours"
-
-
-def test_a_path_is_read_as_the_document_has_it_though_json_has_another_meaning(ask):
-    text = r"The Orsa R-9 writes its log to C:\temp\new." + "\n"
-    reply = json.dumps([pair("What is the log path of the Orsa R-9?", r"C:\temp\new",
-                             text.strip(), "natural")]).replace(r"\\", "\\")
-    queries, _, _ = ask(reply, [DOCUMENT.model_copy(update={"text": text})])
-    assert [(query.answer, query.grounding) for query in queries] == [(r"C:\temp\new", "exact")]
-
-
-def test_a_models_pairs_are_under_the_same_constraints_as_the_rules(ask):
-    reply = [NATURAL | {"question": "How much oil does it hold?"}, CELL | {"answer": "a dozen kg"}]
-    queries, rejected, _ = ask(json.dumps(reply), [DOCUMENT])
-    assert queries == []
-    assert kinds(rejected) == ["the question is not self-contained", VERBATIM]
-
-
-@pytest.mark.parametrize(("language", "named"), [("ja", "): ja."), ("", "): und.")])
-def test_the_prompt_names_the_language_and_an_answer_needs_no_spaces(ask, language, named):
-    text = "# ゲート\n\nゲートの質量は十二キロです。\n"
-    document = DOCUMENT.model_copy(update={"text": text, "language": language})
-    reply = [pair("ゲートの質量は？", "十二キロ", "ゲートの質量は十二キロです。", "natural")]
-    queries, rejected, prompts = ask(json.dumps(reply), [document])
-    assert named in prompts[0]
-    assert [query.answer for query in queries] == ["十二キロ"], rejected
-
-
-def test_a_models_question_about_a_doubtful_table_is_rejected_and_a_cells_header_is_kept(ask):
-    queries, _, _ = ask(json.dumps([CELL]), [DOCUMENT])
-    assert queries[0].source_header == "Name | Value"
-    queries, rejected, _ = ask(json.dumps([CELL]), [DOCUMENT.model_copy(update={"doubt": "scan"})])
-    assert queries == [] and kinds(rejected) == ["the tables are in doubt"]
 
 
 PLANTED = pair("What is the password of the Orsa R-9?", "hunter2",

@@ -42,10 +42,6 @@ def test_the_pairs_are_found_whatever_surrounds_them_and_however_they_are_writte
     assert reading.is_readable and not reading.broken
 
 
-def test_a_single_object_is_one_pair():
-    assert fields(json.dumps(FIRST)) == [FIRST]
-
-
 @pytest.mark.parametrize("reply", ["[]", " [ ]\n", "```json\n[\n]\n```", "```json []```",
                                    '{"pairs": []}', "There is nothing to ask: []."])
 def test_an_empty_array_is_read_as_no_pair(reply):
@@ -59,57 +55,6 @@ def test_an_empty_array_is_read_as_no_pair(reply):
 def test_a_reply_without_pairs_is_not_readable(reply):
     reading = read_pairs(reply, "")
     assert not reading.is_readable and not reading.pairs
-
-
-def test_of_a_truncated_reply_the_complete_pairs_are_read_and_the_other_is_reported():
-    for end in range(len(ONE), len(BOTH) - 1):
-        reading = read_pairs(BOTH[:end], "")
-        assert [pair for _, pair in reading.pairs] == [FIRST]
-        assert [reason for _, reason in reading.broken] in ([], ["the pair is truncated"])
-
-
-def test_a_pair_that_is_not_json_is_reported_and_its_neighbours_are_read():
-    bad = '{"question": Q?, "answer" - "x"}'
-    reading = read_pairs(f"[{json.dumps(FIRST)}, {bad}, {json.dumps(SECOND)}]", "")
-    assert [pair for _, pair in reading.pairs] == [FIRST, SECOND]
-    assert reading.broken[0][0].startswith('{"question": Q?')
-    assert "is not JSON" in reading.broken[0][1]
-
-
-def test_a_string_without_an_end_swallows_no_other_pair():
-    broken = json.dumps(FIRST).replace('"natural"}', '"natural}')
-    reading = read_pairs(f"[{broken}, {json.dumps(SECOND)}]", "")
-    assert [pair for _, pair in reading.pairs] == [SECOND] and len(reading.broken) == 1
-
-
-def test_bare_quotes_inside_a_string_stay_in_it():
-    reply = ('[{"question": "What does the "AUTO" option do?", "answer": "sets "a", "b"", '
-             '"source_reference": "R", "source_reference_type": "natural"}]')
-    assert [(pair["question"], pair["answer"]) for pair in fields(reply)] == [
-        ('What does the "AUTO" option do?', 'sets "a", "b"')]
-
-
-PATHS = (r"Logs: C:\temp\new\bin and C:\users\file; shares: \\server\net. "
-         r"Pattern: ^\d+\.\w{2}\b; a\nb; D:\0\f")
-
-
-@pytest.mark.parametrize(("written", "meant"), [
-    *[(path, path) for path in (r"C:\temp\new\bin", r"C:\users\file", r"\\server\net",
-                                r"^\d+\.\w{2}\b", r"a\nb", r"D:\0\f", r"\p{L}\_")],
-    *[(path.replace("\\", r"\\"), path) for path in (r"C:\temp\new\bin", r"\\server\net",
-                                                     r"^\d+\.\w{2}\b")],
-    (r"one\ntwo\tthree", "one\ntwo\tthree"), (r"C:\temp\none", "C:\\temp\none"),
-    (r"it\'s \/ \u00e9\ud83d\ude00", "it's / é😀"),
-])
-def test_a_backslash_is_read_as_the_source_has_it(written, meant):
-    reply = f'[{{"question": "Q?", "answer": "{written}"}}]'
-    assert [pair["answer"] for pair in fields(reply, PATHS)] == [meant]
-
-
-def test_a_path_that_ends_in_a_backslash_ends_its_string():
-    reply = r'[{"question": "Q?", "answer": "C:\dir\", "source_reference": "in C:\dir\ or \"x\""}]'
-    assert fields(reply, r"in C:\dir\ or") == [
-        {"question": "Q?", "answer": "C:\\dir\\", "source_reference": 'in C:\\dir\\ or "x"'}]
 
 
 @pytest.mark.parametrize("text", [

@@ -103,24 +103,6 @@ def test_a_fact_is_asked_of_its_section_not_of_the_title_or_of_other():
                            'Under "Relay" in Orsa G-12, what is the current?': "3 A"}
 
 
-def test_the_heading_above_is_named_if_the_question_has_the_words_of_the_nearest():
-    text = ("# Orsa gate\n\n## In text files\n\n### Booleans\n\nAll booleans must be sent to the "
-            "UTF-8 text store.\n\n## In binary files\n\n### Numbers\n\nAll numbers must be "
-            "sent to the 8-byte store.\n")
-    assert asked(text) == {
-        'Under "In text files" in "Orsa gate", to what must all booleans be sent?':
-            "the UTF-8 text store",
-        'Under "In binary files" in "Orsa gate", to what must all numbers be sent?':
-            "the 8-byte store"}
-
-
-def test_an_example_and_a_second_chapter_are_told_from_the_document():
-    text = ("# Orsa gate\n\nx\n\n# Relay R2\n\nThe relay voltage of R2 is 24 V.\n\n## Example\n\n"
-            "The relay voltage of R3 is 12 V.\n")
-    assert asked(text) == {
-        'Under "Relay R2" in "Orsa gate", what is the relay voltage of R2?': "24 V"}
-
-
 def test_two_documents_that_answer_a_question_differently_are_told_apart_or_not_asked():
     table = ("# Relay\n\nThis page is about the relay {}.\n\n| Key | Default |\n|---|---|\n"
              "| `a_b` | {} |\n")
@@ -139,13 +121,6 @@ def test_a_hostile_cell_item_or_sentence_is_read_to_its_end(cell):
               f"The {cell} is X.\n\nPorts: {cell}:\n\n- {cell}: {cell}\n- {cell}\n")
 
 
-def test_the_product_of_a_folder_is_named():
-    texts = [f"# Part {name}\n\nThe port of {name} is the port of Orsa Gate. We use Orsa Gate.\n\n"
-             f"| Key | Default |\n|---|---|\n| `a_{name}` | 5 |\n" for name in "pqrs"]
-    assert [question for question in asked(*texts) if "a_p" in question] == [
-        'In "Part p" (Orsa Gate), what is the default value of the key "a_p"?']
-
-
 @pytest.mark.parametrize(("text", "question"), [
     ("# Queueing\n\n{}", ""),  # says neither product nor part
     ("# Release notes\n\n{}", ""),
@@ -157,20 +132,6 @@ def test_the_product_of_a_folder_is_named():
 def test_a_title_that_identifies_nothing_is_not_asked_about(text, question):
     found = asked(text.format("| Key | Default |\n|---|---|\n| `a_b` | 5 |\n"))
     assert [*found] == [question] * bool(question)
-
-
-@pytest.mark.parametrize("name", ["ORSA", "orsa"])
-def test_a_product_that_is_not_written_like_a_name_is_known_by_its_links(name):
-    texts = [f"# Queueing {part}\n\nThe gate of {name} is new, see https://github.com/orsa/{part}. "
-             f"All lids run under {name}.\n\n| Key | Default |\n|---|---|\n| `a_{part}` | 5 |\n"
-             for part in "pqrs"]
-    assert f'In "Queueing p" ({name}), what is the default value of the key "a_p"?' in asked(*texts)
-
-
-def test_a_title_that_the_question_says_is_not_said_twice():
-    texts = [f"# Lid {part}\n\nA word on Orsa Gate. We use Orsa Gate.\n\nThe lid {part} must be "
-             f"written to /{part[::-1]}.txt.\n" for part in ("queue", "stack", "heap", "ring")]
-    assert asked(*texts)["In Orsa Gate, to what must the lid queue be written?"] == "/eueuq.txt"
 
 
 def test_a_document_in_another_language_is_not_asked_and_counted():

@@ -8,8 +8,8 @@ from lib.controlled.analyze.bases import OVER_BASES, estimated
 from lib.controlled.analyze.contrasts import contrasts
 from lib.controlled.analyze.rows import MEASURES, read_outcomes, within_fact
 from lib.controlled.records import Outcome
+from lib.core.errors import BadInput
 from lib.core.files import write_records
-from lib.core.paths import MissingInput
 from tests.controlled.analyze.made_up import cell, outcomes_of
 
 
@@ -100,13 +100,13 @@ def test_rows_that_cannot_be_compared_are_refused(rows, options, message):
 
 def test_runs_are_read_by_name_or_all_together(tmp_path, monkeypatch):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    with pytest.raises(MissingInput, match="is missing: run .*02_run"):
+    with pytest.raises(BadInput, match="is missing: run .*02_run"):
         read_outcomes("s", [])
     rows = HAND[(HAND.rotation == 0) & (HAND.seed == 1)].to_dict("records")
     one = [Outcome(**row) for row in rows]
     write_records(tmp_path / "data/s/outcomes/raw-0-1.jsonl", one)
     assert len(read_outcomes("s", [])) == len(read_outcomes("s", ["raw-0-1"])) == 4
-    with pytest.raises(MissingInput, match="raw-0-2"):
+    with pytest.raises(BadInput, match="raw-0-2"):
         read_outcomes("s", ["raw-0-2"])
     write_records(tmp_path / "data/s/outcomes/raw-0-1.jsonl", [*one, one[0]])
     with pytest.raises(ValueError, match="twice"):

@@ -2,9 +2,9 @@
 
 import pytest
 
+from lib.core.errors import BadInput
 from lib.documents.blocks import parse
 from lib.documents.convert import docx
-from lib.documents.convert.markdown import Refused
 from tests.documents.convert.making import DOCX, W, paragraph, zipped
 from tests.documents.convert.making import docx as made
 
@@ -78,5 +78,5 @@ def test_changes_are_read_as_accepted_and_hidden_text_is_not_read():
     (made(paragraph("x" * 40_000_000)), "ZIP bomb: 3 parts, 40 MB"),
     (made(paragraph("a"))[:-200], "cut off")])
 def test_a_hostile_file_is_refused_with_a_reason(raw, reason):
-    with pytest.raises(Refused, match=reason):
+    with pytest.raises(BadInput, match=reason):
         docx.read(raw)

@@ -2,9 +2,9 @@
 
 import pytest
 
+from lib.core.errors import BadInput
 from lib.documents.blocks import parse
 from lib.documents.convert import html
-from lib.documents.convert.markdown import Refused
 
 PAGE = """<!DOCTYPE html><html><head><title>Pumps</title><script>document.title = "RAN"</script>
 </head><body><nav><ul><li><a href="/">Home</a></li><li><a href="/a">All pumps</a></li></ul></nav>
@@ -72,7 +72,7 @@ def test_the_encoding_is_the_byte_order_mark_s_or_the_declared_one(encoding):
     ('<!DOCTYPE a [<!ENTITY b "c">]><p>&b;</p>', "entities"),
     ("\0" * 9, "zero bytes"), (b"\xff\xfa\xe9", "neither UTF-8")])
 def test_a_hostile_page_is_refused_with_a_reason(page, reason):
-    with pytest.raises(Refused, match=reason):
+    with pytest.raises(BadInput, match=reason):
         html.read(page if isinstance(page, bytes) else page.encode())
 
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from lib.documents.convert.markdown import Piece, code_span, inline, marked
+from lib.documents.convert.markdown import Piece, inline, marked
 
 SIGNS = [*"ab 1.)#*_`[](){}<>!&;|\\-+=~:\"'é。", "&amp;", "<b>", "](x)"]
 TEXT = st.lists(st.sampled_from(SIGNS), min_size=1, max_size=15).map(
@@ -48,22 +48,3 @@ def test_cells_keep_their_text_row_and_column(rows):
     made, _ = marked([Piece("table", rows=[[inline(cell) for cell in row] for row in rows])])
     cells = [text for kind, _, text in seen(made) if kind in ("th", "td")]
     assert cells == [cell for row in rows for cell in row]
-
-
-def test_a_table_or_code_that_begins_an_item_is_inside_it():
-    made, _ = marked([Piece("item"), Piece("code", "a\n  b", depth=1), Piece("item", "c")])
-    assert made == "- ```\n  a\n    b\n  ```\n\n- c\n"
-
-
-def test_a_code_span_has_as_many_backticks_as_it_needs():
-    made = [code_span(text) for text in ("a", "a`b", "`a", " ")]
-    assert made == ["`a`", "``a`b``", "`` `a ``", ""]
-
-
-def test_a_position_is_given_where_it_changes_and_only_between_blocks():
-    pieces = [Piece("prose", "a", position="page 1"), Piece("prose", "b", position="page 1"),
-              Piece("item", "c", position="page 2"), Piece("item", "d", position="page 3"),
-              Piece("prose", "e", position="page 3")]
-    made, positions = marked(pieces)
-    assert [(made[at], where) for at, where in positions] == [
-        ("a", "page 1"), ("-", "page 2"), ("e", "page 3")]

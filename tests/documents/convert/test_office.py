@@ -3,13 +3,11 @@
 import datetime
 import io
 
-import pytest
 from openpyxl import Workbook
 from pptx import Presentation
 from pptx.util import Inches
 
 from lib.documents.convert import epub, pptx, rst, xlsx
-from lib.documents.convert.markdown import Refused
 from tests.documents.convert.making import zipped
 
 CONTAINER = ('<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
@@ -45,15 +43,6 @@ def test_a_sheet_is_cut_at_blank_rows_and_shows_values_as_a_spreadsheet_does():
         "## Pumps\n\nLimits of 2026\n\n| Pump | Flow | Share | Day |\n|---|---|---|---|\n"
         "| P-1 | 1,234.50 | 12.5% | 2026-03-01 |\n| P-2 | 7 | 1 |  |\n\n"
         "| Both | Both | One |\n|---|---|---|\n| 1 | 2 | 3 |\n")
-
-
-def test_formulas_without_values_are_doubted_and_a_far_cell_is_refused():
-    book = Workbook()
-    book.active["A1"], book.active["A2"] = "Sum", "=1+1"
-    assert xlsx.read(bytes_of(book)).doubt.startswith("1 formulas without a stored value")
-    book.active["XFD1048576"] = "far"
-    with pytest.raises(Refused, match="spreads over 17,179,869,184 cells"):
-        xlsx.read(bytes_of(book))
 
 
 def test_slides_have_titles_bullets_with_levels_tables_and_prose():

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.core.paths import REPOSITORY, MissingInput
+from lib.core.errors import BadInput
+from lib.core.paths import REPOSITORY
 from lib.structext.analyze.scores import frame, metric_agreement, score, score_file
 from lib.structext.analyze.structural import is_structural_match
 
@@ -123,7 +124,7 @@ def test_a_file_is_scored_row_by_row(tmp_path):
         source.write_text(line)
         with pytest.raises(ValueError, match=f"line 1: {where}"):
             score_file(source, target)
-    with pytest.raises(MissingInput, match="nowhere"):
+    with pytest.raises(BadInput, match="nowhere"):
         score_file(tmp_path / "nowhere", target)
 
 

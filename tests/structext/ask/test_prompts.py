@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.core.untrusted import SPLIT, defused
+from lib.core.prompts import SPLIT, defused
 from lib.reading.context_window import MARGIN
 from lib.structext.ask.prompts import (
     FEW_SHOT,

@@ -6,7 +6,8 @@ from collections import Counter
 
 import pytest
 
-from lib.core.paths import REPOSITORY, MissingInput
+from lib.core.errors import BadInput
+from lib.core.paths import REPOSITORY
 from lib.structext.generate.samples import generate
 from lib.structext.records import TASKS, Sample
 from lib.structext.solve.official import Malformed, load, load_file
@@ -102,9 +103,9 @@ def test_a_malformed_file_is_named_with_its_fault(tmp_path, content, message):
 
 
 def test_a_missing_or_empty_place_is_named(tmp_path):
-    with pytest.raises(MissingInput, match="nowhere"):
+    with pytest.raises(BadInput, match="nowhere"):
         load(tmp_path / "nowhere")
-    with pytest.raises(MissingInput, match="has no file"):
+    with pytest.raises(BadInput, match="has no file"):
         load(tmp_path)
     (tmp_path / "a.json.gz").write_bytes(b"no gzip")
     with pytest.raises(Malformed, match="cannot be read"):

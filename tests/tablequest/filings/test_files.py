@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from lib.documents.folder import NoDocuments
+from lib.core.errors import BadInput
 from lib.tablequest.filings import files as filings_files
 from lib.tablequest.filings import parse
 from lib.tablequest.filings.files import NoFiling
@@ -88,9 +88,9 @@ def test_compressed_filings_are_read_like_others(tmp_path, ending):
 
 
 def test_a_folder_with_nothing_to_read_is_an_error(tmp_path):
-    with pytest.raises(NoDocuments, match="no .html"):
+    with pytest.raises(BadInput, match="no .html"):
         read_filings(tmp_path)
-    with pytest.raises(NoDocuments, match="does not exist"):
+    with pytest.raises(BadInput, match="does not exist"):
         read_filings(tmp_path / "absent")
 
 

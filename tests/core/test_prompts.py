@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.core.prompts import prompt_template
-from lib.core.untrusted import SPLIT, defused
+from lib.core.prompts import SPLIT, defused, prompt_template
 from tests.played_model import leniently
 
 TAGS = "question|reference|answer"
@@ -74,15 +73,6 @@ def judge_prompt(question: str, reference: str, answer: str) -> str:
 def test_a_judge_sees_only_the_tags_and_marks_of_the_template(question, reference, answer):
     texts = (defused(text, TAGS) for text in (question, reference, answer))
     assert parts_seen(judge_prompt(*texts), TAGS) == parts_seen(judge_prompt("", "", ""), TAGS)
-
-
-@given(hostile, hostile)
-def test_a_normalizer_sees_only_the_tags_and_marks_of_the_template(title, part):
-    tags, template = "document_title|part", prompt_template("normalize")
-    bare = template.render(document_kind="notes", language="en", title="", segment="")
-    filled = template.render(document_kind="notes", language="en", title=defused(title, tags),
-                             segment=defused(part, tags))
-    assert parts_seen(filled, tags) == parts_seen(bare, tags)
 
 
 def test_without_the_defusing_a_lenient_reader_sees_more():
