@@ -40,10 +40,7 @@ made = {"00_retention": expand(rows("retention", arm="{arm}"), arm=study.arms),
         "01_pairs": expand(preferences_of(study.judge), arm=list(study.arms)[1:]),
         "02_statistics": [f"{figures}/paired.csv"],
         "03_ledger": [*rows("ledger"), f"{figures}/audit.html"],
-        "05_paper": [f"{figures}/deviations.csv"],
-        "06_advice": [f"{figures}/advice.html"]}
-controlled = Path("figures", study.given("06_advice").get("controlled", "controlled"),
-                  "interventions.csv")
+        "05_paper": [f"{figures}/deviations.csv"]}
 done = [*labs, *sources, *records("01_annotate"), *records("02_normalize"),
         *(records("02_augment") if augmented else []), *records("03_train", study.trained), *records("04_infer", study.runs),
         *records("05_judge", study.runs), *records("06_analyze"),
@@ -138,13 +135,4 @@ rule paper:
         asked.get("01_pairs", [])
     output: f"{figures}/deviations.csv", records("05_paper")
     params: **stage("05_paper")
-    shell: RUN
-
-
-rule advice:
-    input: rows("documents", "queries", "segments", "normalized"), augmented, base,
-        expand(verdicts, arm=study.runs), facts,
-        [str(controlled)] if controlled.exists() else []  # the controlled study's gains, if known
-    output: f"{figures}/advice.html", records("06_advice")
-    params: **stage("06_advice")
     shell: RUN

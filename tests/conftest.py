@@ -54,8 +54,6 @@ DECLARED = {
     "04_agreement": 'judges: list = []\narms: list = []\nsheet: str = "human/sheet.csv"',
     "05_paper": 'judge: str = "rules"\narms: list = []\nseeds: int = 1\nretention: bool = True\n'
                 'pairs: bool = True',
-    "06_advice": 'judge: str = "rules"\narms: list = []\nbase_model: str = ""\n'
-                 'normalizer: str = "rules"',
 }
 DOES = {
     "00_lab": ['for name in ("documents", "documents_public", "facts"):\n'

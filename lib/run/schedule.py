@@ -29,7 +29,6 @@ STAGES = {
     "03_ledger": (7, "follow each fact through the stages"),
     "04_agreement": (4, "compare the judge with people"),
     "05_paper": (5, "compare with the paper"),
-    "06_advice": (4, "say what to do first"),
     "00_samples": (40, "generate structured texts and questions"),
     "00_infer": (300, "answer questions about a text in the prompt"),
     "01_judge": (30, "judge the answers"),

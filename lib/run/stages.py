@@ -46,8 +46,6 @@ STAGES = {
     "03_ledger": Stage(draws="ledger"),
     "04_agreement": Stage(draws="agreement"),
     "05_paper": Stage(draws="paper"),
-    "06_advice": Stage(every_seed=True, draws="advice",
-                       like={"02_normalize": ("document_kind",)}),
     "00_infer": Stage(per="run"),
     "01_judge": Stage(per="run"),
     "00_samples": Stage(),
@@ -61,8 +59,7 @@ AUGMENT = "02_augment"  # part of a study only if it has the arm dapt-a
 _FULL_CHAIN = (*CHAIN[:2], AUGMENT, *CHAIN[2:])
 _CAN_AUGMENT = (*ARMS[1:], AUGMENTED)
 # Additional notebooks for a study of documents. All run unless the key `variants` names some.
-EVIDENCE = ("00_retention", "01_pairs", "02_statistics", "03_ledger", "04_agreement", "05_paper",
-            "06_advice")
+EVIDENCE = ("00_retention", "01_pairs", "02_statistics", "03_ledger", "04_agreement", "05_paper")
 
 
 @dataclass(frozen=True)

@@ -136,13 +136,11 @@ def test_only_a_study_with_dapt_a_is_augmented(study_file):
 
 
 def test_the_graph_gives_a_notebook_what_it_declares_and_files_set_the_rest(study_file):
-    study_file("source: lab\nnotebooks: {05_judge: {max_cost_usd: 2.0}, "
-               "02_normalize: {document_kind: notes}}")
+    study_file("source: lab\nnotebooks: {05_judge: {max_cost_usd: 2.0}}")
     study = load_study("wrong")
     assert study.given("01_pairs", "dapt") == {
         "study": "wrong", "first_arm": "base", "second_arm": "dapt", "judge": "rules",
         "max_cost_usd": 2.0}
-    assert study.given("06_advice")["document_kind"] == "notes"
     for stage in study.stages:
         for arm in study.arms_of(stage):
             assert set(study.given(stage, arm)) <= set(parameters_of(notebook_path(stage)))
