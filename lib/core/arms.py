@@ -9,7 +9,6 @@ AUGMENTED = "dapt-a"  # raw text with what 02_augment made of it
 RAW_ARMS = ("dapt", AUGMENTED)  # they train on the records' own words
 ORDER = (*ARMS, AUGMENTED)  # in every table and figure
 TRAINED_ARMS = ("dapt", "dapt-n", AUGMENTED, "tuned")  # by 03_train; other arms are existing models
-INTERVENTION = "intervention"  # the role in interventions.csv of a change that an engineer may make
 ALL = "all"  # the row of all structures together, last in every table
 _NAME = re.compile(r"(?P<arm>[^@]+)(?:@(?P<number>[2-9]|[1-9]\d+))?")
 

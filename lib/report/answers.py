@@ -108,8 +108,9 @@ def _controlled(source: Source) -> list[str]:
 def _augment(source: Source) -> list[str]:
     """Answer for texts added to raw records: the hypotheses, then the best arm."""
     decided, arms = source.csv("hypotheses"), source.csv("augmentations")
-    found = [row for row in decided if row["found"] == "True"]
-    texts = [f"{row['contrast']} {_points(row, 'estimate', 'low', 'high')}" for row in decided]
+    mean = "mean" if decided and "mean" in decided[0] else "estimate"  # of an earlier version
+    found = [row for row in decided if row["p_holm"] and float(row["p_holm"]) <= 0.05]
+    texts = [f"{row['contrast']} {_points(row, mean, 'low', 'high')}" for row in decided]
     worst: dict[str, float] = {}
     for row in arms:
         if _known(row["unpaired_percent"]):

@@ -13,7 +13,7 @@ from lib.controlled.design.arms import (
     runs_of,
     split_run,
 )
-from lib.controlled.design.structures import STRUCTURES
+from lib.controlled.design.latin_square import STRUCTURES
 from lib.core.files import artifact_path
 from lib.core.paths import figures_path
 from lib.run.stages import CONTROLLED, OwnRunsStudy
@@ -51,7 +51,7 @@ class ControlledStudy(OwnRunsStudy):
             raise ValueError(f"structures, arms: give at least two structures, and the arm {RAW}, "
                              "with which all others are compared")
         for arm in self.arms:
-            arm_named(arm, tuple(self.structures))
+            arm_named(arm)
         if RAW not in self.every_rotation or not set(self.every_rotation) <= set(self.arms):
             raise ValueError(f"every_rotation: {self.every_rotation} must include {RAW}, whose "
                              "facts are compared across rotations, and otherwise only arms of the "
@@ -83,7 +83,7 @@ class ControlledStudy(OwnRunsStudy):
     @property
     def runs(self) -> list[str]:
         """Return the names of all runs: arm-rotation-seed."""
-        return runs_of(self.arms, tuple(self.structures), self.bases, self.every_rotation)
+        return runs_of(self.arms, len(self.structures), self.bases, self.every_rotation)
 
     @property
     def bases(self) -> range:
@@ -120,7 +120,7 @@ class ControlledStudy(OwnRunsStudy):
                       "runs": [one for one in self.runs if one.endswith(f"-{run}")]}
         if stage == "02_run" and run:
             wired = dict(zip(("arm", "rotation", "seed"), split_run(run), strict=True))
-            if not arm_named(wired["arm"], tuple(self.structures)).adds:
+            if not arm_named(wired["arm"]).adds:
                 wired["match"] = "epochs"  # only added texts are matched to raw text in updates
         if stage == "01_pretrain" and run:
             wired = {**wired, "seed": int(run)}

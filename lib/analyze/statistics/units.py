@@ -7,7 +7,7 @@ import pandas as pd
 from scipy.stats import ttest_1samp
 from statsmodels.stats.multitest import multipletests
 
-from lib.analyze.format import estimate, in_points, p_value
+from lib.analyze.format import estimate, in_points, number, p_value
 from lib.analyze.stats import ALPHA, ROUNDING
 from lib.core.errors import BadStudy
 
@@ -83,6 +83,15 @@ def formatted(summary: pd.DataFrame) -> pd.DataFrame:
         "p (Holm)": p_value(row.p_holm), "found": _verdict(row)} for row in summary.itertuples()])
 
 
+def compact(table: pd.DataFrame) -> pd.DataFrame:
+    """Format a table of estimates: each with its interval in one cell, p with two digits."""
+    cells = {name: [(p_value if name in ("p", "p_flips") else number)(value) for value in column]
+             for name, column in table.items() if name not in ("low", "high")}
+    cells["estimate"] = [estimate(row.estimate, row.low, row.high, digits=2)
+                         for row in table.itertuples()]
+    return pd.DataFrame(cells).rename(columns={"estimate": "estimate [95%]"})
+
+
 def _verdict(row) -> str:
     return ("" if not row.is_primary else "no test" if np.isnan(row.p_holm)
             else "yes" if row.p_holm <= ALPHA else "no")
@@ -95,7 +104,8 @@ def answer(summary: pd.DataFrame, unit: str) -> str:
     found, others = (
         "; ".join(f"{row.contrast} {in_points(row.mean, row.low, row.high)}"
                   for row in primary[rows].itertuples()) for rows in (is_found, ~is_found))
-    return (f"Over {primary[f'{unit}s'].max()} {unit}s, found: {found or 'nothing'}; not shown: "
+    n = int(primary[f"{unit}s"].max())
+    return (f"Over {n} {unit}{'s' * (n != 1)}, found: {found or 'nothing'}; not shown: "
             f"{others or 'nothing'}. Numbers are points with 95% intervals (Student's t, one value "
             f"per {unit}), and found means that Holm's p over {len(primary)} hypotheses is at most "
             f"{ALPHA:.0%}.\n")
