@@ -20,9 +20,8 @@ Writing = tuple[str, tuple[str, ...], int]  # arm, the structures of its layout,
 def writings_of(arms: list[str], structures: tuple[str, ...], renderings: int) -> list[Writing]:
     """Choose the `renderings` of the public records: up to half as the arms write, the rest raw.
 
-    Each arm's writing occurs equally often. A raw rendering has the structures that were read least
-    so far, so each is read equally often (within one rendering). Raises ValueError if there are too
-    few renderings to make them equal.
+    Each arm's writing occurs equally often, and each structure is read equally often (within one
+    rendering). Raises ValueError if there are too few renderings for that.
     """
     own = list(dict.fromkeys(filter(None, (arm_named(name).writing for name in arms))))
     most = renderings // 2 // len(own) if own else 0
@@ -40,7 +39,6 @@ def writings_of(arms: list[str], structures: tuple[str, ...], renderings: int) -
 
 def _with_raw(own: list[str], each: int, structures: tuple[str, ...],
               renderings: int) -> list[Writing]:
-    """Return `each` renderings for every arm in `own`, then raw ones."""
     chosen: list[Writing] = [(name, structures, number % len(structures))
                              for name in own for number in range(each)]
     raw: list[tuple[str, ...]] = []

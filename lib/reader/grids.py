@@ -21,11 +21,8 @@ _PERIODS = 0.5  # share of the tables whose columns are years
 def random_grid(random: Random, n_rows: int, n_columns: int, labels: Labels = "full") -> Grid:
     """Return a grid of `n_rows` × `n_columns` values, each column of one kind.
 
-    Full labels are different from each other but may share words, as in reports; words are made of
-    syllables, and numbers have one to six digits, so that neither can be learned by heart. Half of
-    the tables have years as columns. With single labels, every label is one word; mixed labels are
-    single in half of the tables and full in the others. Short labels are one syllable, and so are
-    the values, or numbers of up to three digits. Raises ValueError for a table without a cell.
+    Labels are one syllable (short), one word (single), or words that several share (full); all are
+    made up, as are the numbers. Raises ValueError for a table without a cell.
     """
     if n_rows < 1 or n_columns < 1:
         raise ValueError(f"a table of {n_rows} rows and {n_columns} columns has no cell")
@@ -63,7 +60,6 @@ def _different(n: int, draw: Callable[[], str]) -> list[str]:
 
 
 def _labels(random: Random, n: int) -> list[str]:
-    """Return `n` different labels of one to three words; some words occur in several."""
     words = [_word(random) for _ in range(max(3, n))]
     found: dict[str, None] = {}
     while len(found) < n:

@@ -64,11 +64,10 @@ def lessons_of(phase: Phase, number: int, seed: int, tested: Sequence[Sample], *
 
 def blocks_of(lessons: Iterable[Lesson], tokenizer: PreTrainedTokenizerBase,
               block_size: int) -> tuple[PackedBlocks, int]:
-    """Return the lessons as blocks, and how many were left out.
+    """Return the lessons as blocks, and how many were left out as too long.
 
     Everything after a lesson's first prompt carries loss: the replies, each with EOS, and the
-    questions, whose words are also in the text. A lesson that is longer than a block loses its last
-    questions; it is left out if the first does not fit. Raises ValueError as `pack_replies` does.
+    questions. A lesson that is longer than a block loses its last questions.
     """
     begin, prompts, replies, n_left_out = beginning(tokenizer), [], [], 0
     for lesson in lessons:

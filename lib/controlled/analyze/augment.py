@@ -53,9 +53,8 @@ def augmentations(rows: pd.DataFrame, first: str = "raw-2x",
                   reference: str = "natural") -> pd.DataFrame:
     """Return each arm's accuracy by structure and "all", in percent over bases, with its price.
 
-    unpaired_percent is the accuracy on the facts that have no pair in any arm, gain_points is over
-    `first`. The price is text_tokens, trained_tokens and retained_percent (public questions still
-    answered). overlap_percent is the longest run of the question's words in the record's texts.
+    unpaired_… is on the facts that have no pair in any arm, gain_… over `first`; the price is
+    tokens and retained_percent, the share of public questions still answered.
     """
     found = []
     for arm in rows.arm.unique():

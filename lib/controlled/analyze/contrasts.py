@@ -119,7 +119,6 @@ def gains(rows: pd.DataFrame, reference: str = "natural",
 
 
 def _tokens_added(pairs: pd.DataFrame) -> float:
-    """Return how many percent more tokens the second arm's runs read; NaN without runs."""
     runs = pairs.drop_duplicates(["rotation", "seed"])
     return 100 * float(runs.tokens_second.sum() / runs.tokens_first.sum() - 1) if len(
         runs) else np.nan

@@ -79,9 +79,8 @@ def within_fact(rows: pd.DataFrame, measure: Measure, structure: str,
                 reference: str) -> tuple[pd.DataFrame, int]:
     """Pair one arm's rows by fact and seed over two rotations; also count the pairs left out.
 
-    Columns fact_id, product, seed, first (in `reference`), second (in `structure`), difference. A
-    pair is left out if either value was not measured. Raises ValueError if a fact has the same
-    structure in two rotations of a seed, because its partner is then ambiguous.
+    Columns fact_id, product, seed, first (in `reference`), second, difference. Raises ValueError if
+    a fact has the same structure in two rotations of a seed: its partner is then ambiguous.
     """
     measured = rows.assign(value=measure.of(rows))
     applies = measured.fact_id.isin(measured.fact_id[measured.value.notna()])
@@ -102,10 +101,8 @@ def within_fact(rows: pd.DataFrame, measure: Measure, structure: str,
 def matched(rows: pd.DataFrame, arm: str, first: str = RAW) -> tuple[pd.DataFrame, int]:
     """Match rows of `arm` and `first` by fact, rotation and seed; count those without a match.
 
-    If one of them trains on questions, facts whose question it trains on are left out and counted.
-    The columns are fact_id, product, rotation, seed, structure (in `first`), first and second (0 or
-    1), difference, tokens_first and tokens_second (read by the run in all epochs), and
-    as_asked_first and as_asked_second.
+    first and second are 0 or 1, `structure` is that in `first`. If one of them trains on questions,
+    the facts that it is asked about in training are left out and counted.
     """
     keys = ["fact_id", "product", "rotation", "seed"]
     n_rows = (rows.arm == arm).sum()

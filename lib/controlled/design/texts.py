@@ -37,8 +37,8 @@ def arm_texts(facts: list[KnownFact], arm: Arm, rotation: int, seed: int,
     return [*rendered, *treated] if arm.is_mixed else treated
 
 
+# Each document is one segment: all are far below the paper's limit of 700 tokens.
 def _rewritten(rendered: list[Rendered], rewrite: Rewrite) -> list[str]:
-    """Rewrite each document as one segment; all are far below the paper's limit of 700 tokens."""
     documents = [Document(document_id=one.document_id, title=one.title, path="", text=one.raw)
                  for one in rendered]
     segments = [Segment(segment_id=one.document_id, document_id=one.document_id, start=0,
