@@ -1,13 +1,13 @@
-"""Write the texts of the base models: one base per seed, pretrained on public records in all forms.
+"""Texts of the base models: one base per seed, pretrained on public records in all forms.
 
-A base that had never read JSON would fail on JSON because it cannot read it, not because it cannot
-learn from it. The public records therefore have every structure and every treatment (except a
-model's rewriting, which cannot be known in advance). Each structure states equally many public
-facts, whatever arms there are, because a base that has read more prose than tables learns prose
-better. Questions about these facts have the format of lib.infer; a list is answered in one layout.
+A base that had never read a table would fail on tables because it cannot read them, not because it
+cannot learn from them. The public records therefore have every structure and every treatment
+(except a model's rewriting). Each structure states equally many public facts, whatever arms there
+are, because a base that has read more prose than tables learns prose better.
 """
 
 import random
+from collections.abc import Sequence
 
 from lib.controlled.design.arms import NORMALIZED, PARAPHRASE, RAW, arm_named
 from lib.controlled.design.augment import answered
@@ -20,18 +20,13 @@ Writing = tuple[str, tuple[str, ...], int]  # arm, the structures of its layout,
 def writings_of(arms: list[str], structures: tuple[str, ...], renderings: int) -> list[Writing]:
     """Choose the `renderings` of the public records: up to half as the arms write, the rest raw.
 
-    Each arm's writing occurs equally often. A raw rendering has the structures that were read least
-    so far, so in the end each is read equally often (within one rendering; exactly for three
-    structures). Raises ValueError if there are too few renderings to make them equal.
+    Each arm's writing occurs equally often, and each structure is read equally often (within one
+    rendering). Raises ValueError if there are too few renderings for that.
     """
-    named = [arm_named(name, structures) for name in arms if name != RAW]
-    own = list(dict.fromkeys(
-        NORMALIZED if arm.is_mixed else PARAPHRASE if arm.adds else arm.name for arm in named
-        if arm.is_writing or arm.is_mixed or arm.adds and arm.adds.paraphrases))
+    own = list(dict.fromkeys(filter(None, (arm_named(name).writing for name in arms))))
     most = renderings // 2 // len(own) if own else 0
     if PARAPHRASE in own:  # half of the prose that the base reads is worded as raw prose
-        rewritten = len({PARAPHRASE, NORMALIZED} & set(own))
-        most = max(1, min(most, renderings // 2 // len(structures) // rewritten))
+        most = max(1, min(most, renderings // 2 // len(structures) // len(own)))
     for each in range(most, 0, -1) if own else [0]:
         chosen = _with_raw(own, each, structures, renderings)
         read = shares_read(chosen, structures).values()
@@ -44,10 +39,8 @@ def writings_of(arms: list[str], structures: tuple[str, ...], renderings: int) -
 
 def _with_raw(own: list[str], each: int, structures: tuple[str, ...],
               renderings: int) -> list[Writing]:
-    """Return `each` renderings for every arm in `own`, then raw ones."""
-    chosen: list[Writing] = [
-        (name, structures, 0 if name.startswith("table-") else number % len(structures))
-        for name in own for number in range(each)]
+    chosen: list[Writing] = [(name, structures, number % len(structures))
+                             for name in own for number in range(each)]
     raw: list[tuple[str, ...]] = []
     for _ in range(renderings - len(chosen)):
         read = shares_read([*chosen, *((RAW, few, 0) for few in raw)], structures)
@@ -57,16 +50,14 @@ def _with_raw(own: list[str], each: int, structures: tuple[str, ...],
                      for number, few in enumerate(raw)]
 
 
-def shares_read(writings: list[Writing], structures: tuple[str, ...]) -> dict[str, float]:
+def shares_read(writings: list[Writing], structures: Sequence[str]) -> dict[str, float]:
     """Return how often a public fact is stated in each structure, on average.
 
-    Text rewritten by rules and paraphrases count as natural prose; a catalogue of products has no
-    structure here.
+    Text rewritten by rules and paraphrases count as natural prose.
     """
     read = dict.fromkeys(structures, 0.0)
     for name, own, _ in writings:
-        stated = (("natural",) if name in (NORMALIZED, PARAPHRASE) else
-                  () if name.startswith("table-") else own)
+        stated = ("natural",) if name in (NORMALIZED, PARAPHRASE) else own
         for structure in stated:
             if structure in read:
                 read[structure] += 1 / len(stated)
@@ -78,7 +69,7 @@ def public_texts(facts: list[KnownFact], arms: list[str], structures: tuple[str,
     """Return all writings of the public records and the repeated, answered questions, shuffled."""
     texts = []
     for number, (name, own, rotation) in enumerate(writings_of(arms, structures, renderings)):
-        rendered = arm_texts(facts, arm_named(name, own), rotation, seed, rendering=number)
+        rendered = arm_texts(facts, arm_named(name), rotation, seed, own, rendering=number)
         texts += [one.text for one in rendered]
     texts += [answered(fact) for fact in facts] * question_repeats
     random.Random(f"public {seed}").shuffle(texts)

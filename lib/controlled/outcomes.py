@@ -18,9 +18,8 @@ from lib.train.packing import stream_of
 def queries_of(facts: list[KnownFact], rendered: list[Rendered]) -> list[Query]:
     """Return one query per fact; its source reference is the fact's place in the raw document.
 
-    `structure` says whether the answer is a list, and is not the fact's structure: token budget,
-    layouts of the answer and judging must not change with the rotation.
-    Raises ValueError if a fact is in no document.
+    `structure` says whether the answer is a list: token budget and judging must not change with the
+    rotation. Raises ValueError if a fact is in no document.
     """
     placed = _placed(rendered)
     missing = [fact.fact_id for fact in facts if fact.fact_id not in placed]
@@ -43,8 +42,8 @@ def query_of(fact: KnownFact, document_id: str = "", source: str = "", start: in
                  entity_count=len(fact.value) if is_list(fact) else None, block_type="")
 
 
+# If a mixed arm has two documents, the first is taken.
 def _placed(rendered: list[Rendered]) -> dict[str, tuple[Rendered, Place]]:
-    """Map fact_id to its document and place; if a mixed arm has two documents, to the first."""
     return {place.fact_id: (one, place) for one in reversed(rendered)
             for place in reversed(one.places)}
 
@@ -86,7 +85,6 @@ def outcomes(facts: list[KnownFact], rendered: list[Rendered], tokenizer: PreTra
 
 
 def _count_items(fact: KnownFact, answer: str, is_correct: bool) -> tuple[int, int]:
-    """Count the fact's items that the answer names, and the other items that it names."""
     match = None
     if is_list(fact):
         match = match_list(question(fact), reference(fact), answer, len(fact.value))
@@ -94,7 +92,6 @@ def _count_items(fact: KnownFact, answer: str, is_correct: bool) -> tuple[int, i
 
 
 def _offsets(tokenizer: PreTrainedTokenizerBase, text: str) -> list[int]:
-    """Return the character at which each token of `text` begins, in ascending order."""
     encoding = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True,
                          split_special_tokens=True)
     return [start for start, _ in encoding["offset_mapping"]]

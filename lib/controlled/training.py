@@ -33,9 +33,8 @@ def phases_of(rendered: Sequence[Rendered], tokenizer: PreTrainedTokenizerBase, 
               recipe: Recipe, match: str, match_times: int = 1) -> list[Phase]:
     """Return the phases of a run: the texts marked `is_first`, if there are any, then the others.
 
-    With `match` "epochs", each phase has the recipe's epochs. With "updates", the phases together
-    have as many updates as the raw text alone in match_times * epochs, shared by their tokens.
-    Raises ValueError for any other `match`.
+    With `match` "updates", the phases together have as many updates as the raw text alone in
+    match_times * epochs, shared by their tokens. Raises ValueError for an unknown `match`.
     """
     if match not in MATCHES:
         raise ValueError(f"match {match!r} is not one of {', '.join(MATCHES)}")

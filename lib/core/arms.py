@@ -7,7 +7,6 @@ BASE = "base"  # the base model, untrained
 ARMS = (BASE, "dapt", "dapt-n")  # of a study that names none
 AUGMENTED = "dapt-a"  # raw text with what 02_augment made of it
 RAW_ARMS = ("dapt", AUGMENTED)  # they train on the records' own words
-INTERVENTION = "intervention"  # the role in interventions.csv of a change that an engineer may make
 ALL = "all"  # the row of all structures together, last in every table
 _NAME = re.compile(r"(?P<arm>[^@]+)(?:@(?P<number>[2-9]|[1-9]\d+))?")
 

@@ -56,11 +56,8 @@ def pretraining_texts(documents: list[Document], queries: list[Query], facts: li
                       repeats: int, seed: int) -> list[str]:
     """Return public records once and their questions, with answers, `repeats` times, all shuffled.
 
-    Questions are worded as 04_infer sends them, so that the base learns their form. An answer is
-    the fact that the source reference overlaps. Its items are listed as in prose ("a, b and c") in
-    every structure, because the base cannot know which of three layouts is wanted. If the base
-    answered one item per line, its arms often broke off in another layout after DAPT. The effect of
-    this choice alone has not been isolated. Raises ValueError if a query asks for none of `facts`.
+    An answer is the fact that the source reference overlaps; a list is answered as in prose in
+    every structure. Raises ValueError if a query asks for none of `facts`.
     """
     texts = [document.text for document in documents]
     for query in queries:

@@ -84,7 +84,6 @@ def render(product: Product, structures: list[Structure],
 
 def _stated(name: str, attribute: Attribute, value: list[str], structure: Structure,
             rng: random.Random) -> tuple[str, str]:
-    """Return the text of a fact and what separates it from the next."""
     label = capitalised(attribute.label)
     if structure == "tabular":
         return pipe_row([label, ", ".join(value)]), "\n"

@@ -96,9 +96,8 @@ def make_products(n: int, seed: int, taken: frozenset[str] = frozenset()) -> lis
 def assign_structures(n_products: int, seed: int) -> list[list[Structure]]:
     """Return a structure for every attribute of every product, [n_products][len(ATTRIBUTES)].
 
-    In every group of three products, each attribute appears once in each structure. Within a
-    product, the structures' counts differ by at most one. So structure is not confounded with
-    attribute.
+    In every group of three products, each attribute appears once in each structure, so structure is
+    not confounded with attribute.
     """
     rng = random.Random(f"structures {seed}")
     n, places = len(STRUCTURES), []

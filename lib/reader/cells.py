@@ -1,25 +1,29 @@
-"""Ask readers for cells: with the table in the prompt, or after training on it."""
+"""Cells of made-up tables that a reader is asked for, with the table in the prompt."""
 
 from collections.abc import Sequence
-from pathlib import Path
-from random import Random
 from typing import NamedTuple
 
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from lib.infer.answers import load
+from lib.core.records import Record
 from lib.infer.prompts import prompt_for
-from lib.reader.grids import reordered
 from lib.reader.lessons import TABLE_FORMS, Asked, Turn, asked_table
-from lib.reader.records import CellAnswer
 from lib.reader.training import are_right
 from lib.tablequest.ask.serialize import FORMS
 from lib.tablequest.records import Grid
-from lib.train.packing import pack
-from lib.train.recipe import Recipe
-from lib.train.trainer import train
 
 _MARK = "\N{FULL BLOCK}"  # replaces a value to find its place
+
+
+class CellAnswer(Record):
+    """Whether a reader gave a cell's value word for word."""
+
+    form: str
+    table: int
+    question: int
+    n_cells: int  # of the table
+    distance: int  # characters between the value and the end of the table
+    correct: bool
 
 
 class Table(NamedTuple):
@@ -38,38 +42,19 @@ def tables_of(n: int, seed: str, most_rows: int, most_columns: int,
 
 def read_cells(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase,
                tables: Sequence[Table], max_read_tokens: int) -> list[CellAnswer]:
-    """Ask each question once in each form, with the table in the prompt."""
+    """Ask each question once in each form."""
     found = []
     for form in TABLE_FORMS:
-        texts = [FORMS[form](table.grid) for table in tables]
-        found += _asked(model, tokenizer, tables, form, "read", texts, max_read_tokens)
+        asked = [(number, n, table.grid, one) for number, table in enumerate(tables)
+                 for n, one in enumerate(table.asked)]
+        turns = [Turn(prompt_for(one.question, FORMS[form](grid)), one.answer)
+                 for _, _, grid, one in asked]
+        right = are_right(model, tokenizer, turns, max_read_tokens)
+        found += [CellAnswer(form=form, table=number, question=n,
+                             n_cells=len(grid.rows) * len(grid.columns),
+                             distance=distance(grid, form, one.row, one.column), correct=is_right)
+                  for (number, n, grid, one), is_right in zip(asked, right, strict=True)]
     return found
-
-
-def learn_cells(reader: Path, tables: Sequence[Table], form: str, recipe: Recipe, block_size: int,
-                output: Path, max_read_tokens: int, n_orders: int = 1) -> list[CellAnswer]:
-    """Train the reader in the folder `reader` on `tables` in `form`, then ask without a table.
-
-    Each table is written `n_orders` times, the first time as it is and then with its rows and its
-    columns in other orders: a model that always meets a value in the same place recites the text
-    and cannot answer. Questions about every second table are among the texts, with their answers.
-    Training goes into `output`. Raises ValueError and OSError as `lib.train.trainer.train` does.
-    """
-    model, tokenizer = load(str(reader), training=True)
-    practised, others = tables[::2], tables[1::2]
-    texts = []
-    for order in range(n_orders):
-        random = Random(f"{recipe.seed}-order-{order}")
-        texts += [FORMS[form](reordered(random, table.grid) if order else table.grid)
-                  for table in tables]
-        texts += [f"{prompt_for(one.question)} {one.answer}" for table in practised
-                  for one in table.asked]
-    blocks = pack(texts, tokenizer, block_size, "document")
-    train(model, tokenizer, blocks, None, recipe, output, {"form": form})
-    model, tokenizer = load(str(output))
-    return [row for task, some in (("learned", others), ("practised", practised))
-            for row in _asked(model, tokenizer, some, form, task, [""] * len(some),
-                              max_read_tokens)]
 
 
 def distance(grid: Grid, form: str, row: int, column: int) -> int:
@@ -78,20 +63,3 @@ def distance(grid: Grid, form: str, row: int, column: int) -> int:
     cells[row][column] = cells[row][column].model_copy(update={"text": _MARK})
     text = FORMS[form](grid.model_copy(update={"cells": tuple(map(tuple, cells))}))
     return len(text) - text.index(_MARK) - 1
-
-
-def _asked(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, tables: Sequence[Table],
-           form: str, task: str, texts: Sequence[str], max_read_tokens: int) -> list[CellAnswer]:
-    places = [(number, n) for number, table in enumerate(tables) for n in range(len(table.asked))]
-    turns = [Turn(prompt_for(one.question, texts[number]), one.answer)
-             for number, table in enumerate(tables) for one in table.asked]
-    right = are_right(model, tokenizer, turns, max_read_tokens)
-    found = []
-    for (number, n), is_right in zip(places, right, strict=True):
-        grid, one = tables[number].grid, tables[number].asked[n]
-        found.append(CellAnswer(
-            task=task, form=form, table=number, question=n,
-            n_cells=len(grid.rows) * len(grid.columns),
-            distance=distance(grid, form, one.row, one.column),
-            correct=is_right))
-    return found

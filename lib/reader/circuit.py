@@ -11,9 +11,8 @@ _NEAR, _FAR, _SELF = (0.5, 0.25), (0.15, 0.07), (0.12, 0.06)  # rotary frequenci
 _NEAR_AT, _FAR_AT = 3.0, 12.0  # tokens before the current one
 
 
+# States that each part of a circuit writes to; embeddings use `own` and the first.
 class _Room(NamedTuple):
-    """The states that each part of a circuit writes to; embeddings use `own` and the first."""
-
     own: slice
     before: slice  # the token before
     near: slice  # the last few tokens, mixed
@@ -24,15 +23,8 @@ class _Room(NamedTuple):
 def induce(model: LlamaForCausalLM, seed: int) -> None:
     """Let the first two layers of `model` look up what they read; training changes all weights.
 
-    In the first layer, one head attends to the token before and two to windows of tokens before;
-    they write what is there into states that embeddings leave free. (Short convolutions do the same
-    in other architectures: Allen-Zhu 2025, *Canon Layers*.) In the second, one head attends to
-    tokens that follow an earlier occurrence of the current token (an induction head: Olsson et al.
-    2022, *In-context Learning and Induction Heads*), and one to tokens with the same words before
-    them as the current token has: to a value whose labels are in the question. Both copy what they
-    attend to. In the other heads, queries and keys begin alike (Trockman and Kolter 2023, *Mimetic
-    Initialization of Self-Attention Layers*). Raises ValueError if `model` has fewer than two
-    layers or four heads.
+    An induction head (Olsson et al. 2022) continues repeated text; a head that matches windows of
+    words (as Allen-Zhu's Canon layers do) finds values. Raises ValueError for too small a model.
     """
     config, layers = model.config, model.model.layers
     states, width = config.hidden_size, config.hidden_size // config.num_attention_heads
@@ -65,15 +57,15 @@ def induce(model: LlamaForCausalLM, seed: int) -> None:
     _turn(second, config, 1, 0.0, _pairs(config, _SELF), _AWAY, -1)  # not to the question itself
 
 
+# (n, states)
 def _projection(n: int, states: int, own: slice, random: torch.Generator) -> torch.Tensor:
-    """Return a random map (n, states) that reads a token's embedding."""
     read = torch.zeros(n, states)
     read[:, own] = torch.randn(n, own.stop - own.start, generator=random) / own.stop ** 0.5
     return read
 
 
+# (n, states)
 def _identity(n: int, states: int, part: slice) -> torch.Tensor:
-    """Return the map (n, states) that reads the first `n` of the states in `part`."""
     read = torch.zeros(n, states)
     read[range(n), range(part.start, part.start + n)] = 1
     return read
@@ -85,16 +77,12 @@ def _frequencies(config) -> torch.Tensor:
 
 
 def _pairs(config, band: tuple[float, ...]) -> list[int]:
-    """Return the rotary pairs whose frequencies are nearest to those of `band`."""
     return [int((_frequencies(config) - each).abs().argmin()) for each in band]
 
 
+# Rotary positions turn the pair (i, i + half) by position × angle; a query that is turned back by
+# `back` positions has its largest product with the key there. With sign -1, its smallest.
 def _turn(attention, config, head: int, back: float, pairs, gain: float, sign: int = 1) -> None:
-    """Let a head attend by position, most to `back` tokens before; least if `sign` is -1.
-
-    Rotary positions turn the pair (i, i + half) by position × angle; a query that is turned back by
-    `back` positions has its largest product with the key there.
-    """
     width = config.hidden_size // config.num_attention_heads
     for pair in pairs:
         angle, row = _frequencies(config)[pair] * back, head * width + pair
@@ -105,7 +93,6 @@ def _turn(attention, config, head: int, back: float, pairs, gain: float, sign: i
 
 def _look_back(attention, config, head: int, back: float, pairs, gain: float, read: torch.Tensor,
                written: slice, scale: float) -> None:
-    """Let a head attend to about `back` tokens before and write `read` of them to `written`."""
     width, n = config.hidden_size // config.num_attention_heads, len(read)
     rows = slice(head * width, (head + 1) * width)
     for weight in (attention.q_proj.weight, attention.k_proj.weight):
@@ -118,14 +105,13 @@ def _look_back(attention, config, head: int, back: float, pairs, gain: float, re
     attention.o_proj.weight[written, head * width:head * width + n] = scale * torch.eye(n)
 
 
+# Rows that rotary positions hardly turn, so that any distance can match.
 def _slow(head: int, width: int) -> list[int]:
-    """Return a head's rows that rotary positions hardly turn, so that any distance can match."""
     half = width // 2
     return [head * width + part + n for part in (0, half) for n in range(half // 2, half)]
 
 
 def _alike(attention, config, random: torch.Generator, heads: slice) -> None:
-    """Let `heads` attend to tokens whose states are like the current one's."""
     width = config.hidden_size // config.num_attention_heads
     for head in range(config.num_attention_heads)[heads]:
         rows = _slow(head, width)
@@ -137,7 +123,6 @@ def _alike(attention, config, random: torch.Generator, heads: slice) -> None:
 
 def _look_up(attention, config, head: int, query: torch.Tensor, key: torch.Tensor,
              own: slice) -> None:
-    """Let a head attend to where `key` of the states is like `query` of the current ones; copy."""
     width = config.hidden_size // config.num_attention_heads
     rows, slow = slice(head * width, (head + 1) * width), _slow(head, width)
     copied = _identity(width, config.hidden_size, own)

@@ -1,30 +1,17 @@
-"""Compare serializations: which is read best, which is learned best, over readers."""
+"""Shares of cells that are read, by serialization and size, over readers."""
 
 from itertools import combinations
 
 import pandas as pd
-from scipy.stats import spearmanr
+from matplotlib.figure import Figure
 
-from lib.analyze.format import estimate, in_points
-from lib.analyze.stats import holm, t_over
-from lib.core.text import listed
+from lib.analyze.figures import style
+from lib.analyze.statistics.units import over_units
+from lib.reader.lessons import TABLE_FORMS
 
-TASKS = ("read", "learned", "practised")
 _CELLS = [0, 6, 16, 10**6]  # upper bounds of the bins of table sizes
 _DISTANCES = [-1, 100, 300, 10**9]
-
-
-def by_form(rows: pd.DataFrame, by: tuple[str, ...] = ()) -> pd.DataFrame:
-    """Return the share of right answers in percent by task, form and `by`, with t over readers.
-
-    `rows` are of `lib.reader.records.CellAnswer` with `seed`, the reader's. Columns: task, form,
-    *by, answers, and those of `t_over`. A reader counts once, with the mean over its answers.
-    """
-    keys = ["task", "form", *by]
-    each = rows.groupby([*keys, "seed"], observed=True).correct.agg(["mean", "size"])
-    return pd.DataFrame([
-        {**dict(zip(keys, key, strict=True)), "answers": int(group["size"].sum()),
-         **t_over(100 * group["mean"])} for key, group in each.groupby(keys, observed=True)])
+_TITLES = {"grid": "Made-up tables", "report": "Made-up reports", "structext": "StrucText-Eval"}
 
 
 def binned(rows: pd.DataFrame) -> pd.DataFrame:
@@ -34,56 +21,67 @@ def binned(rows: pd.DataFrame) -> pd.DataFrame:
                                          labels=["to 100", "101–300", "more"]))
 
 
-def differences(rows: pd.DataFrame, task: str) -> pd.DataFrame:
-    """Return the difference in points of every pair of forms on the same questions, over readers.
+def by_form(rows: pd.DataFrame, by: tuple[str, ...] = ()) -> pd.DataFrame:
+    """Return the share of right answers in percent by form and `by`, with t over readers.
 
-    Columns: first, second, those of `t_over`, and p_holm over all pairs. The first form of a pair
-    has the higher mean.
+    `rows` are of `cells.CellAnswer` with `reader`, which counts once: the mean over its answers.
     """
-    shares = rows[rows.task == task].groupby(["seed", "form"]).correct.mean().unstack() * 100
+    keys = ["form", *by]
+    each = rows.groupby([*keys, "reader"], observed=True).correct.agg(["mean", "size"])
+    table = pd.DataFrame([
+        {**dict(zip(keys, key, strict=True)), "answers": int(group["size"].sum()),
+         **over_units(100 * group["mean"])} for key, group in each.groupby(keys, observed=True)])
+    return table.drop(columns=["p", "p_flips"])  # a share is not tested against 0
+
+
+def differences(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return each reader's difference between two forms on the same questions: the better first.
+
+    Columns contrast, reader and points.
+    """
+    shares = 100 * rows.groupby(["reader", "form"]).correct.mean().unstack()
     order = shares.mean().sort_values(ascending=False, kind="stable").index
-    table = pd.DataFrame([{"task": task, "first": first, "second": second,
-                           **t_over(shares[first] - shares[second])}
-                          for first, second in combinations(order, 2)])
-    return table.assign(p_holm=holm(table.p) if table.p.notna().all() else float("nan"))
+    return pd.concat([
+        (shares[first] - shares[second]).rename("points").reset_index().assign(
+            contrast=f"{first} - {second}") for first, second in combinations(order, 2)])
 
 
-def conclusion(forms: pd.DataFrame, pairs: pd.DataFrame) -> str:
-    """Say which form is read best and which is learned best; `pairs` has both tasks' rows."""
-    lines = []
-    for task, verb in (("read", "reads"), ("learned", "has learned")):
-        table = forms[forms.task == task].sort_values("estimate", ascending=False, kind="stable")
-        best, last = table.iloc[0], table.iloc[-1]
-        if best.estimate == last.estimate:
-            lines.append(f"- A reader {verb} every form equally: {_share(best)}.")
-            continue
-        found = pairs[(pairs.task == task) & (pairs["first"] == best.form) & (pairs.p_holm < 0.05)]
-        lines.append(
-            f"- A reader {verb} {best.form} best, {_share(best)}, and {last.form} least, "
-            f"{_share(last)}. {_apart(found)}")
-    both = forms.pivot(index="form", columns="task", values="estimate")
-    found = set(pairs[pairs.p_holm < 0.05].task)
-    if missing := [task for task in ("read", "learned") if task not in found]:
-        lines.append("- Whether the form that is read best is also learned best is not known: in "
-                     f"what is {listed(missing)}, no difference between two forms is found.")
-    else:
-        rank = spearmanr(both.read, both.learned).statistic
-        same = both.read.idxmax() == both.learned.idxmax()
-        lines.append(f"- The form that is read best is {'also' if same else 'not'} the one that is "
-                     f"learned best; over the {len(both)} forms, Spearman's correlation of the two "
-                     f"is {estimate(rank, digits=2)}, without an interval because the forms are "
-                     "not a sample.")
-    return "\n".join(lines) + "\n"
+@style.styled
+def draw_reading(curve: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Draw the share of right answers in percent against tokens, by kind of lesson and form.
+
+    `curve` has rows of `lib.reader.training.read` with `tokens`. There is no band, because the
+    questions share texts.
+    """
+    counts = curve.groupby(["kind", "form", "tokens"]).correct.agg(correct="sum", n="size")
+    counts = counts.reset_index().assign(percent=lambda table: 100 * table.correct / table.n)
+    names = list(dict.fromkeys([*TABLE_FORMS, *counts.form]))
+    figure, axes = style.panels(counts.kind.nunique(), 3.0, sharey=True)
+    for panel, (kind, rows) in zip(axes, counts.groupby("kind"), strict=True):
+        for form, line in rows.groupby("form"):
+            panel.plot(line.tokens / 1e6, line.percent, label=form, markersize=3.5,
+                       **style.marker(names.index(form)))
+        panel.set(title=_TITLES[kind], xlabel="Million tokens\n(weights begin with circuits)",
+                  ylim=(0, 102))
+    axes[0].set_ylabel("Right answers (%)")
+    style.legend(figure, axes[0])
+    style.legend(figure, axes[-1], loc="outside lower center")
+    return figure, counts
 
 
-def _share(row) -> str:
-    return f"{estimate(row.estimate, row.low, row.high)}% of {row.answers} answers"
-
-
-def _apart(found: pd.DataFrame) -> str:
-    if found.empty:
-        return ("No difference between it and another form is found (t over readers, Holm over "
-                "all pairs).")
-    told = "; ".join(f"{row.second} {in_points(row.estimate, row.low, row.high)}"
-                     for row in found.itertuples())
-    return f"It is found to be better than {told} points."
+@style.styled
+def draw_forms(forms: pd.DataFrame, sizes: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Draw what is read, by form and by the number of cells, with t over readers."""
+    cells = pd.concat([forms.assign(cells="all"), sizes.astype({"cells": str})])
+    names = list(dict.fromkeys(cells.cells))
+    figure, (axes,) = style.panels(1, 3.0)
+    for index, form in enumerate(form for form in TABLE_FORMS if form in set(cells.form)):
+        line = cells[cells.form == form]
+        x = [names.index(name) + style.offset(index, len(TABLE_FORMS)) for name in line.cells]
+        style.forest(axes, x, line.estimate, line.low, line.high, upright=True, label=form,
+                     **style.marker(index))
+    axes.set_xticks(range(len(names)), names)
+    axes.set(xlabel="Cells of the table (readers' weights begin with circuits)",
+             ylabel="Cells read (%, 95% over readers)", ylim=(0, 102))
+    style.legend(figure, axes, columns=6)
+    return figure, cells

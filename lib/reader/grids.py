@@ -14,24 +14,23 @@ Labels = Literal["short", "single", "mixed", "full"]
 YEARS = range(1984, 2040)  # that label columns
 _MOST_COLUMNS = 6  # a last year has as many before it in YEARS
 _GROUPED = 0.3  # share of the tables whose rows are in groups, so that rows share words
+_LENGTHS = (1, 2, 2, 3)  # of words, in syllables
 _PERIODS = 0.5  # share of the tables whose columns are years
 
 
 def random_grid(random: Random, n_rows: int, n_columns: int, labels: Labels = "full") -> Grid:
     """Return a grid of `n_rows` × `n_columns` values, each column of one kind.
 
-    Full labels are different from each other but may share words, as in reports; words are made of
-    syllables, and numbers have one to six digits, so that neither can be learned by heart. Half of
-    the tables have years as columns. With single labels, every label is one word; mixed labels are
-    single in half of the tables and full in the others. Short labels are one syllable, and so are
-    the values, or numbers of up to three digits. Raises ValueError for a table without a cell.
+    Labels are one syllable (short), one word (single), or words that several share (full); all are
+    made up, as are the numbers. Raises ValueError for a table without a cell.
     """
     if n_rows < 1 or n_columns < 1:
         raise ValueError(f"a table of {n_rows} rows and {n_columns} columns has no cell")
     if labels == "mixed":
         labels = random.choice(("single", "full"))
-    draw = {"short": _short_labels, "single": _single_labels, "full": _labels}[labels]
-    rows, columns = draw(random, n_rows), draw(random, n_columns)
+    rows, columns = (_labels(random, n) if labels == "full" else
+                     _different(n, lambda: _word(random, (1,) if labels == "short" else _LENGTHS))
+                     for n in (n_rows, n_columns))
     if labels == "short":
         return _grid(rows, columns, random.choices(list(_SHORT), k=n_columns), random)
     if labels == "full" and random.random() < _GROUPED:
@@ -45,30 +44,12 @@ def random_grid(random: Random, n_rows: int, n_columns: int, labels: Labels = "f
     return _grid(rows, columns, random.choices(list(_KINDS), k=n_columns), random)
 
 
-def reordered(random: Random, grid: Grid) -> Grid:
-    """Return `grid` with its rows and its columns in another order, drawn at random."""
-    rows, columns = range(len(grid.rows)), range(len(grid.columns))
-    rows, columns = random.sample(rows, len(rows)), random.sample(columns, len(columns))
-    return grid.model_copy(update={
-        "rows": tuple(grid.rows[row] for row in rows),
-        "columns": tuple(grid.columns[column] for column in columns),
-        "cells": tuple(tuple(grid.cells[row][column] for column in columns) for row in rows)})
-
-
 def _grid(rows: list[str], columns: list[str], kinds: list[str], random: Random) -> Grid:
     cells = [[Cell(text=_KINDS[kind](random), value=None, unit="", scale=1.0) for kind in kinds]
              for _ in rows]
     return Grid(grid_id="made-up", filing_id="made-up", section="", caption="", unit_note="",
                 corner="", columns=tuple(columns), rows=tuple(rows),
                 cells=tuple(map(tuple, cells)), footnotes=(), html="")
-
-
-def _short_labels(random: Random, n: int) -> list[str]:
-    return _different(n, lambda: _short_word(random))
-
-
-def _single_labels(random: Random, n: int) -> list[str]:
-    return _different(n, lambda: _word(random))
 
 
 def _different(n: int, draw: Callable[[], str]) -> list[str]:
@@ -79,7 +60,6 @@ def _different(n: int, draw: Callable[[], str]) -> list[str]:
 
 
 def _labels(random: Random, n: int) -> list[str]:
-    """Return `n` different labels of one to three words; some words occur in several."""
     words = [_word(random) for _ in range(max(3, n))]
     found: dict[str, None] = {}
     while len(found) < n:
@@ -89,13 +69,9 @@ def _labels(random: Random, n: int) -> list[str]:
     return list(found)
 
 
-def _word(random: Random, lengths: tuple[int, ...] = (1, 2, 2, 3)) -> str:
+def _word(random: Random, lengths: tuple[int, ...] = _LENGTHS) -> str:
     return "".join(random.choice(_ONSETS) + random.choice(_VOWELS) + random.choice(_CODAS)
                    for _ in range(random.choice(lengths)))
-
-
-def _short_word(random: Random) -> str:
-    return _word(random, (1,))
 
 
 def _whole(random: Random) -> str:
@@ -109,6 +85,6 @@ _KINDS = {
     "decimal": lambda random: f"{random.randrange(10_000) / 100:.2f}",
     "word": _word,
     "short number": lambda random: str(random.randrange(10 ** random.randint(1, 3))),
-    "short word": _short_word,
+    "short word": lambda random: _word(random, (1,)),
 }
 _SHORT = ("short number", "short word")

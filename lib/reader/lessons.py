@@ -66,10 +66,8 @@ def grid_lessons(n: int, seed: int | str, *, most_rows: int = 8, most_columns: i
                  labels: Labels = "full") -> Iterator[Lesson]:
     """Yield `n` tables, each in all of TABLE_FORMS with the same questions in the same order.
 
-    Rows and columns are drawn evenly from 1 to their maximum. A question is asked once; a small
-    table has fewer. With `in_turn`, each table is in one form only, and every form has equally many
-    tables: a model that meets a table six times learns its answers by heart instead of reading.
-    Tables with short labels have all questions in the same words.
+    With `in_turn`, each table is in one form only: a model that meets a table six times learns its
+    answers by heart. Tables with short labels have all questions in the same words.
     """
     for number in range(n):
         grid, asked = asked_table(f"{seed}-{number}", most_rows, most_columns, n_questions,
@@ -143,7 +141,6 @@ def report_lessons(n_companies: int, seed: int, *, n_questions: int = 6,
 
 
 def _easy(report: ReadFiling) -> dict[str, list[tuple[str, str]]]:
-    """Map passage_id to the easy questions on its cells, with their answers."""
     of_grid = {grid_id: passage.passage_id for passage in report.passages
                for grid_id in passage.grid_ids}
     found: dict[str, list[tuple[str, str]]] = {}

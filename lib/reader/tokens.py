@@ -26,10 +26,8 @@ _VALUE = re.compile(r"[a-zA-Z]|\d+|\"")  # may be or begin what must be matched
 def reader_tokenizer(lessons: Sequence[Lesson], vocabulary: int) -> PreTrainedTokenizerFast:
     """Train byte-level BPE of `vocabulary` tokens in which spaces and digits are tokens, and more.
 
-    Syllables of made-up words are tokens if `vocabulary` allows, so that the first labels are one
-    token each. Years are tokens of their own, because the columns 2023 and 2022 differ in their
-    last of four digits only. So is the fixed wording of questions and instructions: it takes no
-    room in the context window, and the labels in a question are a few tokens before its answer.
+    Syllables, years, separators and the fixed wording of prompts are tokens, so that labels are
+    short and the labels in a question are a few tokens before its answer.
     """
     syllables = " ".join(SYLLABLES * len(lessons))
     tokenizer = train_tokenizer([*(lesson.text for lesson in lessons), syllables], vocabulary,
@@ -44,9 +42,8 @@ def reader_tokenizer(lessons: Sequence[Lesson], vocabulary: int) -> PreTrainedTo
 def wording(lessons: Iterable[Lesson]) -> set[str]:
     """Return the fixed wording of reports' and StrucText-Eval's lessons, kind by kind.
 
-    Of first prompts, these are lines with a space that almost all have; other lines may be of the
-    text. Of further questions, they are common sentences without a digit, and runs of words that
-    most have. Values are in none: a run ends at a quotation mark, a digit or a single letter.
+    These are the lines that almost all first prompts have, and common sentences and word runs of
+    further questions. A run ends at a quotation mark, a digit or a letter, so none has a value.
     """
     first: dict[tuple[str, str], list[str]] = {}
     further: dict[tuple[str, str], list[str]] = {}
@@ -68,13 +65,11 @@ def wording(lessons: Iterable[Lesson]) -> set[str]:
 
 
 def _common(parts: Iterable[Iterable[str]], least: float, length: int) -> set[str]:
-    """Return the parts of at least `length` characters that at least `least` texts have."""
     counts = Counter(part for each in parts for part in set(each) if len(part) >= length)
     return {part for part, n in counts.items() if n >= least}
 
 
 def _runs(words: Sequence[str], often: set[str]) -> Iterator[str]:
-    """Yield what is between the words that are not in `often`."""
     run = ""
     for word in words:
         if word in often:

@@ -1,19 +1,17 @@
-"""Train a reader on lessons in phases, and measure what it reads meanwhile."""
+"""Train a reader on lessons in phases, and measure what it reads."""
 
 import io
 import json
-import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import redirect_stderr
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from lib.core.digest import module_digest
-from lib.core.files import made_by, read_records, write_records
-from lib.core.records import Query, Record
+from lib.core.records import Query
 from lib.infer.answers import answer, load
 from lib.infer.prompts import beginning
 from lib.reader.grids import Labels
@@ -28,21 +26,8 @@ from lib.reader.lessons import (
 from lib.structext.records import Sample
 from lib.train.checkpoints import fingerprint, weights_hash
 from lib.train.packing import PackedBlocks, pack_replies
-from lib.train.recipe import Recipe
+from lib.train.recipe import Recipe, training_length
 from lib.train.trainer import train
-
-FILE = "reading.jsonl"
-
-
-class Read(Record):
-    """The number of first questions of held-out lessons that were answered word for word."""
-
-    tokens: int  # of the blocks trained on until then, in all phases
-    kind: str  # kind, form and size of the lessons
-    form: str
-    size: str
-    correct: int
-    n: int
 
 
 class Phase(NamedTuple):
@@ -57,11 +42,6 @@ class Phase(NamedTuple):
     batch_size: int  # blocks per update
     learning_rate: float  # peak of a linear schedule
     labels: Labels = "full"  # of its tables
-
-
-def read_curve(folder: Path) -> list[Read]:
-    """Return the rows in a reader's folder. Raises BadInput if the file is missing."""
-    return read_records(folder / FILE, Read, made_by("reader"))
 
 
 def lessons_of(phase: Phase, number: int, seed: int, tested: Sequence[Sample], *,
@@ -84,11 +64,10 @@ def lessons_of(phase: Phase, number: int, seed: int, tested: Sequence[Sample], *
 
 def blocks_of(lessons: Iterable[Lesson], tokenizer: PreTrainedTokenizerBase,
               block_size: int) -> tuple[PackedBlocks, int]:
-    """Return the lessons as blocks, and how many were left out.
+    """Return the lessons as blocks, and how many were left out as too long.
 
     Everything after a lesson's first prompt carries loss: the replies, each with EOS, and the
-    questions, whose words are also in the text. A lesson that is longer than a block loses its last
-    questions; it is left out if the first does not fit. Raises ValueError as `pack_replies` does.
+    questions. A lesson that is longer than a block loses its last questions.
     """
     begin, prompts, replies, n_left_out = beginning(tokenizer), [], [], 0
     for lesson in lessons:
@@ -122,68 +101,29 @@ def are_right(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, turns:
 
 
 def read(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, lessons: Sequence[Lesson],
-         tokens: int, max_read_tokens: int) -> list[Read]:
-    """Ask each lesson's first question; return a row per kind, form and size, in that order."""
-    right = are_right(model, tokenizer, [lesson.turns[0] for lesson in lessons], max_read_tokens)
-    found: dict[tuple[str, str, str], list[bool]] = {}
-    for lesson, is_right in zip(lessons, right, strict=True):
-        found.setdefault((lesson.kind, lesson.form, lesson.size), []).append(is_right)
-    return [Read(tokens=tokens, kind=kind, form=form, size=size, correct=sum(each), n=len(each))
-            for (kind, form, size), each in sorted(found.items())]
+         max_read_tokens: int) -> list[dict[str, object]]:
+    """Ask each lesson's first question; return kind, form and correct of each."""
+    right = are_right(model.eval(), tokenizer, [lesson.turns[0] for lesson in lessons],
+                      max_read_tokens)
+    return [{"kind": lesson.kind, "form": lesson.form, "correct": is_right}
+            for lesson, is_right in zip(lessons, right, strict=True)]
 
 
-class ReadingCallback(TrainerCallback):
-    """Ask held-out lessons every `every` updates and at the end; save the rows in the work folder.
-
-    Answers are greedy and draw no random numbers, so they do not affect the weights. `known` are
-    the rows of earlier phases.
-    """
-
-    def __init__(self, lessons: Sequence[Lesson], tokenizer: PreTrainedTokenizerBase, every: int,
-                 max_read_tokens: int, tokens_per_update: int, known: Sequence[Read] = ()) -> None:
-        self.lessons, self.tokenizer, self.every = lessons, tokenizer, every
-        self.max_read_tokens, self.tokens_per_update = max_read_tokens, tokens_per_update
-        self.rows, self.before = list(known), max((row.tokens for row in known), default=0)
-
-    def on_step_end(self, args, state, control, model, **kwargs):
-        if state.global_step % self.every and state.global_step < state.max_steps:
-            return
-        model.eval()
-        tokens = self.before + state.global_step * self.tokens_per_update
-        self.rows += read(model, self.tokenizer, self.lessons, tokens, self.max_read_tokens)
-        write_records(Path(args.output_dir) / FILE, self.rows)
-        model.train()
-
-
-def train_phase(number: int, phase: Phase, lessons: Iterable[Lesson], asked: Sequence[Lesson],
-                model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, recipe: Recipe,
-                folder: Path, *, every: int, max_read_tokens: int) -> PreTrainedModel:
-    """Train `model` on a phase's lessons into <folder>-<number>; return it as saved.
+def train_phase(phase: Phase, lessons: Iterable[Lesson], model: PreTrainedModel,
+                tokenizer: PreTrainedTokenizerBase, recipe: Recipe,
+                output: Path) -> tuple[PreTrainedModel, int]:
+    """Train `model` on a phase's lessons into `output`; return it as saved, and tokens.
 
     A phase that is complete there, with the same fingerprint, is only loaded, so that an
-    interrupted run goes on with the phase that it was in. Raises ValueError and OSError as
-    `lib.train.trainer.train` does.
+    interrupted run goes on with the phase that it was in.
     """
     blocks, n_left_out = blocks_of(lessons, tokenizer, phase.block_size)
     recipe = replace(recipe, global_batch_size=phase.batch_size,
                      device_batch_size=phase.batch_size, learning_rate=phase.learning_rate)
-    output, last = (folder.with_name(f"{folder.name}-{n}") for n in (number, number - 1))
     fields = fingerprint(recipe, blocks, None, weights_hash(model), module_digest(train.__module__))
     done = output / "training.json"
     if not done.exists() or json.loads(done.read_text("utf-8"))["fingerprint"] != fields:
-        watch = ReadingCallback(asked, tokenizer, every, max_read_tokens,
-                                phase.block_size * phase.batch_size,
-                                read_curve(last) if number > 1 else ())
-        train(model, tokenizer, blocks, None, recipe, output, {"phase": phase._asdict()}, [watch])
-    print(f"phase {number}: {len(blocks):,} blocks, {n_left_out} lessons were longer than one")
-    return load(str(output), training=True)[0]
-
-
-def finish_phases(folder: Path, n_phases: int) -> None:
-    """Copy the last phase's model to `folder`; the phases stay, so that another call only loads."""
-    temporary = folder.with_name(f".{folder.name}")
-    for stale in (temporary, folder):
-        if stale.exists():
-            shutil.rmtree(stale)
-    shutil.copytree(folder.with_name(f"{folder.name}-{n_phases}"), temporary)
-    temporary.rename(folder)
+        train(model, tokenizer, blocks, None, recipe, output, {"phase": phase._asdict()})
+    print(f"{output.name}: {len(blocks):,} blocks, {n_left_out} lessons were longer than one")
+    tokens = training_length(recipe, blocks).updates * phase.block_size * phase.batch_size
+    return load(str(output), training=True)[0], tokens

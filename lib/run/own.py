@@ -13,7 +13,7 @@ from lib.controlled.design.arms import (
     runs_of,
     split_run,
 )
-from lib.controlled.design.structures import STRUCTURES
+from lib.controlled.design.latin_square import STRUCTURES
 from lib.core.arms import ARMS
 from lib.core.files import artifact_path
 from lib.run.stages import CONTROLLED, READER, REPLICATES, StudyFile
@@ -58,7 +58,7 @@ class ControlledStudy(OwnStudy):
             raise ValueError(f"structures, arms: give at least two structures, and the arm {RAW}, "
                              "with which all others are compared")
         for arm in self.arms:
-            arm_named(arm, tuple(self.structures))
+            arm_named(arm)
         if RAW not in self.every_rotation or not set(self.every_rotation) <= set(self.arms):
             raise ValueError(f"every_rotation: {self.every_rotation} must include {RAW}, whose "
                              "facts are compared across rotations, and otherwise only arms of the "
@@ -95,7 +95,7 @@ class ControlledStudy(OwnStudy):
     @property
     def runs(self) -> list[str]:
         """Return the names of all runs: arm-rotation-seed."""
-        return runs_of(self.arms, tuple(self.structures), self.bases, self.every_rotation)
+        return runs_of(self.arms, len(self.structures), self.bases, self.every_rotation)
 
     @property
     def bases(self) -> range:
@@ -128,7 +128,7 @@ class ControlledStudy(OwnStudy):
                 wired = {"structures": self.structures, "arms": self.arms, "seed": int(run)}
             case "02_run":
                 wired = dict(zip(("arm", "rotation", "seed"), split_run(run), strict=True))
-                if not arm_named(wired["arm"], tuple(self.structures)).adds:
+                if not arm_named(wired["arm"]).adds:
                     wired["match"] = "epochs"  # only added texts are matched to raw in updates
             case _:
                 wired = {"runs": self.runs}

@@ -44,7 +44,7 @@ rule controlled_run:
 
 rule controlled_analysis:
     input: expand(rows("outcomes", run="{run}"), run=study.runs)
-    output: f"{figures}/controlled.md", f"{figures}/interventions.csv", records("03_analyze")
+    output: f"{figures}/controlled.md", f"{figures}/summary.csv", records("03_analyze")
     params: **stage("03_analyze")
     shell: RUN
 

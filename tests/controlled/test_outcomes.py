@@ -24,7 +24,7 @@ FACTS = make_facts(3, 8)
 
 @pytest.fixture(scope="module")
 def rendered():
-    return {(arm, rotation): arm_texts(FACTS, arm_named(arm, THREE), rotation, 8)
+    return {(arm, rotation): arm_texts(FACTS, arm_named(arm), rotation, 8, THREE)
             for arm in ("raw", "mixed") for rotation in range(3)}
 
 

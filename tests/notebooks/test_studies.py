@@ -12,7 +12,7 @@ from lib.structext.generate.samples import generate
 from tests.conftest import rows, run_cells, run_study_here, table
 
 READERS = {"structext-smoke": ("tuned", "solver"), "tablequest-smoke": ("dapt", "lexical")}
-RUNS = ["raw-0-1", "raw-1-1", "prefix-name-0-1", "raw-2x-0-1", "paraphrase-1+pairs-first-0-1"]
+RUNS = ["raw-0-1", "raw-1-1", "normalized-0-1", "raw-2x-0-1", "paraphrase-1+pairs-first-0-1"]
 N_FACTS, EPOCHS = 6 * 9, (0, 3, 6)
 
 
@@ -131,7 +131,7 @@ def test_every_controlled_run_has_an_outcome_of_every_fact_and_a_curve(root):
         places[run] = {row["fact_id"]: row["structure"] for row in found}
     for fact in facts:
         assert {places[run][fact] for run in RUNS[:2]} == {"natural", "tabular"}
-    assert places["prefix-name-0-1"] == places["raw-0-1"] == places[RUNS[-1]]
+    assert places["normalized-0-1"] == places["raw-0-1"] == places[RUNS[-1]]
     assert {row["has_pair"] for row in found} == {True, False}
     models = sorted(path.name for path in (data / "models").iterdir())
     assert models == ["base-1"]  # a run's weights are not kept
@@ -140,13 +140,13 @@ def test_every_controlled_run_has_an_outcome_of_every_fact_and_a_curve(root):
 def test_the_controlled_analysis_writes_its_files(root):
     figures = root / "figures" / "controlled-smoke"
     text = (figures / "controlled.md").read_text(encoding="utf-8")
-    assert "tabular" in text and "natural" in text
-    arms = {row["arm"] for row in table(figures / "interventions.csv")}
-    assert "prefix-name" in arms
+    assert "tabular - natural" in text and text.startswith("Over 1 base, found: nothing")
+    arms = {row["arm"] for row in table(figures / "gains.csv")}
+    assert "normalized" in arms
     prices = table(figures / "augmentations.csv")
     assert {row["arm"] for row in prices} == {"raw", *arms}
     text = (figures / "augment.md").read_text(encoding="utf-8")
-    assert "the best arm in its worst structure is" in text and "nan" not in text
+    assert "the best of 4 arms in its worst structure" in text and "nan" not in text
 
 
 def test_replicates_share_no_record_and_give_an_estimate_each(root):
@@ -162,23 +162,20 @@ def test_replicates_share_no_record_and_give_an_estimate_each(root):
     text = (figures / "replicates.md").read_text(encoding="utf-8")
     n_held_out = sum(len(json.loads((data / seed / "models" / "dapt" / "training.json").read_text(
         encoding="utf-8"))["held_out"]) for seed in ("1", "11"))
-    assert n_held_out and "about held-out facts" in text
+    assert n_held_out and text.startswith("Over 2 replicates, found: nothing")
     assert (figures / "replicates.png").stat().st_size > 5_000
 
 
-def test_readers_read_and_learn_the_same_questions_in_every_form(root):
+def test_readers_read_the_same_questions_in_every_form(root):
     data, figures = (root / name / "reader-smoke" for name in ("data", "figures"))
     for seed in ("1", "2"):
         asked = {}
         for row in rows(data / "cells" / f"{seed}.jsonl"):
-            asked.setdefault((row["task"], row["form"]), []).append((row["table"], row["question"]))
-        assert len(asked) == 3 * 6
-        for task in ("read", "learned", "practised"):
-            own = [places for key, places in asked.items() if key[0] == task]
-            assert own[0] and all(places == own[0] for places in own)
+            asked.setdefault(row["form"], []).append((row["table"], row["question"]))
+        first, *others = asked.values()
+        assert first and len(others) == 5 and all(places == first for places in others)
     forms = table(figures / "forms.csv")
-    assert {(row["task"], row["n"]) for row in forms} == {
-        (task, "2") for task in ("read", "learned", "practised")}
-    assert "A reader reads" in (figures / "reader.md").read_text(encoding="utf-8")
+    assert len(forms) == 6 and {row["n"] for row in forms} == {"2"}
+    assert (figures / "reader.md").read_text(encoding="utf-8").startswith("Over 2 readers, found")
     assert min((figures / f"{name}.png").stat().st_size for name in (
         "forms", "reading-1", "reading-2")) > 5_000

@@ -8,18 +8,16 @@ from collections import Counter
 from itertools import groupby
 from random import Random
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.reader.grids import YEARS, random_grid, reordered
+from lib.reader.grids import YEARS, random_grid
 from lib.reader.lessons import (
     TABLE_FORMS,
     grid_lessons,
     report_lessons,
     rewriting_lessons,
     structext_lessons,
-    structext_tests,
 )
 from lib.structext.ask.plan import asked_in
 from lib.tablequest.ask.replies import read_reply
@@ -31,20 +29,6 @@ def test_a_tables_labels_are_different_and_its_cells_filled(seed, n_rows, n_colu
     assert len(set(grid.rows)) == len(grid.rows) == n_rows
     assert len(set(grid.columns)) == len(grid.columns) == n_columns
     assert all(len(row) == n_columns and all(cell.text for cell in row) for row in grid.cells)
-
-
-def test_another_order_keeps_every_value_with_its_labels():
-    grid = random_grid(Random(2), 5, 4)
-    other = reordered(Random(1), grid)
-    assert other.rows != grid.rows and other.columns != grid.columns
-    first, second = ({(row, column): one.cells[n][m].text for n, row in enumerate(one.rows)
-                      for m, column in enumerate(one.columns)} for one in (grid, other))
-    assert first == second
-
-
-def test_a_table_without_a_cell_is_refused():
-    with pytest.raises(ValueError, match="0 columns"):
-        random_grid(Random(1), 3, 0)
 
 
 def test_every_form_has_the_same_questions_and_answers_and_the_csv_gives_them():
@@ -88,32 +72,11 @@ def test_a_table_is_rewritten_with_all_its_cells_in_the_form_that_is_asked_for()
             assert [[record["row"], *map(record.get, columns)] for record in records] == rows
 
 
-def test_a_test_prompt_is_a_lesson_of_one_question():
-    prompted = next(asked_in(["test"], ["base"], [0], per_task=1))
-    lessons = structext_tests(prompted)
-    assert [lesson.text for lesson in lessons] == [
-        f"{one.prompt}{one.sample.answer}\n</answer>" for one in prompted]
-
-
-def test_the_same_seed_draws_the_same_tables_and_another_seed_others():
-    assert list(grid_lessons(3, 1)) == list(grid_lessons(3, 1))
-    shown = [{lesson.turns[0].prompt for lesson in grid_lessons(50, seed)} for seed in (1, 2)]
-    assert not shown[0] & shown[1]
-
-
 def test_single_labels_are_one_word_and_years_label_columns():
     grids = [random_grid(Random(seed), 4, 4, "single") for seed in range(40)]
     assert not [label for grid in grids for label in (*grid.rows, *grid.columns) if " " in label]
     years = [set(grid.columns) <= set(map(str, YEARS)) for grid in grids]
     assert 10 < sum(years) < 30
-
-
-def test_a_reports_passage_is_in_one_form_in_turn():
-    lessons = list(report_lessons(3, 5, in_turn=True))
-    each = list(report_lessons(3, 5))
-    assert len(each) == len(TABLE_FORMS) * len(lessons) > 0
-    assert lessons == [each[len(TABLE_FORMS) * n + n % len(TABLE_FORMS)]
-                       for n in range(len(lessons))]
 
 
 def test_a_reports_answers_are_read_from_its_replies_and_its_figures_are_in_the_passage():

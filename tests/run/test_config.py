@@ -8,7 +8,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from lib.core.errors import BadStudy
+from lib.core.errors import BadInput, BadStudy
 from lib.core.paths import REPOSITORY
 from lib.run import config
 from lib.run.config import load_study, studies
@@ -148,8 +148,7 @@ def test_only_a_study_with_dapt_a_is_augmented(study_file):
 
 
 def test_the_graph_gives_a_notebook_what_it_declares_and_files_set_the_rest(study_file):
-    study_file("source: lab\nnotebooks: {05_judge: {max_cost_usd: 2.0}, "
-               "02_normalize: {document_kind: notes}}")
+    study_file("source: lab\nnotebooks: {05_judge: {max_cost_usd: 2.0}}")
     study = load_study("wrong")
     assert study.given("01_pairs", "dapt") == {
         "study": "wrong", "first_arm": "base", "arms": ["dapt"], "judge": "rules",
@@ -186,7 +185,7 @@ def test_a_study_of_ones_own_documents_wants_a_folder_with_some(study_file, tmp_
                                                                 folder, message):
     monkeypatch.chdir(tmp_path)
     study_file("source: documents\nbase_model: org/model\n", "mine")
-    with pytest.raises((BadStudy, NoDocuments)) as error:
+    with pytest.raises((BadStudy, BadInput)) as error:
         load_study("mine", folder)
     assert message in str(error.value)
 

@@ -1,13 +1,13 @@
-"""Read the rows that the analysis starts from, define its measures, and pair outcomes."""
+"""Outcomes as rows, the measures of a row, and pairs of the same fact."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import pandas as pd
 
-from lib.controlled.design.arms import PROSE, RAW, has_pairs
+from lib.controlled.design.arms import RAW, has_pairs
 from lib.controlled.records import AcquiredFact, Outcome
-from lib.core.errors import BadInput
+from lib.core.errors import BadInput, BadStudy
 from lib.core.files import artifact_path, load, made_by
 from lib.core.paths import shown
 from lib.core.records import STRUCTURES, Record
@@ -46,21 +46,20 @@ def read_outcomes(study: str, runs: list[str], kind: type[Record] = Outcome,
                   artifact: str = "outcomes") -> pd.DataFrame:
     """Return one row per run and fact; if `runs` is empty, of all runs that exist.
 
-    Raises BadInput if one of `runs` is missing or no run exists, and ValueError if a run has a
-    fact twice.
+    Raises BadInput if one of `runs` is missing, no run exists, or a run has a fact twice.
     """
     folder = artifact_path(study, artifact, run="any").parent
     names = runs or sorted(path.stem for path in folder.glob("[!.]*.jsonl"))  # .: unfinished
     if not names:
         raise BadInput(f"{shown(folder)} is missing: run {made_by(artifact)} first "
-                           "(or `make study`)")
+                       "(or `make study`)")
     rows = pd.DataFrame([record.model_dump() for run in names
                          for record in load(study, artifact, kind, run=run)],
                         columns=list(kind.model_fields))
     keys = ["arm", "rotation", "seed", "fact_id", *(["epoch"] if "epoch" in rows else [])]
     if (twice := rows[rows.duplicated(keys)]).size:
-        raise ValueError(f"{shown(folder)}: {', '.join(map(str, twice.iloc[0][keys]))} occurs "
-                         f"twice: remove these files and run {made_by(artifact)} again")
+        raise BadInput(f"{shown(folder)}: {', '.join(map(str, twice.iloc[0][keys]))} occurs "
+                       f"twice: remove these files and run {made_by(artifact)} again")
     return rows
 
 
@@ -80,9 +79,8 @@ def within_fact(rows: pd.DataFrame, measure: Measure, structure: str,
                 reference: str) -> tuple[pd.DataFrame, int]:
     """Pair one arm's rows by fact and seed over two rotations; also count the pairs left out.
 
-    Columns fact_id, product, seed, first (in `reference`), second (in `structure`), difference. A
-    pair is left out if either value was not measured. Raises ValueError if a fact has the same
-    structure in two rotations of a seed, because its partner is then ambiguous.
+    Columns fact_id, product, seed, first (in `reference`), second, difference. Raises ValueError if
+    a fact has the same structure in two rotations of a seed: its partner is then ambiguous.
     """
     measured = rows.assign(value=measure.of(rows))
     applies = measured.fact_id.isin(measured.fact_id[measured.value.notna()])
@@ -103,14 +101,10 @@ def within_fact(rows: pd.DataFrame, measure: Measure, structure: str,
 def matched(rows: pd.DataFrame, arm: str, first: str = RAW) -> tuple[pd.DataFrame, int]:
     """Match rows of `arm` and `first` by fact, rotation and seed; count those without a match.
 
-    If one of them trains on questions, facts whose question it trains on are left out and counted.
-    The columns are fact_id, product, rotation, seed, structure (in `first`), first and second (0 or
-    1), difference, tokens_first and tokens_second (read by the run in all epochs), and
-    as_asked_first and as_asked_second. Prose has the same text in every rotation, so it is matched
-    by fact and seed alone, except with `raw`.
+    first and second are 0 or 1, `structure` is that in `first`. If one of them trains on questions,
+    the facts that it is asked about in training are left out and counted.
     """
-    is_any_rotation = PROSE in (arm, first) and RAW not in (arm, first)
-    keys = ["fact_id", "product", *([] if is_any_rotation else ["rotation"]), "seed"]
+    keys = ["fact_id", "product", "rotation", "seed"]
     n_rows = (rows.arm == arm).sum()
     if has_pairs(arm) or has_pairs(first):
         rows = rows[~rows.has_pair.astype(bool)]
@@ -130,7 +124,7 @@ def pairs_of(rows: pd.DataFrame, contrast: str) -> pd.DataFrame:
     """Return the pairs of strict accuracy of a contrast, by its name.
 
     "tabular - natural" compares structures within `raw`, "mixed" an arm with `raw`, and
-    "mixed - raw-2x" two arms. Raises ValueError if these were not run.
+    "mixed - raw-2x" two arms. Raises BadStudy if these were not run.
     """
     raw = rows[rows.arm == RAW]
     second, _, first = contrast.partition(" - ")
@@ -138,6 +132,6 @@ def pairs_of(rows: pd.DataFrame, contrast: str) -> pd.DataFrame:
         return within_fact(raw, MEASURES["correct"], second, first)[0]
     if {second, first or RAW} <= set(rows.arm) and second != RAW:
         return matched(rows, second, first or RAW)[0]
-    raise ValueError(f"contrast {contrast!r} was not run: name an arm, two arms or two structures "
-                     f"(second - first) among {', '.join(rows.arm.unique())}, "
-                     f"{', '.join(raw.structure.unique())}")
+    raise BadStudy(f"contrast {contrast!r} was not run: name an arm, two arms or two structures "
+                   f"(second - first) among {', '.join(rows.arm.unique())}, "
+                   f"{', '.join(raw.structure.unique())}")

@@ -5,11 +5,12 @@ facts of the other half show whether the pairs teach more than their own answers
 """
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lib.augment.wordings import paraphrases
 from lib.controlled.design.facts import by_product, question
-from lib.controlled.design.latin_square import Layout, render
+from lib.controlled.design.latin_square import render
 from lib.controlled.records import KnownFact, Rendered
 from lib.core.text import listed
 from lib.infer.prompts import prompt_for
@@ -26,17 +27,17 @@ class Augmentation:
     every_structure: bool = False  # the record in all other rotations
 
 
-def augmented(rendered: list[Rendered], facts: list[KnownFact], how: Augmentation, layout: Layout,
-              rotation: int, seed: int) -> list[Rendered]:
+def augmented(rendered: list[Rendered], facts: list[KnownFact], how: Augmentation, rotation: int,
+              seed: int, structures: Sequence[str]) -> list[Rendered]:
     """Return `rendered`, the raw records, and what `how` adds to each of them."""
     added = []
     for one, known in zip(rendered, by_product(facts).values(), strict=True):
         texts = paragraphs(known, how.paraphrases, random.Random(f"paraphrase {seed} {one.title}"))
         added += [one.model_copy(update={"text": text}) for text in texts]
-    copies = [render(facts, rotation, seed, layout, permutation=number)
+    copies = [render(facts, rotation, seed, structures, permutation=number)
               for number in range(1, how.permutations + 1)]
     if how.every_structure:
-        copies += [render(facts, other, seed, layout) for other in range(len(layout.structures))
+        copies += [render(facts, other, seed, structures) for other in range(len(structures))
                    if other != rotation]
     added += [one.model_copy(update={"text": copy.text})
               for each in copies for one, copy in zip(rendered, each, strict=True)]

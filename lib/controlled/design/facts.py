@@ -60,9 +60,8 @@ Level = TypeVar("Level")
 def make_facts(n_products: int, seed: int, taken: frozenset[str] = frozenset()) -> list[KnownFact]:
     """Return len(ATTRIBUTES) facts for each of `n_products`, by product, section and place.
 
-    Kinds are balanced within each scalar attribute, and lengths within each list-valued one, as far
-    as `n_products` allows; within each section and place of an attribute they are nearly balanced.
-    No name is in `taken`. The same seed gives the same facts. Raises ValueError for too few names.
+    Kinds are balanced within each scalar attribute, lengths within each list-valued one. No name is
+    in `taken`; the same seed gives the same facts. Raises ValueError for too few names.
     """
     products = [product.name for product in make_products(n_products, seed, taken)]
     rng = random.Random(f"controlled facts {seed}")
@@ -128,7 +127,6 @@ def by_product(facts: Sequence[KnownFact]) -> dict[str, list[KnownFact]]:
 
 def _draw_values(products: list[str], cells: dict[tuple[str, str], tuple[int, int]],
                  rng: random.Random) -> dict[tuple[str, str], tuple[str, list[str]]]:
-    """Draw a kind and a value for every product and label."""
     values = {}
     first_kind, first_length = rng.randrange(2), rng.randrange(len(LENGTHS))
     for number, label in enumerate(ATTRIBUTES):
@@ -154,11 +152,8 @@ def _draw_scalar(kind: str, label: str, rng: random.Random) -> str:
     return f"{rng.choice(FIRST_WORDS)} {rng.choice(nouns)}"
 
 
+# Shuffled blocks with each level once; `first` is the level that the incomplete block begins with.
 def _deal(levels: Sequence[Level], n: int, first: int, rng: random.Random) -> list[Level]:
-    """Deal `n` levels in shuffled blocks, each level once per block.
-
-    `first` is the level that the last, incomplete block begins with.
-    """
     dealt: list[Level] = []
     for start in range(0, n, len(levels)):
         size = min(len(levels), n - start)

@@ -1,4 +1,4 @@
-"""Assign structures to sections by a Latin square, and write an arm's documents.
+"""Assign structures to sections by a Latin square, and write the documents.
 
 Section j of document d has structures[(offset(d) + direction(d) * j + rotation) mod k]. Over the k
 rotations every fact thus appears once in each structure, in the same position, under the same
@@ -7,68 +7,68 @@ each other in the same order.
 """
 
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
-from lib.controlled.design.catalogues import render_catalogues
-from lib.controlled.design.facts import N_SECTIONS, as_id, assign_sections, by_product
-from lib.controlled.design.structures import STRUCTURES
+from lib.controlled.design.facts import N_SECTIONS, as_id, assign_sections, by_product, is_list
 from lib.controlled.records import KnownFact, Place, Rendered
-from lib.core.text import Body
-from lib.lab.documents import NOTICES
+from lib.core.text import Body, capitalised, laid, listed, pipe_row
+from lib.lab.documents import LIST_SENTENCES, NOTICES, SCALAR_SENTENCES, TABLE_HEADERS
 
 _HEADINGS = ("Details", "Particulars", "Notes", "Record", "Information", "Entries", "Remarks",
              "File")
-_FILLERS = ("Inspection note {number}: no remark.", "Visit {number}: nothing to report.",
-            "Log line {number}: left blank.", "Check {number}: passed.")
+_FIRST, *_OTHERS = LIST_SENTENCES
+_LIST_SENTENCES = (_FIRST, "{name} has as {label} {value}.", *_OTHERS)  # four, as SCALAR_SENTENCES
 
 
-@dataclass(frozen=True)
-class Layout:
-    """How an arm lays out the facts; the defaults are those of `raw`."""
-
-    structures: tuple[str, ...] = ("natural", "entity-list", "tabular")
-    filler_lines: int = 0  # neutral lines between the notice and the first section
-    is_named: bool = True  # prose has the product's name, not "this unit"
-    repeated: str = ""  # the structure whose section is repeated at the document's end
-    table: tuple[int, int] | None = None  # catalogue tables: attributes wide, products high
-
-    def __post_init__(self):
-        """Raise ValueError for a layout that cannot be rendered."""
-        named = {*self.structures, *([self.repeated] if self.repeated else [])}
-        if unknown := named - STRUCTURES.keys():
-            raise ValueError(f"unknown structures {sorted(unknown)}: choose from "
-                             f"{', '.join(STRUCTURES)}")
-        if not self.structures or len(set(self.structures)) < len(self.structures):
-            raise ValueError(f"structures are {self.structures}: name one or more, each once")
-        if self.table and min(self.table) < 1:
-            raise ValueError(f"table is {self.table}: give a width and a height of at least 1")
+def _natural(name: str, facts: list[KnownFact], rng: random.Random) -> Body:
+    pieces = []
+    for fact in facts:
+        [sentence] = rng.sample(_LIST_SENTENCES if is_list(fact) else SCALAR_SENTENCES, 1)
+        pieces.append(capitalised(sentence.format(label=fact.attribute, name=name,
+                                                  value=listed(fact.value))))
+    return laid(pieces, between=" ")
 
 
-def render(facts: list[KnownFact], rotation: int, seed: int, layout: Layout = Layout(),
-           rendering: int = 0, permutation: int = 0) -> list[Rendered]:
-    """Return one document per product, or per catalogue, with each fact's place in its raw text.
+def _entity_list(name: str, facts: list[KnownFact], rng: random.Random) -> Body:
+    labels = [capitalised(fact.attribute) for fact in facts]
+    pieces = [f"{label}:\n\n" + "\n".join(f"- {item}" for item in fact.value)
+              if is_list(fact) else f"- {label}: {fact.value[0]}"
+              for label, fact in zip(labels, facts, strict=True)]
+    return laid(pieces, between=["\n\n" if is_list(fact) else "\n" for fact in facts[1:]])
 
-    A `rendering` above 0 is a further rendering of the same products for a base to read, in other
-    words and with the facts in other sections. A `permutation` above 0 has the sections, and the
-    single values within each, in another order. A repeated section's facts have their first place.
-    Raises ValueError for a rotation that the structures do not have.
+
+def _tabular(name: str, facts: list[KnownFact], rng: random.Random) -> Body:
+    rows = [pipe_row([capitalised(fact.attribute), ", ".join(fact.value)]) for fact in facts]
+    return laid(rows, before=f"{pipe_row(rng.choice(TABLE_HEADERS))}\n{pipe_row(['---', '---'])}\n")
+
+
+# A renderer gets the product's name and a section's facts, the only list-valued one last. It
+# returns the section's body without its heading, and for each fact the span that states it.
+STRUCTURES: dict[str, Callable[[str, list[KnownFact], random.Random], Body]] = {
+    "natural": _natural, "entity-list": _entity_list, "tabular": _tabular}
+
+
+def render(facts: list[KnownFact], rotation: int, seed: int,
+           structures: Sequence[str] = tuple(STRUCTURES), rendering: int = 0,
+           permutation: int = 0) -> list[Rendered]:
+    """Return one document per product, with each fact's place in its raw text.
+
+    A `rendering` above 0 has other words and the facts in other sections, for a base to read. A
+    `permutation` above 0 has the sections, and the single values within each, in another order.
     """
-    k = len(layout.structures)
+    k = len(structures)
     if not 0 <= rotation < k:
         raise ValueError(f"rotation is {rotation}: {k} structures have the rotations 0 to {k - 1}")
     products = by_product(facts)
-    if layout.table:
-        return render_catalogues(products, layout.table, seed, rendering)
     documents = []
     drawn = starts(len(products), k, seed, rendering)
     for (name, known), (offset, direction) in zip(products.items(), drawn, strict=True):
-        structures = [layout.structures[(offset + direction * section + rotation) % k]
-                      for section in range(N_SECTIONS)]
-        sections = list(zip(_in_sections(known, seed, rendering), structures, strict=True))
+        placed = [structures[(offset + direction * section + rotation) % k]
+                  for section in range(N_SECTIONS)]
+        sections = list(zip(_in_sections(known, seed, rendering), placed, strict=True))
         if permutation:
             sections = _permuted(sections, random.Random(f"order {seed} {name} {permutation}"))
-        documents.append(_document(name, sections, seed, layout, rendering))
+        documents.append(_document(name, sections, seed, rendering))
     return documents
 
 
@@ -88,7 +88,6 @@ def starts(n_products: int, k: int, seed: int, rendering: int = 0) -> list[tuple
 
 
 def _in_sections(facts: list[KnownFact], seed: int, rendering: int) -> list[list[KnownFact]]:
-    """Return the facts of each section, in order; a further rendering deals them anew."""
     cells = {fact.attribute: (fact.section, fact.place) for fact in facts}
     if rendering:
         cells = assign_sections(random.Random(f"sections {seed} {facts[0].product} {rendering}"))
@@ -99,36 +98,23 @@ def _in_sections(facts: list[KnownFact], seed: int, rendering: int) -> list[list
 
 def _permuted(sections: list[tuple[list[KnownFact], str]],
               rng: random.Random) -> list[tuple[list[KnownFact], str]]:
-    """Shuffle the sections, each with its structure, and the facts in them; a list stays last."""
-    return [([*rng.sample(facts[:-1], len(facts) - 1), facts[-1]], structure)
+    return [([*rng.sample(facts[:-1], len(facts) - 1), facts[-1]], structure)  # a list stays last
             for facts, structure in rng.sample(sections, len(sections))]
 
 
 def _document(name: str, sections: Sequence[tuple[list[KnownFact], str]], seed: int,
-              layout: Layout, rendering: int) -> Rendered:
+              rendering: int) -> Rendered:
     frame = random.Random(f"frame {seed} {name} {rendering}")  # the same in every rotation
     notice, headings = frame.choice(NOTICES), frame.sample(_HEADINGS, N_SECTIONS + 1)
     text = f"# {name}\n\n{notice}\n"
-    fillers = [frame.choice(_FILLERS).format(number=number)
-               for number in range(1, layout.filler_lines + 1)]
-    text += "\n" + "\n".join(fillers) + "\n" if fillers else ""
     places: list[Place] = []
-    repeated = ""
     for section, (facts, structure) in enumerate(sections):
-        body, spans = _section(name, section, facts, structure, seed, layout, rendering)
+        rng = random.Random(f"wording {seed} {name} {section} {structure} {rendering}")
+        body, spans = STRUCTURES[structure](name, facts, rng)
         text += f"\n## {headings[section]}\n\n"
         places += [Place(fact_id=fact.fact_id, structure=structure, start=len(text) + start,
                          end=len(text) + end)
                    for fact, (start, end) in zip(facts, spans, strict=True)]
         text += body + "\n"
-        if structure == layout.repeated:
-            repeated += f"\n## {headings[-1]}\n\n{body}\n"
-    text += repeated
     return Rendered(document_id=as_id(name) + (f".{rendering}" if rendering else ""), title=name,
                     raw=text, text=text, places=places)
-
-
-def _section(name: str, section: int, facts: list[KnownFact], structure: str, seed: int,
-             layout: Layout, rendering: int) -> Body:
-    rng = random.Random(f"wording {seed} {name} {section} {structure} {rendering}")
-    return STRUCTURES[structure](name if layout.is_named else "this unit", facts, rng)

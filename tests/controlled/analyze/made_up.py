@@ -47,14 +47,6 @@ def diagonal(rows: pd.DataFrame, arm: str, **changed) -> pd.DataFrame:
 
 
 RAW = outcomes_of(12)
-NORMALIZED = diagonal(RAW, "normalized", trained_tokens=1500).assign(
-    correct=lambda rows: rows.correct | (rows.structure == "tabular"))
-PROSE = RAW[RAW.rotation == 0].assign(arm="prose", structure="natural")
-ROWS = pd.concat([
-    RAW, NORMALIZED, diagonal(RAW, "far-20", trained_tokens=1200), diagonal(RAW, "far-5"),
-    *(RAW[RAW.rotation == 0].assign(arm=arm, structure="tabular")
-      for arm in ("table-3x20", "table-9x5")),
-    diagonal(RAW, "planted-tabular", trained_tokens=1100)], ignore_index=True)
 
 
 def cell(table: pd.DataFrame, **keys):
