@@ -34,7 +34,7 @@ def by_model(model: str, document_kind: str, calls: Calls) -> dict[str, Strategy
     """Return the strategies that `model` is asked for; each segment with a word is one call.
 
     A failed call or an unreadable reply leaves a draft with its reason. A strategy raises
-    CallsStopped as `lib.llm.complete` does.
+    Stopped as `lib.llm.complete` does.
     """
     def vary(strategy: str, segments: list[Segment], documents: dict[str, Document],
              k: int) -> list[Draft]:

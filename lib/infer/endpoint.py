@@ -18,7 +18,7 @@ def answer_over_endpoint(model: str, queries: list[Query], arm: str, how: Decodi
     "plain" sends the text that a base model continues, for a server whose chat template only passes
     it on; "auto" and "chat" send the user turn for an instruct model. The strings that end an
     answer are sent as `stop`. A ready-made prompt is sent unchanged, and its complete reply is
-    kept. A reply that is no whole answer has its kind as `flaw`. Raises CallsStopped as
+    kept. A reply that is no whole answer has its kind as `flaw`. Raises Stopped as
     lib.llm.complete does.
     """
     is_plain = how.prompt_style == "plain"

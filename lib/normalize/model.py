@@ -49,7 +49,7 @@ def by_model(model: str, document_kind: str, calls: Calls) -> Rewrite:
 
     A segment without a word is not sent. A reply that may be cut or repeated (AGAIN) is asked for
     once more. A failed call or an unreadable reply is dropped with its reason. The engine prints
-    how many markers were misspelt, by kind, and raises CallsStopped as `lib.llm.complete` does.
+    how many markers were misspelt, by kind, and raises Stopped as `lib.llm.complete` does.
     """
     def rewrite(segments: list[Segment], documents: dict[str, Document]) -> list[Normalized]:
         requests = {segment.segment_id: _request(segment, documents[segment.document_id],
