@@ -11,11 +11,6 @@ def model(wildcards):
     return f"{data}/models/{wildcards.arm}/training.json" if is_trained(wildcards.arm) else base
 
 
-def acquires(wildcards):
-    """Return whether an arm's training asks the queries between its epochs."""
-    return study.given("03_train", wildcards.arm).get("acquisition_every", 0) > 0
-
-
 def verdicts_of(judge):
     return rows("verdicts", judge=judge, arm="{arm}")[0]
 
@@ -63,8 +58,7 @@ if "02_normalize" in study.stages:
 
 
 rule train:
-    input: lambda wildcards: learned(wildcards.arm), base,
-        lambda wildcards: rows("queries") * acquires(wildcards)
+    input: lambda wildcards: learned(wildcards.arm), base
     output: f"{data}/models/{{arm}}/training.json", records("03_train", ["{arm}"])
     params: **stage("03_train", "03_train-{arm}")
     threads: share_of_cores  # on a CPU the seeds of a study in parallel, else one run at a time

@@ -17,7 +17,6 @@ PICTURES = {
     "paper_accuracy": "Accuracy by structure, as published and here, in panels with one axis",
     "retention": f"Difference in accuracy on public tasks after training, {_INTERVALS}",
     "training": "Lines: training and validation loss, and gradient norm, against epochs",
-    "acquisition": "Lines: accuracy against epochs, by structure",
     "pretraining": "Lines: training loss of the base against tokens",
     "preferences": "Bars: wins of each of two arms and ties by structure, a panel per criterion",
     "replicates": f"Each contrast in points: a dot per laboratory and the mean {_INTERVALS}",

@@ -14,7 +14,7 @@ from transformers import (
     PreTrainedModel,
 )
 
-from lib.infer.decode import RESERVE, continuations, kv_cache
+from lib.infer.decode import continuations, kv_cache
 from lib.infer.loglik import Sequence, likelihoods
 from lib.lab.base_model import train_tokenizer
 
@@ -89,37 +89,6 @@ def test_logits_are_those_of_transformers_own_cache():
     for one, other in zip(steps(ours, model, ids), steps(theirs, model, ids), strict=True):
         torch.testing.assert_close(one, other, rtol=0, atol=1e-5)
     assert ours.get_seq_length() == 220 and ours.layers[1].keys.shape == (2, 2, 220, 8)
-
-
-def test_buffers_are_allocated_once_for_many_tokens():
-    layer = kv_cache(CONFIG).layers[0]
-    buffers = [None]
-    for _ in range(3 * RESERVE):
-        layer.update(torch.ones(1, 2, 1, 8), torch.ones(1, 2, 1, 8))
-        buffers += [layer.buffers] if layer.buffers is not buffers[-1] else []
-    assert len(buffers) - 1 == 3 and layer.get_seq_length() == 3 * RESERVE
-    assert bool((layer.values == 1).all())
-
-
-def test_other_operations_of_transformers_on_a_cache_still_work():
-    ours, theirs = kv_cache(CONFIG), DynamicCache(config=CONFIG)
-    order = torch.tensor([2, 0, 1])
-    for cache in (ours, theirs):
-        torch.manual_seed(5)
-        for change in (lambda cache: None, lambda cache: cache.reorder_cache(order),
-                       lambda cache: cache.crop(-4),
-                       lambda cache: cache.batch_repeat_interleave(2),
-                       lambda cache: cache.batch_select_indices(order),
-                       lambda cache: cache.reset()):
-            for layer in range(2):
-                rows = len(cache.layers[layer].keys) if cache.get_seq_length(layer) else 3
-                states = torch.randn(rows, 2, 5, 8)
-                cache.update(states, states + 1, layer)
-            change(cache)
-        states = torch.randn(2, 2, 3, 8)
-        cache.update(states, states + 1, 0)
-    assert ours.layers[0].keys.shape == (2, 2, 3, 8)
-    torch.testing.assert_close(ours.layers[0].values, theirs.layers[0].values, rtol=0, atol=0)
 
 
 @pytest.mark.parametrize("n_tokens", [3, 20])

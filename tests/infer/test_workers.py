@@ -9,7 +9,7 @@ import pytest
 from lib.core.files import write_records
 from lib.core.records import Answer, Query
 from lib.infer.answers import Decoding, in_batches
-from lib.infer.workers import answer_from, fingerprint, remove_partial
+from lib.infer.workers import answer_from, remove_partial
 from lib.lab.base_model import new_llama, train_tokenizer
 
 QUERIES = [Query(query_id=f"{number:03}", document_id="d", answer="1", structure="natural",
@@ -54,15 +54,6 @@ def test_a_run_resumes_from_the_files_of_several_processes(folder, expected, tmp
                if row.query_id not in known)
 
 
-def test_an_incomplete_line_is_answered_again(folder, expected, tmp_path):
-    answer_from(folder, QUERIES, "base", HOW, tmp_path)
-    (partial,) = tmp_path.iterdir()
-    lines = partial.read_text().splitlines(keepends=True)
-    partial.write_text("".join(lines[:6]) + lines[6][:20])
-    assert answer_from(folder, QUERIES, "base", HOW, tmp_path) == expected
-    assert set(partial.read_text().splitlines()) == {line.strip() for line in lines}
-
-
 def test_two_processes_one_killed_and_one_process_for_the_rest_give_the_answers_of_one(
         folder, tmp_path, tmp_path_factory):
     how = Decoding(max_answer_tokens=120, batch_size=4)
@@ -85,20 +76,3 @@ def test_two_processes_one_killed_and_one_process_for_the_rest_give_the_answers_
     (tmp_path / ".base-n-0123456789abcdef.jsonl").touch()  # of another arm
     remove_partial(tmp_path, "base")
     assert [path.name for path in tmp_path.glob(".*")] == [".base-n-0123456789abcdef.jsonl"]
-
-
-def test_less_than_one_process_is_refused(folder, tmp_path):
-    with pytest.raises(ValueError, match="processes is 0"):
-        answer_from(folder, QUERIES, "base", HOW, tmp_path, processes=0)
-
-
-def test_a_fingerprint_changes_with_the_model_the_queries_and_the_settings(folder, tmp_path):
-    lists = [changed(query, structure="entity-list") for query in QUERIES]
-    runs = [(folder, QUERIES, HOW), (folder, QUERIES[:-1], HOW), (str(tmp_path), QUERIES, HOW),
-            (folder, QUERIES, Decoding()), (folder, lists, HOW)]
-    assert len({fingerprint(*run) for run in runs}) == len(runs)
-    assert fingerprint(*runs[0]) == fingerprint(*runs[0])
-    ready, how = changed(QUERIES[0], context="Read."), Decoding(is_ready=True)
-    first = fingerprint(folder, [ready], how)
-    assert first == fingerprint(folder, [changed(ready, question="?")], how), "it is not sent"
-    assert first != fingerprint(folder, [changed(ready, context="Read!")], how)

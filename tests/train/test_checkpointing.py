@@ -5,10 +5,8 @@ from dataclasses import replace
 import pytest
 from transformers import TrainerCallback
 
-from lib.train.curve import Acquisition
 from lib.train.trainer import train
 from tests.train import test_deepspeed as several
-from tests.train.test_curve import query
 from tests.train.test_trainer import RECIPE, TEXTS, TOKENIZER, blocks_of, new_model, same, weights
 
 AGAIN = replace(RECIPE, gradient_checkpointing=True)
@@ -51,10 +49,8 @@ def test_a_run_that_was_stopped_resumes_to_the_same_weights(tmp_path):
 
 
 @pytest.mark.slow
-def test_several_processes_do_it_too_and_answer_between_epochs(tmp_path):
+def test_several_processes_do_it_too(tmp_path):
     recipe = replace(several.RECIPE, stop_epoch=2)
-    asked = Acquisition([query(0, "natural"), query(1, "tabular")], "both", 1, 4)
     alone = several.run(tmp_path, "alone", recipe)
-    both = several.run(tmp_path, "both", replace(recipe, gradient_checkpointing=True), processes=2,
-                       acquisition=asked)
+    both = several.run(tmp_path, "both", replace(recipe, gradient_checkpointing=True), processes=2)
     assert several.curve(both) == pytest.approx(several.curve(alone), rel=several.TOLERANCE)

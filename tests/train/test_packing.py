@@ -55,25 +55,6 @@ def test_no_text_sees_another_in_document_packing():
     assert total_loss(model, concat) != pytest.approx(alone, rel=1e-3)
 
 
-@pytest.mark.parametrize("attention", ["sdpa", "eager"])
-def test_the_weights_of_attention_across_a_border_are_zero(attention):
-    """Another first text leaves the second's logits unchanged to the last bit, not so in concat."""
-    model = small_model()
-    model.set_attn_implementation(attention)
-
-    def last(first: str, packing: str) -> torch.Tensor:
-        blocks = pack([first, TEXTS[1]], TOKENIZER, 96, packing)
-        assert len(blocks) == 1 and blocks.has_borders == (packing == "document")
-        own = [place for place, label in enumerate(blocks.labels[0]) if label != IGNORED][-5:]
-        with torch.no_grad():
-            return model(input_ids=torch.tensor(blocks.input_ids),
-                         position_ids=torch.tensor(blocks.position_ids)).logits[0, own]
-
-    one, other = TEXTS[0], TEXTS[0].replace("8443", "8444")
-    assert torch.equal(last(one, "document"), last(other, "document"))
-    assert not torch.equal(last(one, "concat"), last(other, "concat"))
-
-
 def tokenizer_like(kind: str) -> PreTrainedTokenizerFast:
     """Make a byte-level BPE with the special tokens of a family of models."""
     begin, end = {"gpt2": ("<|endoftext|>",) * 2}.get(
@@ -118,15 +99,6 @@ def test_a_tokenizer_whose_eos_is_missing_or_a_word_is_refused():
     tokenizer.eos_token = None
     with pytest.raises(ValueError, match="no EOS token"):
         pack(TEXTS, tokenizer, 64, "concat")
-
-
-def test_a_block_that_only_fills_up_carries_no_loss():
-    blocks = pack(TEXTS, TOKENIZER, 32, "document")
-    even = blocks.padded_to(len(blocks) + 1)
-    assert len(even) == len(blocks) + 1 and set(even.labels[-1]) == {IGNORED}
-    assert even.n_targets == blocks.n_targets and blocks.padded_to(1) == blocks
-    padded = pack(TEXTS[:1], TOKENIZER, 96, "concat")
-    assert IGNORED in padded.labels[0][1:] and not padded.has_borders
 
 
 @pytest.mark.parametrize("text, block_size, packing, message", [
