@@ -7,15 +7,14 @@ import time
 from collections.abc import Awaitable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from lib.core.errors import BadReply
-from lib.llm.calls import dollars
 from lib.llm.direct import Direct
 from lib.llm.faults import MOST_TRIES, fault_of
 from lib.llm.request import Request
-from lib.llm.response import read_response
+from lib.llm.response import answers, read_response
 from lib.llm.tokens import estimate
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 MOST_REQUESTS, MOST_BYTES = 50_000, 200_000_000  # OpenAI's limits per file
 _URL = "/v1/chat/completions"
 _ENDED = ("completed", "failed", "expired", "cancelled")
-_Got = TypeVar("_Got")
+_CLAIM = 3600.0  # seconds; renewed at each poll
 
 
 @dataclass
@@ -37,6 +36,11 @@ class Sent:
     id: str = ""  # given by the provider
     digest: str = field(default_factory=lambda: uuid4().hex)  # our mark, in its metadata
     left_out: str = ""  # parameters that its requests lack, as the endpoint refuses them
+
+    @property
+    def row(self) -> tuple[float, str, str, str]:
+        """What the cache keeps of it beside its keys."""
+        return self.created, self.id, self.digest, self.left_out
 
     @property
     def tokens(self) -> int:
@@ -78,14 +82,12 @@ class Batches:
                 if key not in self.direct.failed and not self.cache.has(key)}
 
     async def _ask_in_batches(self, waiting: dict[str, Request], is_new: bool) -> None:
-        mine = {key: request for key, request in waiting.items()
-                if self.cache.claim(key, self._claim_seconds())}
+        mine = {key: one for key, one in waiting.items() if self.cache.claim(key, _CLAIM)}
         try:
             self.running = list(self._of(mine))  # of earlier runs
             for batch in self.running:
                 self.budget.resume(self._worst(batch), batch.digest)
-                print(f"batch {batch.id} of an earlier run: waiting for {len(batch.requests):,} "
-                      "replies", flush=True)
+                print(f"batch {batch.id} of an earlier run: waiting for its replies", flush=True)
             sent = {key for batch in self.running for key in batch.requests}
             self.pool = {key: one for key, one in mine.items() if is_new and key not in sent}
             if self.pool:  # one is sent directly, to notice a wrong model now, not after a day
@@ -95,18 +97,11 @@ class Batches:
         finally:
             self.cache.release(list(mine))
 
-    def _claim_seconds(self) -> float:
-        return max(600.0, 10 * self.calls.poll_seconds)
-
     def _worst(self, batch: Sent) -> float:
         return sum(self.budget.worst(one, batch=True) for one in batch.requests.values())
 
     async def _run(self) -> None:
-        """Send and poll batches until every request is collected or left to direct calls.
-
-        Whatever fails in one round is done in the next; so is a batch whose creation was not
-        confirmed, which is then looked for.
-        """
+        """Send and poll batches until every request is collected or left to direct calls."""
         import aiohttp
         import openai
         n_faults = 0
@@ -119,18 +114,17 @@ class Batches:
                         self.running.remove(batch)
                 n_faults = 0
             except (openai.OpenAIError, aiohttp.ClientError, OSError, ValueError, AttributeError,
-                    TypeError) as error:  # the last two: a proxy's page, for example
+                    TypeError) as error:  # the last two: a proxy's page. The next round repeats it
                 fault = fault_of(error, self.direct.model, self.direct.at, {})
                 n_faults, wait = n_faults + 1, fault.wait
                 if fault.status == 404:
                     self.direct.stop('the endpoint has no Batch API: set mode to "direct"')
-                elif fault.stops or not fault.is_worth_repeating or n_faults >= MOST_TRIES:
+                elif not fault.is_worth_repeating or n_faults >= MOST_TRIES:
                     self.direct.stop(fault.stops or f"no batch can continue ({fault.reason}): run "
                                      'the same command again, or set mode to "direct"')
             if self.running and self.calls.mode == "direct" and not n_faults:
-                self.direct.stop("replies are still to come from batch "
-                                 f'{self.running[0].id}: set mode to "batch" to wait for it, or '
-                                 "cancel it at the provider")
+                self.direct.stop(f"replies are still to come from batch {self.running[0].id}: set "
+                                 'mode to "batch" to wait for it, or cancel it at the provider')
             if self.running or self.pool:
                 await self._sleep(wait)
 
@@ -173,73 +167,53 @@ class Batches:
             file=("requests.jsonl", b"".join(lines.values())), purpose="batch"))
         batch = Sent(list(lines), {key: self.pool[key] for key in lines}, time.time(),
                      left_out=" ".join(sorted(self.direct.dropped)))
-        worst = self._worst(batch)
-        if not self.budget.hold(worst, batch.digest):  # another run was faster
+        if not self.budget.hold(self._worst(batch), batch.digest):  # another run was faster
             return
-        self._keep(batch)  # from here on, it is looked for at the provider
+        self.cache.keep_batch(batch.keys, *batch.row)  # from here on, it is looked for
         self.running.append(batch)
         for key in lines:
             del self.pool[key]
         batch.id = (await self.direct.timely(client.batches.create(
             input_file_id=file.id, endpoint=_URL, completion_window="24h",
             metadata={"digest": batch.digest}))).id
-        self._keep(batch)
-        print(f"batch {batch.id}: {len(lines):,} requests sent, "
-              f"{dollars(worst if self.budget.price else None)} reserved for the worst case",
-              flush=True)
+        self.cache.keep_batch(batch.keys, *batch.row)
+        print(f"batch {batch.id}: {len(lines):,} requests sent", flush=True)
 
     def _of(self, waiting: Mapping[str, Request]) -> Iterator[Sent]:
         """Yield the batches that were sent and contain any of `waiting`, oldest first."""
-        for keys, *row in self.cache.database.execute(
-                "select keys, created, batch_id, digest, left_out from batches "
-                "order by created").fetchall():
-            batch = Sent(json.loads(keys), {}, *row)
+        for keys, *row in self.cache.batches():
+            batch = Sent(keys, {}, *row)
             batch.requests = {key: waiting[key] for key in batch.keys if key in waiting}
             if batch.requests and batch.digest not in self.ended:
                 yield batch
 
-    def _keep(self, batch: Sent) -> None:
-        with self.cache.transaction():
-            self.cache.database.execute(
-                "insert or replace into batches (digest, batch_id, keys, created, left_out) values "
-                "(?, ?, ?, ?, ?)", (batch.digest, batch.id, json.dumps(batch.keys), batch.created,
-                                    batch.left_out))
-
-    def forget(self, batch: Sent) -> None:
-        """Drop the row of a batch."""
-        self.cache.database.execute("delete from batches where digest = ?", (batch.digest,))
-
     async def _has_ended(self, batch: Sent) -> bool:
         """Check a batch; if it has ended, collect it or return its requests to the pool."""
-        self.cache.renew(self._claim_seconds())
+        self.cache.renew(_CLAIM)
         was_confirmed = bool(batch.id)
         if not was_confirmed:
             batch.id = await self.direct.timely(self._found(batch))
-            self._keep(batch)
         state = batch.id and await self._known(self.direct.client.batches.retrieve(batch.id))
         if not state:
-            print(f"batch {batch.id} is unknown to the endpoint", flush=True)
             worst, n_lost = self._worst(batch), len(batch.requests) * was_confirmed
             self._give_up(batch, self.budget.lost(worst, n_lost) if n_lost else 0.0,
                           is_returned=not was_confirmed)
         elif state.status == "failed" and "token_limit_exceeded" in _codes(state):
             others = sum(one.tokens for one in self.running if one is not batch)
             self.queue_tokens = others or batch.tokens / 2
-            print(f"batch {batch.id}: the provider's queue has no room for "
-                  f"{len(batch.requests):,} requests", flush=True)
+            print(f"batch {batch.id}: the provider's queue is full", flush=True)
             self._give_up(batch, is_returned=True)
         elif state.status in _ENDED:
             await self._collect(batch, state)
         return not state or state.status in _ENDED
 
     async def _found(self, batch: Sent) -> str:
-        """Return the id of the batch with our digest, or "" if the endpoint lists none."""
         async for one in self.direct.client.batches.list(limit=100):
             if (one.metadata or {}).get("digest") == batch.digest:
                 return one.id
-        return ""
+        return ""  # it was never created
 
-    async def _known(self, call: Awaitable[_Got]) -> _Got | None:
+    async def _known(self, call: Awaitable) -> object | None:
         import openai
         try:
             return await self.direct.timely(call)
@@ -247,7 +221,7 @@ class Batches:
             return None
 
     def _give_up(self, batch: Sent, cost: float = 0.0, is_returned: bool = False) -> None:
-        self.forget(batch)
+        self.cache.forget(batch.digest)
         self.budget.settle(self._worst(batch), cost, batch.digest)
         if is_returned and self.calls.mode == "batch":
             self.pool |= batch.requests
@@ -268,25 +242,9 @@ class Batches:
         self.direct.show(self.direct.bar.n + len(found))
         self.ended.add(batch.digest)
         if all(key in batch.requests or self.cache.has(key) for key in batch.keys):
-            self.forget(batch)
+            self.cache.forget(batch.digest)
         print(f"batch {batch.id}: {' '.join([state.status, *_codes(state)])}, {len(found):,} of "
               f"{len(batch.requests):,} replies; the others are sent directly", flush=True)
-
-def answers(file: bytes) -> Iterator[tuple[str, str, str]]:
-    """Yield key, body and request id of each line of an output or error file that has a key."""
-    for line in file.split(b"\n"):  # not splitlines: U+2028 may be in a text
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(row, dict) and isinstance(row.get("custom_id"), str):
-            response = row.get("response")
-            response = response if isinstance(response, dict) else {}  # an error may have none
-            body = response.get("body") or ""
-            raw = body if isinstance(body, str) else json.dumps(body)  # llama-stack sends a string
-            yield (row["custom_id"], raw.encode("utf-8", "replace").decode(),  # no surrogates
-                   str(response.get("request_id") or ""))
-
 
 def _codes(state: "Batch") -> list[str]:
     errors = getattr(state.errors, "data", None) or []

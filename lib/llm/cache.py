@@ -189,6 +189,22 @@ class Cache:
             "select total(usd + reserved) from spent where stage = ? and (? = '' or who = ?)",
             (stage, who, who)).fetchone()[0]
 
+    def batches(self) -> list[tuple[list[str], float, str, str, str]]:
+        """Return keys, time, id, digest and left-out parameters of batches, oldest first."""
+        rows = self.database.execute("select keys, created, batch_id, digest, left_out "
+                                     "from batches order by created").fetchall()
+        return [(json.loads(keys), *row) for keys, *row in rows]
+
+    def keep_batch(self, keys: Sequence[str], *row: object) -> None:
+        """Store a batch of `batches`; it is on disk when this returns. Raises Stopped."""
+        with self.transaction():
+            self.database.execute("insert or replace into batches (keys, created, batch_id, digest,"
+                                  " left_out) values (?, ?, ?, ?, ?)", (json.dumps(keys), *row))
+
+    def forget(self, digest: str) -> None:
+        """Drop a batch."""
+        self.database.execute("delete from batches where digest = ?", (digest,))
+
     def entries(self) -> Iterator[Entry]:
         """Yield every entry, in the same order for any endpoint, so that exports are equal."""
         for row in self.database.execute(f"select {_COLUMNS} from replies "
