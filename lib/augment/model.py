@@ -59,7 +59,6 @@ def _request(strategy: str, segment: Segment, document: Document, k: int,
 
 
 def _texts(segment: Segment, document: Document, reply: Reply, k: int) -> list[Draft]:
-    """Return the first `k` strings of a reply that is an array of them, or why there are none."""
     texts, reason = [], reply.reason
     if not reason:
         try:
@@ -88,7 +87,6 @@ def read_texts(reply: str) -> list[str]:
 
 
 def _pairs(segment: Segment, document: Document, reply: Reply, k: int) -> list[Draft]:
-    """Return the pairs of a reply, read and checked as the annotator's are, and what is no pair."""
     candidates, rejected = read_reply(reply, document, _blocks(document.text), segment.start,
                                       segment.end)
     drafts = [Draft(segment.segment_id, pair_text(one.forms[0], one.answer),

@@ -73,12 +73,9 @@ def continuations(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase,
 
 
 class _Argmax:
-    """The most probable token of each row, independent of the batch.
-
-    If a model computes in float32 on a CPU and its two best tokens are closer than NEAR_TIE, a
-    float64 copy decides, on that row alone. On a GPU, in bfloat16 or above MAX_PARAMETERS, near
-    ties are not resolved.
-    """
+    # If a model computes in float32 on a CPU and its two best tokens are closer than NEAR_TIE, a
+    # float64 copy decides, on that row alone. On a GPU, in bfloat16 or above MAX_PARAMETERS, near
+    # ties are not resolved.
 
     def __init__(self, model: PreTrainedModel) -> None:
         self.model, self.exact = model, None
@@ -99,10 +96,7 @@ class _Argmax:
 
 def _stop_test(tokenizer: PreTrainedTokenizerBase,
                stops: tuple[str, ...]) -> Callable[[list[int]], bool]:
-    """Return a function that tests whether the text of some tokens contains a stop.
-
-    It decodes the text only if the last token contains the last character of a stop.
-    """
+    # It decodes the text only if the last token contains the last character of a stop.
     lasts, can_end = {stop[-1] for stop in stops}, {}
 
     def has_stop(tokens: list[int]) -> bool:
@@ -169,7 +163,6 @@ class PreallocatedLayer(DynamicLayer):
 
 
 def _enlarged(old: torch.Tensor, new: torch.Tensor, end: int) -> torch.Tensor:
-    """Return a buffer for `end` + RESERVE tokens that begins with `old`; `new` gives its shape."""
     buffer = new.new_empty(*new.shape[:-2], end + RESERVE, new.shape[-1])
     if old.numel():
         buffer[:, :, :old.shape[-2]] = old

@@ -101,7 +101,6 @@ class Batches:
         return sum(self.budget.worst(one, batch=True) for one in batch.requests.values())
 
     async def _run(self) -> None:
-        """Send and poll batches until every request is collected or left to direct calls."""
         import aiohttp
         import openai
         n_faults = 0
@@ -134,7 +133,6 @@ class Batches:
             await asyncio.sleep(min(left, 0.5))
 
     async def _send(self) -> None:
-        """Move requests from the pool into batches while provider and budget have room."""
         while self.pool and not self.direct.stopped:
             if lines := self._fitting():
                 await self._create(lines)
@@ -146,7 +144,6 @@ class Batches:
                 self.pool.clear()
 
     def _fitting(self) -> dict[str, bytes]:
-        """Return the lines of the first requests in the pool that fit into one more batch."""
         lines: dict[str, bytes] = {}
         n_bytes, tokens = MOST_BYTES, self.queue_tokens - sum(one.tokens for one in self.running)
         usd = self.budget.room()
@@ -180,7 +177,6 @@ class Batches:
         print(f"batch {batch.id}: {len(lines):,} requests sent", flush=True)
 
     def _of(self, waiting: Mapping[str, Request]) -> Iterator[Sent]:
-        """Yield the batches that were sent and contain any of `waiting`, oldest first."""
         for keys, *row in self.cache.batches():
             batch = Sent(keys, {}, *row)
             batch.requests = {key: waiting[key] for key in batch.keys if key in waiting}
@@ -188,7 +184,6 @@ class Batches:
                 yield batch
 
     async def _has_ended(self, batch: Sent) -> bool:
-        """Check a batch; if it has ended, collect it or return its requests to the pool."""
         self.cache.renew(_CLAIM)
         was_confirmed = bool(batch.id)
         if not was_confirmed:
@@ -227,7 +222,6 @@ class Batches:
             self.pool |= batch.requests
 
     async def _collect(self, batch: Sent, state: "Batch") -> None:
-        """Store every reply of an ended batch, and count its cost."""
         found = {}
         seconds = (state.completed_at or state.created_at) - state.created_at
         for file_id in filter(None, (state.output_file_id, state.error_file_id)):

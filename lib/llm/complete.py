@@ -74,10 +74,7 @@ def _next(request: Request, entries: Sequence[Entry]) -> Request:
 
 def _stored(cache: Cache, requests: Sequence[Request], model: str,
             at: Endpoint | None) -> dict[Request, list[Entry]]:
-    """Return each request's stored replies: the first, and those to asking the same again.
-
-    They are this endpoint's and imported ones, or those of any endpoint without a key.
-    """
+    # They are this endpoint's and imported ones, or those of any endpoint without a key.
     stored: dict[Request, list[Entry]] = {request: [] for request in requests}
     left = list(stored)
     while left:
@@ -105,7 +102,6 @@ def _chosen(entries: Sequence[Entry]) -> Entry:
 
 
 def _read(entries: Sequence[Entry], known: Collection[str] = ()) -> Reply:
-    """Return the reply that counts; those whose keys are `known` are cached."""
     entry = _chosen(entries)
     response = _response(entry)
     return Reply(response.text, response.reason, entry.key in known, KINDS.get(response.reason, ""),
@@ -114,7 +110,6 @@ def _read(entries: Sequence[Entry], known: Collection[str] = ()) -> Reply:
 
 def _requested(asked: dict[Request, Request], n_requests: int, model: str, calls: Calls,
                budget: Budget, at: Endpoint | None) -> Direct:
-    """Send what `asked` has for each request; return the run, with the reasons of failures."""
     if at is None:
         raise Stopped(f"{len(asked)} of {n_requests} replies of {model!r} are not in "
                       f"{shown(calls.cache)}, and no key is set: set OPENAI_API_KEY in the "
@@ -134,10 +129,7 @@ def _requested(asked: dict[Request, Request], n_requests: int, model: str, calls
 
 
 def _in_a_thread(run: Callable[[], Coroutine], direct: Direct) -> None:
-    """Run a coroutine in a thread with its own loop, because a notebook's loop is already running.
-
-    An interrupt stops new calls and waits a little for those in flight, which are paid for.
-    """
+    # An interrupt stops new calls and waits a little for those in flight, which are paid for.
     done: Future[None] = Future()
 
     def body() -> None:

@@ -125,7 +125,6 @@ class Direct:
             self.stop(f"{failing}, the last with: {reason}")
 
     async def _try(self, key: str, request: Request) -> Fault | None:
-        """Make one call, paid for at most once, and store the reply."""
         worst = self.budget.worst(request)
         if not await self.budget.reserve(worst):
             return Fault("the money is spent", stops=self.calls.out_of_money())
@@ -199,7 +198,6 @@ class Direct:
             self.budget.settle(worst, usd + usd_lost, who)
 
     def _counted(self, request: Request, response: Response, is_batch: bool) -> float:
-        """Count a reply in the tally; return its dollars, the worst case if it has no usage."""
         tally, n_in, n_out = self.calls.tally, response.prompt_tokens, response.completion_tokens
         if n_in is None or n_out is None:
             usd = self.budget.worst(request, is_batch)

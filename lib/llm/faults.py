@@ -94,7 +94,6 @@ def fault_of_status(status: int, body: object, headers: Mapping[str, str], model
 
 
 def _refused(error: Mapping[str, object], message: str, sent: Mapping[str, object]) -> str:
-    """Return the optional parameter that a 400 names, "" if it names none."""
     optional = [name for name in _OPTIONAL if name in sent]
     if error.get("param") in optional:
         return str(error["param"])

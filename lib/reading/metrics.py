@@ -90,5 +90,4 @@ def _rows(x: list[str], y: list[str]) -> list[int]:
 
 
 def _sentences(text: str) -> list[list[str]]:
-    """Return the words between full stops, as lists; whitespace alone gives one empty word."""
     return [part.split() or [""] for part in text.split(".") if part]

@@ -138,13 +138,10 @@ def throughput(model: PreTrainedModel, blocks: PackedBlocks, recipe: Recipe, pre
 
 
 def _states(parameters: int, processes: int, stage: int, size: int) -> dict[str, float]:
-    """Return the bytes of weights (`size` each), gradients, optimizer and DeepSpeed's buffers.
-
-    Rajbhandari et al. 2020, sections 3 and 5, with K = 12 and gradients summed in float32. One
-    difference, read in the source of DeepSpeed 0.19.8: stage 1 with bf16 weights (BF16_Optimizer)
-    keeps the sums of all gradients on each device, in addition to the bf16 gradients of the pass;
-    only stages 2 and 3 shard them.
-    """
+    # Rajbhandari et al. 2020, sections 3 and 5, with K = 12 and gradients summed in float32. One
+    # difference, read in the source of DeepSpeed 0.19.8: stage 1 with bf16 weights
+    # (BF16_Optimizer) keeps the sums of all gradients on each device, in addition to the bf16
+    # gradients of the pass; only stages 2 and 3 shard them.
     if stage == 0:
         cast = 2 * parameters if size == 2 else 0  # autocast's copies, kept until the pass ends
         return {"weights": 4 * parameters, "gradients": 4 * parameters,
@@ -159,14 +156,11 @@ def _states(parameters: int, processes: int, stage: int, size: int) -> dict[str,
 
 def _activations(config: PreTrainedConfig, tokens: int, block_size: int, size: int, residual: int,
                  on_cpu: bool, is_checkpointed: bool) -> tuple[float, float, float]:
-    """Return the bytes kept for the backward pass, a layer's temporary ones, and all ever saved.
-
-    Counts what transformers' Llama layer saves, after Korthikanti et al. 2022 (4.1), with SDPA,
-    RMSNorm and a gated MLP in place of theirs. `size` and `residual` are the bytes per number in
-    matrix products and in the residual stream. With gradient checkpointing (their section 5, full
-    recomputation; Chen et al. 2016), a layer keeps its input alone, and what else it saves exists
-    for one layer at a time, while that is computed again.
-    """
+    # Counts what transformers' Llama layer saves, after Korthikanti et al. 2022 (4.1), with SDPA,
+    # RMSNorm and a gated MLP in place of theirs. `size` and `residual` are the bytes per number
+    # in matrix products and in the residual stream. With gradient checkpointing (their section 5,
+    # full recomputation; Chen et al. 2016), a layer keeps its input alone, and what else it saves
+    # exists for one layer at a time, while that is computed again.
     hidden, inner, heads = (config.hidden_size, config.intermediate_size,
                             config.num_attention_heads)
     head = getattr(config, "head_dim", None) or hidden // heads

@@ -191,11 +191,8 @@ def _per_epoch(log: list[dict[str, float]]) -> list[dict[str, float]]:
 
 
 class _Order(Sampler[int]):
-    """Order of the blocks: new in every epoch, but the same for any number of processes.
-
-    `n` blocks are shuffled; padding blocks without loss, up to `length`, come last. (accelerate
-    would repeat blocks instead, and resume several processes with the first epoch's order.)
-    """
+    # `n` blocks are shuffled; padding blocks without loss, up to `length`, come last. (accelerate
+    # would repeat blocks instead, and resume several processes with the first epoch's order.)
 
     def __init__(self, n: int, length: int, seed: int) -> None:
         self.n, self.length, self.seed, self.epoch = n, length, seed, 0
@@ -210,8 +207,6 @@ class _Order(Sampler[int]):
 
 
 class _Trainer(Trainer):
-    """Trainer with our order, a schedule that may be longer than the run, and helpful errors."""
-
     def __init__(self, order: _Order, schedule_updates: int, **given) -> None:
         self.order, self.schedule_updates = order, schedule_updates
         super().__init__(**given)
@@ -240,8 +235,6 @@ def _saving(path: Path):
 
 
 class _Progress(TrainerCallback):
-    """Show a progress bar, mark complete checkpoints, and stop if the loss is not a number."""
-
     def __init__(self, order: _Order, checkpoint_epochs: int) -> None:
         self.order, self.checkpoint_epochs = order, checkpoint_epochs
 

@@ -7,14 +7,9 @@ import torch
 
 from lib.core.paths import MissingInput
 from lib.core.records import Query
-from lib.infer.answers import (
-    Decoding,
-    answer,
-    generate,
-    load,
-    source_of,
-)
+from lib.infer.answers import answer, generate, load
 from lib.infer.decode import continuations
+from lib.infer.decoding import Decoding, source_of
 from lib.infer.prompts import encoded, prompt_for
 from lib.lab.base_model import new_llama, train_tokenizer
 from lib.train.packing import pack

@@ -3,7 +3,7 @@
 import pytest
 
 from lib.core.records import Query
-from lib.infer.answers import Decoding
+from lib.infer.decoding import Decoding
 from lib.infer.endpoint import answer_over_endpoint
 from lib.infer.prompts import chat_prompt_for, prompt_for
 from lib.llm.calls import Calls

@@ -8,7 +8,8 @@ import pytest
 
 from lib.core.files import write_records
 from lib.core.records import Answer, Query
-from lib.infer.answers import Decoding, in_batches
+from lib.infer.answers import in_batches
+from lib.infer.decoding import Decoding
 from lib.infer.workers import answer_from, remove_partial
 from lib.lab.base_model import new_llama, train_tokenizer
 

@@ -7,7 +7,7 @@ import pytest
 
 from lib.core.files import artifact_path, write_records
 from lib.core.records import Answer, Query, Verdict
-from lib.infer.answers import Decoding
+from lib.infer.decoding import Decoding
 from lib.lab.base_model import new_llama, train_tokenizer
 from lib.reading.task import (
     NO_MEMORY,

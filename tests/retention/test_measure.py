@@ -8,6 +8,7 @@ import datasets
 import pytest
 import torch
 
+from lib.core.errors import BadInput
 from lib.core.files import write_records
 from lib.core.text import listed
 from lib.infer.answers import load
@@ -107,11 +108,6 @@ def test_a_choice_is_right_if_its_likelihood_by_hand_is_highest(
         own == max(all_four) for own, all_four in zip(right, logs, strict=True)]
     assert [row["loglik"] for row in rows] == pytest.approx(right, abs=1e-3)
     assert summary["chance"] == 1 / N_CHOICES and summary["n"] == 6
-    missed = [(gap + item["choices"][item["gold"]],
-               gap + item["choices"][all_four.index(max(all_four))])
-              for item, all_four, row in zip(items, logs, rows, strict=True)
-              if not row["is_correct"]]
-    assert [(one["right"], one["chosen"]) for one in summary["missed"]] == missed[:2]
 
 
 def test_a_last_word_is_right_if_each_of_its_tokens_is_the_argmax(base, laboratory, tasks):
@@ -197,5 +193,5 @@ def test_a_hub_that_cannot_be_reached_is_an_error_that_says_what_to_do(base, mon
         raise ConnectionError("Couldn't reach the Hub")
 
     monkeypatch.setattr(datasets, "load_dataset", unreachable)
-    with pytest.raises(RuntimeError, match=r"(?s)lambada_openai could not be .*network.*'none'"):
+    with pytest.raises(BadInput, match=r"(?s)lambada_openai could not be .*network.*'none'"):
         evaluated(*base, "lambada_openai", None, limit=2, batch_size=2)

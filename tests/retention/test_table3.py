@@ -23,7 +23,7 @@ def retention(arm: str, right: str, **more: object) -> Retention:
                            loglik=-1.0) for n, letter in enumerate(right)]
     outcomes = [int(letter) for letter in right]
     task = {"task": "mmlu", "n": len(right), "accuracy": sum(outcomes) / len(outcomes),
-            "stderr": mean_stderr(outcomes), "chance": 0.25, "n_cut": 0, "missed": [], "asked": ""}
+            "stderr": mean_stderr(outcomes), "chance": 0.25, "n_cut": 0, "asked": ""}
     return Retention(arm, {"checkpoint": arm, "batch_size": 8, **more}, [task], items)
 
 
