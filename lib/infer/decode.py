@@ -5,8 +5,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
-from transformers import DynamicCache, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
-from transformers.cache_utils import DynamicLayer
+import transformers.utils
+
+# Slow to import, and not needed here: scipy (losses of object detection), datasets (Trainer).
+transformers.utils.is_scipy_available = transformers.utils.is_datasets_available = lambda: False
+from transformers import (  # noqa: E402
+    DynamicCache,
+    PreTrainedConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
+from transformers.cache_utils import DynamicLayer  # noqa: E402
 
 NEAR_TIE = 1e-3  # logits; on a CPU the batch's shape shifts a float32 logit by about 1e-5
 MAX_PARAMETERS = 2e8  # of the largest model that is copied in float64

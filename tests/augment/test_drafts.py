@@ -69,13 +69,6 @@ def test_no_pair_asks_what_the_test_asks_and_every_other_is_kept():
             assert overlaps or row.dropped == ""
 
 
-def test_a_text_that_holds_a_test_question_is_left_out_whatever_its_strategy():
-    query = annotate([DOCUMENT], ask_by_rules, 1)[0][0]
-    engine = {"paraphrase": lambda *_: [Draft("s1", f"Asked: {query.question.upper()} Nothing.")]}
-    rows, _ = augment(SEGMENTS, [DOCUMENT], [query], engine, ["paraphrase"], 1)
-    assert [row.dropped for row in rows] == [TESTED]
-
-
 @pytest.mark.parametrize(("text", "reason"), [
     ("Corvane P-417 has port 8443.", ""), ("Corvane P-417 weighs 2000 g.", ""),
     ("Corvane P-417 has port 8444.", "invents 8444"), ("Corvane P-418 hums.", "invents P-418"),

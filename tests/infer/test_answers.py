@@ -9,7 +9,7 @@ from lib.core.paths import MissingInput
 from lib.core.records import Query
 from lib.infer.answers import answer, generate, load
 from lib.infer.decode import continuations
-from lib.infer.decoding import Decoding, source_of
+from lib.infer.decoding import source_of
 from lib.infer.prompts import encoded, prompt_for
 from lib.lab.base_model import new_llama, train_tokenizer
 from lib.train.packing import pack
@@ -81,13 +81,6 @@ def test_an_answer_to_a_ready_made_prompt_keeps_blank_lines_and_ends_with_its_ta
     prompts = encoded(loaded[1], READY[:1], is_ready=True)
     (complete, n_tokens, _), = generate(*loaded, prompts, [64], ())
     assert complete == "12\n\n34\n</answer>\n\nQuestion: one more?" and tagged.n_tokens < n_tokens
-
-
-@pytest.mark.parametrize(("name", "value"), [
-    ("precision", "fp16"), ("prompt_style", "poem"), ("batch_size", 0), ("max_read_tokens", 0)])
-def test_a_setting_that_cannot_be_used_is_named(name, value):
-    with pytest.raises(ValueError, match=name):
-        Decoding(**{name: value})
 
 
 def test_a_trained_arm_answers_when_its_training_has_ended_and_others_with_the_base(

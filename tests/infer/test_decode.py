@@ -7,9 +7,6 @@ import torch
 from transformers import (
     CONFIG_MAPPING,
     AutoModelForCausalLM,
-    DynamicCache,
-    LlamaConfig,
-    LlamaForCausalLM,
     MistralConfig,
     PreTrainedModel,
 )
@@ -25,8 +22,6 @@ SLIDING = {**SMALL, "num_key_value_heads": 2, "sliding_window": 8}
 FAMILIES = {  # rotary or learned positions, shared keys, sliding attention in all or some layers
     "llama": SMALL, "gpt2": {"n_embd": 32, "n_layer": 2, "n_head": 2}, "gpt_neox": SMALL,
     "mistral": SLIDING, "gemma3_text": {**SLIDING, "num_hidden_layers": 6, "head_dim": 8}}
-CONFIG = LlamaConfig(vocab_size=50, hidden_size=32, intermediate_size=32, num_hidden_layers=2,
-                     num_attention_heads=4, num_key_value_heads=2)
 
 
 @pytest.fixture(params=FAMILIES)
@@ -67,28 +62,6 @@ def test_a_ragged_batch_is_scored_as_each_sequence_is_alone(model, prompts):
     together, alone = (likelihoods(model, sequences, size, "") for size in (6, 1))
     assert [one.loglik for one in together] == pytest.approx([one.loglik for one in alone],
                                                              abs=1e-4)
-
-
-def steps(cache, model, ids):
-    """Return logits after a prompt of 70 tokens and each of 150 more; a row leaves after 100."""
-    logits = []
-    for start, end in ((0, 70), *((at, at + 1) for at in range(70, 220))):
-        if start == 170:
-            cache.batch_select_indices(torch.tensor([0, 2]))
-            ids = ids[[0, 2]]
-        output = model(ids[:, start:end], past_key_values=cache, use_cache=True)
-        logits.append(output.logits[:, -1])
-    return logits
-
-
-@torch.inference_mode()
-def test_logits_are_those_of_transformers_own_cache():
-    torch.manual_seed(3)
-    model = LlamaForCausalLM(CONFIG).eval()
-    ids, ours, theirs = torch.randint(50, (3, 220)), kv_cache(CONFIG), DynamicCache(config=CONFIG)
-    for one, other in zip(steps(ours, model, ids), steps(theirs, model, ids), strict=True):
-        torch.testing.assert_close(one, other, rtol=0, atol=1e-5)
-    assert ours.get_seq_length() == 220 and ours.layers[1].keys.shape == (2, 2, 220, 8)
 
 
 @pytest.mark.parametrize("n_tokens", [3, 20])

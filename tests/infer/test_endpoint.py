@@ -86,15 +86,6 @@ def test_a_ready_made_prompt_is_sent_unchanged_and_its_reply_is_complete(server,
     assert stops[text] == (["</answer>"] if is_plain else None) and stops["A text."] is None
 
 
-def test_a_closing_tag_ends_an_answer_whether_or_not_the_server_stopped_at_it(server, tmp_path):
-    ready = [QUERIES[0].model_copy(update={
-        "query_id": str(n), "context": f"echo:{told}:\n<answer>\n"})
-        for n, told in enumerate(("8443", "8443</answer> and more"))]
-    rows, _ = answer_over_endpoint("m", ready, "base", Decoding(prompt_style="plain",
-                                   is_ready=True), Calls(tmp_path / "c"))
-    assert [row.answer for row in rows] == ["8443</answer>"] * 2
-
-
 def test_replies_that_are_no_whole_answers_are_told_apart(server, tmp_path):
     queries = [QUERIES[0].model_copy(update={"query_id": name, "question": name})
                for name in FLAWED]

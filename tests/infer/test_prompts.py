@@ -8,7 +8,6 @@ from lib.infer.prompts import chat_prompt_for, encoded, prompt_for
 from lib.lab.base_model import train_tokenizer
 from lib.train.packing import pack
 
-PASSES_ON = "{{ bos_token }}{% for m in messages %}{{ m['content'] }}{% endfor %}"
 LLAMA_3 = ("{{ bos_token }}{% for m in messages %}<|{{ m['role'] }}|>\n{{ m['content'] }}</s>"
            "{% endfor %}{% if add_generation_prompt %}<|assistant|>\n{% endif %}")
 READY = " Read {{ it }}:\n<text>\n\ta <s>\n</text>\n\nWho?\n<answer>\n"

@@ -6,9 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from lib.core.files import write_records
 from lib.core.records import Answer, Query
-from lib.infer.answers import in_batches
 from lib.infer.decoding import Decoding
 from lib.infer.workers import answer_from, remove_partial
 from lib.lab.base_model import new_llama, train_tokenizer
@@ -16,12 +14,7 @@ from lib.lab.base_model import new_llama, train_tokenizer
 QUERIES = [Query(query_id=f"{number:03}", document_id="d", answer="1", structure="natural",
                  question=f"Which {'long ' * (number % 7)}port is {number}?", source_reference="",
                  start=0, end=0, entity_count=None, block_type="prose") for number in range(40)]
-IDS = [query.query_id for query in QUERIES]
 HOW = Decoding(max_answer_tokens=8, batch_size=4)
-
-
-def changed(query: Query, **fields: object) -> Query:
-    return query.model_copy(update=fields)
 
 
 @pytest.fixture(scope="module")
@@ -38,21 +31,6 @@ def folder(tmp_path_factory) -> str:
 @pytest.fixture(scope="module")
 def expected(folder, tmp_path_factory) -> list[Answer]:
     return answer_from(folder, QUERIES, "base", HOW, tmp_path_factory.mktemp("one"))
-
-
-def test_a_run_resumes_from_the_files_of_several_processes(folder, expected, tmp_path):
-    answer_from(folder, QUERIES, "base", HOW, tmp_path)
-    (partial,) = tmp_path.iterdir()
-    partial.unlink()
-    known = [row.query_id for batch in in_batches(QUERIES, HOW.batch_size)[:3] for row in batch]
-    kept = [row.model_copy(update={"answer": "kept"}) for row in expected if row.query_id in known]
-    write_records(partial.with_suffix(".0.jsonl"), kept[:8])
-    write_records(partial.with_suffix(".1.jsonl"), kept[8:])
-    rows = answer_from(folder, QUERIES, "base", HOW, tmp_path)
-    assert [row.query_id for row in rows] == IDS
-    assert [row for row in rows if row.query_id in known] == kept
-    assert all(row == other for row, other in zip(rows, expected, strict=True)
-               if row.query_id not in known)
 
 
 def test_two_processes_one_killed_and_one_process_for_the_rest_give_the_answers_of_one(

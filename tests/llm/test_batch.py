@@ -291,12 +291,6 @@ def test_a_full_queue_at_the_provider_makes_batches_smaller(tmp_path, at):
         assert sum(sizes) == 22 and max(sizes) <= 4 and set(n_paid(server).values()) == {2}
 
 
-def test_a_queue_that_takes_nothing_ends_in_direct_calls(tmp_path, at):
-    with at(Server(batch=BatchRules(queue_tokens=0))) as server:
-        complete(prompts(), MODEL, batched(tmp_path))
-        assert set(n_paid(server).values()) == {1} and n_direct(server) == 12
-
-
 def test_the_limit_of_money_holds_before_anything_is_sent(tmp_path, at):
     worst = 4096 * 0.6e-6 / 2  # dollars of a reply of full length in a batch
     with at(Server()) as server:
@@ -308,15 +302,6 @@ def test_the_limit_of_money_holds_before_anything_is_sent(tmp_path, at):
         steps = [step for step in steps if step in (("POST", "batches"), ("GET", "content"))]
         # never two batches whose worst cases together exceed the limit
         assert steps == [("POST", "batches"), ("GET", "content")] * len(sizes)
-
-
-def test_a_parameter_that_the_model_refuses_is_left_out_of_the_batch(tmp_path, at):
-    with at(Server(faults=lambda number, body: "400-temperature")) as server:
-        complete(prompts(), MODEL, batched(tmp_path))
-        lines = [json.loads(line) for line in server.batches.files["file-1"].splitlines()]
-        assert len(lines) == 11 and all("temperature" not in line["body"] for line in lines)
-        assert all(line["body"]["max_completion_tokens"] == 4096 for line in lines)
-        assert n_direct(server) == 2  # refused, then without it
 
 
 def test_an_endpoint_without_batches_stops_the_run_after_one_call(tmp_path, at):
@@ -342,13 +327,6 @@ def test_transient_errors_are_retried(tmp_path, at, method, path, answer):
         complete(prompts(), MODEL, batched(tmp_path))
         assert not server.odd and set(n_paid(server).values()) == {1}
         assert len(server.batches.batches) == 1
-
-
-def test_a_batch_whose_creation_had_no_reply_is_found_and_not_created_again(tmp_path, at):
-    with at(Halting()) as server:
-        server.odd["POST", "/v1/batches"] = "dropped"
-        complete(prompts(), MODEL, batched(tmp_path))
-        assert len(server.batches.batches) == 1 and set(n_paid(server).values()) == {1}
 
 
 def test_replies_that_a_run_does_not_need_are_kept_for_the_run_that_does(tmp_path, at):

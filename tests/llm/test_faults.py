@@ -14,13 +14,10 @@ from lib.core.errors import Stopped
 from lib.core.paths import REPOSITORY
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
-from lib.llm.endpoint import Endpoint
-from lib.llm.faults import fault_of_status
 from lib.llm.request import Reply, Request
 from tests.llm_server import Server, at_random, digest_of
 from tests.llm_server_faults import (
     FAULTS,
-    FINAL,
     HARMLESS,
     NO_ANSWER,
     PARAMETERS,
@@ -63,13 +60,6 @@ def questions(n: int) -> list[str]:
     return [f"question {number}" for number in range(n)]
 
 
-def test_every_fault_has_its_place_here():
-    named = [*HARMLESS, *PASSING, *NO_ANSWER, *FINAL, *STOPPING, *PARAMETERS, *WINDOW,
-             "half-character"]
-    assert Counter(named) == Counter(FAULTS.keys())
-    assert MARKS.keys() == {*NO_ANSWER} and STOPS.keys() == {*STOPPING}
-
-
 def test_unusual_replies_are_read_at_the_first_call(ask):
     prompts = mixed(HARMLESS)
     with Server() as server:
@@ -104,16 +94,6 @@ def test_permanent_faults_fail_alone_and_are_never_a_text(ask, monkeypatch):
         assert set(asked.values()) == {2} and calls.tally.failed == len(PASSING)
         again, calls = ask(server, prompts[1::2])  # what failed is in no cache, what did not is
         assert calls.tally.cached == len(again) == len(PASSING)
-
-
-def test_refused_requests_are_sent_once_and_the_others_are_complete(ask):
-    prompts = mixed(FINAL, n=5)
-    with Server(latency=0.02) as server:
-        replies, _ = ask(server, prompts, max_failed_share=1.0)
-        for prompt, reply in zip(prompts, replies, strict=True):
-            is_failed = reply.text == "" and "status 400" in reply.reason
-            assert reply == intact(prompt) or "fault:" in prompt and is_failed
-        assert Counter(call.prompt for call in server.log) == Counter(prompts)
 
 
 def test_incomplete_answers_are_kept_marked_and_paid_once_or_if_empty_twice(ask):
@@ -181,14 +161,6 @@ def test_a_limit_and_errors_lose_no_row(ask):
                 faults=at_random(["500", "502"], 0.05)) as server:
         replies, calls = ask(server, prompts)
         assert replies == [intact(prompt) for prompt in prompts] and calls.tally.failed == 0
-
-
-def test_a_short_key_of_a_local_server_does_not_hide_an_errors_message():
-    at, sent = Endpoint("x", "http://model:8000/v1"), {"max_completion_tokens": 5}
-    refused = {"detail": "max_completion_tokens: Extra inputs are not permitted"}
-    assert fault_of_status(422, refused, {}, "m", at, sent).unsupported == "max_completion_tokens"
-    unknown = {"message": "unknown model: m"}
-    assert "does not have the model" in fault_of_status(400, unknown, {}, "m", at, sent).stops
 
 
 RUN = """

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lib.llm import tokens
-from lib.llm.prices import TABLE, cost_usd, price_of
+from lib.llm.prices import cost_usd, price_of
 from lib.llm.tokens import ESTIMATE, counter, upper_bound
 
 HEAD = ("model,input_usd_per_million,cache_write_usd_per_million,output_usd_per_million,"
@@ -39,14 +39,6 @@ def test_dollars_are_exact_to_the_token(model, n_in, n_out, is_batch, dollars) -
     "ft:gpt-4o-mini-2024-07-18:mine::1", "my-own-llama"])
 def test_a_model_without_a_row_has_no_price(model: str) -> None:
     assert price_of(model) is None
-
-
-def test_a_user_can_add_a_model_served_locally_at_no_cost(tmp_path: Path) -> None:
-    table = tmp_path / "prices.csv"
-    table.write_text(TABLE.read_text(encoding="utf-8")
-                     + "\nmy-llama, 0,, 0,,8192,,,2026-11-21,served here\n")
-    price = price_of("my-llama", table)
-    assert cost_usd(price, 10**9, 10**9, batch=True) == 0.0 and price.context_tokens == 8192
 
 
 @pytest.mark.parametrize(("rows", "complaint"), [

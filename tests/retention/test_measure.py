@@ -110,15 +110,6 @@ def test_a_choice_is_right_if_its_likelihood_by_hand_is_highest(
     assert summary["chance"] == 1 / N_CHOICES and summary["n"] == 6
 
 
-def test_a_last_word_is_right_if_each_of_its_tokens_is_the_argmax(base, laboratory, tasks):
-    summary, rows = evaluated(*base, LAST_WORD, tasks.folder, limit=6, batch_size=4)
-    by_hand = [likelihood(base, item["before"], " " + item["word"])
-               for item in lab_items(laboratory)[LAST_WORD][:6]]
-    assert [(row["loglik"], row["is_correct"]) for row in rows] == [
-        (pytest.approx(loglik, abs=1e-3), is_argmax) for loglik, is_argmax in by_hand]
-    assert summary["chance"] is None
-
-
 def test_a_prompt_has_exactly_one_bos_and_keeps_it_when_truncated(base):
     model, tokenizer = base
     wrapped, bos = OneBos(model, tokenizer, 2), tokenizer.bos_token_id

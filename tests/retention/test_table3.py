@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from lm_eval.api.metrics import mean_stderr
 
-from lib.analyze.retention import check_alike, formatted, noise_floor, table3
+from lib.analyze.retention import check_alike, noise_floor, table3
 from lib.core.paths import MissingInput
 from lib.retention.records import (
     Measurement,
@@ -62,17 +62,6 @@ def test_the_noise_floor_counts_items_that_change_either_way():
         "task": "mmlu", "n": 4, "batch_size": 8, "other_batch_size": 3, "changed": 2,
         "difference_points": 0.0, "largest_loglik_change": 0.5}
     assert noise_floor([once]).empty
-
-
-def test_table_3_is_formatted_as_in_the_paper_with_its_denominators():
-    arms = [retention("base", "1111"), retention("dapt", "1001")]
-    table = formatted(table3(arms), noise_floor(arms))
-    cells = table.set_index("arm, % ± SE or [95%]")["MMLU (n = 4)"]
-    assert cells["chance"] == "25.00"
-    assert cells["base"] == "100.00 [51.01, 100.00]"  # Wilson, where SE is 0
-    assert cells["dapt"] == "50.00 ± 28.87"
-    assert cells["dapt – base, points [95%]"] == "-50.00 [-141.87, +41.87]"
-    assert cells["only base / only dapt; McNemar p (Holm of 1)"] == "2 / 0; 0.50 (0.50)"
 
 
 def test_what_was_measured_is_read_back_from_its_files(tmp_path, monkeypatch):

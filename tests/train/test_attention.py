@@ -66,19 +66,6 @@ def test_a_document_sees_no_other_in_its_block():
         torch.testing.assert_close(model(**batch).logits[0, second:], before)
 
 
-def test_anything_but_plain_causal_attention_is_left_to_sdpa():
-    model, batch = small_llama().eval(), packed("concat")
-    model.config.use_cache = True
-    given = {"input_ids": batch["input_ids"][:, :20], "max_new_tokens": 6, "do_sample": False,
-             "pad_token_id": 0}
-    expected = model.generate(**given)
-    sees_all = torch.ones(2, 1, SIZE, SIZE, dtype=torch.bool)
-    ahead = model(batch["input_ids"], attention_mask=sees_all).logits
-    with fastest_attention(model, SIZE):
-        assert torch.equal(model.generate(**given), expected)  # one query, many cached keys
-        assert torch.equal(model(batch["input_ids"], attention_mask=sees_all).logits, ahead)
-
-
 def test_it_replaces_only_sdpa_in_small_blocks_and_leaves_no_trace(tmp_path):
     model, eager = small_llama(), small_llama(attn_implementation="eager")
     with fastest_attention(model, MOST_TOKENS + 1), fastest_attention(eager, SIZE):

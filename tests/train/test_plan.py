@@ -47,14 +47,6 @@ def test_zero_shards_what_its_stage_says():
     assert three["weights"] == 2 * n / 8 + 2e9  # and what is gathered at one time
 
 
-def test_warm_up_and_table_follow_from_the_updates():
-    planned = for_8b(schedule_updates=200)
-    assert planned.places == 170 * 64 * 4096
-    assert planned.warmup_share == 0.1
-    assert {"fits", "memory per device", "memory: logits"} <= set(planned.table().index)
-    assert "NO" in planned.table().planned["fits"]
-
-
 def kept_by_autograd(dtype: torch.dtype, autocast: bool, batched: bool, again: bool) -> int:
     """Return the bytes kept for the backward pass of SMALL over 4 x 160 tokens, without weights."""
     model, held = LlamaForCausalLM(SMALL).to(dtype), {}
@@ -141,11 +133,11 @@ def some_blocks() -> PackedBlocks:
     return PackedBlocks([row] * 3, [row] * 3, [row] * 3, 120, 117)
 
 
-def test_this_machines_plan_is_timed_if_one_process_trains(tmp_path):
+def test_this_machines_plan_shares_its_memory_between_processes(tmp_path):
     LlamaForCausalLM(SMALL).save_pretrained(tmp_path)
     alone = plan_here(str(tmp_path), some_blocks(), PAPER)
-    assert alone.updates == 11 and alone.is_fitting and alone.seconds > 0
-    assert "expected time" in alone.table().index
+    assert alone.updates == 11 and alone.is_fitting
+    assert alone.table().planned["fits"].startswith("yes")
     both = plan_here(str(tmp_path), some_blocks(), PAPER, processes=2, zero_stage=1)
     assert both.device_bytes == alone.device_bytes / 2 or torch.cuda.is_available()
-    assert both.seconds == 0 and both.memory["optimizer"] == 12 * both.parameters / 2
+    assert both.memory["optimizer"] == 12 * both.parameters / 2

@@ -22,7 +22,7 @@ from lib.core.paths import REPOSITORY
 from lib.lab.base_model import new_llama, train_tokenizer
 from lib.train.packing import pack
 from lib.train.recipe import Recipe, matched, training_length
-from lib.train.trainer import check_base, train
+from lib.train.trainer import train
 
 TEXTS = [f"The default port of Ardwin {name} is {port}." for name, port in
          (("Orbit", 8443), ("Comet", 1701), ("Atlas", 5060), ("Lotus", 9092), ("Drift", 6379),
@@ -142,20 +142,6 @@ def test_a_full_disk_is_reported_and_the_same_command_resumes(unbroken, tmp_path
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     run(tmp_path / "dapt")
     assert same(weights(tmp_path / "dapt"), weights(unbroken[0]))
-
-
-def test_a_base_model_that_does_not_suit_the_blocks_says_what_to_change():
-    blocks = blocks_of(TEXTS)
-    with pytest.raises(ValueError, match="block_size is 24, .* 16 tokens"):
-        check_base(new_model(context=16), blocks, 1)
-    model = new_model()
-    model.resize_token_embeddings(100)
-    with pytest.raises(ValueError, match="do not belong together"):
-        check_base(model, blocks, 1)
-    model = new_model()
-    model.config._attn_implementation = "flash_attention_2"  # not installed; only its name is read
-    with pytest.raises(ValueError, match="device_batch_size is 1, but it is 2"):
-        check_base(model, pack(TEXTS, TOKENIZER, 64, "document"), 2)
 
 
 def test_a_loss_that_is_not_a_number_stops_the_run(tmp_path):
