@@ -30,7 +30,8 @@ from lib.annotate.queries import annotate
 from lib.annotate.rules.engine import by_rules
 from lib.core.records import Query
 from lib.core.text import listed
-from lib.infer.answers import Decoding, generate, in_batches, load
+from lib.infer.answers import generate, in_batches, load
+from lib.infer.decoding import Decoding
 from lib.infer.loglik import after_question, likelihoods
 from lib.infer.prompts import encoded, prompt_for
 from lib.infer.workers import answer_from

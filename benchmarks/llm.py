@@ -96,10 +96,10 @@ def fast(client: str, concurrency: int, folder: Path) -> Run:
 
 
 def limited(client: str, folder: Path, burst: int = BURST) -> Run:
-    """Make N calls under the limit, some of which fail. Ours is told no limit or concurrency."""
+    """Make N calls under the limit, some of which fail."""
     with Server.process("--latency", str(LATENCY), *LIMITED,
                         "--burst-seconds", str(burst * 60 / RATE)) as server:
-        return ran(client, server, questions(), concurrency=None if client == "ours" else 20,
+        return ran(client, server, questions(), concurrency=20,
                    cache=new_cache(folder), max_failed_share=1.0)
 
 
@@ -162,8 +162,8 @@ def cached_seconds(folder: Path) -> list[float]:
         return [ran("ours", server, questions(), cache=cache).seconds for _ in range(5)]
 
 
-def varying(folder: Path, concurrency: int | None) -> Run:
-    """Make N calls whose latencies vary; None: the default concurrency."""
+def varying(folder: Path, concurrency: int) -> Run:
+    """Make N calls whose latencies vary."""
     with Server.process(*VARYING) as server:
         return ran("ours", server, questions(), concurrency=concurrency, cache=new_cache(folder))
 
@@ -255,7 +255,7 @@ def section(folder: Path) -> str:
                 for client, cells in speeds(folder).items()]
     tight = limited("ours", folder, burst=1)
     print("latencies that vary, and many calls ...", flush=True)
-    waits = {k: varying(folder, k).seconds for k in (None, 100, 256)}
+    waits = {k: varying(folder, k).seconds for k in (32, 100, 256)}
     versions = ", ".join(f"{name} {version(name)}" for name in ("openai", "aiohttp", "httpx2"))
     return f"""## lib/llm: calls to a model
 
@@ -270,7 +270,7 @@ time over ceil({N}/k) · {1000 * LATENCY:.0f} ms.
 - **CPU ms per call**: of the client's process at k=20, user and system.
 - **limited**: {N} calls, {RATE:,} requests per minute (a bucket of {BURST}), 5% of the calls \
 answered 500, 502 or 503; replies state the limit in `x-ratelimit-*`, a 429 in `retry-after` \
-(whole seconds). Ours is given no number, the others run 20 at once. Ideal: (requests that passed \
+(whole seconds). All run 20 at once. Ideal: (requests that passed \
 the limit, repeated ones too, less {BURST}) / rate + latency.
 - With a bucket of one request, ours ends with {tight.n_texts} rows in \
 {over_ideal(tight, 1):.2f} × the ideal, {share_of_429(tight)} requests answered 429: the first \
@@ -282,9 +282,8 @@ were sent twice.
 the request would give one. Misread: a text that is truncated, refused, missing or another row's, \
 and not marked as such.
 - **Latencies that vary** (lognormal, median 2 s, sigma 0.8), {N} calls without a limit: \
-{waits[None]:.1f} s by default, {waits[100]:.1f} s with `concurrency: 100`, {waits[256]:.1f} s \
-with 256: {waits[None] / min(waits.values()):.2f} × the best. `tests/llm/test_pace.py` has more in \
-virtual time.
+{waits[32]:.1f} s by default, {waits[100]:.1f} s with `concurrency: 100`, {waits[256]:.1f} s \
+with 256: {waits[32] / min(waits.values()):.2f} × the best.
 - {many(folder)}
 - **All cached**: {N} rows in {spread(cached_seconds(folder))} s.
 """

@@ -19,11 +19,6 @@ def models(wildcards):
     return [path for arm in [*wildcards] or ALL for path in model(arm)]
 
 
-def acquires(arm):
-    """Return whether an arm's training asks the queries between its epochs."""
-    return study.given("03_train", arm).get("acquisition_every", 0) > 0
-
-
 def verdicts_of(judge, arms):
     return [path for arm in arms for path in rows("verdicts", judge=judge, arm=arm)]
 
@@ -76,8 +71,7 @@ if "02_normalize" in study.stages:
 
 
 rule train:
-    input: lambda wildcards: learned(wildcards.arm), base,
-        lambda wildcards: rows("queries") * acquires(wildcards.arm)
+    input: lambda wildcards: learned(wildcards.arm), base
     output: f"{data}/models/{{arm}}/training.json", records("03_train", PART)
     params: **stage("03_train", "03_train-{arm}")
     threads: share_of_cores  # on a CPU the seeds of a study in parallel, else one run at a time

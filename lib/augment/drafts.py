@@ -73,7 +73,6 @@ def augment(segments: list[Segment], documents: list[Document], queries: list[Qu
 
 
 def _test_of(queries: list[Query]) -> Callable[[str, Draft], bool]:
-    """Return a function of a document_id and a draft: whether that asks what a query asks."""
     asked = [(folded(one.question), one.document_id, one.start, one.end) for one in queries]
 
     def is_tested(document_id: str, draft: Draft) -> bool:

@@ -68,7 +68,6 @@ def _of_group(parts: list[Part], document: Document) -> Iterator[Stated]:
 
 
 def _of_row(part: Part, title: str) -> Iterator[Stated]:
-    """Yield the cells of a row: of its owner, or of the thing that its first cell names."""
     if is_property(part):
         if all(part.cells) and part.owner and is_fact(*part.cells):
             yield _stated(part, part.owner, *part.cells)
@@ -82,7 +81,6 @@ def _of_row(part: Part, title: str) -> Iterator[Stated]:
 
 
 def _of_list(parts: Sequence[Part]) -> Iterator[Stated]:
-    """Yield a complete list of names below an attribute: "Supported platforms:"."""
     first, names = parts[0], [part.text.rstrip(" ,;.") for part in parts]
     is_whole = first.is_first and parts[-1].is_last and not any(part.depth for part in parts)
     is_led = first.owner and first.lead and is_attribute(first.lead)

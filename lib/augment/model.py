@@ -33,7 +33,7 @@ def by_model(model: str, document_kind: str, calls: Calls) -> dict[str, Strategy
     """Return the strategies that `model` is asked for; each segment with a word is one call.
 
     A failed call or an unreadable reply leaves a draft with its reason. A strategy raises
-    CallsStopped as `lib.llm.complete` does.
+    Stopped as `lib.llm.complete` does.
     """
     def vary(strategy: str, segments: list[Segment], documents: dict[str, Document],
              k: int) -> list[Draft]:
@@ -58,7 +58,6 @@ def _request(strategy: str, segment: Segment, document: Document, k: int,
 
 
 def _texts(segment: Segment, document: Document, reply: Reply, k: int) -> list[Draft]:
-    """Return the first `k` strings of a reply that is an array of them, or why there are none."""
     texts, reason = [], reply.reason
     if not reason:
         try:
@@ -87,7 +86,6 @@ def read_texts(reply: str) -> list[str]:
 
 
 def _pairs(segment: Segment, document: Document, reply: Reply, k: int) -> list[Draft]:
-    """Return the pairs of a reply, read and checked as the annotator's are, and what is no pair."""
     candidates, rejected = read_reply(reply, document, _blocks(document.text), segment.start,
                                       segment.end)
     drafts = [Draft(segment.segment_id, pair_text(one.forms[0], one.answer),

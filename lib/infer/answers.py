@@ -1,8 +1,6 @@
 """Answer queries zero-shot and greedily (paper, 4.3), independently of how they are batched."""
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 from tqdm import tqdm
@@ -13,56 +11,10 @@ from transformers import (
     PreTrainedTokenizerBase,
 )
 
-from lib.core.arms import is_trained
-from lib.core.files import artifact_path, made_by
-from lib.core.paths import model_source, required
 from lib.core.records import Answer, Query
 from lib.infer.decode import continuations
-from lib.infer.prompts import STYLES, encoded, is_chat, is_read
-
-STOPS = ("\n\n", "\nQuestion:")  # an answer ends at these, although a base model would continue
-_OPEN_TAG = re.compile(r"<(\w+)>\s*\Z")  # the end of a ready-made prompt that opens a tag
-PRECISIONS = ("auto", "fp32", "bf16")
-
-
-@dataclass(frozen=True)
-class Decoding:
-    """Settings for decoding answers apart from model and queries; decoding is always greedy."""
-
-    max_answer_tokens: int = 64  # budget of an answer
-    max_list_tokens: int = 192  # budget of an entity list
-    batch_size: int = 64  # prompts per forward pass
-    prompt_style: str = "auto"  # plain, chat, or auto: chat if the template marks turns
-    precision: str = "auto"  # bf16, fp32, or auto: bf16 on a GPU
-    max_read_tokens: int = 512  # budget of an answer to a ready-made prompt
-    is_ready: bool = False  # a query's context is its complete prompt, sent unchanged
-
-    def __post_init__(self) -> None:
-        for name in ("max_answer_tokens", "max_list_tokens", "max_read_tokens", "batch_size"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}: give at least 1")
-        for name, legal in (("prompt_style", STYLES), ("precision", PRECISIONS)):
-            value = getattr(self, name)
-            if value not in legal:
-                raise ValueError(f"{name} {value!r} is not one of {', '.join(legal)}")
-
-    def budget(self, query: Query) -> int:
-        """Return the most tokens that an answer to `query` may have."""
-        if is_read(query, self.is_ready):
-            return self.max_read_tokens
-        is_list = query.structure == "entity-list"
-        return self.max_list_tokens if is_list else self.max_answer_tokens
-
-
-def source_of(study: str, arm: str, base_model: str) -> str:
-    """Return what `load` loads for an arm: its own trained model, else `base_model`.
-
-    Raises BadInput if training is not complete: training.json is written last.
-    """
-    if not is_trained(arm):
-        return model_source(base_model)
-    manifest = artifact_path(study, "model", arm=arm) / "training.json"
-    return str(required(manifest, made_by("model", arm=arm)).parent)
+from lib.infer.decoding import STOPS, Decoding, before_stop, ends_of
+from lib.infer.prompts import encoded, is_chat
 
 
 def answers_in_bf16(precision: str, device: str = "") -> bool:
@@ -112,19 +64,6 @@ def in_batches(queries: Sequence[Query], batch_size: int,
             for start in range(0, len(rows), batch_size)]
 
 
-def ends_of(query: Query, is_ready: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the strings that end an answer: stops, which are cut off, and ends, which are kept.
-
-    Blank lines are part of an answer to a ready-made prompt. If such a prompt opens a tag for the
-    answer, the answer ends with the closing tag, which is kept for the reader of final answers. A
-    reply that reasons first has no stop, because it may name the tag before filling it.
-    """
-    if not is_read(query, is_ready):
-        return STOPS, ()
-    opened = _OPEN_TAG.search(query.context)
-    return (), (f"</{opened[1]}>",) if opened else ()
-
-
 def answer_batch(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, batch: list[Query],
                  arm: str, how: Decoding) -> list[Answer]:
     """Return the answers to one batch of `in_batches`."""
@@ -149,12 +88,6 @@ def generate(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, prompts
     texts = tokenizer.batch_decode([row.tokens for row in written], skip_special_tokens=True)
     return [(before_stop(text, stops), len(row.tokens), row.truncated)
             for text, row in zip(texts, written, strict=True)]
-
-
-def before_stop(text: str, stops: tuple[str, ...]) -> str:
-    """Return `text` up to the first of `stops` after its first word."""
-    text = text.lstrip()
-    return text[:min((end for end in map(text.find, stops) if end >= 0), default=len(text))].strip()
 
 
 def _device() -> str:

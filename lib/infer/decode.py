@@ -5,8 +5,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
-from transformers import DynamicCache, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
-from transformers.cache_utils import DynamicLayer
+import transformers.utils
+
+# Slow to import, and not needed here: scipy (losses of object detection), datasets (Trainer).
+transformers.utils.is_scipy_available = transformers.utils.is_datasets_available = lambda: False
+from transformers import (  # noqa: E402
+    DynamicCache,
+    PreTrainedConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
+from transformers.cache_utils import DynamicLayer  # noqa: E402
 
 NEAR_TIE = 1e-3  # logits; on a CPU the batch's shape shifts a float32 logit by about 1e-5
 MAX_PARAMETERS = 2e8  # of the largest model that is copied in float64
@@ -73,12 +82,9 @@ def continuations(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase,
 
 
 class _Argmax:
-    """The most probable token of each row, independent of the batch.
-
-    If a model computes in float32 on a CPU and its two best tokens are closer than NEAR_TIE, a
-    float64 copy decides, on that row alone. On a GPU, in bfloat16 or above MAX_PARAMETERS, near
-    ties are not resolved.
-    """
+    # If a model computes in float32 on a CPU and its two best tokens are closer than NEAR_TIE, a
+    # float64 copy decides, on that row alone. On a GPU, in bfloat16 or above MAX_PARAMETERS, near
+    # ties are not resolved.
 
     def __init__(self, model: PreTrainedModel) -> None:
         self.model, self.exact = model, None
@@ -99,10 +105,7 @@ class _Argmax:
 
 def _stop_test(tokenizer: PreTrainedTokenizerBase,
                stops: tuple[str, ...]) -> Callable[[list[int]], bool]:
-    """Return a function that tests whether the text of some tokens contains a stop.
-
-    It decodes the text only if the last token contains the last character of a stop.
-    """
+    # It decodes the text only if the last token contains the last character of a stop.
     lasts, can_end = {stop[-1] for stop in stops}, {}
 
     def has_stop(tokens: list[int]) -> bool:
@@ -169,7 +172,6 @@ class PreallocatedLayer(DynamicLayer):
 
 
 def _enlarged(old: torch.Tensor, new: torch.Tensor, end: int) -> torch.Tensor:
-    """Return a buffer for `end` + RESERVE tokens that begins with `old`; `new` gives its shape."""
     buffer = new.new_empty(*new.shape[:-2], end + RESERVE, new.shape[-1])
     if old.numel():
         buffer[:, :, :old.shape[-2]] = old

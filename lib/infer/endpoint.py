@@ -1,7 +1,7 @@
 """Get answers from an OpenAI-compatible endpoint, such as vLLM with a large or trained model."""
 
 from lib.core.records import Answer, Query, Rejected
-from lib.infer.answers import Decoding, before_stop, ends_of
+from lib.infer.decoding import Decoding, before_stop, ends_of
 from lib.infer.prompts import chat_prompt_for, is_read, prompt_for, prompt_of
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
@@ -18,7 +18,7 @@ def answer_over_endpoint(model: str, queries: list[Query], arm: str, how: Decodi
     "plain" sends the text that a base model continues, for a server whose chat template only passes
     it on; "auto" and "chat" send the user turn for an instruct model. The strings that end an
     answer are sent as `stop`. A ready-made prompt is sent unchanged, and its complete reply is
-    kept. A reply that is no whole answer has its kind as `flaw`. Raises CallsStopped as
+    kept. A reply that is no whole answer has its kind as `flaw`. Raises Stopped as
     lib.llm.complete does.
     """
     is_plain = how.prompt_style == "plain"
@@ -46,23 +46,18 @@ def answer_over_endpoint(model: str, queries: list[Query], arm: str, how: Decodi
 
 
 def _ends(query: Query, how: Decoding) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the stops and the ends of an answer, as `ends_of` does for a local model."""
     if how.prompt_style == "plain":
         return ends_of(query, how.is_ready)
     return (() if is_read(query, how.is_ready) else _NEXT_TURN), ()
 
 
 def _within(text: str, n_tokens: int | None, budget: int) -> str:
-    """Return the share of a text that fits the budget, for a server that ignores max_tokens."""
     return text[:len(text) * budget // n_tokens] if n_tokens and n_tokens > budget else text
 
 
 def _ended(text: str, stops: tuple[str, ...], ends: tuple[str, ...]) -> tuple[str, bool]:
-    """Return `text` as `lib.infer.answers.generate` would, and whether one of these ended it.
-
-    A server leaves out the string that it stopped at; one that does not know `stop` has sent more,
-    which is cut off.
-    """
+    # A server leaves out the string that it stopped at; one that does not know `stop` has sent
+    # more, which is cut off.
     before = before_stop(text, stops)
     for end in ends:
         if end in before:

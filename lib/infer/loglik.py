@@ -7,8 +7,8 @@ it. The paper's accuracies cannot separate the two.
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import pandas as pd
 import torch
 from tqdm import tqdm
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -17,6 +17,9 @@ from lib.core.arms import ALL
 from lib.core.records import STRUCTURES, Query, Score
 from lib.core.text import listed
 from lib.infer.prompts import beginning, encoded, is_chat
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 REWORDED = "the source reference does not contain the answer verbatim"
 REPEATED = "the answer already occurs in its context and could be copied"
@@ -69,12 +72,14 @@ def score(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, queries: l
     return rows
 
 
-def storage_table(queries: list[Query], scores: list[Score]) -> pd.DataFrame:
+def storage_table(queries: list[Query], scores: list[Score]) -> "pd.DataFrame":
     """Return mean log-likelihoods per token, and shares of answers whose tokens are all argmax.
 
     One row per structure and one for all. `stored_only` is the share of clozes whose tokens are all
     argmax, although those of the answer after the question are not.
     """
+    import pandas as pd
+
     rows = pd.DataFrame([row.model_dump() | {"structure": query.structure}
                          for query, row in zip(queries, scores, strict=True)])
     table = {}
@@ -134,7 +139,6 @@ def cloze(tokenizer: PreTrainedTokenizerBase, query: Query, before: str,
 
 
 def _places(pieces: list[str], text: str) -> list[tuple[int, int]]:
-    """Return where the pieces occur in `text` as words, in order; [] if one is missing."""
     places, end = [], 0
     for piece in pieces:
         found = re.compile(rf"(?<!\w){re.escape(piece)}(?!\w)").search(text, end)
@@ -165,7 +169,6 @@ def likelihoods(model: PreTrainedModel, sequences: list[Sequence], batch_size: i
 
 @torch.inference_mode()
 def _likelihoods(model: PreTrainedModel, batch: list[Sequence]) -> list[Likelihood]:
-    """Score a right-padded batch, without a mask: causal models never attend to later tokens."""
     width, first = max(len(one.tokens) for one in batch), min(one.scored[0] for one in batch)
     input_ids = torch.tensor([one.tokens + [0] * (width - len(one.tokens)) for one in batch],
                              device=model.device)

@@ -17,7 +17,8 @@ from tqdm import tqdm
 from lib.core.files import write_records
 from lib.core.process import VARIABLE, die_with_parent
 from lib.core.records import Answer, Query
-from lib.infer.answers import Decoding, answer_batch, in_batches, load
+from lib.infer.answers import answer_batch, in_batches, load
+from lib.infer.decoding import Decoding
 from lib.infer.prompts import chat_prompt_for, prompt_for, prompt_of
 
 
@@ -70,7 +71,6 @@ def remove_partial(folder: Path, arm: str) -> None:
 
 def _answer_batches(gpu: int, source: str, batches: list[list[Query]], arm: str, how: Decoding,
                     partial: Path, advance: Callable[[int], object]) -> None:
-    """Append the answers of each finished batch to `partial`; pass their number to `advance`."""
     device = f"cuda:{gpu % torch.cuda.device_count()}" if torch.cuda.is_available() else ""
     model, tokenizer = load(source, precision=how.precision, device=device)
     with open(partial, "a", encoding="utf-8") as file:
@@ -107,7 +107,6 @@ def _run(processes: int, job: tuple, bar: tqdm) -> None:
 
 def _answer_share(rank: int, processes: int, source: str, batches: list[list[Query]], arm: str,
                   how: Decoding, partial: Path, counts: torch.Tensor) -> None:
-    """Answer every n-th batch; batches are sorted by length, so the shares are similar."""
     die_with_parent()
     if not torch.cuda.is_available():
         torch.set_num_threads(max(1, torch.get_num_threads() // processes))
@@ -116,7 +115,6 @@ def _answer_share(rank: int, processes: int, source: str, batches: list[list[Que
 
 
 def _merged(partial: Path, queries: list[Query]) -> dict[str, Answer]:
-    """Return the rows of all processes, merged into `partial`."""
     parts = sorted(partial.parent.glob(f"{partial.stem}.*.jsonl"))
     done = {name: row for path in [partial, *parts] for name, row in _read_partial(path).items()}
     if parts:
@@ -128,7 +126,6 @@ def _merged(partial: Path, queries: list[Query]) -> dict[str, Answer]:
 
 
 def _read_partial(path: Path) -> dict[str, Answer]:
-    """Return the rows of an interrupted run, and remove an incomplete last line."""
     if not path.exists():
         return {}
     text = path.read_text(encoding="utf-8")

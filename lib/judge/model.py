@@ -20,7 +20,7 @@ def by_model(model: str, calls: Calls) -> Decide:
     """Return a judge for `lib.judge.verdicts.judge` that sends one prompt per answer to `model`.
 
     All texts in a prompt are defused. A reply that is incomplete, or whose last line is
-    not a verdict alone, is unscored. The judge raises CallsStopped as `lib.llm.complete` does.
+    not a verdict alone, is unscored. The judge raises Stopped as `lib.llm.complete` does.
     """
     def decide(queries: list[Query], answers: list[str]) -> list[Decision]:
         requests = [_request(query, answer) for query, answer in zip(queries, answers, strict=True)]

@@ -85,7 +85,7 @@ def by_model(model: str, calls: Calls) -> Decide:
     """Return a judge for `lib.judge.pairs.prefer` that sends each pair to `model` in both orders.
 
     All prompts are sent at once, as one batch. A reply that is incomplete or has no clear mark is
-    unscored. The judge raises CallsStopped as `lib.llm.complete` does.
+    unscored. The judge raises Stopped as `lib.llm.complete` does.
     """
     def decide(queries: list[Query], pairs: list[tuple[str, str]]) -> Decisions:
         requests = [_request(query, shown, criterion) for criterion in CRITERIA

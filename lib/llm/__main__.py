@@ -13,10 +13,11 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from lib.core.errors import BadInput, Stopped
 from lib.core.files import write_text
-from lib.core.paths import REPOSITORY, output_root, required, shown
-from lib.llm.cache import Cache, CacheFailed, Entry
-from lib.llm.request import Request
+from lib.core.paths import output_root, required, shown
+from lib.llm.cache import Cache, Entry
+from lib.llm.request import key_of
 from lib.llm.response import UNREADABLE, read_response
 
 _FIELDS = [field.name for field in fields(Entry) if field.name not in ("key", "request_key", "via")]
@@ -32,22 +33,19 @@ def export_to(cache: Cache, file: Path) -> int:
 
 
 def import_from(cache: Cache, file: Path) -> int:
-    """Add the replies of a file, all or none, for any endpoint; return how many are new.
-
-    Raises ValueError naming the line that is not a reply.
-    """
+    """Add the replies of a file, all or none, for any endpoint; return how many are new."""
     entries = []
     for number, line in enumerate(file.read_bytes().splitlines(), 1):
         try:
             row = json.loads(line)
-            key = Request.of_body(row["request"]).key(row["model"])
             read_response(row["raw"])
+            key = key_of(row["request"], row["model"])
             entries.append(_ENTRY.validate_python(
                 row | {"key": key, "request_key": key, "via": "import"}))
         except (ValueError, TypeError, KeyError) as error:
-            raise ValueError(f"{shown(file)}, line {number}, is not an exported reply "
-                             f"({type(error).__name__}): export it again; nothing was "
-                             "imported") from error
+            raise BadInput(f"{shown(file)}, line {number}, is not an exported reply "
+                           f"({type(error).__name__}): export it again; nothing was imported"
+                           ) from error
     with cache.transaction():
         return cache.put(entries)
 
@@ -60,21 +58,16 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("study", help="its cache is data/STUDY/llm.sqlite")
     parser.add_argument("file", type=Path, help="JSON lines")
     options = parser.parse_args(arguments)
+    path = output_root() / "data" / options.study / "llm.sqlite"
     try:
-        path = output_root() / "data" / options.study / "llm.sqlite"
-        study = REPOSITORY / "studies" / f"{options.study.partition('/')[0]}.yaml"
         if options.action == "export":
             required(path, "a stage that calls a model")
-        elif not (path.parent.is_dir() or study.is_file()):
-            raise ValueError(f"there is no study {options.study!r}: check its name, or write "
-                             f"{shown(study)} first")
         with closing(Cache(path)) as cache:
             if options.action == "export":
                 print(f"{shown(options.file)}: {export_to(cache, options.file)} replies")
             else:
-                n = import_from(cache, options.file)
-                print(f"{shown(path)}: {n} replies were new")
-    except (OSError, ValueError, CacheFailed) as error:
+                print(f"{shown(path)}: {import_from(cache, options.file)} replies were new")
+    except (OSError, BadInput, Stopped) as error:
         print(f"python -m lib.llm: {error}", file=sys.stderr)
         return 2
     return 0

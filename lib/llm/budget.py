@@ -1,13 +1,15 @@
-"""Keep what a stage may cost over all its runs and arms, also those that run at the same time."""
+"""What a stage may cost over all its runs and arms; the plan that is printed before any call."""
 
 import asyncio
 import math
+from collections.abc import Collection
 
+from lib.core.errors import Stopped
 from lib.llm.cache import Cache
-from lib.llm.calls import Calls
+from lib.llm.calls import Calls, dollars
 from lib.llm.prices import Price, cost_usd
 from lib.llm.request import Request
-from lib.llm.tokens import most_tokens
+from lib.llm.tokens import counter, most_tokens
 
 
 class Budget:
@@ -66,7 +68,7 @@ class Budget:
     def resume(self, worst: float, who: str) -> None:
         """Take over the reservation of a batch that an earlier run has sent."""
         self.cache.reserve(self.calls.stage, who, worst - self.cache.spent(self.calls.stage, who),
-                           None)
+                           math.inf)
         self.reserved.append(worst)
 
     def settle(self, worst: float, cost: float, who: str = "") -> None:
@@ -74,8 +76,8 @@ class Budget:
         if worst or cost:  # not for a model without a price: it would be a statement per call
             self.cache.spend(self.calls.stage, who or self.calls.run, worst, cost)
         self.reserved.remove(worst)
-        spent = self.calls.tally.usd
-        self.calls.tally.usd = None if spent is None else spent + cost
+        if self.calls.tally.usd is not None:
+            self.calls.tally.usd += cost
         self._freed.set()
 
     def lost(self, worst: float, n: int = 1) -> float:
@@ -83,3 +85,34 @@ class Budget:
         self.calls.tally.lost += n
         self.calls.tally.usd_estimated += worst
         return worst
+
+
+def plan(waiting: Collection[Request], n_requests: int, model: str, calls: Calls,
+         price: Price | None) -> str:
+    """Return a paragraph on calls, the cached share, tokens and how they are counted, and dollars.
+
+    Raises Stopped if `max_cost_usd` is set and the model has no price, or the prompts alone would
+    exceed it.
+    """
+    is_batch, limit = calls.mode == "batch", calls.max_cost_usd
+    if limit is not None and price is None:
+        raise Stopped(f"max_cost_usd is set, but no price of {model!r} is known: add it to "
+                      "lib/llm/prices.csv (0 for a model that you serve yourself), or set "
+                      "max_cost_usd to None")
+    count, how = counter(model)
+    n_in = sum(count(content) + 4 for request in waiting for _, content in request.messages)
+    n_out = sum(request.max_tokens for request in waiting)
+    cached = n_requests - len(waiting)
+    text = (f"{model}: {n_requests:,} calls, {cached:,} cached ({cached / n_requests:.0%}), "
+            f"{len(waiting):,} to send{' as a batch' if is_batch else ''}: about {n_in:,} tokens "
+            f"in ({how}), at most {n_out:,} out; ")
+    if price is None:
+        return text + "price unknown (add the model to lib/llm/prices.csv)"
+    prompts, most = (cost_usd(price, n_in, tokens, batch=is_batch) for tokens in (0, n_out))
+    if limit is not None and calls.spent() + prompts > limit:
+        raise Stopped(f"{text}the prompts alone cost {dollars(prompts)}, max_cost_usd is "
+                      f"{dollars(limit)} over all runs, and {dollars(calls.spent())} are spent: "
+                      "raise it, or send less. Nothing was spent now")
+    stop = f"; stops before {dollars(limit)} over all runs" if limit is not None else ""
+    return (f"{text}{dollars(prompts)} for the prompts, at most {dollars(most)} with replies of "
+            f"full length (prices of {price.as_of}){stop}")

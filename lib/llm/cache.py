@@ -1,4 +1,4 @@
-"""Store paid replies in one SQLite file per study, which several processes may share."""
+"""Paid replies in one SQLite file per study, which several processes may share."""
 
 import json
 import os
@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from itertools import count
 from pathlib import Path
 
+from lib.core.errors import BadInput, Stopped
 from lib.core.paths import shown
 
 TRIES_TO_OPEN = 1000  # in 10 s: stages that start at once wait some milliseconds for each other
@@ -44,10 +45,6 @@ insert into spent select ?1, ?2, 0, ?3 where ?3 + (select total(usd + reserved) 
 _LOCAL = {"apfs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "overlay", "tmpfs", "xfs", "zfs"}
 
 
-class CacheFailed(RuntimeError):
-    """The cache cannot be read or written."""
-
-
 @dataclass(frozen=True)
 class Entry:
     """One reply. `raw` is its body; tokens are the endpoint's count, None if it sent none."""
@@ -75,65 +72,59 @@ class Cache:
 
     Several machines may share the file: on a disk that is not surely a local one, SQLite's log is
     "truncate" instead of "wal" (2 ms per commit instead of 0.04). LLM_CACHE_JOURNAL sets either.
-    Raises CacheFailed, naming the file, if it cannot be opened or is not a cache of ours.
     """
 
     def __init__(self, path: Path) -> None:
         self.path, self.me = Path(path), _process(os.getpid())
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        journal = os.environ.get("LLM_CACHE_JOURNAL") or _journal_for(self.path.parent)
-        # WAL: readers never wait for a writer. NORMAL (1): safe against a killed process; a power
-        # cut may lose the last replies, never the file.
-        with self.failing("cannot be opened as a cache", "move it away; if it is locked, machines "
-                          "share it: set LLM_CACHE_JOURNAL=truncate on all, and run again when "
-                          "the others have ended"):
-            self.database = sqlite3.connect(self.path, timeout=60, isolation_level=None,
-                                            check_same_thread=False)
-            self._set_journal(journal)
-            self.database.execute(f"pragma synchronous = {1 if journal == 'wal' else 2}")
-            if self._version() < _VERSION:
-                with self.transaction():  # one process changes the schema
-                    for statement in _SCHEMA.split(";") if self._version() < _VERSION else ():
-                        self.database.execute(statement)
-                    self.database.execute(f"pragma user_version = {_VERSION}")
+        self.database = sqlite3.connect(self.path, timeout=60, isolation_level=None,
+                                        check_same_thread=False)
+        try:
+            self._open(os.environ.get("LLM_CACHE_JOURNAL") or _journal_for(self.path.parent))
+        except sqlite3.Error as error:
+            raise BadInput(f"{shown(self.path)} cannot be opened as a cache: {error}; move it "
+                           "away; if it is locked, machines share it: set LLM_CACHE_JOURNAL="
+                           "truncate on all, and run again when the others have ended") from error
         if (version := self._version()) > _VERSION:
-            raise CacheFailed(f"{shown(self.path)} was written by another version of this study "
-                              f"({version}, here {_VERSION}): export it there and import it here, "
-                              "or move it away")
+            raise BadInput(f"{shown(self.path)} was written by another version of this study "
+                           f"({version}, here {_VERSION}): export it there and import it here, "
+                           "or move it away")
 
-    def _set_journal(self, journal: str) -> None:
-        """Set the journal, waiting for a process that does the same: SQLite itself does not."""
-        for n_tries in count(1):
+    def _open(self, journal: str) -> None:
+        for n_tries in count(1):  # a process that sets the journal is waited for: not by SQLite
             try:
-                return self.database.execute(f"pragma journal_mode = {journal}").close()
+                self.database.execute(f"pragma journal_mode = {journal}").close()
+                break
             except sqlite3.OperationalError as error:
                 if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or n_tries == TRIES_TO_OPEN:
                     raise
                 time.sleep(0.01)
+        # WAL: readers never wait for a writer. NORMAL (1): safe against a killed process; a power
+        # cut may lose the last replies, never the file.
+        self.database.execute(f"pragma synchronous = {1 if journal == 'wal' else 2}")
+        if self._version() < _VERSION:
+            with self.transaction():  # one process changes the schema
+                for statement in _SCHEMA.split(";") if self._version() < _VERSION else ():
+                    self.database.execute(statement)
+                self.database.execute(f"pragma user_version = {_VERSION}")
 
     def _version(self) -> int:
         return self.database.execute("pragma user_version").fetchone()[0]
 
     @contextmanager
-    def failing(self, what: str, then: str) -> Iterator[None]:
-        """Raise CacheFailed instead of SQLite's errors."""
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise CacheFailed(f"{shown(self.path)} {what}: {error}; {then}") from error
-
-    @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Commit all that is stored in the context, or nothing. Raises CacheFailed."""
-        with self.failing("refuses a reply", "free some space and run the same command again: "
-                                              "what is stored is kept"):
+        """Commit all that is stored in the context, or nothing. Raises Stopped."""
+        try:
             self.database.execute("begin immediate")
-            try:
-                yield
-                self.database.execute("commit")
-            finally:
-                if self.database.in_transaction:
-                    self.database.execute("rollback")
+            yield
+            self.database.execute("commit")
+        except sqlite3.Error as error:
+            raise Stopped(f"{shown(self.path)} cannot be written: {error}; free some space and "
+                          "run the same command again: what is stored is kept, and nothing is "
+                          "sent twice") from error
+        finally:
+            if self.database.in_transaction:
+                self.database.execute("rollback")
 
     def get(self, request_keys: Sequence[str]) -> dict[str, list[Entry]]:
         """Return the stored entries by request key: one per endpoint, oldest first."""
@@ -145,7 +136,7 @@ class Cache:
         return found
 
     def has(self, key: str) -> bool:
-        """Return whether there is a reply with this key."""
+        """True if there is a reply with this key."""
         return bool(self.database.execute("select 1 from replies where key = ?", (key,)).fetchone())
 
     def put(self, entries: Sequence[Entry]) -> int:
@@ -173,14 +164,18 @@ class Cache:
             self.database.execute("delete from claims where key = ? and holder = ?", (key, holder))
         return True
 
+    def renew(self, seconds: float) -> None:
+        """Extend every claim of this process to `seconds` from now."""
+        self.database.execute("update claims set until = ? where holder = ?",
+                              (time.time() + seconds, self.me))
+
     def release(self, keys: Sequence[str]) -> None:
         """Release claims."""
         self.database.executemany("delete from claims where key = ?", [(key,) for key in keys])
 
-    def reserve(self, stage: str, who: str, usd: float, limit: float | None) -> bool:
+    def reserve(self, stage: str, who: str, usd: float, limit: float) -> bool:
         """Reserve dollars of a stage; False if it would then have spent more than `limit`."""
-        values = (stage, who, usd, float("inf") if limit is None else limit)
-        return self.database.execute(_RESERVE, values).rowcount > 0
+        return self.database.execute(_RESERVE, (stage, who, usd, limit)).rowcount > 0
 
     def spend(self, stage: str, who: str, reserved: float, usd: float) -> None:
         """Release `reserved` dollars that `who` has reserved, and count `usd` as spent."""
@@ -194,6 +189,22 @@ class Cache:
             "select total(usd + reserved) from spent where stage = ? and (? = '' or who = ?)",
             (stage, who, who)).fetchone()[0]
 
+    def batches(self) -> list[tuple[list[str], float, str, str, str]]:
+        """Return keys, time, id, digest and left-out parameters of batches, oldest first."""
+        rows = self.database.execute("select keys, created, batch_id, digest, left_out "
+                                     "from batches order by created").fetchall()
+        return [(json.loads(keys), *row) for keys, *row in rows]
+
+    def keep_batch(self, keys: Sequence[str], *row: object) -> None:
+        """Store a batch of `batches`; it is on disk when this returns. Raises Stopped."""
+        with self.transaction():
+            self.database.execute("insert or replace into batches (keys, created, batch_id, digest,"
+                                  " left_out) values (?, ?, ?, ?, ?)", (json.dumps(keys), *row))
+
+    def forget(self, digest: str) -> None:
+        """Drop a batch."""
+        self.database.execute("delete from batches where digest = ?", (digest,))
+
     def entries(self) -> Iterator[Entry]:
         """Yield every entry, in the same order for any endpoint, so that exports are equal."""
         for row in self.database.execute(f"select {_COLUMNS} from replies "
@@ -206,7 +217,6 @@ class Cache:
 
 
 def _journal_for(folder: Path) -> str:
-    """Return "wal" for a disk that only this machine can write to, else "truncate"."""
     try:
         mounts = [line.split()[1:3] for line in Path("/proc/mounts").read_text().splitlines()]
     except OSError:  # not Linux
@@ -217,7 +227,7 @@ def _journal_for(folder: Path) -> str:
 
 
 def _process(pid: int) -> str:
-    """Return machine, id and start of a process, "" if it does not run: ids are used again."""
+    # Machine, id and start, because ids are used again; "" if it does not run.
     try:
         os.kill(pid, 0)
         state, *more = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -230,6 +240,6 @@ def _process(pid: int) -> str:
 
 
 def _is_alive(holder: str) -> bool:
-    """Return whether a claim's process may be running; of another machine's, nothing is known."""
+    # Of another machine's process, nothing is known.
     machine, pid, _ = holder.split(" ", 2)
     return machine != socket.gethostname() or _process(int(pid)) == holder

@@ -1,4 +1,4 @@
-"""Hold the settings of a stage's calls to a model, and their tally."""
+"""The settings of a stage's calls to a model, and their tally."""
 
 import math
 from collections import Counter
@@ -19,10 +19,6 @@ _ENOUGH = 20  # decided calls before their failures may stop the stage
 _SURE = 3.0  # standard errors above max_failed_share before the last call is decided
 
 
-class CallsStopped(RuntimeError):
-    """A stage's calls were stopped before all were made; paid replies are cached."""
-
-
 @dataclass
 class Tally:
     """Counts over all calls of a stage; dollars are None if the model has no price."""
@@ -30,23 +26,20 @@ class Tally:
     cached: int = 0
     new: int = 0
     failed: int = 0
-    marked: int = 0  # truncated or refused replies, cached or new, which are not answers
-    marked_cached: int = 0
-    kinds: Counter = field(default_factory=Counter)  # of the marked replies
+    kinds: Counter = field(default_factory=Counter)  # of replies that are no answer
+    marked_cached: int = 0  # replies that are no answer and come from the cache
     repairs: int = 0  # repair requests, cached or new, because a first reply was unreadable
     cut: int = 0  # new replies that are cut at the length limit
     lost: int = 0  # calls without an answer, or with an unreadable one, that may be charged
     prompt_tokens: int = 0
     completion_tokens: int = 0
     by_chance: int = 0  # replies, cached or new, to a call without the temperature 0 that is asked
-    estimated: int = 0  # new replies without a usage, whose tokens are estimates
     usd: float | None = 0.0  # of this run, estimates included
     usd_estimated: float = 0.0  # worst cases of calls lost and of replies without a usage
     usd_others: float = 0.0  # of all other runs of this stage, and reserved by those
 
     def note(self, marked: Sequence[Reply]) -> None:
-        """Count replies that are not answers."""
-        self.marked += len(marked)
+        """Count replies that are no answer."""
         self.marked_cached += sum(reply.is_cached for reply in marked)
         self.kinds.update(reply.kind or "ended otherwise" for reply in marked)
 
@@ -62,36 +55,32 @@ class Calls:
     stage: str = ""  # shares max_cost_usd with all runs of the same stage, such as those of arms
     max_cost_usd: float | None = Field(None, gt=0)  # that the stage may cost over all runs
     mode: Literal["direct", "batch"] = "direct"  # batch: half the price, done within a day
-    concurrency: int | None = Field(None, gt=0)  # simultaneous calls; None: adapted
-    requests_per_minute: int | None = Field(None, gt=0)  # a cap; None: the headers decide
-    tokens_per_minute: int | None = Field(None, gt=0)  # a cap; None: the headers decide
+    concurrency: int = Field(32, gt=0)  # simultaneous calls
     max_failed_share: float = Field(0.1, ge=0, le=1)  # of all calls, cached ones too: stop above it
     retry: Sequence[Kind] = ()  # kinds of reply to ask for once more in this run
     timeout_seconds: float = 600.0  # per call, from sending to the complete reply
     poll_seconds: float = 30.0  # between two polls of a batch
     tally: Tally = field(default_factory=Tally, init=False)
     run: str = field(default_factory=lambda: uuid4().hex, init=False)  # its row of the money spent
-    too_long: float = field(default=math.inf, init=False)  # tokens that the window did not hold
 
     def __str__(self) -> str:
         tally = self.tally
         parts = [f"cached {tally.cached} / new {tally.new} / failed {tally.failed}"]
-        if tally.marked:
+        if tally.kinds:
             kinds = ", ".join(f"{n} {kind}" for kind, n in sorted(tally.kinds.items()))
-            parts += [f"{tally.marked} truncated or refused ({kinds}), {tally.marked_cached} of "
-                      "them from the cache: retry lists the kinds to ask for again"]
+            parts += [f"{tally.kinds.total()} truncated or refused ({kinds}), "
+                      f"{tally.marked_cached} of them from the cache: retry lists the kinds to ask "
+                      "for again"]
         for n, name in ((tally.repairs, "repair requests"),
                         (tally.by_chance, "drawn by chance, as the endpoint refuses temperature"),
                         (tally.lost, "lost in transit or unreadable, which may be charged")):
             parts += [f"{n} {name}"] * (n > 0)
         if tally.new or tally.lost:
-            estimated = f" (estimated for {tally.estimated} of {tally.new})"
-            parts += [f"{tally.prompt_tokens:,} tokens in, {tally.completion_tokens:,} out"
-                      + (estimated if tally.estimated else ""), self._money()]
+            parts += [f"{tally.prompt_tokens:,} tokens in, {tally.completion_tokens:,} out",
+                      self._money()]
         return "; ".join(parts)
 
     def _money(self) -> str:
-        """Return what the stage cost, and what share of that is an estimate."""
         tally, text = self.tally, dollars(self.tally.usd)
         if tally.usd and tally.usd_estimated:
             text += f", {tally.usd_estimated / tally.usd:.0%} of it an estimate (worst case)"
@@ -106,9 +95,8 @@ class Calls:
     def failing(self, is_over: bool = False) -> str:
         """Return why the stage's failures stop it, "" if they do not.
 
-        The share is of all calls of the stage, cached ones included, so that a stage with a few
-        permanent failures can be run again. Until it `is_over`, only a share that is surely above
-        max_failed_share counts, because the first calls say little about all of them.
+        Cached calls count, so that a stage with a few permanent failures can be run again. Until it
+        `is_over`, only a share surely above max_failed_share stops it: the first calls say little.
         """
         failed, share = self.tally.failed, self.max_failed_share
         decided = self.tally.cached + self.tally.new + failed

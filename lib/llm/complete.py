@@ -1,4 +1,4 @@
-"""Send requests to a model and return its replies in order, from the cache if possible."""
+"""Replies to requests, in order: from the cache if they were paid for, else from the model."""
 
 import asyncio
 import contextvars
@@ -8,14 +8,14 @@ from concurrent.futures import Future, wait
 from contextlib import closing
 from dataclasses import replace
 
+from lib.core.errors import Stopped
 from lib.core.paths import shown
-from lib.llm.batch.run import Batches
-from lib.llm.budget import Budget
+from lib.llm.batch import Batches
+from lib.llm.budget import Budget, plan
 from lib.llm.cache import Cache, Entry
-from lib.llm.calls import Calls, CallsStopped
+from lib.llm.calls import Calls
 from lib.llm.direct import Direct
 from lib.llm.endpoint import Endpoint, endpoint
-from lib.llm.plan import plan
 from lib.llm.prices import price_of
 from lib.llm.request import Reply, Request
 from lib.llm.response import KINDS, UNREADABLE, Response, read_response
@@ -24,42 +24,39 @@ _SECONDS_FOR_THE_LAST = 30.0  # how long an interrupted run waits for calls in f
 
 
 def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Reply]:
-    """Return one reply of `model` per request, in order; identical requests are sent once.
+    """Return one reply of `model` per request, in order; what was paid for is in `calls.cache`.
 
-    Replies that were paid for come from `calls.cache`. The other requests are planned, priced and
-    sent; each reply is stored before it counts. An empty reply is asked for once more at once, and
-    one of a kind in `calls.retry` once more in this run; all replies are kept, and the first that
-    is complete counts. A call that fails for good gets a Reply with the reason. `calls.tally`
-    counts all of them. Raises CallsStopped if a wrong key or model, the cost limit or too many
-    failures stop the calls, or if a reply is missing and no key is set; CacheFailed and
-    RuntimeError as Cache and endpoint() do.
+    An empty or unreadable reply, and one of a kind in `calls.retry`, is asked for once more. A call
+    that fails for good has its reason. Raises Stopped (wrong key or model, money, failures, no key)
+    and BadStudy or BadInput for an endpoint or a cache that cannot be used.
     """
     at = endpoint()
     with closing(Cache(calls.cache)) as cache:
         budget = Budget(calls, price_of(model), cache)
         stored = _stored(cache, requests, model, at)
         known = {entry.key for entries in stored.values() for entry in entries}
-        failed: dict[Request, str] = {}
+        failed: dict[str, str] = {}
         asked = {request: _next(request, entries) for request, entries in stored.items()
                  if not entries or at and _read(entries).kind in calls.retry}
         there = [_read(stored[request]) for request in requests if request not in asked]
-        calls.tally.failed += sum(reply.kind == "unreadable" for reply in there)
         calls.tally.cached += sum(reply.kind != "unreadable" for reply in there)
+        stopped, left = "", asked
         for _ in range(2):
-            stopped = ""
-            if asked:
-                direct = _requested(asked, len(requests), model, calls, budget, at)
+            if left and not stopped:
+                direct = _requested(left, len(requests), model, calls, budget, at)
                 stored, stopped = _stored(cache, requests, model, at), direct.stopped
                 failed |= direct.failed
-            if not stopped and (failing := calls.failing(is_over=True)):
-                stopped = f"{failing}, the last with: {[UNREADABLE.reason, *failed.values()][-1]}"
-            if stopped:
-                n_there = sum(bool(stored[request]) for request in requests)
-                raise CallsStopped(f"{model}: {stopped}. {n_there} of {len(requests)} replies are "
-                                   f"kept in {shown(calls.cache)}; the same command requests only "
-                                   "the rest")
-            asked = {request: _next(request, stored[request]) for request in asked
-                     if len(stored[request]) == 1 and _read(stored[request]).kind == "empty"}
+            left = {request: _next(request, stored[request]) for request in left
+                    if len(stored[request]) == 1
+                    and _read(stored[request]).kind in ("empty", "unreadable")}
+        calls.tally.failed += sum(_read(entries).kind == "unreadable"
+                                  for entries in stored.values() if entries)
+        if not stopped and (failing := calls.failing(is_over=True)):
+            stopped = f"{failing}, the last with: {[UNREADABLE.reason, *failed.values()][-1]}"
+        if stopped:
+            n_there = sum(bool(stored[request]) for request in requests)
+            raise Stopped(f"{model}: {stopped}. {n_there} of {len(requests)} replies are kept in "
+                          f"{shown(calls.cache)}; the same command requests only the rest")
     replies = [_read(stored[request], known) if stored[request] else
                Reply("", failed[request.key(model, at.url)]) for request in requests]
     calls.tally.note([reply for request, reply in zip(requests, replies, strict=True)
@@ -72,16 +69,12 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
 
 
 def _next(request: Request, entries: Sequence[Entry]) -> Request:
-    """Return what is to be sent after these replies to a request."""
     return replace(request, attempt=request.attempt + len(entries))
 
 
 def _stored(cache: Cache, requests: Sequence[Request], model: str,
             at: Endpoint | None) -> dict[Request, list[Entry]]:
-    """Return each request's stored replies: the first, and those to asking the same again.
-
-    They are this endpoint's and imported ones, or those of any endpoint without a key.
-    """
+    # They are this endpoint's and imported ones, or those of any endpoint without a key.
     stored: dict[Request, list[Entry]] = {request: [] for request in requests}
     left = list(stored)
     while left:
@@ -105,12 +98,10 @@ def _response(entry: Entry) -> Response:
 
 
 def _chosen(entries: Sequence[Entry]) -> Entry:
-    """Return the first complete one of a request's replies, else the last."""
     return next((entry for entry in entries if not _response(entry).reason), entries[-1])
 
 
 def _read(entries: Sequence[Entry], known: Collection[str] = ()) -> Reply:
-    """Return the reply that counts; those whose keys are `known` are cached."""
     entry = _chosen(entries)
     response = _response(entry)
     return Reply(response.text, response.reason, entry.key in known, KINDS.get(response.reason, ""),
@@ -119,26 +110,26 @@ def _read(entries: Sequence[Entry], known: Collection[str] = ()) -> Reply:
 
 def _requested(asked: dict[Request, Request], n_requests: int, model: str, calls: Calls,
                budget: Budget, at: Endpoint | None) -> Direct:
-    """Send what `asked` has for each request; return the run, with the reasons of failures."""
     if at is None:
-        raise CallsStopped(f"{len(asked)} of {n_requests} replies of {model!r} are not in "
-                           f"{shown(calls.cache)}, and no key is set: set OPENAI_API_KEY in the "
-                           "environment or in .env (any text for a local server, with "
-                           "OPENAI_BASE_URL), import the replies with python -m lib.llm, or use "
-                           '"rules"')
+        raise Stopped(f"{len(asked)} of {n_requests} replies of {model!r} are not in "
+                      f"{shown(calls.cache)}, and no key is set: set OPENAI_API_KEY in the "
+                      "environment or in .env (any text for a local server, with OPENAI_BASE_URL), "
+                      'import the replies with python -m lib.llm, or use "rules"')
     waiting = {request.key(model, at.url): request for request in asked.values()}
-    print(plan(waiting, n_requests, model, calls, budget.price), flush=True)
+    print(plan(waiting.values(), n_requests, model, calls, budget.price), flush=True)
     direct = Direct(at, model, calls, budget)
-    _in_a_thread(lambda: Batches(direct).ask(waiting), direct)
+
+    async def run() -> None:
+        async with direct:
+            await Batches(direct).ask(waiting)
+
+    _in_a_thread(run, direct)
     budget.refresh()
     return direct
 
 
 def _in_a_thread(run: Callable[[], Coroutine], direct: Direct) -> None:
-    """Run a coroutine in a thread with its own loop, because a notebook's loop is already running.
-
-    An interrupt stops new calls and waits a little for those in flight, which are paid for.
-    """
+    # An interrupt stops new calls and waits a little for those in flight, which are paid for.
     done: Future[None] = Future()
 
     def body() -> None:

@@ -1,4 +1,4 @@
-"""Read the endpoint's key and base URL from the environment or .env; write them nowhere."""
+"""The endpoint's key and base URL, from the environment or .env; they are written nowhere."""
 
 import logging
 import os
@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from dotenv import dotenv_values
-
+from lib.core.errors import BadStudy
 from lib.core.paths import REPOSITORY
 
 if TYPE_CHECKING:
@@ -27,14 +26,11 @@ class Endpoint:
 
     @property
     def is_openai(self) -> bool:
-        """Return whether it is OpenAI or Azure, which reject two names for the token limit."""
+        """True for OpenAI or Azure, which reject two names for the token limit."""
         return (urlsplit(self.url).hostname or "").endswith(("openai.com", "azure.com"))
 
     def without_key(self, body: str) -> str:
-        """Return a reply as it is stored: only an echoed key is removed.
-
-        A short key, such as one for a local server, is not a secret and may be a word of the text.
-        """
+        """Return a reply as it is stored; a short key, such as a local server's, may be a word."""
         return body.replace(self.key, "[key]") if len(self.key) >= _SECRET else body
 
     def scrubbed(self, text: str) -> str:
@@ -46,8 +42,7 @@ class Endpoint:
         return re.sub(r"\bsk-[\w*.-]{4,}", "[key]", text)  # OpenAI's message quotes part of the key
 
     def client(self) -> "openai.AsyncOpenAI":
-        """Return a client for all calls of a run, with its retries off: ours know the limits."""
-        import httpx2
+        """Return a client without retries: each of ours is counted, as it may be charged."""
         import openai  # takes half a second, so only if it is needed
         for name in ("openai", "httpx2", "httpcore2", "httpx", "aiohttp"):
             logging.getLogger(name).setLevel(logging.WARNING)  # their debug lines show the address
@@ -55,30 +50,30 @@ class Endpoint:
         over = openai.DefaultAioHttpClient(timeout=None, follow_redirects=False,
                                            verify=self.url.startswith("https"))
         return openai.AsyncOpenAI(api_key=self.key, base_url=self.url, max_retries=0,
-                                  http_client=over, timeout=httpx2.Timeout(None, connect=30.0))
+                                  http_client=over, timeout=openai.Timeout(None, connect=30.0))
 
 
 def endpoint() -> Endpoint | None:
     """Return the endpoint of OPENAI_API_KEY and OPENAI_BASE_URL; None without a key.
 
-    The environment takes precedence over .env. Raises RuntimeError if a value cannot be used; the
-    message does not repeat the value.
+    The environment takes precedence over .env. Raises BadStudy, without the value in the message.
     """
+    from dotenv import dotenv_values
+
     try:
         written = dotenv_values(REPOSITORY / ".env")
     except UnicodeDecodeError:
-        raise RuntimeError(f"{REPOSITORY / '.env'} is not UTF-8: save it as UTF-8") from None
+        raise BadStudy(f"{REPOSITORY / '.env'} is not UTF-8: save it as UTF-8") from None
     key, url = ((os.environ.get(name) or written.get(name) or "").strip()
                 for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"))
     if not key:
         return None
     if not re.fullmatch(r"[\x21-\x7e]+", key):
-        raise RuntimeError("OPENAI_API_KEY has whitespace or characters that a key cannot have: "
-                           "set it again")
-    if url and not (re.match(r"https?://", url) and urlsplit(url).hostname):
-        raise RuntimeError("OPENAI_BASE_URL is not an address such as http://localhost:8000/v1: "
-                           "set it again, or unset it")
-    if "@" in urlsplit(url).netloc:  # no client sends them, and they would reach logs
-        raise RuntimeError("OPENAI_BASE_URL has a user name or password: remove it, and give the "
-                           "key as OPENAI_API_KEY")
-    return Endpoint(key, (url or OPENAI).rstrip("/"))
+        raise BadStudy("OPENAI_API_KEY has whitespace or characters that a key cannot have: set it "
+                       "again")
+    url = (url or OPENAI).rstrip("/")
+    # A user name or password is sent by no client, and would reach logs.
+    if not re.match(r"https?://[^/@]+(/[^@]*)?$", url):
+        raise BadStudy("OPENAI_BASE_URL is not an address such as http://localhost:8000/v1, "
+                       "without user name and password: set it again, or unset it")
+    return Endpoint(key, url)

@@ -1,4 +1,4 @@
-"""Read models' prices from prices.csv. A model without a row has no price, not a price of $0."""
+"""Models' prices, from prices.csv. A model without a row has no price, not a price of $0."""
 
 import csv
 from datetime import date
@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from lib.core.errors import BadInput
 from lib.core.paths import package_file, shown
 
 TABLE = package_file("llm/prices.csv")
@@ -31,7 +32,7 @@ class Price(BaseModel):
 def price_of(model: str, table: Path = TABLE) -> Price | None:
     """Return the row whose id is exactly `model`, None if the price is unknown.
 
-    A dated snapshot or a fine-tuned model needs its own row. Raises ValueError as `prices` does.
+    A dated snapshot or a fine-tuned model needs its own row. Raises BadInput as `prices` does.
     """
     return prices(table).get(model)
 
@@ -47,28 +48,23 @@ def cost_usd(price: Price, prompt_tokens: int, completion_tokens: int,
 def prices(table: Path = TABLE) -> dict[str, Price]:
     """Return every row of `table` by model id; lines that start with # are comments.
 
-    Raises ValueError naming the line of a row that is incomplete, invalid or repeated.
+    Raises BadInput naming the line of a row that is incomplete, invalid or repeated.
     """
-    try:
-        lines = table.read_text(encoding="utf-8-sig").splitlines()
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{shown(table)} is not UTF-8: save it as UTF-8") from error
+    lines = [(number, line)
+             for number, line in enumerate(table.read_text("utf-8-sig").splitlines(), 1)
+             if line.strip(", ") and not line.startswith("#")]
+    rows = csv.DictReader((line for _, line in lines), restkey="too many cells")
     found: dict[str, Price] = {}
-    (_, columns), *rows = [(number, [cell.strip() for cell in next(csv.reader([line]))])
-                           for number, line in enumerate(lines, 1)
-                           if line.strip(", ") and not line.startswith("#")]
-    for number, cells in rows:
+    for (number, _), row in zip(lines[1:], rows, strict=True):
+        cells = {column: cell.strip() if isinstance(cell, str) else cell
+                 for column, cell in row.items()}
         where = f"{shown(table)}, line {number}"
-        if len(cells) != len(columns):
-            raise ValueError(f"{where}: {len(cells)} cells, but the header has {len(columns)}: "
-                             f"{', '.join(columns)}")
-        given = {column: cell for column, cell in zip(columns, cells, strict=True) if cell}
         try:
-            price = Price(**given)
+            price = Price(**{column: cell for column, cell in cells.items() if cell})
         except ValidationError as error:
             column, why = error.errors()[0]["loc"][0], error.errors()[0]["msg"]
-            raise ValueError(f"{where}: {column} is {given.get(column, '')!r}: {why}") from None
+            raise BadInput(f"{where}: {column} is {cells.get(column) or ''!r}: {why}") from None
         if price.model in found:
-            raise ValueError(f"{where}: {price.model!r} has a row already: remove one")
+            raise BadInput(f"{where}: {price.model!r} has a row already: remove one")
         found[price.model] = price
     return found

@@ -1,4 +1,4 @@
-"""Define requests to a model, its replies, and the hash that identifies a request."""
+"""Requests to a model, its replies, and the hash that identifies a request."""
 
 import hashlib
 import json
@@ -28,27 +28,21 @@ class Request:
 
     @cached_property
     def body(self) -> str:
-        """Return what determines the reply, except endpoint and model, as JSON with sorted keys."""
+        """What determines the reply, except endpoint and model, as JSON with sorted keys."""
         fields = {"messages": self.messages, "max_tokens": self.max_tokens,
                   "attempt": self.attempt, "temperature": float(self.temperature)}
         if self.stop:
             fields["stop"] = self.stop  # without it, replies cached by earlier versions are found
         return json.dumps(fields, ensure_ascii=True, sort_keys=True)
 
-    @classmethod
-    def of_body(cls, body: str) -> "Request":
-        """Return the request of a body; raise ValueError, TypeError or KeyError for other text."""
-        fields = json.loads(body)
-        messages = tuple((role, content) for role, content in fields["messages"])
-        request = cls(messages, fields["max_tokens"], fields["temperature"], fields["attempt"],
-                      tuple(fields.get("stop", ())))
-        if request.body != body:
-            raise ValueError("not the body of a request")
-        return request
-
     def key(self, model: str, endpoint: str = "") -> str:
-        """Return, in hex, the SHA-256 of endpoint, model, messages, decoding and attempt."""
-        return hashlib.sha256("\0".join((endpoint, model, self.body)).encode()).hexdigest()
+        """Return `key_of` of this request."""
+        return key_of(self.body, model, endpoint)
+
+
+def key_of(body: str, model: str, endpoint: str = "") -> str:
+    """Return, in hex, the SHA-256 of endpoint, model and a request's body."""
+    return hashlib.sha256("\0".join((endpoint, model, body)).encode()).hexdigest()
 
 
 @dataclass(frozen=True)

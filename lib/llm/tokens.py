@@ -1,4 +1,4 @@
-"""Count tokens by the model's own tokenizer if it is available, else by a stated estimate."""
+"""Token counts by the model's own tokenizer if it is available, else by a stated estimate."""
 
 import json
 import logging
@@ -77,14 +77,14 @@ def estimate(request: Request) -> int:
 
 
 def _count(encoding: "tiktoken.Encoding", text: str) -> int:
-    """Count in slices: a million spaces in one piece overflow tiktoken's stack and end the run."""
+    # In slices: a million spaces in one piece overflow tiktoken's stack and end the run.
     return sum(len(encoding.encode_ordinary(text[start:start + _SLICE]))
                for start in range(0, len(text), _SLICE))
 
 
 @cache
 def _tiktoken(name: str) -> "tiktoken.Encoding | None":
-    """Return an encoding, or None if loading takes too long; the next run then has it on disk."""
+    # None if loading takes too long; the next run then has it on disk
     loaded = []
 
     def load() -> None:
@@ -101,7 +101,6 @@ def _tiktoken(name: str) -> "tiktoken.Encoding | None":
 
 
 def _tokenizer_file(model: str) -> Path | None:
-    """Return tokenizer.json of a model that is a folder or a hub id in the local cache."""
     if (file := Path(model) / "tokenizer.json").is_file():
         return file
     if model.count("/") != 1:  # not a hub id

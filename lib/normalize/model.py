@@ -46,8 +46,8 @@ def by_model(model: str, document_kind: str, calls: Calls) -> Rewrite:
     """Return an engine that sends each segment to `model`; `document_kind` fills the prompt's slot.
 
     A segment without a word is not sent. A reply that may be cut or repeated (AGAIN) is asked for
-    once more. A failed call or an unreadable reply is dropped with its reason. The engine raises
-    what `lib.llm.complete` does.
+    once more. A failed call or an unreadable reply is dropped with its reason. The engine
+    raises Stopped as `lib.llm.complete` does.
     """
     def rewrite(segments: list[Segment], documents: dict[str, Document]) -> list[Normalized]:
         requests = {segment.segment_id: _request(segment, documents[segment.document_id],

@@ -11,11 +11,9 @@ computation revisited"), one integer per row: 10,000 by 10,000 words take 13 MB.
 
 from sacrebleu.metrics import BLEU
 
+from lib.core.errors import BadInput
+
 _BLEU = BLEU(effective_order=True)  # as sacrebleu advises for a single sentence
-
-
-class EmptyText(ValueError):
-    """Raised for a text without a word between full stops; the official scorer drops its row."""
 
 
 def exact_match(answer: str, response: str) -> bool:
@@ -29,7 +27,7 @@ def bleu(answer: str, response: str) -> float:
 
 
 def rouge_l(answer: str, response: str) -> float:
-    """Return the F score of ROUGE-L. Raises EmptyText if the package would raise ValueError."""
+    """Return the F score of ROUGE-L. Raises BadInput if the package would raise ValueError."""
     return rouge_l_with_steps(answer, response)[0]
 
 
@@ -37,12 +35,12 @@ def rouge_l_with_steps(answer: str, response: str) -> tuple[float, int]:
     """Return `rouge_l`, and how deeply the official scorer would recurse.
 
     The depth is the number of cells on the longest path back through a table of lengths. The answer
-    is the "hypothesis", as in the official code. Raises EmptyText as `rouge_l` does.
+    is the "hypothesis", as in the official code. Raises BadInput as `rouge_l` does.
     """
     evaluated, reference = _sentences(answer), _sentences(response)
     if not evaluated or not reference:
         empty = "response" if evaluated else "answer"
-        raise EmptyText(f"the {empty} is empty: it has no score; count it as 0")
+        raise BadInput(f"the {empty} is empty: it has no score; count it as 0")
     union: set[str] = set()
     longest = 0
     for x in reference:
@@ -92,5 +90,4 @@ def _rows(x: list[str], y: list[str]) -> list[int]:
 
 
 def _sentences(text: str) -> list[list[str]]:
-    """Return the words between full stops, as lists; whitespace alone gives one empty word."""
     return [part.split() or [""] for part in text.split(".") if part]

@@ -14,7 +14,7 @@ from lib.llm.tokens import counter, tokenizer_of
 from lib.reading.context_window import Tokenizer, window_of
 
 if TYPE_CHECKING:
-    from lib.infer.answers import Decoding
+    from lib.infer.decoding import Decoding
 
 NO_MEMORY = "asked without a text: this reader only reads"
 

@@ -81,7 +81,6 @@ def write_lab_tasks(laboratory: Path, folder: Path) -> list[str]:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write only what has changed, because `datasets` converts a newer file again."""
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         write_text(path, text)
 
@@ -112,7 +111,6 @@ def _public(laboratory: Path, name: str, kind: type) -> list:
 
 
 def _choices(documents: list[Document], facts: list[Fact], values: Values) -> Iterator[dict]:
-    """Yield a question and four answers, as in MMLU; the answers are scored, not their letters."""
     queries, _ = annotate(documents, by_rules, len(ATTRIBUTES))
     for query in queries:
         asked = facts_asked(query, facts)
@@ -121,7 +119,6 @@ def _choices(documents: list[Document], facts: list[Fact], values: Values) -> It
 
 
 def _continuations(texts: dict[str, str], facts: list[Fact], values: Values) -> Iterator[dict]:
-    """Yield a record up to a fact, and four continuations with other values, as in HellaSwag."""
     for fact in facts:
         text = texts[fact.document_id]
         read, stated = _read(text, fact.start), text[fact.start:fact.end]
@@ -138,7 +135,6 @@ def _continuations(texts: dict[str, str], facts: list[Fact], values: Values) -> 
 
 def _with_choices(fact: Fact, before: str, write: Callable[[list[str]], str],
                   values: Values) -> Iterator[dict]:
-    """Yield an item with the fact's own value among others, if the attribute has enough values."""
     rng = random.Random(f"{_SEED} {fact.fact_id}")
     right = write(fact.value)
     others = sorted({write(value) for value in values[fact.attribute]
@@ -151,7 +147,6 @@ def _with_choices(fact: Fact, before: str, write: Callable[[list[str]], str],
 
 
 def _last_words(texts: dict[str, str], facts: list[Fact], values: Values) -> Iterator[dict]:
-    """Yield a record up to a sentence's last word, which is to be predicted, as in LAMBADA."""
     last = {attribute: {value[-1].split()[-1] for value in drawn}
             for attribute, drawn in values.items()}
     for fact in facts:
@@ -164,13 +159,11 @@ def _last_words(texts: dict[str, str], facts: list[Fact], values: Values) -> Ite
 
 
 def _read(text: str, end: int) -> str:
-    """Return the part of a record that an item shows: its heading, and the section up to `end`."""
     section = text.rfind("\n## ", 0, end)
     return text[:text.index("\n") + 1] + text[section:end] if section > 0 else text[:end]
 
 
 def _alternating(items: list[dict]) -> list[dict]:
-    """Shuffle items so that every product has one before any has a second."""
     by_product = defaultdict(list)
     for item in random.Random(_SEED).sample(items, len(items)):
         by_product[item["product"]].append(item)

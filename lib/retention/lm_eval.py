@@ -12,11 +12,11 @@ from lm_eval.models.huggingface import HFLM
 from lm_eval.tasks import TaskManager
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from lib.core.errors import BadInput
 from lib.infer.prompts import beginning
 
 METRIC, ERROR = "acc,none", "acc_stderr,none"  # the paper's HellaSwag, 60.06, is not acc_norm
 RESAMPLES = 100  # lm-eval's bootstrap, only for LAMBADA's perplexity; accuracies have a formula
-MISSED, SHOWN = 2, 300  # missed items kept per task, and the characters shown of each
 
 
 class OneBos(HFLM):
@@ -37,7 +37,6 @@ class OneBos(HFLM):
                                      split_special_tokens=True)
 
     def _loglikelihood_tokens(self, requests, disable_tqdm=False, **kwargs):
-        """Check every request (texts, context tokens, answer tokens) before any is run."""
         checked = []
         for texts, context, continuation in requests:
             over = len(context) + len(continuation) - self.max_length - 1
@@ -46,7 +45,7 @@ class OneBos(HFLM):
                 context = context[:len(self.begin)] + context[len(self.begin) + over:]
             if self.begin and (context[:1] != self.begin
                                or (context + continuation).count(self.begin[0]) != 1):
-                raise ValueError(f"a prompt of {self.tokenizer.name_or_path!r} does not have "
+                raise BadInput(f"a prompt of {self.tokenizer.name_or_path!r} does not have "
                                  f"exactly one BOS at its start: {texts[0][:80]!r}")
             checked.append((texts, context, continuation))
         return super()._loglikelihood_tokens(checked, disable_tqdm=disable_tqdm, **kwargs)
@@ -57,9 +56,8 @@ def evaluated(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, name: 
     """Run lm-eval's task or group `name` zero-shot; with `folder`, one from its task files.
 
     `limit` takes the first items (0: all); for a group it is spread evenly over the subtasks, with
-    at least two items each, because one alone has no standard error. Returns a summary (task, n,
-    accuracy and lm-eval's stderr as fractions of 1, chance, n_cut, some missed items, and a hash of
-    the items) and a row per item (task, item, is_correct, natural loglik of the correct answer).
+    at least two items each, because one alone has no standard error. Returns a summary (accuracies
+    are fractions of 1) and a row per item (natural loglik of the correct answer).
     """
     if folder:
         disable_progress_bars()  # those of `datasets`, which reads a small local file
@@ -71,7 +69,7 @@ def evaluated(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, name: 
         task.set_config(key="num_fewshot", value=0)
     results = lm_eval.evaluate(wrapped, loaded, bootstrap_iters=RESAMPLES, log_samples=True,
                                limit=max(2, math.ceil(limit / len(tasks))) if limit else None)
-    items, missed, chances, digest = [], [], [], hashlib.sha256()
+    items, chances, digest = [], [], hashlib.sha256()
     for subtask, samples in sorted(results["samples"].items()):
         for sample in sorted(samples, key=lambda sample: sample["doc_id"]):
             logs = [float(loglik) for loglik, _ in sample["filtered_resps"]]
@@ -80,19 +78,11 @@ def evaluated(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, name: 
             digest.update(sample["doc_hash"].encode())  # the hub's data may change
             items.append({"task": name, "item": f"{subtask}/{sample['doc_id']}",
                           "is_correct": bool(sample["acc"]), "loglik": round(logs[right], 6)})
-            if not sample["acc"] and len(missed) < MISSED:
-                missed.append(_missed(sample["arguments"], right, logs))
     total = results["results"][name]
     return {"task": name, "n": len(items), "accuracy": float(total[METRIC]),
             "stderr": float(total[ERROR]),
             "chance": sum(chances) / len(chances) if min(chances) < 1 else None,
-            "n_cut": wrapped.n_cut, "missed": missed, "asked": digest.hexdigest()[:16]}, items
-
-
-def _missed(asked: list[tuple[str, str]], right: int, logs: list[float]) -> dict[str, str]:
-    """Return the end of a missed item's text, its correct answer, and the argmax, verbatim."""
-    chosen = asked[logs.index(max(logs))][1] if len(logs) > 1 else "another word"
-    return {"text": asked[right][0][-SHOWN:], "right": asked[right][1], "chosen": chosen}
+            "n_cut": wrapped.n_cut, "asked": digest.hexdigest()[:16]}, items
 
 
 @cache
@@ -101,11 +91,10 @@ def _own_tasks() -> TaskManager:
 
 
 def _loaded(manager: TaskManager, name: str) -> dict:
-    """Return the tasks of `name` with their data. Raises RuntimeError if the hub is unreachable."""
     try:
         return manager.load([name])
     except (OSError, DatasetsError) as error:
-        raise RuntimeError(
+        raise BadInput(
             f"the items of {name} could not be fetched from the hub ({type(error).__name__}: "
             f"{str(error)[:200]}). Run 00_retention.ipynb once on a networked computer and copy "
             "its ~/.cache/huggingface here, or set tasks to 'lab' (for a laboratory's base) or "

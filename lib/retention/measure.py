@@ -16,9 +16,11 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from lib.core.digest import module_digest
+from lib.core.errors import BadStudy
 from lib.core.files import write_text
 from lib.core.paths import shown
-from lib.infer.answers import PRECISIONS, answers_in_bf16, load
+from lib.infer.answers import answers_in_bf16, load
+from lib.infer.decoding import PRECISIONS
 from lib.retention.lab_tasks import laboratory_of, write_lab_tasks
 from lib.retention.records import HUB_LABELS, Measurement
 from lib.train.checkpoints import hashed, weights_hash
@@ -38,12 +40,12 @@ class Setting:
 
     def __post_init__(self) -> None:
         if self.limit < 0 or self.limit == 1:
-            raise ValueError(f"limit is {self.limit}: give 0 for all items, or at least 2")
+            raise BadStudy(f"limit is {self.limit}: give 0 for all items, or at least 2")
         if self.batch_size < 1:
-            raise ValueError(f"batch_size is {self.batch_size}: give at least 1")
+            raise BadStudy(f"batch_size is {self.batch_size}: give at least 1")
         for name, legal in (("tasks", SETS), ("precision", PRECISIONS)):
             if getattr(self, name) not in legal:
-                raise ValueError(f"{name} {getattr(self, name)!r} is not one of {', '.join(legal)}")
+                raise BadStudy(f"{name} {getattr(self, name)!r} is not one of {', '.join(legal)}")
 
 
 class RetentionTasks:
@@ -62,8 +64,7 @@ class RetentionTasks:
 def measure(source: str, setting: Setting, tasks: RetentionTasks, cache: Path) -> Measurement:
     """Measure the model `source` (a folder or hub id), or return it from `cache`.
 
-    Raises RuntimeError if tasks cannot be fetched, MemoryError if a batch is too large, and
-    ValueError if a prompt does not have exactly one BOS.
+    Raises BadInput if tasks cannot be fetched or a prompt does not have exactly one BOS.
     """
     fields = fingerprint_of(source, setting, tasks)
     path = cache / f"{hashed([json.dumps(fields, sort_keys=True).encode()])}.json"
@@ -92,7 +93,7 @@ def fingerprint_of(source: str, setting: Setting, tasks: RetentionTasks) -> dict
     """
     is_bf16, checkpoint = answers_in_bf16(setting.precision), weights_hash(source)
     if checkpoint == str(None):
-        raise ValueError(f"the hub does not say which commit of {source} this is, so nothing can "
+        raise BadStudy(f"the hub does not say which commit of {source} this is, so nothing can "
                          "be cached for it: download the model to a folder and set base_model to "
                          "that folder")
     return {"checkpoint": checkpoint, **asdict(setting), "precision": "bf16" if is_bf16 else "fp32",
@@ -103,15 +104,10 @@ def fingerprint_of(source: str, setting: Setting, tasks: RetentionTasks) -> dict
 
 def _evaluated(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, name: str,
                setting: Setting, folder: Path | None) -> tuple[dict, list[dict]]:
-    """Return one column of Table 3: its summary, and its items."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from lib.retention.lm_eval import evaluated  # slow to import, so only when measuring
 
         logging.getLogger("lm_eval").setLevel(logging.ERROR)
-        try:
-            return evaluated(model, tokenizer, name, folder, limit=setting.limit,
-                             batch_size=setting.batch_size)
-        except torch.OutOfMemoryError as error:
-            raise MemoryError(f"{name} does not fit in the GPU's memory in batches of "
-                              f"{setting.batch_size}: lower batch_size of 00_retention") from error
+        return evaluated(model, tokenizer, name, folder, limit=setting.limit,
+                         batch_size=setting.batch_size)

@@ -10,8 +10,7 @@ from lib.core.paths import figures_path
 from lib.documents.folder import SUFFIXES
 from lib.tablequest.filings.files import ENDINGS as FILING_ENDINGS
 
-_SPENDING = ("max_cost_usd", "mode", "concurrency", "requests_per_minute", "tokens_per_minute",
-             "max_failed_share", "retry")
+_SPENDING = ("max_cost_usd", "mode", "concurrency", "max_failed_share", "retry")
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from lib.structext.solve.solver import solve
 from lib.structext.solve.unsolvable import Unsolvable
 
 if TYPE_CHECKING:  # slow to import
-    from lib.infer.answers import Decoding
+    from lib.infer.decoding import Decoding
 
 
 class StrucText:

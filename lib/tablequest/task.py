@@ -13,7 +13,7 @@ from lib.tablequest.ask.replies import Final, finals
 from lib.tablequest.records import Grid, Passage, TableQuestion
 
 if TYPE_CHECKING:  # slow to import
-    from lib.infer.answers import Decoding
+    from lib.infer.decoding import Decoding
 
 
 class TableQuest:

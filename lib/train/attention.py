@@ -78,8 +78,6 @@ def attend(module: torch.nn.Module, query: torch.Tensor, key: torch.Tensor, valu
 
 
 class _Attention(torch.autograd.Function):
-    """softmax(query key' + mask) value (Vaswani et al. 2017, 3.2.1) and its gradients, by ROWS."""
-
     @staticmethod
     def forward(ctx, query, key, value, mask):
         output = query.new_empty(*query.shape[:2], value.shape[-1])

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lib.core.errors import BadInput
 from lib.core.files import write_json
 from lib.core.paths import shown
 from lib.train.packing import PackedBlocks
@@ -22,10 +23,6 @@ if TYPE_CHECKING:  # slow to import: the ledger needs only `data_hash`
 COMPLETE = "complete"  # written last into a checkpoint; missing if saving was interrupted
 FINGERPRINT = "fingerprint.json"
 _LIBRARIES = ("torch", "transformers", "accelerate")
-
-
-class OtherCheckpoint(ValueError):
-    """The work folder contains checkpoints from a different training run."""
 
 
 def fingerprint(recipe: Recipe, blocks: PackedBlocks, validation: PackedBlocks | None,
@@ -87,7 +84,7 @@ def _parts(path: Path, size: int = 1 << 24) -> Iterator[bytes]:
 def prepare(work: Path, fields: dict[str, object]) -> list[Path]:
     """Prepare `work` for a run with the fingerprint `fields`; return its complete checkpoints.
 
-    A folder without a complete checkpoint is emptied. Raises OtherCheckpoint, naming each field
+    A folder without a complete checkpoint is emptied. Raises BadInput, naming each field
     that differs with both values, if the checkpoints are from a different run.
     """
     done, path = checkpoints(work), work / FINGERPRINT
@@ -101,7 +98,7 @@ def prepare(work: Path, fields: dict[str, object]) -> list[Path]:
                    for name in dict.fromkeys([*wanted, *found])
                    if found.get(name) != wanted.get(name)]
     if differences:
-        raise OtherCheckpoint("\n".join([
+        raise BadInput("\n".join([
             f"{shown(work)} has {len(done)} checkpoint(s) from a different training run, the last "
             f"after update {step(done[-1])}. Differences:", *differences,
             f"Undo the change to resume, or remove the folder to start over: rm -r {shown(work)}"]))

@@ -17,26 +17,17 @@ from transformers import PreTrainedTokenizerBase
 
 from lib.core import process
 from lib.core.digest import module_digest
-from lib.core.files import write_json
+from lib.core.errors import Stopped
 from lib.core.paths import REPOSITORY
 from lib.core.process import VARIABLE, be_parent, die_with_parent
 from lib.infer.answers import load
 from lib.train import worker
-from lib.train.checkpoints import (
-    FINGERPRINT,
-    checkpoints,
-    fingerprint,
-    prepare,
-    step,
-    weights_hash,
-)
-from lib.train.curve import Acquisition, AcquisitionCallback
+from lib.train.checkpoints import fingerprint, prepare, weights_hash
 from lib.train.packing import PackedBlocks
-from lib.train.recipe import Recipe, training_length
+from lib.train.recipe import Recipe
 from lib.train.trainer import History, finish, train
 
 LAUNCHER = "TRAINING_LAUNCHER"  # `srun torchrun …` or similar, used to start the processes
-UNIVERSAL = "latest_universal"  # where DeepSpeed looks for a checkpoint of any number of processes
 _KEPT_LINES = 20
 _REASON = re.compile(r"process \d+ (?:stopped|was killed)|srun: error: .*: task \d+: "
                      r"|torch\S*RendezvousConnectionError: ")  # the node where all meet has ended
@@ -44,43 +35,24 @@ _OF_TORCHRUN = re.compile(
     r"^[EWI]\d{4} |^(?:=|-){20}|torch/distributed/|^\s*(?:Root Cause|Failures|<NO_OTHER)")
 
 
-class TrainingFailed(RuntimeError):
-    """A training process failed or was killed; the message has the log's last lines."""
-
-
 def train_arm(source: str, tokenizer: PreTrainedTokenizerBase, blocks: PackedBlocks,
               validation: PackedBlocks | None, recipe: Recipe, output: Path,
-              facts: dict[str, object], *, processes: int = 1, zero_stage: int = 1,
-              acquisition: Acquisition | None = None) -> History:
+              facts: dict[str, object], *, processes: int = 1, zero_stage: int = 1) -> History:
     """Train the model at `source` (a folder or hub id) into `output`, as `trainer.train` does.
 
-    A single process trains here, without DeepSpeed. Several are started by torchrun, one per GPU or
-    all on the CPU; DeepSpeed shards by `zero_stage`, and their log is shown as it grows. For
-    several nodes, $TRAINING_LAUNCHER names another command. It must start `processes` processes in
-    all, each with the appended command. Raises TrainingFailed if one fails; a new call resumes,
-    also with another number of processes: one that goes on from several has DeepSpeed, too.
+    A single process trains here, without DeepSpeed. Several are started by torchrun, or for several
+    nodes by $TRAINING_LAUNCHER with the appended command. Raises Stopped if one fails.
     """
-    work = output.with_name(f".{output.name}")
-    if processes == 1 and not (_of(work).get("zero_stage") and checkpoints(work)):
+    if processes == 1:
         model, _ = load(source, training=True)
-        callbacks = [AcquisitionCallback(acquisition, tokenizer)] if acquisition else []
-        return train(model, tokenizer, blocks, validation, recipe, output, facts, callbacks)
-    if acquisition and zero_stage == 3:
-        raise ValueError("acquisition_every needs the complete model in each process: set "
-                         "zero_stage to 1 or 2, or acquisition_every to 0")
+        return train(model, tokenizer, blocks, validation, recipe, output, facts)
+    work = output.with_name(f".{output.name}")
     config = worker.deepspeed_config(recipe, processes, zero_stage)
     fields = fingerprint(recipe, blocks, validation, weights_hash(source),
                          module_digest(worker.__name__), processes, zero_stage)
-    last = _last(work, recipe, blocks)
-    # Not ZeRO-3: DeepSpeed 0.19.8 would give all weights the first group's weight decay. Not with
-    # `choose`, which may load an earlier checkpoint at the end.
-    if last and zero_stage < 3 and recipe.choose == "last":
-        _convert(last, fields)
     prepare(work, fields)
     job = worker.write_job(work, source=source, blocks=blocks, validation=validation,
-                           recipe=recipe, processes=processes, zero_stage=zero_stage,
-                           acquisition=acquisition,
-                           is_universal=bool(last) and (last / UNIVERSAL).exists())
+                           recipe=recipe, processes=processes, zero_stage=zero_stage)
     _run(["-m", worker.__name__, str(job)], processes)
     history = History(**json.loads((work / worker.HISTORY).read_text(encoding="utf-8")))
     tokenizer.save_pretrained(work / "final")
@@ -91,41 +63,7 @@ def train_arm(source: str, tokenizer: PreTrainedTokenizerBase, blocks: PackedBlo
     return history
 
 
-def _of(work: Path) -> dict[str, object]:
-    """Return the fingerprint of the training run in `work`, {} if there is none."""
-    path = work / FINGERPRINT
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-
-
-def _last(work: Path, recipe: Recipe, blocks: PackedBlocks) -> Path | None:
-    """Return the checkpoint that training resumes from: the last one at the end of an epoch."""
-    updates = training_length(recipe, blocks).updates_an_epoch
-    return next((path for path in reversed(checkpoints(work)) if step(path) % updates == 0), None)
-
-
-def _convert(last: Path, fields: dict[str, object]) -> None:
-    """Let `last` be read by the processes of `fields`, if only their number differs from its own.
-
-    DeepSpeed's converter joins the shards of the optimizer; what is joined suits any number.
-    """
-    before, now = _of(last.parent), json.loads(json.dumps(fields))
-    made_by = before.get("processes")
-    if made_by == now["processes"] or {**before, "processes": 0} != {**now, "processes": 0}:
-        return
-    if not (last / UNIVERSAL).exists():
-        tag = (last / "latest").read_text(encoding="utf-8").strip()
-        subprocess.run([sys.executable, "-m", "deepspeed.checkpoint.ds_to_universal",
-                        "--input_folder", str(last / tag), "--inject_missing_state",
-                        "--output_folder", str(last / f"{tag}_universal")],
-                       cwd=REPOSITORY, check=True, stdout=subprocess.DEVNULL)
-        (last / UNIVERSAL).write_text(f"{tag}_universal", encoding="utf-8")
-    write_json(last.parent / FINGERPRINT, fields)
-    print(f"{last.name} was made by {made_by} processes: converted for {now['processes']}",
-          flush=True)
-
-
 def _run(arguments: list[str], processes: int) -> None:
-    """Start the processes and show what they print. Raises TrainingFailed if one fails."""
     launcher = shlex.split(os.environ.get(LAUNCHER, ""))
     paths = filter(None, [str(REPOSITORY), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": "1",
@@ -151,7 +89,7 @@ def _run(arguments: list[str], processes: int) -> None:
             reasons += [line.strip()] if _REASON.match(line) else []
     print(file=sys.stderr)
     if child.returncode:
-        raise TrainingFailed("\n".join([
+        raise Stopped("\n".join([
             "a training process failed; the same command resumes from the last complete "
             "checkpoint", *reasons, "The last lines of its log:", *last]))
 

@@ -53,8 +53,6 @@ class PackedBlocks:
 
 
 class _Piece(NamedTuple):
-    """Tokens that stay together in a block; the first `n_given` carry no loss."""
-
     tokens: list[int]
     n_given: int = 1  # nothing precedes the first
 
@@ -129,7 +127,6 @@ def stream_of(text: str, tokenizer: "PreTrainedTokenizerBase") -> list[int]:
 
 
 def _best_fit(pieces: list[_Piece], block_size: int) -> list[list[_Piece]]:
-    """Group pieces, longest first: each goes into the fullest block that has room for it."""
     groups: list[list[_Piece]] = []
     room: list[tuple[int, int]] = []  # (free tokens, group), ascending
     for piece in sorted(pieces, key=lambda piece: len(piece.tokens), reverse=True):

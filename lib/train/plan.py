@@ -1,15 +1,13 @@
-"""Estimate the memory, time and warm-up of a training run (paper, 4.2: ZeRO-1 on 8 x 80 GB)."""
+"""Estimate the memory and warm-up of a training run (paper, 4.2: ZeRO-1 on 8 x 80 GB)."""
 
 import os
-import statistics
-import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pandas as pd
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedConfig, PreTrainedModel
+from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedConfig
 
-from lib.train.attention import MOST_TOKENS, ROWS, fastest_attention
+from lib.train.attention import MOST_TOKENS, ROWS
 from lib.train.packing import PackedBlocks
 from lib.train.recipe import Recipe, training_length
 
@@ -22,7 +20,7 @@ _BYTES = {"fp32": 4, "bf16": 2}
 
 @dataclass(frozen=True)
 class TrainingPlan:
-    """Estimates for a training run; an unknown `device_bytes` or `seconds` is 0."""
+    """Estimates for a training run; an unknown `device_bytes` is 0."""
 
     parameters: int
     updates: int
@@ -30,7 +28,6 @@ class TrainingPlan:
     warmup_share: float  # as a share of the schedule's updates
     memory: dict[str, float]  # bytes per device, by purpose
     device_bytes: float
-    seconds: float = 0.0
 
     @property
     def bytes_needed(self) -> float:
@@ -52,34 +49,21 @@ class TrainingPlan:
         if self.device_bytes:
             rows["fits"] = (f"{'yes' if self.is_fitting else 'NO'}, a device has "
                             f"{self.device_bytes / 1e9:,.1f} GB")
-        if self.seconds:
-            rows["expected time"] = f"{self.seconds / 60:,.1f} minutes"
         return pd.DataFrame({"planned": rows})
 
 
 def plan_here(source: str, blocks: PackedBlocks, recipe: Recipe, *, processes: int = 1,
               zero_stage: int = 1) -> TrainingPlan:
-    """Plan the training of `source` (a folder or hub id) on `blocks`, on this machine's devices.
-
-    The time is estimated only for a single process whose memory suffices: the model is loaded and a
-    few passes are timed.
-    """
+    """Plan the training of `source` (a folder or hub id) on `blocks`, on this machine's devices."""
     length, precision = training_length(recipe, blocks), recipe.arithmetic()
     on_gpu = torch.cuda.is_available()
     held = torch.cuda.get_device_properties(0).total_memory if on_gpu else (
         os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / processes)
-    planned = plan(AutoConfig.from_pretrained(source), recipe, updates=length.updates,
-                   block_size=len(blocks.input_ids[0]), precision=precision,
-                   schedule_updates=length.schedule_updates, processes=processes,
-                   zero_stage=zero_stage if processes > 1 else 0, on_cpu=not on_gpu,
-                   device_bytes=held)
-    if processes > 1 or not planned.is_fitting:
-        return planned
-    model = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32)
-    if recipe.gradient_checkpointing:
-        model.train().activation_checkpointing_enable()  # only in training mode is it effective
-    speed = throughput(model.to("cuda" if on_gpu else "cpu"), blocks, recipe, precision)
-    return replace(planned, seconds=planned.places / speed)
+    return plan(AutoConfig.from_pretrained(source), recipe, updates=length.updates,
+                block_size=len(blocks.input_ids[0]), precision=precision,
+                schedule_updates=length.schedule_updates, processes=processes,
+                zero_stage=zero_stage if processes > 1 else 0, on_cpu=not on_gpu,
+                device_bytes=held)
 
 
 def plan(config: PreTrainedConfig, recipe: Recipe, *, updates: int, block_size: int,
@@ -114,37 +98,11 @@ def plan(config: PreTrainedConfig, recipe: Recipe, *, updates: int, block_size: 
                         recipe.warmup_steps / (schedule_updates or updates), memory, device_bytes)
 
 
-def throughput(model: PreTrainedModel, blocks: PackedBlocks, recipe: Recipe, precision: str,
-               steps: int = 3) -> float:
-    """Return the training tokens per second here: the median of `steps` passes after a warm-up.
-
-    A pass is forward and backward; the weights do not change. Updates, validation and saving are
-    not included.
-    """
-    size, chosen = len(blocks.input_ids[0]), range(min(recipe.device_batch_size, len(blocks)))
-    batch = {name: torch.tensor([blocks[index][name] for index in chosen], device=model.device)
-             for name in blocks[0]}
-    seconds = []
-    with fastest_attention(model, size):
-        for _ in range(steps + 1):
-            start = time.perf_counter()
-            with torch.autocast(model.device.type, torch.bfloat16, enabled=precision == "bf16"):
-                loss = model(**batch, use_cache=False).loss
-            loss.backward()
-            model.zero_grad()
-            loss.item()  # waits for a GPU
-            seconds.append(time.perf_counter() - start)
-    return len(chosen) * size / statistics.median(seconds[1:])
-
-
 def _states(parameters: int, processes: int, stage: int, size: int) -> dict[str, float]:
-    """Return the bytes of weights (`size` each), gradients, optimizer and DeepSpeed's buffers.
-
-    Rajbhandari et al. 2020, sections 3 and 5, with K = 12 and gradients summed in float32. One
-    difference, read in the source of DeepSpeed 0.19.8: stage 1 with bf16 weights (BF16_Optimizer)
-    keeps the sums of all gradients on each device, in addition to the bf16 gradients of the pass;
-    only stages 2 and 3 shard them.
-    """
+    # Rajbhandari et al. 2020, sections 3 and 5, with K = 12 and gradients summed in float32. One
+    # difference, read in the source of DeepSpeed 0.19.8: stage 1 with bf16 weights
+    # (BF16_Optimizer) keeps the sums of all gradients on each device, in addition to the bf16
+    # gradients of the pass; only stages 2 and 3 shard them.
     if stage == 0:
         cast = 2 * parameters if size == 2 else 0  # autocast's copies, kept until the pass ends
         return {"weights": 4 * parameters, "gradients": 4 * parameters,
@@ -159,14 +117,11 @@ def _states(parameters: int, processes: int, stage: int, size: int) -> dict[str,
 
 def _activations(config: PreTrainedConfig, tokens: int, block_size: int, size: int, residual: int,
                  on_cpu: bool, is_checkpointed: bool) -> tuple[float, float, float]:
-    """Return the bytes kept for the backward pass, a layer's temporary ones, and all ever saved.
-
-    Counts what transformers' Llama layer saves, after Korthikanti et al. 2022 (4.1), with SDPA,
-    RMSNorm and a gated MLP in place of theirs. `size` and `residual` are the bytes per number in
-    matrix products and in the residual stream. With gradient checkpointing (their section 5, full
-    recomputation; Chen et al. 2016), a layer keeps its input alone, and what else it saves exists
-    for one layer at a time, while that is computed again.
-    """
+    # Counts what transformers' Llama layer saves, after Korthikanti et al. 2022 (4.1), with SDPA,
+    # RMSNorm and a gated MLP in place of theirs. `size` and `residual` are the bytes per number
+    # in matrix products and in the residual stream. With gradient checkpointing (their section 5,
+    # full recomputation; Chen et al. 2016), a layer keeps its input alone, and what else it saves
+    # exists for one layer at a time, while that is computed again.
     hidden, inner, heads = (config.hidden_size, config.intermediate_size,
                             config.num_attention_heads)
     head = getattr(config, "head_dim", None) or hidden // heads

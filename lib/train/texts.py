@@ -71,10 +71,7 @@ def texts_for(study: str, arm: str, tokenizer: "PreTrainedTokenizerBase", *, blo
 
 def _replies(study: str, arm: str, tokenizer: "PreTrainedTokenizerBase", block_size: int,
              validation_share: float, seed: int) -> TrainingTexts:
-    """Return ready-made prompts with their reference answers; leave out pairs longer than a block.
-
-    The validation share is drawn over texts (document_id), so that no text is on both sides.
-    """
+    # The validation share is drawn over texts (document_id), so that no text is on both sides.
     queries: list[Query] = load(study, "training", arm=split_arm(arm)[0])
     answers = tokenizer([query.answer + END for query in queries], add_special_tokens=False,
                         split_special_tokens=True)["input_ids"]

@@ -58,7 +58,7 @@ def train(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, blocks: Pa
 
     The work folder .<output> has checkpoints and their fingerprint, so a killed run resumes from
     the last complete one. `facts` goes into training.json, whose presence means that training is
-    complete. Raises OtherCheckpoint if the work folder is from a different training run,
+    complete. Raises BadInput if the work folder is from a different training run,
     FloatingPointError if the loss is not a number, ValueError if the model does not suit the
     blocks, and OSError if something cannot be saved.
     """
@@ -176,26 +176,6 @@ def check_base(model: PreTrainedModel, blocks: PackedBlocks, device_batch_size: 
         raise ValueError(f"with {attention}, texts in one block see each other unless "
                          f"device_batch_size is 1, but it is {device_batch_size}: set it to 1, "
                          "packing to concat, or attn_implementation to sdpa")
-    if not is_causal(model):
-        raise ValueError(f"the base model {name} is not causal: it sees the tokens that it is to "
-                         "predict; choose a decoder such as meta-llama/Llama-3.1-8B as base_model")
-
-
-@torch.no_grad()
-def is_causal(model: PreTrainedModel) -> bool:
-    """Return whether changing the last token leaves the logits before it unchanged.
-
-    The model is run, because its class is not enough: transformers loads BERT as a causal model
-    with only a warning.
-    """
-    was_training = model.training
-    model.eval()
-    n_tokens = min(8, model.get_input_embeddings().num_embeddings)
-    tokens = torch.arange(n_tokens, device=model.device)[None].repeat(2, 1)  # (2, n_tokens)
-    tokens[1, -1] = 0
-    before = model(input_ids=tokens).logits[:, :-1].float()  # (2, n_tokens - 1, vocabulary)
-    model.train(was_training)
-    return bool((before[0] - before[1]).abs().max() <= 1e-5 * before.abs().max())
 
 
 def _per_epoch(log: list[dict[str, float]]) -> list[dict[str, float]]:
@@ -211,11 +191,8 @@ def _per_epoch(log: list[dict[str, float]]) -> list[dict[str, float]]:
 
 
 class _Order(Sampler[int]):
-    """Order of the blocks: new in every epoch, but the same for any number of processes.
-
-    `n` blocks are shuffled; padding blocks without loss, up to `length`, come last. (accelerate
-    would repeat blocks instead, and resume several processes with the first epoch's order.)
-    """
+    # `n` blocks are shuffled; padding blocks without loss, up to `length`, come last. (accelerate
+    # would repeat blocks instead, and resume several processes with the first epoch's order.)
 
     def __init__(self, n: int, length: int, seed: int) -> None:
         self.n, self.length, self.seed, self.epoch = n, length, seed, 0
@@ -230,8 +207,6 @@ class _Order(Sampler[int]):
 
 
 class _Trainer(Trainer):
-    """Trainer with our order, a schedule that may be longer than the run, and helpful errors."""
-
     def __init__(self, order: _Order, schedule_updates: int, **given) -> None:
         self.order, self.schedule_updates = order, schedule_updates
         super().__init__(**given)
@@ -249,10 +224,7 @@ class _Trainer(Trainer):
 
 @contextmanager
 def _saving(path: Path):
-    """Turn any failure to write `path` into an error that says what to do.
-
-    torch and safetensors report a full disk only as a failed write, each by its own exception.
-    """
+    # torch and safetensors report a full disk only as a failed write, each by its own exception
     try:
         yield
     except (OSError, RuntimeError, SafetensorError) as error:
@@ -263,8 +235,6 @@ def _saving(path: Path):
 
 
 class _Progress(TrainerCallback):
-    """Show a progress bar, mark complete checkpoints, and stop if the loss is not a number."""
-
     def __init__(self, order: _Order, checkpoint_epochs: int) -> None:
         self.order, self.checkpoint_epochs = order, checkpoint_epochs
 

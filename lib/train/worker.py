@@ -10,12 +10,11 @@ from dataclasses import asdict
 from pathlib import Path
 
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
+from transformers import AutoModelForCausalLM, PreTrainedModel
 from transformers.utils.logging import set_verbosity_error
 
 from lib.core.files import write_json
 from lib.core.process import die_with_parent
-from lib.train.curve import AcquisitionCallback
 from lib.train.recipe import Recipe
 from lib.train.trainer import fit
 
@@ -63,23 +62,14 @@ def run_job(path: Path) -> None:
     config = deepspeed_config(recipe, processes, job["zero_stage"])
     if is_first:
         write_json(work / CONFIG, config)
-    callbacks = []
-    if job["acquisition"]:
-        tokenizer = AutoTokenizer.from_pretrained(source, padding_side="left")
-        callbacks = [AcquisitionCallback(job["acquisition"], tokenizer)]
-    if job["is_universal"]:  # converted for this number of processes; see lib.train.launch
-        config = {**config, "checkpoint": {"load_universal": True}}
     history = fit(_loader(source, recipe), job["blocks"], job["validation"], recipe, work,
-                  callbacks, processes=processes, deepspeed=config)
+                  processes=processes, deepspeed=config)
     if is_first:
         write_json(work / HISTORY, asdict(history))
 
 
 def _loader(source: str, recipe: Recipe) -> Callable[[], PreTrainedModel]:
-    """Return a function that loads the model, to be called once torch.distributed has started.
-
-    It loads bf16 if DeepSpeed trains bf16 weights, which would otherwise pass through float32.
-    """
+    # To be called once torch.distributed has started. bf16 weights never pass through float32.
     import deepspeed  # takes seconds
 
     def load() -> PreTrainedModel:

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from lib.annotate.queries import annotate
 from lib.annotate.rules.engine import by_rules as ask_by_rules
-from lib.augment.drafts import TESTED, Draft, augment, strategies_table
+from lib.augment.drafts import TESTED, Draft, augment
 from lib.augment.facts import facts_of
 from lib.augment.rules import BY_RULES, NO_FACT
-from lib.core.records import Augmented, Document, Query, Segment
+from lib.core.records import Augmented, Query, Segment
 from tests.augment.test_facts import RECORD, document
 
 DOCUMENT = document(RECORD)
@@ -69,13 +69,6 @@ def test_no_pair_asks_what_the_test_asks_and_every_other_is_kept():
             assert overlaps or row.dropped == ""
 
 
-def test_a_text_that_holds_a_test_question_is_left_out_whatever_its_strategy():
-    query = annotate([DOCUMENT], ask_by_rules, 1)[0][0]
-    engine = {"paraphrase": lambda *_: [Draft("s1", f"Asked: {query.question.upper()} Nothing.")]}
-    rows, _ = augment(SEGMENTS, [DOCUMENT], [query], engine, ["paraphrase"], 1)
-    assert [row.dropped for row in rows] == [TESTED]
-
-
 @pytest.mark.parametrize(("text", "reason"), [
     ("Corvane P-417 has port 8443.", ""), ("Corvane P-417 weighs 2000 g.", ""),
     ("Corvane P-417 has port 8444.", "invents 8444"), ("Corvane P-418 hums.", "invents P-418"),
@@ -87,35 +80,3 @@ def test_a_text_is_dropped_if_a_fact_in_it_is_nowhere_in_the_document(text, reas
     row = saying(text)[0]
     assert row.dropped == reason
     assert row.text == text, "it is kept with its reason"
-
-
-def test_the_table_counts_each_text_once_and_gives_its_denominators():
-    rows, audits = augment(SEGMENTS, [DOCUMENT], annotate([DOCUMENT], ask_by_rules, 3)[0],
-                           BY_RULES, ["paraphrase", "pairs"], 2)
-    table = strategies_table(rows, audits, lambda text: len(text.split())).set_index("strategy")
-    assert list(table.index) == ["paraphrase", "pairs", "all"]
-    counts = table.loc["paraphrase", ["segments", "texts", "kept", "invented"]]
-    assert counts.tolist() == [2, 4, 4, 0]
-    assert table.asked_by_test["pairs"] >= 3 and table.asked_by_test["paraphrase"] == 0
-    for column in ("texts", "kept", "tokens", "written", "invented", "asked_by_test"):
-        assert table[column]["all"] == table[column].iloc[:-1].sum()
-    assert table.tokens["all"] == sum(len(row.text.split()) for row in rows if not row.dropped)
-    assert table.written.min() > 0 and 0 < table.restated_percent["paraphrase"] < 100
-
-
-def test_what_an_augmenter_cannot_do_is_refused():
-    with pytest.raises(ValueError, match=r"\['timeline'\]: choose among paraphrase, pairs"):
-        made(["paraphrase", "timeline"])
-    with pytest.raises(ValueError, match=r"strategies \[\]: choose among"):
-        made([])
-    with pytest.raises(ValueError, match="k is 0"):
-        made(["paraphrase"], k=0)
-    with pytest.raises(ValueError, match="there are 10 wordings"):
-        made(["paraphrase"], k=11)
-
-
-def test_documents_without_facts_leave_a_reason_per_segment():
-    plain = Document(document_id="d", title="", path="", text="It hums. It is loud.")
-    rows, audits = augment(segments_of(plain.text), [plain], [], BY_RULES, ["paraphrase"], 2)
-    assert [(row.text, row.dropped) for row in rows] == [("", NO_FACT)] and audits == []
-    assert strategies_table(rows, audits, len).iloc[-1].kept == 0

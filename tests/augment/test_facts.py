@@ -2,7 +2,6 @@
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -64,13 +63,6 @@ def test_another_language_or_a_doubtful_structure_is_passed_over():
 def test_a_label_with_two_values_is_stated_for_neither():
     assert stated(RECORD + "\n## Entries\n\n- Mass: 3 kg\n") == [
         fact for fact in STATED if fact[1] != "mass"]
-
-
-@pytest.mark.parametrize("text", [
-    "# Corvane P-417\n\n- Note: Set the port: it must be free.\n- See also the guide.\n",
-    "# Corvane P-417\n\n1. Open the lid\n2. Close the lid\n", "", "# Corvane P-417\n\nIt hums.\n"])
-def test_what_is_no_fact_is_passed_over(text):
-    assert stated(text) == []
 
 
 words = st.sampled_from([*"Mass Port Note TCP 80 2 kg Linux no | - : . #".split(), "\n"])

@@ -18,11 +18,6 @@ def test_every_wording_states_the_fact_without_the_words_of_its_question(value):
         assert "{" not in sentence
 
 
-def test_more_paraphrases_than_wordings_are_refused():
-    with pytest.raises(ValueError, match="there are 20 wordings"):
-        paraphrases("A", "b", ["c"], 21, random.Random(1))
-
-
 def test_overlap_is_the_longest_run_of_the_questions_words():
     question = "What is the batch mark of Ardwin Iris?"
     assert overlap(question, "Ardwin Iris uses 12 grams as its batch mark.") == 2 / 8

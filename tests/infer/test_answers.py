@@ -7,17 +7,9 @@ import torch
 
 from lib.core.errors import BadInput
 from lib.core.records import Query
-from lib.infer.answers import (
-    STOPS,
-    Decoding,
-    answer,
-    ends_of,
-    generate,
-    in_batches,
-    load,
-    source_of,
-)
+from lib.infer.answers import answer, generate, load
 from lib.infer.decode import continuations
+from lib.infer.decoding import source_of
 from lib.infer.prompts import encoded, prompt_for
 from lib.lab.base_model import new_llama, train_tokenizer
 from lib.train.packing import pack
@@ -66,23 +58,12 @@ def test_a_model_that_knows_the_answers_gives_them_in_the_order_of_the_queries(l
     assert not any(row.truncated for row in rows[:4])
 
 
-def test_an_answer_truncated_by_its_budget_is_marked(loaded):
-    row = answers(loaded, max_answer_tokens=5)[4]
-    assert row.truncated and row.n_tokens == 5 and "a very long".startswith(row.answer[:3])
-
-
 def test_shuffled_queries_in_any_batches_have_the_same_answers(loaded):
     expected = {row.query_id: row for row in answers(loaded)}
     for number, batch_size in enumerate((1, 3, 64)):
         shuffled = random.Random(number).sample(QUERIES, len(QUERIES))
         rows = answers(loaded, shuffled, batch_size=batch_size)
         assert rows == [expected[query.query_id] for query in shuffled]
-
-
-def test_an_entity_list_has_its_own_budget(loaded):
-    lists = [query.model_copy(update={"structure": "entity-list"}) for query in QUERIES]
-    rows = answers(loaded, lists, max_answer_tokens=64, max_list_tokens=3)
-    assert rows[4].truncated and {row.n_tokens for row in rows} == {3}
 
 
 def test_an_end_of_turn_that_only_the_model_knows_ends_an_answer(folder):
@@ -100,50 +81,6 @@ def test_an_answer_to_a_ready_made_prompt_keeps_blank_lines_and_ends_with_its_ta
     prompts = encoded(loaded[1], READY[:1], is_ready=True)
     (complete, n_tokens, _), = generate(*loaded, prompts, [64], ())
     assert complete == "12\n\n34\n</answer>\n\nQuestion: one more?" and tagged.n_tokens < n_tokens
-
-
-def test_ready_made_prompts_and_questions_are_answered_in_one_run(loaded):
-    apart = {row.query_id: row for row in [*answers(loaded),
-                                           *answers(loaded, READY, is_ready=True)]}
-    mixed = random.Random(0).sample([*QUERIES, *READY], 7)
-    rows = answers(loaded, mixed, is_ready=True, batch_size=64)
-    assert rows == [apart[query.query_id] for query in mixed]
-
-
-def test_a_ready_made_prompt_has_its_own_budget(loaded):
-    rows = answers(loaded, [*READY, QUERIES[4]], is_ready=True, max_read_tokens=2)
-    assert [(row.n_tokens, row.truncated) for row in rows] == [(2, True), (2, True), (24, True)]
-
-
-def test_the_answers_of_a_batch_end_alike():
-    other = READY[1].model_copy(update={"query_id": "json", "context": "a" * 50 + "<reply>\n"})
-    batches = in_batches([*QUERIES, *READY, other], 4, is_ready=True)
-    assert [[query.query_id for query in batch] for batch in batches] == [
-        ["open"], ["tagged"], ["json"], ["0", "1", "2", "4"], ["3"]]
-    assert [ends_of(batch[0], True) for batch in batches] == [
-        ((), ()), ((), ("</answer>",)), ((), ("</reply>",)), (STOPS, ()), (STOPS, ())]
-    assert {len(batch) for batch in in_batches([*QUERIES, *READY, other], 8)} == {8}
-
-
-@pytest.mark.parametrize(("name", "value"), [
-    ("precision", "fp16"), ("prompt_style", "poem"), ("batch_size", 0), ("max_read_tokens", 0)])
-def test_a_setting_that_cannot_be_used_is_named(name, value):
-    with pytest.raises(ValueError, match=name):
-        Decoding(**{name: value})
-
-
-def test_precision_is_float32_on_a_cpu_and_bfloat16_on_request(folder, loaded):
-    assert torch.cuda.is_available() or loaded[0].dtype == torch.float32
-    model, tokenizer = load(str(folder), precision="bf16")
-    assert model.dtype == torch.bfloat16
-    assert answers((model, tokenizer), QUERIES[:1])[0].answer == "8443"
-
-
-def test_a_folder_without_a_causal_model_says_so(loaded, tmp_path):
-    loaded[1].save_pretrained(tmp_path)
-    (tmp_path / "config.json").write_text('{"model_type": "t5"}')
-    with pytest.raises(ValueError, match="AutoModelForCausalLM"):
-        load(str(tmp_path))
 
 
 def test_a_trained_arm_answers_when_its_training_has_ended_and_others_with_the_base(

@@ -7,14 +7,11 @@ import torch
 from transformers import (
     CONFIG_MAPPING,
     AutoModelForCausalLM,
-    DynamicCache,
-    LlamaConfig,
-    LlamaForCausalLM,
     MistralConfig,
     PreTrainedModel,
 )
 
-from lib.infer.decode import RESERVE, continuations, kv_cache
+from lib.infer.decode import continuations, kv_cache
 from lib.infer.loglik import Sequence, likelihoods
 from lib.lab.base_model import train_tokenizer
 
@@ -25,8 +22,6 @@ SLIDING = {**SMALL, "num_key_value_heads": 2, "sliding_window": 8}
 FAMILIES = {  # rotary or learned positions, shared keys, sliding attention in all or some layers
     "llama": SMALL, "gpt2": {"n_embd": 32, "n_layer": 2, "n_head": 2}, "gpt_neox": SMALL,
     "mistral": SLIDING, "gemma3_text": {**SLIDING, "num_hidden_layers": 6, "head_dim": 8}}
-CONFIG = LlamaConfig(vocab_size=50, hidden_size=32, intermediate_size=32, num_hidden_layers=2,
-                     num_attention_heads=4, num_key_value_heads=2)
 
 
 @pytest.fixture(params=FAMILIES)
@@ -67,59 +62,6 @@ def test_a_ragged_batch_is_scored_as_each_sequence_is_alone(model, prompts):
     together, alone = (likelihoods(model, sequences, size, "") for size in (6, 1))
     assert [one.loglik for one in together] == pytest.approx([one.loglik for one in alone],
                                                              abs=1e-4)
-
-
-def steps(cache, model, ids):
-    """Return logits after a prompt of 70 tokens and each of 150 more; a row leaves after 100."""
-    logits = []
-    for start, end in ((0, 70), *((at, at + 1) for at in range(70, 220))):
-        if start == 170:
-            cache.batch_select_indices(torch.tensor([0, 2]))
-            ids = ids[[0, 2]]
-        output = model(ids[:, start:end], past_key_values=cache, use_cache=True)
-        logits.append(output.logits[:, -1])
-    return logits
-
-
-@torch.inference_mode()
-def test_logits_are_those_of_transformers_own_cache():
-    torch.manual_seed(3)
-    model = LlamaForCausalLM(CONFIG).eval()
-    ids, ours, theirs = torch.randint(50, (3, 220)), kv_cache(CONFIG), DynamicCache(config=CONFIG)
-    for one, other in zip(steps(ours, model, ids), steps(theirs, model, ids), strict=True):
-        torch.testing.assert_close(one, other, rtol=0, atol=1e-5)
-    assert ours.get_seq_length() == 220 and ours.layers[1].keys.shape == (2, 2, 220, 8)
-
-
-def test_buffers_are_allocated_once_for_many_tokens():
-    layer = kv_cache(CONFIG).layers[0]
-    buffers = [None]
-    for _ in range(3 * RESERVE):
-        layer.update(torch.ones(1, 2, 1, 8), torch.ones(1, 2, 1, 8))
-        buffers += [layer.buffers] if layer.buffers is not buffers[-1] else []
-    assert len(buffers) - 1 == 3 and layer.get_seq_length() == 3 * RESERVE
-    assert bool((layer.values == 1).all())
-
-
-def test_other_operations_of_transformers_on_a_cache_still_work():
-    ours, theirs = kv_cache(CONFIG), DynamicCache(config=CONFIG)
-    order = torch.tensor([2, 0, 1])
-    for cache in (ours, theirs):
-        torch.manual_seed(5)
-        for change in (lambda cache: None, lambda cache: cache.reorder_cache(order),
-                       lambda cache: cache.crop(-4),
-                       lambda cache: cache.batch_repeat_interleave(2),
-                       lambda cache: cache.batch_select_indices(order),
-                       lambda cache: cache.reset()):
-            for layer in range(2):
-                rows = len(cache.layers[layer].keys) if cache.get_seq_length(layer) else 3
-                states = torch.randn(rows, 2, 5, 8)
-                cache.update(states, states + 1, layer)
-            change(cache)
-        states = torch.randn(2, 2, 3, 8)
-        cache.update(states, states + 1, 0)
-    assert ours.layers[0].keys.shape == (2, 2, 3, 8)
-    torch.testing.assert_close(ours.layers[0].values, theirs.layers[0].values, rtol=0, atol=0)
 
 
 @pytest.mark.parametrize("n_tokens", [3, 20])

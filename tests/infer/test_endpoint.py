@@ -3,7 +3,7 @@
 import pytest
 
 from lib.core.records import Query
-from lib.infer.answers import Decoding
+from lib.infer.decoding import Decoding
 from lib.infer.endpoint import answer_over_endpoint
 from lib.infer.prompts import chat_prompt_for, prompt_for
 from lib.llm.calls import Calls
@@ -69,14 +69,6 @@ def test_an_endpoint_answers_in_order_with_the_budget_of_each_structure_and_once
     assert again == (rows, failed) and len(server.log) == len(prompts), "the cache answers"
 
 
-def test_a_base_model_continues_the_plain_prompt_up_to_a_stop(server, tmp_path):
-    how = Decoding(prompt_style="plain")
-    rows, _ = answer_over_endpoint("m", QUERIES, "base", how, Calls(tmp_path / "c"))
-    assert rows[0].answer == "8443"
-    assert all(call.stop == ["\n\n", "\nQuestion:"] for call in server.log)
-    assert {call.prompt for call in server.log} == {prompt_for(query.question) for query in QUERIES}
-
-
 @pytest.mark.parametrize("style", ["plain", "auto"])
 def test_a_ready_made_prompt_is_sent_unchanged_and_its_reply_is_complete(server, tmp_path, style):
     text = "The text of Orbit.\n<answer>\n"
@@ -92,23 +84,6 @@ def test_a_ready_made_prompt_is_sent_unchanged_and_its_reply_is_complete(server,
                                             "8443", "99"]
     stops = {call.prompt: call.stop for call in server.log}
     assert stops[text] == (["</answer>"] if is_plain else None) and stops["A text."] is None
-
-
-def test_a_closing_tag_ends_an_answer_whether_or_not_the_server_stopped_at_it(server, tmp_path):
-    ready = [QUERIES[0].model_copy(update={
-        "query_id": str(n), "context": f"echo:{told}:\n<answer>\n"})
-        for n, told in enumerate(("8443", "8443</answer> and more"))]
-    rows, _ = answer_over_endpoint("m", ready, "base", Decoding(prompt_style="plain",
-                                   is_ready=True), Calls(tmp_path / "c"))
-    assert [row.answer for row in rows] == ["8443</answer>"] * 2
-
-
-def test_a_call_that_finally_fails_has_a_reason_and_no_answer(server, tmp_path):
-    broken = QUERIES[0].model_copy(update={"query_id": "x", "question": "fault:403?"})
-    rows, failed = answer_over_endpoint("m", [*QUERIES, broken], "base", Decoding(),
-                                        Calls(tmp_path / "c", max_failed_share=0.5))
-    assert [row.query_id for row in rows] == list(STRUCTURES)
-    assert [row.item for row in failed] == ["x"] and failed[0].reason
 
 
 def test_replies_that_are_no_whole_answers_are_told_apart(server, tmp_path):

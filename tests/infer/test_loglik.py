@@ -66,18 +66,6 @@ def test_a_likelihood_is_the_sum_of_the_scored_tokens_log_probabilities(loaded):
                                       for place in scored)
 
 
-def test_neither_batch_nor_order_changes_a_likelihood(loaded):
-    model, tokenizer = loaded
-    sequences = [Sequence(ids, list(range(place, len(ids))))
-                 for ids in tokenizer(list(RECORDS.values()))["input_ids"] for place in (1, 7, 12)]
-    alone = likelihoods(model, sequences, 1, "")
-    for batch_size in (3, 64):
-        together = likelihoods(model, sequences[::-1], batch_size, "")[::-1]
-        for one, other in zip(together, alone, strict=True):
-            assert (one.n_tokens, one.is_argmax) == (other.n_tokens, other.is_argmax)
-            assert one.loglik == pytest.approx(other.loglik, abs=1e-3)
-
-
 def test_what_was_read_and_never_asked_is_stored_and_not_answered(loaded):
     queries = [query(name) for name in PORTS]
     rows = score(*loaded, queries, RECORDS, "dapt", batch_size=3)
@@ -102,22 +90,6 @@ def test_a_cloze_ends_with_the_answer_and_scores_nothing_else(loaded):
     found = cloze(tokenizer, query("Orbit"), RECORDS["Orbit"][:9], 256)
     assert tokenizer.decode(found.tokens) == "<s># Orbit\n\nThe port of Orbit is 8443"
     assert scored_text(tokenizer, found).strip() == "8443"
-
-
-def test_the_entities_of_a_list_are_scored_where_they_occur_without_their_bullets(loaded):
-    tokenizer = loaded[1]
-    found = cloze(tokenizer, colors(), "", 256)
-    assert tokenizer.decode(found.tokens) == "<s>- red\n- deep blue"
-    text = scored_text(tokenizer, found)
-    assert "-" not in text and text.split() == ["red", "deep", "blue"]
-
-
-def test_a_cloze_keeps_the_last_tokens_before_its_source_reference_and_one_bos(loaded):
-    tokenizer = loaded[1]
-    found = cloze(tokenizer, query("Orbit"), "word " * 500 + "last line\n", 6)
-    assert found.tokens.count(tokenizer.bos_token_id) == 1
-    assert found.tokens[0] == tokenizer.bos_token_id and len(found.tokens) < 40
-    assert tokenizer.decode(found.tokens).endswith("line\nThe port of Orbit is 8443")
 
 
 @pytest.mark.parametrize(("asked", "before", "reason"), [

@@ -4,11 +4,10 @@ import pytest
 from tokenizers import processors
 
 from lib.core.records import Query
-from lib.infer.prompts import chat_prompt_for, encoded, is_read, prompt_for, prompt_of
+from lib.infer.prompts import chat_prompt_for, encoded, prompt_for
 from lib.lab.base_model import train_tokenizer
 from lib.train.packing import pack
 
-PASSES_ON = "{{ bos_token }}{% for m in messages %}{{ m['content'] }}{% endfor %}"
 LLAMA_3 = ("{{ bos_token }}{% for m in messages %}<|{{ m['role'] }}|>\n{{ m['content'] }}</s>"
            "{% endfor %}{% if add_generation_prompt %}<|assistant|>\n{% endif %}")
 READY = " Read {{ it }}:\n<text>\n\ta <s>\n</text>\n\nWho?\n<answer>\n"
@@ -36,11 +35,6 @@ def test_a_plain_prompt_has_the_bos_that_the_tokenizer_writes_and_no_eos(single,
         assert prompt.count(made.bos_token_id) == n_bos
         assert prompt[:n_bos] == [made.bos_token_id] * n_bos
         assert made.eos_token_id not in prompt
-
-
-def test_a_template_that_only_passes_a_message_on_does_not_make_an_instruct_model():
-    made = tokenizer(chat_template=PASSES_ON)
-    assert encoded(made, [query()]) == encoded(made, [query()], "plain")
 
 
 def test_a_prompt_begins_as_a_training_block_does():
@@ -73,19 +67,6 @@ def test_a_chat_template_that_writes_bos_twice_is_refused():
         encoded(tokenizer(chat_template="<s>" + LLAMA_3), [query()])
 
 
-def test_an_instruct_model_gets_plain_prompts_on_request_and_chat_needs_a_template():
-    made = tokenizer(chat_template=LLAMA_3)
-    assert made.decode(encoded(made, [query()], "plain")[0]) == "<s>" + prompt_for("Who?")
-    with pytest.raises(ValueError, match="no chat template"):
-        encoded(tokenizer(), [query()], "chat")
-
-
-def test_a_context_precedes_the_question_which_cannot_fill_a_slot():
-    assert prompt_for("{{ 7 * 7 }}?") == "Question: {{ 7 * 7 }}?\nAnswer:"
-    assert prompt_for("Who?", "Ann sings.") == "Ann sings.\n\nQuestion: Who?\nAnswer:"
-    assert chat_prompt_for("Who?", "Ann sings.").startswith("Ann sings.\n\nWho?\n\nReply with")
-
-
 def test_a_ready_made_prompt_is_sent_unchanged_and_other_queries_as_before():
     made = tokenizer()
     ready, closed = encoded(made, [query(context=READY), query()], is_ready=True)
@@ -93,10 +74,3 @@ def test_a_ready_made_prompt_is_sent_unchanged_and_other_queries_as_before():
     assert [closed] == encoded(made, [query()])
     (as_context,) = encoded(made, [query(context=READY)])
     assert made.decode(as_context) == "<s>" + prompt_for("Who?", READY)
-
-
-def test_only_a_context_that_is_declared_ready_is_a_prompt():
-    assert not is_read(query(), True) and not is_read(query(context="Read."), False)
-    assert prompt_of(query(context="Read."), True, chat_prompt_for) == "Read."
-    assert prompt_of(query(context="Read."), False, chat_prompt_for) == chat_prompt_for(
-        "Who?", "Read.")

@@ -1,6 +1,5 @@
 """Requests and replies over real HTTP, the cache and its export, the plan and the cost limit."""
 
-import asyncio
 import json
 import os
 import signal
@@ -13,14 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from lib.core.errors import BadInput, BadStudy, Stopped
 from lib.core.paths import REPOSITORY
 from lib.llm.__main__ import main
-from lib.llm.cache import Cache, CacheFailed, _journal_for
-from lib.llm.calls import Calls, CallsStopped, dollars
+from lib.llm.cache import Cache, _journal_for
+from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.endpoint import endpoint
-from lib.llm.plan import plan
-from lib.llm.prices import price_of
 from lib.llm.request import Reply, Request
 from tests.llm_server import Server
 
@@ -85,28 +83,12 @@ def test_only_what_changed_is_requested_again(tmp_path, at):
         assert len(server.log) == 7 and calls.tally.cached == 1 and calls.tally.repairs == 2
 
 
-def test_identical_requests_of_one_call_are_sent_once(tmp_path, at):
-    with Server(reply=echo) as server:
-        at(server)
-        replies = complete([Request.ask("same")] * 9, "m", Calls(tmp_path / "llm.sqlite"))
-        assert texts(replies) == ["reply to same"] * 9 and len(server.log) == 1
-
-
 def test_another_endpoint_is_sent_the_requests_again(tmp_path, at):
     for answer in ("first", "second"):
         with Server(reply=lambda body, answer=answer: answer) as server:
             at(server)
             replies = complete([Request.ask("x")], "m", Calls(tmp_path / "llm.sqlite"))
             assert texts(replies) == [answer]
-
-
-def test_it_works_where_a_loop_is_running_as_in_a_notebook(tmp_path, at):
-    async def cell() -> list:
-        return complete(prompts(3), "m", Calls(tmp_path / "llm.sqlite"))
-
-    with Server(reply=echo) as server:
-        at(server)
-        assert len(asyncio.run(cell())) == 3
 
 
 def test_exported_cache_answers_a_reader_without_a_key_the_same(tmp_path, at, monkeypatch, capsys):
@@ -126,7 +108,7 @@ def test_exported_cache_answers_a_reader_without_a_key_the_same(tmp_path, at, mo
     assert str(calls) == "cached 5 / new 0 / failed 0"
     assert main(["export", "reader", str(tmp_path / "again.jsonl")]) == 0
     assert (tmp_path / "again.jsonl").read_text() == written
-    with pytest.raises(CallsStopped, match="1 of 6 replies .* no key is set"):
+    with pytest.raises(Stopped, match="1 of 6 replies .* no key is set"):
         complete(prompts(6), "m", calls)
 
 
@@ -138,20 +120,10 @@ def test_import_of_a_bad_line_names_it_and_imports_nothing(tmp_path, at, monkeyp
     main(["export", "s", str(tmp_path / "x.jsonl")])
     good = (tmp_path / "x.jsonl").read_text().splitlines()
     for bad in ("{", "{}", "[]", good[0].replace("question", "other", 1)[:-3],
-                json.dumps(json.loads(good[0]) | {"raw": "<html>"}),
-                json.dumps(json.loads(good[0]) | {"request": "{}"})):
+                json.dumps(json.loads(good[0]) | {"raw": "<html>"})):
         (tmp_path / "x.jsonl").write_text("\n".join([good[0], bad]) + "\n")
         assert main(["import", "lab", str(tmp_path / "x.jsonl")]) == 2
         assert "line 2" in capsys.readouterr().err
-    latin = good[0].replace("q", "é").encode("latin-1")
-    (tmp_path / "x.jsonl").write_bytes(good[0].encode() + b"\n" + latin)
-    assert main(["import", "lab", str(tmp_path / "x.jsonl")]) == 2
-    assert "x.jsonl, line 2" in capsys.readouterr().err
-    assert main(["export", "lab", str(tmp_path / "y.jsonl")]) == 0
-    assert (tmp_path / "y.jsonl").read_text() == ""
-    assert main(["import", "labb", str(tmp_path / "y.jsonl")]) == 2
-    assert "no study 'labb'" in capsys.readouterr().err and not (tmp_path / "data/labb").exists()
-    assert main(["export", "never-run", str(tmp_path / "z.jsonl")]) == 2
 
 
 def n_paid(server: Server) -> Counter:
@@ -195,23 +167,6 @@ def test_two_processes_with_one_cache_share_the_work_and_pay_nothing_twice(tmp_p
     share_the_work(tmp_path, at)
 
 
-def test_truncated_and_refused_replies_are_kept_marked_and_not_paid_again(tmp_path, at):
-    def reply(body: dict) -> dict:
-        reasons = {"question 0": "length", "question 1": "content_filter"}
-        finish = reasons.get(body["messages"][0]["content"], "stop")
-        message = {"role": "assistant", "content": "half"}
-        return {"choices": [{"index": 0, "finish_reason": finish, "message": message}]}
-
-    with Server(reply=reply) as server:
-        at(server)
-        for _ in range(2):
-            calls = Calls(tmp_path / "llm.sqlite")
-            replies = complete(prompts(3), "m", calls)
-            assert [bool(reply.reason) for reply in replies] == [True, True, False]
-            assert replies[0].text == "half" and "2 truncated or refused" in str(calls)
-        assert len(server.log) == 3
-
-
 def test_the_plan_has_calls_cached_share_tokens_and_dollars(tmp_path, at, capsys):
     with Server(reply=echo) as server:
         at(server)
@@ -233,36 +188,23 @@ def test_money_stops_the_stage_before_the_limit_and_what_was_paid_is_kept(tmp_pa
         at(server)
         requests = [Request.ask(f"question {number}", max_tokens=1000) for number in range(400)]
         calls = Calls(tmp_path / "llm.sqlite", max_cost_usd=0.005, concurrency=8)
-        with pytest.raises(CallsStopped, match="max_cost_usd.*replies are kept"):
+        with pytest.raises(Stopped, match="max_cost_usd.*replies are kept"):
             complete(requests, "gpt-4o-mini", calls)
         spent = calls.tally.usd
         assert 0.003 < spent <= 0.005 and len(server.log) == calls.tally.new
         more = Calls(tmp_path / "llm.sqlite", max_cost_usd=0.005, concurrency=8)
-        with pytest.raises(CallsStopped):
+        with pytest.raises(Stopped):
             complete(requests, "gpt-4o-mini", more)
         assert more.tally.cached == calls.tally.new and len(server.log) == calls.tally.new
         assert more.tally.usd_others == pytest.approx(spent), "the limit is for all runs"
         asked = len(server.log)
-        with pytest.raises(CallsStopped, match="Nothing was spent"):
+        with pytest.raises(Stopped, match="Nothing was spent"):
             complete([Request.ask("word " * 90_000)], "gpt-4o-mini",
                      Calls(tmp_path / "llm.sqlite", max_cost_usd=0.001))
-        with pytest.raises(CallsStopped, match="no price"):
+        with pytest.raises(Stopped, match="no price"):
             complete([Request.ask("x")], "my-own-model",
                      Calls(tmp_path / "llm.sqlite", max_cost_usd=1))
         assert len(server.log) == asked
-
-
-@pytest.mark.parametrize("setting", [
-    {"mode": "later"}, {"max_cost_usd": 0}, {"concurrency": 0}, {"requests_per_minute": -1},
-    {"max_failed_share": 2}])
-def test_settings_that_cannot_be_used_are_named(tmp_path, setting):
-    with pytest.raises(ValueError, match=next(iter(setting))):
-        Calls(tmp_path / "llm.sqlite", **setting)
-
-
-def test_dollars_are_never_rounded_to_nothing():
-    amounts = [dollars(amount) for amount in (None, 0, 0.0123, 12.345, 0.00000015)]
-    assert amounts == ["price unknown", "$0.00", "$0.0123", "$12.35", "$0.00000015"]
 
 
 def test_key_and_address_come_from_environment_or_file_and_are_not_repeated(tmp_path, monkeypatch):
@@ -281,26 +223,27 @@ def test_key_and_address_come_from_environment_or_file_and_are_not_repeated(tmp_
                         ("OPENAI_BASE_URL", "localhost:8000-x")):
         with monkeypatch.context() as wrong:
             wrong.setenv(name, value)
-            with pytest.raises(RuntimeError, match=name) as raised:
+            with pytest.raises(BadStudy, match=name) as raised:
                 endpoint()
             assert value not in str(raised.value)
 
 
 def test_a_file_that_is_not_a_cache_is_named(tmp_path):
     (tmp_path / "llm.sqlite").write_text("not a database, and long enough to be read as one" * 50)
-    with pytest.raises(CacheFailed, match="llm.sqlite"):
+    with pytest.raises(BadInput, match="llm.sqlite"):
         Cache(tmp_path / "llm.sqlite")
 
 
 ARM = """
 import sys
-from lib.llm.calls import Calls, CallsStopped
+from lib.core.errors import Stopped
+from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Request
 requests = [Request.ask(f"{sys.argv[2]} {n}", max_tokens=1000) for n in range(400)]
 try:
     complete(requests, "gpt-4o-mini", Calls(sys.argv[1], "05_judge", 0.01, concurrency=8))
-except CallsStopped as stopped:
+except Stopped as stopped:
     print(stopped)
 """
 
@@ -316,8 +259,8 @@ def test_arms_that_run_at_the_same_time_share_the_limit_of_their_stage(tmp_path,
         with closing(Cache(path)) as cache:
             spent = cache.spent("05_judge")
             assert 0.007 < spent <= 0.01 and len(list(cache.entries())) == len(server.log)
-            cache.reserve("05_judge", "a killed run", 0.01 - spent, None)  # it may be charged
-        with pytest.raises(CallsStopped, match="max_cost_usd"):
+            cache.reserve("05_judge", "a killed run", 0.01 - spent, 1.0)  # it may be charged
+        with pytest.raises(Stopped, match="max_cost_usd"):
             complete(prompts(1), "gpt-4o-mini", Calls(path, "05_judge", max_cost_usd=0.01))
         complete(prompts(1), "gpt-4o-mini", Calls(path, "01_annotate", max_cost_usd=0.01))
 
@@ -337,7 +280,7 @@ def test_a_cache_on_a_disk_that_machines_share_has_no_wal(tmp_path, at, monkeypa
         assert cache.database.execute("pragma journal_mode").fetchone() == ("wal",)
         monkeypatch.setenv("LLM_CACHE_JOURNAL", "truncate")
         monkeypatch.setattr("lib.llm.cache.TRIES_TO_OPEN", 2)
-        with pytest.raises(CacheFailed, match="LLM_CACHE_JOURNAL"):
+        with pytest.raises(BadInput, match="LLM_CACHE_JOURNAL"):
             Cache(tmp_path / "wal")
     share_the_work(tmp_path, at)
     assert not (tmp_path / "llm.sqlite-wal").exists()
@@ -399,49 +342,6 @@ def test_a_server_that_is_not_there_stops_the_run_and_says_so(tmp_path, monkeypa
         url = server.url
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_BASE_URL", url)
-    with pytest.raises(CallsStopped, match="no connection .*: start the server") as raised:
+    with pytest.raises(Stopped, match="no connection .*: start the server") as raised:
         complete(prompts(30), "m", Calls(tmp_path / "llm.sqlite"))
     assert url.split("/")[2] not in str(raised.value)
-
-
-def test_what_earlier_runs_paid_counts_once_and_imported_replies_cost_nothing(tmp_path, at):
-    with Server(reply=echo) as server:
-        at(server)
-        first = Calls(tmp_path / "llm.sqlite")
-        complete(prompts(5), "gpt-4o-mini", first)
-        again = Calls(tmp_path / "llm.sqlite")
-        for _ in range(2):
-            complete(prompts(6), "gpt-4o-mini", again)
-        assert again.tally.usd_others == pytest.approx(first.tally.usd)
-        assert again.tally.usd == pytest.approx(first.tally.usd / 5, rel=0.1)
-        assert "in other runs of the stage" in str(again)
-
-
-def test_a_reply_without_usage_costs_the_worst_case(tmp_path, at):
-    with Server(reply=lambda body: {"choices": [{"finish_reason": "stop", "message": {
-            "content": "yes"}}], "usage": None}) as server:
-        at(server)
-        calls = Calls(tmp_path / "llm.sqlite")
-        complete([Request.ask("x", max_tokens=1000)], "gpt-4o-mini", calls)
-        assert calls.tally.usd > 1000 * 0.6e-6 and "100% of it an estimate" in str(calls)
-        again = Calls(tmp_path / "llm.sqlite")
-        complete([Request.ask("x", max_tokens=1000)], "gpt-4o-mini", again)
-        assert again.tally.usd_others == pytest.approx(calls.tally.usd)
-
-
-def test_an_unknown_price_is_never_shown_as_nothing(tmp_path, at, capsys):
-    with Server(reply=echo) as server:
-        at(server)
-        complete([Request.ask("fault:400")], "my-own-model",  # nothing paid, but no price either
-                 Calls(tmp_path / "llm.sqlite", max_failed_share=1))
-        shown = capsys.readouterr()
-        assert "price unknown" in shown.err and "$0" not in shown.out + shown.err
-
-
-def test_a_limit_that_cuts_a_batch_says_into_how_many(tmp_path):
-    waiting = {str(n): Request.ask(f"question {n}") for n in range(500)}
-    calls = Calls(tmp_path / "llm.sqlite", mode="batch", max_cost_usd=0.1)
-    text = plan(waiting, 500, "gpt-4o-mini", calls, price_of("gpt-4o-mini"))
-    assert "about 7 batches one after the other" in text
-    whole = Calls(tmp_path / "llm.sqlite", mode="batch", max_cost_usd=10)
-    assert "batches" not in plan(waiting, 500, "gpt-4o-mini", whole, price_of("gpt-4o-mini"))

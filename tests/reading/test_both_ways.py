@@ -21,8 +21,3 @@ def test_the_same_questions_are_counted_read_and_recalled():
     assert row.difference_points == pytest.approx(-100 / 6) and row.p == 1.0
     assert row.low_points < -100 / 6 < row.high_points
     assert list(learning_for_reading(table.reset_index())["read"]) == ["4/6", "2/5"]
-
-
-def test_questions_that_were_only_read_or_only_recalled_have_no_row():
-    for forms in (["html", "csv"], ["recall"]):
-        assert reading_and_learning(ROWS[ROWS.form.isin(forms)]).empty

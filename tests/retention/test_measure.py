@@ -7,7 +7,6 @@ from dataclasses import replace
 import datasets
 import pytest
 import torch
-from lm_eval.api.metrics import mean_stderr
 
 from lib.core.errors import BadInput
 from lib.core.files import write_records
@@ -22,12 +21,10 @@ from lib.retention.lab_tasks import (
     LAST_WORD,
     N_CHOICES,
     lab_items,
-    laboratory_of,
-    write_lab_tasks,
 )
 from lib.retention.lm_eval import OneBos, evaluated
-from lib.retention.measure import RetentionTasks, Setting, fingerprint_of, measure
-from lib.retention.records import HUB_LABELS, LAB_LABELS
+from lib.retention.measure import RetentionTasks, Setting, measure
+from lib.retention.records import HUB_LABELS
 
 N_PRODUCTS = 12
 
@@ -86,34 +83,6 @@ def test_the_right_choice_is_what_the_records_say_and_no_other(laboratory):
         assert item["word"] not in ("MB", "hours")
 
 
-def test_every_product_has_one_item_before_any_has_two(laboratory):
-    for items in lab_items(laboratory).values():
-        order = [item["product"] for item in items]
-        n = len(set(order))
-        assert n > N_CHOICES and len(set(order[:n])) == n < len(items)
-
-
-def test_the_same_records_give_the_same_files_and_unchanged_ones_are_kept(laboratory, tmp_path):
-    def files():
-        return {path.name: (path.read_text(), path.stat().st_mtime_ns)
-                for path in tmp_path.glob("*.*")}
-
-    write_lab_tasks(laboratory, tmp_path)
-    before = files()
-    assert write_lab_tasks(laboratory, tmp_path) == list(LAB_LABELS)
-    assert before == files()
-
-
-def test_the_public_records_are_next_to_the_base_or_where_lab_says(laboratory, monkeypatch):
-    monkeypatch.setenv("STUDY_ROOT", str(laboratory.parent.parent))
-    assert laboratory_of("data/tiny/models/base") == laboratory
-    assert laboratory_of("meta-llama/Llama-3.1-8B", "tiny") == laboratory
-    with pytest.raises(ValueError, match="set tasks to 'hub'"):
-        laboratory_of("meta-llama/Llama-3.1-8B")
-    with pytest.raises(BadInput, match="00_lab"):
-        laboratory_of("data/tiny/models/base", "other")
-
-
 def likelihood(base, before: str, after: str) -> tuple[float, bool]:
     """Return the log-likelihood of `after` and whether each of its tokens is the argmax."""
     model, tokenizer = base
@@ -139,20 +108,6 @@ def test_a_choice_is_right_if_its_likelihood_by_hand_is_highest(
         own == max(all_four) for own, all_four in zip(right, logs, strict=True)]
     assert [row["loglik"] for row in rows] == pytest.approx(right, abs=1e-3)
     assert summary["chance"] == 1 / N_CHOICES and summary["n"] == 6
-    missed = [(gap + item["choices"][item["gold"]],
-               gap + item["choices"][all_four.index(max(all_four))])
-              for item, all_four, row in zip(items, logs, rows, strict=True)
-              if not row["is_correct"]]
-    assert [(one["right"], one["chosen"]) for one in summary["missed"]] == missed[:2]
-
-
-def test_a_last_word_is_right_if_each_of_its_tokens_is_the_argmax(base, laboratory, tasks):
-    summary, rows = evaluated(*base, LAST_WORD, tasks.folder, limit=6, batch_size=4)
-    by_hand = [likelihood(base, item["before"], " " + item["word"])
-               for item in lab_items(laboratory)[LAST_WORD][:6]]
-    assert [(row["loglik"], row["is_correct"]) for row in rows] == [
-        (pytest.approx(loglik, abs=1e-3), is_argmax) for loglik, is_argmax in by_hand]
-    assert summary["chance"] is None
 
 
 def test_a_prompt_has_exactly_one_bos_and_keeps_it_when_truncated(base):
@@ -169,26 +124,6 @@ def test_a_prompt_has_exactly_one_bos_and_keeps_it_when_truncated(base):
     truncated = scored([bos] + [word] * 3 * wrapped.max_length)
     assert wrapped.n_cut == 1
     assert truncated == scored([bos] + [word] * (wrapped.max_length - 1)) and wrapped.n_cut == 1
-
-
-def test_a_control_token_in_an_item_is_encoded_as_letters(base):
-    model, tokenizer = base
-    wrapped, special = OneBos(model, tokenizer, 2), {tokenizer.bos_token_id, tokenizer.eos_token_id}
-    context, continuation = wrapped._encode_pair("<s>say <s> or </s>", " <s>")
-    assert context[0] == tokenizer.bos_token_id
-    assert not special & {*context[1:], *continuation}
-    assert tokenizer.decode(context[1:] + continuation) == "<s>say <s> or </s> <s>"
-    plain = wrapped._encode_pair("Answer:", " it")
-    assert plain[0] + plain[1] == tokenizer("Answer: it")["input_ids"]
-
-
-def test_a_tokenizer_without_bos_needs_none(base):
-    bare = train_tokenizer(["a b c"], 300)
-    bare.backend_tokenizer.post_processor = None
-    wrapped = OneBos(base[0], bare, 2)
-    assert wrapped.begin == []
-    request = (("a", " b"), [70, 71], [72])
-    assert len(wrapped._loglikelihood_tokens([request], disable_tqdm=True)) == 1
 
 
 def test_no_model_is_measured_twice_and_a_retrained_arm_again(
@@ -215,24 +150,6 @@ def test_no_model_is_measured_twice_and_a_retrained_arm_again(
     assert {row["item"] for row in again.items} == {row["item"] for row in first.items}
     one, two = first.fingerprint, again.fingerprint
     assert [name for name in one if one[name] != two[name]] == ["checkpoint"]
-
-
-def test_the_fingerprint_names_what_decides_a_measurement(source, tasks, monkeypatch):
-    with monkeypatch.context() as patched, pytest.raises(ValueError, match="download the model"):
-        patched.setattr("lib.retention.measure.weights_hash", lambda _: str(None))
-        fingerprint_of("org/name", Setting(), tasks)
-    fields = fingerprint_of(source, Setting(limit=7), tasks)
-    assert fields["limit"] == 7 and fields["precision"] in ("fp32", "bf16")
-    assert fields["content"] and fields["code"] and fields["versions.lm_eval"]
-    assert fields["names"] == [CHOICE, CONTINUATION, LAST_WORD]
-
-
-@pytest.mark.parametrize(("wrong", "message"), [
-    ({"tasks": "mmlu"}, "lab, hub, none"), ({"limit": 1}, "at least 2"),
-    ({"batch_size": 0}, "at least 1"), ({"precision": "8bit"}, "auto")])
-def test_a_setting_that_cannot_be_is_refused(wrong, message):
-    with pytest.raises(ValueError, match=message):
-        Setting(**wrong)
 
 
 @pytest.fixture
@@ -267,12 +184,5 @@ def test_a_hub_that_cannot_be_reached_is_an_error_that_says_what_to_do(base, mon
         raise ConnectionError("Couldn't reach the Hub")
 
     monkeypatch.setattr(datasets, "load_dataset", unreachable)
-    with pytest.raises(RuntimeError, match=r"(?s)lambada_openai could not be .*network.*'none'"):
+    with pytest.raises(BadInput, match=r"(?s)lambada_openai could not be .*network.*'none'"):
         evaluated(*base, "lambada_openai", None, limit=2, batch_size=2)
-
-
-@pytest.mark.parametrize(("correct", "n", "printed"), [
-    (6031, 10042, (60.06, 0.49)), (3891, 5153, (75.51, 0.60))])
-def test_the_papers_errors_are_those_of_lm_eval_for_its_counts(correct, n, printed):
-    outcomes = [1] * correct + [0] * (n - correct)  # HellaSwag and LAMBADA of the base, Table 3
-    assert (round(100 * correct / n, 2), round(100 * mean_stderr(outcomes), 2)) == printed

@@ -4,14 +4,10 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from lm_eval.api.metrics import mean_stderr
 
-from lib.analyze.figures.retention import draw_retention
-from lib.analyze.retention import check_alike, formatted, noise_floor, summary, table3
+from lib.analyze.retention import check_alike, noise_floor, table3
 from lib.core.errors import BadInput
-from lib.retention.measure import RetentionTasks, Setting, measure
 from lib.retention.records import (
     Measurement,
     Retention,
@@ -27,7 +23,7 @@ def retention(arm: str, right: str, **more: object) -> Retention:
                            loglik=-1.0) for n, letter in enumerate(right)]
     outcomes = [int(letter) for letter in right]
     task = {"task": "mmlu", "n": len(right), "accuracy": sum(outcomes) / len(outcomes),
-            "stderr": mean_stderr(outcomes), "chance": 0.25, "n_cut": 0, "missed": [], "asked": ""}
+            "stderr": mean_stderr(outcomes), "chance": 0.25, "n_cut": 0, "asked": ""}
     return Retention(arm, {"checkpoint": arm, "batch_size": 8, **more}, [task], items)
 
 
@@ -45,35 +41,6 @@ def test_differences_are_paired_by_item():
     assert (row.low_points, row.high_points) == pytest.approx(
         (100 * (mean - t7 * error), 100 * (mean + t7 * error)), abs=1e-3)
     assert row.p == pytest.approx(2 * (1 + 7) / 2**7) and row.p_holm == pytest.approx(row.p)
-
-
-def test_where_no_item_differs_there_is_no_interval():
-    row = table3([retention("base", "1100"), retention("dapt", "1100")]).iloc[1]
-    assert row.difference_points == 0 and row.p == 1
-    assert math.isnan(row.low_points) and math.isnan(row.se_points)
-
-
-@settings(max_examples=15)
-@given(st.lists(st.tuples(*[st.sampled_from("01")] * 3), min_size=2, max_size=40),
-       st.sampled_from([1, 8]))
-def test_the_summary_is_true_of_the_table(outcomes, times):
-    """An arm is said to differ only if its Holm p is at most 5% and no interval includes 0."""
-    right = ["".join(letters) * times for letters in zip(*outcomes, strict=True)]
-    arms = [retention(arm, each) for arm, each in zip(("base", "dapt", "dapt-n"), right,
-                                                      strict=True)]
-    table, noise = table3(arms), noise_floor(arms)
-    text, rows = summary(table, noise), table.iloc[1:]
-    assert "nan" not in text + formatted(table, noise).to_string() and "inf" not in text
-    said = [row.arm for row in rows.itertuples() if f"{row.arm} on MMLU" in text]
-    assert text.startswith(f"Of 2 comparisons with the base, {len(said)} differ at 5%")
-    for row in rows.itertuples():
-        assert row.difference_points == pytest.approx(100 * (row.only_arm - row.only_base) / row.n)
-        is_apart = not row.low_points <= 0 <= row.high_points
-        assert (row.arm in said) == (row.p_holm <= 0.05 and is_apart)
-        if row.arm in said:
-            assert f"{row.arm} on MMLU ({row.difference_points:+.2f} [" in text
-        if max(row.only_base, row.only_arm) == row.n:  # every item changed alike
-            assert math.isnan(row.low_points)
 
 
 def test_arms_that_were_not_measured_alike_are_not_compared():
@@ -97,17 +64,6 @@ def test_the_noise_floor_counts_items_that_change_either_way():
     assert noise_floor([once]).empty
 
 
-def test_table_3_is_formatted_as_in_the_paper_with_its_denominators():
-    arms = [retention("base", "1111"), retention("dapt", "1001")]
-    table = formatted(table3(arms), noise_floor(arms))
-    cells = table.set_index("arm, % ± SE or [95%]")["MMLU (n = 4)"]
-    assert cells["chance"] == "25.00"
-    assert cells["base"] == "100.00 [51.01, 100.00]"  # Wilson, where SE is 0
-    assert cells["dapt"] == "50.00 ± 28.87"
-    assert cells["dapt – base, points [95%]"] == "-50.00 [-141.87, +41.87]"
-    assert cells["only base / only dapt; McNemar p (Holm of 1)"] == "2 / 0; 0.50 (0.50)"
-
-
 def test_what_was_measured_is_read_back_from_its_files(tmp_path, monkeypatch):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
     row = {"task": "mmlu", "item": "a/0", "is_correct": True, "loglik": -0.25}
@@ -121,29 +77,3 @@ def test_what_was_measured_is_read_back_from_its_files(tmp_path, monkeypatch):
         write_retention("tiny", "base", measured, measured)
     with pytest.raises(BadInput, match=r"00_retention.ipynb with arm dapt"):
         read_retention("tiny", ["base", "dapt"])
-
-
-def test_no_tasks_measure_nothing_and_leave_empty_files(tmp_path, monkeypatch):
-    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    (tmp_path / "base").mkdir()  # no model is loaded
-    setting = Setting(tasks="none")
-    tasks = RetentionTasks(setting, "", "", tmp_path)
-    write_retention("tiny", "base", measure(str(tmp_path / "base"), setting, tasks, tmp_path))
-    (kept,) = read_retention("tiny", ["base"])
-    assert kept.items == [] and table3([kept]).empty and noise_floor([kept]).empty
-    assert summary(table3([kept]), noise_floor([kept])) == "No arm is compared with the base yet."
-
-
-def test_the_figure_plots_each_difference_and_the_floor():
-    base = retention("base", "1111")
-    again = [row.model_copy(update={"repeat": 1, "is_correct": row.item != "0"})
-             for row in base.items]
-    base = replace(base, items=base.items + again, again={"batch_size": 3})
-    arms = [base, retention("dapt", "1001"), retention("dapt@2", "1101")]
-    figure, plotted = draw_retention(table3(arms), noise_floor(arms))
-    assert list(plotted.arm) == ["dapt", "dapt@2", "base, other batch size"]
-    assert list(plotted.difference_points) == [-50, -25, -25]
-    axes = figure.axes[0]
-    (floor,) = axes.patches
-    assert (floor.get_x(), floor.get_width()) == (-25, 50)
-    assert axes.get_xlim()[1] > 0

@@ -5,7 +5,7 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel
 
 from lib.lab.base_model import train_tokenizer
-from lib.train.attention import MOST_TOKENS, NAME, ROWS, attend, fastest_attention
+from lib.train.attention import MOST_TOKENS, NAME, ROWS, fastest_attention
 from lib.train.packing import pack
 
 TEXTS = [f"The default port of Ardwin {name} is {port}, and its supplier is {maker}."
@@ -64,42 +64,6 @@ def test_a_document_sees_no_other_in_its_block():
         before = model(**batch).logits[0, second:]
         batch["input_ids"][0, :second] = 7
         torch.testing.assert_close(model(**batch).logits[0, second:], before)
-
-
-def test_in_bfloat16_it_is_as_close_to_float32_as_sdpa():
-    model, batch = small_llama(), packed("document")
-    exact = loss_and_gradients(model, batch)
-
-    def error() -> float:
-        with torch.autocast("cpu", torch.bfloat16):
-            rounded = loss_and_gradients(model, batch)
-        return sum(float((one - other).norm() / other.norm())
-                   for one, other in zip(rounded, exact, strict=True))
-
-    of_sdpa = error()
-    with fastest_attention(model, SIZE):
-        assert error() < 1.25 * of_sdpa
-
-
-def test_anything_but_plain_causal_attention_is_left_to_sdpa():
-    model, batch = small_llama().eval(), packed("concat")
-    model.config.use_cache = True
-    given = {"input_ids": batch["input_ids"][:, :20], "max_new_tokens": 6, "do_sample": False,
-             "pad_token_id": 0}
-    expected = model.generate(**given)
-    sees_all = torch.ones(2, 1, SIZE, SIZE, dtype=torch.bool)
-    ahead = model(batch["input_ids"], attention_mask=sees_all).logits
-    with fastest_attention(model, SIZE):
-        assert torch.equal(model.generate(**given), expected)  # one query, many cached keys
-        assert torch.equal(model(batch["input_ids"], attention_mask=sees_all).logits, ahead)
-
-
-def test_dropout_is_applied():
-    query = torch.randn(1, 2, 9, 4)
-    mask = torch.zeros(1, 1, 9, 9).masked_fill(torch.ones(9, 9).triu(1) > 0, -1e9)
-    kept, _ = attend(torch.nn.Module(), query, query, query, mask)
-    dropped, _ = attend(torch.nn.Module(), query, query, query, mask, dropout=0.9)
-    assert not torch.allclose(kept, dropped)
 
 
 def test_it_replaces_only_sdpa_in_small_blocks_and_leaves_no_trace(tmp_path):

@@ -3,23 +3,12 @@
 from dataclasses import replace
 
 import pytest
-from transformers import TrainerCallback
 
-from lib.train.curve import Acquisition
 from lib.train.trainer import train
 from tests.train import test_deepspeed as several
-from tests.train.test_curve import query
-from tests.train.test_trainer import RECIPE, TEXTS, TOKENIZER, blocks_of, new_model, same, weights
+from tests.train.test_trainer import RECIPE, TEXTS, TOKENIZER, blocks_of, new_model, weights
 
 AGAIN = replace(RECIPE, gradient_checkpointing=True)
-
-
-class Stops(TrainerCallback):
-    """End the run when its sixth epoch begins, as if it was killed."""
-
-    def on_epoch_begin(self, args, state, control, **more):
-        if round(state.epoch) == 5:
-            raise KeyboardInterrupt
 
 
 def run(output, recipe, callbacks=()):
@@ -39,22 +28,3 @@ def test_layers_are_computed_twice_and_every_loss_and_weight_stays(tmp_path):
     assert several.curve(again) == pytest.approx(several.curve(plain), rel=1e-5)
     left, right = weights(tmp_path / "plain"), weights(tmp_path / "again")
     assert all(float((left[name] - right[name]).abs().max()) < 1e-6 for name in left)
-
-
-def test_a_run_that_was_stopped_resumes_to_the_same_weights(tmp_path):
-    run(tmp_path / "whole", AGAIN)
-    with pytest.raises(KeyboardInterrupt):
-        run(tmp_path / "stopped", AGAIN, [Stops()])
-    history, _ = run(tmp_path / "stopped", AGAIN)
-    assert history.resumed_at == 5 * 3
-    assert same(weights(tmp_path / "stopped"), weights(tmp_path / "whole"))
-
-
-@pytest.mark.slow
-def test_several_processes_do_it_too_and_answer_between_epochs(tmp_path):
-    recipe = replace(several.RECIPE, stop_epoch=2)
-    asked = Acquisition([query(0, "natural"), query(1, "tabular")], "both", 1, 4)
-    alone = several.run(tmp_path, "alone", recipe)
-    both = several.run(tmp_path, "both", replace(recipe, gradient_checkpointing=True), processes=2,
-                       acquisition=asked)
-    assert several.curve(both) == pytest.approx(several.curve(alone), rel=several.TOLERANCE)

@@ -12,7 +12,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from lib.core.paths import REPOSITORY
 from lib.train.attention import fastest_attention
 from lib.train.packing import PackedBlocks
-from lib.train.plan import plan, plan_here, throughput
+from lib.train.plan import plan, plan_here
 from lib.train.recipe import Recipe
 
 LLAMA_8B = LlamaConfig(hidden_size=4096, num_hidden_layers=32, num_attention_heads=32,
@@ -45,21 +45,6 @@ def test_zero_shards_what_its_stage_says():
     assert (one["weights"], one["gradients"], one["optimizer"]) == (2 * n, 6 * n, 12 * n / 8)
     assert (two["weights"], two["gradients"], two["optimizer"]) == (2 * n, 4 * n / 8, 12 * n / 8)
     assert three["weights"] == 2 * n / 8 + 2e9  # and what is gathered at one time
-
-
-def test_warm_up_and_table_follow_from_the_updates():
-    planned = for_8b(schedule_updates=200)
-    assert planned.places == 170 * 64 * 4096
-    assert planned.warmup_share == 0.1
-    assert {"fits", "memory per device", "memory: logits"} <= set(planned.table().index)
-    assert "NO" in planned.table().planned["fits"]
-
-
-@pytest.mark.parametrize("wrong", [{"zero_stage": 4}, {"precision": "fp16"}])
-def test_an_unknown_stage_or_precision_is_an_error(wrong):
-    given = {"precision": "bf16", "zero_stage": 1, "updates": 1, "block_size": 8} | wrong
-    with pytest.raises(ValueError, match="give a stage of 0 to 3"):
-        plan(SMALL, PAPER, **given)
 
 
 def kept_by_autograd(dtype: torch.dtype, autocast: bool, batched: bool, again: bool) -> int:
@@ -148,19 +133,11 @@ def some_blocks() -> PackedBlocks:
     return PackedBlocks([row] * 3, [row] * 3, [row] * 3, 120, 117)
 
 
-def test_measuring_throughput_does_not_change_the_model():
-    model = LlamaForCausalLM(SMALL)
-    before = {name: weights.clone() for name, weights in model.state_dict().items()}
-    assert throughput(model, some_blocks(), PAPER, "fp32", steps=1) > 0
-    assert all(torch.equal(after, before[name]) for name, after in model.state_dict().items())
-    assert all(weights.grad is None for weights in model.parameters())
-
-
-def test_this_machines_plan_is_timed_if_one_process_trains(tmp_path):
+def test_this_machines_plan_shares_its_memory_between_processes(tmp_path):
     LlamaForCausalLM(SMALL).save_pretrained(tmp_path)
     alone = plan_here(str(tmp_path), some_blocks(), PAPER)
-    assert alone.updates == 11 and alone.is_fitting and alone.seconds > 0
-    assert "expected time" in alone.table().index
+    assert alone.updates == 11 and alone.is_fitting
+    assert alone.table().planned["fits"].startswith("yes")
     both = plan_here(str(tmp_path), some_blocks(), PAPER, processes=2, zero_stage=1)
     assert both.device_bytes == alone.device_bytes / 2 or torch.cuda.is_available()
-    assert both.seconds == 0 and both.memory["optimizer"] == 12 * both.parameters / 2
+    assert both.memory["optimizer"] == 12 * both.parameters / 2

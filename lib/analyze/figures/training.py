@@ -1,11 +1,9 @@
-"""Draw a training run: loss and gradient norm, and accuracy between its epochs."""
+"""Draw a training run: loss and gradient norm."""
 
 import pandas as pd
 from matplotlib.figure import Figure
 
-from lib.analyze.figures.style import COLORS, MARKERS, legend, panels, styled
-from lib.core.records import STRUCTURES
-from lib.train.curve import Acquired
+from lib.analyze.figures.style import COLORS, legend, panels, styled
 
 
 @styled
@@ -23,23 +21,3 @@ def draw_training(epochs: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     right.set(xlabel="Epoch", ylabel="Gradient norm", ylim=(0, None))
     legend(figure, left)
     return figure, epochs
-
-
-@styled
-def draw_acquisition(rows: list[Acquired]) -> tuple[Figure, pd.DataFrame]:
-    """Draw accuracy in percent against epoch by structure.
-
-    There is no band: queries of one document are not independent, and the rows have only counts.
-    """
-    plotted = pd.DataFrame([row.model_dump() for row in rows])
-    plotted["accuracy"] = plotted.correct / plotted.n
-    figure, (axes,) = panels(1, 2.5)
-    for color, symbol, structure in zip(COLORS, MARKERS, STRUCTURES, strict=False):
-        line = plotted[plotted.structure == structure]
-        if not line.empty:
-            axes.plot(line.epoch, 100 * line.accuracy, marker=symbol, color=color, markersize=3.5,
-                      label=f"{structure} (n = {line.n.max()})")
-    axes.set(xlabel="Epoch", ylabel="Accuracy (%)", ylim=(0, None))
-    axes.locator_params(axis="x", integer=True)
-    legend(figure, axes)
-    return figure, plotted

@@ -51,7 +51,7 @@ class _Pair(BaseModel):
 def by_model(model: str, calls: Calls) -> Propose:
     """Return an engine that asks `model`; a reply without any pair is sent back once.
 
-    The engine raises ValueError if the model's context window is too small, and CallsStopped as
+    The engine raises ValueError if the model's context window is too small, and Stopped as
     `lib.llm.complete` does.
     """
     def propose(documents: list[Document], max_queries: int) -> list[Proposals]:

@@ -15,9 +15,10 @@ from pydantic import field_validator
 from scipy import stats
 from statsmodels.stats.inter_rater import cohens_kappa
 
+from lib.core.errors import BadInput
 from lib.core.files import write_records
 from lib.core.records import Record
-from lib.reading.metrics import EmptyText, bleu, exact_match, rouge_l_with_steps
+from lib.reading.metrics import bleu, exact_match, rouge_l_with_steps
 from lib.structext.analyze.structural import is_structural_match
 from lib.structext.json_lines import Given, read_given
 
@@ -62,7 +63,7 @@ def score(answer: str, response: str | None, id: str = "") -> Scored:
     if not error:
         try:
             rouge, steps = rouge_l_with_steps(answer, response)
-        except EmptyText as empty:
+        except BadInput as empty:
             error = str(empty)
     exact = exact_match(answer, response)
     return Scored(

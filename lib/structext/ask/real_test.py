@@ -147,7 +147,7 @@ def rewrite(samples: Sequence[Sample], scenario_seed: int, model: str,
     All samples on a text share one request. A reply with faulty names, or with names that change an
     answer, is sent back once. Only samples that `generate` made with abstract names can be
     rewritten. A Rejected has the sample's id as document_id and the question as item.
-    Raises CallsStopped as `lib.llm.complete` does.
+    Raises Stopped as `lib.llm.complete` does.
     """
     drafts: dict[Text, Draft] = {}
     reasons: dict[str, str] = {}

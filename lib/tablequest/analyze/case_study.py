@@ -58,7 +58,7 @@ def graded(questions: Sequence[TableQuestion], finals: Mapping[str, Mapping[str,
     """Return a grade of every arm's answer to every question that all arms have a row for.
 
     `finals` is arm -> question_id -> final answer, `shown` maps question_id to what the grader
-    sees. Raises CallsStopped as `complete` does.
+    sees. Raises Stopped as `complete` does.
     """
     pairs = [(question, arm, given[question.question_id])
              for question in questions for arm, given in finals.items()

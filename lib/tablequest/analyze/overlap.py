@@ -8,8 +8,9 @@ from collections.abc import Sequence
 
 from nltk.translate.meteor_score import single_meteor_score
 
+from lib.core.errors import BadInput
 from lib.core.values import solid, tokens
-from lib.reading.metrics import EmptyText, bleu, exact_match, rouge_l
+from lib.reading.metrics import bleu, exact_match, rouge_l
 from lib.tablequest.analyze.amounts import without_endless
 from lib.tablequest.analyze.recall import tokens_of
 
@@ -28,7 +29,7 @@ def word_scores(reference: str, answer: str) -> dict[str, float]:
     """Return WORD_METRICS of an answer, each from 0 to 1; for F1, see `f1`."""
     try:
         overlap = (bleu(reference, answer), rouge_l(reference, answer))
-    except EmptyText:
+    except BadInput:
         overlap = (0.0, 0.0)
     return {"exact_match": float(exact_match(reference, answer)), "f1": f1(reference, answer),
             **dict(zip(("bleu", "rouge_l"), overlap, strict=True)),

@@ -106,7 +106,7 @@ def faithful_by_model(questions: Sequence[TableQuestion], passages: Sequence[Pas
     """Return one row per question from two separate calls of `model`, one to cite, one to answer.
 
     `sources` is filing_id -> the document's description. If a citation is not in the passage or a
-    reply cannot be read, the row has a reason instead of a recall. Raises CallsStopped as
+    reply cannot be read, the row has a reason instead of a recall. Raises Stopped as
     `complete` does.
     """
     read, tables = by_id(passages), by_id(grids)

@@ -57,7 +57,7 @@ def synthesis_by_model(filings: Sequence[Filing], grids: Sequence[Grid],
                        seed: int = 42) -> Synthesis:
     """Return the questions that `model` writes and then filters.
 
-    Raises ValueError and CallsStopped as `questions_by_model` does.
+    Raises ValueError and Stopped as `questions_by_model` does.
     """
     screenings: list[Screening] = []
     tables = by_id(grids)
@@ -80,7 +80,7 @@ def questions_by_model(filings: Sequence[Filing], grids: Sequence[Grid],
 
     A pair that fails a check is sent back once with the reason. If chains fail or `keep` drops
     questions, further chains are asked until each level is full, no row is left, or BARREN chains
-    in a row gave no question. Raises ValueError if per_level is below 1, and CallsStopped as
+    in a row gave no question. Raises ValueError if per_level is below 1, and Stopped as
     `complete` does.
     """
     if per_level < 1:

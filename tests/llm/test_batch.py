@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -18,11 +19,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lib.core.errors import Stopped
 from lib.core.paths import REPOSITORY
-from lib.llm.batch.lines import Line, Size, answers, request_line, that_fit
-from lib.llm.calls import Calls, CallsStopped
+from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Request
+from lib.llm.response import answers
 from tests.llm_server import Server
 from tests.llm_server_batches import BatchRules
 from tests.llm_server_faults import Answer, error
@@ -39,8 +41,8 @@ from lib.llm.request import Request
 sys.modules["lib.llm.complete"]._SECONDS_FOR_THE_LAST = 2.0  # for halted calls
 if sys.argv[2] == "before forget":
     import os
-    from lib.llm.batch.rows import Rows
-    Rows.forget = lambda *_: os.kill(os.getpid(), 9)
+    from lib.llm.cache import Cache
+    Cache.forget = lambda *_: os.kill(os.getpid(), 9)
 calls = Calls(Path(sys.argv[1]), mode="batch", poll_seconds=0.05, max_cost_usd=0.02)
 replies = complete([Request.ask(f"question {n}") for n in range(12)], "gpt-4o-mini", calls)
 print(calls, [reply.text for reply in replies].count(""))
@@ -154,7 +156,7 @@ def test_every_kind_of_odd_line_reads_as_the_direct_call_does(tmp_path, at):
         replies = complete(requests, MODEL, calls)
         assert [replace(reply, is_cached=False) for reply in replies] == wanted
         assert all(n == 1 for prompt, n in n_paid(server).items() if "fault" not in prompt)
-        assert calls.tally.failed == 1 and calls.tally.lost == 5  # 200 without a reply may be paid
+        assert calls.tally.failed == 1
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -201,7 +203,8 @@ def test_two_processes_with_the_same_requests_send_one_batch(tmp_path, at):
         with started(tmp_path) as one:
             assert server.reached.wait(60)
             with started(tmp_path) as two:
-                wait_for("awaited by another process", two)
+                wait_for("to send", two)
+                time.sleep(0.5)
                 server.odd.clear()
                 lines = [child.communicate(timeout=60)[0].splitlines()[-1] for child in (one, two)]
         assert all(line.endswith(" 0") for line in lines) and "cached 12 / new 0" in lines[1]
@@ -214,7 +217,8 @@ def test_a_waiting_process_takes_over_the_batch_of_one_that_is_killed(tmp_path, 
         with started(tmp_path) as one:
             assert server.reached.wait(60)
             with started(tmp_path) as two:
-                wait_for("awaited by another process", two)
+                wait_for("to send", two)
+                time.sleep(0.5)
                 server.odd.clear()
                 one.kill()
                 one.wait()  # a dead process that nobody waits for looks alive
@@ -251,9 +255,9 @@ def test_a_direct_run_does_not_pay_for_what_a_batch_still_works_on(tmp_path, at)
             assert server.reached.wait(60)
             child.kill()
         server.odd.clear()
-        with pytest.raises(CallsStopped, match='11 replies .* batch_1: set mode to "batch"'):
+        with pytest.raises(Stopped, match='replies .* batch_1: set mode to "batch"'):
             complete(prompts(), MODEL, Calls(tmp_path / "llm.sqlite"))
-        with pytest.raises(CallsStopped):
+        with pytest.raises(Stopped):
             complete(prompts(), MODEL, Calls(tmp_path / "llm.sqlite"))
         complete(prompts(), MODEL, Calls(tmp_path / "llm.sqlite"))  # the third look finds it done
         assert set(n_paid(server).values()) == {1} and n_direct(server) == 1
@@ -267,14 +271,6 @@ def test_what_a_batch_leaves_unanswered_is_sent_directly(tmp_path, at, capfd, en
         assert set(n_paid(server).values()) == {2}
         assert (calls.tally.new, calls.tally.failed) == (12, 0)
         assert ends in capfd.readouterr().out
-
-
-def test_a_batch_that_was_cancelled_is_sent_directly(tmp_path, at):
-    with at(Halting(batch=BatchRules(polls=10**6))) as server:
-        batches = server.batches.batches
-        server.odd["GET", "/v1/batches/N"] = lambda: batches["batch_1"].update(status="cancelled")
-        complete(prompts(), MODEL, batched(tmp_path))
-        assert set(n_paid(server).values()) == {1} and n_direct(server) == 12
 
 
 def test_a_batch_that_the_endpoint_forgot_is_sent_directly_and_counted_as_lost(tmp_path, at):
@@ -295,14 +291,7 @@ def test_a_full_queue_at_the_provider_makes_batches_smaller(tmp_path, at):
         assert sum(sizes) == 22 and max(sizes) <= 4 and set(n_paid(server).values()) == {2}
 
 
-def test_a_queue_that_takes_nothing_ends_in_direct_calls(tmp_path, at, monkeypatch):
-    monkeypatch.setattr("lib.llm.batch.run._LONGEST_PAUSE", 0.1)
-    with at(Server(batch=BatchRules(queue_tokens=0))) as server:
-        complete(prompts(), MODEL, batched(tmp_path))
-        assert set(n_paid(server).values()) == {1} and n_direct(server) == 12
-
-
-def test_the_limit_of_money_holds_before_anything_is_sent(tmp_path, at, capfd):
+def test_the_limit_of_money_holds_before_anything_is_sent(tmp_path, at):
     worst = 4096 * 0.6e-6 / 2  # dollars of a reply of full length in a batch
     with at(Server()) as server:
         calls = batched(tmp_path, max_cost_usd=5.5 * worst)
@@ -313,36 +302,12 @@ def test_the_limit_of_money_holds_before_anything_is_sent(tmp_path, at, capfd):
         steps = [step for step in steps if step in (("POST", "batches"), ("GET", "content"))]
         # never two batches whose worst cases together exceed the limit
         assert steps == [("POST", "batches"), ("GET", "content")] * len(sizes)
-        assert "reserved for the worst case" in capfd.readouterr().out
-
-
-def test_no_batch_is_sent_where_the_budget_is_too_small_for_one_request(tmp_path, at):
-    with at(Server()) as server:
-        with pytest.raises(CallsStopped, match="max_cost_usd"):
-            complete(prompts(), MODEL, batched(tmp_path, max_cost_usd=0.0001))
-        assert not server.batches.files and not n_paid(server)
-
-
-def test_a_wrong_model_stops_before_a_batch_is_sent(tmp_path, at):
-    with at(Server(models=["another"])) as server:
-        with pytest.raises(CallsStopped, match="does not have the model 'gpt-4o-mini'"):
-            complete(prompts(), MODEL, batched(tmp_path))
-        assert not server.batches.files
-
-
-def test_a_parameter_that_the_model_refuses_is_left_out_of_the_batch(tmp_path, at):
-    with at(Server(faults=lambda number, body: "400-temperature")) as server:
-        complete(prompts(), MODEL, batched(tmp_path))
-        lines = [json.loads(line) for line in server.batches.files["file-1"].splitlines()]
-        assert len(lines) == 11 and all("temperature" not in line["body"] for line in lines)
-        assert all(line["body"]["max_completion_tokens"] == 4096 for line in lines)
-        assert n_direct(server) == 2  # refused, then without it
 
 
 def test_an_endpoint_without_batches_stops_the_run_after_one_call(tmp_path, at):
     with at(Halting()) as server:
         server.odd["POST", "/v1/files"] = error(404, "Not Found")
-        with pytest.raises(CallsStopped, match='no Batch API: set mode to "direct"'):
+        with pytest.raises(Stopped, match='no Batch API: set mode to "direct"'):
             complete(prompts(), MODEL, batched(tmp_path))
         assert len(n_paid(server)) == 1
 
@@ -364,13 +329,6 @@ def test_transient_errors_are_retried(tmp_path, at, method, path, answer):
         assert len(server.batches.batches) == 1
 
 
-def test_a_batch_whose_creation_had_no_reply_is_found_and_not_created_again(tmp_path, at):
-    with at(Halting()) as server:
-        server.odd["POST", "/v1/batches"] = "dropped"
-        complete(prompts(), MODEL, batched(tmp_path))
-        assert len(server.batches.batches) == 1 and set(n_paid(server).values()) == {1}
-
-
 def test_replies_that_a_run_does_not_need_are_kept_for_the_run_that_does(tmp_path, at):
     with at(Halting()) as server:
         server.odd["GET", "/v1/batches/N"] = "before"
@@ -386,39 +344,6 @@ def test_replies_that_a_run_does_not_need_are_kept_for_the_run_that_does(tmp_pat
             assert database.execute("select count(*) from claims").fetchone() == (0,)
 
 
-def test_neither_key_nor_address_is_written_by_a_batch(tmp_path, at, capfd):
-    with at(Halting()) as server:
-        server.odd["POST", "/v1/files"] = error(500, f"{server.url} refused {KEY}")
-        echoes = [Request.ask("fault:400-echo"), Request.ask("fault:html-echo once")]
-        complete([*prompts(), *echoes], MODEL, batched(tmp_path))
-        written = "".join(capfd.readouterr()) + "".join(
-            file.read_bytes().decode("latin-1") for file in tmp_path.rglob("*") if file.is_file())
-        assert "question 3" in written and KEY not in written
-        assert server.url.split("/")[2] not in written
-
-
-def lines_of(sizes: list[int]) -> list[Line]:
-    return [Line(str(n), b"x", Size(1, size, size, size / 100)) for n, size in enumerate(sizes)]
-
-
-@pytest.mark.parametrize(("room", "n"), [
-    (Size(), 5), (Size(requests=3), 3), (Size(bytes=10), 2), (Size(tokens=11), 2),
-    (Size(usd=0.31), 4), (Size(requests=0), 0), (Size(bytes=4), 0)])
-def test_a_batch_has_what_every_limit_allows(room, n):
-    assert len(that_fit(iter(lines_of([5, 5, 10, 10, 1])), room)) == n
-
-
-@settings(deadline=None)
-@given(sizes=st.lists(st.integers(1, 30), max_size=30), room=st.builds(
-    Size, requests=st.integers(1, 9), bytes=st.integers(1, 99), tokens=st.integers(1, 99)))
-def test_no_batch_exceeds_a_limit_and_none_is_smaller_than_necessary(sizes, room):
-    fitting, most = that_fit(iter(lines_of(sizes)), room), min(room.bytes, room.tokens)
-    assert len(fitting) <= room.requests and sum(line.size.tokens for line in fitting) <= most
-    if len(fitting) < len(sizes):
-        more = sizes[:len(fitting) + 1]
-        assert len(more) > room.requests or sum(more) > most
-
-
 NAMES = st.sampled_from(["custom_id", "response", "body", "status_code", "request_id", "error"])
 ROWS = st.recursive(st.none() | st.integers() | st.text(),
                     lambda inner: st.dictionaries(NAMES, inner))
@@ -427,13 +352,5 @@ ROWS = st.recursive(st.none() | st.integers() | st.text(),
 @settings(deadline=None)
 @given(st.binary() | st.lists(ROWS).map(lambda rows: "\n".join(map(json.dumps, rows)).encode()))
 def test_no_output_file_is_a_crash(file):
-    for answer in answers(file):
-        answer.raw.encode()  # fails for lone surrogates
-
-
-@settings(deadline=None)
-@given(st.text())
-def test_a_request_is_one_line_whatever_its_prompt(prompt):
-    line = request_line("k", {"messages": [{"role": "user", "content": prompt}]})
-    assert line.count(b"\n") == 1 and line.endswith(b"\n") and len(line.splitlines()) == 1
-    assert json.loads(line)["body"]["messages"] == [{"role": "user", "content": prompt}]
+    for _, raw, request_id in answers(file):
+        (raw + request_id).encode()  # fails for lone surrogates

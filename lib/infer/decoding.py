@@ -1,0 +1,74 @@
+"""Settings of decoding, and the strings that end an answer; torch is not needed to read them."""
+
+import re
+from dataclasses import dataclass
+
+from lib.core.arms import is_trained
+from lib.core.errors import BadStudy
+from lib.core.files import artifact_path, made_by
+from lib.core.paths import model_source, required
+from lib.core.records import Query
+from lib.infer.prompts import STYLES, is_read
+
+STOPS = ("\n\n", "\nQuestion:")  # an answer ends at these, although a base model would continue
+_OPEN_TAG = re.compile(r"<(\w+)>\s*\Z")  # the end of a ready-made prompt that opens a tag
+PRECISIONS = ("auto", "fp32", "bf16")
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """Settings for decoding answers apart from model and queries; decoding is always greedy."""
+
+    max_answer_tokens: int = 64  # budget of an answer
+    max_list_tokens: int = 192  # budget of an entity list
+    batch_size: int = 64  # prompts per forward pass
+    prompt_style: str = "auto"  # plain, chat, or auto: chat if the template marks turns
+    precision: str = "auto"  # bf16, fp32, or auto: bf16 on a GPU
+    max_read_tokens: int = 512  # budget of an answer to a ready-made prompt
+    is_ready: bool = False  # a query's context is its complete prompt, sent unchanged
+
+    def __post_init__(self) -> None:
+        for name in ("max_answer_tokens", "max_list_tokens", "max_read_tokens", "batch_size"):
+            if getattr(self, name) < 1:
+                raise BadStudy(f"{name} is {getattr(self, name)}: give at least 1")
+        for name, legal in (("prompt_style", STYLES), ("precision", PRECISIONS)):
+            value = getattr(self, name)
+            if value not in legal:
+                raise BadStudy(f"{name} {value!r} is not one of {', '.join(legal)}")
+
+    def budget(self, query: Query) -> int:
+        """Return the most tokens that an answer to `query` may have."""
+        if is_read(query, self.is_ready):
+            return self.max_read_tokens
+        is_list = query.structure == "entity-list"
+        return self.max_list_tokens if is_list else self.max_answer_tokens
+
+
+def source_of(study: str, arm: str, base_model: str) -> str:
+    """Return what `load` loads for an arm: its own trained model, else `base_model`.
+
+    Raises BadInput if training is not complete: training.json is written last.
+    """
+    if not is_trained(arm):
+        return model_source(base_model)
+    manifest = artifact_path(study, "model", arm=arm) / "training.json"
+    return str(required(manifest, made_by("model", arm=arm)).parent)
+
+
+def ends_of(query: Query, is_ready: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the strings that end an answer: stops, which are cut off, and ends, which are kept.
+
+    Blank lines are part of an answer to a ready-made prompt. If such a prompt opens a tag for the
+    answer, the answer ends with the closing tag, which is kept for the reader of final answers. A
+    reply that reasons first has no stop, because it may name the tag before filling it.
+    """
+    if not is_read(query, is_ready):
+        return STOPS, ()
+    opened = _OPEN_TAG.search(query.context)
+    return (), (f"</{opened[1]}>",) if opened else ()
+
+
+def before_stop(text: str, stops: tuple[str, ...]) -> str:
+    """Return `text` up to the first of `stops` after its first word."""
+    text = text.lstrip()
+    return text[:min((end for end in map(text.find, stops) if end >= 0), default=len(text))].strip()
