@@ -44,8 +44,7 @@ def scored(questions: Sequence[TableQuestion], queries: Sequence[Query],
     -> the queries, as sent, whose passage lost its end before that arm was asked. A query without
     an answer row is unscored, with NaN metrics and mode "". A hard query has the verdict "",
     because no rule scores it. by_judge is the judge's verdict, "" if there is none. A
-    `bertscore_model` adds the column bertscore. Raises ValueError as `finals` does and ImportError
-    as `bert_scores` does.
+    `bertscore_model` adds the column bertscore. Raises as `finals` and `bert_scores` do.
     """
     asked, read, tables = by_id(questions), by_id(passages), by_id(grids)
     judged = {(row.arm, row.query_id): row.verdict for row in verdicts}

@@ -9,7 +9,7 @@ from pathlib import Path
 from lib.core.records import Rejected
 from lib.documents.folder import list_files
 
-ENDINGS = (".html", ".htm", ".html.gz", ".htm.gz", ".md")
+ENDINGS = (".html", ".htm", ".html.gz", ".htm.gz")
 MAX_FILING_BYTES = 100_000_000  # about three times the largest 10-K filings
 
 
@@ -62,5 +62,5 @@ def list_filings(folder: Path) -> tuple[list[tuple[Path, str]], list[Rejected]]:
 
 def identifier_of(name: str) -> str:
     """Return a name usable in files and ids, such as "2024-acme" for "2024/acme.html.gz"."""
-    stem = re.sub(r"\.(?:html?|md)(?:\.gz)?$", "", name, flags=re.I)
+    stem = re.sub(r"\.html?(?:\.gz)?$", "", name, flags=re.I)
     return re.sub(r"[^A-Za-z0-9.]+", "-", stem).strip("-.") or "filing"

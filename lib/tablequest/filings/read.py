@@ -1,4 +1,4 @@
-"""Read annual reports (10-K in HTML) and papers (Markdown) into grids and passages."""
+"""Read annual reports (10-K in HTML) into grids and passages."""
 
 import re
 from collections import Counter
@@ -12,7 +12,6 @@ from lib.tablequest.filings.blocks import PageBlock
 from lib.tablequest.filings.facts import facts_of
 from lib.tablequest.filings.files import NoFiling, bytes_of, identifier_of, list_filings
 from lib.tablequest.filings.page import page_blocks, under_headings
-from lib.tablequest.filings.papers import read_paper
 from lib.tablequest.filings.parse import Page, header_facts, page_of
 from lib.tablequest.filings.passages import MAX_WORDS, cut_passages
 from lib.tablequest.filings.tables import Tables
@@ -60,7 +59,7 @@ def read_filings(folder: Path, max_words: int = MAX_WORDS,
         found.append(read)
     if not found:
         reasons = "\n".join(sorted(f"  {row.item}: {row.reason}" for row in rejected))
-        raise NoFiling(f"no file in {folder} is a readable annual report or paper:\n{reasons}")
+        raise NoFiling(f"no file in {folder} is a readable annual report:\n{reasons}")
     return found, rejected
 
 
@@ -68,8 +67,6 @@ def read_file(path: Path, name: str = "", max_words: int = MAX_WORDS,
               tags: bool = True) -> ReadFiling:
     """Read the filing at `path`, called `name`. Raises NoFiling if it is not a filing."""
     name = name or path.name
-    if path.suffix.lower() == ".md":
-        return ReadFiling(*read_paper(bytes_of(path), name, max_words))
     raw = bytes_of(path)
     named, page = header_facts(raw), page_of(raw)
     del raw

@@ -151,14 +151,6 @@ def ruled(cells: list[PlacedCell], drawn: list[PlacedCell]) -> tuple[PlacedRow, 
     return PlacedRow(joined(kept)), rules
 
 
-def read_text_rows(header: Iterable[str], body: Iterable[Iterable[str]]) -> list[PlacedRow]:
-    """Return the rows of a Markdown table; the first is the header."""
-    rows = [(header, True), *((row, False) for row in body)]
-    return [PlacedRow(tuple(PlacedCell(column, column + 1, text.strip(), is_header)
-                            for column, text in enumerate(row) if text.strip()))
-            for row, is_header in rows]
-
-
 def joined(cells: Iterable[PlacedCell]) -> tuple[PlacedCell, ...]:
     """Join "$", ")" and "%" in cells of their own to the neighbouring number in the row."""
     done: list[PlacedCell] = []

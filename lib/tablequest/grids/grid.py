@@ -18,7 +18,7 @@ from lib.tablequest.grids.meanings import Meaning, column_meanings, row_meaning
 from lib.tablequest.grids.notes import is_only_note, read_note, unit_note_in
 from lib.tablequest.grids.panels import one_panel
 from lib.tablequest.grids.units import MONEY, Table, table_of, unit_and_scale
-from lib.tablequest.grids.values import Reading, read_value, with_point
+from lib.tablequest.grids.values import Reading, with_point
 from lib.tablequest.records import Cell, Grid
 
 
@@ -44,13 +44,12 @@ class ReadGrid:
     left_out: tuple[str, ...]
 
 
-def read_grid(rows: list[PlacedRow], around: Surroundings, n_header: int = 0,
-              dash_is_nil: bool = True) -> ReadGrid:
-    """Return the grid of a table's rows, the first `n_header` of which are headers.
+def read_grid(rows: list[PlacedRow], around: Surroundings) -> ReadGrid:
+    """Return the grid of a table's rows.
 
     Raises NoGrid, with its kind, for a table without labelled numbers.
     """
-    layout = one_panel(lay_out(_with_point(rows), n_header))
+    layout = one_panel(lay_out(_with_point(rows)))
     texts = [index for index, column in enumerate(layout.columns) if column.is_text]
     labelled = list(zip(row_labels(list(layout.rows), texts), layout.rows,
                         _local_notes(layout.rows), strict=True))
@@ -61,7 +60,7 @@ def read_grid(rows: list[PlacedRow], around: Surroundings, n_header: int = 0,
                                      for text in (*layout.titles, *layout.corner))), "")
     columns, meanings, header_note = _columns(layout, around, corner_note)
     unit_note = (corner_note or header_note or around.unit_note or unit_note_in(around.caption))
-    cells = _cells(named, meanings, dash_is_nil, unit_note,
+    cells = _cells(named, meanings, unit_note,
                    [around.caption, *layout.titles, *layout.corner])
     labels = tuple(label for label, *_ in named)
     inside = [" ".join(cell.text for cell in row.label) for row in layout.rows
@@ -139,10 +138,9 @@ def _local_notes(rows: Iterable[BodyRow]) -> Iterator[str]:
         yield note
 
 
-def _cells(named: list[tuple[str, BodyRow, str]], columns: list[Meaning], dash_is_nil: bool,
-           unit_note: str, introduction: list[str]) -> tuple[tuple[Cell, ...], ...]:
-    readings = [[(cell.reading if dash_is_nil else read_value(cell.text, False)) if cell else None
-                 for cell in row.cells] for _, row, _ in named]
+def _cells(named: list[tuple[str, BodyRow, str]], columns: list[Meaning], unit_note: str,
+           introduction: list[str]) -> tuple[tuple[Cell, ...], ...]:
+    readings = [[cell.reading if cell else None for cell in row.cells] for _, row, _ in named]
     rows = [row_meaning(label) for label, *_ in named]
     in_columns = [_column_mark([line[index] for row, line in zip(rows, readings, strict=True)
                                 if line[index] and not row.per])

@@ -58,13 +58,13 @@ class Layout:
     rows: tuple[BodyRow, ...]
 
 
-def lay_out(rows: list[PlacedRow], n_header: int = 0) -> Layout:
-    """Divide a table into its parts; the first `n_header` rows are headers whatever they contain.
+def lay_out(rows: list[PlacedRow]) -> Layout:
+    """Divide a table into its parts.
 
     Raises NoGrid if no number is next to a label, or if columns cannot be separated.
     """
     rows = rows[next((index for index, row in enumerate(rows) if row.cells), len(rows)):]
-    first = max(_first_body_row(rows), n_header)
+    first = _first_body_row(rows)
     body, left = rows[first:], min(cell.start for row in rows for cell in row.cells)
     numeric = _numeric_columns(body, left)
     label_end, columns = _columns(body, numeric)

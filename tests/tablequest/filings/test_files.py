@@ -19,8 +19,6 @@ BAD = {
     "contents.html": (page(table("<td>Item 1.</td><td>Business</td><td>1</td>")).encode(),
                       "labelled numbers"),
     "shop.html": (f"<html><p>Our prices</p>{NUMBERS}</html>".encode(), "annual report"),
-    "note.md": (b"# No table\n\nWords.\n", "labelled numbers"),
-    "latin.md": (b"| a | b |\n|---|---|\n| \xe9 | 1 |\n", "UTF-8"),
     "deep.html": (page("<div>" * 20_000, NUMBERS).encode(), "broken beyond repair"),
     "half.html": (page(NUMBERS, NUMBERS, "<p>The end").encode()[:-20], "truncated: it has neither"),
     "bits.html.gz": (gzip.compress(page(NUMBERS).encode())[:-20], "not a complete gzip file"),

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml.html import fragment_fromstring
 
-from lib.tablequest.grids.cells import NoGrid, read_html_rows, read_text_rows, visible_text
-from lib.tablequest.grids.grid import Surroundings, as_markdown, read_grid
+from lib.tablequest.grids.cells import NoGrid, read_html_rows, visible_text
+from lib.tablequest.grids.grid import Surroundings, read_grid
 from lib.tablequest.grids.kinds import kind_of
 from lib.tablequest.grids.labels import without_marks
 from lib.tablequest.grids.notes import read_note, unit_note_in
@@ -67,8 +67,8 @@ def test_what_is_not_a_single_number_is_none(text):
     assert read_value(text) is None
 
 
-def test_a_dash_is_nil_in_a_filing_and_missing_in_a_paper():
-    assert read_value("—").value == 0 and read_value("-", dash_is_nil=False).value is None
+def test_a_dash_is_nil():
+    assert read_value("—").value == 0
 
 
 def test_words_of_scale_are_read():
@@ -182,12 +182,3 @@ def test_the_cleaned_table_keeps_header_spans_and_groups():
     assert '<th colspan="5">Definite-Lived:</th>' in html
     values = "".join(f"<td>{value}</td>" for value in ("$88", "$78", "$34", "$27"))
     assert f"<tr><th>Customers</th>{values}</tr>" in html and "style" not in html
-
-
-def test_markdown_rows_are_read_alike_and_written_back():
-    rows = read_text_rows(("Model", "F1", "EM"), [("Ours", "71.2 ± 0.3", "-"), ("a|b", "12%", "3")])
-    grid = read_grid(rows, Surroundings("paper", 1), n_header=1, dash_is_nil=False).grid
-    assert grid.columns == ("F1", "EM") and grid.rows == ("Ours", "a|b")
-    (first, missing), (share, _) = grid.cells
-    assert (first.value, missing.value, share.unit) == (71.2, None, "%")
-    assert as_markdown(grid).splitlines()[-1] == "| a\\|b | 12% | 3 |"

@@ -18,9 +18,7 @@ from tests.tablequest_example import (
     FILING,
     GRIDS,
     MARGINS,
-    PAPER,
     PASSAGES,
-    RESULTS,
     SALES,
     grid,
 )
@@ -204,21 +202,6 @@ def on(table: Grid):
     """Return a passage that has only this table."""
     block = PASSAGES[0].blocks[2].model_copy(update={"grid_id": table.grid_id})
     return PASSAGES[0].model_copy(update={"filing_id": table.filing_id, "blocks": (block,)})
-
-
-def test_a_papers_rows_are_compared_with_each_other():
-    questions, rejected = questions_by_rules([PAPER], [RESULTS], [on(RESULTS)], 9)
-    assert [verified(question, by_id([RESULTS])) for question in questions] == [""] * 6
-    hard = {row.answer for row in questions if row.level == "hard"}  # one per column
-    assert hard == {
-        '"Both" is highest with 90.1%, ahead of "Microphone" (88.5%) by 1.6 percentage points. '
-        '"Ear" is lowest with 71.2%, so that the two ends are 18.9 percentage points apart.',
-        '"Both" is highest with 14, ahead of "Microphone" (12) by 2. "Ear" is lowest with 3, so '
-        "that the two ends are 11 apart."}
-    assert questions[0].question.startswith(
-        'According to the paper "Testing Seals by Ear", section "Results", table introduced '
-        'by "Table 1: Accuracy of three ways to listen", what')
-    assert {row.reason.split(":")[0] for row in rejected} == {"nearly the same is asked already"}
 
 
 _AMOUNTS = st.integers(-400, 4000).map(
