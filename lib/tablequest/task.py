@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # slow to import
 
 
 class TableQuest:
-    """Implement lib.reading.task.Task. Methods raise MissingInput without the study's questions.
+    """Implement lib.reading.task.Task. Methods raise BadInput without the study's questions.
 
     Closed-book queries have no context and are sent as ordinary questions.
     """

@@ -17,6 +17,19 @@ SCORE = "ROUGE-L ≥ 0.75"
 _LONGEST = 240  # characters of a text that a table shows
 
 
+def answer(scores: pd.DataFrame, floors: pd.DataFrame) -> str:
+    """Return two sentences: the scores by suite and arm, and each arm's distance from the floor.
+
+    `scores` are from `summary` by suite and arm, `floors` from `against` BLIND.
+    """
+    means = "; ".join(f"{row.arm} on {row.suite} {percent(row.rouge_score, row.low, row.high)}"
+                      for row in scores.itertuples() if row.arm != BLIND)
+    apart = "; ".join(f"{row.arm} on {row.suite} {_points(row)}" for row in floors.itertuples())
+    return (f"Mean ROUGE-L (0 below 0.75) over all questions, % [95% over texts]: {means}. "
+            f"Difference from {BLIND}, which reads nothing, on the same questions, points: "
+            f"{apart}; only an interval above 0 shows that an arm reads.")
+
+
 def summary_formatted(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """Format `summary`, one row per group; the score is the paper's, in % of all questions."""
     return pd.DataFrame([{
@@ -25,7 +38,7 @@ def summary_formatted(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
            for name in ("left_out", "failed", "no_answer", "truncated")},
         f"{SCORE}, % [95%]": percent(row.rouge_score, row.low, row.high) + _few(row.texts),
         "of those asked": percent(row.rouge_asked), "BLEU": percent(row.bleu),
-        "exact": percent(row.exact), "structural": percent(row.structural),
+        "exact": percent(row.exact),
         "judge, correct/scored = % [95%]": f"{row.correct}/{row.judged} = "
         f"{percent(row.judge, row.judge_low, row.judge_high)}{_few(row.texts)}"}
         for row in table.itertuples()])

@@ -101,7 +101,7 @@ def by_model(model: str, calls: Calls, shown: Mapping[str, Shown]) -> Decide:
     """Return `model` as judge; `shown` maps question_id to what the model sees.
 
     All rounds are sent at once, so they form one batch. An unreadable reply is unscored. The judge
-    raises CallsStopped as `complete` does.
+    raises Stopped as `complete` does.
     """
     def decide(rounds: Sequence[Round]) -> list[tuple[Decision, Decision]]:
         requests = [_request(question, shown[question.question_id], answers)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from lib.core.errors import BadStudy
 from lib.core.values import solid, tokens
-from lib.reading.metrics import EmptyText, bleu, exact_match, rouge_l
+from lib.reading.metrics import bleu, exact_match, rouge_l
 from lib.tablequest.analyze.amounts import without_endless
 
 WORD_METRICS = ("exact_match", "f1", "bleu", "rouge_l")
@@ -14,7 +14,7 @@ def word_scores(reference: str, answer: str) -> dict[str, float]:
     """Return WORD_METRICS of an answer, each from 0 to 1; for F1, see `f1`."""
     try:
         overlap = (bleu(reference, answer), rouge_l(reference, answer))
-    except EmptyText:
+    except ValueError:
         overlap = (0.0, 0.0)
     return {"exact_match": float(exact_match(reference, answer)), "f1": f1(reference, answer),
             **dict(zip(("bleu", "rouge_l"), overlap, strict=True))}

@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from lib.tablequest.grids.cells import NoGrid, PlacedCell, PlacedRow
+from lib.core.errors import BadInput
+from lib.tablequest.grids.cells import PlacedCell, PlacedRow
 from lib.tablequest.grids.labels import (
     FOOTNOTE,
     column_label,
@@ -47,7 +48,7 @@ class ReadGrid:
 def read_grid(rows: list[PlacedRow], around: Surroundings) -> ReadGrid:
     """Return the grid of a table's rows.
 
-    Raises NoGrid, with its kind, for a table without labelled numbers.
+    Raises BadInput, which begins with the kind, for a table without labelled numbers.
     """
     layout = one_panel(lay_out(_with_point(rows)))
     texts = [index for index, column in enumerate(layout.columns) if column.is_text]
@@ -55,7 +56,7 @@ def read_grid(rows: list[PlacedRow], around: Surroundings) -> ReadGrid:
                         _local_notes(layout.rows), strict=True))
     named = [one for one in labelled if one[0]]
     if not named:
-        raise NoGrid("no row labels", "no row of numbers has a label")
+        raise BadInput("no row labels: no row of numbers has a label")
     corner_note = next(filter(None, (unit_note_in(text, anywhere=True)
                                      for text in (*layout.titles, *layout.corner))), "")
     columns, meanings, header_note = _columns(layout, around, corner_note)
@@ -123,7 +124,7 @@ def _columns(layout: Layout, around: Surroundings,
     nameless = [label for label, column in zip(labels, layout.columns, strict=True)
                 if not label and not column.is_text]
     if nameless and len(labels) > 1:
-        raise NoGrid("no column labels", f"{len(nameless)} of {len(labels)} columns have no header")
+        raise BadInput(f"no column labels: {len(nameless)} of {len(labels)} columns have no header")
     texts = [tuple(cell.text for cell in above if cell.text != shared) for above in headers]
     return tuple(labels), column_meanings(texts, labels), shared
 

@@ -25,7 +25,7 @@ def screened_by_model(questions: Sequence[TableQuestion], filings: Sequence[Fili
     """Return the findings of `model` on each question, in order.
 
     `grids` are by grid_id. If the reply has no clear decision on a criterion, the criterion is
-    not met and the reason says so. Raises CallsStopped as `complete`
+    not met and the reason says so. Raises Stopped as `complete`
     does.
     """
     of_filing, read = by_id(filings), by_id(passages)

@@ -7,7 +7,6 @@ from lib.structext.analyze import floor
 from lib.structext.analyze.floor import BLIND
 from lib.structext.analyze.formatted import floor_formatted
 from lib.structext.analyze.pairs import against, both_scores, over_floor
-from lib.structext.analyze.scores import score
 from tests.structext.replied import answered, ask, by_number, of_arms, right, silent, wrong
 
 
@@ -31,23 +30,6 @@ def test_the_best_constant_is_found_by_the_papers_score():
     assert (half.answer, half["values"]) == ("True", 2)
     assert [half.score, half.chance] == pytest.approx([0.9, 0.5], abs=1e-6)
     assert table.loc[("xml.2", 2)].answer == "False"  # of equals, the first by name
-
-
-def test_a_bound_spares_comparisons_and_changes_no_score():
-    texts = ["a b c d", "d c b a", "a b. c d", "True", "true", "", "...", "a b c d e f g h",
-             *(one.sample.answer for one in ask(tasks=["json.0", "latex.1", "tree.2"], depth=2))]
-    for answer in filter(str.strip, texts):
-        for response in texts:
-            own = floor._score(answer, response, floor._words(answer), floor._words(response))
-            assert own == score(answer, response).rouge_score, (answer, response)
-
-
-def test_a_depth_that_the_training_split_lacks_has_the_nearest_ones_constant():
-    constants = floor.learned([*cell("tree.0", 1, "1"), *cell("tree.0", 3, "3")])
-    asked = [one for depth in (1, 2, 3, 9) for one in cell("tree.0", depth, "?")]
-    assert floor.cells_of(asked, constants).answer.tolist() == ["1", "1", "3", "3"]
-    (none,) = floor.cells_of(cell("toml.0", 1, "?"), constants).to_dict("records")
-    assert none["answer"] == "" and np.isnan(none["chance"])
 
 
 def test_the_floor_reads_nothing_and_answers_every_question_in_every_setting():
