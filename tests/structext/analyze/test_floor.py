@@ -5,7 +5,7 @@ import pytest
 
 from lib.structext.analyze import floor
 from lib.structext.analyze.floor import BLIND
-from lib.structext.analyze.formatted import floor_formatted
+from lib.structext.analyze.formatted import shown
 from lib.structext.analyze.pairs import against, both_scores, over_floor
 from tests.structext.replied import answered, ask, by_number, of_arms, right, silent, wrong
 
@@ -43,7 +43,7 @@ def test_the_floor_reads_nothing_and_answers_every_question_in_every_setting():
     constants = floor.learned(one.sample for one in asked[:18])
     table = floor.by_depth(rows[rows.prompt == "base"], asked, constants)
     assert table.rouge_score.tolist() == pytest.approx(constants.score.tolist())
-    assert list(table.n) == [6] * 3 and set(floor_formatted(table)["chance"]) >= {"50.0%", "–"}
+    assert list(table.n) == [6] * 3 and set(shown(table, "chance").chance) >= {"50.0%", "–"}
 
 
 def test_a_distance_from_the_floor_is_between_equal_questions():

@@ -6,13 +6,12 @@ import pytest
 from lib.core.arms import ALL
 from lib.core.records import Verdict
 from lib.structext.analyze.formatted import (
-    agreement_formatted,
+    SCORES,
     differences_formatted,
     failures,
-    heat_formatted,
     or_note,
     shortened,
-    summary_formatted,
+    shown,
 )
 from lib.structext.analyze.pairs import (
     against,
@@ -41,8 +40,6 @@ from tests.structext.replied import (
     too_long,
     wrong,
 )
-
-SCORE = "ROUGE-L ≥ 0.75"
 
 
 def nothing(one) -> None:
@@ -116,11 +113,10 @@ def test_a_summary_by_hand():
     (unjudged,) = summary(rows[rows.state == NO_ROW], ["arm"]).itertuples()
     assert (unjudged.n, unjudged.rouge_score, unjudged.judged) == (1, 0, 0)
     assert np.isnan(unjudged.judge)
-    (text,) = summary_formatted(summary(rows, ["arm"]), ["arm"]).to_dict("records")
-    assert [text[name] for name in ("model", "n (texts)", "left out", "no answer")] == [
-        "reader", "8 (8)", "2/8", "1/8"]
-    assert text["judge, correct/scored = % [95%]"].startswith("3/7 = 42.9 [")
-    assert "†" in text[f"{SCORE}, % [95%]"]
+    (text,) = shown(summary(rows, ["arm"]), "arm", *SCORES).to_dict("records")
+    assert [text[name] for name in ("model", "n", "left out", "no answer")] == [
+        "reader", "8", "2", "1"]
+    assert text["judge"].startswith("42.9 [") and text["rouge score"].endswith(" †")
 
 
 def test_heat_by_hand():
@@ -134,7 +130,7 @@ def test_heat_by_hand():
     # of 1, 0, 0 and of 0, 1, 1
     assert [one.sd_tasks, two.sd_tasks] == pytest.approx([(1 / 3) ** 0.5] * 2)
     assert np.isnan(two.sd_languages)
-    assert heat_formatted(table)["SD across languages, points"].tolist() == ["57.7", "–"]
+    assert shown(table, "sd_languages")["sd languages"].tolist() == ["57.7%", "–"]
 
 
 def test_differences_by_hand():
@@ -148,7 +144,7 @@ def test_differences_by_hand():
     assert list(table.arm) == ["tuned"]
     assert table.difference_points[0] == pytest.approx(100 * 5 / 6)
     (text,) = differences_formatted(table, "base", "the arm", ["arm"]).to_dict("records")
-    assert text["base"] == "16.7%" and text[f"{SCORE}, points [95%]"].startswith("+83.3 [")
+    assert text["base"] == "16.7%" and text["difference points"].startswith("+83.3 [")
     each = against(rows, "base", ["suite", "language", "arm"])
     assert each.n.sum() == table.n[0] and len(each) == rows.language.nunique()
     assert against(base, "base").empty
@@ -193,7 +189,7 @@ def test_metrics_are_compared_where_there_is_an_answer():
     floored = agreement(of_arms(ask(), (), True, base=by_number(right, wrong)))
     assert set(floored.arm) == {"base"}  # the floor is no model
     # one arm copies, in the other nothing varies
-    assert set(agreement_formatted(two)["Pearson over replies"]) == {"–"}
+    assert set(shown(two, "pearson").pearson) == {"–"}
 
 
 def test_a_coefficient_over_models_is_of_their_means():
