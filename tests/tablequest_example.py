@@ -50,13 +50,6 @@ BALANCE = grid(3, "Item 8. Statements > Balance sheets", DATES, """
     Total current liabilities | $500 | $500
     Deferred tax | (40) | —""")
 GRIDS = [SALES, MARGINS, BALANCE]
-PAPER = Filing(filing_id="seals", company="Testing Seals by Ear", form="paper", period="",
-               fiscal_year=None, path="seals.md", n_tables=1)
-RESULTS = grid(1, "Results", "Accuracy | Seconds", """
-    Ear | 71.2% | 3
-    Microphone | 88.5% | 12
-    Both | 90.1% | 14""", caption="Table 1: Accuracy of three ways to listen.", unit="", scale=1.0,
-               filing_id="seals")
 PASSAGES = [Passage(passage_id=f"orsa-2024-p{number:02}", filing_id=FILING.filing_id,
                     section=one.section, blocks=(
                         Block(kind="heading", text=one.section.split(" > ")[-1]),

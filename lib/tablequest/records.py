@@ -75,7 +75,7 @@ class Filing(Record):
 
     filing_id: str  # made from the document's own name, usable in file names
     company: str  # "Apple Inc."; for a paper, its title
-    form: str  # "10-K", "paper"
+    form: str  # "10-K"
     period: str  # the fiscal year's end as printed, "September 28, 2024"; "" if it has none
     fiscal_year: int | None
     path: str

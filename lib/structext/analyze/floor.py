@@ -16,8 +16,8 @@ from lib.core.records import Answer, Verdict
 from lib.reading.metrics import rouge_l
 from lib.structext.analyze.scores import LEAST_ROUGE
 from lib.structext.analyze.tables import summary
-from lib.structext.analyze.verdicts import judged_by_structure
 from lib.structext.ask.prompts import REASONING, Prompted
+from lib.structext.ask.replies import judged_by_rules
 from lib.structext.records import BLIND, Sample
 
 MOST_VALUES = 10  # with more different answers, a task has no chance level
@@ -95,7 +95,7 @@ def blind(asked: Sequence[Prompted],
     replies = [final.model_copy(update={"answer": f"<answer>\n{final.answer}\n</answer>"})
                if one.setting in REASONING else final
                for one, final in zip(asked, finals, strict=True)]
-    return replies, judged_by_structure(asked, finals)
+    return replies, judged_by_rules(asked, finals)
 
 
 def by_depth(rows: pd.DataFrame, asked: Sequence[Prompted],

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from lib.analyze.format import DASH, estimate, in_points, number, one_line, percent
+from lib.analyze.format import in_points, number, one_line, percent
 from lib.analyze.statistics.paired import FEW_CLUSTERS
 from lib.core.records import Answer
 from lib.structext.analyze.floor import BLIND
@@ -13,115 +13,62 @@ from lib.structext.ask.prompts import Prompted
 from lib.structext.ask.replies import final_answer
 from lib.structext.records import EXTRA_TASKS, TASKS
 
-SCORE = "ROUGE-L ≥ 0.75"
+INTERVALS = {  # column -> the columns of its interval
+    "rouge_score": ("low", "high"), "judge": ("judge_low", "judge_high"),
+    "common_score": ("common_low", "common_high"),
+    **{f"{prefix}{name}points": (f"{prefix}{end}low_points", f"{prefix}{end}high_points")
+       for prefix in ("", "gain_") for name, end in (("difference_", ""), ("whole_", "whole_"),
+                                                     ("judge_", "judge_"))}}
+SCORES = ("n", "texts", "left_out", "failed", "no_answer", "truncated", "rouge_score",
+          "rouge_asked", "bleu", "exact", "judge")
+DIFFERENCES = ("n", "whole", "unpaired", "first", "second", "difference_points", "judge_points",
+               "whole_points")
+SHOTS = ("suite", "arm", "setting", "n_shots", "n", "left_out", "rouge_score", "common",
+         "common_score", "gain_n", "gain_difference_points", "gain_whole_points")
 _LONGEST = 240  # characters of a text that a table shows
 
 
-def summary_formatted(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Format `summary`, one row per group; the score is the paper's, in % of all questions."""
-    return pd.DataFrame([{
-        **_group(row, by), "n (texts)": f"{row.n} ({row.texts})",
-        **{name.replace("_", " "): f"{getattr(row, name)}/{row.n}"
-           for name in ("left_out", "failed", "no_answer", "truncated")},
-        f"{SCORE}, % [95%]": percent(row.rouge_score, row.low, row.high) + _few(row.texts),
-        "of those asked": percent(row.rouge_asked), "BLEU": percent(row.bleu),
-        "exact": percent(row.exact), "structural": percent(row.structural),
-        "judge, correct/scored = % [95%]": f"{row.correct}/{row.judged} = "
-        f"{percent(row.judge, row.judge_low, row.judge_high)}{_few(row.texts)}"}
-        for row in table.itertuples()])
+def answer(scores: pd.DataFrame, floors: pd.DataFrame) -> str:
+    """Return two sentences: the scores by suite and arm, and each arm's distance from the floor.
+
+    `scores` are from `summary` by suite and arm, `floors` from `against` BLIND.
+    """
+    means = "; ".join(f"{row.arm} on {row.suite} {percent(row.rouge_score, row.low, row.high)}"
+                      for row in scores.itertuples() if row.arm != BLIND)
+    apart = "; ".join(f"{row.arm} on {row.suite} "
+                      f"{in_points(row.difference_points, row.low_points, row.high_points)}"
+                      for row in floors.itertuples())
+    return (f"Mean ROUGE-L (0 below 0.75) over all questions, % [95% over texts]: {means}. "
+            f"Difference from {BLIND}, which reads nothing, on the same questions, points: "
+            f"{apart}; only an interval above 0 shows that an arm reads.")
 
 
-def floor_formatted(table: pd.DataFrame) -> pd.DataFrame:
-    """Format `floor.by_depth`: the constant answer, its score, and chance."""
-    return pd.DataFrame([{
-        **_group(row, ["suite", "task", "depth"]), "n (texts)": f"{row.n} ({row.texts})",
-        "constant answer": shortened(row.answer) or DASH,
-        f"{SCORE}, % [95%]": percent(row.rouge_score, row.low, row.high) + _few(row.texts),
-        "chance": percent(row.chance)} for row in table.itertuples()])
-
-
-def states_formatted(table: pd.DataFrame) -> pd.DataFrame:
-    """Format `states`: each count with its denominator."""
-    keys = table.columns[:list(table.columns).index("n")]
-    return pd.DataFrame([{
-        **{_head(name): str(row[name]) for name in keys}, "n": str(row["n"]),
-        **{name.replace("<answer>", "answer tag"): f"{row[name]}/{row['n']}"  # no tag in Markdown
-           for name in table.columns[len(keys) + 1:]}} for _, row in table.iterrows()])
-
-
-def heat_formatted(table: pd.DataFrame) -> pd.DataFrame:
-    """Format `heat`, one row per cell."""
-    return pd.DataFrame([{
-        **_group(row, ["suite", "arm", "depth", "width"]), "n (texts)": f"{row.n} ({row.texts})",
-        "left out": f"{row.left_out}/{row.n}",
-        f"{SCORE}, % [95%]": percent(row.rouge_score, row.low, row.high) + _few(row.texts),
-        f"SD across {table.n_tasks.max()} tasks, points": estimate(100 * row.sd_tasks),
-        "SD across languages, points": estimate(100 * row.sd_languages)}
-        for row in table.itertuples()])
+def shown(table: pd.DataFrame, *names: str) -> pd.DataFrame:
+    """Format the columns `names`: shares in %, differences in points, each with its interval."""
+    few = table.texts < FEW_CLUSTERS if "texts" in table else pd.Series(False, table.index)
+    return pd.DataFrame({
+        {"arm": "model"}.get(name, name.replace("_", " ").replace("<answer>", "answer tag")):
+        [_cell(row, name) + " †" * (name in INTERVALS and is_few)
+         for row, is_few in zip(table.to_dict("records"), few, strict=True)] for name in names})
 
 
 def differences_formatted(table: pd.DataFrame, first: str, second: str,
                           by: Sequence[str]) -> pd.DataFrame:
-    """Format `differences`, second - first, over pairs asked both ways; last column: all pairs."""
-    return pd.DataFrame([{
-        **_group(row, by), "pairs asked both ways (texts)":
-        f"{row.n} of {row.whole} ({row.texts})"
-        + (f", {row.unpaired} without a partner" if row.unpaired else ""),
-        first: percent(row.first), second: percent(row.second),
-        f"{SCORE}, points [95%]": _points(row) + _few(row.texts),
-        "judge, points [95%]": f"{_points(row, 'judge_')} (n = {row.judged})",
-        f"{SCORE} of all pairs, left out as 0": f"{_points(row, 'whole_')} (n = {row.whole})"}
-        for row in table.itertuples()])
+    """Format `differences`, second - first, by the columns `by`."""
+    return shown(table, *by, *DIFFERENCES).rename(columns={"first": first, "second": second})
 
 
-def shots_formatted(table: pd.DataFrame) -> pd.DataFrame:
-    """Format `shots`, one row per number of demonstrations."""
-    return pd.DataFrame([{
-        **_group(row, ["suite", "arm"]), "demonstrations": row.setting, "shots": str(row.n_shots),
-        "n (texts)": f"{row.n} ({row.texts})", "left out": f"{row.left_out}/{row.n}",
-        f"{SCORE}, % [95%]": percent(row.rouge_score, row.low, row.high) + _few(row.texts),
-        "of those asked with every number, % [95%]":
-        f"{percent(row.common_score, row.common_low, row.common_high)} (n = {row.common})",
-        "over the base prompt, of pairs asked both ways, points [95%]":
-        f"{_points(row, 'gain_')} (n = {row.gain_n:.0f})" if row.n_shots else DASH,
-        "of all pairs, left out as 0":
-        f"{_points(row, 'gain_whole_')} (n = {row.gain_whole:.0f})" if row.n_shots else DASH}
-        for row in table.itertuples()])
-
-
-def agreement_formatted(table: pd.DataFrame) -> pd.DataFrame:
-    """Format `agreement`; a dash if a metric does not vary."""
-    return pd.DataFrame([{
-        "model": row.arm, "metrics": f"{row.first} – {row.second}", "replies": str(row.n),
-        "Pearson over replies": number(row.pearson, ".3f"), "agree": percent(row.agreement),
-        "Cohen's kappa": number(row.kappa, ".3f")} for row in table.itertuples()])
-
-
-def published_formatted(table: pd.DataFrame) -> pd.DataFrame:
-    """Format `published.with_ours`: one row per model, all its prompts in one cell.
-
-    ≤ marks a score at or below the floor of its suite.
-    """
-    rows = []
-    for (suite, source, model, where), cell in table.groupby(
-            ["suite", "source", "model", "where"], sort=False):
-        scores = []
-        for row in cell.itertuples():
-            ends = () if pd.isna(row.low) else (100 * row.low, 100 * row.high)
-            mark = " ≤" if row.rouge_score <= row.floor and model != BLIND else ""
-            scores.append(f"{row.prompt or DASH} {estimate(100 * row.rouge_score, *ends)}{mark}")
-        rows.append({"suite": suite, "source": source, "model": model, "n": f"{cell.n.max()}",
-                     f"{SCORE}, %, by prompt": "; ".join(scores),
-                     "where": where})
-    return pd.DataFrame(rows)
-
-
-def published_agreement_formatted(table: pd.DataFrame) -> pd.DataFrame:
-    """Format `published.agreement_with_ours`."""
-    return pd.DataFrame({
-        "metric": table.metric, "source": table.source, "Pearson with": table["with"],
-        "over": table.over,
-        "n": [number(n) for n in table.n], "Pearson": [number(p, ".3f") for p in table.pearson]})
+def _cell(row: dict, name: str) -> str:
+    value, ends = row[name], [row[end] for end in INTERVALS.get(name, ())]
+    if name.endswith("_points"):
+        return in_points(value, *ends)
+    if name in INTERVALS:
+        return percent(value, *ends)
+    if isinstance(value, float) and name not in ("pearson", "kappa", "gain_n"):
+        return percent(value)
+    if name == "task":
+        return f"{value} {(TASKS | EXTRA_TASKS)[value]}"
+    return shortened(number(value, ".0f" if name == "gain_n" else ".3f"))
 
 
 def or_note(formatted: pd.DataFrame, note: str) -> pd.DataFrame:
@@ -160,25 +107,3 @@ def shortened(text: str) -> str:
         return line
     omitted = len(line) - _LONGEST
     return f"{line[:_LONGEST // 2]} […{omitted} characters…] {line[-_LONGEST // 2:]}"
-
-
-def _points(row: tuple, prefix: str = "") -> str:
-    """Format a row's difference with its interval."""
-    name = "points" if prefix.endswith(("judge_", "whole_")) else "difference_points"
-    columns = (name, "low_points", "high_points")
-    return in_points(*(getattr(row, prefix + column) for column in columns))
-
-
-def _few(texts: int) -> str:
-    """Return a mark if there are so few texts that an interval is less certain, else ""."""
-    return " †" if texts < FEW_CLUSTERS else ""
-
-
-def _group(row: tuple, by: Sequence[str]) -> dict[str, str]:
-    kinds = TASKS | EXTRA_TASKS
-    return {_head(name): f"{getattr(row, name)} {kinds[row.task]}" if name == "task"
-            else str(getattr(row, name)) for name in by}
-
-
-def _head(column: str) -> str:
-    return {"arm": "model", "form": "in the prompt"}.get(column, column)

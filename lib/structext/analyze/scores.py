@@ -1,4 +1,4 @@
-"""Score responses by ROUGE-L, BLEU, exact and structural match, and compare these metrics (v2).
+"""Score responses by ROUGE-L, BLEU and exact match, and compare these metrics (v2).
 
 The paper's main metric is ROUGE-L F, set to 0 below 0.75. Its code loses rows: an empty response
 raises ValueError, a long text raises RecursionError, and neither is counted in the denominator.
@@ -7,23 +7,17 @@ Here a row that cannot be scored has 0 and a reason, and a long text has its tru
 
 from collections.abc import Iterable, Sequence
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from pydantic import field_validator
 from scipy import stats
 from statsmodels.stats.inter_rater import cohens_kappa
 
-from lib.core.errors import BadInput
-from lib.core.files import write_records
 from lib.core.records import Record
 from lib.reading.metrics import bleu, exact_match, rouge_l_with_steps
-from lib.structext.analyze.structural import is_structural_match
-from lib.structext.json_lines import Given, read_given
 
 LEAST_ROUGE = 0.75  # a response with less scores 0 (v2, 4.2)
-METRICS = ("rouge_score", "bleu", "exact", "structural")
+METRICS = ("rouge_score", "bleu", "exact")
 NO_RESPONSE = "there is no response"
 RECURSION_LIMIT = 1000  # CPython's default, under which the official scorer runs
 FRAMES = 12  # on that scorer's stack before the recursion begins, approximately
@@ -37,22 +31,8 @@ class Scored(Record):
     rouge_score: float  # the paper's: rouge_l, or 0 below LEAST_ROUGE
     bleu: float
     exact: bool  # equal except for whitespace at both ends
-    structural: bool
     error: str  # why the row has 0; "" if it was scored
     official_fails: bool  # the official scorer would lose the row, as it is empty or too long
-
-
-class Response(Given):
-    """One line of input for `python -m lib.structext score`."""
-
-    id: str = ""  # default: the row's number
-    answer: str
-    response: str | None = None  # None also if it is not text; it then scores 0
-
-    @field_validator("response", mode="before")
-    @classmethod
-    def _text_or_none(cls, value: object) -> str | None:
-        return value if isinstance(value, str) else None
 
 
 def score(answer: str, response: str | None, id: str = "") -> Scored:
@@ -63,31 +43,18 @@ def score(answer: str, response: str | None, id: str = "") -> Scored:
     if not error:
         try:
             rouge, steps = rouge_l_with_steps(answer, response)
-        except BadInput as empty:
+        except ValueError as empty:
             error = str(empty)
-    exact = exact_match(answer, response)
     return Scored(
         id=id, rouge_l=rouge, rouge_score=rouge if rouge >= LEAST_ROUGE else 0.0,
-        bleu=0.0 if error else bleu(answer, response), exact=exact,
-        structural=exact or (not error and is_structural_match(answer, response)), error=error,
-        official_fails=bool(error) or steps + FRAMES >= RECURSION_LIMIT)
-
-
-def score_file(source: Path, target: Path) -> list[Scored]:
-    """Score the JSON lines of `source` ({answer, response}, optional id); write to `target`.
-
-    Raises as `read_given` does.
-    """
-    rows = [score(row.answer, row.response, row.id or str(number))
-            for number, row in enumerate(read_given(source, Response), 1)]
-    write_records(target, rows)
-    return rows
+        bleu=0.0 if error else bleu(answer, response), exact=exact_match(answer, response),
+        error=error, official_fails=bool(error) or steps + FRAMES >= RECURSION_LIMIT)
 
 
 def frame(rows: Iterable[Scored]) -> pd.DataFrame:
     """Return one row per response with the columns of Scored; metrics are from 0 to 1."""
     table = pd.DataFrame([row.model_dump() for row in rows], columns=list(Scored.model_fields))
-    return table.astype({"exact": float, "structural": float})
+    return table.astype({"exact": float})
 
 
 def metric_agreement(rows: pd.DataFrame, metrics: Sequence[str] = METRICS) -> pd.DataFrame:

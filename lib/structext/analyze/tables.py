@@ -31,7 +31,7 @@ FORMS = {  # form of the text in the prompt -> its languages
 ANSWERED, LEFT_OUT = "an answer", "left out: longer than the arm's window"
 JUDGE = "judge"
 SUMMARY = ["n", "texts", "left_out", "asked", "failed", "no_answer", "truncated", "rouge_score",
-           "low", "high", "rouge_asked", "bleu", "exact", "structural", "judged", "correct",
+           "low", "high", "rouge_asked", "bleu", "exact", "judged", "correct",
            "judge", "judge_low", "judge_high"]
 # marks in a sample's id that a scenario, or a model, gave the names
 _REAL = re.compile(r"-(?:real|rewritten)-(?=d\d+-w\d+)")

@@ -13,6 +13,7 @@ from functools import cached_property
 from random import Random
 from zlib import crc32
 
+from lib.core.errors import BadInput
 from lib.core.prompts import prompt_template
 from lib.core.records import Rejected
 from lib.llm.calls import Calls
@@ -22,20 +23,11 @@ from lib.structext.ask.real_names import KIND_OF, KINDS, Names, by_kind, read_na
 from lib.structext.generate.naming import Letters
 from lib.structext.generate.samples import PLUG_INS, SUITES, Text, generate, samples_of
 from lib.structext.generate.scenarios import SCENARIOS
-from lib.structext.generate.tree import layout
-from lib.structext.json_lines import Given
 from lib.structext.records import Sample
 from lib.structext.solve.solver import solve
-from lib.structext.solve.unsolvable import Unsolvable
 
 MARKER = "rewritten-"  # marks the ids of rewritten samples
-MOST_NAMES = 500  # per reply; a text of Real-Test has at most 200
-_MOST_CELLS = 20_000  # nodes × names per node; a larger text is not built
 _MOST_FAULTS = 12  # reported to the model
-
-
-class GivenSample(Sample, Given):
-    """One line of input for `python -m lib.structext rewrite`."""
 
 
 class _Recorded:
@@ -67,10 +59,6 @@ class _Renamed:
         return new if is_list else lambda *_, **__: new
 
 
-class Unusable(ValueError):
-    """Raised if samples cannot be rewritten; the message says why."""
-
-
 @dataclass
 class Draft:
     """A text to be rewritten, with all given questions about it."""
@@ -83,27 +71,12 @@ class Draft:
 
     @cached_property
     def called(self) -> dict[str, list[str]]:
-        """Return the names in the text and in its language's questions. Raises Unusable."""
-        text, called = self.text, {}
-        try:
-            n_cells = layout(text.depth, text.width).n_nodes * text.size * text.depth
-            if n_cells > _MOST_CELLS:
-                raise Unusable(f"the text is too large to be rewritten: {n_cells:,} places for "
-                               "names")
-            indices = range(len(PLUG_INS[text.language].finders))
-            old = list(samples_of(text, indices,
-                                  lambda seed, _: _Recorded(Letters(seed), called), ""))
-        except Unusable:
-            raise
-        except (KeyError, ValueError, IndexError) as error:
-            raise Unusable(f"its id names no text: {error}") from error
-        known = {sample.id: (sample.question, sample.reference, sample.answer) for sample in old}
-        for sample in self.samples:
-            if known.get(sample.id) != (sample.question, sample.reference, sample.answer):
-                raise Unusable(f"{sample.id} differs from what its id says: make the samples again")
-        n_names = sum(map(len, by_kind(called).values()))
-        if n_names > MOST_NAMES:
-            raise Unusable(f"the text has {n_names} names; a reply can have at most {MOST_NAMES}")
+        """Return the names in the text and in its language's questions, by method of Letters."""
+        called: dict[str, list[str]] = {}
+        indices = range(len(PLUG_INS[self.text.language].finders))
+        for _ in samples_of(self.text, indices, lambda seed, _: _Recorded(Letters(seed), called),
+                            ""):
+            pass
         return called
 
     @property
@@ -142,32 +115,18 @@ class Draft:
 
 def rewrite(samples: Sequence[Sample], scenario_seed: int, model: str,
             calls: Calls) -> tuple[list[Sample], list[Rejected]]:
-    """Return `samples` with names from one scenario per text, and the rest as Rejected, in order.
+    """Return `samples`, made by `generate`, with a scenario's names, and those that have none.
 
     All samples on a text share one request. A reply with faulty names, or with names that change an
-    answer, is sent back once. Only samples that `generate` made with abstract names can be
-    rewritten. A Rejected has the sample's id as document_id and the question as item.
-    Raises Stopped as `lib.llm.complete` does.
+    answer, is sent back once. Raises as `lib.llm.complete` does.
     """
     drafts: dict[Text, Draft] = {}
-    reasons: dict[str, str] = {}
     for sample in samples:
         text = Text.of_sample(sample)
-        if text is None:
-            reasons[sample.id] = "it is not a sample with abstract names made by `generate`"
-        else:
-            drafts.setdefault(text, Draft(text, [], scenario_seed)).samples.append(sample)
-    usable = []
-    for draft in drafts.values():
-        try:
-            usable.append((draft, draft.request))
-        except Unusable as error:
-            reasons |= {sample.id: str(error) for sample in draft.samples}
-    _ask(usable, model, calls)
-    made: dict[str, Sample] = {}
-    for draft, _ in usable:
-        made |= draft.made
-        reasons |= draft.faults
+        drafts.setdefault(text, Draft(text, [], scenario_seed)).samples.append(sample)
+    _ask([(draft, draft.request) for draft in drafts.values()], model, calls)
+    made = {old: new for draft in drafts.values() for old, new in draft.made.items()}
+    reasons = {old: fault for draft in drafts.values() for old, fault in draft.faults.items()}
     return [made[sample.id] for sample in samples if sample.id in made], [
         Rejected(document_id=sample.id, item=sample.question, reason=reasons[sample.id])
         for sample in samples if sample.id not in made]
@@ -178,7 +137,7 @@ def real_test(model: str, calls: Calls, seed: int = 42, mode: str = "corrected",
     """Return the suite real-test with names by `model`: the first samples of Test, rewritten.
 
     `seed` also assigns the scenarios. `per_task` limits the samples per task, depth and width; 0
-    means all 928. Returns and raises as `rewrite` does.
+    means all 928.
     """
     samples = [sample for depth, width, count in SUITES["real-test"] for sample in generate(
         mode, None, depth, width, min(per_task or count, count), seed)]
@@ -188,7 +147,7 @@ def real_test(model: str, calls: Calls, seed: int = 42, mode: str = "corrected",
 def _ask(drafts: list[tuple[Draft, Request]], model: str, calls: Calls) -> None:
     """Send every draft once; send drafts whose replies had faults once more."""
     again = []
-    replies = complete([request for _, request in drafts], model, calls) if drafts else []
+    replies = complete([request for _, request in drafts], model, calls)
     for (draft, request), reply in zip(drafts, replies, strict=True):
         if faults := draft.read(reply):
             prompt = prompt_template("structext/real_repair").render(
@@ -202,5 +161,5 @@ def _ask(drafts: list[tuple[Draft, Request]], model: str, calls: Calls) -> None:
 def _is_solved(sample: Sample) -> bool:
     try:
         return solve(sample.language, sample.question, sample.reference) == sample.answer
-    except Unsolvable:
+    except BadInput:
         return False

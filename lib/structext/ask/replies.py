@@ -1,10 +1,12 @@
-"""Find the final answer in a reply to one of the six prompts, and score it; no row is lost."""
+"""Find the final answer in a reply to one of the six prompts, score and judge it."""
 
 import re
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
-from lib.core.records import Answer
+from lib.core.files import made_by
+from lib.core.records import Answer, Verdict
 from lib.judge.verdicts import answers_of_one_arm
 from lib.structext.analyze.scores import Scored, score
 from lib.structext.ask.prompts import REASONING, SETTINGS, Prompted, as_queries
@@ -16,6 +18,8 @@ _TAG = re.compile(r"\\?<\s?(/?)\s?answer\s?\\?>", re.I)  # a backslash if Markdo
 _NEXT = re.compile(r"(?<=</answer>)\s*<(?:text|question)>.*", re.I | re.S)
 _THOUGHTS_END = re.compile(r"</think>", re.I)
 _THOUGHTS = re.compile(r"\s*<think>", re.I)
+_FENCED = re.compile(r"\s*`{3,}\w*\n(.*)\n`{3,}\s*", re.S)
+_LONGEST = 60  # characters of a line that a reason shows
 
 
 class Final(NamedTuple):
@@ -76,6 +80,38 @@ def scored(prompted: Sequence[Prompted], answers: list[Answer]) -> list[Scored]:
         row = score(one.sample.answer, final.text, one.query_id)
         rows.append(row.model_copy(update={"error": final.missing}) if final.missing else row)
     return rows
+
+
+def judged_by_rules(prompted: Sequence[Prompted], answers: list[Answer]) -> list[Verdict]:
+    """Return one verdict per question on the final `answers` of one arm, in order.
+
+    An answer is correct if its lines are the reference's, ignoring whitespace and a code fence.
+    """
+    arm, given = answers_of_one_arm(as_queries(prompted), answers)
+    verdicts = []
+    for one in prompted:
+        if one.query_id in given:
+            reason = _difference(one.sample.answer, given[one.query_id])
+            verdict = "incorrect" if reason else "correct"
+        else:
+            verdict = "unscored"
+            reason = f"no answer row: run {made_by('answers')} for this query"
+        verdicts.append(Verdict(query_id=one.query_id, arm=arm, judge="rules", verdict=verdict,
+                                reason=reason or "the reference, whatever its whitespace"))
+    return verdicts
+
+
+def _difference(reference: str, answer: str) -> str:
+    """Describe the first line that differs; "" if none does."""
+    fenced = _FENCED.fullmatch(answer)
+    wanted, given = ([" ".join(line.split()) for line in text.splitlines() if line.strip()]
+                     for text in (reference, fenced[1] if fenced else answer))
+    if not given and wanted:
+        return "empty answer"
+    lines = ((number, one, other) for number, (one, other) in
+             enumerate(zip_longest(wanted, given, fillvalue="(no line)"), 1) if one != other)
+    return next((f'line {number} is "{other[:_LONGEST]}", not "{one[:_LONGEST]}"'
+                 for number, one, other in lines), "")
 
 
 def _last_content(reply: str, tags: list[re.Match]) -> str:

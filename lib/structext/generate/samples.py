@@ -20,11 +20,11 @@ decides the order of a set (10). In both modes, the hints (9) and the tables' co
 are our own, and bold texts are all different, as in the official files. The additional languages
 have no official form, so faithful changes only the balance of their labels.
 
-Labels (7): lib.structext.generate.census measures how often the commonest answer is right. On Test
-(seed 42; depth 1, 2) it is, in %, faithful -> corrected: syntax 95-100 -> 50; tree height 100, 100
--> 34, 34 (a chain below a leaf adds 0 to 2); node depth 53, 52 -> 44, 33; join 89, 89 -> 58, 48;
-csv.1 56, 53 -> 56, 41; csv.2 50, 52 -> 52, 45; xml.0 50, 20 and xml.1 52, 23 -> below 20. Not
-balanced: a fifth to a quarter of the documents of depth 1 have no bold text, or no image.
+Labels (7): the commonest answer is right on Test (seed 42; depth 1, 2) in %, faithful ->
+corrected: syntax 95-100 -> 50; tree height 100, 100 -> 34, 34 (a chain below a leaf adds 0 to 2);
+node depth 53, 52 -> 44, 33; join 89, 89 -> 58, 48; csv.1 56, 53 -> 56, 41; csv.2 50, 52 -> 52, 45;
+xml.0 50, 20 and xml.1 52, 23 -> below 20. Not balanced: a fifth to a quarter of the documents of
+depth 1 have no bold text, or no image.
 """
 
 import re
@@ -51,7 +51,7 @@ PLUG_INS: dict[str, Language] = {
 }
 
 # Suite -> (depth, width, samples of each of the 29 tasks), from v2, section 4. v1 gives only the
-# sizes of its halves (census.V1_CHARACTERS); depths 1 and 2 are the nearest to them.
+# sizes of its halves; depths 1 and 2 are the nearest to them.
 SUITES: dict[str, list[tuple[int, int, int]]] = {
     "test": [(1, 1, 64), (2, 1, 64)],  # 3,712
     "real-test": [(1, 1, 16), (2, 1, 16)],  # 928

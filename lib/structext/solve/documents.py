@@ -6,8 +6,8 @@ from functools import lru_cache
 
 from markdown_it import MarkdownIt
 
+from lib.core.errors import BadInput
 from lib.structext.generate.wording import NO_BOLD, NO_IMAGE
-from lib.structext.solve.unsolvable import Unsolvable
 
 LEVELS = ("section", "subsection", "subsubsection", "paragraph", "subparagraph")  # LaTeX article
 OFFICIAL_NONE = {  # what the official files say instead of an empty list
@@ -51,7 +51,7 @@ HEADINGS: dict[str, Callable[[str], Headings]] = {
 def section(headings: Headings, n_lines: int, ordinals: list[int]) -> tuple[int, int]:
     """Return the first line, and the last + 1, of the section that `ordinals` name.
 
-    [i, j] names the j-th heading of level 2 under the i-th of level 1, and so on. Raises Unsolvable
+    [i, j] names the j-th heading of level 2 under the i-th of level 1, and so on. Raises BadInput
     if there is no such section.
     """
     inside = headings
@@ -59,7 +59,7 @@ def section(headings: Headings, n_lines: int, ordinals: list[int]) -> tuple[int,
     for level, ordinal in enumerate(ordinals, 1):
         places = [place for place, (deep, _) in enumerate(inside) if deep == level]
         if not 1 <= ordinal <= len(places):
-            raise Unsolvable(f"the question is about heading {ordinal} of level {level}, but there "
+            raise BadInput(f"the question is about heading {ordinal} of level {level}, but there "
                              f"are {len(places)} headings of level {level}")
         first = places[ordinal - 1]
         after = next((place for place in range(first + 1, len(inside))
@@ -72,12 +72,12 @@ def section(headings: Headings, n_lines: int, ordinals: list[int]) -> tuple[int,
 def ordinals(question: str) -> list[int]:
     """Return [2, 1] for "1th subsection under 2th section".
 
-    Raises Unsolvable if a level is missing.
+    Raises BadInput if a level is missing.
     """
     found = sorted((_level(step), int(step["ordinal"] or step["number"] or step["rank"]))
                    for step in _STEP.finditer(question.lower()))
     if not found or [level for level, _ in found] != list(range(1, len(found) + 1)):
-        raise Unsolvable("the question does not name a path from an outermost heading down: "
+        raise BadInput("the question does not name a path from an outermost heading down: "
                          f"{question[:120]!r}")
     return [ordinal for _, ordinal in found]
 

@@ -1,21 +1,14 @@
-"""Answer questions about objects (json.0-4, yaml.0-4, TOML), using json, libyaml and tomllib.
-
-Excerpts are cut from the text at the objects' places.
-"""
+"""Solve objects (JSON, YAML, TOML) and XML with real parsers; excerpts are cut from the text."""
 
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import repeat
+from xml.parsers import expat
 
 import yaml
-
-from lib.structext.solve.unsolvable import Broken, Unsolvable, only
-from lib.structext.solve.yaml_nodes import compose_yaml, plain
-
-CHILDREN = "subs"
 
 
 @dataclass
@@ -30,16 +23,24 @@ class Object:
 
     def walk(self) -> Iterator["Object"]:
         """Yield this object and all below it, in document order."""
-        waiting = [self]
-        while waiting:
-            one = waiting.pop()
-            yield one
-            waiting.extend(reversed(one.below))
+        yield self
+        for one in self.below:
+            yield from one.walk()
+
+
+@dataclass
+class Tag:
+    """An XML element, with the bytes at which its content begins and ends in the UTF-8 text."""
+
+    name: str
+    attributes: dict[str, str]
+    start: int = -1
+    end: int = -1
 
 
 def _read_json(text: str) -> Object:
     """Parse JSON; an object extends from brace to brace."""
-    value = _parsed(text, json.loads, "JSON")
+    value = json.loads(text)
     braces, opened = [], []
     for found in re.finditer(r'"(?:[^"\\]|\\.)*"|[{}]', text):
         if found[0] == "{":
@@ -47,34 +48,15 @@ def _read_json(text: str) -> Object:
             braces.append([found.start(), 0])
         elif found[0] == "}":
             braces[opened.pop()][1] = found.end()
-    return _root(value, braces)
+    return _from_json(value, "obj", iter(braces))
 
 
 def _read_toml(text: str) -> Object:
     """Parse TOML, without the objects' places in the text."""
-    return _root(_parsed(text, tomllib.loads, "TOML"), repeat([0, 0]))
+    return _from_json(tomllib.loads(text), "obj", repeat([0, 0]))
 
 
-def _parsed(text: str, parse: Callable[[str], object], name: str) -> object:
-    """Parse `text`. Raises Broken if it is not well-formed, Unsolvable if it is nested too deep."""
-    try:
-        return parse(text)
-    except ValueError as error:
-        raise Broken(f"the reference is not {name}: {error}") from error
-    except RecursionError as error:
-        raise Unsolvable(f"the reference is nested too deep for a {name} parser") from error
-
-
-def _root(value: object, braces: Iterable[list[int]]) -> Object:
-    if not isinstance(value, dict):
-        raise Unsolvable("the reference is a list or a single value, not an object")
-    try:
-        return _from_json(value, "obj", iter(braces))
-    except RecursionError as error:
-        raise Unsolvable("the reference is nested too deep") from error
-
-
-def _from_json(value: dict, path: str, braces: Iterator[list[int]]) -> Object:
+def _from_json(value: dict, path: str, braces: Iterable[list[int]]) -> Object:
     made = Object(path, *next(braces))
     for key, item in value.items():
         inner = f'{path}["{key}"]'
@@ -88,23 +70,19 @@ def _from_json(value: dict, path: str, braces: Iterator[list[int]]) -> Object:
 
 
 def _read_yaml(text: str) -> Object:
-    """Parse YAML without implicit types. Raises as `compose_yaml` does."""
-    root = compose_yaml(text)
-    if not isinstance(root, yaml.MappingNode):
-        raise Unsolvable("the reference is a list or a single value, not an object")
-    return _from_yaml(root, "obj", text)
+    """Parse YAML without implicit types: NO is "NO"."""
+    return _from_yaml(yaml.compose(text, yaml.BaseLoader), "obj", text)
 
 
 def _from_yaml(node: yaml.MappingNode, path: str, text: str) -> Object:
     start, end = node.start_mark.index, node.end_mark.index
     made = Object(path, start, start + len(text[start:end].rstrip()))
     for key, item in node.value:
-        name = str(plain(key))  # a key may be a list or a mapping
-        inner = f'{path}["{name}"]'
+        inner = f'{path}["{key.value}"]'
         if isinstance(item, yaml.MappingNode):
             made.below.append(_from_yaml(item, inner, text))
         elif isinstance(item, yaml.ScalarNode):
-            made.fields[name] = item.value
+            made.fields[key.value] = item.value
         else:
             made.below += [_from_yaml(part, f"{inner}[{number}]", text)
                            for number, part in enumerate(item.value)
@@ -112,7 +90,36 @@ def _from_yaml(node: yaml.MappingNode, path: str, text: str) -> Object:
     return made
 
 
-_READERS = {"json": _read_json, "yaml": _read_yaml, "toml": _read_toml}
+def _read_xml(text: str) -> tuple[bytes, list[Tag]]:
+    """Return the text in UTF-8 and its elements in document order."""
+    source = text.lstrip().encode()
+    parser = expat.ParserCreate("utf-8")
+    tags: list[Tag] = []
+    opened: list[Tag] = []
+    new: list[Tag] = []
+
+    def here(*_: object) -> None:
+        """After a start tag, record this place as the beginning of the tag's content."""
+        if new:
+            new.pop().start = parser.CurrentByteIndex
+
+    def begin(name: str, attributes: dict[str, str]) -> None:
+        here()
+        tag = Tag(name, attributes)
+        for waiting in (tags, opened, new):
+            waiting.append(tag)
+
+    def finish(_: str) -> None:
+        here()
+        opened.pop().end = parser.CurrentByteIndex
+
+    parser.StartElementHandler, parser.EndElementHandler = begin, finish
+    parser.CharacterDataHandler = parser.CommentHandler = here
+    parser.Parse(source, True)
+    return source, tags
+
+
+_READERS = {"json": _read_json, "yaml": _read_yaml, "toml": _read_toml, "xml": _read_xml}
 
 
 def _excerpt(text: str, one: Object, asked: re.Match) -> str:
@@ -124,8 +131,7 @@ def _excerpt(text: str, one: Object, asked: re.Match) -> str:
 
 
 def _with_id(language: str, text: str, name: str) -> Object:
-    found = [one for one in _READERS[language](text).walk() if one.fields.get("id") == name]
-    return only(found, f"object with id {name!r}")
+    return next(one for one in _READERS[language](text).walk() if one.fields.get("id") == name)
 
 
 def _object(language: str, text: str, asked: re.Match) -> str:
@@ -133,21 +139,17 @@ def _object(language: str, text: str, asked: re.Match) -> str:
 
 
 def _value(language: str, text: str, asked: re.Match) -> str:
-    fields, name = _with_id(language, text, asked["id"]).fields, asked["name"]
-    return only([fields[key] for key in fields if key == name], f"{name!r} in that object")
+    return _with_id(language, text, asked["id"]).fields[asked["name"]]
 
 
 def _first_below(language: str, text: str, asked: re.Match) -> str:
-    first = only(_READERS[language](text).below, f"object in {CHILDREN}")
-    if "id" not in first.fields:
-        raise Unsolvable(f"the first object in {CHILDREN} has no id")
-    return first.fields["id"]
+    return _READERS[language](text).below[0].fields["id"]
 
 
 def _is_broken(language: str, text: str, asked: re.Match) -> str:
     try:
         _READERS[language](text)
-    except Broken:
+    except (ValueError, yaml.YAMLError, expat.ExpatError):
         return "True"
     return "False"
 
@@ -160,9 +162,8 @@ def _path(language: str, text: str, asked: re.Match) -> str:
     held = [(one, key, value) for one in _READERS[language](text).walk()
             for key, value in one.fields.items()]
     wanted = (asked["value"], asked["value"] + ",")
-    found = [(one, key) for is_id in (False, True) for text in wanted for one, key, value in held
-             if value == text and (key == "id") == is_id]
-    one, key = only(found, f"value {wanted[0]!r}")
+    one, key = next((one, key) for is_id in (False, True) for text in wanted
+                    for one, key, value in held if value == text and (key == "id") == is_id)
     return f'{one.path}["{key}"]'
 
 
@@ -171,18 +172,37 @@ def _leaves(language: str, text: str, asked: re.Match) -> str:
                        if not one.below)
 
 
-STRUCTURAL_ERROR = ("any structural error in this", "have a structural error",
-                    "wrong with the structure of this")
+def _content(language: str, text: str, asked: re.Match) -> str:
+    source, tags = _read_xml(text)
+    tag = next(tag for tag in tags if tag.name == asked["tag"])
+    return source[tag.start:tag.end].decode().strip()
+
+
+def _with_value(language: str, text: str, asked: re.Match) -> str:
+    return next(tag.name for tag in _read_xml(text)[1]
+                if asked["value"] in tag.attributes.values())
+
+
+_BROKEN = (("any structural error in this", "have a structural error",
+            "wrong with the structure of this"), _is_broken)
 _OBJECT_QUESTIONS = [  # in the order of the tasks, each in the official wording and ours
     ((r"object with id (?P<id>.+?)\? The", r"object has the id (?P<id>.+?)\? (?:Copy|Give)"),
      _object),
     (("first object's id of subs", "id of the first object in"), _first_below),
-    (STRUCTURAL_ERROR, _is_broken),
+    _BROKEN,
     ((r'access value "(?P<value>.*)"\? Answer', r'leads to the value "(?P<value>.*)"\? Write',
       r'is the value "(?P<value>.*)" reached\?'), _path),
     (("most deeply nested objects", "have no objects in their subs", "objects are nested deepest"),
      _leaves),
 ]
 _TOML_VALUE = ((r"value of (?P<name>.+) in the object with the id (?P<id>.+)\?$",), _value)
+_XML_QUESTIONS = [
+    ((r"content of tag (?P<tag>\S+)\? ", r"content of the tag (?P<tag>\S+)\? ",
+      r"does the tag (?P<tag>\S+) hold\?"), _content),
+    ((r"tag with attribute of value (?P<value>.+)\?$",
+      r'has an attribute with the value "(?P<value>.+)"\? Answer',
+      r"has an attribute of value (?P<value>.+)\?$"), _with_value),
+    _BROKEN,
+]
 QUESTIONS = {"json": _OBJECT_QUESTIONS, "yaml": _OBJECT_QUESTIONS,
-             "toml": [_TOML_VALUE, *_OBJECT_QUESTIONS[1:4]]}
+             "toml": [_TOML_VALUE, *_OBJECT_QUESTIONS[1:4]], "xml": _XML_QUESTIONS}

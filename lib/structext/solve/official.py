@@ -7,18 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lib.core.errors import BadInput
-from lib.core.files import write_records
 from lib.core.paths import shown
 from lib.structext.records import TASKS, Sample
 from lib.structext.solve.solver import task_of
-from lib.structext.solve.unsolvable import Unsolvable
 
 ENDINGS = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
 FIELDS = ("Question", "Answer", "Reference", "Label")
-
-
-class Malformed(ValueError):
-    """Raised for a file not in the official form; the message says where and what is missing."""
 
 
 def load(path: Path, *, with_demonstrations: bool = False) -> list[Sample]:
@@ -27,7 +21,7 @@ def load(path: Path, *, with_demonstrations: bool = False) -> list[Sample]:
     A file has one sample or a list of samples (.json), or one per line (.jsonl), and may be
     gzipped. A sample's demonstrations (field `examples`) share its language, task, depth, width and
     hint; their ids are the sample's id with #1, #2, ….
-    Raises BadInput if there is no such file, Malformed if a file or a sample cannot be read.
+    Raises BadInput if there is no such file, or if a file or a sample cannot be read.
     """
     path = Path(path)
     if not path.exists():
@@ -46,17 +40,10 @@ def load(path: Path, *, with_demonstrations: bool = False) -> list[Sample]:
             found = list(_samples(row, f"{shown(file)}, {place or 'the file'}", default))
             for sample in found if with_demonstrations else found[:1]:
                 if sample.id in samples:
-                    raise Malformed(f"{shown(path)}: two samples are named {sample.id!r}; leave "
+                    raise BadInput(f"{shown(path)}: two samples are named {sample.id!r}; leave "
                                     "one of them out")
                 samples[sample.id] = sample
     return list(samples.values())
-
-
-def load_file(source: Path, target: Path) -> int:
-    """Write what `load` returns as JSON lines; return the number of samples."""
-    samples = load(source)
-    write_records(target, samples)
-    return len(samples)
 
 
 def _rows(file: Path) -> Iterator[tuple[str, object]]:
@@ -65,7 +52,7 @@ def _rows(file: Path) -> Iterator[tuple[str, object]]:
         content = file.read_bytes()
         text = (gzip.decompress(content) if file.suffix == ".gz" else content).decode("utf-8-sig")
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        raise Malformed(f"{shown(file)} cannot be read as text: {error}") from error
+        raise BadInput(f"{shown(file)} cannot be read as text: {error}") from error
     if ".jsonl" in file.name:
         for number, line in enumerate(text.split("\n"), 1):
             if line.strip():
@@ -84,31 +71,31 @@ def _parsed(text: str, where: str) -> object:
         if "\\u" in text:  # an unpaired surrogate (\ud800) could not be stored
             json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
-        raise Malformed(f"{where}: not JSON ({error}); download the file again") from error
+        raise BadInput(f"{where}: not JSON ({error}); download the file again") from error
     return value
 
 
 def _samples(row: object, where: str, default: str) -> Iterator[Sample]:
     """Yield the sample in a row, then its demonstrations. A sample without an id has `default`."""
     if not isinstance(row, dict) or not isinstance(row.get("Label"), dict):
-        raise Malformed(f"{where}: not a sample; a sample is an object with the fields "
+        raise BadInput(f"{where}: not a sample; a sample is an object with the fields "
                         f"{', '.join(FIELDS)}")
     label = row["Label"]
     try:
         language = str(label["typename"])
         depth, width = int(label["node_number"]), int(label["n_ary_ratio"])
     except (KeyError, TypeError, ValueError) as error:
-        raise Malformed(f"{where}: Label needs typename, node_number and n_ary_ratio "
+        raise BadInput(f"{where}: Label needs typename, node_number and n_ary_ratio "
                         f"({error!r})") from error
     demonstrations = row.get("examples") or []
     if not isinstance(demonstrations, list):
-        raise Malformed(f"{where}: examples is not a list")
+        raise BadInput(f"{where}: examples is not a list")
     own = str(row.get("path") or default)
     for number, part in enumerate([row, *demonstrations]):
         fields = part if isinstance(part, dict) else {}
         missing = [name for name in FIELDS[:3] if not isinstance(fields.get(name), str)]
         if missing:
-            raise Malformed(f"{where}{f', example {number}' if number else ''}: no text in "
+            raise BadInput(f"{where}{f', example {number}' if number else ''}: no text in "
                             f"{', '.join(missing)}")
         yield Sample(id=f"{own}#{number}" if number else own, language=language, depth=depth,
                      width=width, task=_task(language, fields["Question"], where),
@@ -121,8 +108,8 @@ def _task(language: str, question: str, where: str) -> str:
     """Find the task by the wording, because the files' TextRetrieval may be either of two tasks."""
     try:
         task = task_of(language, question)
-    except Unsolvable as error:
-        raise Malformed(f"{where}: {error}") from error
+    except BadInput as error:
+        raise BadInput(f"{where}: {error}") from error
     if task not in TASKS:
-        raise Malformed(f"{where}: {task} is not a task of the benchmark")
+        raise BadInput(f"{where}: {task} is not a task of the benchmark")
     return task

@@ -1,4 +1,4 @@
-"""Answer questions about tables of people (csv.0-3), using csv, markdown-it and html.parser."""
+"""Solve tables (CSV, HTML, Markdown), edges of trees and log lines."""
 
 import csv
 import re
@@ -7,56 +7,49 @@ from html.parser import HTMLParser
 
 from markdown_it import MarkdownIt
 
-from lib.structext.solve.unsolvable import Unsolvable, only
+from lib.core.errors import BadInput
 
 Row = dict[str, str]
 Cells = list[list[str]]
 KEY = "primeKey"
+_FIELD = re.compile(r'\b(\w+)=(?:"((?:[^"\\]|\\.)*)"|(\S*))')  # a=b, a="b c"; not: a = b
 
 
 def _csv_cells(text: str) -> list[Cells]:
     """Read tables separated by blank lines."""
-    try:
-        return [list(csv.reader(part.strip().splitlines(), strict=True))
-                for part in re.split(r"\n[ \t\r]*\n", text.strip())]
-    except csv.Error as error:
-        raise Unsolvable(f"the reference is not CSV: {error}") from error
+    return [list(csv.reader(part.strip().splitlines(), strict=True))
+            for part in re.split(r"\n[ \t\r]*\n", text.strip())]
 
 
 def _markdown_cells(text: str) -> list[Cells]:
-    """Read pipe tables."""
     tables: list[Cells] = []
     for token in MarkdownIt("commonmark").enable("table").parse(text):
         if token.type == "table_open":
             tables.append([])
         elif token.type == "tr_open":
             tables[-1].append([])
-        elif token.type == "inline" and tables and tables[-1]:
+        elif token.type == "inline" and tables:
             tables[-1][-1].append(token.content)
     return tables
 
 
 class _HtmlTables(HTMLParser):
-    """Collect cells; a row or cell without an end tag ends where the next begins."""
-
     def __init__(self) -> None:
         super().__init__()
         self.tables: list[Cells] = []
         self.in_cell = False
 
     def handle_starttag(self, tag: str, attrs: list) -> None:
-        self.in_cell &= tag not in ("table", "tr")  # text before the next cell is in none
         if tag == "table":
             self.tables.append([])
-        elif tag == "tr" and self.tables:
+        elif tag == "tr":
             self.tables[-1].append([])
-        elif tag in ("td", "th") and self.tables and self.tables[-1]:
+        elif tag in ("td", "th"):
             self.tables[-1][-1].append("")
             self.in_cell = True
 
     def handle_endtag(self, tag: str) -> None:
-        if tag in ("td", "th", "tr", "table"):
-            self.in_cell = False
+        self.in_cell &= tag not in ("td", "th")
 
     def handle_data(self, data: str) -> None:
         if self.in_cell:
@@ -64,11 +57,10 @@ class _HtmlTables(HTMLParser):
 
 
 def _html_cells(text: str) -> list[Cells]:
-    """Read tables that are not nested in one another."""
     parser = _HtmlTables()
     parser.feed(text)
     parser.close()
-    return [[[" ".join(cell.split()) for cell in row] for row in table] for table in parser.tables]
+    return parser.tables
 
 
 _CELLS: dict[str, Callable[[str], list[Cells]]] = {
@@ -76,34 +68,21 @@ _CELLS: dict[str, Callable[[str], list[Cells]]] = {
 
 
 def _rows(language: str, text: str, column: str) -> list[Row]:
-    """Return the rows of the first table with `column` and the key. Raises Unsolvable."""
-    for table in _CELLS[language](text):
-        header = table[0] if table else []
+    """Return the rows of the first table with `column` and the key."""
+    for header, *lines in _CELLS[language](text):
         if {column, KEY} <= set(header):
-            if any(len(line) != len(header) for line in table):
-                raise Unsolvable(f"the table with {column!r} has a row whose number of fields "
-                                 "differs from its header's")
-            return [dict(zip(header, line, strict=True)) for line in table[1:]]
-    raise Unsolvable(f"no table has the columns {KEY} and {column!r}")
-
-
-def _number(row: Row, column: str) -> float:
-    try:
-        return float(row[column])
-    except ValueError as error:
-        raise Unsolvable(f"record {row[KEY]!r}: {column} is not a number: "
-                         f"{row[column]!r}") from error
+            return [dict(zip(header, line, strict=True)) for line in lines]
+    raise BadInput(f"no table has the columns {KEY} and {column!r}")
 
 
 def _cell(language: str, text: str, asked: re.Match) -> str:
-    key, field = asked["key"], asked["field"]
-    rows = [row for row in _rows(language, text, field) if row[KEY] == key]
-    return only(rows, f"record {key!r}")[field]
+    rows = _rows(language, text, asked["field"])
+    return next(row[asked["field"]] for row in rows if row[KEY] == asked["key"])
 
 
 def _earning(language: str, text: str, asked: re.Match) -> str:
-    limit, rows = float(asked["limit"]), _rows(language, text, "salary")
-    return str(sum(_number(row, "salary") > limit for row in rows))
+    rows = _rows(language, text, "salary")
+    return str(sum(float(row["salary"]) > float(asked["limit"]) for row in rows))
 
 
 def _of_gender(language: str, text: str, asked: re.Match) -> str:
@@ -111,11 +90,71 @@ def _of_gender(language: str, text: str, asked: re.Match) -> str:
 
 
 def _taller(language: str, text: str, asked: re.Match) -> str:
-    limit = float(asked["limit"])
-    heights = {row[KEY]: _number(row, "height") for row in _rows(language, text, "height")}
-    keys = [row[KEY] for row in _rows(language, text, "location")
-            if row["location"] == asked["place"]]
-    return str(sum(key in heights and heights[key] > limit for key in keys))
+    tall = {row[KEY] for row in _rows(language, text, "height")
+            if float(row["height"]) > float(asked["limit"])}
+    return str(sum(row["location"] == asked["place"] and row[KEY] in tall
+                   for row in _rows(language, text, "location")))
+
+
+def _parents(text: str) -> dict[str, str]:
+    pairs = (line.partition("->")[::2] for line in text.split("\n") if line.strip())
+    return {child.strip(): parent.strip() for parent, child in pairs}
+
+
+def _trail(text: str, node: str) -> list[str]:
+    """Return the nodes from the root to `node`."""
+    parents, trail = _parents(text), [node]
+    if node not in {*parents, *parents.values()}:
+        raise BadInput(f"the tree has no node {node!r}")
+    while trail[-1] in parents:
+        trail.append(parents[trail[-1]])
+        if len(trail) > len(parents) + 1:
+            raise BadInput("the edges form a cycle")
+    return trail[::-1]
+
+
+def _height(language: str, text: str, asked: re.Match) -> str:
+    children: dict[str, list[str]] = {}
+    for child, parent in (parents := _parents(text)).items():
+        children.setdefault(parent, []).append(child)
+    level, height = [node for node in children if node not in parents], -1
+    while level:
+        level, height = [child for node in level for child in children.get(node, ())], height + 1
+    if height < 0:
+        raise BadInput("the edges form a cycle")
+    return str(height)
+
+
+def _depth(language: str, text: str, asked: re.Match) -> str:
+    return str(len(_trail(text, asked["node"])) - 1)
+
+
+def _path(language: str, text: str, asked: re.Match) -> str:
+    return "->".join(_trail(text, asked["node"]))
+
+
+def _log(text: str) -> list[Row]:
+    """Return the fields of each line that has any, ignoring other text in the line."""
+    lines = [{name: quoted or bare for name, quoted, bare in _FIELD.findall(line)}
+             for line in text.split("\n")]
+    return [line for line in lines if line]
+
+
+def _field(language: str, text: str, asked: re.Match) -> str:
+    return next(line[asked["field"]] for line in _log(text) if line["event"] == asked["key"])
+
+
+def _of_level(language: str, text: str, asked: re.Match) -> str:
+    return str(sum(line["level"] == asked["level"] for line in _log(text)))
+
+
+def _slow(language: str, text: str, asked: re.Match) -> str:
+    return str(sum(float(line["duration_ms"]) > float(asked["limit"]) for line in _log(text)
+                   if line["service"] == asked["service"]))
+
+
+def _services(language: str, text: str, asked: re.Match) -> str:
+    return "->".join(line["service"] for line in _log(text) if line["request"] == asked["request"])
 
 
 _TABLE_QUESTIONS = [  # in the order of the tasks, each in the official wording and ours
@@ -126,4 +165,18 @@ _TABLE_QUESTIONS = [  # in the order of the tasks, each in the official wording 
     ((r"who work in (?P<place>.+) are taller than (?P<limit>\d+)\?",
       r"whose location is (?P<place>.+) are taller than (?P<limit>\d+)\?"), _taller),
 ]
-QUESTIONS = {language: _TABLE_QUESTIONS for language in _CELLS}
+QUESTIONS = {**{language: _TABLE_QUESTIONS for language in _CELLS},
+    "tree": [
+        (("What is the height of the root",), _height),
+        ((r"depth of node (?P<node>.+?)\? ", r"depth of the node (?P<node>.+?), where"), _depth),
+        ((r"from the root node to the node (?P<node>.+?)\. Answer",
+          r"from the root to the node (?P<node>.+?)\? Write"), _path),
+    ],
+    "log": [
+        ((r"What is the (?P<field>\S+) in the line whose event is (?P<key>.+?)\?$",), _field),
+        ((r"lines have the level (?P<level>\S+?)\?",), _of_level),
+        ((r"lines of the service (?P<service>.+?) have a duration_ms above (?P<limit>\d+)\?",),
+         _slow),
+        ((r"did the request (?P<request>.+?) go\?",), _services),
+    ],
+}

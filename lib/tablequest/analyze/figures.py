@@ -1,4 +1,4 @@
-"""Draw TableQuest's figures: accuracy by form, ratings, failures, lengths of prompts, recall."""
+"""Draw TableQuest's figures: accuracy by form, ratings, failures, lengths of prompts."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,7 +15,6 @@ from lib.analyze.figures.style import (
     name_rows,
     offset,
     panels,
-    right_of,
     styled,
 )
 from lib.core.arms import ALL
@@ -24,7 +23,6 @@ from lib.tablequest.analyze.ratings import START
 from lib.tablequest.records import LEVELS
 
 _DASHES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
-PAPERS_RECALL = 0.74  # its mean, on questions that were written for a cited sentence
 _FIRST = "right\n(hard: answered)"
 
 
@@ -103,22 +101,6 @@ def draw_lengths(rows: pd.DataFrame,
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     drawn[0].set_ylabel("Prompts up to this length (%)")
     legend(figure, drawn[0])
-    return figure, plotted
-
-
-@styled
-def draw_recall(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Draw mean recall with 95% intervals, by level and answer length, and the paper's mean."""
-    plotted = table[table.n > 0].reset_index(drop=True)
-    figure, (axes,) = panels(1, 0.9 + 0.24 * len(plotted))
-    forest(axes, plotted.index, plotted["mean"], plotted.low, plotted.high, **marker(0))
-    axes.axvline(PAPERS_RECALL, color="0.3", linewidth=1, linestyle="--")
-    axes.annotate("paper's mean", (PAPERS_RECALL, 0), (2, 0), textcoords="offset points",
-                  xycoords=("data", "axes fraction"), fontsize=7, va="bottom")
-    tokens = {"answer length": " tokens", "level": "", "all": ""}
-    name_rows(axes, [f"{row.value}{tokens[row.group]}" for row in plotted.itertuples()])
-    right_of(axes, plotted.index, [str(n) for n in plotted.n], "n")
-    axes.set(xlim=(-0.02, 1.02), xlabel="Share of the answer's tokens in the cited sentence")
     return figure, plotted
 
 

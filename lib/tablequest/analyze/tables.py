@@ -6,7 +6,7 @@ from types import MappingProxyType
 import numpy as np
 import pandas as pd
 
-from lib.analyze.format import DASH, estimate, fraction, number
+from lib.analyze.format import DASH, estimate, fraction, number, percent
 from lib.analyze.tables import accuracy
 from lib.core.arms import ALL, sorted_arms
 from lib.core.records import RECALL, Answer, Query, Verdict
@@ -44,8 +44,7 @@ def scored(questions: Sequence[TableQuestion], queries: Sequence[Query],
     -> the queries, as sent, whose passage lost its end before that arm was asked. A query without
     an answer row is unscored, with NaN metrics and mode "". A hard query has the verdict "",
     because no rule scores it. by_judge is the judge's verdict, "" if there is none. A
-    `bertscore_model` adds the column bertscore. Raises ValueError as `finals` does and ImportError
-    as `bert_scores` does.
+    `bertscore_model` adds the column bertscore. Raises as `finals` and `bert_scores` do.
     """
     asked, read, tables = by_id(questions), by_id(passages), by_id(grids)
     judged = {(row.arm, row.query_id): row.verdict for row in verdicts}
@@ -174,6 +173,16 @@ def with_published(ratings: pd.DataFrame) -> pd.DataFrame:
     theirs = PUBLISHED.assign(source="paper", rating=np.nan, low=np.nan, high=np.nan, note="")
     columns = ["source", "arm", "level", "rating", "low", "high", "elo", "note"]
     return pd.concat([ours[columns], theirs[columns]], ignore_index=True)
+
+
+def answer(table: pd.DataFrame, form: str) -> str:
+    """Return two sentences: the accuracy of easy and of medium questions in one form, by arm."""
+    shown = table[table.form == form]
+    easy, medium = ("; ".join(
+        f"{row.arm} {percent(row.accuracy, row.low, row.high)}"
+        for row in shown[shown.level == level].itertuples()) for level in ("easy", "medium"))
+    return (f"With the tables as {form}, easy questions (find a figure) are answered correctly in "
+            f"% [95% over passages]: {easy}. Medium questions (compute): {medium}.")
 
 
 def accuracy_formatted(table: pd.DataFrame) -> pd.DataFrame:

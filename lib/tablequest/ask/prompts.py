@@ -83,8 +83,6 @@ def defused_slots(tags: str, **texts: str) -> dict[str, str]:
 
 def source_of(filing: Filing) -> str:
     """Describe a passage's source, as in "the 10-K of Apple Inc. for September 28, 2024"."""
-    if filing.form == "paper":
-        return f"the paper “{filing.company}”"
     period = f" for {filing.period}" if filing.period else ""
     return f"the {filing.form} of {filing.company}{period}"
 

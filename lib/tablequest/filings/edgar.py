@@ -9,39 +9,36 @@ import re
 import sys
 from pathlib import Path
 
+from lib.core.errors import BadInput
 from lib.core.files import write_text
 
 IDENTITY = re.compile(r"\S.*\s<?[^\s@]+@[^\s@]+\.[^\s@]+>?")  # "Ann Smith ann@example.com"
-
-
-class CannotFetch(RuntimeError):
-    """Raised if a report could not be fetched; the message says why and what to do."""
 
 
 def fetch(ticker: str, year: int, identity: str, folder: Path) -> Path:
     """Write the 10-K for the fiscal year that ended in `year` to `folder`; return the .html file.
 
     `identity` is "Name email", which the SEC requires of programs. The file is written only if the
-    complete report arrived. Raises CannotFetch without the package, the identity or the network,
+    complete report arrived. Raises BadInput without the package, the identity or the network,
     and if there is no such company or report.
     """
     if not IDENTITY.fullmatch(identity.strip()):
-        raise CannotFetch("the SEC requires programs to identify themselves: set EDGAR_IDENTITY to "
+        raise BadInput("the SEC requires programs to identify themselves: set EDGAR_IDENTITY to "
                           'a name and an email address, as in EDGAR_IDENTITY="Ann Smith '
                           f'ann@example.com" (it is {identity!r})')
     if not re.fullmatch(r"[A-Za-z0-9.\-]{1,10}", ticker):
-        raise CannotFetch(f"{ticker!r} is not a ticker or CIK: give one such as AAPL")
+        raise BadInput(f"{ticker!r} is not a ticker or CIK: give one such as AAPL")
     try:
         import edgar  # optional: needed here only
     except ImportError as error:
-        raise CannotFetch("edgartools is not installed: pip install edgartools (it is optional; "
+        raise BadInput("edgartools is not installed: pip install edgartools (it is optional; "
                           "filings saved by hand from www.sec.gov are read too)") from error
     try:
         return _fetched(edgar, ticker, year, identity.strip(), Path(folder))
-    except CannotFetch:
+    except BadInput:
         raise
     except Exception as error:  # the package's errors and its HTTP client's have no common base
-        raise CannotFetch(f"EDGAR did not answer for {ticker} {year} ({type(error).__name__}: "
+        raise BadInput(f"EDGAR did not answer for {ticker} {year} ({type(error).__name__}: "
                           f"{str(error)[:200]}): check the network and try again, or save the "
                           "report by hand from www.sec.gov") from error
 
@@ -50,18 +47,18 @@ def _fetched(edgar, ticker: str, year: int, identity: str, folder: Path) -> Path
     edgar.set_identity(identity)
     company = edgar.Company(ticker)
     if getattr(company, "not_found", False):
-        raise CannotFetch(f"EDGAR has no company {ticker}: look up its ticker or CIK at "
+        raise BadInput(f"EDGAR has no company {ticker}: look up its ticker or CIK at "
                           "www.sec.gov/search-filings")
     filings = company.get_filings(form="10-K", amendments=False)
     reports = {str(filing.report_date)[:10]: filing for filing in filings}
     ends = sorted(end for end in reports if end.startswith(f"{year}-"))
     if not ends:
         known = ", ".join(sorted(reports)[-5:]) or "none"
-        raise CannotFetch(f"{ticker} has no 10-K for a fiscal year that ended in {year}; the "
+        raise BadInput(f"{ticker} has no 10-K for a fiscal year that ended in {year}; the "
                           f"latest ended: {known}")
     text = reports[ends[-1]].html()
     if not text:
-        raise CannotFetch(f"the 10-K of {ticker} for {ends[-1]} has no HTML: reports before 2001 "
+        raise BadInput(f"the 10-K of {ticker} for {ends[-1]} has no HTML: reports before 2001 "
                           "are plain text; save its .txt by hand from www.sec.gov, it is read too")
     return write_text(folder / f"{ticker.lower()}-10-k-{ends[-1]}.html", text)
 
@@ -77,7 +74,7 @@ def main(arguments: list[str] | None = None) -> int:
     identity = os.environ.get("EDGAR_IDENTITY", "")
     try:
         print(fetch(given.ticker, given.year, identity, given.folder))
-    except CannotFetch as error:
+    except BadInput as error:
         print(error, file=sys.stderr)
         return 1
     return 0

@@ -6,45 +6,42 @@ import stat
 import zlib
 from pathlib import Path
 
+from lib.core.errors import BadInput
 from lib.core.records import Rejected
 from lib.documents.folder import list_files
 
-ENDINGS = (".html", ".htm", ".html.gz", ".htm.gz", ".md")
+ENDINGS = (".html", ".htm", ".html.gz", ".htm.gz")
 MAX_FILING_BYTES = 100_000_000  # about three times the largest 10-K filings
-
-
-class NoFiling(ValueError):
-    """Raised for a file that is not a readable annual report; the message says why."""
 
 
 def bytes_of(path: Path) -> bytes:
     """Return the content of a regular file, decompressed if its name ends with ".gz".
 
-    Raises NoFiling beyond MAX_FILING_BYTES, before and after decompression.
+    Raises BadInput beyond MAX_FILING_BYTES, before and after decompression.
     """
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
-            raise NoFiling("not an ordinary file")
+            raise BadInput("not an ordinary file")
         if status.st_size > MAX_FILING_BYTES:
-            raise NoFiling(f"{status.st_size / 1e6:.0f} MB, over the limit of "
+            raise BadInput(f"{status.st_size / 1e6:.0f} MB, over the limit of "
                            f"{MAX_FILING_BYTES / 1e6:.0f}")
         if not status.st_size:
-            raise NoFiling("empty")
+            raise BadInput("empty")
         return _unpacked(path) if path.suffix.lower() == ".gz" else path.read_bytes()
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise NoFiling(f"not a complete gzip file ({error})") from error
+        raise BadInput(f"not a complete gzip file ({error})") from error
     except OSError as error:
-        raise NoFiling(f"cannot be read ({error.strerror})") from error
+        raise BadInput(f"cannot be read ({error.strerror})") from error
 
 
 def _unpacked(path: Path) -> bytes:
     with gzip.open(path) as file:
         raw = file.read(MAX_FILING_BYTES + 1)  # never more, whatever a small file unpacks to
     if len(raw) > MAX_FILING_BYTES:
-        raise NoFiling(f"unpacks to more than the limit of {MAX_FILING_BYTES / 1e6:.0f} MB")
+        raise BadInput(f"unpacks to more than the limit of {MAX_FILING_BYTES / 1e6:.0f} MB")
     if not raw:
-        raise NoFiling("empty")
+        raise BadInput("empty")
     return raw
 
 
@@ -62,5 +59,5 @@ def list_filings(folder: Path) -> tuple[list[tuple[Path, str]], list[Rejected]]:
 
 def identifier_of(name: str) -> str:
     """Return a name usable in files and ids, such as "2024-acme" for "2024/acme.html.gz"."""
-    stem = re.sub(r"\.(?:html?|md)(?:\.gz)?$", "", name, flags=re.I)
+    stem = re.sub(r"\.html?(?:\.gz)?$", "", name, flags=re.I)
     return re.sub(r"[^A-Za-z0-9.]+", "-", stem).strip("-.") or "filing"

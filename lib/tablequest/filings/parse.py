@@ -11,7 +11,7 @@ from datetime import date
 from lxml import etree
 from lxml.html import HtmlElement, HTMLParser, document_fromstring
 
-from lib.tablequest.filings.files import NoFiling
+from lib.core.errors import BadInput
 
 _CUT = "data-tablequest-table"  # the place of a table's HTML in Page.cut
 _TABLE = re.compile(rb"<!--.*?-->|<(?:script|style)\b.*?</(?:script|style)|<(/?)table\b[^>]*>",
@@ -30,7 +30,7 @@ class Page:
     encoding: str = "utf-8"
 
     def table(self, element: HtmlElement) -> HtmlElement:
-        """Return a table of the page with its content. Raises NoFiling if it is too broken."""
+        """Return a table of the page with its content. Raises BadInput if it is too broken."""
         place = element.get(_CUT)
         if place is None:
             return element
@@ -41,22 +41,22 @@ class Page:
 def page_of(raw: bytes) -> Page:
     """Parse a page; broken HTML is repaired as in browsers.
 
-    Raises NoFiling for a file that is not HTML or is truncated: a page without its end, or a part
+    Raises BadInput for a file that is not HTML or is truncated: a page without its end, or a part
     of a page that ends within a table.
     """
     raw = _without_utf16(raw)
     head = raw[:200_000].lower()
     if b"\0" in raw[:4096]:
-        raise NoFiling("binary, not HTML")
+        raise BadInput("binary, not HTML")
     raw = b"".join(_reports(raw)) or raw
     if not re.search(rb"<(?:html|body|table|div|p|pre|font|span)[\s>]", head):
-        raise NoFiling("not HTML: no tag in its first 200,000 bytes")
+        raise BadInput("not HTML: no tag in its first 200,000 bytes")
     if re.search(rb"<(?:html|body)[\s>]", head):
         if not re.search(rb"</(?:html|body)\s*>", raw, re.I):
-            raise NoFiling("truncated: it has neither </html> nor </body>; fetch the complete file "
+            raise BadInput("truncated: it has neither </html> nor </body>; fetch the complete file "
                            "again")
     elif _is_within_table(raw):
-        raise NoFiling("truncated within a table; fetch the complete file again")
+        raise BadInput("truncated within a table; fetch the complete file again")
     encoding = encoding_of(raw)
     raw, cut = _without_tables(raw)
     return Page(_parsed(raw, encoding), cut=cut, encoding=encoding)
@@ -119,10 +119,10 @@ def _parsed(raw: bytes, encoding: str) -> HtmlElement:
     try:
         root = document_fromstring(raw, parser=parser)
     except (etree.ParserError, etree.XMLSyntaxError, ValueError) as error:
-        raise NoFiling(f"broken beyond repair ({error})") from error
+        raise BadInput(f"broken beyond repair ({error})") from error
     fatal = [error.message for error in parser.error_log if error.level_name == "FATAL"]
     if fatal:  # the parser stopped there and would silently lose the rest
-        raise NoFiling(f"broken beyond repair ({fatal[0]})")
+        raise BadInput(f"broken beyond repair ({fatal[0]})")
     return root
 
 
@@ -140,4 +140,4 @@ def _without_utf16(raw: bytes) -> bytes:
     try:
         return raw.decode("utf-16").encode("utf-8")
     except UnicodeError as error:
-        raise NoFiling(f"broken UTF-16 ({error}): save it as UTF-8") from error
+        raise BadInput(f"broken UTF-16 ({error}): save it as UTF-8") from error

@@ -1,4 +1,4 @@
-"""Read annual reports (10-K in HTML) and papers (Markdown) into grids and passages."""
+"""Read annual reports (10-K in HTML) into grids and passages."""
 
 import re
 from collections import Counter
@@ -7,12 +7,12 @@ from pathlib import Path
 
 from lxml.html import HtmlElement
 
+from lib.core.errors import BadInput
 from lib.core.records import Rejected
 from lib.tablequest.filings.blocks import PageBlock
 from lib.tablequest.filings.facts import facts_of
-from lib.tablequest.filings.files import NoFiling, bytes_of, identifier_of, list_filings
+from lib.tablequest.filings.files import bytes_of, identifier_of, list_filings
 from lib.tablequest.filings.page import page_blocks, under_headings
-from lib.tablequest.filings.papers import read_paper
 from lib.tablequest.filings.parse import Page, header_facts, page_of
 from lib.tablequest.filings.passages import MAX_WORDS, cut_passages
 from lib.tablequest.filings.tables import Tables
@@ -43,7 +43,7 @@ def read_filings(folder: Path, max_words: int = MAX_WORDS,
 
     A file that is not a filing is rejected with a reason, and reading continues; what is skipped
     (hidden, other endings) is listed with them. `max_words` limits passages as in `cut_passages`;
-    with `tags`, tagged cells are read from inline XBRL. Raises NoFiling with every file's reason
+    with `tags`, tagged cells are read from inline XBRL. Raises BadInput with every file's reason
     if none is a filing, and BadInput as `list_filings` does.
     """
     files, rejected = list_filings(Path(folder))
@@ -53,23 +53,21 @@ def read_filings(folder: Path, max_words: int = MAX_WORDS,
             read = read_file(path, name, max_words, tags)
             twin = names.setdefault(read.filing.filing_id, name)
             if twin != name:
-                raise NoFiling(f"its name makes the same id as {twin}: rename one")
-        except NoFiling as error:
+                raise BadInput(f"its name makes the same id as {twin}: rename one")
+        except BadInput as error:
             rejected.append(Rejected(document_id=identifier_of(name), item=name, reason=str(error)))
             continue
         found.append(read)
     if not found:
         reasons = "\n".join(sorted(f"  {row.item}: {row.reason}" for row in rejected))
-        raise NoFiling(f"no file in {folder} is a readable annual report or paper:\n{reasons}")
+        raise BadInput(f"no file in {folder} is a readable annual report:\n{reasons}")
     return found, rejected
 
 
 def read_file(path: Path, name: str = "", max_words: int = MAX_WORDS,
               tags: bool = True) -> ReadFiling:
-    """Read the filing at `path`, called `name`. Raises NoFiling if it is not a filing."""
+    """Read the filing at `path`, called `name`. Raises BadInput if it is not a filing."""
     name = name or path.name
-    if path.suffix.lower() == ".md":
-        return ReadFiling(*read_paper(bytes_of(path), name, max_words))
     raw = bytes_of(path)
     named, page = header_facts(raw), page_of(raw)
     del raw
@@ -78,13 +76,13 @@ def read_file(path: Path, name: str = "", max_words: int = MAX_WORDS,
     named |= _cover(page.root)
     blocks = page_blocks(body)
     if not tables:
-        raise NoFiling("no table in it")
+        raise BadInput("no table in it")
     filing = _filing(named, blocks, name, len(tables))
     reading = Tables(filing, facts_of(page.root), tags)
     _read_blocks(page, blocks, tables, reading)
     if not reading.grids:
         kinds = Counter(row.kind for row in reading.not_understood).most_common(4)
-        raise NoFiling(f"none of its {len(tables)} tables holds labelled numbers "
+        raise BadInput(f"none of its {len(tables)} tables holds labelled numbers "
                        f"({', '.join(f'{n} {kind}' for kind, n in kinds)})")
     return ReadFiling(filing, reading.grids,
                       cut_passages(filing.filing_id, reading.sections, max_words),
@@ -126,7 +124,7 @@ def _filing(named: dict[str, str], blocks: list[PageBlock], name: str, n_tables:
     cover = " ".join(front)
     form = named.get("dei:DocumentType") or next(iter(_FORM.findall(cover)), "")
     if not form and not re.search(r"\bannual report\b", cover, re.I):
-        raise NoFiling("not an annual report: its first paragraphs name neither form 10-K or 10-Q "
+        raise BadInput("not an annual report: its first paragraphs name neither form 10-K or 10-Q "
                        "nor an annual report")
     place = next((at for at, text in enumerate(front) if "exact name of" in text.lower()), 0)
     period = named.get("dei:DocumentPeriodEndDate") or next(iter(_PERIOD.findall(cover)), "")

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator
 
 from lxml.html import HtmlElement
 
+from lib.core.errors import BadInput
 from lib.tablequest.filings.above import Above
 from lib.tablequest.filings.blocks import PageBlock
 from lib.tablequest.filings.facts import Facts
 from lib.tablequest.filings.passages import SectionBlock
 from lib.tablequest.filings.tags import tagged_cells, with_tags
 from lib.tablequest.filings.xbrl_check import Check, check_grid
-from lib.tablequest.grids.cells import NoGrid, PlacedRow, read_html_rows
+from lib.tablequest.grids.cells import PlacedRow, read_html_rows
 from lib.tablequest.grids.grid import ReadGrid, Surroundings, as_markdown, read_grid
 from lib.tablequest.grids.kinds import ROOM_KINDS, kind_of
 from lib.tablequest.grids.values import is_number, is_year
@@ -53,10 +54,10 @@ class Tables:
         try:
             rows = read_html_rows(table)
             if kind := kind_of(rows):
-                raise NoGrid(kind, "holds no data")
+                raise BadInput(f"{kind}: holds no data")
             found = read_grid(rows, self._surroundings(number, path, footnotes))
-        except NoGrid as error:
-            self._pass_over(error, number, path, rows)
+        except BadInput as error:
+            self._pass_over(str(error), number, path, rows)
         else:
             self._keep(found, path)
             for lost in _lost_values(rows, found):
@@ -73,13 +74,14 @@ class Tables:
             Block(kind="table", text=as_markdown(grid), grid_id=grid.grid_id), path))
         self._pass(grid)
 
-    def _pass_over(self, error: NoGrid, number: int, path: tuple[str, ...],
+    def _pass_over(self, error: str, number: int, path: tuple[str, ...],
                    rows: list[PlacedRow]) -> None:
-        self.leave_out(number, error.kind, str(error), " ".join(_texts(rows))[:120])
-        if error.kind in _SHOWN_KINDS:
+        kind, _, reason = error.partition(": ")
+        self.leave_out(number, kind, reason, " ".join(_texts(rows))[:120])
+        if kind in _SHOWN_KINDS:
             lines = "\n".join(" | ".join(_texts([row])) for row in rows if row.cells)
             self.sections.append(SectionBlock(Block(kind="paragraph", text=lines), path))
-        if error.kind not in ROOM_KINDS:
+        if kind not in ROOM_KINDS:
             self._pass(None)
 
     def _pass(self, grid: Grid | None) -> None:

@@ -7,6 +7,7 @@ from functools import cached_property, lru_cache
 
 from lxml.html import HtmlElement
 
+from lib.core.errors import BadInput
 from lib.tablequest.grids.values import Reading, is_number, is_year, read_value
 
 MAX_SPAN = 1000  # what browsers allow (HTML standard, 4.9.11)
@@ -28,14 +29,6 @@ _DRAWN_RULE = re.compile(r"[=_]{2,}|-{4,}|[–—]{4,}")  # "=====", "-----"
 _LEADERS = re.compile(r"(?:\s*[.·…]){3,}\s*$|…\s*$")  # "Rent ........"
 _WEIGHT = re.compile(r"bold|[6-9]00")
 _RULE = re.compile(r"border(?:-top)?(?:-style)?:(?!\s*(?:0|none))", re.I)
-
-
-class NoGrid(ValueError):
-    """Raised if a table is not a grid, with the reason; tables are counted by `kind`."""
-
-    def __init__(self, kind: str, reason: str) -> None:
-        super().__init__(reason)
-        self.kind = kind
 
 
 @dataclass(frozen=True)
@@ -114,7 +107,7 @@ def visible_text(element: HtmlElement) -> str:
 
 
 def read_html_rows(table: HtmlElement) -> list[PlacedRow]:
-    """Return the rows with colspan and rowspan laid out. Raises NoGrid beyond MAX_SLOTS."""
+    """Return the rows with colspan and rowspan laid out. Raises BadInput beyond MAX_SLOTS."""
     rows, reserved, n_slots = [], {}, 0  # reserved: column -> rows still covered
     drawn: list[PlacedCell] = []  # rules of characters above the row
     for line in table.iter("tr"):
@@ -133,7 +126,7 @@ def read_html_rows(table: HtmlElement) -> list[PlacedRow]:
             column += width
         n_slots += max(column, 1)
         if n_slots > MAX_SLOTS:
-            raise NoGrid("too large", f"more than {MAX_SLOTS:,} slots in {len(rows) + 1:,} rows")
+            raise BadInput(f"too large: more than {MAX_SLOTS:,} slots in {len(rows) + 1:,} rows")
         row, drawn = ruled([cell for cell in cells if cell.text], drawn)
         if row.cells or not drawn:
             rows.append(row)
@@ -149,14 +142,6 @@ def ruled(cells: list[PlacedCell], drawn: list[PlacedCell]) -> tuple[PlacedRow, 
         kept = [replace(cell, has_rule=cell.has_rule or any(
             rule.start < cell.end and cell.start < rule.end for rule in drawn)) for cell in kept]
     return PlacedRow(joined(kept)), rules
-
-
-def read_text_rows(header: Iterable[str], body: Iterable[Iterable[str]]) -> list[PlacedRow]:
-    """Return the rows of a Markdown table; the first is the header."""
-    rows = [(header, True), *((row, False) for row in body)]
-    return [PlacedRow(tuple(PlacedCell(column, column + 1, text.strip(), is_header)
-                            for column, text in enumerate(row) if text.strip()))
-            for row, is_header in rows]
 
 
 def joined(cells: Iterable[PlacedCell]) -> tuple[PlacedCell, ...]:

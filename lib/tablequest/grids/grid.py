@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from lib.tablequest.grids.cells import NoGrid, PlacedCell, PlacedRow
+from lib.core.errors import BadInput
+from lib.tablequest.grids.cells import PlacedCell, PlacedRow
 from lib.tablequest.grids.labels import (
     FOOTNOTE,
     column_label,
@@ -18,7 +19,7 @@ from lib.tablequest.grids.meanings import Meaning, column_meanings, row_meaning
 from lib.tablequest.grids.notes import is_only_note, read_note, unit_note_in
 from lib.tablequest.grids.panels import one_panel
 from lib.tablequest.grids.units import MONEY, Table, table_of, unit_and_scale
-from lib.tablequest.grids.values import Reading, read_value, with_point
+from lib.tablequest.grids.values import Reading, with_point
 from lib.tablequest.records import Cell, Grid
 
 
@@ -44,24 +45,23 @@ class ReadGrid:
     left_out: tuple[str, ...]
 
 
-def read_grid(rows: list[PlacedRow], around: Surroundings, n_header: int = 0,
-              dash_is_nil: bool = True) -> ReadGrid:
-    """Return the grid of a table's rows, the first `n_header` of which are headers.
+def read_grid(rows: list[PlacedRow], around: Surroundings) -> ReadGrid:
+    """Return the grid of a table's rows.
 
-    Raises NoGrid, with its kind, for a table without labelled numbers.
+    Raises BadInput, which begins with the kind, for a table without labelled numbers.
     """
-    layout = one_panel(lay_out(_with_point(rows), n_header))
+    layout = one_panel(lay_out(_with_point(rows)))
     texts = [index for index, column in enumerate(layout.columns) if column.is_text]
     labelled = list(zip(row_labels(list(layout.rows), texts), layout.rows,
                         _local_notes(layout.rows), strict=True))
     named = [one for one in labelled if one[0]]
     if not named:
-        raise NoGrid("no row labels", "no row of numbers has a label")
+        raise BadInput("no row labels: no row of numbers has a label")
     corner_note = next(filter(None, (unit_note_in(text, anywhere=True)
                                      for text in (*layout.titles, *layout.corner))), "")
     columns, meanings, header_note = _columns(layout, around, corner_note)
     unit_note = (corner_note or header_note or around.unit_note or unit_note_in(around.caption))
-    cells = _cells(named, meanings, dash_is_nil, unit_note,
+    cells = _cells(named, meanings, unit_note,
                    [around.caption, *layout.titles, *layout.corner])
     labels = tuple(label for label, *_ in named)
     inside = [" ".join(cell.text for cell in row.label) for row in layout.rows
@@ -124,7 +124,7 @@ def _columns(layout: Layout, around: Surroundings,
     nameless = [label for label, column in zip(labels, layout.columns, strict=True)
                 if not label and not column.is_text]
     if nameless and len(labels) > 1:
-        raise NoGrid("no column labels", f"{len(nameless)} of {len(labels)} columns have no header")
+        raise BadInput(f"no column labels: {len(nameless)} of {len(labels)} columns have no header")
     texts = [tuple(cell.text for cell in above if cell.text != shared) for above in headers]
     return tuple(labels), column_meanings(texts, labels), shared
 
@@ -139,10 +139,9 @@ def _local_notes(rows: Iterable[BodyRow]) -> Iterator[str]:
         yield note
 
 
-def _cells(named: list[tuple[str, BodyRow, str]], columns: list[Meaning], dash_is_nil: bool,
-           unit_note: str, introduction: list[str]) -> tuple[tuple[Cell, ...], ...]:
-    readings = [[(cell.reading if dash_is_nil else read_value(cell.text, False)) if cell else None
-                 for cell in row.cells] for _, row, _ in named]
+def _cells(named: list[tuple[str, BodyRow, str]], columns: list[Meaning], unit_note: str,
+           introduction: list[str]) -> tuple[tuple[Cell, ...], ...]:
+    readings = [[cell.reading if cell else None for cell in row.cells] for _, row, _ in named]
     rows = [row_meaning(label) for label, *_ in named]
     in_columns = [_column_mark([line[index] for row, line in zip(rows, readings, strict=True)
                                 if line[index] and not row.per])

@@ -4,7 +4,8 @@ import re
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 
-from lib.tablequest.grids.cells import NoGrid, PlacedCell, PlacedRow
+from lib.core.errors import BadInput
+from lib.tablequest.grids.cells import PlacedCell, PlacedRow
 from lib.tablequest.grids.notes import unit_note_in
 from lib.tablequest.grids.values import is_year
 
@@ -58,13 +59,13 @@ class Layout:
     rows: tuple[BodyRow, ...]
 
 
-def lay_out(rows: list[PlacedRow], n_header: int = 0) -> Layout:
-    """Divide a table into its parts; the first `n_header` rows are headers whatever they contain.
+def lay_out(rows: list[PlacedRow]) -> Layout:
+    """Divide a table into its parts.
 
-    Raises NoGrid if no number is next to a label, or if columns cannot be separated.
+    Raises BadInput if no number is next to a label, or if columns cannot be separated.
     """
     rows = rows[next((index for index, row in enumerate(rows) if row.cells), len(rows)):]
-    first = max(_first_body_row(rows), n_header)
+    first = _first_body_row(rows)
     body, left = rows[first:], min(cell.start for row in rows for cell in row.cells)
     numeric = _numeric_columns(body, left)
     label_end, columns = _columns(body, numeric)
@@ -84,7 +85,7 @@ def lay_out(rows: list[PlacedRow], n_header: int = 0) -> Layout:
 
 def _check_headers(rows: tuple[BodyRow, ...], columns: tuple[Column, ...],
                    headers: Headers) -> None:
-    """Raise NoGrid if a row among the values has new headers; repeated headers are allowed."""
+    """Raise BadInput if a row among the values has new headers; repeated headers are allowed."""
     for row in rows:
         texts = [(cell.text, header)
                  for cell, column, header in zip(row.cells, columns, headers, strict=True)
@@ -92,8 +93,8 @@ def _check_headers(rows: tuple[BodyRow, ...], columns: tuple[Column, ...],
         if row.label or not texts or any(_is_value(cell) for cell in row.cells if cell):
             continue
         if any(text not in [cell.text for cell in header] for text, header in texts):
-            raise NoGrid("columns change",
-                         f"{texts[0][0]!r} heads a column anew below the first rows")
+            raise BadInput(f"columns change: {texts[0][0]!r} heads a column anew below the first "
+                           "rows")
 
 
 def _is_marks(rows: tuple[BodyRow, ...], index: int) -> bool:
@@ -109,8 +110,8 @@ def _first_body_row(rows: list[PlacedRow]) -> int:
             return next((above for above in range(1, index)
                          if _is_of_ranges(rows[above], left)), index)
     has_digits = any(re.search(r"\d", cell.text) for row in rows for cell in row.cells)
-    raise NoGrid("ranges or words only" if has_digits else "text",
-                 "no cell beside a row's label is one number")
+    kind = "ranges or words only" if has_digits else "text"
+    raise BadInput(f"{kind}: no cell beside a row's label is one number")
 
 
 def _is_of_ranges(row: PlacedRow, left: int) -> bool:
@@ -153,8 +154,8 @@ def _numeric_columns(body: list[PlacedRow], left: int) -> list[Column]:
         for cell in line:
             index = bisect_right(starts, cell.start)
             if index in taken:
-                raise NoGrid("columns overlap", f"{taken[index]!r} and {cell.text!r} of one row "
-                             "stand in one column")
+                raise BadInput(f"columns overlap: {taken[index]!r} and {cell.text!r} of one "
+                               "row stand in one column")
             taken[index] = cell.text
     return columns
 
@@ -170,7 +171,7 @@ def _columns(body: list[PlacedRow], numeric: list[Column]) -> tuple[int, tuple[C
     before = _merged(sorted((cell.start, max(min(cell.end, begin), cell.start + 1))
                             for row in body for cell in row.cells if cell.start < begin))
     if not before:
-        raise NoGrid("no row labels", "numbers begin in the first column")
+        raise BadInput("no row labels: numbers begin in the first column")
     label_end = before[0][1]
     words = []
     for start, end in before[1:]:

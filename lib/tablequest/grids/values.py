@@ -41,15 +41,15 @@ class Reading:
     scale: float
 
 
-def read_value(text: str, dash_is_nil: bool = True) -> Reading | None:
+def read_value(text: str) -> Reading | None:
     """Return the number in `text`, or None if it is not a single number.
 
-    Brackets make a number negative, and a dash is zero if `dash_is_nil`. "71.2 ± 0.3" is 71.2.
+    Brackets make a number negative, and a dash is zero. "71.2 ± 0.3" is 71.2.
     """
     text = text.strip()
     if dash := _DASH.fullmatch(text):
         unit = "%" if dash["unit"] else COINS.get(dash["coin"] or "", "")
-        return Reading(0.0 if dash_is_nil else None, unit, 1.0 if unit == "%" else 0.0)
+        return Reading(0.0, unit, 1.0 if unit == "%" else 0.0)
     match = _NUMBER.fullmatch(text)
     if not match:
         return None

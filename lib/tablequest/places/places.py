@@ -31,7 +31,6 @@ from lib.tablequest.questions.wording import (
 )
 from lib.tablequest.records import Cell, CellRef, Filing, Grid, own_label
 
-PAPER = "the paper "  # begins the source of a paper's cells
 _CHANGES = re.compile(r"change|increase|decrease|growth|variance|vs\.?\b|versus|difference", re.I)
 _PARTS = re.compile(r"percentage of|percent of|% of|per (?:common )?share", re.I)
 # Headings that do not tell where in a report one is
@@ -124,11 +123,6 @@ class Place:
         is_ratio = self.cell.unit == "%" or "/" in self.cell.unit
         return is_ratio or bool(_PARTS.search(f"{self.row} {self.column}"))
 
-    @property
-    def is_paper(self) -> bool:
-        """Return whether the cell is in a paper, whose figures need no unit."""
-        return self.source.startswith(PAPER)
-
     @cached_property
     def is_total(self) -> bool:
         """Return whether the row's label says that it sums others."""
@@ -140,8 +134,6 @@ def source_of(filing: Filing) -> str:
 
     With this opening, a question can be understood on its own.
     """
-    if filing.form == "paper":
-        return f'{PAPER}"{filing.company}"'
     if not (filing.period or filing.fiscal_year):
         return ""
     is_quarterly = filing.form.startswith("10-Q")
@@ -179,25 +171,24 @@ def places(filing: Filing, grids: Sequence[Grid]) -> list[Place]:
     Give all grids, because labels are compared over the complete filing. All cells of a table share
     its name, because a calculation uses several.
     """
-    source, is_paper = source_of(filing), filing.form == "paper"
+    source = source_of(filing)
     read = []
     for grid in grids:
-        periods = [None if is_paper else period_of(column) for column in grid.columns]
+        periods = [period_of(column) for column in grid.columns]
         rows = row_names(grid)
         read += [(grid, row, column, cell, rows[row], dated(periods[column], cell, rows[row]))
                  for row, cells in enumerate(grid.cells) for column, cell in enumerate(cells)
                  if cell.value is not None]
     spots = [Spot.of(grid, name, column, cell, time) for grid, _, column, cell, name, (time, _)
              in read]
-    rivals = rivals_of(spots, by_table=is_paper)
+    rivals = rivals_of(spots)
     found = []
     for (grid, row, column, cell, name, (time, clash)), spot in zip(read, spots, strict=True):
         label, ref = label_of(grid.columns[column]), CellRef(
             grid_id=grid.grid_id, row=row, column=column)
-        where, misread, fault = _where(grid, name, is_paper=is_paper), clash, ""
-        if not is_paper:
-            misread = misread or _misread(grid, cell, name, label)
-            fault = _fault(grid, cell, name, time, where)
+        where = _where(grid, name)
+        misread = clash or _misread(grid, cell, name, label)
+        fault = _fault(grid, cell, name, time, where)
         if max(len(name), len(label)) > _LONGEST_LABEL:
             fault = f"a label is longer than {_LONGEST_LABEL} characters"
         elif not re.search(r"[^\W\d_]{2}", name):
@@ -214,14 +205,14 @@ def places(filing: Filing, grids: Sequence[Grid]) -> list[Place]:
     return found
 
 
-def _where(grid: Grid, row: str, *, is_paper: bool) -> str:
+def _where(grid: Grid, row: str) -> str:
     """Return the words for a table's place: its section and, if a row needs it, its introduction.
 
     A row such as "Europe" does not say what is measured.
     """
     heading, text = heading_of(grid), introduction_of(grid)
     where = f', section "{heading}"' if heading else ""
-    if not text or tells_amount(row) and not is_paper:
+    if not text or tells_amount(row):
         return where
     return f'{where}, table introduced by "{text}"'
 

@@ -23,7 +23,6 @@ class Spot(NamedTuple):
     groups: frozenset[str]  # of the groups that a question names
     around: frozenset[str]  # of all its labels, its section and its caption
     measure: str  # what the column measures apart from a time
-    table: str  # its section and caption
     unit: str
     period: Period | None
     tag: str  # the period in which it is tagged, or ""
@@ -38,8 +37,7 @@ class Spot(NamedTuple):
         exact, step = float(cell.exact), 0.49 * cell.scale * 10.0 ** -decimals_of(cell)
         groups = name.rpartition(": ")[0]
         return cls(grid.grid_id, words(own_label(name)), words(groups), around,
-                   folded(period.measure if period else label),
-                   folded(f"{grid.section} {grid.caption}"), cell.unit, period, cell.period,
+                   folded(period.measure if period else label), cell.unit, period, cell.period,
                    exact - step, exact + step)
 
     def may_mean(self, other: "Spot") -> bool:
@@ -84,14 +82,11 @@ def _singular(word: str) -> str:
     return re.sub(r"(?<=[xs])es$|(?<=[cs]h)es$|s$", "", word)
 
 
-def rivals_of(spots: Sequence[Spot], *, by_table: bool) -> set[Spot]:
-    """Return the spots whose question another spot of the same filing answers with another value.
-
-    Sections and captions tell rows apart only if `by_table`.
-    """
-    alike: defaultdict[tuple, list[Spot]] = defaultdict(list)
+def rivals_of(spots: Sequence[Spot]) -> set[Spot]:
+    """Return the spots whose question another spot of the filing answers with another value."""
+    alike: defaultdict[frozenset, list[Spot]] = defaultdict(list)
     for spot in spots:
-        alike[spot.own, spot.table if by_table else ""].append(spot)
+        alike[spot.own].append(spot)
     return {spot for of_row in alike.values() for spot in of_row
             if len(of_row) > _MOST_ALIKE or any(
                 spot.differs(other) and spot.may_mean(other) for other in of_row)}

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from lib.core.errors import BadReply
 from lib.core.prompts import prompt_template
 from lib.core.records import Rejected
 from lib.llm.calls import Calls
@@ -25,7 +26,7 @@ from lib.tablequest.questions.filter import (
     screened_by_rules,
 )
 from lib.tablequest.questions.filter_by_model import kept, screened_by_model
-from lib.tablequest.questions.model_replies import Cells, Ground, Unusable, read_pair
+from lib.tablequest.questions.model_replies import Cells, Ground, read_pair
 from lib.tablequest.records import LEVELS, Filing, Grid, Level, Passage, TableQuestion, by_id
 
 TAGS = "passage|pair|question|answer|steps"
@@ -154,7 +155,7 @@ def _round(asked: Mapping[_Chain, Request], level: Level, model: str, calls: Cal
         try:
             question = read_pair(reply, level, chain.ground)
             _check(question, chain, tables, questions)
-        except Unusable as error:
+        except BadReply as error:
             chain.fault, unread[chain] = str(error), reply
             continue
         questions.append(question)
@@ -168,9 +169,9 @@ def _round(asked: Mapping[_Chain, Request], level: Level, model: str, calls: Cal
 def _check(question: TableQuestion, chain: _Chain, tables: Mapping[str, Grid],
            questions: Sequence[TableQuestion]) -> None:
     if fault := screened_by_rules(question, chain.filing, chain.passage, tables).fault:
-        raise Unusable(fault)
+        raise BadReply(fault)
     if other := duplicate_of(question, questions, tables):
-        raise Unusable(f"nearly the same is asked already: {other.question}")
+        raise BadReply(f"nearly the same is asked already: {other.question}")
 
 
 def _task(chain: _Chain, level: Level) -> Request:

@@ -11,7 +11,6 @@ from lib.tablequest.questions.drafts import Draft
 from lib.tablequest.questions.filter import Synthesis, duplicate_of, screened, screened_by_rules
 from lib.tablequest.questions.hard import hards_of
 from lib.tablequest.questions.medium import easy_of, mediums_of
-from lib.tablequest.questions.rankings import ranked_mediums_of, rankings_of
 from lib.tablequest.questions.tables import Table, tables_of
 from lib.tablequest.records import LEVELS, Filing, Grid, Level, Passage, TableQuestion, by_id
 
@@ -106,9 +105,9 @@ def _anchors(passage: Passage, tables: dict[str, Table], rejected: list[Rejected
             mediums, hards = [], []
             is_tried = number % (1 + len(table.places) // _MOST_TRIED) == 0
             if is_tried and not place.fault:
-                mediums = [*mediums_of(place, table), *ranked_mediums_of(place, table)]
+                mediums = mediums_of(place, table)
             if mediums:
-                hards = [*hards_of(place, table, others), *rankings_of(place, table)]
+                hards = hards_of(place, table, others)
             if hards:
                 anchors.append(_Anchor(place, mediums, hards))
                 continue

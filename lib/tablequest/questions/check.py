@@ -6,8 +6,9 @@ from fractions import Fraction
 
 import pandas as pd
 
+from lib.core.errors import BadReply
 from lib.tablequest.analyze.amounts import Amount, amounts
-from lib.tablequest.questions.expression import ExpressionError, evaluate, names_in
+from lib.tablequest.questions.expression import evaluate, names_in
 from lib.tablequest.questions.wording import POINTS
 from lib.tablequest.records import Cell, CellRef, Grid, TableQuestion, in_whole_units
 
@@ -35,7 +36,7 @@ def verified(question: TableQuestion, grids: Mapping[str, Grid]) -> str:
             return _fault_of_hard(question, list(cells.values()), values, labels)
         result = evaluate(question.expression, values)
         unused = set(cells) - set(names_in(question.expression))
-    except (LookupError, ExpressionError) as error:
+    except (LookupError, BadReply) as error:
         return str(error.args[0])
     if unused:
         return f"the expression does not use {', '.join(sorted(unused))}"
@@ -120,7 +121,7 @@ def _fault_of_hard(question: TableQuestion, cells: list[Cell], values: Mapping[s
         expression, _, figure = step.rpartition(" = ")
         try:
             result = evaluate(expression, values)
-        except ExpressionError:
+        except BadReply:
             continue  # words: what a letter stands for, or a thought
         printed = amounts(figure)
         if not printed or not any(is_rounding(printed[0], in_whole_units(result, scale))

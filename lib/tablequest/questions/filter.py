@@ -77,7 +77,7 @@ def _irrelevance(question: TableQuestion, filing: Filing, passage: Passage) -> s
     words = _SUFFIX.sub("", company).split() or company.split()
     if not set(words[:2]) <= set(folded(question.question).split()):
         return f"the question does not name {filing.company}"
-    if filing.form != "paper" and not re.search(r"\b(?:19|20)\d\d\b", question.question):
+    if not re.search(r"\b(?:19|20)\d\d\b", question.question):
         return "the question names no year"
     if pointing := _POINTS.search(re.sub(r'"[^"]*"', '""', question.question)):
         return f"the question points at what a reader may not have: {pointing[0]!r}"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from lib.core.errors import BadReply
 from lib.core.prompts import SPLIT
 from lib.llm.request import Reply
 from lib.tablequest.analyze.amounts import amounts
@@ -12,7 +13,7 @@ from lib.tablequest.ask.replies import last_object
 from lib.tablequest.places.places import Place, heading_of, introduction_of
 from lib.tablequest.places.rivals import words
 from lib.tablequest.questions.check import is_rounding
-from lib.tablequest.questions.expression import ExpressionError, evaluate
+from lib.tablequest.questions.expression import evaluate
 from lib.tablequest.questions.wording import POINTS, folded
 from lib.tablequest.records import CellRef, Grid, Level, TableQuestion, in_whole_units
 
@@ -23,10 +24,6 @@ KINDS: dict[Level, tuple[str, ...]] = {
     "medium": ("difference", "percent change", "ratio", "share", "sum", "average", "comparison")}
 Cells = Mapping[CellRef, Place]  # every cell of a filing that has a number
 _INTRODUCING = words("table shows presents summarizes following below sets forth")
-
-
-class Unusable(ValueError):
-    """Raised if a reply gives no question; the reason is sent to the model for one more try."""
 
 
 class _Lenient(BaseModel):
@@ -67,15 +64,15 @@ class Ground:
 
 
 def read_pair(reply: Reply, level: Level, ground: Ground) -> TableQuestion:
-    """Return the question in `reply`, with the cells that it names. Raises Unusable."""
+    """Return the question in `reply`, with the cells that it names. Raises BadReply."""
     if reply.reason:
-        raise Unusable(f"the reply is not a complete answer: {reply.reason}")
+        raise BadReply(f"the reply is not a complete answer: {reply.reason}")
     pair = _pair(reply.text)
     if len({cell.name for cell in pair.cells}) < len(pair.cells):
-        raise Unusable("two cells have the same name")
+        raise BadReply("two cells have the same name")
     kind = KINDS["easy"][0] if level == "easy" else pair.kind.lower()
     if kind not in KINDS[level]:
-        raise Unusable(f"the kind {pair.kind!r} is none of {', '.join(KINDS[level])}")
+        raise BadReply(f"the kind {pair.kind!r} is none of {', '.join(KINDS[level])}")
     places = {cell.name: _found(cell, ground) for cell in pair.cells}
     for place in places.values():
         _check_named(place, pair.question, ground)
@@ -93,41 +90,41 @@ def read_pair(reply: Reply, level: Level, ground: Ground) -> TableQuestion:
 def _pair(text: str) -> _Pair:
     found = last_object(text.rpartition("</think>")[2].replace(SPLIT, ""), "question")
     if not found:
-        raise Unusable("it holds no JSON object with the field \"question\"")
+        raise BadReply("it holds no JSON object with the field \"question\"")
     try:
         pair = _Pair.model_validate(found)
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(map(str, first["loc"]))
-        raise Unusable(f"the field {name!r} is wrong: {first['msg']}") from None
+        raise BadReply(f"the field {name!r} is wrong: {first['msg']}") from None
     if not (pair.question and pair.answer and pair.cells):
-        raise Unusable("question, answer or cells are empty")
+        raise BadReply("question, answer or cells are empty")
     return pair
 
 
 def _found(named: _Named, ground: Ground) -> Place:
-    """Return the only cell that `named` can mean. Raises Unusable."""
+    """Return the only cell that `named` can mean. Raises BadReply."""
     tables = {name.casefold(): grid for name, grid in ground.tables.items()}
     grid = tables.get(named.table.casefold()) or tables.get(f"t{named.table}".casefold())
     if grid is None:
-        raise Unusable(f"there is no table {named.table!r}: the tables are "
+        raise BadReply(f"there is no table {named.table!r}: the tables are "
                        f"{', '.join(ground.tables)}")
     spots = []
     for what, labels, label in (("row", grid.rows, named.row),
                                 ("column", grid.columns, named.column)):
         at = [number for number, other in enumerate(labels) if folded(other) == folded(label)]
         if len(at) != 1:
-            raise Unusable(f"the {what} {label!r} occurs {len(at)} times in table {named.table}")
+            raise BadReply(f"the {what} {label!r} occurs {len(at)} times in table {named.table}")
         spots.append(at[0])
     place = ground.cells.get(CellRef(grid_id=grid.grid_id, row=spots[0], column=spots[1]))
     if place is None:
-        raise Unusable(f"the cell {named.row!r}, {named.column!r} of table {named.table} is not a "
+        raise BadReply(f"the cell {named.row!r}, {named.column!r} of table {named.table} is not a "
                        "number")
     return place
 
 
 def _check_named(place: Place, question: str, ground: Ground) -> None:
-    """Raise Unusable if the question may also mean a cell with another value.
+    """Raise BadReply if the question may also mean a cell with another value.
 
     It may if it does not name the section or table that distinguishes the two cells.
     """
@@ -143,7 +140,7 @@ def _check_named(place: Place, question: str, ground: Ground) -> None:
         source = folded(other.source)
         if other.ref.grid_id == own.grid_id or all(name in source for name in named):
             tell = [name for name in names if folded(name) not in source] or [heading_of(own)]
-            raise Unusable(f"the question may mean {other.row!r}, {other.column!r} of another "
+            raise BadReply(f"the question may mean {other.row!r}, {other.column!r} of another "
                            f"table too: name the section or table, such as {tell[0]!r}")
 
 
@@ -152,20 +149,20 @@ def _computed(pair: _Pair, places: Mapping[str, Place]) -> tuple[float, str, flo
     expression = pair.expression or (pair.cells[0].name if len(pair.cells) == 1 else "")
     try:
         value = evaluate(expression, {name: place.value for name, place in places.items()})
-    except ExpressionError as error:
-        raise Unusable(f"the expression cannot be computed: {error}") from None
+    except BadReply as error:
+        raise BadReply(f"the expression cannot be computed: {error}") from None
     kind, cell = pair.kind.lower(), next(iter(places.values())).cell
     units = {"percent change": ("%", 1.0), "share": ("%", 1.0), "ratio": ("", 1.0)}
     unit, scale = units.get(kind, (cell.unit, cell.scale))
     if kind == "comparison":
         return value, unit, scale
     if not (found := amounts(pair.answer)):
-        raise Unusable("the answer has no figure")
+        raise BadReply("the answer has no figure")
     if found[0].unit == "%" and unit in ("%", ""):
         is_points = "point" in pair.answer and cell.unit == "%"
         unit, scale = (POINTS if is_points else "%"), 1.0
     if not is_rounding(found[0], in_whole_units(value, scale)):
         in_unit = f", in {unit} × {scale:,.0f}" if scale != 1 else ""
-        raise Unusable(f"the answer says {found[0].text}, but {expression} gives {value:,.6g}"
+        raise BadReply(f"the answer says {found[0].text}, but {expression} gives {value:,.6g}"
                        + in_unit)
     return value, unit, scale

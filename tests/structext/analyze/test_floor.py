@@ -5,9 +5,8 @@ import pytest
 
 from lib.structext.analyze import floor
 from lib.structext.analyze.floor import BLIND
-from lib.structext.analyze.formatted import floor_formatted
+from lib.structext.analyze.formatted import shown
 from lib.structext.analyze.pairs import against, both_scores, over_floor
-from lib.structext.analyze.scores import score
 from tests.structext.replied import answered, ask, by_number, of_arms, right, silent, wrong
 
 
@@ -33,23 +32,6 @@ def test_the_best_constant_is_found_by_the_papers_score():
     assert table.loc[("xml.2", 2)].answer == "False"  # of equals, the first by name
 
 
-def test_a_bound_spares_comparisons_and_changes_no_score():
-    texts = ["a b c d", "d c b a", "a b. c d", "True", "true", "", "...", "a b c d e f g h",
-             *(one.sample.answer for one in ask(tasks=["json.0", "latex.1", "tree.2"], depth=2))]
-    for answer in filter(str.strip, texts):
-        for response in texts:
-            own = floor._score(answer, response, floor._words(answer), floor._words(response))
-            assert own == score(answer, response).rouge_score, (answer, response)
-
-
-def test_a_depth_that_the_training_split_lacks_has_the_nearest_ones_constant():
-    constants = floor.learned([*cell("tree.0", 1, "1"), *cell("tree.0", 3, "3")])
-    asked = [one for depth in (1, 2, 3, 9) for one in cell("tree.0", depth, "?")]
-    assert floor.cells_of(asked, constants).answer.tolist() == ["1", "1", "3", "3"]
-    (none,) = floor.cells_of(cell("toml.0", 1, "?"), constants).to_dict("records")
-    assert none["answer"] == "" and np.isnan(none["chance"])
-
-
 def test_the_floor_reads_nothing_and_answers_every_question_in_every_setting():
     dials = {"per_task": 6, "tasks": ["tree.1", "csv.0", "json.2"]}
     asked = [*ask(**dials), *ask(setting="self-cot", **dials)]
@@ -61,7 +43,7 @@ def test_the_floor_reads_nothing_and_answers_every_question_in_every_setting():
     constants = floor.learned(one.sample for one in asked[:18])
     table = floor.by_depth(rows[rows.prompt == "base"], asked, constants)
     assert table.rouge_score.tolist() == pytest.approx(constants.score.tolist())
-    assert list(table.n) == [6] * 3 and set(floor_formatted(table)["chance"]) >= {"50.0%", "–"}
+    assert list(table.n) == [6] * 3 and set(shown(table, "chance").chance) >= {"50.0%", "–"}
 
 
 def test_a_distance_from_the_floor_is_between_equal_questions():

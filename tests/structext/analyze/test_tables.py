@@ -1,49 +1,35 @@
 """lib.structext.analyze: each question in its denominator, intervals over texts, pairs, text."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from lib.core.arms import ALL
 from lib.core.records import Verdict
-from lib.structext.analyze.conclusion import conclusion
-from lib.structext.analyze.floor import BLIND
 from lib.structext.analyze.formatted import (
-    agreement_formatted,
+    SCORES,
     differences_formatted,
     failures,
-    heat_formatted,
     or_note,
     shortened,
-    shots_formatted,
-    states_formatted,
-    summary_formatted,
+    shown,
 )
 from lib.structext.analyze.pairs import (
     against,
     agreement,
     agreement_of_means,
-    both_scores,
     differences,
-    over_floor,
     real_and_test,
     shots,
 )
-from lib.structext.analyze.published import with_ours
-from lib.structext.analyze.scores import metric_agreement
 from lib.structext.analyze.tables import (
     ANSWERED,
     JUDGE,
     LEFT_OUT,
-    at_prompt,
     heat,
     rows_of,
-    states,
     summary,
-    with_all,
 )
-from lib.structext.analyze.verdicts import judged_by_structure
-from lib.structext.ask.replies import NO_ANSWER, NO_ROW
+from lib.structext.ask.replies import NO_ROW
 from tests.structext.replied import (
     answered,
     ask,
@@ -54,8 +40,6 @@ from tests.structext.replied import (
     too_long,
     wrong,
 )
-
-SCORE = "ROUGE-L ≥ 0.75"
 
 
 def nothing(one) -> None:
@@ -116,21 +100,6 @@ def test_verdicts_of_other_questions_are_refused(spoil):
             rows_of(asked, {"a": too_long(out)}, answers, {"a": verdicts})
 
 
-def test_each_arm_has_its_own_window():
-    asked = ask()
-    answers = {"small": [answered("small", one.query_id, one.sample.answer) for one in asked[2:]],
-               "large": [answered("large", one.query_id, one.sample.answer) for one in asked]}
-    verdicts = {arm: judged_by_structure(asked, rows) for arm, rows in answers.items()}
-    rows = rows_of(asked, {"small": too_long(asked[:2])}, answers, verdicts)
-    table = summary(rows, ["arm"]).set_index("arm")
-    assert table.left_out.tolist() == [2, 0] and table.n.tolist() == [6, 6]
-    assert table.judged.tolist() == [6, 6] and table.correct.tolist() == [4, 6]
-    assert table.rouge_score.tolist() == pytest.approx([4 / 6, 1])
-    (row,) = against(rows, "small").itertuples()  # only what both were asked
-    assert (row.n, row.whole, row.difference_points) == (4, 6, 0)
-    assert row.whole_points == pytest.approx(100 * 2 / 6)
-
-
 def test_a_summary_by_hand():
     asked, left_out = ask(), ask(depth=2, per_task=1)[:2]  # six questions on six texts, two more
     rows = of_arms(asked, left_out, reader=by_number(right, right, right, wrong, silent, nothing))
@@ -138,43 +107,16 @@ def test_a_summary_by_hand():
     assert (row.suite, row.arm, row.n, row.texts) == ("test", "reader", 8, 8)
     assert (row.left_out, row.failed, row.no_answer) == (2, 1, 1)
     assert row.rouge_score == pytest.approx(3 / 8) and row.rouge_asked == pytest.approx(3 / 6)
-    assert (row.exact, row.structural) == (3 / 8, 3 / 8)
+    assert row.exact == 3 / 8
     assert (row.judged, row.correct) == (7, 3)  # no row: no verdict
     assert row.judge == pytest.approx(3 / 7) and 0 <= row.low < 3 / 8 < row.high < 1
     (unjudged,) = summary(rows[rows.state == NO_ROW], ["arm"]).itertuples()
     assert (unjudged.n, unjudged.rouge_score, unjudged.judged) == (1, 0, 0)
     assert np.isnan(unjudged.judge)
-    (text,) = summary_formatted(summary(rows, ["arm"]), ["arm"]).to_dict("records")
-    assert [text[name] for name in ("model", "n (texts)", "left out", "no answer")] == [
-        "reader", "8 (8)", "2/8", "1/8"]
-    assert text["judge, correct/scored = % [95%]"].startswith("3/7 = 42.9 [")
-    assert "†" in text[f"{SCORE}, % [95%]"]
-
-
-def test_groups_come_in_the_fixed_order_with_all_last():
-    asked = [*ask("real-test", "hint"), *ask("test", "few-shot", 3), *ask("test", "few-shot", 1),
-             *ask("test")]
-    rows = of_arms(asked, zeta=right, alpha=right)
-    first = summary(rows, ["suite", "prompt"]).iloc[0]
-    assert (first.suite, first.prompt) == ("test", "base")
-    prompts = ["base", "hint", "few-shot-1", "few-shot-3"]
-    assert list(summary(rows, ["prompt", "arm"]).prompt.unique()) == prompts
-    table = summary(with_all(at_prompt(rows, "base")), ["language", "arm"])
-    assert list(table.language.unique()) == ["csv", "tree", "json", ALL]
-    assert list(table.arm[:2]) == ["zeta", "alpha"] and (table.n[table.language == ALL] == 6).all()
-    with pytest.raises(ValueError, match=f"'ps-cot'; choose one of {', '.join(prompts)}"):
-        at_prompt(rows, "ps-cot")
-
-
-def test_states_sum_to_n():
-    asked = [*ask(), *ask(setting="self-cot")]
-    rows = of_arms(asked, ask(depth=3), reader=by_number(right, silent, nothing, wrong))
-    table = states(rows)
-    assert list(table.columns) == ["suite", "prompt", "arm", "n", ANSWERED, LEFT_OUT, NO_ROW,
-                                   NO_ANSWER, "there is no reply", "truncated"]
-    assert list(table[list(table.columns[4:-1])].sum(axis=1)) == list(table.n) == [12, 6]
-    assert table[NO_ANSWER].tolist() == [0, 6] and table["there is no reply"].tolist() == [1, 0]
-    assert states_formatted(table)["no answer tag in the reply"].tolist() == ["0/12", "6/6"]
+    (text,) = shown(summary(rows, ["arm"]), "arm", *SCORES).to_dict("records")
+    assert [text[name] for name in ("model", "n", "left out", "no answer")] == [
+        "reader", "8", "2", "1"]
+    assert text["judge"].startswith("42.9 [") and text["rouge score"].endswith(" †")
 
 
 def test_heat_by_hand():
@@ -188,7 +130,7 @@ def test_heat_by_hand():
     # of 1, 0, 0 and of 0, 1, 1
     assert [one.sd_tasks, two.sd_tasks] == pytest.approx([(1 / 3) ** 0.5] * 2)
     assert np.isnan(two.sd_languages)
-    assert heat_formatted(table)["SD across languages, points"].tolist() == ["57.7", "–"]
+    assert shown(table, "sd_languages")["sd languages"].tolist() == ["57.7%", "–"]
 
 
 def test_differences_by_hand():
@@ -202,20 +144,10 @@ def test_differences_by_hand():
     assert list(table.arm) == ["tuned"]
     assert table.difference_points[0] == pytest.approx(100 * 5 / 6)
     (text,) = differences_formatted(table, "base", "the arm", ["arm"]).to_dict("records")
-    assert text["base"] == "16.7%" and text[f"{SCORE}, points [95%]"].startswith("+83.3 [")
+    assert text["base"] == "16.7%" and text["difference points"].startswith("+83.3 [")
     each = against(rows, "base", ["suite", "language", "arm"])
     assert each.n.sum() == table.n[0] and len(each) == rows.language.nunique()
     assert against(base, "base").empty
-
-
-def concluded(rows: pd.DataFrame) -> str:
-    base = rows[rows.prompt == "base"]
-    return conclusion(
-        scores=summary(base, ["suite", "arm"]), forms=summary(base, ["suite", "form", "arm"]),
-        floors=against(rows, BLIND), curve=shots(rows), real=real_and_test(base),
-        margins=real_and_test(over_floor(base)),
-        agreed=agreement(rows), means=agreement_of_means(rows), official=both_scores(rows, [], {}),
-        both=with_ours(summary(rows, ["suite", "prompt", "arm"])))
 
 
 def test_what_a_longer_prompt_loses_by_the_context_window_is_separate():
@@ -228,28 +160,9 @@ def test_what_a_longer_prompt_loses_by_the_context_window_is_separate():
     assert (row.rouge_score, row.rouge_asked) == pytest.approx((2 / 3, 1))
     assert curve.common.tolist() == [4] * 4
     assert curve.common_score[curve.arm == "base"].tolist() == pytest.approx([1, 1])
-    assert "base, few-shot +0.0 [–] (n = 4 asked both ways; all 6, left out as 0: -33.3 [" in \
-        concluded(rows)
     none = of_arms(asked, longer, True, base=right)
     assert shots(none).common.tolist() == [0] * 4
     assert shots(none).common_score.isna().all()
-    assert "few-shot unknown (n = 0 asked both ways; all 6, left out as 0: -100.0 [–])" in \
-        concluded(none)
-
-
-def test_the_shots_curve_starts_at_the_base_prompt_and_pairs_with_it():
-    asked = [*ask(), *ask("test-hard"), *ask(setting="hint"), *ask(setting="few-shot", n_shots=1),
-             *ask(setting="few-shot", n_shots=5)]
-    rows = of_arms(asked, reader=lambda one: right(one)
-                   if one.n_shots == 5 or one.sample.language == "csv" else "no")
-    table = shots(rows)
-    assert list(zip(table.setting, table.n_shots, table.n, strict=True)) == [
-        ("few-shot", 0, 6), ("few-shot", 1, 6), ("few-shot", 5, 6)]
-    assert table.rouge_score.tolist() == pytest.approx([1 / 3, 1 / 3, 1])
-    assert table.gain_difference_points.tolist() == pytest.approx([np.nan, 0, 200 / 3], nan_ok=True)
-    gains = shots_formatted(table)["over the base prompt, of pairs asked both ways, points [95%]"]
-    assert gains.tolist()[:2] == ["–", "+0.0 [–] (n = 6)"]
-    assert shots(rows[rows.prompt == "base"]).empty
 
 
 def test_real_test_is_compared_only_with_its_twins():
@@ -267,7 +180,7 @@ def test_real_test_is_compared_only_with_its_twins():
 
 def test_metrics_are_compared_where_there_is_an_answer():
     table = agreement(of_arms(ask(), base=by_number(right, right, wrong), silent=silent))
-    assert set(table.arm) == {"base"} and (table.n == 6).all() and len(table) == 10
+    assert set(table.arm) == {"base"} and (table.n == 6).all() and len(table) == 6
     pair = table[(table["first"] == "exact") & (table["second"] == JUDGE)].iloc[0]
     assert (pair.pearson, pair.agreement, pair.kappa) == pytest.approx((1, 1, 1))
     two = agreement(of_arms(ask(), base=right, other=wrong))
@@ -276,29 +189,17 @@ def test_metrics_are_compared_where_there_is_an_answer():
     floored = agreement(of_arms(ask(), (), True, base=by_number(right, wrong)))
     assert set(floored.arm) == {"base"}  # the floor is no model
     # one arm copies, in the other nothing varies
-    assert set(agreement_formatted(two)["Pearson over replies"]) == {"–"}
-
-
-def test_a_coefficient_over_arms_needs_one_within_an_arm():
-    rows = of_arms(ask(), base=wrong, other=lambda one: f"Answer: {one.sample.answer}",
-                   copies=right)
-    assert metric_agreement(rows, ("structural", JUDGE)).pearson.tolist() == [1]  # of the arms
-    pooled = agreement(rows).query("arm == @ALL")
-    assert pooled.n.unique().tolist() == [12]
-    assert pooled[["pearson", "kappa"]].isna().all(axis=None)
-    rows = of_arms(ask(), base=wrong, other=by_number(right, right, wrong), copies=right)
-    varied = agreement(rows).query("arm == @ALL")
-    assert varied.n.unique().tolist() == [12] and varied.pearson.notna().all()
+    assert set(shown(two, "pearson").pearson) == {"–"}
 
 
 def test_a_coefficient_over_models_is_of_their_means():
     arms = {f"a{k}": by_number(*[right] * k, wrong) for k in range(4)}
     table = agreement_of_means(of_arms(ask(), (), True, **arms, copies=right))
-    assert table["first"].tolist() == ["rouge_score", "bleu", "exact", "structural"]
-    assert table.n.tolist() == [4] * 4  # neither the copies nor the floor
-    assert table.pearson[[0, 2, 3]].tolist() == pytest.approx([1] * 3)
+    assert table["first"].tolist() == ["rouge_score", "bleu", "exact"]
+    assert table.n.tolist() == [4] * 3  # neither the copies nor the floor
+    assert table.pearson[[0, 2]].tolist() == pytest.approx([1] * 2)
     two = agreement_of_means(of_arms(ask(), a=by_number(right, wrong), b=wrong))
-    assert two.n.tolist() == [2] * 4 and two.pearson.isna().all()
+    assert two.n.tolist() == [2] * 3 and two.pearson.isna().all()
 
 
 def test_failures_are_verbatim_and_escaped_where_shown():
@@ -310,22 +211,3 @@ def test_failures_are_verbatim_and_escaped_where_shown():
     assert len(table) == 3 and set(table.reply) == {evil.replace("\n", " ↵ ")}
     assert "<script>" not in table.to_html() and "&lt;script&gt;" in table.to_html()
     assert shortened("a" * 300) == "a" * 120 + " […60 characters…] " + "a" * 120
-
-
-def test_the_conclusion_counts_and_claims_no_more_than_the_tables():
-    asked = [*ask(), *ask("real-test", is_real=True), *ask(setting="few-shot", n_shots=2)]
-    text = concluded(of_arms(asked, ask("test-hard", depth=3), True, tuned=right,
-                             base=by_number(right, wrong, right, wrong)))
-    lines = [" ".join(line.split()) for line in text.splitlines()]
-    assert "| test | 6 (6) | 100.0 [47.6, 100.0] | 33.3 [" in " ".join(lines)
-    assert "| tuned 100%, base 100% |" in " ".join(lines)
-    assert "Of 18 questions: tuned 6 (33.3%) longer than its context window and not sent" in text
-    assert "tuned on test-hard unknown (n = 0 asked both ways" in text
-    assert "not compared with the floor" in text and "base on test " in text
-    assert "2 demonstrations compared with the base prompt, on test" in text
-    assert "(n = 6, not shown)" in text
-    empty = concluded(of_arms(ask(), (), True, base=silent))
-    assert "No sample was asked both in Test and in Real-Test" in empty
-    assert "No question was asked both with demonstrations" in empty
-    assert "base on test " in empty and "below the floor" in empty
-    assert "6 replies without an answer" in empty and "is unknown" in empty

@@ -7,7 +7,6 @@ import pytest
 from lib.core.paths import REPOSITORY
 from lib.structext.ask.plan import (
     TRAINING_SUITES,
-    Own,
     asked_in,
     some_of,
     training_queries,
@@ -31,15 +30,6 @@ def test_each_suite_is_asked_in_each_setting_and_real_test_has_the_structures_of
     assert not shown & {one.sample.id for rows in lists for one in rows}
 
 
-def test_a_custom_suite_has_its_languages_and_dials():
-    rows, shots = asked_in(["own"], ["base", "few-shot"], [1], per_task=3,
-                           own=Own(["toml", "log"], 2, 2, 3))
-    assert {one.sample.language for one in rows} == {"toml", "log"}
-    assert len(rows) == 3 * 8 == len(shots)
-    assert {one.sample.cell[1:] for one in rows} == {(2, 2)}
-    assert all("-n3-" in one.sample.id and "-n3-" in one.demonstrations[0] for one in shots)
-
-
 def test_what_a_model_named_replaces_real_test_and_nothing_is_asked_instead():
     named = some_of(suite("real-test"), 1)[:4]
     (rows,) = asked_in(["real-test"], ["base"], [], rewritten=named)
@@ -53,16 +43,6 @@ def test_what_a_model_named_replaces_real_test_and_nothing_is_asked_instead():
 def test_an_unknown_suite_or_setting_is_refused(suites, settings, wrong):
     with pytest.raises(ValueError, match=f"{wrong} cannot be asked: choose suites [(]test, "):
         list(asked_in(suites, settings, [1]))
-
-
-def test_simple_demonstrations_are_of_depth_2_and_the_shortest_are_of_the_training_dials():
-    own = Own(["json.1", "log.0"], 3, 2, 3)
-    settings = ["few-shot", "simple-few-shot", "shortest-few-shot"]
-    for rows, dials in zip(asked_in(["own"], settings, [2], per_task=2, own=own),
-                           ("d3-w2", "d2-w1", "d1-w1"), strict=True):
-        assert len(rows) == 4
-        for one in rows:
-            assert all(f"-{one.sample.task}-{dials}-n3-s43-" in shot for shot in one.demonstrations)
 
 
 def published(tmp_path):

@@ -18,10 +18,10 @@ from lib.structext.ask.prompts import (
     prompts_for,
 )
 from lib.structext.ask.replies import NO_ANSWER, NO_ROW, final_answer, scored
-from lib.structext.ask.window import too_long
 from lib.structext.generate.samples import generate
 from lib.structext.generate.wording import HINTS
 from lib.structext.records import EXTRA_TASKS, TASKS, Sample
+from lib.structext.task import too_long
 from tests.structext.replied import answered
 
 SAMPLES = list(generate(tasks=[*TASKS, *EXTRA_TASKS], per_task=2))
@@ -69,13 +69,6 @@ def test_a_prompt_has_text_and_question_verbatim_and_never_its_own_answer(settin
         assert ("between <answer> and </answer>" in one.prompt) == is_reasoning
 
 
-def test_each_setting_is_another_prompt_and_another_query():
-    prompts = [one for setting in SETTINGS for n in (SHOTS if setting in FEW_SHOT else (0,))
-               for one in prompts_for(SAMPLES[:2], setting, n, POOL)]
-    assert len({one.query_id for one in prompts}) == len({one.prompt for one in prompts}) == 32
-    assert asked("few-shot", 3).query_id == "s:few-shot-3" and asked("base").query_id == "s:base"
-
-
 @pytest.mark.parametrize(("setting", "n_shots", "complaint"), [
     ("cot", 0, "unknown: choose one of base, self-cot"), ("few-shot", 0, "at least 1"),
     ("base", 2, "give 0"), ("few-shot", -1, "at least 1"), ("hint", -1, "give 0"),
@@ -99,30 +92,6 @@ def test_demonstrations_are_of_the_same_cell_and_of_other_texts():
         prompts_for([sample(depth=3)], "few-shot", 1, pool)
     prompts = prompts_for(SAMPLES, "few-shot", 1)  # without a pool, from each other
     assert all(one.demonstrations[0] != one.sample.id for one in prompts)
-
-
-def test_demonstrations_depend_on_the_seed_and_the_sample_and_on_no_order():
-    pool = numbered(30)
-    samples = [sample(id=f"s{number}", reference="x->y") for number in range(10)]
-    first = prompts_for(samples, "few-shot", 5, pool)
-    assert prompts_for(samples[::-1], "few-shot", 5, pool[::-1]) == first[::-1]
-    assert prompts_for(samples[:1], "few-shot", 5, pool) == first[:1]
-    assert len({one.demonstrations for one in first}) == 10
-    assert prompts_for(samples, "few-shot", 5, pool, seed=1) != first
-    for few in (1, 2, 3):  # a curve over shots is of nested draws
-        assert [one.demonstrations for one in prompts_for(samples, "few-shot", few, pool)] == [
-            one.demonstrations[:few] for one in first]
-
-
-def test_simple_demonstrations_are_of_depth_2_and_width_1_whatever_is_asked():
-    pool = [*numbered(6), *numbered(6, depth=3), *numbered(6, depth=2, width=2),
-            sample(id="other task", task="tree.1", depth=2),
-            *(sample(id=name, depth=2, reference=name) for name in "xyz")]
-    for depth, width in ((1, 1), (2, 1), (3, 3)):
-        (one,) = prompts_for([sample(depth=depth, width=width)], "simple-few-shot", 3, pool)
-        assert set(one.demonstrations) == {"x", "y", "z"}
-    with pytest.raises(ValueError, match="tree.2 at depth 2, width 1: .* 0 texts"):
-        prompts_for([sample()], "simple-few-shot", 1, numbered(6))
 
 
 def test_the_shortest_demonstrations_are_those_of_the_task_at_any_size():
@@ -190,15 +159,6 @@ def test_the_final_answer_of_a_reply(reply, reasoned, plain):
         assert bool(final.text) != bool(final.missing)
 
 
-def test_what_is_missing_has_its_reason():
-    assert final_answer("It is 2.", "self-cot").missing == NO_ANSWER
-    assert final_answer("<answer> </answer>", "ps-cot").missing == "the <answer> is empty"
-    assert final_answer("<think>It is", "base").missing == "the reply ends in its thoughts"
-    assert final_answer("", "base").missing == "there is no reply"
-    with pytest.raises(ValueError, match="unknown"):
-        final_answer("2", "cot")
-
-
 PIECES = ["<answer>", "</answer>", "<think>", "</think>", "<text>", "\n", " ", "2", "a", "`", "\\",
           "< /", "answer"]
 
@@ -208,11 +168,6 @@ def test_any_reply_has_an_answer_or_a_reason(reply, setting):
     final = final_answer(reply, setting)
     assert bool(final.text) != bool(final.missing) and final.text == final.text.strip()
     assert final.text in reply
-
-
-def test_a_split_excerpt_that_spells_the_tags_is_read_completely():
-    shown = held(asked("base", reference="a <answer> b </answer> c").prompt, "text")[0]
-    assert final_answer(f"I copy it.\n<answer>\n{shown}\n</answer>", "self-cot").text == shown
 
 
 def test_every_reply_is_scored_in_order_and_none_is_lost():
@@ -228,19 +183,6 @@ def test_every_reply_is_scored_in_order_and_none_is_lost():
         scored(prompts, answers[:1] * 2)
     with pytest.raises(ValueError, match="not in queries"):
         scored(prompts[1:], answers)
-
-
-def test_queries_have_the_complete_prompt_and_what_a_judge_needs():
-    prompts = prompts_for(SAMPLES, "hint")
-    queries = as_queries(prompts)
-    assert [(query.query_id, query.context, query.question, query.answer) for query in queries] == [
-        (one.query_id, one.prompt, one.sample.question, one.sample.answer) for one in prompts]
-    of = {one.sample.task: query for one, query in zip(prompts, queries, strict=True)}
-    assert of["csv.3"].structure == of["html-table.0"].structure == "tabular"
-    assert of["org.0"].structure == of["json.4"].structure == "entity-list"
-    assert of["json.3"].structure == of["xml.1"].structure == of["log.3"].structure == "natural"
-    assert of["json.4"].entity_count is None
-    assert of["latex.2"].entity_count == len(of["latex.2"].answer.splitlines())
 
 
 def test_a_prompt_is_left_out_only_if_it_and_the_reply_exceed_the_window():

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections import Counter
 from collections.abc import Callable
 from random import Random
 
@@ -12,11 +11,9 @@ from hypothesis import strategies as st
 
 from lib.llm.calls import Calls
 from lib.llm.request import Reply
-from lib.structext.__main__ import main
 from lib.structext.ask.real_names import KINDS, by_kind, read_names
 from lib.structext.ask.real_test import Draft, real_test, rewrite
 from lib.structext.generate.samples import Text, generate, suite
-from lib.structext.generate.scenarios import SCENARIOS
 from lib.structext.records import EXTRA_LANGUAGES, LANGUAGES, MODES, Sample
 from lib.structext.solve.solver import solve
 from tests.played_model import played
@@ -74,15 +71,6 @@ def test_a_rewritten_sample_differs_only_in_its_names(mode, languages, depth, mo
             assert solve(new.language, new.question, new.reference) == new.answer
 
 
-def test_each_text_has_a_scenario_and_all_take_turns(monkeypatch, tmp_path):
-    samples = list(generate(tasks=["csv.2"], per_task=len(SCENARIOS)))
-    prompts = run(samples, monkeypatch, tmp_path)[2]
-    found = [re.search(r"The domain is (\w+);", prompt)[1] for prompt in prompts]
-    assert Counter(found) == Counter(scenario.name for scenario in SCENARIOS)
-    draft = [Draft(Text.of_sample(samples[0]), samples[:1], seed).request for seed in (1, 1, 2)]
-    assert draft[0] == draft[1] != draft[2]
-
-
 @pytest.mark.parametrize(("kind", "old", "new", "complaint"), [
     ("fields", "Z", "lap,time", "underscores"), ("fields", "Z", "subs", "taken"),
     ("fields", "Z", "Z", "old name"), ("fields", "Z", "COACH", "new name of 2"),
@@ -99,13 +87,6 @@ def test_a_name_that_could_break_a_text_is_reported(kind, old, new, complaint):
     assert read_names(json.dumps(GOOD), TWO) == (GOOD, [])
     _, (fault,) = read_names(json.dumps(GOOD | {kind: GOOD[kind] | {old: new}}), TWO)
     assert fault.startswith(f"{kind}:") and complaint in fault
-
-
-@pytest.mark.parametrize("reply", ["", "No.", "{" * 100_000, "[]", '{"other": {}}',
-                                   '{"fields": ["a"]}', "[[True]]"])
-def test_a_reply_without_names_is_reported(reply):
-    names, faults = read_names(reply, TWO)
-    assert faults and all(not new for new in names.values())
 
 
 def test_a_reply_is_sent_back_once_with_what_is_wrong(monkeypatch, tmp_path):
@@ -172,22 +153,6 @@ def test_real_test_by_a_model_has_the_structures_of_real_test(monkeypatch, tmp_p
     assert counted and all(new == old for new, old in counted)
 
 
-def test_only_samples_of_ours_with_abstract_names_are_sent(monkeypatch, tmp_path):
-    abstract = next(generate(tasks=["json.3"]))
-    given_ones = [abstract.model_copy(update={"id": "mask_structure/json/1.json"}),
-                  abstract.model_copy(update={"answer": 'obj["K"]'}),
-                  next(generate(tasks=["json.3"], is_real=True)),
-                  next(generate(tasks=["json.3"], depth=3, width=2)),
-                  abstract.model_copy(update={"id": "corrected-json.3-d9-w9-s1-0"}),
-                  abstract.model_copy(update={"id": "corrected-cobol.3-d1-w1-s1-0"})]
-    made, rejected, prompts = run(given_ones, monkeypatch, tmp_path)
-    assert made == [] and prompts == []
-    assert [row.document_id for row in rejected] == [one.id for one in given_ones]
-    parts = ("not a sample with abstract", "differs from what its id says",
-             "not a sample with abstract", "names;", "smaller dials", "names no text")
-    assert all(part in row.reason for row, part in zip(rejected, parts, strict=True))
-
-
 def any_name(kind: str, rng: Random, taken: set[str]) -> str:
     """Return a short name that the form of its kind allows, as unusual as possible."""
     while True:
@@ -207,21 +172,3 @@ def test_any_names_that_are_taken_keep_every_answer(language, mode, seed):
                         for kind, olds in wanted.items()})
     assume(not read_names(reply, wanted)[1])
     assert draft.read(Reply(reply)) == [] and len(draft.made) == len(asked)
-
-
-def test_the_command_line_rewrites_a_file_and_asks_once(tmp_path, monkeypatch, capsys):
-    source, target, left = (tmp_path / f"{name}.jsonl" for name in ("in", "out", "left"))
-    rows = [*generate(tasks=["tree", "xml.1"]), next(generate(tasks=["json.3"], is_real=True))]
-    source.write_text("".join(row.model_dump_json() + "\n" for row in rows))
-    command = ["rewrite", str(source), "--model", "m", "--cache", str(tmp_path / "llm.sqlite"),
-               "--output", str(target)]
-    for extra in ([], ["--rejected", str(left)]):
-        with played(in_a_reply, monkeypatch) as prompts:
-            assert main([*command, *extra]) == 0
-        captured = capsys.readouterr()
-        assert captured.out == "" and "4 samples rewritten, 1 left out" in captured.err
-        assert len(target.read_text().splitlines()) == 4 and len(prompts) <= 2
-    assert json.loads(left.read_text())["document_id"] == rows[-1].id
-    monkeypatch.delenv("OPENAI_API_KEY")
-    assert main([*command[:5], str(tmp_path / "new.sqlite")]) == 1
-    assert "no key is set" in capsys.readouterr().err

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
+from lib.core.errors import BadInput
 from lib.structext.records import Sample
 from lib.structext.solve.documents import HEADINGS, Headings, ordinals, section
 from lib.structext.solve.solver import solve
-from lib.structext.solve.unsolvable import Unsolvable
 
 FAULTS = {  # number in the specification: what is wrong; the others change no answer
     "1": "LaTeX headings are one level too high: the question counts in the tree, not in the file",
@@ -23,7 +23,7 @@ def fault_of(sample: Sample) -> str:
     official = sample.answer.strip()
     try:
         ours = solve(language, sample.question, sample.reference).strip()
-    except Unsolvable:
+    except BadInput:
         ours = None
     if ours == official:
         return ""
@@ -56,7 +56,7 @@ def _meant(sample: Sample) -> Iterator[tuple[str, set[str]]]:
     headings = _tree_levels(written, sample.depth, sample.width) if is_latex else written
     try:
         start, end = section(headings, len(lines), ordinals(sample.question))
-    except Unsolvable:
+    except BadInput:
         return
     own = [place for place, (_, line) in enumerate(headings) if start <= line < end]
     excerpts = ["\n".join(lines[slice(*_span(headings, place, len(lines)))]).strip()

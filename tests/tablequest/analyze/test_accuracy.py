@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lib.core.errors import BadStudy
 from lib.tablequest.analyze.accuracy import assess
 from lib.tablequest.analyze.amounts import amounts
 from lib.tablequest.analyze.overlap import bert_scores, f1, word_scores
@@ -147,22 +148,15 @@ def test_a_comparison_is_right_if_it_names_the_reference_and_no_other_item(quest
 
 def test_word_scores_on_pairs_worked_by_hand():
     assert word_scores("a b c d", "a b c d") == pytest.approx(
-        {"exact_match": 1, "f1": 1, "bleu": 1, "rouge_l": 1, "meteor": 1 - 0.5 / 4**3}, abs=1e-6)
+        {"exact_match": 1, "f1": 1, "bleu": 1, "rouge_l": 1}, abs=1e-6)
     assert set(word_scores("pumps rose", "").values()) == {0}
     assert f1("sales rose 5%", "sales of valves rose 5%") == pytest.approx(2 * 3 / 8)
     assert f1("two two one", "two two two") == pytest.approx(2 * 2 / 6)
 
 
-def test_meteor_counts_stems_and_gaps_but_no_synonyms():
-    # 5 of 6 words match, all 5 of the reference, in one chunk: F = 10PR / (R + 9P)
-    assert word_scores("net loss of $5 million", "a net losses of $5 million")[
-        "meteor"] == pytest.approx((5 / 6) / 0.85 * (1 - 0.5 / 5**3))
-    assert word_scores("a profit", "an earning")["meteor"] == 0
-
-
 def test_bertscore_without_its_package_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "bert_score", None)
-    with pytest.raises(ImportError, match="pip install -e '.\\[bertscore\\]'"):
+    with pytest.raises(BadStudy, match="pip install -e '.\\[bertscore\\]'"):
         bert_scores(["a"], ["b"], "any")
 
 

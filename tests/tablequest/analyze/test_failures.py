@@ -40,13 +40,6 @@ def test_each_answer_fails_in_one_way(case):
     assert failure(question, final, PASSAGE, GRIDS) == mode
 
 
-@pytest.mark.parametrize("question, reply, is_truncated, mode", [
-    (EASY, "", False, "empty"), (EASY, "$391,035", False, "format"),
-    (HARD, "Whatever.", False, "format"), (EASY, '{"steps": ["Pumps', True, "incomplete")])
-def test_a_reply_without_an_answer(question, reply, is_truncated, mode):
-    assert failure(question, read_reply(reply), PASSAGE, GRIDS, is_truncated) == mode
-
-
 def test_modes_are_counted_by_level_and_add_up():
     modes = (RIGHT, "wrong unit", "empty", "wrong cell", RIGHT)
     found = {question.question_id: mode for question, mode in zip(QUESTIONS, modes, strict=False)}
@@ -58,14 +51,3 @@ def test_modes_are_counted_by_level_and_add_up():
                                        "empty": 1}
     assert (easy.n == 3).all() and easy.share.sum() == pytest.approx(1)
     assert table[["low", "high"]].isna().all(axis=None), "one passage has no interval"
-
-
-def test_answers_on_one_passage_that_fail_alike_widen_the_interval():
-    asked = [EASY.model_copy(update={"question_id": f"q{number}", "passage_id": f"p{number // 4}"})
-             for number in range(24)]
-    found = {f"q{number}": "empty" if number < 8 else RIGHT for number in range(24)}
-    apart = [one.model_copy(update={"passage_id": one.question_id}) for one in asked]
-    alike, alone = (failures("base", questions, found).set_index("mode").loc["empty"]
-                    for questions in (asked, apart))
-    assert alike.share == alone.share == 8 / 24
-    assert alike.low < alone.low < alone.high < alike.high

@@ -51,16 +51,6 @@ def test_rules_have_no_order(texts):
     assert [mirrored[verdict] for verdict in verdicts(first, second)] == verdicts(second, first)
 
 
-def test_every_pair_of_arms_meets_on_every_question():
-    arms = ("base", "dapt", "dapt-n")
-    rows = matches(QUESTIONS, {arm: finals("1", "2", "3") for arm in arms}, RULES)
-    pairs = [("base", "dapt"), ("base", "dapt-n"), ("dapt", "dapt-n")]
-    assert [(row.first_arm, row.second_arm) for row in rows[::len(QUESTIONS)]] == pairs
-    assert len(rows) == 3 * len(QUESTIONS)
-    with pytest.raises(ValueError, match="1 arms have answers"):
-        matches(QUESTIONS, {"base": {}}, RULES)
-
-
 def better(word: str) -> str:
     return json.dumps({"accurate": "tie", "logical": "tie", "clear": word, "rationale": "It is.",
                        "better": word})
@@ -93,17 +83,6 @@ def test_a_model_is_asked_in_both_orders_and_a_flip_is_a_tie(monkeypatch, tmp_pa
     assert flips(together).low.isna().all(), "one passage does not say how others vary"
     assert "net sales: $391,035" in within(prompts[0], "passage")
     assert any("answer: $391,035 million" in within(prompt, "reference") for prompt in prompts)
-
-
-@pytest.mark.parametrize("reply, reason", [
-    ("The first one.", "no JSON"), (better("both"), "neither first, second nor tie"),
-    ('{"rationale": "so"}', "no JSON")])
-def test_an_unreadable_reply_is_unscored_with_its_reason(reply, reason, monkeypatch, tmp_path):
-    rows, _ = judged(lambda prompt: reply, monkeypatch, tmp_path, finals("a", "b", "c"),
-                     finals("d", "e", "f"))
-    assert {row.verdict for row in rows} == {"unscored"}
-    assert all(reason in row.reason for row in rows)
-    assert flips(rows).unscored.tolist() == [1, 1, 1, 3] and flips(rows).rate.isna().all()
 
 
 @pytest.mark.parametrize("evil", [

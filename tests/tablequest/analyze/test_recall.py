@@ -1,90 +1,66 @@
-"""Appendix F: sentences cited, answers from tables alone, and their common tokens."""
+"""Appendix F on papers in Markdown: sentences cited, answers from tables alone, common tokens."""
 
 import json
 
+import pandas as pd
 import pytest
 
+from lib.core.errors import BadInput
 from lib.llm.calls import Calls
-from lib.tablequest.analyze.figures import draw_recall
-from lib.tablequest.analyze.recall import (
-    Faithful,
-    cite_by_rules,
-    faithful_by_model,
-    faithful_by_rules,
-    recall_table,
-    recalled,
-    sentences_of,
-)
+from lib.tablequest.analyze.recall import faithfulness, recall_table
 from tests.played_model import played, within
-from tests.tablequest_pumps import CHANGE, EASY, LOSS, PASSAGE, TABLES
 
-FIRST = "Net sales of pumps rose to $391,035 million in 2024."
-SECOND = "Mr. A. Alm left the board."
+CITED = "Ours reaches an F1 of 71.2% on the test set."
+PAPER = f"""# Reading Tables Aloud
 
+## 3 Results
 
-@pytest.mark.parametrize("answer, sentence, found", [
-    ("$391,035 million", FIRST, (2, 2)),  # $ is not a token here
-    ("Pumps fell to $391,035 billion", FIRST, (3, 5)), ("", FIRST, (0, 0)),
-    ("2.0%", "by 2.0 % more", (2, 2))])
-def test_recall_by_hand(answer, sentence, found):
-    assert recalled(answer, sentence) == found
+{CITED} The other is lower.
 
+| Model | F1 |
+| --- | --- |
+| Ours | 71.2 |
 
-def test_the_sentence_with_most_of_the_question_is_cited():
-    assert sentences_of(PASSAGE) == [FIRST, SECOND]
-    assert cite_by_rules("What were net sales of pumps in 2024?", PASSAGE) == FIRST
-    assert cite_by_rules("Who is on the board?", PASSAGE) == SECOND
-    assert cite_by_rules("Why?", PASSAGE) == ""
+## 4 Costs
 
-
-def test_by_rules_each_question_has_a_recall_or_a_reason():
-    rows = faithful_by_rules((EASY, LOSS, CHANGE), [PASSAGE], TABLES)
-    found = [(row.answer, row.n_found, row.n_tokens, row.missing) for row in rows]
-    assert found[0] == ("$391,035 million", 2, 2, "") and found[2][:3] == ("$7,750 million", 1, 2)
+| Model | Hours |
+| --- | --- |
+| Ours | 3 |
+"""
 
 
-def test_a_model_cites_without_the_table_and_answers_without_the_text(monkeypatch, tmp_path):
+def test_a_model_cites_a_sentence_and_answers_from_the_table_alone(monkeypatch, tmp_path):
     def reply_to(prompt: str) -> str:
-        if within(prompt, "text"):
-            has_none = "operating" in within(prompt, "question")
-            return json.dumps({"sentence": "" if has_none else FIRST})
-        return json.dumps({"answer": "Net sales were $391,035 million."})
+        if within(prompt, "question"):
+            return json.dumps({"answer": "Ours reaches an F1 of 71.2%, or more."})
+        has_text = "lower" in within(prompt, "text")
+        return json.dumps({"question": "What F1 does Ours reach?" if has_text else "How long?",
+                           "sentence": CITED if has_text else "It takes 3 hours."})
 
+    (tmp_path / "aloud.md").write_text(PAPER, encoding="utf-8")
     with played(reply_to, monkeypatch) as prompts:
-        rows = faithful_by_model((EASY, LOSS), [PASSAGE], TABLES, {"alm": "the 10-K of Alm Corp."},
-                                 "gpt-4o-mini", Calls(tmp_path / "llm.sqlite"))
-    assert [(row.sentence, row.n_found, row.n_tokens) for row in rows] == [(FIRST, 4, 5),
-                                                                          ("", 0, 5)]
-    assert rows[0].missing == "" and "no sentence" in rows[1].missing
-    citing, answering = ([prompt for prompt in prompts if within(prompt, tag)]
-                         for tag in ("text", "table"))
-    assert len(citing) == len(answering) == 2
-    assert not any("rose to" in prompt for prompt in answering)
-    assert not any("96,169" in prompt for prompt in citing)
+        rows = faithfulness(tmp_path, "gpt-4o-mini", Calls(tmp_path / "llm.sqlite"))
+    assert list(rows.paper) == ["aloud"] * 2
+    assert rows.loc[0, ["n_found", "n_tokens", "missing"]].tolist() == [6, 8, ""]
+    assert rows.missing[1] == "its sentence is not in the text"
+    answering = [prompt for prompt in prompts if within(prompt, "question")]
+    assert len(prompts) == 4 and not any("The other is" in prompt for prompt in answering)
+    table = recall_table(rows).set_index("answer_length")
+    assert table.loc["all", ["n", "mean", "of_tokens"]].tolist() == [1, 0.75, 0.75]
+    assert table.loc["6–15", "n"] == 1 and table.loc["1–2", "n"] == 0
 
 
-def row(level: str, n_found: int, n_tokens: int, missing: str = "", passage: str = "") -> Faithful:
-    return Faithful(question_id="q", passage_id=passage or f"p{n_found}", level=level, sentence="s",
-                    answer="a", n_tokens=n_tokens, n_found=n_found, missing=missing)
+def test_recall_is_a_mean_over_answers_with_an_interval_over_papers():
+    def table(n_papers: int) -> pd.Series:
+        rows = [(f"p{n % n_papers}", 4, n % 2 * 4, "") for n in range(40)]
+        return recall_table(pd.DataFrame(
+            rows, columns=["paper", "n_tokens", "n_found", "missing"])).iloc[-1]
 
-
-def test_the_table_has_levels_and_lengths_with_their_denominators():
-    rows = [row("easy", 1, 2), row("easy", 2, 2), row("hard", 5, 20), row("hard", 0, 0, "none")]
-    cells, counts = recall_table(rows).set_index(["group", "value"]), ["questions", "n", "mean"]
-    assert cells.loc[("level", "easy"), [*counts, "of_tokens"]].tolist() == [2, 2, 0.75, 0.75]
-    assert cells.loc[("level", "hard"), counts].tolist() == [2, 1, 0.25]
-    assert cells.loc[("answer length", "16 and more"), "n"] == 1
-    assert cells.loc[("answer length", "3–5"), "n"] == 0
-    total = cells.loc[("all", "all")]
-    assert total["mean"] == pytest.approx((0.5 + 1 + 0.25) / 3)
-    assert total.of_tokens == pytest.approx(8 / 24)
-    figure, plotted = draw_recall(cells.reset_index())
-    names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
-    assert list(plotted.n) == [2, 1, 2, 1, 3] and names[2] == "1–2 tokens"
-    assert 0 < total.low < total["mean"] < total.high <= 1
-
-
-def test_questions_on_one_passage_are_no_separate_evidence():
-    apart, together = (recall_table([row("easy", n % 2 * 10, 10, passage=f"p{n % n_passages}")
-                                     for n in range(40)]).iloc[-1] for n_passages in (40, 4))
+    apart, together = table(40), table(4)
+    assert apart["mean"] == together["mean"] == 0.5
     assert together.high - together.low > 2 * (apart.high - apart.low)
+
+
+def test_a_folder_without_a_table_says_what_to_put_there(tmp_path):
+    with pytest.raises(BadInput, match="put papers there"):
+        faithfulness(tmp_path, "any", Calls(tmp_path / "llm.sqlite"))

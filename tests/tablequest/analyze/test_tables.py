@@ -1,15 +1,12 @@
 """The tables of TableQuest from hand-made answers, and its figures: denominators and order."""
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from lib.core.files import write_json
 from lib.core.records import Answer
-from lib.reading.both_ways import reading_and_learning
 from lib.tablequest.analyze import tables as analysis
-from lib.tablequest.analyze.accuracy import UNRULED, judged_by_rule
-from lib.tablequest.analyze.conclusion import conclusion
+from lib.tablequest.analyze.accuracy import judged_by_rule
 from lib.tablequest.analyze.figures import (
     draw_accuracy,
     draw_failures,
@@ -23,8 +20,8 @@ from lib.tablequest.analyze.lengths import (
     models_as_run,
     prompt_lengths,
 )
-from lib.tablequest.analyze.matches import by_rules, flips, matches
-from lib.tablequest.analyze.ratings import COLUMNS, ratings
+from lib.tablequest.analyze.matches import by_rules, matches
+from lib.tablequest.analyze.ratings import ratings
 from lib.tablequest.ask.prompts import as_queries
 from lib.tablequest.ask.replies import finals
 from tests.tablequest_pumps import FILING, GRIDS, PASSAGE, QUESTIONS, TABLES
@@ -88,23 +85,6 @@ def test_accuracy_counts_by_level_and_form(accuracy, level, form, columns, value
     assert "hard" not in set(accuracy.level)
 
 
-def test_accuracy_is_formatted_with_what_was_unscored(accuracy):
-    text = analysis.accuracy_formatted(accuracy)
-    assert list(text.columns) == ["level", "form", "base", "dapt"]
-    assert text.base[0] == "2/2 = 100.0% (1 unscored)"  # one passage
-
-
-def test_reading_and_learning_pair_the_same_questions(rows):
-    table = reading_and_learning(analysis.asked_both_ways(rows))
-    table = table.set_index(["arm", "form"])
-    counts = ["n", "both", "only_read", "only_recalled", "neither"]
-    assert table.loc[("base", "csv"), counts].tolist() == [3, 0, 2, 1, 0]
-    assert table.loc[("base", "html"), "n"] == 2, "a question with one answer is not a pair"
-    html = table.loc[("dapt", "html")]
-    assert html.difference_points == pytest.approx(-100 / 3)
-    assert html.p == 1 and np.isnan(html.low_points)
-
-
 def test_a_truncated_prompt_is_counted_and_its_loss_is_a_mode_of_its_own():
     short = [query.model_copy(update={"context": query.context.partition("96,169")[0]})
              for query in QUERIES if query.query_id in ("q1:html", "q4:html", "q5:html")]
@@ -127,20 +107,6 @@ def test_a_truncated_prompt_is_counted_and_its_loss_is_a_mode_of_its_own():
     assert cut_table(rows, models).values.tolist() == [["base", "tiny", 1280, 256, 12, 3, 0]]
     assert cut_formatted(cut_table(rows)).values.tolist() == [
         ["base", "–", "–", "–", "3/12 = 25.0%", "0/12"]]
-
-
-def test_the_conclusion_counts_what_was_truncated_and_needs_no_pairs(rows, accuracy):
-    text = conclusion(accuracy, analysis.failure_table(rows, QUESTIONS, "html"), flips([]),
-                      analysis.with_published(pd.DataFrame(columns=COLUMNS)),
-                      reading_and_learning(analysis.asked_both_ways(rows)), "html", "rules",
-                      cut_table(rows).assign(cut=[0, 7]))
-    assert "7/12 of dapt" in text and "1/12 of base" in text and "No ratings" in text
-
-
-def test_the_form_shown_is_the_first_unless_another_is_named():
-    assert analysis.form_shown(QUERIES) == "html" and analysis.form_shown(QUERIES, "csv") == "csv"
-    with pytest.raises(ValueError, match="'markdown': choose from html, csv"):
-        analysis.form_shown(QUERIES, "markdown")
 
 
 def test_words_failures_and_lengths_have_their_denominators(rows):
@@ -174,11 +140,6 @@ def test_each_arms_model_and_window_come_from_its_record(tmp_path, monkeypatch):
         "lexical": {"model": "none: rules match words", "window": None, "reply": None}}
 
 
-def test_arms_are_in_order_with_the_lexical_reader_last():
-    arms = analysis.arms_in_order(["lexical", "tuned", "dapt", "base"])
-    assert arms == ["base", "dapt", "tuned", "lexical"]
-
-
 def test_published_ratings_are_below_ours_and_drawn_by_level():
     played = matches(QUESTIONS, analysis.finals_of(QUERIES, GIVEN, "csv"), by_rules(GRIDS))
     rated = ratings(played, "base", resamples=20, orders=5)
@@ -199,18 +160,3 @@ def test_figures_plot_what_they_return(rows):
     assert [axes.texts[0].get_text() for axes in figure.axes] == ["easy", "medium", "hard"]
     labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert labels[0].startswith("right") and labels[1] == "empty" and labels[-1] == "other"
-
-
-def test_a_judge_sees_the_complete_passage_in_the_form_compared():
-    seen = analysis.shown_of(QUESTIONS, [PASSAGE], TABLES, [FILING], "csv")
-    assert "Net sales: Valves,\"96,169\",\"85,200\"" in seen["q1"].passage
-    assert seen["q6"].source.startswith("the 10-K")
-
-
-def test_the_judge_rules_agrees_with_the_accuracy(rows):
-    scored = rows[rows.level != "hard"]
-    assert (scored.by_judge == scored.verdict).all()
-    assert set(scored.verdict) == {"correct", "incorrect", "unscored"}
-    assert {(row.verdict, row.reason) for row in judged(BASE)[-2:]} == {("unscored", UNRULED)}
-    with pytest.raises(ValueError, match="no question in"):
-        judged_by_rule(QUESTIONS[1:], QUERIES, BASE, TABLES)

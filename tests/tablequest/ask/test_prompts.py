@@ -3,9 +3,8 @@
 import pytest
 
 from lib.tablequest.ask.prompts import as_queries, fits, form_of, prompt_of, question_id_of
-from lib.tablequest.records import Block
 from tests.played_model import outside, within
-from tests.tablequest_pumps import EASY, FILING, HARD, PASSAGE, QUESTIONS, TABLES
+from tests.tablequest_pumps import EASY, FILING, PASSAGE, QUESTIONS, TABLES
 
 TAGS = ("passage", "question")
 
@@ -66,15 +65,6 @@ def test_or_its_passage_loses_its_end_and_is_counted():
         assert after.context.endswith(before.context[before.context.index("\n</passage>"):])
     none = fits(queries, QUESTIONS, words, 40, 10, is_cut=True)
     assert [query.context for query in none.queries] == [""] * 3 and len(none.left_out) == 12
-
-
-def test_as_much_as_fits_remains():
-    blocks = (Block(kind="paragraph", text="word " * 300), *PASSAGE.blocks[2:])
-    long = PASSAGE.model_copy(update={"blocks": blocks})
-    queries = as_queries([HARD], [long], TABLES, [FILING], ["csv"])
-    window = words(queries[0].context) + 26 - 100
-    [short] = fits(queries, [HARD], words, window, 10, is_cut=True).queries
-    assert words(short.context) + 26 == window
 
 
 def test_unknown_forms_and_missing_passages_are_refused():

@@ -6,25 +6,22 @@ import json
 import re
 from html import escape
 
-import pytest
 from bs4 import BeautifulSoup
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lib.tablequest.ask.serialize import (
-    FORMS,
     as_csv,
     as_html,
     as_json,
     as_list,
     as_merged_html,
     as_prose,
-    printed,
     serialized,
 )
 from lib.tablequest.grids.grid import as_markdown
 from lib.tablequest.records import Cell
-from tests.tablequest_pumps import GRIDS, PASSAGE, SALES, dollars, grid, percent
+from tests.tablequest_pumps import GRIDS, PASSAGE, SALES, dollars, grid
 
 # commas, quotes, pipes, backslashes, line breaks, tags, the separators of labels and of sentences
 hard = st.sampled_from(["a,b", 'say "so"', "x | y", "\\\\|", "two\nlines", "<b>&amp;", "A: B",
@@ -172,13 +169,6 @@ def test_html_merges_groups_and_nested_headers_as_a_filing_does():
     assert "2024 Value" in as_merged_html(table)  # its own HTML does not give the columns
 
 
-@pytest.mark.parametrize("cell, text", [
-    (dollars("(1,117)"), "-$1,117 million"), (percent("37.2%"), "37.2%"),
-    (Cell(text="—", value=0.0, unit="USD", scale=1e6), "—")])
-def test_a_value_is_printed_with_sign_scale_and_unit(cell, text):
-    assert printed(cell) == text
-
-
 def test_a_passage_keeps_its_order_and_gives_caption_and_units_once():
     text = serialized(PASSAGE, GRIDS, "markdown")
     assert text.startswith("# Results\n\nNet sales of pumps rose")
@@ -189,9 +179,3 @@ def test_a_passage_keeps_its_order_and_gives_caption_and_units_once():
     caption = PASSAGE.blocks[1].model_copy(update={"text": SALES.caption})
     captioned = PASSAGE.model_copy(update={"blocks": (caption, *PASSAGE.blocks[2:])})
     assert serialized(captioned, GRIDS, "csv").count(SALES.caption) == 1
-
-
-def test_every_form_differs_and_an_unknown_one_is_refused():
-    assert len({serialized(PASSAGE, GRIDS, form) for form in FORMS}) == len(FORMS)
-    with pytest.raises(ValueError, match="'xml' is unknown: choose from html, markdown, csv"):
-        serialized(PASSAGE, GRIDS, "xml")

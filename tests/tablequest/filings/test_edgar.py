@@ -7,30 +7,17 @@ import sys
 
 import pytest
 
+from lib.core.errors import BadInput
 from lib.core.paths import REPOSITORY
-from lib.tablequest.filings.edgar import CannotFetch, fetch, main
+from lib.tablequest.filings.edgar import fetch
 
 ANN = "Ann Smith ann@example.com"
 
 
-@pytest.mark.parametrize("identity", ["", "Ann Smith", "ann@example.com", "Ann ann@example"])
-def test_who_asks_must_say_so_first(tmp_path, identity):
-    with pytest.raises(CannotFetch, match="EDGAR_IDENTITY"):
-        fetch("AAPL", 2024, identity, tmp_path)
-
-
 @pytest.mark.parametrize("ticker", ["../x", "A B", "", "A" * 11])
 def test_a_ticker_cannot_be_a_path(tmp_path, ticker):
-    with pytest.raises(CannotFetch, match="ticker"):
+    with pytest.raises(BadInput, match="ticker"):
         fetch(ticker, 2024, ANN, tmp_path)
-
-
-@pytest.mark.skipif(importlib.util.find_spec("edgar") is not None, reason="edgartools is installed")
-def test_without_the_package_it_says_how_to_get_it(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("EDGAR_IDENTITY", ANN)
-    assert main(["AAPL", "2024", str(tmp_path)]) == 1
-    assert "pip install edgartools" in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.skipif(importlib.util.find_spec("edgar") is None, reason="edgartools is optional")

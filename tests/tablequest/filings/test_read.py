@@ -6,10 +6,8 @@ from pathlib import Path
 import pytest
 
 from lib.core.paths import REPOSITORY
-from lib.tablequest.filings.passages import as_documents
 from lib.tablequest.filings.read import ReadFiling, read_file
 from lib.tablequest.filings.xbrl_check import check_rows
-from tests.growth import calls
 from tests.tablequest_shapes import head, row, table
 
 FILINGS = REPOSITORY.parent / "shared" / "filings"
@@ -139,23 +137,6 @@ def test_a_table_continues_after_the_end_of_a_page(tmp_path):
     assert read.grids[1].columns == ("2031", "2030") and read.grids[1].cells[0][1].scale == 1e6
 
 
-def test_running_headers_and_page_numbers_are_not_read(tmp_path):
-    turn = ('<div>Acme | 2031 Form 10-K | {}</div><hr style="page-break-after:always"><div><a>'
-            "Table of Contents</a></div><div>The {} page tells of sales.</div>")
-    pages = [turn.format(number, word)
-             for number, word in enumerate(("first", "second", "third", "fourth", "fifth"))]
-    texts = texts_of(one(tmp_path, bold("Item 7. Discussion"), *pages, NUMBERS))
-    assert not any("Form 10-K |" in text or "Contents" in text for text in texts)
-    assert sum("tells of sales" in text for text in texts) == 5
-
-
-def test_hidden_text_and_outer_tables_are_not_read(tmp_path):
-    hidden = '<div style="display: none">secret</div><script>secret</script>'
-    read = one(tmp_path, hidden, f"<table><tr><td>{NUMBERS}</td></tr></table>")
-    assert len(read.grids) == 1 and [row_.kind for row_ in read.not_understood] == ["layout"]
-    assert "secret" not in "".join(texts_of(read))
-
-
 def test_passages_keep_to_the_limit_and_hold_each_grid_once(tmp_path):
     notes = [bold(f"Note {number} – Matter") + f"<div>{'word ' * 90}</div>" + bold("Part") + NUMBERS
              + f"<div>{'more ' * 90}</div>" + bold("No table here") + "<div>apart</div>"
@@ -168,23 +149,6 @@ def test_passages_keep_to_the_limit_and_hold_each_grid_once(tmp_path):
     wide = one(tmp_path, *notes, max_words=2500)
     assert len(wide.passages) == 4
     assert all(passage.blocks[-1].text.startswith("more") for passage in wide.passages)
-
-
-def test_documents_contain_the_passages_with_tables_as_markdown(tmp_path):
-    read = one(tmp_path, bold("Item 7. Discussion"), "<div>Sales (in millions):</div>", NUMBERS)
-    [document] = as_documents([read.filing], read.passages)
-    assert (document.title, document.document_id) == ("Acme, Inc. 10-K May 31, 2031", "acme")
-    assert document.text.startswith("# Acme, Inc. 10-K") and "| Sales | $10 | $9 |" in document.text
-
-
-def test_work_grows_in_proportion_to_the_tables(tmp_path):
-    part = f"<p>Sales (in millions):</p>{NUMBERS}<p>(1) A note.</p>{bold('More')}<p>Words.</p>"
-    counts, read = [], []
-    for n_tables in (100, 400):
-        (tmp_path / "long.html").write_text(page(bold("Item 7. Discussion"), part * n_tables))
-        counts.append(calls(lambda: read.append(read_file(tmp_path / "long.html"))))
-        assert len(read[-1].grids) == n_tables
-    assert counts[1] < 5 * counts[0]  # four times in proportion, sixteen times if quadratic
 
 
 def test_a_value_that_no_column_takes_is_listed(tmp_path):

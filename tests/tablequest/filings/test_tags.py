@@ -74,15 +74,6 @@ def test_signs_are_as_a_reader_sees_them(tmp_path, printed, values):
     assert [cell.value for cell in read.grids[0].cells[0]] == values
 
 
-def test_a_value_split_over_cells_is_read_from_its_tag(tmp_path):
-    value = f'$</td><td>({ix("24,690")}</td><td>)'
-    rows = (f'<td>Sales</td><td>{value}</td><td>$</td><td>{ix("5", "c30")}</td><td></td>',)
-    head = '<td></td><td colspan="3">2031</td><td colspan="3">2030</td>'
-    body = "".join(f"<tr>{row}</tr>" for row in (head, *rows))
-    [grid] = one(tmp_path, HEADER, f"<table>{body}</table>").grids
-    assert [(cell.text, cell.value) for cell in grid.cells[0]] == [("$(24,690)", -24690), ("$5", 5)]
-
-
 def test_untagged_cells_follow_their_row_then_their_column(tmp_path):
     read = filing(tmp_path, line("Sales", ix("10"), "9"), line("Costs", "4", "3"),
                   line("Sites", ix("7", unit="site", scale=0), "6"))
@@ -95,13 +86,6 @@ def test_untagged_cells_follow_their_row_then_their_column(tmp_path):
     agreeing = filing(tmp_path, line("Sales", "$" + ix("10"), "$9"), line("Costs", "4", "3"),
                       head=" (in millions)")
     assert not agreeing.grids[0].doubt and amounts(agreeing)[1] == ["4 USD 1e+06", "3 USD 1e+06"]
-
-
-def test_a_cell_with_more_than_its_tag_is_left_to_the_rules(tmp_path):
-    read = filing(tmp_path, line("Life", ix("5", scale=0) + " to 9 years", "4"),
-                  line("Sales", ix(ix("10"), name="a:Revenue") + " (1)", "9"))
-    assert read.check.n_tagged == 1 and read.grids[0].cells[0][0].value is None
-    assert read.grids[0].cells[1][0].exact == 10_000_000
 
 
 def facts_by_hand(path) -> dict[str, list[Fraction]]:

@@ -2,7 +2,7 @@
 
 from lxml.html import fragment_fromstring
 
-from lib.tablequest.grids.cells import PlacedCell, PlacedRow, read_html_rows
+from lib.tablequest.grids.cells import read_html_rows
 from lib.tablequest.grids.grid import ReadGrid, Surroundings, read_grid
 from tests.tablequest_shapes import head, row, table
 
@@ -32,18 +32,6 @@ def test_a_group_is_not_the_first_line_of_a_label():
     assert labels(row("Current assets"), row("Cash", "7", "6")) == ("Current assets: Cash",)
 
 
-def test_leaders_and_footnote_marks_are_no_part_of_a_label():
-    assert labels(row("Freight revenue ........", "$7", "$6"), row("Other [a] . . . .", "2", "2"),
-                  row("Total fees [1][2]", "9", "8"), row("Rent²", "3", "3"),
-                  row("............", "", "")) == ("Freight revenue", "Other", "Total fees", "Rent")
-
-
-def test_a_number_with_a_footnote_mark_and_words_for_zero_are_read():
-    [cells] = read(head("a", "b", "c", "d", "e"),
-                   row("Rent", "1,204[b]", "-0-", "—", "nil", "7 (2)")).grid.cells
-    assert [cell.value for cell in cells] == [1204, 0, 0, 0, 7]
-
-
 def test_rules_drawn_with_characters_mark_sums_and_are_no_values():
     found = read(head("2031", "2030"), row("North", "$7", "$6"), row("South", "2", "2"),
                  row("", "-----", "-----"), row("", "9", "8"), row("", "=====", "====="),
@@ -57,11 +45,6 @@ def test_a_total_without_a_label_is_named_after_the_group_that_it_adds_up():
                   row(indented("Lathes"), "2", "3"), row("", "42", "33", rule=True),
                   row("Land", "5", "5")) == (
         "Cash", "Machines: Presses", "Machines: Lathes", "Total of Machines", "Land")
-
-
-def test_prices_beside_a_sum_do_not_add_up():
-    lines = row("May", "4,100", "$71.10"), row("June", "900", "70.00"), row("", "5,000", "70.90")
-    assert labels(*lines) == ("May", "June", "Total")
 
 
 def test_numbers_without_a_label_that_add_up_nothing_are_listed():
@@ -78,18 +61,6 @@ def test_parts_that_add_up_to_the_line_above_them_are_its_group():
         "Loans: of which overdue")
 
 
-def test_lines_further_right_that_are_not_its_parts_are_no_group():
-    assert labels(row("Revenue", "$100", "$90"), row(indented("Wages"), "50", "40"),
-                  row(indented("Fuel"), "20", "20"), row("Profit", "30", "30")) == (
-        "Revenue", "Wages", "Fuel", "Profit")
-
-
-def test_diluted_below_its_group_keeps_the_groups_name():
-    *_, last = labels(row("Average shares:"), row(indented("Basic"), "600", "610"),
-                      row(indented("Effect of awards"), "4", "5"), row("Diluted", "604", "615"))
-    assert last == "Average shares: Diluted"
-
-
 def test_a_row_of_ranges_above_the_first_number_is_a_row():
     cell = "<td colspan=3></td><td colspan=3>{}</td>"
     ranges = "<td colspan=3>Volatility</td>" + cell.format("25% – 31%") + cell.format("24% – 30%")
@@ -97,13 +68,6 @@ def test_a_row_of_ranges_above_the_first_number_is_a_row():
                  row("Term (in years)", "4.5", "4.2")).grid
     assert found.rows == ("Volatility", "Term (in years)") and found.columns == ("2031", "2030")
     assert found.cells[0][0].value is None and found.cells[0][0].text == "25% – 31%"
-
-
-def test_ranges_that_follow_each_other_are_headers():
-    found = read("<td colspan=3></td><td colspan=3></td><td colspan=9>Payments due in</td>",
-                 row("Obligations", "0 – 1 years", "1 – 3 years"), row("Rent", "$5", "$9")).grid
-    assert found.rows == ("Rent",)
-    assert found.columns == ("Payments due in 0 – 1 years", "Payments due in 1 – 3 years")
 
 
 def test_units_above_all_columns_are_the_tables_note_and_no_part_of_their_labels():
@@ -126,43 +90,3 @@ def test_dates_in_short_form_part_a_roll_forward():
                   row("Balance at Dec. 31, 2030", "6", "2"), row("Grants", "2", "1"),
                   row("Balance at Dec 31, 2031", "8", "3"))[1::2] == (
         "Dec.31, 2029 to Dec. 31, 2030: Grants", "Dec. 31, 2030 to Dec 31, 2031: Grants")
-
-
-def place(line: str) -> PlacedRow:
-    """Return a line of plain text as cells at the positions of its characters."""
-    cells, at = [], 0
-    for part in line.split("  "):
-        if text := part.strip():
-            start = line.index(text, at)
-            cells.append(PlacedCell(start, start + len(text), text,
-                                    indent=6.0 * start if not cells else 0.0))
-            at = start + len(text)
-        else:
-            at += 2
-    return PlacedRow(tuple(cells))
-
-
-def test_a_table_of_plain_text_is_read_by_the_positions_of_its_characters():
-    text = """
-                              1998         1997
-Net sales                   $1,204       $1,100
-Costs:
-  Wages                        600          550
-  Fuel and                                     
-    power                       80           75
-                               680          625
-Income                         524          475"""
-    found = read_grid([place(line) for line in text.strip("\n").splitlines()],
-                      Surroundings("report", 1, unit_note="(In thousands)"))
-    assert found.grid.columns == ("1998", "1997")
-    assert found.grid.rows == ("Net sales", "Costs: Wages", "Costs: Fuel and power",
-                               "Total of Costs", "Income")
-    assert found.grid.cells[0][0].scale == 1e3
-
-
-def test_a_long_table_is_read_to_its_end():
-    n_rows = 4_000
-    rows = [PlacedRow((PlacedCell(1, 2, "2031"), PlacedCell(2, 3, "2030")))]
-    rows += [PlacedRow((PlacedCell(0, 1, f"Branch {index}"), PlacedCell(1, 2, f"{index:,}"),
-                        PlacedCell(2, 3, "$7"))) for index in range(n_rows)]
-    assert len(read_grid(rows, Surroundings("report", 1)).grid.rows) == n_rows

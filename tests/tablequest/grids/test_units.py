@@ -69,12 +69,6 @@ CASES = {
               row("Revenue", "$812", "$790"), row("Rent", "41", "40"),
               row("Diluted earnings per share", "$1.12", "$0.98")), "",
         [[M, M], [M, M], ["USD/share 1", "USD/share 1"]]),
-    "dividends in money, with the amount per share": (
-        table(head("Common Stock", "Retained Earnings", "Total"),
-              row("Balance", "$10", "$20", "$30"),
-              row("Cash dividends ($1.25 per common share)", "", "(4)", "(4)"),
-              row("Dividends declared, $0.30 per share", "", "(1)", "(1)")), "(in millions)",
-        [[M] * 3, ["-", M, M], ["-", M, M]]),
     "stock with its par value": (
         table(head("2031", "2030"), row("Cash", "$7", "$6"),
               row("Common stock, $0.01 par value; 900 million shares authorized, 410 million "
@@ -103,39 +97,11 @@ CASES = {
               row("Basic", "46,500", "48,000"), row("Diluted", "51,200", "53,300")),
         "(In thousands, except per share data)",
         [["USD 1000"] * 2, *[["USD/share 1"] * 2] * 2, *[["shares 1000"] * 2] * 2]),
-    "members beside dollars": (
-        table(head("2031", "2030"), row("Premium revenue", "$9,200", "$8,800"),
-              row("Members at end of year", "410", "395"), row("Net member additions", "15", "(3)"),
-              row("Premium revenue per member", "$22.40", "$22.20"),
-              row("Medical costs", "7,100", "6,900")), "(in thousands, except per member amounts)",
-        [["USD 1000"] * 2, ["1000"] * 2, ["1000"] * 2, ["USD 1"] * 2, ["USD 1000"] * 2]),
-    "counts that the note excepts": (
-        table(head("2031", "2030"), row("Net sales", "$812", "$790"),
-              row("Employees", "12,400", "11,900"), row("Charging sites", "310", "280")),
-        "(In millions, except employees and sites)", [[M] * 2, ["1"] * 2, ["1"] * 2]),
-    "counts beside dollars that alone are scaled": (
-        table(head("2031", "2030"), row("Net sales", "$812", "$790"),
-              row("Number of warehouses", "57", "55"), row("Headcount", "12,400", "11,900")),
-        "(dollars in millions)", [[M] * 2, ["1"] * 2, ["1"] * 2]),
-    "equipment and customers as assets": (
-        table(head("2031", "2030"), row("Land", "$812", "$790"), row("Aircraft", "57", "55"),
-              row("Stores", "124", "119"), row("Customers", "31", "32"), row("Total", "$1,024",
-                                                                             "$996")),
-        "(in millions)", [[M] * 2] * 5),
     "a column of percent without signs": (
         table(head("2031", "2030", "% Change", "Percent of total"),
               row("Ferries", "$812", "$790", "2.8", "61"), row("Ports", "510", "(600)", "(15.0)",
                                                                "39")),
         "(in millions)", [[M, M, "% 1", "% 1"]] * 2),
-    "rows of percent without signs": (
-        table(head("2031", "2030"), row("Profit", "$81", "$79"),
-              row("Effective tax rate", "21.4", "22.0"), row("Gross margin percentage", "40.1",
-                                                             "39.6"),
-              row("Effect of foreign tax rates", "3", "(2)")), "(in millions)",
-        [[M] * 2, ["% 1"] * 2, ["% 1"] * 2, [M] * 2]),
-    "a rate named in a label": (
-        table(head("2031", "2030"), row("4.125% senior notes due 2040", "$500", "$500"),
-              row("Leases, 2.6% to 6.2%", "31", "30")), "(in millions)", [[M] * 2] * 2),
     "options and their prices": (
         table("<td colspan=3></td><td colspan=3></td><td colspan=3>Options<br>(thous.)</td>"
               "<td colspan=3></td><td colspan=3>Weighted- Average<br>Exercise Price</td>"
@@ -143,29 +109,10 @@ CASES = {
               row("Outstanding, January 1", "2,050", "$31.20", "$14"),
               row("Granted", "310", "40.10", "")), "",
         [["shares 1000", "USD/share 1", M], ["shares 1000", "USD/share 1", "-"]]),
-    "units of stock with their fair value": (
-        table(head("Units", "Weighted-Average Grant Date Fair Value"),
-              row("Unvested at start", "61,400", "$55.10"), row("Vested", "(9,100)", "54.00")), "",
-        [["shares 1", "USD/share 1"]] * 2),
-    "antidilutive awards": (
-        table(head("2031", "2030"), row("Stock options", "1,204", "1,530"),
-              row("Convertible notes", "88", "88")),
-        "Securities excluded as antidilutive were (in thousands):", [["shares 1000"] * 2] * 2),
-    "the cost of share awards": (
-        table(head("2031", "2030"), row("Stock options", "$120", "$153"),
-              row("Restricted stock units", "88", "80")), "Expense was (in thousands):",
-        [["USD 1000"] * 2] * 2),
     "shares bought in a statement of cash flows": (
         table(head("2031", "2030"), row("Net income", "$320", "$300"),
               row("Common shares repurchased", "(105)", "(88)"), row("Other", "7", "1")),
         "(in millions)", [[M] * 2] * 3),
-    "thousands of barrels": (
-        table(head("2031", "2030"), row("Crude oil", "320", "300"), row("Fuel", "105", "88")),
-        "Production was as follows (thousands of barrels):", [["1000"] * 2] * 2),
-    "a number of things": (
-        table(head("2031", "2030"), row("Northern region", "320", "300"), row("Total", "320",
-                                                                              "300")),
-        "Number of restaurants", [["1"] * 2] * 2),
     "rows of units within a table": (
         table(head("2031", "2030"), row("(in millions)"), row("Fares", "$320", "$300"),
               row("(in thousands)"), row("Passengers", "1,050", "880"), row("Fees", "$5", "$4")),
@@ -174,16 +121,6 @@ CASES = {
         table(head("Carrying Amount", "Conversion Rate into Common Stock"),
               row("Series A", "$12", "100.00"), row("Series B", "3", "1.0415")), "(in millions)",
         [[M, "1"]] * 2),
-    "years": (
-        table(head("2031", "2030"), row("Lease cost", "$31", "$30"),
-              row("Weighted-average remaining term (in years)", "6.2", "6.9"),
-              row("Useful life", "5 years", "5 years")), "(in millions)",
-        [[M] * 2, ["years 1"] * 2, ["years 1"] * 2]),
-    "price per gallon": (
-        table(head("2031", "2030"), row("Fuel expense", "$310", "$290"),
-              row("Average fuel price per gallon", "$2.41", "$2.10"),
-              row("Gallons consumed", "128", "138")), "(in millions, except price per gallon)",
-        [[M] * 2, ["USD 1"] * 2, ["1e+06"] * 2]),
     "numbers counted one by one beside money": (
         table(head("2031", "2030"), row("Sales", "$812", "$790"),
               row("Number of hotels", "2,310", "2,290"), row("Employees", "12,400", "12,000"),
@@ -191,12 +128,6 @@ CASES = {
               row("Average occupancy", "71.2", "70.0"), row("Available room miles", "91", "90")),
         "(in millions)",
         [[M] * 2, *[["1"] * 2] * 2, ["shares 1e+06"] * 2, ["% 1"] * 2, ["1e+06"] * 2]),
-    "stock units without a sign": (
-        table(head("2032", "2033"), row("Vesting — restricted stock units", "151.2", "80.4")),
-        "Vesting is as follows (in millions):", [["shares 1e+06"] * 2]),
-    "aluminium by weight": (
-        table(head("2031", "2030"), row("Plates", "320", "300")),
-        "Shipments (millions of pounds)", [["1e+06"] * 2]),
     "a sum of money larger than the percent beside it": (
         table(head("2031", "2030"), row("Expected tax", "25,932", "24,010"),
               row("Effective tax rate", "21%", "22%")), "(dollars in millions)",

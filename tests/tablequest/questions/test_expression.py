@@ -2,7 +2,8 @@
 
 import pytest
 
-from lib.tablequest.questions.expression import ExpressionError, evaluate, names_in
+from lib.core.errors import BadReply
+from lib.tablequest.questions.expression import evaluate, names_in
 
 CELLS = {"a": 391035.0, "b": 383285.0, "c": -4.0}
 
@@ -23,7 +24,7 @@ def test_arithmetic_over_named_cells(expression, value):
     "a; b", "9" * 501, "-" * 300 + "a", "(" * 300 + "a" + ")" * 300, "a / (b - b)", "1e308 * 10",
     "nan", "a\0"])
 def test_anything_else_is_an_error_that_names_it(expression):
-    with pytest.raises(ExpressionError, match=r"\w{3}"):
+    with pytest.raises(BadReply, match=r"\w{3}"):
         evaluate(expression, CELLS)
 
 

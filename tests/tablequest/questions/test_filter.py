@@ -3,9 +3,9 @@
 import pytest
 
 from lib.tablequest.questions.by_rules import questions_by_rules
-from lib.tablequest.questions.filter import duplicate_of, screened_by_rules
+from lib.tablequest.questions.filter import screened_by_rules
 from lib.tablequest.records import CellRef, by_id
-from tests.tablequest_example import FILING, GRIDS, PASSAGES, SALES, grid
+from tests.tablequest_example import FILING, GRIDS, PASSAGES, SALES
 
 QUESTIONS, _ = questions_by_rules([FILING], GRIDS, PASSAGES, 12)
 TABLES, READ = by_id(GRIDS), by_id(PASSAGES)
@@ -51,35 +51,3 @@ def test_only_a_ratio_may_combine_units_and_never_scales(kind, unit, scale, is_f
     screening = screened_by_rules(mixed, FILING, PASSAGES[0], {table.grid_id: table})
     assert (screening.reasonable == "") == is_fine, screening.reasonable
     assert is_fine or f"{unit} × {scale:g}" in screening.reasonable
-
-
-def test_near_duplicates_use_the_same_cells_or_have_the_same_answer_in_similar_words():
-    question = EASY.question.replace("what is reported", "What amount is reported")
-    again, other = EASY.model_copy(update={"question": question}), {
-        "cells": {"a": ref("elsewhere")}, "answer": "$7"}
-    assert duplicate_of(again, QUESTIONS, TABLES) == EASY
-    assert duplicate_of(again.model_copy(update=other), QUESTIONS, TABLES) is None
-    assert duplicate_of(again.model_copy(update={"level": "hard"}), [EASY], TABLES) is None
-    assert duplicate_of(again.model_copy(update={"filing_id": "x"}), QUESTIONS, TABLES) is None
-    assert duplicate_of(EASY.model_copy(update=other), [EASY], TABLES) == EASY
-
-
-@pytest.mark.parametrize(("asked", "columns", "is_same"), [
-    (EASY, [0], True), (MEDIUM, [0, 1], True), (MEDIUM, [0, 2], False)])
-def test_figures_that_a_report_prints_again_are_asked_once(asked, columns, is_same):
-    again = grid(9, "Item 8. Notes > Earnings per share", "Fiscal 2024 | Fiscal 2023 | Change", """
-        Numerator: Net sales of pumps | $1,200 | $1,000 | 20%
-        Staff | 1,200 | 1,000 | 20%""")
-
-    def on(table, row: int, name: str):
-        step = 1 if table is again else 2
-        cells = {letter: ref(table.grid_id, row, step * column)
-                 for letter, column in zip("ab", columns, strict=False)}
-        question = f"{name} of Orsa Pumps in 2024"
-        return asked.model_copy(update={"question": question, "answer": name, "cells": cells})
-
-    tables, first = {**TABLES, again.grid_id: again}, on(SALES, 0, "Pumps")
-    numerator = on(again, 0, "Numerator")
-    assert (duplicate_of(numerator, [first], tables) == first) == is_same
-    assert duplicate_of(on(again, 1, "Staff"), [first], tables) is None
-    assert duplicate_of(numerator.model_copy(update={"kind": "?"}), [first], tables) is None
