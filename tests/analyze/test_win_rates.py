@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lib.analyze.paper.published import paper_table4
+from lib.analyze.paper import paper_table4
 from lib.analyze.win_rates import COLUMNS, flips, formatted_table4, readable, table4
 from lib.core.arms import ALL
 from lib.core.records import STRUCTURES, Answer, Query

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lm_eval.api.metrics import mean_stderr
 
-from lib.analyze.figures.retention import draw_retention
+from lib.analyze.figures.plots import draw_retention
 from lib.analyze.retention import check_alike, formatted, noise_floor, summary, table3
 from lib.core.paths import MissingInput
 from lib.retention.measure import RetentionTasks, Setting, measure
@@ -144,6 +144,5 @@ def test_the_figure_plots_each_difference_and_the_floor():
     assert list(plotted.arm) == ["dapt", "dapt@2", "base, other batch size"]
     assert list(plotted.difference_points) == [-50, -25, -25]
     axes = figure.axes[0]
-    (floor,) = axes.patches
-    assert (floor.get_x(), floor.get_width()) == (-25, 50)
-    assert axes.get_xlim()[1] > 0
+    assert {text.get_text() for text in figure.legends[0].get_texts()} == set(plotted.arm)
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["MMLU (n = 4)"]

@@ -4,6 +4,8 @@ A function that draws is decorated with `styled`. Figures are drawn at final siz
 intervals if known, and saved with the numbers that they plot.
 """
 
+import base64
+import html
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import seaborn as sns
+from IPython.display import HTML
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -42,6 +45,12 @@ def save(study: str, name: str, figure: Figure, plotted: pd.DataFrame) -> Path:
                 figure.savefig(temporary, format=ending, metadata=stamp)
     csv = plotted.to_csv(index=False, lineterminator="\n")
     return write_text(figures_path(study, f"{name}.csv"), csv).with_suffix(".png")
+
+
+def show_figure(path: Path, alt: str) -> HTML:
+    """Display the PNG at `path` as an <img> with the text `alt`, which any HTML page keeps."""
+    data = base64.b64encode(path.read_bytes()).decode()
+    return HTML(f'<img src="data:image/png;base64,{data}" alt="{html.escape(alt)}" width="720">')
 
 
 def panels(n: int, height: float, *, names: Iterable[str] = (), in_column: bool = False,
