@@ -31,17 +31,28 @@ def _accuracies(table: pd.DataFrame) -> str:
     return listed([text.replace(f" [{DASH}, {DASH}]", "") for text in texts])
 
 
-def browsable(queries: Iterable[Query], answers: Iterable[Answer],
-              verdicts: Iterable[Verdict]) -> pd.DataFrame:
-    """Return one row per verdict with its texts, line breaks shown as ↵.
+def with_texts(rows: pd.DataFrame, queries: Iterable[Query],
+               answers: Iterable[Answer]) -> pd.DataFrame:
+    """Return `rows` (query_id, arm, …) with question, reference answer and answer, ↵ for breaks.
 
     The texts come from documents and models: display them only where HTML is escaped.
     """
-    by_id = {query.query_id: query for query in queries}
-    texts = {(answer.arm, answer.query_id): answer.answer for answer in answers}
-    return pd.DataFrame([
-        {"arm": verdict.arm, "structure": query.structure, "verdict": verdict.verdict,
-         "question": query.question, "reference answer": one_line(query.answer),
-         "answer": one_line(texts.get((verdict.arm, verdict.query_id), "")),
-         "reason": verdict.reason, "query": verdict.query_id, "document": query.document_id}
-        for verdict in verdicts for query in [by_id[verdict.query_id]]])
+    asked = {query.query_id: (query.question, query.answer) for query in queries}
+    texts = {(answer.query_id, answer.arm): answer.answer for answer in answers}
+    return rows.assign(**{
+        "question": [asked[name][0] for name in rows.query_id],
+        "reference answer": [one_line(asked[name][1]) for name in rows.query_id],
+        "answer": [one_line(texts.get(key, ""))
+                   for key in zip(rows.query_id, rows.arm, strict=True)]})
+
+
+def browsable(queries: list[Query], answers: Iterable[Answer],
+              verdicts: Iterable[Verdict]) -> pd.DataFrame:
+    """Return one row per verdict with its texts; see `with_texts`."""
+    of = {query.query_id: (query.structure, query.document_id) for query in queries}
+    rows = pd.DataFrame([(row.arm, row.query_id, *of[row.query_id], row.verdict, row.reason)
+                         for row in verdicts],
+                        columns=["arm", "query_id", "structure", "document", "verdict", "reason"])
+    return with_texts(rows, queries, answers)[[
+        "arm", "structure", "verdict", "question", "reference answer", "answer", "reason",
+        "query_id", "document"]].rename(columns={"query_id": "query"})

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 import pandas as pd
 
-from lib.analyze.format import fraction, one_line
+from lib.analyze.format import fraction
 from lib.analyze.stats import share_interval
 from lib.analyze.tables import accuracy, cells
 from lib.core.arms import AUGMENTED, RAW_ARMS, split_arm
@@ -281,16 +281,3 @@ def formatted(table: pd.DataFrame) -> pd.DataFrame:
             row[f"correct_{key}"], row[f"n_{key}"] - row[f"unscored_{key}"], row[f"low_{key}"],
             row[f"high_{key}"], digits=1) for key, where in (("in", "in"), ("out", "not in"))}}
         for _, row in table.iterrows()])
-
-
-def traced(ledger: list[LedgerRow], queries: Iterable[Query],
-           verdicts: pd.DataFrame) -> pd.DataFrame:
-    """Return one readable row per answer, the lost ones first; display it with HTML escaped."""
-    asked = {query.query_id: query for query in queries}
-    verdict = verdicts.set_index(["arm", "query_id"]).verdict
-    rows = [(row.arm, row.lost_at, verdict[row.arm, row.query_id], row.structure,
-             asked[row.query_id].question, one_line(asked[row.query_id].answer),
-             ", ".join(row.segments), row.passage)
-            for row in sorted(ledger, key=lambda row: not row.lost_at)]
-    return pd.DataFrame(rows, columns=["arm", "lost at", "verdict", "structure", "question",
-                                       "answer", "segments", "passage"])

@@ -10,7 +10,7 @@ import pandas as pd
 
 from lib.analyze.format import DASH, with_error
 from lib.analyze.stats import wilson
-from lib.analyze.tables import formatted_table, table2, table5
+from lib.analyze.tables import formatted_table, table2, table5, widened
 from lib.analyze.win_rates import COLUMNS, formatted_table4
 from lib.core.arms import ALL, BASE, sorted_arms
 from lib.retention.records import label_of
@@ -111,19 +111,9 @@ def table3_with_paper(ours: pd.DataFrame) -> pd.DataFrame:
 
 def formatted_table3(table: pd.DataFrame) -> pd.DataFrame:
     """Format `table3_with_paper`: "62.33" or "85.00 ± 2.53 (-1.00 ± 0.71)" from the base."""
-    lines = []
-    for source, rows in table.groupby("source", sort=False):
-        names = {row.kind: row.task + ("" if pd.isna(row.n) else f" (n = {row.n})")
-                 for row in rows.drop_duplicates("kind").itertuples()}
-        lines.append({"source": source, "model": "task (items)", **names})
-        for arm in sorted_arms(rows.arm):
-            lines.append({"source": source, "model": arm, **{
-                row["kind"]: _cell(row) for _, row in rows[rows.arm == arm].iterrows()}})
-    return pd.DataFrame(lines).fillna(DASH)
-
-
-def _cell(row: pd.Series) -> str:
-    level = with_error(row["mean"], row["error"])
-    if pd.isna(row["difference"]):
-        return level
-    return f"{level} ({with_error(row['difference'], row['difference_error'], sign='+')})"
+    texts = []
+    for _, row in table.iterrows():
+        level = with_error(row["mean"], row.error)
+        gain = with_error(row.difference, row.difference_error, sign="+")
+        texts.append(level if pd.isna(row.difference) else f"{level} ({gain})")
+    return widened(table, ["source", "arm"], "task", texts).replace("", DASH)

@@ -5,6 +5,7 @@ import pandas as pd
 from lib.analyze.format import fraction, number
 from lib.analyze.stats import share_interval, wilson
 from lib.core.arms import ALL, sorted_arms
+from lib.core.errors import BadInput
 from lib.core.files import made_by
 from lib.core.numeric import is_numeric
 from lib.core.records import STRUCTURES, Query, Verdict
@@ -27,14 +28,14 @@ def joined(queries: list[Query], verdicts: list[Verdict]) -> pd.DataFrame:
     """Return one row per verdict, with the document as its cluster (see paired.add_clusters).
 
     Columns are arm, query_id, structure, kind (of KINDS), verdict, reason and cluster. Raises
-    ValueError unless every arm has exactly one verdict for every query.
+    BadInput unless every arm has exactly one verdict for every query.
     """
     known = {query.query_id: (query.structure, KINDS[0] if is_numeric(query) else KINDS[1],
                               query.document_id) for query in queries}
     for arm in dict.fromkeys(verdict.arm for verdict in verdicts):
         judged = [verdict.query_id for verdict in verdicts if verdict.arm == arm]
         if sorted(judged) != sorted(known):
-            raise ValueError(f"arm {arm}: {len(judged)} verdicts do not match the {len(known)} "
+            raise BadInput(f"arm {arm}: {len(judged)} verdicts do not match the {len(known)} "
                              f"queries one to one: run {made_by('verdicts')} for this arm again")
     rows = [(verdict.arm, verdict.query_id, *known[verdict.query_id], verdict.verdict,
              verdict.reason) for verdict in verdicts]

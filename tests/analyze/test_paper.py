@@ -65,13 +65,12 @@ def test_table3_of_the_run_is_below_the_papers_by_the_kind_of_task():
     rows = [("base", 0.8, None, None), ("dapt", 0.78, -2.0, 0.5)]
     ours = pd.DataFrame(rows, columns=["arm", "accuracy", "difference_points", "se_points"])
     table = table3_with_paper(ours.assign(task="lab_last_word", n=200, stderr=0.025))
-    text = formatted_table3(table).set_index(["source", "model"])
-    assert list(text.columns) == ["multiple choice", "continuation", "last word"]
-    assert [text.loc[place].tolist() for place in (
-        (PAPER, "base"), (PAPER, "dapt-n"), (RUN, "task (items)"), (RUN, "dapt"))] == [
-        ["63.35 ± 0.38", "60.06 ± 0.49", "75.51 ± 0.60"],
-        ["62.41 (-0.94)", "59.95 (-0.11)", "73.26 (-2.25)"],
-        ["–", "–", "Last word (n = 200)"], ["–", "–", "78.00 ± 2.50 (-2.00 ± 0.50)"]]
+    text = formatted_table3(table).set_index(["source", "arm"])
+    assert table[table.task == "Last word"].kind.tolist() == ["last word"] * 2
+    assert list(text.columns) == ["MMLU", "HellaSwag", "LAMBADA", "Last word"]
+    assert [text.loc[place].tolist() for place in ((PAPER, "dapt-n"), (RUN, "dapt"))] == [
+        ["62.41 (-0.94)", "59.95 (-0.11)", "73.26 (-2.25)", "–"],
+        ["–", "–", "–", "78.00 ± 2.50 (-2.00 ± 0.50)"]]
 
 
 def test_table3_is_the_papers_alone_where_nothing_was_measured():

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from lib.analyze.format import estimate, fraction, one_line
+from lib.analyze.format import estimate, fraction
 from lib.core.arms import ALL, sorted_arms
 from lib.core.errors import BadInput
 from lib.core.files import made_by
@@ -125,15 +125,3 @@ def formatted(table: pd.DataFrame) -> pd.DataFrame:
         "lenient, strict": f"{row.lenient}, {row.strict}",
         **{name: estimate(*(getattr(row, f"{name}{end}") for end in ("", "_low", "_high")),
                           digits=2) for name in COEFFICIENTS}} for row in table.itertuples()])
-
-
-def disagreements(rows: pd.DataFrame, queries: Iterable[Query],
-                  answers: Mapping[tuple[str, str], str]) -> pd.DataFrame:
-    """Return the verdicts that differ; texts are untrusted, so display them escaped."""
-    asked = {query.query_id: query for query in queries}
-    table = rows[rows["first"] != rows.second].drop(columns=["document_id", "weight"])
-    return table.assign(
-        question=[asked[name].question for name in table.query_id],
-        reference=[one_line(asked[name].answer) for name in table.query_id],
-        answer=[one_line(answers.get(key, ""))
-                for key in zip(table.query_id, table.arm, strict=True)])

@@ -11,7 +11,6 @@ from lib.analyze.agreement.coefficients import (
     agreement,
     clustered_coefficients,
     coefficients,
-    disagreements,
     formatted,
     paired_verdicts,
 )
@@ -78,8 +77,6 @@ def test_unscored_is_counted_and_shown_and_is_in_no_coefficient():
     assert table.scored["tabular"] == 0 and np.isnan(table.agreement["tabular"])
     texts = formatted(agreement(rows))
     assert texts.agreed.tolist() == ["2/3 = 66.67%", "–", "2/3 = 66.67%"]
-    differ = disagreements(rows, QUERIES, {("q2", "dapt"): "x\ny"})
-    assert list(differ.query_id) == ["q2", "q3"] and differ.answer.iloc[0] == "x ↵ y"
 
 
 def test_every_pair_of_judges_has_its_arms_and_a_labelled_answer_its_weight():
