@@ -1,8 +1,4 @@
-"""Each answer traced from its words in a document to a block that an arm was trained on.
-
-The paper never checks whether a fact that it asks about survived segmentation, extraction,
-rewriting and the split.
-"""
+"""Each answer traced from its words in a document to a block that an arm was trained on."""
 
 import json
 import re
@@ -164,7 +160,6 @@ def _trace(query: Query, text: str, segments: list[Segment], rewrites: dict[str,
 
 
 def _in_raw_text(span: Span, text: str, holding: list[Segment], trained: Trained) -> tuple:
-    """Return an item's segment, sentence and pieces (None if not in training)."""
     own = [one for one in holding if one.start < span[1] and span[0] < one.end]
     places = {trained.corpus.places.get(one.segment_id, (None,))[0] for one in own}
     pieces = None
@@ -175,7 +170,6 @@ def _in_raw_text(span: Span, text: str, holding: list[Segment], trained: Trained
 
 def _in_rewrites(item: str, ids: Iterable[str], rewrites: dict[str, Normalized], question: str,
                  trained: Trained) -> tuple | None:
-    """Find an item in rewrites, first in those trained on; see `_in_raw_text`."""
     found = [(one, span) for one in ids
              if (span := nearest(item, rewrites[one].text, question))]
     if not found:
@@ -186,7 +180,6 @@ def _in_rewrites(item: str, ids: Iterable[str], rewrites: dict[str, Normalized],
 
 
 def _reached(query: Query, segments: list[Segment], blocks: list[Block]) -> list[str]:
-    """Return the segments that the source reference reaches into, or the list item around it."""
     spans = [query, *(item for block in blocks for item in block.items
                       if item.start < query.end and query.start < item.end)]
     start, end = min(span.start for span in spans), max(span.end for span in spans)
@@ -206,8 +199,7 @@ def items_of(query: Query) -> list[str]:
 def nearest(item: str, text: str, question: str) -> Span | None:
     """Return the span of `item` whose sentence shares the most words with `question`, or None.
 
-    Case, markup and punctuation are ignored, but 80 is not in 8080, 80.5, P-80 or 80-90. Failing
-    that, it is the sentence that has its numbers and dates in another unit or form.
+    Case and markup do not count. Failing that, the sentence with its values in another unit.
     """
     asked = set(_words(question))
     spans = [match.span() for match in _pattern(item).finditer(text)] or [
@@ -248,10 +240,9 @@ def around(text: str, span: Span) -> str:
 
 
 def ledger_table(ledger: list[LedgerRow], verdicts: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per arm and structure: answers complete after each stage, and accuracy.
+    """Return answers complete after each stage by arm and structure, and accuracy on both sides.
 
-    `verdicts` is lib.analyze.tables.joined with clusters. share is that of answers in training
-    (complete in a block); accuracy_in is on these, accuracy_out on the others, with 95% intervals.
+    Keys ending in _in are on answers in training, _out on others; 95% intervals over clusters.
     """
     lost = pd.DataFrame([(row.arm, row.query_id, row.lost_at) for row in ledger],
                         columns=["arm", "query_id", "lost_at"])

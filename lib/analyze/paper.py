@@ -1,8 +1,4 @@
-"""The paper's Tables 1 to 5 (paper.csv) and what it sets (paper.md), beside a run's tables.
-
-The paper prints counts in Tables 2 and 5, percentages (here as counts) in Table 4, means in Tables
-1 and 3. It does not say which queries an arm got right, so no paired test can use it.
-"""
+"""The paper's Tables 1 to 5 (paper.csv) and settings (paper.md) beside a run's tables."""
 
 from pathlib import Path
 
@@ -88,10 +84,9 @@ def formatted(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def table3_with_paper(ours: pd.DataFrame) -> pd.DataFrame:
-    """Return Table 3 of the paper and of this run (lib.analyze.retention.table3, possibly empty).
+    """Return Table 3 of the paper and of this run (retention.table3, possibly empty).
 
-    Means and standard errors are in %, differences from the base in points; the paper's
-    differences have no error, because two errors do not determine that of arms on the same items.
+    Means and errors are in %, differences from the base in points; the paper's have no error.
     """
     paper = published(3).rename(columns={"what": "task", "value": "mean"}).assign(n=None)
     of_base = paper[paper.arm == BASE].set_index("task")["mean"]

@@ -1,8 +1,4 @@
-"""Compute Table 3: how much general knowledge an arm kept, and what chance alone changes.
-
-The paper gives each arm's mean and standard error (section 5, Table 3). The arms answer the same
-items, so here the differences are paired, which is more precise than two such errors suggest.
-"""
+"""Table 3: how much general knowledge an arm kept, and what chance alone changes."""
 
 import numpy as np
 import pandas as pd
@@ -24,8 +20,7 @@ NOISE = ["task", "n", "batch_size", "other_batch_size", "changed", "difference_p
 def table3(arms: list[Retention]) -> pd.DataFrame:
     """Return one row per arm and task, in columns TABLE3; accuracy and stderr are fractions of 1.
 
-    Differences from the base are paired by item, in points, with a 95% t interval over items; p is
-    exact McNemar's. Raises BadInput if two arms were not measured the same way.
+    Differences from the base are paired by item, in points. Raises BadInput: see `check_alike`.
     """
     check_alike(arms)
     measured = {arm.arm: arm for arm in arms}
@@ -73,12 +68,7 @@ def _cell(arm: Retention, task: dict, base: Retention | None) -> dict:
 
 
 def noise_floor(arms: list[Retention]) -> pd.DataFrame:
-    """Return one row per task of a base that was measured twice, in columns NOISE.
-
-    `changed` counts the items that became right or wrong with the batch size alone,
-    `difference_points` is the change in accuracy, and largest_loglik_change shows that the
-    arithmetic did differ.
-    """
+    """Return one row per task of a base that was measured with two batch sizes: NOISE."""
     rows = []
     for arm in (arm for arm in arms if arm.again):
         second = _by_item(arm, repeat=1)
@@ -104,7 +94,6 @@ def formatted(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _accuracy(row) -> str:
-    """Format "63.35 ± 0.38"; with Wilson's interval if all or no items are right (SE is 0)."""
     if row.stderr > 0:
         return with_error(100 * row.accuracy, 100 * row.stderr)
     low, high = wilson(row.correct, row.n)

@@ -18,12 +18,10 @@ COLUMNS = [*_KEYS, "outcome", "n", "unscored", "count", "share", "low", "high"]
 
 
 def table4(queries: list[Query], preferences: Iterable[Preference]) -> pd.DataFrame:
-    """Return Table 4: one row per pair of arms, structure ("all" last), criterion and outcome.
+    """Return Table 4 in COLUMNS: a row per pair of arms, structure, criterion and outcome.
 
-    The columns are COLUMNS: share is count / (n - unscored), NaN if nothing was scored; low and
-    high are its own 95% interval over documents (stats.share_interval), not one for all three
-    outcomes; NaN with one document. Raises BadInput if a pair of arms does not have exactly one
-    preference for every query and criterion.
+    Each share has its own interval over documents. Raises BadInput unless a pair has one
+    preference per query and criterion.
     """
     structures = {query.query_id: query.structure for query in queries}
     documents = {query.query_id: query.document_id for query in queries}
@@ -84,13 +82,10 @@ def flips(queries: list[Query], preferences: Iterable[Preference]) -> pd.DataFra
 
 
 def flip_counts(rows: list, cluster_of: Callable[[Any], str]) -> dict[str, float]:
-    """Count verdicts that change with the order, among the pairs that were scored in both orders.
+    """Count verdicts that change with the order, among the pairs scored in both orders.
 
-    `rows` are Preferences, or other records with their fields. low and high are the rate's 95%
-    interval over clusters (stats.share_interval), NaN with one cluster; first_shown and
-    second_shown count the flips in which the answer in that position won both times. The rules see
-    both answers at once, so their rate is 0 by construction, says nothing about them, and has no
-    interval.
+    first_shown and second_shown count the flips in which that position won both times. The rules
+    see both answers at once, so their rate of 0 has no interval.
     """
     asked = [row for row in rows if row.is_asked]
     scored = [row for row in asked if row.verdict != "unscored"]

@@ -22,8 +22,7 @@ def paired_verdicts(queries: Iterable[Query], verdicts: Mapping[str, Iterable[Ve
                     weights: Mapping[tuple[str, str], float] | None = None) -> pd.DataFrame:
     """Return one row per answer and pair of judges that both judged it; `verdicts` is by judge.
 
-    `weights` maps (query_id, arm) to the number of answers that a sampled one represents. Raises
-    BadInput if two judges have no answer in common.
+    `weights` maps (query_id, arm) to the answers that a sampled one represents. Raises BadInput.
     """
     asked = pd.DataFrame([(query.query_id, query.document_id, query.structure)
                           for query in queries], columns=["query_id", "document_id", "structure"])
@@ -45,10 +44,9 @@ def paired_verdicts(queries: Iterable[Query], verdicts: Mapping[str, Iterable[Ve
 
 
 def agreement(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return agreement, Cohen's kappa and Gwet's AC1 by pair of judges, structure and arm.
+    """Return agreement, kappa and AC1 of the scored answers by pair of judges, structure and arm.
 
-    Unscored answers are counted and in no coefficient. lenient counts the answers that only the
-    first judge calls correct, strict those that only the second does.
+    lenient counts the answers that only the first judge calls correct, strict the reverse.
     """
     arms, table = sorted_arms(rows.arm), []
     for judges, pair in rows.groupby(["first_judge", "second_judge"], sort=False):
@@ -76,10 +74,9 @@ def _cell(part: pd.DataFrame) -> dict[str, float]:
 
 
 def clustered_coefficients(tables: np.ndarray) -> dict[str, float]:
-    """Return `coefficients` of the sum of `tables` (documents, 2, 2), each with its 95% interval.
+    """Return `coefficients` of the sum of `tables` (documents, 2, 2), with 95% intervals.
 
-    Intervals are Student's t with the jackknife's error over documents (Efron and Tibshirani 1993,
-    An Introduction to the Bootstrap, ch. 11); NaN with one document or an error of 0.
+    Student's t with the jackknife's error over documents; NaN with one or an error of 0.
     """
     values, documents = coefficients(tables.sum(axis=0)), len(tables)
     errors = np.full(len(values), np.nan)
@@ -98,10 +95,9 @@ def clustered_coefficients(tables: np.ndarray) -> dict[str, float]:
 
 
 def coefficients(table: np.ndarray) -> dict[str, float]:
-    """Return agreement, kappa and AC1 of counts (2, 2) by both raters' verdicts.
+    """Return agreement, kappa and AC1 of counts (2, 2) by both raters' verdicts; NaN without any.
 
-    AC1 = (a - e) / (1 - e) with e = sum_k p_k (1 - p_k) / (q - 1), p_k the mean of both raters'
-    shares of category k (Gwet 2008, Brit. J. Math. Stat. Psychol. 61:29-48). NaN without a count.
+    AC1: Gwet 2008, Brit. J. Math. Stat. Psychol. 61:29-48.
     """
     from statsmodels.stats.inter_rater import cohens_kappa  # slow to import
 

@@ -93,8 +93,7 @@ def draw(items: list[Item], size: int, seed: int) -> list[Item]:
 def labels_of(path: Path, sample: list[Item]) -> dict[str, str]:
     """Return the labels of the sheet at `path`, which has all of `sample` afterwards.
 
-    Rows of a sheet with a label stay; items that it lacks are added below. Raises BadInput as
-    `read_labels` does.
+    Rows of a sheet with a label stay; items that it lacks are added below.
     """
     labels = read_labels(path)
     sheet, separator = _read(path) if labels else (pd.DataFrame(columns=COLUMNS), ",")
@@ -112,8 +111,7 @@ def labels_of(path: Path, sample: list[Item]) -> dict[str, str]:
 def read_labels(path: Path) -> dict[str, str]:
     """Return item -> label of a filled-in sheet, {} if there is none.
 
-    Raises BadInput naming item and remedy for an unknown label, two labels of one item, a row
-    without its item, or a missing column.
+    Raises BadInput naming item and remedy for an unknown or second label or a missing column.
     """
     labels: dict[str, str] = {}
     sheet = _read(path)[0] if path.exists() else pd.DataFrame(columns=COLUMNS)
@@ -161,7 +159,6 @@ def _cell(text: str) -> str:
 
 
 def _read(path: Path) -> tuple[pd.DataFrame, str]:
-    """Return the sheet's cells and its separator, as any spreadsheet may have saved it."""
     raw = path.read_bytes()
     try:
         text = raw.decode("utf-8-sig")

@@ -21,11 +21,9 @@ INTERACTION = ["first", "second", "structure", "n", "clusters", "odds_ratio", "l
 
 
 def clusters_of(queries: Iterable[Query], facts: Iterable[Fact] = ()) -> dict[str, str]:
-    """Map each query_id to its cluster, within which answers may be correlated.
-
-    A cluster is the product that a query is about if facts are known (in a laboratory), else its
-    document. A document may be about several products, so a query belongs to the entity of the
-    facts whose spans overlap its own; if none does, to the only entity of its document.
+    """Map each query_id to its cluster: the product that it is about if facts are known, else
+    its document. A query belongs to the entity of the facts that its span overlaps, or to the only
+    entity of its document.
     """
     by_document: dict[str, list[Fact]] = {}
     for fact in facts:
@@ -64,10 +62,9 @@ def side_by_side(rows: pd.DataFrame, first: str, second: str,
 
 def paired(rows: pd.DataFrame, pairs: list[tuple[str, str]] | None = None, *, draws: int = 9999,
            seed: int = 17) -> pd.DataFrame:
-    """Compare pairs of arms (by default all, first seeds) by structure, "all" last; see PAIRED.
+    """Compare pairs of arms (by default all, first seeds) by structure: PAIRED, in points.
 
-    Differences are second - first, in points, with 95% t intervals over clusters; p is from sign
-    flips of whole clusters. Arms differ if Holm's p is at most 5% and the interval excludes 0.
+    Arms differ if Holm's p is at most 5% and the interval over clusters excludes 0.
     """
     arms = [arm for arm in sorted_arms(rows.arm) if split_arm(arm)[1] == 1]
     table = pd.DataFrame([_compared(rows, *pair, structure, draws, seed)
@@ -96,10 +93,9 @@ def _compared(rows: pd.DataFrame, first: str, second: str, structure: str, draws
 
 def interaction(rows: pd.DataFrame, first: str, second: str,
                 reference: str = "natural") -> pd.DataFrame:
-    """Return how much more a structure gains from `first` to `second` than `reference` does.
+    """Return how much more a structure gains than `reference`: the ratio of two odds ratios.
 
-    odds_ratio is the ratio of two odds ratios, arm × structure in a GEE with clusters (Mancl and
-    DeRouen 2001, Biometrics 57:126-134). Structures with all or no answers correct are left out.
+    One GEE (Mancl and DeRouen 2001); a structure with all or no answers correct has no odds.
     """
     import statsmodels.api as sm  # slow to import
     import statsmodels.formula.api as smf

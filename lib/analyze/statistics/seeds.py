@@ -1,7 +1,4 @@
-"""Measure variation over seeds (trainings of an arm) and over queries, with intervals for both.
-
-The paper trains once (section 4.2), so its differences hold for one seed each.
-"""
+"""Variation over seeds (trainings of an arm) and over queries, with intervals for both."""
 
 import numpy as np
 import pandas as pd
@@ -12,22 +9,16 @@ from lib.analyze.format import estimate, in_points, percent
 from lib.core.arms import ALL, BASE, sorted_arms, split_arm
 from lib.core.records import STRUCTURES
 
-BOTH, QUERIES_ONLY = "queries and seeds", "queries only: one seed"
+BOTH, QUERIES_ONLY = "queries and seeds; one base", "queries; one seed, one base"
 NONE = "none: one cluster, or no variation"
 SPREAD = ["arm", "structure", "n", "clusters", "seeds", "mean", "each", "sd_seeds", "se_queries",
           "design_effect", "low_queries", "high_queries", "low", "high", "interval"]
 
 
 def spread(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return accuracy by arm and structure over the arm's seeds (dapt, dapt@2, …); columns SPREAD.
+    """Return accuracy by arm and structure over the arm's seeds (dapt, dapt@2, …): SPREAD.
 
-    Accuracies are fractions of the scored answers. sd_seeds is the standard deviation of the seeds'
-    accuracies `each`, NaN with one seed. se_queries is the standard error, over clusters of
-    queries, of the accuracy averaged over the seeds (stats.cluster_mean). design_effect is the
-    squared ratio of se_queries to the error of independent queries, so n queries are worth n /
-    design_effect (Kish 1965, Survey Sampling). low_queries and high_queries are the interval over
-    clusters, as in Table 2 (stats.share_interval); low and high add sd_seeds^2 / seeds to its
-    variance, if known, as `interval` says.
+    design_effect: n queries are worth n / design_effect independent ones (Kish 1965).
     """
     arms = {}
     for name in sorted_arms(rows.arm):
@@ -71,15 +62,10 @@ def _scored(rows: pd.DataFrame, names: list[str], structure: str) -> pd.DataFram
 
 def both_sources(mean: float, error: float, freedom: float, seeds: list[tuple[float, int]],
                  bound: float = np.inf) -> tuple[float, float]:
-    """Return the 95% interval of `mean` over queries and over seeds, clipped to -bound ... bound.
+    """Return the 95% interval of `mean` over queries and seeds, clipped to -bound ... bound.
 
-    `error` and `freedom` are those of stats.cluster_mean; `seeds` has (sd, number) of each arm in
-    the mean. The variance is error^2 + sum of sd^2 / number. Seeds and queries are crossed, and the
-    variance of a mean over crossed factors is at most the sum of what each factor alone gives
-    (Cameron, Gelbach and Miller 2011, J. Business & Economic Statistics 29:238-249, subtract what
-    both share; it is kept here, so the interval is conservative). In simulation it covers 93 to 96%
-    with three or five seeds. With two, it covers 87% if the SD across seeds is 2.7 times the error
-    across queries, so take three. (NaN, NaN) if `error` is 0 or unknown.
+    `seeds` has (sd, number) of each arm. The variances add, which is conservative for crossed
+    factors (Cameron, Gelbach and Miller 2011); with two seeds it covers 87%, so take three.
     """
     if not error > stats.ROUNDING:
         return float("nan"), float("nan")
@@ -93,12 +79,8 @@ def spread_pairs(rows: pd.DataFrame, pairs: list[tuple[str, str]],
                  reference: str = "natural") -> pd.DataFrame:
     """Return differences second - first in points, each arm averaged over its seeds.
 
-    On queries scored in both arms, there is a row per pair and structure, then one per structure
-    for (its gain) - (gain of `reference`).
-    Columns are first, second, structure, n, clusters, seeds_first, seeds_second, difference_points,
-    sd_first_points and sd_second_points (across seeds), se_queries_points, low_points, high_points,
-    interval. Seeds of two arms are independent trainings, so their variances add. With one seed, a
-    trained arm's variance is unknown: then the interval covers queries only and says so.
+    A row per pair and structure, then one per structure for its gain - that of `reference`. With
+    one seed of a trained arm, the interval covers queries only.
     """
     cells = [(structure, None) for structure in (*STRUCTURES, ALL)]
     cells += [(structure, reference) for structure in STRUCTURES if structure != reference]
@@ -130,7 +112,6 @@ def _difference(rows: pd.DataFrame, pair: tuple[str, str], structure: str,
 
 def _of_seeds(rows: pd.DataFrame, names: list[str], structure: str,
               beyond: str | None) -> tuple[pd.Series, float]:
-    """Return each query's mean over the seeds, and the SD across seeds in points."""
     scored = _scored(rows, names, structure)
     each = scored.groupby("arm").correct.mean()
     if beyond:
