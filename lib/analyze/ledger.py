@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # slow to import, and only named here
 Stage = Literal["source", "segment", "extraction", "rewrite", "split", "block"]
 STAGES: tuple[Stage, ...] = ("source", "segment", "extraction", "rewrite", "split", "block")
 Span = tuple[int, int]
-_PART = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+|[+#%°=≥≤±$€£¥]")
+_PART = re.compile(r"(?:(?<![\w)\]])[-−–])?\d+(?:[.,:]\d+)*|[^\W\d_]+|[+#%°=≥≤±$€£¥]")
 _GAP = r"(?:\]\([^()\s]*\)|</?\w[^>\n]*>|[\W_])"  # markup, targets of links, punctuation
 _BETWEEN = re.compile(r"\s*[,;]\s*(?:and\s+)?|\s+and\s+")  # items of a list in a sentence
 _SENTENCE = re.compile(r"[^\n]+?(?:[.?!](?=\s)|$)", re.M)
@@ -209,11 +209,15 @@ def nearest(item: str, text: str, question: str) -> Span | None:
 
 @lru_cache(4096)
 def _pattern(item: str) -> re.Pattern:
-    item, place, parts = unicodedata.normalize("NFKC", item), 0, ""
+    item, place, parts = unicodedata.normalize("NFKC", item.strip()), 0, ""
     for match in _PART.finditer(item):
-        parts += (_GAP + ("*?" if match.start() == place else "+?")) * bool(parts)
+        if not parts:  # the span of "/etc" has its slash
+            parts = f"(?:{re.escape(item[:match.start()])})?"
+            parts += r"(?<![-−–])" * match[0][0].isdigit()
+        else:
+            parts += _GAP + ("*?" if match.start() == place else "+?")
         parts, place = parts + re.escape(match[0]), match.end()
-    return re.compile(r"(?<![^\W_])(?<![^\W_]_)(?<![\w-]-)(?<!\+)(?<!\d[.,:])" + (parts or r"(?!)")
+    return re.compile(r"(?<![^\W_])(?<![^\W_]_)(?<!\+)(?<!\d[.,:])" + (parts or r"(?!)")
                       + r"(?!_?[^\W_]|[+#]|[.,:]\d|[-–]\w|/\w)", re.I)
 
 
