@@ -33,7 +33,7 @@ known = [f"data/{study.made_by}/{name}.jsonl" for name in ("documents_public", "
 facts = rows("facts") if study.source == "lab" else []
 made = {"00_retention": of("retention", study.arms), "01_pairs": preferences(others),
         "02_statistics": [f"{figures}/paired.csv"], "03_ledger": rows("ledger"),
-        "05_paper": [f"{figures}/deviations.csv"]}
+        "05_paper": [f"{figures}/paper_table2.csv"]}
 again = [judge.replace("/", "--") for judge in study.other_judges]
 done = [*labs, *(path for notebook in study.stages if notebook != "00_lab"
                  for path in records(notebook)),
@@ -116,10 +116,9 @@ rule agreement:  # the sheet is neither input nor output: Snakemake would rebuil
 
 
 rule paper:
-    input: rows("queries", "segments", "normalized"), verdicts_of(study.judge, study.arms),
-        of("answers", study.arms), [records(notebook) for notebook in (
-            "01_annotate", "02_normalize", "03_train", "04_infer", "05_judge", "00_retention",
-            "01_pairs") if notebook in study.stages]
-    output: f"{figures}/deviations.csv", records("05_paper")
+    input: rows("queries"), verdicts_of(study.judge, study.arms), facts,
+        [records(notebook) for notebook in ("00_retention", "01_pairs")
+         if notebook in study.variants]
+    output: f"{figures}/paper_table2.csv", records("05_paper")
     params: **stage("05_paper")
     shell: RUN

@@ -14,10 +14,9 @@ from lib.core.paths import data_path, figures_path
 
 def show(study: str, name: str, numbers: pd.DataFrame,
          formatted: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Write a table to figures/<study>/<name> and return what a notebook displays.
+    """Write `numbers` as CSV, `formatted` as Markdown and LaTeX; return `formatted` for display.
 
-    `numbers` becomes the CSV. `formatted` (cells of text, by default those of `formatted_table`)
-    becomes Markdown and LaTeX, and is returned.
+    Without `formatted`, its cells are those of `formatted_table`.
     """
     formatted = formatted_table(numbers) if formatted is None else formatted
     lines = [list(formatted), ["---"] * len(formatted.columns), *formatted.values.tolist()]

@@ -9,8 +9,7 @@ def estimate(value: float, low: float | None = None, high: float | None = None, 
              digits: int = 1, sign: str = "") -> str:
     """Format an estimate with its interval: "31.5 [26.0, 37.0]"; without `low`, the value alone.
 
-    An unknown value is a dash, an interval with an unknown end "[–]". With `sign` "+", plus signs
-    are shown.
+    Unknown is a dash, an interval with an unknown end "[–]". With `sign` "+", plus is shown.
     """
     if pd.isna(value):
         return DASH

@@ -5,6 +5,7 @@ import pandas as pd
 from lib.analyze.format import fraction, number
 from lib.analyze.stats import share_interval, wilson
 from lib.core.arms import ALL, sorted_arms
+from lib.core.errors import BadInput
 from lib.core.files import made_by
 from lib.core.records import STRUCTURES, Query, Verdict
 from lib.judge.numeric import is_numeric
@@ -24,17 +25,16 @@ def from_memory(queries: list[Query], *others: list) -> tuple[list, ...]:
 
 
 def joined(queries: list[Query], verdicts: list[Verdict]) -> pd.DataFrame:
-    """Return one row per verdict, with the document as its cluster (see paired.add_clusters).
+    """Return one row per verdict: arm, query_id, structure, kind, cluster, verdict, reason.
 
-    Columns are arm, query_id, structure, kind (of KINDS), verdict, reason and cluster. Raises
-    ValueError unless every arm has exactly one verdict for every query.
+    The cluster is the document. Raises BadInput unless every arm has one verdict per query.
     """
     known = {query.query_id: (query.structure, KINDS[0] if is_numeric(query) else KINDS[1],
                               query.document_id) for query in queries}
     for arm in dict.fromkeys(verdict.arm for verdict in verdicts):
         judged = [verdict.query_id for verdict in verdicts if verdict.arm == arm]
         if sorted(judged) != sorted(known):
-            raise ValueError(f"arm {arm}: {len(judged)} verdicts do not match the {len(known)} "
+            raise BadInput(f"arm {arm}: {len(judged)} verdicts do not match the {len(known)} "
                              f"queries one to one: run {made_by('verdicts')} for this arm again")
     rows = [(verdict.arm, verdict.query_id, *known[verdict.query_id], verdict.verdict,
              verdict.reason) for verdict in verdicts]
@@ -43,12 +43,9 @@ def joined(queries: list[Query], verdicts: list[Verdict]) -> pd.DataFrame:
 
 
 def accuracy(verdicts: pd.Series, clusters: pd.Series | None = None) -> dict[str, float]:
-    """Return COUNTS of a cell's verdicts: accuracy, low and high as fractions of 1.
+    """Return COUNTS of a cell's verdicts: correct / (n - unscored) with its 95% interval.
 
-    n counts all queries of the cell; accuracy is correct / (n - unscored) with its 95% interval,
-    NaN if nothing was scored. So unscored queries never count as incorrect. The interval is
-    stats.share_interval over clusters, NaN if all scored queries are one cluster. Where only counts
-    are known (`clusters` is None), it is Wilson's, which takes queries as independent.
+    It is stats.share_interval over clusters; Wilson's if only counts are known (no clusters).
     """
     is_scored = (verdicts != "unscored").to_numpy(bool)
     scored = verdicts[is_scored] == "correct"
@@ -60,11 +57,9 @@ def accuracy(verdicts: pd.Series, clusters: pd.Series | None = None) -> dict[str
 
 
 def table1(queries: list[Query]) -> pd.DataFrame:
-    """Return one row per structure: queries, mean words of questions and answers, and entities.
+    """Return by structure: queries, mean words of questions and answers, and entities.
 
-    Words are separated by whitespace. entity_words is the mean over queries of answer words /
-    entities; the paper's 3.12 is not its 16.72 / 5.44, so the paper does the same. Means have
-    two decimals, as in the paper.
+    entity_words is the mean over queries of answer words / entities, as in the paper.
     """
     rows = []
     for structure in (*STRUCTURES, ALL):

@@ -5,11 +5,12 @@ from typing import Any
 
 import pandas as pd
 
-from lib.analyze.format import fraction, one_line
+from lib.analyze.format import fraction
 from lib.analyze.stats import share_interval
 from lib.core.arms import ALL
+from lib.core.errors import BadInput
 from lib.core.files import made_by
-from lib.core.records import STRUCTURES, Answer, Query
+from lib.core.records import STRUCTURES, Query
 from lib.judge.pairs import CRITERIA, OUTCOMES, Preference
 
 _KEYS = ["first_arm", "second_arm", "structure", "criterion"]
@@ -17,30 +18,21 @@ COLUMNS = [*_KEYS, "outcome", "n", "unscored", "count", "share", "low", "high"]
 
 
 def table4(queries: list[Query], preferences: Iterable[Preference]) -> pd.DataFrame:
-    """Return Table 4: one row per pair of arms, structure ("all" last), criterion and outcome.
+    """Return Table 4 in COLUMNS: a row per pair of arms, structure, criterion and outcome.
 
-    The columns are COLUMNS: share is count / (n - unscored), NaN if nothing was scored; low and
-    high are its own 95% interval over documents (stats.share_interval), not one for all three
-    outcomes; NaN with one document. There may be several pairs, each of one judge; one named in
-    both orders is one pair, in the order that comes first. Raises ValueError if a pair does not
-    have exactly one preference for every query and criterion.
+    Each share has its own interval over documents. Raises BadInput unless a pair has one
+    preference per query and criterion.
     """
     structures = {query.query_id: query.structure for query in queries}
     documents = {query.query_id: query.document_id for query in queries}
     rows = pd.DataFrame([preference.model_dump() for preference in preferences],
                         columns=list(Preference.model_fields))
-    known = {}  # pair in either order -> in the order that comes first
-    pairs = [known.setdefault(frozenset(pair), pair)
-             for pair in zip(rows.first_arm, rows.second_arm, strict=True)]
-    is_turned = rows.first_arm != [pair[0] for pair in pairs]
-    rows["verdict"] = rows.verdict.mask(is_turned, rows.verdict.replace({"A": "B", "B": "A"}))
-    rows[["first_arm", "second_arm"]] = pairs or rows[["first_arm", "second_arm"]]
     cells = []
     for pair, found in rows.groupby(["first_arm", "second_arm"], sort=False):
         for criterion in CRITERIA:
             judged = found.query_id[found.criterion == criterion]
             if sorted(judged) != sorted(structures):
-                raise ValueError(
+                raise BadInput(
                     f"{' and '.join(pair)}, {criterion}: {len(judged)} preferences do not match "
                     f"the {len(structures)} queries one to one: run {made_by('preferences')} again "
                     "for this pair, in one order and by one judge")
@@ -90,13 +82,10 @@ def flips(queries: list[Query], preferences: Iterable[Preference]) -> pd.DataFra
 
 
 def flip_counts(rows: list, cluster_of: Callable[[Any], str]) -> dict[str, float]:
-    """Count verdicts that change with the order, among the pairs that were scored in both orders.
+    """Count verdicts that change with the order, among the pairs scored in both orders.
 
-    `rows` are Preferences, or other records with their fields. low and high are the rate's 95%
-    interval over clusters (stats.share_interval), NaN with one cluster; first_shown and
-    second_shown count the flips in which the answer in that position won both times. The rules see
-    both answers at once, so their rate is 0 by construction, says nothing about them, and has no
-    interval.
+    first_shown and second_shown count the flips in which that position won both times. The rules
+    see both answers at once, so their rate of 0 has no interval.
     """
     asked = [row for row in rows if row.is_asked]
     scored = [row for row in asked if row.verdict != "unscored"]
@@ -109,22 +98,3 @@ def flip_counts(rows: list, cluster_of: Callable[[Any], str]) -> dict[str, float
     return {"asked": len(asked), "unscored": len(asked) - len(scored), "both_orders": len(scored),
             "flipped": flipped, "rate": rate, "low": low, "high": high,
             "first_shown": orders.count(("A", "B")), "second_shown": orders.count(("B", "A"))}
-
-
-def readable(queries: list[Query], first: list[Answer], second: list[Answer],
-             preferences: Iterable[Preference]) -> pd.DataFrame:
-    """Return one row per preference with question, reference and both answers, each on one line.
-
-    The texts come from documents and models: display them only where HTML is escaped, as pandas
-    and itables do by default.
-    """
-    known = {query.query_id: query for query in queries}
-    answers = {(row.arm, row.query_id): one_line(row.answer) for row in [*first, *second]}
-    return pd.DataFrame([
-        {"criterion": row.criterion, "structure": known[row.query_id].structure,
-         "verdict": row.verdict, "flipped": row.is_flipped,
-         "question": known[row.query_id].question,
-         "reference answer": one_line(known[row.query_id].answer),
-         f"A: {row.first_arm}": answers.get((row.first_arm, row.query_id), ""),
-         f"B: {row.second_arm}": answers.get((row.second_arm, row.query_id), ""),
-         "reason": row.reason} for row in preferences])

@@ -1,10 +1,11 @@
-"""Tables 1, 2 and 5: hand-worked cases and the paper's own counts."""
+"""Tables 1, 2 and 5: hand-worked cases; the paper's own counts are in test_paper."""
 
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lib.analyze.paper import paper_rows
 from lib.analyze.tables import (
     accuracy,
     formatted_table,
@@ -14,16 +15,8 @@ from lib.analyze.tables import (
     table2,
     table5,
 )
-from lib.core.arms import ARMS, sorted_arms
-from lib.core.records import STRUCTURES, Query, Verdict
-
-# Correct of asked, numeric then other queries: the paper's Table 5, whose sums are its Table 2.
-PAPER = {"base": {"natural": ((0, 19), (4, 46)), "entity-list": ((0, 2), (0, 83)),
-                  "tabular": ((0, 18), (1, 23))},
-         "dapt": {"natural": ((2, 19), (15, 46)), "entity-list": ((0, 2), (11, 83)),
-                  "tabular": ((1, 18), (2, 23))},
-         "dapt-n": {"natural": ((6, 19), (11, 46)), "entity-list": ((0, 2), (24, 83)),
-                    "tabular": ((4, 18), (2, 23))}}
+from lib.core.arms import sorted_arms
+from lib.core.records import Query, Verdict
 
 
 def query(query_id: str, structure: str = "natural", answer: str = "Oslo",
@@ -39,41 +32,6 @@ def verdicts(arm: str, states: dict[str, str]) -> list[Verdict]:
             for query_id, state in states.items()]
 
 
-@pytest.fixture(scope="module")
-def paper():
-    """Return rows of `joined` with the paper's counts, of unknown documents."""
-    queries, rows = [], []
-    for structure in STRUCTURES:
-        for kind, answer in enumerate(("8443", "Oslo")):
-            names = [f"{structure}-{kind}-{n}" for n in range(PAPER["base"][structure][kind][1])]
-            queries += [query(name, structure, answer) for name in names]
-            for arm, cells in PAPER.items():
-                correct = cells[structure][kind][0]
-                rows += verdicts(arm, {name: "correct" if number < correct else "incorrect"
-                                       for number, name in enumerate(names)})
-    return joined(queries, rows).drop(columns="cluster")
-
-
-def test_paper_counts_give_the_paper_percentages(paper):
-    table = table2(paper).set_index(["arm", "structure"])
-    printed = {arm: f"{table.accuracy[arm, 'all']:.2%}" for arm in ARMS}
-    assert printed == {"base": "2.62%", "dapt": "16.23%", "dapt-n": "24.61%"}
-    assert list(table.n["base", :]) == [65, 85, 41, 191]
-    counts = {arm: list(table.correct[arm, :])[:3] for arm in ARMS}
-    assert counts == {"base": [4, 0, 1], "dapt": [17, 11, 3], "dapt-n": [17, 24, 6]}
-    ends = [round(100 * table[end]["dapt", "tabular"], 1) for end in ("low", "high")]
-    assert ends == [2.5, 19.4] and table.low["base", "entity-list"] == 0
-
-
-def test_paper_counts_give_its_table_of_numeric_queries(paper):
-    table = table5(paper).set_index(["arm", "structure", "kind"])
-    for arm, cells in PAPER.items():
-        for structure, counts in cells.items():
-            for kind, pair in zip(("numeric", "non-numeric"), counts, strict=True):
-                assert tuple(table.loc[(arm, structure, kind), ["correct", "n"]]) == pair
-    assert list(table.n["base", "all", :]) == [39, 152]
-
-
 def test_unscored_is_excluded_from_percentages_and_always_shown():
     states = {"a": "correct", "b": "incorrect", "c": "unscored", "d": "correct"}
     rows = joined([query(name) for name in "abcd"], verdicts("base", states))
@@ -85,7 +43,8 @@ def test_unscored_is_excluded_from_percentages_and_always_shown():
     assert texts[0].startswith("2/3 = 66.67% [") and texts[0].endswith("] (1 unscored)")
 
 
-def test_intervals_of_both_tables_know_the_documents_of_the_queries(paper):
+def test_intervals_of_both_tables_know_the_documents_of_the_queries():
+    paper = paper_rows()
     rows = paper.assign(cluster=paper.query_id.str[-1])  # ten documents
     for table, plain in ((table2(rows), table2(paper)), (table5(rows), table5(paper))):
         large = plain.n >= 20

@@ -153,11 +153,9 @@ def test_the_tables_of_the_evidence_have_their_rows(root):
               for row in table(figures / "paired.csv")]
     assert paired == [(*pair, structure, n) for pair in combinations(ARMS, 2)
                       for structure, n in N_QUERIES.items()]
-    points = {row["point"]: row for row in table(figures / "deviations.csv")}
-    assert points["epochs of the schedule"]["this run"] == "6"
-    assert points["epochs of the schedule"]["comparison"] == "differs"
-    for name in ("power_curve", "paired", "seeds", "funnel", "paper_accuracy", "retention",
-                 "list_items_intervals"):
+    for number in range(1, 6):
+        assert len(table(figures / f"paper_table{number}.csv")) > 4
+    for name in ("accuracy", "paired", "seeds", "paper_accuracy", "retention"):
         assert (figures / f"{name}.png").stat().st_size > 5_000, name
         assert (figures / f"{name}.pdf").exists(), name
 

@@ -1,8 +1,4 @@
-"""Style all figures and draw what they share: panels, legends, bars, forests, heat maps.
-
-A function that draws is decorated with `styled`. Figures are drawn at final size, with 95%
-intervals if known, and saved with the numbers that they plot.
-"""
+"""The style of all figures and what they share: panels, legends, bars, forests, heat maps."""
 
 import base64
 import html
@@ -55,10 +51,9 @@ def show_figure(path: Path, alt: str) -> HTML:
 
 def panels(n: int, height: float, *, names: Iterable[str] = (), in_column: bool = False,
            **options) -> tuple[Figure, list[Axes]]:
-    """Return a figure of the page's width with n panels (at least one) in a row or a column.
+    """Return a figure of the page's width and `height` inches with n panels in a row or a column.
 
-    `height` is the figure's, in inches; `names` appear above the panels; `options` (sharex, sharey,
-    width_ratios, height_ratios) go to `Figure.subplots`.
+    `names` appear above the panels; `options` (sharex, width_ratios, …) go to `Figure.subplots`.
     """
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
     shape = (max(1, n), 1) if in_column else (1, max(1, n))
@@ -122,8 +117,7 @@ def forest(axes: Axes, y: Sequence[float], estimate: Sequence[float], low: Seque
            **look) -> None:
     """Draw a series of estimates with their intervals, one per row; hollow if not `filled`.
 
-    `look` (color, marker, markersize) styles the markers, `line` the intervals (see `intervals`).
-    With `upright`, y is the position on the x axis. An unknown interval or estimate is not drawn.
+    `look` styles the markers, `line` the intervals; with `upright`, y is the position on x.
     """
     y, estimate = np.asarray(y, dtype=float), np.asarray(estimate, dtype=float)
     filled = np.broadcast_to(np.asarray(filled, dtype=bool), y.shape)
@@ -160,8 +154,7 @@ def heat(axes: Axes, values: pd.DataFrame, texts: pd.DataFrame, *, top: float,
          colors: str = "cividis"):
     """Draw a heat map from 0 to `top` with text in every cell; return what a colour bar needs.
 
-    `values` and `texts` have the same rows (from top to bottom) and columns; cell (row, column)
-    reaches from column to column + 1. A missing value is not coloured but keeps its text.
+    Cell (row, column) reaches from column to column + 1; a missing value keeps its text.
     """
     sns.heatmap(values, annot=texts, fmt="", ax=axes, cmap=colors, vmin=0, vmax=top, cbar=False,
                 annot_kws={"fontsize": 8, "linespacing": 0.95})

@@ -1,7 +1,4 @@
-"""Measure variation over seeds (trainings of an arm) and over queries, with intervals for both.
-
-The paper trains once (section 4.2), so its differences hold for one seed each.
-"""
+"""Variation over seeds (trainings of an arm) and over queries, with intervals for both."""
 
 import numpy as np
 import pandas as pd
@@ -11,25 +8,17 @@ from lib.analyze import stats
 from lib.analyze.format import estimate, in_points, percent
 from lib.core.arms import ALL, BASE, sorted_arms, split_arm
 from lib.core.records import STRUCTURES
-from lib.core.text import listed
 
-BOTH, QUERIES_ONLY = "queries and seeds", "queries only: one seed"
-WILSON = "queries only: no variation (Wilson)"
-NONE = "none: "  # begins the reason why a cell has no interval
+BOTH, QUERIES_ONLY = "queries and seeds; one base", "queries; one seed, one base"
+NONE = "none: one cluster, or no variation"
 SPREAD = ["arm", "structure", "n", "clusters", "seeds", "mean", "each", "sd_seeds", "se_queries",
           "design_effect", "low_queries", "high_queries", "low", "high", "interval"]
 
 
 def spread(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return accuracy by arm and structure over the arm's seeds (dapt, dapt@2, …); columns SPREAD.
+    """Return accuracy by arm and structure over the arm's seeds (dapt, dapt@2, …): SPREAD.
 
-    Accuracies are fractions of the scored answers. sd_seeds is the standard deviation of the seeds'
-    accuracies `each`, NaN with one seed. se_queries is the standard error, over clusters of
-    queries, of the accuracy averaged over the seeds (stats.cluster_mean). design_effect is the
-    squared ratio of se_queries to the error of independent queries, so n queries are worth n /
-    design_effect (Kish 1965, Survey Sampling). low_queries and high_queries are the interval over
-    clusters, as in Table 2 (stats.share_interval); low and high add sd_seeds^2 / seeds to its
-    variance, if known, as `interval` says.
+    design_effect: n queries are worth n / design_effect independent ones (Kish 1965).
     """
     arms = {}
     for name in sorted_arms(rows.arm):
@@ -44,27 +33,25 @@ def _cell(rows: pd.DataFrame, arm: str, names: list[str], structure: str) -> dic
     cell = {"arm": arm, "structure": structure, "n": scored.query_id.nunique(),
             "clusters": clusters, "seeds": seeds}
     if scored.empty:
-        return cell | {"each": [], "interval": "nothing scored"}
+        return cell | {"each": [], "interval": NONE}
     each = scored.groupby("arm").correct.mean().reindex(names)
     queries = scored.groupby("query_id").agg(correct=("correct", "mean"),
                                              cluster=("cluster", "first"))
     mean, error, _ = stats.cluster_mean(queries.correct, queries.cluster)
     independent = float(queries.correct.std(ddof=1)) / len(queries) ** 0.5
     deviation = float(each.std(ddof=1)) if seeds > 1 else float("nan")
-    low_queries, high_queries = stats.share_interval(queries.correct, queries.cluster)
     of_seeds = [(deviation**2 / seeds, seeds - 1)] if deviation > 0 else []
-    low, high = stats.share_interval(queries.correct, queries.cluster, of_seeds)
-    single = "queries only: not trained" if arm == BASE else QUERIES_ONLY
-    interval = single if np.isnan(deviation) else BOTH
-    if clusters < 2:
-        interval = NONE + stats.ONE_CLUSTER
-    elif scored.correct.nunique() == 1:
-        interval = WILSON
+    (low_queries, high_queries), (low, high) = (
+        stats.share_interval(queries.correct, queries.cluster, others) for others in ([], of_seeds))
     return cell | {"mean": mean, "each": [float(value) for value in each], "sd_seeds": deviation,
                    "se_queries": error if error > stats.ROUNDING else np.nan,
                    "design_effect": (error / independent) ** 2 if independent > 0 else np.nan,
                    "low_queries": low_queries, "high_queries": high_queries, "low": low,
-                   "high": high, "interval": interval}
+                   "high": high, "interval": _covered(seeds > 1, low)}
+
+
+def _covered(has_seeds: bool, low: float) -> str:
+    return NONE if np.isnan(low) else BOTH if has_seeds else QUERIES_ONLY
 
 
 def _scored(rows: pd.DataFrame, names: list[str], structure: str) -> pd.DataFrame:
@@ -75,15 +62,10 @@ def _scored(rows: pd.DataFrame, names: list[str], structure: str) -> pd.DataFram
 
 def both_sources(mean: float, error: float, freedom: float, seeds: list[tuple[float, int]],
                  bound: float = np.inf) -> tuple[float, float]:
-    """Return the 95% interval of `mean` over queries and over seeds, clipped to -bound ... bound.
+    """Return the 95% interval of `mean` over queries and seeds, clipped to -bound ... bound.
 
-    `error` and `freedom` are those of stats.cluster_mean; `seeds` has (sd, number) of each arm in
-    the mean. The variance is error^2 + sum of sd^2 / number. Seeds and queries are crossed, and the
-    variance of a mean over crossed factors is at most the sum of what each factor alone gives
-    (Cameron, Gelbach and Miller 2011, J. Business & Economic Statistics 29:238-249, subtract what
-    both share; it is kept here, so the interval is conservative). In simulation it covers 93 to 96%
-    with three or five seeds. With two, it covers 87% if the SD across seeds is 2.7 times the error
-    across queries, so take three. (NaN, NaN) if `error` is 0 or unknown.
+    `seeds` has (sd, number) of each arm. The variances add, which is conservative for crossed
+    factors (Cameron, Gelbach and Miller 2011); with two seeds it covers 87%, so take three.
     """
     if not error > stats.ROUNDING:
         return float("nan"), float("nan")
@@ -97,12 +79,8 @@ def spread_pairs(rows: pd.DataFrame, pairs: list[tuple[str, str]],
                  reference: str = "natural") -> pd.DataFrame:
     """Return differences second - first in points, each arm averaged over its seeds.
 
-    On queries scored in both arms, there is a row per pair and structure, then one per structure
-    for (its gain) - (gain of `reference`), as in statistics.interaction.
-    Columns are first, second, structure, n, clusters, seeds_first, seeds_second, difference_points,
-    sd_first_points and sd_second_points (across seeds), se_queries_points, low_points, high_points,
-    interval. Seeds of two arms are independent trainings, so their variances add. With one seed, a
-    trained arm's variance is unknown: then the interval covers queries only and says so.
+    A row per pair and structure, then one per structure for its gain - that of `reference`. With
+    one seed of a trained arm, the interval covers queries only.
     """
     cells = [(structure, None) for structure in (*STRUCTURES, ALL)]
     cells += [(structure, reference) for structure in STRUCTURES if structure != reference]
@@ -123,24 +101,17 @@ def _difference(rows: pd.DataFrame, pair: tuple[str, str], structure: str,
     seeds = [(sd, len(each)) for sd, each in zip(deviations, names, strict=True)
              if covers_seeds and not np.isnan(sd)]
     low, high = both_sources(mean, error, freedom, seeds, 200 if beyond else 100)
-    interval = BOTH if covers_seeds else QUERIES_ONLY
-    if np.isnan(low):
-        interval = NONE + ("no query to compare" if np.isnan(mean) else
-                           "all clusters differ by the same" if not np.isnan(error) else
-                           stats.ONE_CLUSTER if queries.cluster.nunique() < 2 else
-                           "all queries of a structure are one cluster (document or product)")
     return {"first": pair[0], "second": pair[1],
             "structure": f"{structure} – {beyond}" if beyond else structure,
             "n": len(difference), "clusters": queries.cluster.nunique(),
             "seeds_first": len(names[0]), "seeds_second": len(names[1]), "difference_points": mean,
             "sd_first_points": deviations[0], "sd_second_points": deviations[1],
             "se_queries_points": error, "low_points": low, "high_points": high,
-            "interval": interval}
+            "interval": _covered(covers_seeds, low)}
 
 
 def _of_seeds(rows: pd.DataFrame, names: list[str], structure: str,
               beyond: str | None) -> tuple[pd.Series, float]:
-    """Return each query's mean over the seeds, and the SD across seeds in points."""
     scored = _scored(rows, names, structure)
     each = scored.groupby("arm").correct.mean()
     if beyond:
@@ -171,29 +142,3 @@ def formatted_spread_pairs(table: pd.DataFrame) -> pd.DataFrame:
         "difference, points [95%]": in_points(row.difference_points, row.low_points,
                                               row.high_points),
         "interval covers": row.interval} for row in table.itertuples()])
-
-
-def summary(table: pd.DataFrame, differences: pd.DataFrame) -> str:
-    """Summarize in sentences what seeds and queries each contribute to both tables."""
-    trained = [row for row in table[(table.structure == ALL) & (table.arm != BASE)].itertuples()
-               if row.each]
-    several = [f"{row.arm} {percent(row.mean)} over {row.seeds} seeds (SD across seeds "
-               f"{estimate(100 * row.sd_seeds)} points, standard error across clusters "
-               f"{estimate(100 * row.se_queries)} points; {row.n} queries, {row.clusters} "
-               f"cluster{'s' * (row.clusters > 1)})"
-               for row in trained if row.seeds > 1]
-    single = [row.arm for row in trained if row.seeds == 1]
-    sentences = [f"Trained several times: {listed(several)}."] if several else []
-    repeated = differences[(differences.interval == BOTH) & (differences["first"] != BASE)]
-    for (first, second), cells in repeated.groupby(["first", "second"], sort=False):
-        gains = [f"{row.structure} " + in_points(row.difference_points, row.low_points,
-                                                 row.high_points)
-                 for row in cells.itertuples() if not np.isnan(row.difference_points)]
-        sentences.append(f"Over seeds and queries, {second} compared with {first} is, in points, "
-                         f"on {listed(gains)}.")
-    if single:
-        sentences.append(f"{listed(single)} {'was' if len(single) == 1 else 'were'} trained with "
-                         "one seed: how much another seed would change is unknown, no interval "
-                         "here covers it, and the tests compare these trainings, not yet the ways "
-                         "to train.")
-    return " ".join(sentences)

@@ -15,6 +15,7 @@ from lib.analyze.figures.style import (
     panels,
     right_of,
     save,
+    show_figure,
     styled,
 )
 
@@ -82,3 +83,11 @@ def test_saved_files_embed_fonts_and_repeat_byte_for_byte(tmp_path, monkeypatch)
     assert first[".csv"] == b"x\n0.5\n1.0\n"
     assert mpl.rcParams["pdf.fonttype"] == before  # the style stays with the figures
     assert np.isclose(figures[0].get_figwidth(), 6.3)
+
+
+def test_a_shown_figure_is_an_image_with_its_alt_text(tmp_path, monkeypatch):
+    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
+    path = save("s", "f", styled(panels)(1, 2)[0], pd.DataFrame({"x": [1]}))
+    page = show_figure(path, 'a "b" <c>').data
+    assert page.startswith('<img src="data:image/png;base64,iVBOR')
+    assert 'alt="a &quot;b&quot; &lt;c&gt;"' in page

@@ -1,6 +1,5 @@
-"""Paired comparisons: hand-worked cases, the paper's counts in every pairing, clusters."""
+"""Paired comparisons over clusters: hand-worked cases, and the GEE of an interaction."""
 
-import re
 from itertools import combinations
 
 import numpy as np
@@ -9,21 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lib.analyze.paper.published import paper_rows
 from lib.analyze.statistics.paired import (
     add_clusters,
-    bounds_by_counts,
     clusters_of,
-    formatted_bounds,
+    formatted_interaction,
     formatted_paired,
-    formatted_unscored,
-    mcnemar_bounds,
+    interaction,
     paired,
-    summary,
-    unscored_bounds,
 )
-from lib.analyze.stats import exact_p, smallest_p
-from lib.analyze.tables import table2
 from lib.core.arms import ARMS
 from lib.core.records import STRUCTURES, Fact, Query
 
@@ -76,27 +68,12 @@ def test_a_hand_worked_comparison():
     assert (row.n, row.clusters, row.left_out) == (10, 10, 1)
     assert (row.only_first, row.only_second) == (1, 8)
     assert row.p == pytest.approx(2 * (1 + 9) / 2**9)  # P(Binomial(9, 1/2) <= 1), twice
-    assert row.p_mcnemar == pytest.approx(row.p)  # every query is its own cluster
     assert not row.differs  # after Holm
-    assert row.smallest_p == pytest.approx(2 / 2**9)
-    assert row.family == 2 and row.p_holm == pytest.approx(2 * row.p)  # this structure and "all"
+    assert row.p_holm == pytest.approx(2 * row.p)  # this structure and "all"
     assert row.low_points < row.difference_points < row.high_points
     assert row.difference_points == pytest.approx(70)
     empty = table.set_index("structure").loc["tabular"]
     assert empty.n == 0 and np.isnan(empty.p) and np.isnan(empty.p_holm)
-
-
-@pytest.mark.parametrize(("per_cluster", "base", "dapt", "note"), [
-    (1, "0" * 20, "1" * 5 + "0" * 15, "can never be significant: 5 of 20 clusters differ"),
-    (1, "0" * 20, "0" * 20, "no answer differs"), (20, "0" * 20, "01" * 10, "one cluster"),
-    (4, "0" * 20, "1" * 10 + "0" * 10, "less certain: only 5"),
-    (1, "0" * 20, "1" * 20, "all clusters differ by the same"),
-    (1, "0" * 20, "1" * 6 + "0" * 14, "")])
-def test_what_a_row_cannot_show_is_in_its_note(per_cluster, base, dapt, note):
-    row = natural(paired(rows_of(per_cluster=per_cluster, base=base, dapt=dapt)))
-    assert note in row.note and bool(note) == bool(row.note)
-    is_known = note not in ("no answer differs", "one cluster", "all clusters differ by the same")
-    assert np.isnan(row.low_points) != is_known and np.isnan(row.high_points) != is_known
 
 
 def test_all_first_seeds_are_compared_and_an_absent_arm_is_named():
@@ -110,13 +87,12 @@ def test_all_first_seeds_are_compared_and_an_absent_arm_is_named():
 def test_holm_is_over_every_row_with_a_query():
     table = paired(pd.concat([rows_of(structure, base="0" * 12, dapt="1" * 9 + "0" * 3,
                                       dapt_n="1" * 6 + "0" * 6) for structure in STRUCTURES]))
-    assert table.family.unique() == [12]
     assert table.p_holm.min() == pytest.approx(12 * table.p.min())
 
 
 def test_queries_of_few_documents_that_change_together_are_no_evidence():
     row = natural(paired(rows_of(per_cluster=15, base="0" * 60, dapt="1" * 45 + "0" * 15)))
-    assert row.p_mcnemar < 1e-9 and row.p == row.smallest_p == 0.25  # three documents changed
+    assert row.p == 0.25  # three documents changed
     assert not row.differs and row.high_points == 100  # clipped
     row = natural(paired(rows_of(per_cluster=3, base="0" * 60, dapt="1" * 60)))
     assert np.isnan(row.low_points) and row.differs and row.p < 0.001  # 20 products, each by 100
@@ -127,72 +103,43 @@ def test_queries_of_few_documents_that_change_together_are_no_evidence():
 @settings(max_examples=15, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("10-"), st.sampled_from("10-")), min_size=1,
                 max_size=40), st.integers(1, 12))
-def test_every_number_of_the_summary_is_that_of_the_table(pairs, per_cluster):
+def test_what_differs_has_a_small_p_and_an_interval_without_0(pairs, per_cluster):
     base, dapt = ("".join(side) for side in zip(*pairs, strict=True))
-    rows = rows_of(per_cluster=per_cluster, base=base, dapt=dapt)
-    table, bounds = paired(rows, draws=199), unscored_bounds(rows)
-    text = summary(table, bounds)
-    assert "nan" not in text + formatted_paired(table).to_string()
-    n_both = sum("-" not in pair for pair in pairs)
-    assert ("No query was scored in two arms" in text) == (n_both == 0)
-    if n_both:
-        counts = re.search(r"Of (\d+) paired comparisons .*?, (\d+) differ", text).groups()
-        apart = table.p_holm.le(0.05) & ~(table.low_points.le(0) & table.high_points.ge(0))
-        assert tuple(map(int, counts)) == (table.p.notna().sum(), apart.sum())
-        never = re.search(r"In (\d+) of \d+ so few clusters", text)
-        assert (int(never[1]) if never else 0) == (table.smallest_p > 0.05).sum()
-    unscored = sum(pair.count("-") for pair in pairs)
-    assert ("is unscored." in text) == (unscored == 0)
+    table = paired(rows_of(per_cluster=per_cluster, base=base, dapt=dapt), draws=199)
+    apart = table.p_holm.le(0.05) & ~(table.low_points.le(0) & table.high_points.ge(0))
+    assert table.differs.tolist() == apart.tolist()
     known = table.dropna(subset="low_points")
     assert known.low_points.ge(-100).all() and known.high_points.le(100).all()
-    assert ((table.p >= table.smallest_p - 1e-9) | table.p.isna()).all()
+    assert "nan" not in formatted_paired(table).to_string()
 
 
-@given(st.integers(0, 20), st.integers(0, 20), st.integers(0, 20), st.integers(0, 20))
-def test_any_joint_table_lies_within_the_bounds_of_its_counts(both, first, second, neither):
-    low, high = mcnemar_bounds(both + first + second + neither, both + first, both + second)
-    assert low <= exact_p(first, second) <= high
-    assert smallest_p(first + second) <= exact_p(first, second) <= 1
+def test_the_table_has_the_numbers():
+    texts = formatted_paired(paired(rows_of(base="0" * 30, dapt="1" * 20 + "0" * 10)))
+    assert list(texts.loc[0, ["only first / only second", "n (clusters)", "differs"]]) == [
+        "0 / 20", "30 (30)", "yes"]
 
 
-def test_the_paper_counts_and_what_every_pairing_says():
-    table = bounds_by_counts(table2(paper_rows()))
-    bounds = table.set_index(["first", "second", "structure"])
-    tabular = [tuple(bounds.loc[(*pair, "tabular"), ["smallest_p", "largest_p"]].round(4))
-               for pair in combinations(ARMS, 2)]
-    assert tabular == [(0.5, 0.625), (0.0625, 0.125), (0.25, 0.5078)]
-    assert set(bounds.verdict[:, :, "tabular"]) == {"never significant"}
-    assert bounds.verdict["dapt", "dapt-n", "natural"] == "never significant"  # 17 and 17 of 65
-    lists = [bounds.verdict[first, "dapt-n", "entity-list"] for first in ("base", "dapt")]
-    assert lists == ["significant in every pairing, also after Holm",
-                     "significant in every pairing"]
-    texts = formatted_bounds(table)
-    assert len(texts) == 12 and texts["p, by pairing"][2] == "0.50 to 0.62"
+def test_the_interaction_is_the_ratio_of_odds_ratios_by_hand():
+    rows = pd.concat([rows_of("natural", dapt="1" * 10 + "0" * 30, dapt_n="1" * 20 + "0" * 20),
+                      rows_of("tabular", dapt="1" * 8 + "0" * 32, dapt_n="1" * 24 + "0" * 16),
+                      rows_of("entity-list", dapt="0" * 40, dapt_n="1" * 9 + "0" * 31)])
+    table = interaction(rows, "dapt", "dapt-n")
+    (row,) = table.itertuples()  # no list is right after dapt, so its odds are 0
+    assert (row.structure, row.n, row.clusters) == ("tabular", 80, 40)
+    assert row.odds_ratio == pytest.approx((24 / 16) / (8 / 32) / ((20 / 20) / (10 / 30)))
+    assert row.low < row.odds_ratio < row.high and 0 < row.p < 1
+    assert "2.00 [" in formatted_interaction(table).to_string()
+    assert interaction(rows[rows.structure == "natural"], "dapt", "dapt-n").empty
 
 
-@pytest.mark.parametrize("counts", [(41, 42, 1), (41, -1, 3)])
-def test_counts_that_do_not_fit_are_refused(counts):
-    with pytest.raises(ValueError, match="do not fit into 41"):
-        mcnemar_bounds(*counts)
-
-
-def test_unscored_answers_move_accuracy_between_two_bounds():
-    rows = rows_of(base="110--", dapt="11000")
-    bounds = unscored_bounds(rows)
-    cell = bounds.set_index(["arm", "structure"]).loc["base", "natural"]
-    assert list(cell) == [5, 2, 2, 0.4, 0.8]  # n, correct, unscored, worst, best
-    texts = formatted_unscored(bounds).set_index("structure")
-    assert texts.base["natural"] == "2 of 5 unscored: 40.0% to 80.0%"
-    assert texts.base["tabular"] == "–" and texts.dapt["natural"] == "0 of 5 unscored: 40.0%"
-    assert "40.0% to 80.0% for base (2 of 5)" in summary(paired(rows), bounds)
-
-
-def test_summary_and_tables_have_the_numbers():
-    rows = rows_of(base="0" * 30, dapt="1" * 20 + "0" * 10)
-    text = summary(paired(rows), unscored_bounds(rows))
-    assert "Of 2 paired comparisons (each arm's first seed), 2 differ" in text
-    assert "on natural +66.7 [" in text and "None of 60 answers is unscored." in text
-    texts = formatted_paired(paired(rows))
-    assert list(texts.loc[0, ["only first / only second", "n (clusters)"]]) == ["0 / 20", "30 (30)"]
-    nothing = rows_of(base="--", dapt="01")
-    assert "no arms are compared" in summary(paired(nothing), unscored_bounds(nothing))
+def test_the_interaction_knows_that_clusters_are_not_independent():
+    draws = np.random.default_rng(4).integers(0, 2, (2, 2, 60)).astype(str)
+    widths = []
+    for per_cluster in (1, 6):
+        arms = [{name: "".join("".join(np.repeat(side, per_cluster)))
+                 for name, side in zip(("dapt", "dapt_n"), of, strict=True)} for of in draws]
+        rows = pd.concat([rows_of(structure, per_cluster, **of)
+                          for structure, of in zip(("natural", "tabular"), arms, strict=True)])
+        (row,) = interaction(rows, "dapt", "dapt-n").itertuples()
+        widths.append(np.log(row.high / row.low))
+    assert widths[0] == pytest.approx(widths[1], rel=0.01)  # six equal answers add nothing

@@ -1,21 +1,20 @@
 """The paper's numbers as data: our tables print its percentages, and a run's next to them."""
 
+import re
+
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
-from lib.analyze.paper.published import (
+from lib.analyze.paper import (
+    DEVIATIONS,
     PAPER,
-    QUERIES,
     RUN,
     formatted,
     formatted_table3,
     paper_rows,
     paper_table1,
     paper_table4,
-    recovered,
     table3_with_paper,
     with_paper,
 )
@@ -23,8 +22,11 @@ from lib.analyze.retention import table3
 from lib.analyze.tables import formatted_table, table2, table5
 from lib.analyze.win_rates import table4
 from lib.core.arms import ALL, ARMS
+from lib.core.paths import REPOSITORY
 from lib.core.records import STRUCTURES
 from lib.judge.pairs import CRITERIA, OUTCOMES
+from lib.run.config import load_study
+from lib.run.parameters import notebook_path, parameters_of
 
 
 @pytest.fixture(scope="module")
@@ -36,15 +38,7 @@ def test_table2_prints_the_percentages_of_the_paper(paper):
     assert [f"{paper.accuracy[arm, ALL]:.2%}" for arm in ARMS] == ["2.62%", "16.23%", "24.61%"]
     assert [[paper.correct[arm, structure] for structure in STRUCTURES] for arm in ARMS] == [
         [4, 0, 1], [17, 11, 3], [17, 24, 6]]
-    assert all(list(paper.n[arm, :]) == list(QUERIES.values()) for arm in ARMS)
-
-
-def test_its_intervals_show_how_little_so_few_queries_say(paper):
-    percent = {place: (round(100 * paper.low[place], 1), round(100 * paper.high[place], 1))
-               for place in paper.index}
-    assert percent["dapt", "tabular"] == (2.5, 19.4)
-    assert percent["dapt-n", "tabular"] == (6.9, 28.4)
-    assert percent["base", "entity-list"] == (0, 4.3)  # 0/85: z²/(n + z²), Wilson at 0
+    assert all(list(paper.n[arm, :]) == [65, 85, 41, 191] for arm in ARMS)
 
 
 def test_table5_has_the_numeric_queries_of_the_paper():
@@ -71,13 +65,12 @@ def test_table3_of_the_run_is_below_the_papers_by_the_kind_of_task():
     rows = [("base", 0.8, None, None), ("dapt", 0.78, -2.0, 0.5)]
     ours = pd.DataFrame(rows, columns=["arm", "accuracy", "difference_points", "se_points"])
     table = table3_with_paper(ours.assign(task="lab_last_word", n=200, stderr=0.025))
-    text = formatted_table3(table).set_index(["source", "model"])
-    assert list(text.columns) == ["multiple choice", "continuation", "last word"]
-    assert [text.loc[place].tolist() for place in (
-        (PAPER, "base"), (PAPER, "dapt-n"), (RUN, "task (items)"), (RUN, "dapt"))] == [
-        ["63.35 ± 0.38", "60.06 ± 0.49", "75.51 ± 0.60"],
-        ["62.41 (-0.94)", "59.95 (-0.11)", "73.26 (-2.25)"],
-        ["–", "–", "Last word (n = 200)"], ["–", "–", "78.00 ± 2.50 (-2.00 ± 0.50)"]]
+    text = formatted_table3(table).set_index(["source", "arm"])
+    assert table[table.task == "Last word"].kind.tolist() == ["last word"] * 2
+    assert list(text.columns) == ["MMLU", "HellaSwag", "LAMBADA", "Last word"]
+    assert [text.loc[place].tolist() for place in ((PAPER, "dapt-n"), (RUN, "dapt"))] == [
+        ["62.41 (-0.94)", "59.95 (-0.11)", "73.26 (-2.25)", "–"],
+        ["–", "–", "–", "78.00 ± 2.50 (-2.00 ± 0.50)"]]
 
 
 def test_table3_is_the_papers_alone_where_nothing_was_measured():
@@ -85,7 +78,7 @@ def test_table3_is_the_papers_alone_where_nothing_was_measured():
     assert len(table) == 9 and set(formatted_table3(table).source) == {PAPER}
 
 
-def test_table4_comes_out_of_its_counts():
+def test_table4_prints_the_percentages_of_the_paper():
     table = paper_table4()
     keys = ["first_arm", "second_arm", "criterion", "structure", "outcome"]
     shares, counts = (table.set_index(keys)[name] for name in ("share", "count"))
@@ -93,27 +86,24 @@ def test_table4_comes_out_of_its_counts():
     assert [f"{100 * shares['base', 'dapt', 'correctness', ALL, outcome]:.2f}"
             for outcome in OUTCOMES] == ["10.99", "49.21", "39.79"]
     totals = counts.groupby(keys[:4]).sum().unstack()
-    assert (totals[list(QUERIES)] == list(QUERIES.values())).all(axis=None)
+    assert (totals[[*STRUCTURES, ALL]] == [65, 85, 41, 191]).all(axis=None)
     wide = counts.unstack("structure")  # the structures of the paper add up to its "all"
     assert (wide[list(STRUCTURES)].sum(axis=1) == wide[ALL]).all()
     assert set(table.criterion) == set(CRITERIA)
-    assert ((table.low <= table.share) & (table.share <= table.high)).all()
     row = table[(table["count"] == 2) & (table.n == 41)].iloc[0]
     assert (row.low, row.high) == pytest.approx(proportion_confint(2, 41, method="wilson"))
 
 
-@given(st.integers(1, 400).flatmap(
-    lambda n: st.tuples(st.just(n), st.integers(0, n), st.integers(0, n))))
-def test_counts_are_recovered_from_two_decimals(drawn):
-    n, first, second = drawn
-    counts = [min(first, second), abs(first - second), n - max(first, second)]
-    assert recovered(tuple(round(100 * count / n, 2) for count in counts), n) == counts
-
-
-@pytest.mark.parametrize("percents", [(50.01, 49.99), (50.0, 40.0)])
-def test_percentages_that_no_counts_give_are_refused(percents):
-    with pytest.raises(ValueError, match="no counts of 10 print as"):
-        recovered(percents, 10)
+def test_the_page_of_deviations_has_the_values_of_the_papers_study():
+    """Of a parameter that differs by arm, the page says more than its value."""
+    study = load_study("paper", str(REPOSITORY / "tests" / "data" / "documents"))
+    rows = re.findall(r"^\| (\w+) \| `(\w+)` \| [^|]+ \| ([^|]+) \|", DEVIATIONS.read_text(), re.M)
+    assert len(rows) > 20
+    for stage, name, here in rows:
+        arm = "base" if stage in ("00_retention", "04_infer", "05_judge") else "dapt"
+        declared = parameters_of(notebook_path(stage))[name].default
+        value = study.given(stage, arm).get(name, declared)
+        assert here == str(value) or name == "epochs", (stage, name, value)
 
 
 def ours() -> pd.DataFrame:
@@ -152,7 +142,3 @@ def test_table4_of_a_run_without_pairs_is_the_papers_alone():
     assert both.source.tolist() == [PAPER] * 4 + [PAPER, RUN] * 4
 
 
-def test_a_run_without_queries_still_has_the_paper():
-    nothing = paper_rows().iloc[:0]
-    assert set(formatted(with_paper(table2(nothing))).source) == {PAPER}
-    assert len(formatted(with_paper(table5(nothing)))) == 8

@@ -1,0 +1,278 @@
+"""Each answer traced from its words in a document to a block that an arm was trained on."""
+
+import json
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal
+
+import pandas as pd
+
+from lib.analyze.format import fraction
+from lib.analyze.stats import share_interval
+from lib.analyze.tables import accuracy, cells
+from lib.core.arms import AUGMENTED, RAW_ARMS, split_arm
+from lib.core.errors import BadInput
+from lib.core.files import artifact_path, load, made_by
+from lib.core.paths import required, shown
+from lib.core.records import Document, Normalized, Query, Record, Segment, Structure
+from lib.core.values import solid, tokens
+from lib.documents.blocks import Block, parse
+from lib.infer.prompts import beginning
+from lib.judge.rules import match_list
+from lib.llm.tokens import tokenizer_of
+from lib.train.checkpoints import data_hash
+from lib.train.packing import pack
+from lib.train.texts import Corpus, corpus_of
+
+if TYPE_CHECKING:  # slow to import, and only named here
+    from transformers import PreTrainedTokenizerBase
+
+Stage = Literal["source", "segment", "extraction", "rewrite", "split", "block"]
+STAGES: tuple[Stage, ...] = ("source", "segment", "extraction", "rewrite", "split", "block")
+Span = tuple[int, int]
+_PART = re.compile(r"(?:(?<![\w)\]])[-−–])?\d+(?:[.,:]\d+)*|[^\W\d_]+|[+#%°=≥≤±$€£¥]")
+_GAP = r"(?:\]\([^()\s]*\)|</?\w[^>\n]*>|[\W_])"  # markup, targets of links, punctuation
+_BETWEEN = re.compile(r"\s*[,;]\s*(?:and\s+)?|\s+and\s+")  # items of a list in a sentence
+_SENTENCE = re.compile(r"[^\n]+?(?:[.?!](?=\s)|$)", re.M)
+
+
+class LedgerRow(Record):
+    """One query's answer on its way into an arm's training."""
+
+    query_id: str
+    arm: str
+    structure: Structure
+    items: int  # number of items in the answer: a list's entities, else 1
+    segments: list[str]  # those with the answer's characters
+    dropped: str  # why one of these has no rewrite; "" if all have one, and for raw text
+    passage: str  # the answer's sentence or line in the text that is (or would be) trained on
+    split: Literal["training", "held out", "both"]  # side of the segments that have the items
+    block: Literal["whole", "cut", "nowhere"]  # its tokens are in one piece, several or none
+    lost_at: Stage | Literal[""]  # the first stage that did not keep it complete; "": in training
+
+
+class Trained:
+    """An arm's training texts, and where the tokens of their segments are in its blocks."""
+
+    def __init__(self, corpus: Corpus, tokenizer: "PreTrainedTokenizerBase", block_size: int,
+                 packing: str) -> None:
+        """Encode the texts. Raises BadInput if the tokenizer gives no offsets."""
+        if not tokenizer.is_fast:
+            raise BadInput(f"the tokenizer {tokenizer.name_or_path!r} gives no offsets of its "
+                           "tokens: the ledger needs a fast tokenizer (tokenizer.json)")
+        self.corpus, self.block_size = corpus, block_size
+        self._offsets = [tokenizer(text, add_special_tokens=False, split_special_tokens=True,
+                                   return_offsets_mapping=True)["offset_mapping"]
+                         for text in corpus.training]
+        opening, place = len(beginning(tokenizer)), 0
+        self._begins: list[tuple[int, int]] = []  # for each text: its stream and first token
+        for number, offsets in enumerate(self._offsets):
+            is_apart = packing == "document"
+            self._begins.append((number, opening) if is_apart else (0, place + opening))
+            place += opening + len(offsets) + 1  # EOS
+
+    def pieces(self, segment_id: str, start: int, end: int) -> set[tuple[int, int]]:
+        """Return the pieces (stream, number) with all tokens of a segment's characters.
+
+        As in lib.train.packing, a piece begins with the last token of the one before.
+        """
+        text, begin = self.corpus.places[segment_id]
+        stream, first = self._begins[text]
+        held = [n for n, (left, right) in enumerate(self._offsets[text])
+                if left < begin + end and begin + start < right]
+        if not held:
+            return set()
+        low, high, step = first + held[0], first + held[-1], self.block_size - 1
+        return {(stream, number) for number in {low // step, max(0, low // step - 1)}
+                if number * step <= low and high <= number * step + step}
+
+
+def read_trained(study: str, arm: str, segments: list[Segment],
+                 normalized: list[Normalized]) -> Trained:
+    """Return what `arm` was trained on, from its own training.json and tokenizer.
+
+    Raises BadInput if the segments and rewrites do not give the blocks that its weights come from.
+    """
+    folder, notebook = artifact_path(study, "model", arm=arm), made_by("model", arm=arm)
+    path = required(folder / "training.json", notebook)
+    facts = json.loads(path.read_text(encoding="utf-8"))
+    unknown = set(facts["held_out"]) - {segment.segment_id for segment in segments}
+    kind = split_arm(arm)[0]
+    augmented = load(study, "augmented") if kind == AUGMENTED else []
+    corpus = corpus_of(segments, normalized, kind, facts["held_out"], augmented)
+    tokenizer, setting = tokenizer_of(folder), (facts["block_size"], facts["packing"])
+    blocks = pack(corpus.training, tokenizer, *setting)
+    if unknown or data_hash(blocks) != facts["fingerprint"]["data.training"]:
+        raise BadInput(f"{shown(path)}: {arm} was trained on other text than segments.jsonl and "
+                       f"normalized.jsonl hold now: run {notebook} again")
+    return Trained(corpus, tokenizer, *setting)
+
+
+def make_ledger(queries: list[Query], documents: list[Document], segments: list[Segment],
+                normalized: list[Normalized], arms: dict[str, Trained]) -> list[LedgerRow]:
+    """Return one row per query and trained arm."""
+    texts = {document.document_id: document.text for document in documents}
+    blocks = {name: parse(text) for name, text in texts.items()}
+    rewrites = {row.segment_id: row for row in normalized}
+    of_document: dict[str, list[Segment]] = defaultdict(list)
+    for segment in segments:
+        of_document[segment.document_id].append(segment)
+    return [_trace(query, texts[name], of_document[name], rewrites, arm, trained, blocks[name])
+            for arm, trained in arms.items() for query in queries for name in [query.document_id]]
+
+
+def _trace(query: Query, text: str, segments: list[Segment], rewrites: dict[str, Normalized],
+           arm: str, trained: Trained, blocks: list[Block]) -> LedgerRow:
+    is_raw, held_out = split_arm(arm)[0] in RAW_ARMS, set(trained.corpus.held_out)
+    items = items_of(query)
+    found = [nearest(item, text[query.start:query.end], query.question) for item in items]
+    spans = [span and (query.start + span[0], query.start + span[1]) for span in found]
+    start = min((span[0] for span in spans if span), default=query.start)
+    end = max((span[1] for span in spans if span), default=query.end)
+    holding = [one for one in segments if one.start < end and start < one.end]
+    ids = [one.segment_id for one in holding]
+    reasons = [] if is_raw else [rewrites[one].dropped for one in ids if rewrites[one].dropped]
+    if is_raw:
+        kept = [span and _in_raw_text(span, text, holding, trained) for span in spans]
+    else:  # a rewrite may move a sentence that a border cuts into a neighbour
+        near = [one for one in _reached(query, segments, blocks) if one not in ids]
+        kept = [_in_rewrites(item, ids, rewrites, query.question, trained)
+                or _in_rewrites(item, near, rewrites, query.question, trained) for item in items]
+    is_there = all(kept)
+    homes = {one[0] for one in kept} if is_there and not is_raw else set(ids)
+    split = ("training" if not homes & held_out else
+             "held out" if homes <= held_out else "both")
+    is_placed = is_there and all(one[2] is not None for one in kept)
+    whole = set.intersection(*(one[2] for one in kept)) if is_placed else set()
+    is_kept = {"source": all(found),
+               "segment": len(ids) == 1 or is_there and split != "both",
+               "extraction": is_there or not reasons, "rewrite": is_there,
+               "split": split == "training", "block": False}
+    return LedgerRow(
+        query_id=query.query_id, arm=arm, structure=query.structure, items=len(items), segments=ids,
+        dropped="; ".join(dict.fromkeys(reasons)), split=split,
+        passage=" … ".join(dict.fromkeys(one[1] for one in kept if one)),
+        block="whole" if whole else "cut" if is_placed else "nowhere",
+        lost_at="" if whole else next(stage for stage in STAGES if not is_kept[stage]))
+
+
+def _in_raw_text(span: Span, text: str, holding: list[Segment], trained: Trained) -> tuple:
+    own = [one for one in holding if one.start < span[1] and span[0] < one.end]
+    places = {trained.corpus.places.get(one.segment_id, (None,))[0] for one in own}
+    pieces = None
+    if len(places) == 1 and None not in places:
+        pieces = trained.pieces(own[0].segment_id, *(place - own[0].start for place in span))
+    return own[0].segment_id, around(text, span), pieces
+
+
+def _in_rewrites(item: str, ids: Iterable[str], rewrites: dict[str, Normalized], question: str,
+                 trained: Trained) -> tuple | None:
+    found = [(one, span) for one in ids
+             if (span := nearest(item, rewrites[one].text, question))]
+    if not found:
+        return None
+    name, span = min(found, key=lambda pair: pair[0] not in trained.corpus.places)
+    pieces = trained.pieces(name, *span) if name in trained.corpus.places else None
+    return name, around(rewrites[name].text, span), pieces
+
+
+def _reached(query: Query, segments: list[Segment], blocks: list[Block]) -> list[str]:
+    spans = [query, *(item for block in blocks for item in block.items
+                      if item.start < query.end and query.start < item.end)]
+    start, end = min(span.start for span in spans), max(span.end for span in spans)
+    return [one.segment_id for one in segments if one.start < end and start < one.end]
+
+
+def items_of(query: Query) -> list[str]:
+    """Return an answer's parts: a list's lines, the items of "a, b and c", or the answer itself."""
+    lines = [line.strip() for line in query.answer.splitlines() if line.strip()]
+    if len(lines) > 1 or query.entity_count is not None:
+        return lines
+    match = match_list(query.question, query.answer, query.answer)
+    parts = [part.strip() for part in _BETWEEN.split(query.answer) if part.strip()]
+    return parts if match and match.n_wanted == len(parts) else lines
+
+
+def nearest(item: str, text: str, question: str) -> Span | None:
+    """Return the span of `item` whose sentence shares the most words with `question`, or None.
+
+    Case and markup do not count. Failing that, the sentence with its values in another unit.
+    """
+    asked = set(_words(question))
+    spans = [match.span() for match in _pattern(item).finditer(text)] or [
+        match.span() for match in _SENTENCE.finditer(text) if _has_values(item, match[0])]
+    return max(spans, default=None, key=lambda span: len(asked & set(_words(around(text, span)))))
+
+
+@lru_cache(4096)
+def _pattern(item: str) -> re.Pattern:
+    item, place, parts = unicodedata.normalize("NFKC", item.strip()), 0, ""
+    for match in _PART.finditer(item):
+        if not parts:  # the span of "/etc" has its slash
+            parts = f"(?:{re.escape(item[:match.start()])})?"
+            parts += r"(?<![-−–])" * match[0][0].isdigit()
+        else:
+            parts += _GAP + ("*?" if match.start() == place else "+?")
+        parts, place = parts + re.escape(match[0]), match.end()
+    return re.compile(r"(?<![^\W_])(?<![^\W_]_)(?<!\+)(?<!\d[.,:])" + (parts or r"(?!)")
+                      + r"(?!_?[^\W_]|[+#]|[.,:]\d|[-–]\w|/\w)", re.I)
+
+
+def _words(text: str) -> list[str]:
+    return _PART.findall(text.casefold())
+
+
+@lru_cache(65536)
+def _values(text: str) -> tuple[tuple[str, object], ...]:
+    return tuple((token.kind, token.value) for token in solid(tokens(text)))
+
+
+def _has_values(item: str, sentence: str) -> bool:
+    wanted, there = _values(item), _values(sentence)
+    return any(kind != "word" for kind, _ in wanted) and any(
+        there[place:place + len(wanted)] == wanted for place in range(len(there)))
+
+
+def around(text: str, span: Span) -> str:
+    """Return the sentence or line of `span`, at most 300 characters on either side."""
+    begin = max(text.rfind(mark, 0, span[0]) for mark in (". ", "\n", "? ", "! ")) + 1
+    ends = [end for mark in (". ", "\n") if (end := text.find(mark, span[1])) >= 0]
+    return text[max(begin, span[0] - 300):min([*ends, len(text), span[1] + 300])].strip()
+
+
+def ledger_table(ledger: list[LedgerRow], verdicts: pd.DataFrame) -> pd.DataFrame:
+    """Return answers complete after each stage by arm and structure, and accuracy on both sides.
+
+    Keys ending in _in are on answers in training, _out on others; 95% intervals over clusters.
+    """
+    lost = pd.DataFrame([(row.arm, row.query_id, row.lost_at) for row in ledger],
+                        columns=["arm", "query_id", "lost_at"])
+    rows = verdicts.merge(lost, on=["arm", "query_id"])
+    table = []
+    for arm, structure, cell in cells(rows):
+        alive = {stage: int((~cell.lost_at.isin(STAGES[:place])).sum())
+                 for place, stage in enumerate(STAGES, 1)}
+        is_in = cell.lost_at == ""
+        low, high = share_interval(is_in, cell.cluster) if len(cell) else (float("nan"),) * 2
+        row = {"trained arm": arm, "structure": structure, "n": len(cell), **alive,
+               "share": is_in.mean(), "low": low, "high": high}
+        for name, part in (("in", cell[is_in]), ("out", cell[~is_in])):
+            row |= {f"{key}_{name}": value
+                    for key, value in accuracy(part.verdict, part.cluster).items()}
+        table.append(row)
+    return pd.DataFrame(table)
+
+
+def formatted(table: pd.DataFrame) -> pd.DataFrame:
+    """Format `ledger_table` with one row per arm and structure."""
+    return pd.DataFrame([{
+        "trained arm": row["trained arm"], "structure": row.structure, "n": row.n,
+        **{f"after {stage}": row[stage] for stage in STAGES[:-1]},
+        "in training": fraction(row.block, row.n, row.low, row.high, digits=1),
+        **{f"correct, {where} training": fraction(
+            row[f"correct_{key}"], row[f"n_{key}"] - row[f"unscored_{key}"], row[f"low_{key}"],
+            row[f"high_{key}"], digits=1) for key, where in (("in", "in"), ("out", "not in"))}}
+        for _, row in table.iterrows()])
