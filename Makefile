@@ -8,7 +8,8 @@ PYTHON3 ?= python3
 
 # An active conda environment that has what a study needs is used unchanged; else .venv is created.
 ifdef CONDA_PREFIX
-CONDA_PYTHON := $(shell "$(CONDA_PREFIX)/bin/python" -m lib.run.environment 2>/dev/null)
+CONDA_PYTHON := $(shell "$(CONDA_PREFIX)/bin/python" -c 'import sys, importlib.util as i; \
+	all(map(i.find_spec, ("papermill", "snakemake", "torch", "pydantic", "lib"))) and print(sys.executable)' 2>/dev/null)
 endif
 PYTHON := $(or $(CONDA_PYTHON),$(CURDIR)/.venv/bin/python)
 READY := $(if $(CONDA_PYTHON),,.venv/ready)
@@ -21,7 +22,7 @@ RUN_STUDY = STUDY_PARENT=$$PPID exec "$(PYTHON)" -m lib.run.study "$(STUDY)" \
 PYTEST = OMP_NUM_THREADS=1 "$(PYTHON)" -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile \
 	--no-loadscope-reorder
 
-.PHONY: help study figures lab test test-all bench clean environment
+.PHONY: help study lab test test-all bench clean environment
 .DEFAULT_GOAL := help
 
 help:  ## this menu
@@ -35,9 +36,6 @@ help:  ## this menu
 
 study: $(READY)  ## run the unfinished stages of STUDY, print its Table 2 and all locations
 	@$(RUN_STUDY)
-
-figures: $(READY)  ## redraw the tables and figures of STUDY, and nothing else
-	@$(RUN_STUDY) --figures
 
 lab: $(READY)  ## open the notebooks in JupyterLab
 	@JUPYTER_CONFIG_PATH="$(CURDIR)/notebooks/.jupyter$${JUPYTER_CONFIG_PATH:+:$$JUPYTER_CONFIG_PATH}" \

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Literal
 
 import yaml
-from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from lib.core.arms import AUGMENTED, BASE, is_trained, repeated, split_arm
 from lib.core.errors import BadStudy
-from lib.core.files import artifact_path
-from lib.core.paths import REPOSITORY, data_path
+from lib.core.paths import REPOSITORY
 from lib.documents.folder import list_files, one_of
 from lib.run.own import ControlledStudy, ReaderStudy, ReplicatesStudy
 from lib.run.parameters import checked, notebook_path, parameters_of
@@ -68,13 +67,6 @@ class Study(StudyFile):
         order = [arm for arm in dict.fromkeys((*kind.arms, *arms)) if arm in arms]
         return {"variants": list(kind.variants), "base_model": f"data/{keys['name']}/models/base",
                 **keys, "arms": {arm: filled(arms[arm]) for arm in order}}
-
-    @field_validator("other_judges", "variants")
-    @classmethod
-    def _names(cls, names: list[str]) -> list[str]:
-        if not all(names) or len(set(names)) < len(names):
-            raise ValueError("names must be distinct and not empty")
-        return names
 
     @model_validator(mode="after")
     def _legal(self) -> "Study":
@@ -159,18 +151,6 @@ class Study(StudyFile):
     def others(self) -> list[str]:
         """Return the other studies of which this one runs a stage."""
         return [name for name in (*self.labs, self.reader[0]) if name not in ("", self.name)]
-
-    @property
-    def results(self) -> list[Path]:
-        """Return the files that the figures are drawn from."""
-        return [artifact_path(self.name, "verdicts", judge=self.judge, arm=run)
-                for run in self.runs]
-
-    @property
-    def drawing(self) -> list[str]:
-        """Return the graph's rules that draw figures, also of variants that have been run."""
-        return [STAGES[stage].draws for stage in self.stages if STAGES[stage].draws and (
-            stage in self.kind.stages or data_path(self.name, "stages", f"{stage}.json").exists())]
 
     @property
     def report(self) -> tuple[str, str]:

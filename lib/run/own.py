@@ -1,9 +1,8 @@
 """Studies that make their own documents and bases: controlled, replicates, reader."""
 
-from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from lib.controlled.design.arms import (
     NORMALIZED_BY_MODEL,
@@ -15,20 +14,10 @@ from lib.controlled.design.arms import (
 )
 from lib.controlled.design.latin_square import STRUCTURES
 from lib.core.arms import ARMS
-from lib.core.files import artifact_path
-from lib.run.stages import CONTROLLED, READER, REPLICATES, StudyFile
+from lib.run.stages import CONTROLLED, READER, REPLICATES, StudyFile, check_parameters
 
 _AUGMENT = CONTROLLED[-1]
 _STEP = 10  # between two replicates' seeds, because a laboratory also uses its seed + 1
-
-
-def _different(names: list[str]) -> list[str]:
-    if len(set(names)) < len(names):
-        raise ValueError(f"{names!r} names something twice")
-    return names
-
-
-Names = Annotated[list[str], AfterValidator(_different)]
 
 
 class OwnStudy(StudyFile):
@@ -42,45 +31,35 @@ class ControlledStudy(OwnStudy):
     """A controlled experiment: facts and a base per seed; runs named by arm, rotation, seed."""
 
     source: Literal["controlled"]
-    structures: Names = ["natural", "entity-list", "tabular"]
-    arms: Names = [RAW]
+    structures: list[Literal[tuple(STRUCTURES)]] = list(STRUCTURES)
+    arms: list[str] = [RAW]
     seeds: int = Field(default=3, ge=1)
     first_base: int = Field(default=1, ge=1)  # number, and seed, of the first base
-    every_rotation: Names = [RAW]  # arms with all rotations per seed, not just one
+    every_rotation: list[str] = [RAW]  # arms with all rotations per seed, not just one
     normalizer: str = "rules"
 
     @model_validator(mode="after")
     def _legal(self) -> "ControlledStudy":
-        if unknown := [one for one in self.structures if one not in STRUCTURES]:
-            raise ValueError(f"structures: {unknown[0]!r} is unknown; choose among "
-                             f"{', '.join(STRUCTURES)}")
-        if len(self.structures) < 2 or RAW not in self.arms:
-            raise ValueError(f"structures, arms: give at least two structures, and the arm {RAW}, "
-                             "with which all others are compared")
         for arm in self.arms:
             arm_named(arm)
+        if len(set(self.structures)) < 2 or RAW not in self.arms:
+            raise ValueError(f"structures, arms: give at least two structures, and the arm {RAW}, "
+                             "with which all others are compared")
         if RAW not in self.every_rotation or not set(self.every_rotation) <= set(self.arms):
-            raise ValueError(f"every_rotation: {self.every_rotation} must include {RAW}, whose "
-                             "facts are compared across rotations, and otherwise only arms of the "
-                             f"study: {', '.join(self.arms)}")
+            raise ValueError(f"every_rotation: {self.every_rotation} must include {RAW}, and "
+                             f"otherwise only arms of the study: {', '.join(self.arms)}")
         if (NORMALIZED_BY_MODEL in self.arms) != (self.normalizer != "rules"):
             raise ValueError(f"arms: the arm {NORMALIZED_BY_MODEL} and the key `normalizer` with a "
                              "model's id belong together; give both or neither")
-        self._check_notebooks()
-        return self
-
-    def _check_notebooks(self) -> None:
-        self.check_notebooks(CONTROLLED, ("study", "arm", "rotation", "runs", "structures", "arms",
-                                     "normalizer", "base"))
-        for stage in ("01_pretrain", "02_run"):
-            if "seed" in self.notebooks.get(stage, {}):
-                raise ValueError(f"notebooks, {stage}: seed is set by the key seeds; remove it "
-                                 "here")
         if _AUGMENT in self.notebooks and TWICE not in self.arms:
             raise ValueError(f"notebooks, {_AUGMENT}: it compares arms with {TWICE}; add this to "
                              "arms, or remove the notebook")
-        if self.notebooks.get("02_run", {}).get("curve_every", 1) < 1:
-            raise ValueError("notebooks, 02_run, curve_every: give 1 epoch or more")
+        self.check_notebooks(CONTROLLED, ("study", "arm", "rotation", "runs", "structures", "arms",
+                                          "normalizer", "base"))
+        for stage in ("01_pretrain", "02_run"):
+            check_parameters("notebooks", {stage: self.notebooks.get(stage, {})}, (stage,),
+                             ("seed",))
+        return self
 
     @property
     def stages(self) -> tuple[str, ...]:
@@ -101,16 +80,6 @@ class ControlledStudy(OwnStudy):
     def bases(self) -> range:
         """Return the numbers of the bases, which are also their seeds."""
         return range(self.first_base, self.first_base + self.seeds)
-
-    @property
-    def results(self) -> list[Path]:
-        """Return the files that the figures are drawn from."""
-        return [artifact_path(self.name, "outcomes", run=run) for run in self.runs]
-
-    @property
-    def drawing(self) -> list[str]:
-        """Return the graph's rules that draw figures."""
-        return ["controlled_analysis", "augmentation"][:len(self.stages) - 3]
 
     def arms_of(self, stage: str) -> list[str]:
         """Return the seeds or runs of `stage`, [""] if it runs once."""
@@ -141,7 +110,6 @@ class ReplicatesStudy(OwnStudy):
     stages: ClassVar[tuple[str, ...]] = REPLICATES
     arms: ClassVar[tuple[str, ...]] = ARMS[1:]  # one training each
     report: ClassVar[tuple[str, str]] = (REPLICATES[-1], "summary")
-    drawing: ClassVar[list[str]] = ["replicates_analysis"]
 
     source: Literal["replicates"]
     replicates: int = Field(default=12, ge=2)
@@ -163,12 +131,6 @@ class ReplicatesStudy(OwnStudy):
     def runs(self) -> list[str]:
         """Return the names of all trainings: seed-arm."""
         return [f"{number}-{arm}" for number in self.numbers for arm in self.arms]
-
-    @property
-    def results(self) -> list[Path]:
-        """Return the files that the figures are drawn from."""
-        return [artifact_path(f"{self.name}/{number}", "verdicts", judge="rules", arm=arm)
-                for number in self.numbers for arm in self.arms]
 
     def arms_of(self, stage: str) -> list[str]:
         """Return the trainings or replicates of `stage`, [""] for the analysis."""
@@ -195,7 +157,6 @@ class ReaderStudy(OwnStudy):
 
     stages: ClassVar[tuple[str, ...]] = READER
     report: ClassVar[tuple[str, str]] = (READER[-1], "forms")
-    drawing: ClassVar[list[str]] = ["reader_analysis"]
 
     source: Literal["reader"]
     first_seed: int = Field(default=1, ge=0)
@@ -210,11 +171,6 @@ class ReaderStudy(OwnStudy):
     def runs(self) -> list[str]:
         """Return the readers' seeds, which are also the names of their files."""
         return [str(self.first_seed + n) for n in range(self.readers)]
-
-    @property
-    def results(self) -> list[Path]:
-        """Return the files that the figures are drawn from."""
-        return [artifact_path(self.name, "cells", seed=seed) for seed in self.runs]
 
     def arms_of(self, stage: str) -> list[str]:
         """Return the readers of `stage`, [""] for the analysis."""

@@ -15,7 +15,7 @@ _SPENDING = ("max_cost_usd", "mode", "concurrency", "max_failed_share", "retry")
 
 @dataclass(frozen=True)
 class Stage:
-    """How often a notebook runs, the parameters it shares, and the rule that draws its figures.
+    """How often a notebook runs, and the parameters that it shares.
 
     `per` is "" (once), "trained" (each training), or "runs", "arms", "pairs": each run of all
     seeds, arm, or arm but the first; these three run once if the study has its arms together.
@@ -24,7 +24,6 @@ class Stage:
     per: str = ""
     every_seed: bool = False  # its parameter `arms` lists the runs of all seeds
     like: dict[str, tuple[str, ...]] = field(default_factory=dict)  # shared parameters, by stage
-    draws: str = ""
 
 
 STAGES = {
@@ -36,20 +35,20 @@ STAGES = {
     "03_train": Stage(per="trained"),
     "04_infer": Stage(per="runs"),
     "05_judge": Stage(per="runs"),
-    "06_analyze": Stage(draws="analyze"),
+    "06_analyze": Stage(),
     "00_retention": Stage(per="arms"),
     "01_pairs": Stage(per="pairs", like={"05_judge": _SPENDING}),
-    "02_statistics": Stage(every_seed=True, draws="statistics"),
-    "03_ledger": Stage(draws="ledger"),
-    "04_agreement": Stage(draws="agreement"),
-    "05_paper": Stage(draws="paper"),
+    "02_statistics": Stage(every_seed=True),
+    "03_ledger": Stage(),
+    "04_agreement": Stage(),
+    "05_paper": Stage(),
     "00_infer": Stage(per="runs"),
     "01_judge": Stage(per="runs"),
     "00_samples": Stage(),
-    "01_analyze": Stage(every_seed=True, draws="structext"),
+    "01_analyze": Stage(every_seed=True),
     "00_filings": Stage(),
     "01_questions": Stage(like={"00_infer": ("max_read_tokens",)}),
-    "02_analyze": Stage(every_seed=True, draws="tablequest"),
+    "02_analyze": Stage(every_seed=True),
 }
 CHAIN = ("01_annotate", "02_normalize", "03_train", "04_infer", "05_judge", "06_analyze")
 AUGMENT = "02_augment"  # part of a study only if it has the arm dapt-a

@@ -80,14 +80,12 @@ def submitted(study: str, profile: str) -> list[str]:
             "--slurm-logdir", str(data_path(study, "slurm").resolve())]
 
 
-def command(study: AnyStudy, jobs: str, only_figures: bool, options: list[str]) -> list[str]:
+def command(study: AnyStudy, jobs: str, options: list[str]) -> list[str]:
     """Return the Snakemake command that runs the unfinished stages of `study`."""
-    rules = [*study.drawing, "run_record"]
-    figures = ["--forcerun", *study.drawing, "--allowed-rules", *rules] if only_figures else []
     cores = ["--jobs", jobs] * (jobs != "all") if options else ["--cores", jobs]
     return [sys.executable, "-m", "snakemake", "--snakefile", str(REPOSITORY / "Snakefile"),
             *options, *cores, "--rerun-incomplete", "--nolock", "--quiet", "host", "rules",
-            "reason", *figures, "--config", f"study={study.name}"]
+            "reason", "--config", f"study={study.name}"]
 
 
 def last_folder(name: str) -> str:
@@ -101,20 +99,14 @@ def last_folder(name: str) -> str:
     return ""
 
 
-def run_study(name: str, folder: str, jobs: str, only_figures: bool = False,
-              profile: str = "") -> int:
+def run_study(name: str, folder: str, jobs: str, profile: str = "") -> int:
     """Run the unfinished stages of a study and return Snakemake's exit status.
 
-    Raises what load_study, locked and submitted do, and BadStudy if `jobs` is not a number of
-    cores or if there are no results to draw figures from.
+    Raises what load_study, locked and submitted do, and BadStudy if `jobs` is no number of cores.
     """
     if jobs != "all" and not (jobs.isdecimal() and int(jobs) > 0):  # with 0, Snakemake hangs
         raise BadStudy(f"{jobs!r} is not a number of cores: give JOBS=2, or JOBS=all")
     study = load_study(name, folder)
-    missing = [path for path in study.results if not path.exists()]
-    if only_figures and missing:
-        raise BadStudy(f"there are no results to draw ({shown(missing[0])} is missing); "
-                       f"run make study STUDY={name} first")
     options = submitted(name, profile)
     locks = locked([study.name, *study.others])
     for root in (data_path(name), figures_path(name)):
@@ -122,9 +114,9 @@ def run_study(name: str, folder: str, jobs: str, only_figures: bool = False,
             lost.unlink()
     be_parent()
     os.environ[FOLDER_VARIABLE] = study.folder
-    if missing and study.minutes:
+    if study.minutes and not data_path(name, "run.json").exists():
         print(f"{name}: about {study.minutes:g} min on two cores", flush=True)
-    status = subprocess.run(command(study, jobs, only_figures, options), check=False,
+    status = subprocess.run(command(study, jobs, options), check=False,
                             pass_fds=[file.fileno() for file in locks]).returncode
     if status:
         print(f"\nThe study {name} stopped; unless it was killed, the reason is above. "
@@ -155,7 +147,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--documents", default="", help="your own folder, if the study reads one")
     parser.add_argument("--jobs", default="all", help="processor cores to use")
     parser.add_argument("--profile", default="", help="a Snakemake profile: slurm, or a folder")
-    parser.add_argument("--figures", action="store_true", help="only redraw tables and figures")
     options = parser.parse_args(arguments)
     die_with_parent()
     os.environ["STUDY_ROOT"] = str(output_root())
@@ -163,7 +154,7 @@ def main(arguments: list[str] | None = None) -> int:
         filter(None, [str(REPOSITORY), os.environ.get("PYTHONPATH", "")]))
     folder = options.documents or last_folder(options.study)
     try:
-        return run_study(options.study, folder, options.jobs, options.figures, options.profile)
+        return run_study(options.study, folder, options.jobs, options.profile)
     except (BadStudy, BadInput, Stopped, OSError,
             subprocess.CalledProcessError) as error:  # squeue has said why
         print(f"make study: {error}", file=sys.stderr)

@@ -46,7 +46,7 @@ def test_differences_are_paired_by_item():
 def test_arms_that_were_not_measured_alike_are_not_compared():
     base, other = retention("base", "10"), retention("dapt", "10")
     changed = replace(other, tasks=[{**other.tasks[0], "asked": "new data"}])
-    with pytest.raises(ValueError, match=r"base and dapt were .* batch_size \(8 and 4\)"):
+    with pytest.raises(ValueError, match=r"base and dapt were measured differently: batch_size"):
         check_alike([base, retention("dapt", "10", batch_size=4)])
     for other in (retention("dapt", "100"), changed):
         with pytest.raises(ValueError, match="different items"):

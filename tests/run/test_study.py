@@ -85,11 +85,6 @@ def test_a_change_reruns_the_stages_that_it_touches_and_no_other(finished):
     assert rerun(finished) == set()
 
 
-def test_figures_redraws_only_the_figures(finished):
-    assert rerun(finished, "--figures") == {"06_analyze"}
-    assert rerun(finished) == set()
-
-
 def until(condition, seconds: float = 60.0):
     """Return `condition()` as soon as it is true; fail after `seconds`."""
     end = time.monotonic() + seconds
@@ -205,12 +200,6 @@ def test_slurm_jobs_of_a_killed_run_are_named_and_keep_the_study_from_running(ho
     assert not (house.root / "data" / "tiny" / "stages").exists()
 
 
-def test_figures_before_there_are_verdicts_say_what_to_run(house):
-    ran = house.run("tiny", "--figures")
-    assert ran.returncode == 2
-    assert "verdicts/rules/base.jsonl is missing); run make study STUDY=tiny" in ran.stdout
-
-
 def test_a_notebook_takes_its_own_study_where_none_is_given(house):
     ran = run_notebook(house, "00_lab", given='{"seed": 2}')
     assert ran.returncode == 0, ran.stdout
@@ -269,7 +258,7 @@ def test_a_notebook_run_alone_names_the_file_that_is_missing_and_who_makes_it(st
 def test_make_shows_its_menu_and_refuses_to_clean_what_is_not_a_study():
     menu = subprocess.run(["make", "help"], cwd=REPOSITORY, capture_output=True, text=True,
                           check=True).stdout
-    words = ("study", "figures", "lab", "test", "test-all", "clean", "help")
+    words = ("study", "lab", "test", "test-all", "clean", "help")
     assert all(f"make {word}" in menu for word in words)
     for name in ("", "../lab", ".", "exhibit"):
         ran = subprocess.run(["make", "clean", f"STUDY={name}"], cwd=REPOSITORY,
