@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from jinja2 import Template
 
 from lib.analyze.stats import share_interval
 from lib.core.arms import ALL
@@ -31,11 +32,12 @@ def faithfulness(folder: Path, model: str, calls: Calls) -> pd.DataFrame:
               for found in _tables(path)]
     if not tables:
         raise BadInput(f"no table in a Markdown file (*.md) below {folder}: put papers there")
-    cited = complete([_request("cite", paper, table, text=text) for paper, text, table in tables],
-                     model, calls)
+    cited = complete([_request(prompt_template("tablequest/cite"), paper, table, text=text)
+                      for paper, text, table in tables], model, calls)
     asked = [{"question": "", "sentence": ""} | last_object(reply.text or "", "question")
              for reply in cited]
-    replies = complete([_request("from_table", paper, table, question=str(one["question"]))
+    replies = complete([_request(prompt_template("tablequest/from_table"), paper, table,
+                                 question=str(one["question"]))
                         for one, (paper, _, table) in zip(asked, tables, strict=True)],
                        model, calls)
     return pd.DataFrame([_row(*one) for one in zip(tables, asked, replies, strict=True)])
@@ -65,9 +67,9 @@ def _tables(path: Path) -> list[tuple[str, str]]:
             for table in blocks if table.kind == "table"]
 
 
-def _request(prompt: str, paper: str, table: str, **texts: str) -> Request:
+def _request(prompt: Template, paper: str, table: str, **texts: str) -> Request:
     slots = defused_slots("text|table|question", source=paper, table=table, **texts)
-    return Request.ask(prompt_template(f"tablequest/{prompt}").render(**slots))
+    return Request.ask(prompt.render(**slots))
 
 
 def _row(table: tuple, asked: dict, reply) -> dict:
