@@ -39,7 +39,6 @@ def reached(notebook: Path, root: Path = REPOSITORY) -> set[str]:
 
 @cache
 def _parts(path: Path, root: Path) -> tuple[str, frozenset[str]]:
-    """Return the hash of a file's code, prompts and data, and the modules of lib in its imports."""
     tree, names = ast.parse(_code(path)), set()
     content = hashlib.sha256()
     for node in ast.walk(tree):
@@ -74,7 +73,6 @@ def _module_file(name: str, root: Path) -> Path | None:
 
 
 def _named_file(call: ast.Call, path: Path, root: Path) -> Path:
-    """Return the file that `prompt_template("name")` reads."""
     folder, ending = _FOLDERS[call.func.id]
     name = getattr(call.args[0], "value", None) if call.args else None
     if not isinstance(name, str):

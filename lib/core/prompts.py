@@ -50,9 +50,8 @@ def prompt_template(name: str) -> jinja2.Template:
     return _template((REPOSITORY / "prompts" / f"{name}.md").read_text(encoding="utf-8"))
 
 
-@cache
+@cache  # compiling takes as long as a small model's answer
 def _template(text: str) -> jinja2.Template:
-    """Compile once, because compiling takes as long as a small model's answer."""
     return jinja2.Environment(undefined=jinja2.StrictUndefined).from_string(text)
 
 
@@ -82,7 +81,6 @@ def folded(text: str) -> tuple[str, list[int]]:
 
 @lru_cache(20_000)
 def _seen(character: str) -> str:
-    """Return what a character or HTML escape looks like: "" if invisible, "[[" for "⟦"."""
     is_escape = len(character) > 1
     plain = html.unescape(character.lower().replace("amp;", "")) if is_escape else character
     visible = [letter for letter in unicodedata.normalize("NFKD", plain) if letter.isspace()

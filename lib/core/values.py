@@ -143,8 +143,7 @@ def _date_at(text: str, place: int) -> tuple[tuple[int, ...], int] | None:
 
 
 def _number_at(text: str, place: int) -> tuple[tuple[str, str | Fraction], int] | None:
-    """Read a number with its currency, scale and unit at `place`: "$5 million", "30 s", "v3.10"."""
-    match = _NUMBER.match(text, place)
+    match = _NUMBER.match(text, place)  # of "$5 million", "30 s", "v3.10"
     if not match or len(match["digits"]) > MOST_DIGITS:
         return None
     digits = (match["sign"] + match["digits"]).replace(",", "").removeprefix("+")
@@ -155,7 +154,6 @@ def _number_at(text: str, place: int) -> tuple[tuple[str, str | Fraction], int] 
 
 def _with_unit(text: str, digits: str, coin: str,
                end: int) -> tuple[tuple[str, str | Fraction], int]:
-    """Return the number that ends at `end`, with the scale or unit behind it, and its new end."""
     is_plain = digits.count(".") < 2
     unit, last = _unit_at(text, end) if is_plain else (None, end)
     is_scale = unit is not None and not unit[0]
@@ -175,7 +173,6 @@ def _with_unit(text: str, digits: str, coin: str,
 
 
 def _unit_at(text: str, end: int) -> tuple[Unit | None, int]:
-    """Return the unit or scale that begins at `end`, None if none does, and where it ends."""
     match = _UNIT.match(text, end)
     is_whole = match and not re.match(r"[\w/]", text[match.end():match.end() + 1])
     unit = unit_of(match[1]) if is_whole else None
@@ -183,8 +180,8 @@ def _unit_at(text: str, end: int) -> tuple[Unit | None, int]:
 
 
 def _amount(digits: str, unit: Unit | None) -> tuple[str, str | Fraction]:
-    """Return (dimension, amount in its first unit); digits that may be a code are kept verbatim."""
     if not unit:
+        # digits that may be a code stay verbatim
         is_plain = digits.isdigit() and (digits == "0" or not digits.startswith("0"))
         return "", Fraction(digits) if is_plain else digits
     dimension, factor = unit
@@ -194,11 +191,10 @@ def _amount(digits: str, unit: Unit | None) -> tuple[str, str | Fraction]:
 
 
 def _is_article(found: list[Token], index: int) -> bool:
-    """Return whether a token is an article before a word; "Class A" and "A 12" keep their A."""
     token, after = found[index], found[index + 1:index + 2]
     if token.kind != "word" or not after or not after[0].is_solid:
         return False
-    if token.text in ("A", "An"):
+    if token.text in ("A", "An"):  # "Class A" and "A 12" keep their A
         before = found[index - 1] if index else None
         is_start = before is None or not before.is_solid
         return after[0].kind == "word" and (is_start or before.text.islower())

@@ -109,8 +109,6 @@ def segments_table(rows: list[SegmentAudit], limit: int = 30) -> pd.DataFrame:
 
 
 class _Text:
-    """The facts of a text, by which it is compared with another."""
-
     def __init__(self, text: str, items: Sequence[str] = ()) -> None:
         self.text, self.items = text, items
 
@@ -149,7 +147,6 @@ class _Text:
 
 def _audited(segments: Sequence[Segment], documents: list[Document],
              rewrites: Sequence[tuple[Normalized | Augmented, str]]) -> list[SegmentAudit]:
-    """Compare each segment with its rewrite and the rewrites of its neighbours."""
     by_id, nothing = {document.document_id: document for document in documents}, _Text("")
     items = cache(lambda name: _short_items(by_id[name].text))
     whole = cache(lambda name: _Text(f"{by_id[name].title}\n\n{by_id[name].text}"))
@@ -174,7 +171,6 @@ def _audited(segments: Sequence[Segment], documents: list[Document],
 
 
 def _short_items(text: str) -> list[tuple[int, str]]:
-    """Return the place and text of short items and cells; headers ("Value") carry no facts."""
     return [(span.start, span.text) for block in parse(text)
             for span in (*block.items, *(cell for row in block.rows for cell in row))
             if re.search(r"\w", span.text) and len(span.text.split()) <= SHORT_WORDS]

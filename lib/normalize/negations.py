@@ -82,7 +82,6 @@ def _alike(some: frozenset[str], others: frozenset[str]) -> float:
 
 
 def _folded_words(text: str) -> list[str]:
-    """Return folded words without endings; what has a digit stays whole."""
     plain = _FLAG.sub("no-flag", unicodedata.normalize("NFKC", text).replace("’", "'"))
     found = _TOKEN.findall(_TARGET.sub(" ", plain.casefold()))
     return [word if re.search(r"\d", word) or word in _STOP else _ENDING.sub("", word)
