@@ -165,14 +165,17 @@ def _tablequest(source: Source) -> list[str]:
 
 
 def _reader(source: Source) -> list[str]:
-    sentences = []
+    sentences, keys = [], ("first", "task", "second")  # a contrast has no task: all are read
+    pairs = [row if "first" in row else row | dict(zip(keys, row["contrast"].partition(" - "),
+                                                       strict=True)) | {"task": "read"}
+             for row in source.csv("differences")]
     for task, verb in (("read", "reads"), ("learned", "has learned")):
-        rows = sorted((row for row in source.csv("forms") if row["task"] == task),
+        rows = sorted((row for row in source.csv("forms") if row.get("task", "read") == task),
                       key=lambda row: -float(row["estimate"]))
         if not rows:
             continue
         best, last = rows[0], rows[-1]
-        found = [row["second"] for row in source.csv("differences") if row["task"] == task
+        found = [row["second"] for row in pairs if row["task"] == task
                  and row["first"] == best["form"] and _known(row["p_holm"])
                  and float(row["p_holm"]) <= 0.05]
         than = f"better than {listed(found)}" if found else "not shown to be better than another"
