@@ -12,8 +12,6 @@ from lib.reader.training import are_right
 from lib.tablequest.ask.serialize import FORMS
 from lib.tablequest.records import Grid
 
-_MARK = "\N{FULL BLOCK}"  # replaces a value to find its place
-
 
 class CellAnswer(Record):
     """Whether a reader gave a cell's value word for word."""
@@ -22,7 +20,6 @@ class CellAnswer(Record):
     table: int
     question: int
     n_cells: int  # of the table
-    distance: int  # characters between the value and the end of the table
     correct: bool
 
 
@@ -51,15 +48,6 @@ def read_cells(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase,
                  for _, _, grid, one in asked]
         right = are_right(model, tokenizer, turns, max_read_tokens)
         found += [CellAnswer(form=form, table=number, question=n,
-                             n_cells=len(grid.rows) * len(grid.columns),
-                             distance=distance(grid, form, one.row, one.column), correct=is_right)
-                  for (number, n, grid, one), is_right in zip(asked, right, strict=True)]
+                             n_cells=len(grid.rows) * len(grid.columns), correct=is_right)
+                  for (number, n, grid, _), is_right in zip(asked, right, strict=True)]
     return found
-
-
-def distance(grid: Grid, form: str, row: int, column: int) -> int:
-    """Return the characters between a cell's value and the end of the table in `form`."""
-    cells = [list(line) for line in grid.cells]
-    cells[row][column] = cells[row][column].model_copy(update={"text": _MARK})
-    text = FORMS[form](grid.model_copy(update={"cells": tuple(map(tuple, cells))}))
-    return len(text) - text.index(_MARK) - 1

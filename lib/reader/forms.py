@@ -10,15 +10,11 @@ from lib.analyze.statistics.units import over_units
 from lib.reader.lessons import TABLE_FORMS
 
 _CELLS = [0, 6, 16, 10**6]  # upper bounds of the bins of table sizes
-_DISTANCES = [-1, 100, 300, 10**9]
-_TITLES = {"grid": "Made-up tables", "report": "Made-up reports", "structext": "StrucText-Eval"}
 
 
 def binned(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return `rows` with the columns `cells` and `characters`, bins of n_cells and distance."""
-    return rows.assign(cells=pd.cut(rows.n_cells, _CELLS, labels=["1–6", "7–16", "17 or more"]),
-                       characters=pd.cut(rows.distance, _DISTANCES,
-                                         labels=["to 100", "101–300", "more"]))
+    """Return `rows` with the column `cells`, bins of n_cells."""
+    return rows.assign(cells=pd.cut(rows.n_cells, _CELLS, labels=["1–6", "7–16", "17 or more"]))
 
 
 def by_form(rows: pd.DataFrame, by: tuple[str, ...] = ()) -> pd.DataFrame:
@@ -44,29 +40,6 @@ def differences(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([
         (shares[first] - shares[second]).rename("points").reset_index().assign(
             contrast=f"{first} - {second}") for first, second in combinations(order, 2)])
-
-
-@style.styled
-def draw_reading(curve: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Draw the share of right answers in percent against tokens, by kind of lesson and form.
-
-    `curve` has rows of `lib.reader.training.read` with `tokens`. There is no band, because the
-    questions share texts.
-    """
-    counts = curve.groupby(["kind", "form", "tokens"]).correct.agg(correct="sum", n="size")
-    counts = counts.reset_index().assign(percent=lambda table: 100 * table.correct / table.n)
-    names = list(dict.fromkeys([*TABLE_FORMS, *counts.form]))
-    figure, axes = style.panels(counts.kind.nunique(), 3.0, sharey=True)
-    for panel, (kind, rows) in zip(axes, counts.groupby("kind"), strict=True):
-        for form, line in rows.groupby("form"):
-            panel.plot(line.tokens / 1e6, line.percent, label=form, markersize=3.5,
-                       **style.marker(names.index(form)))
-        panel.set(title=_TITLES[kind], xlabel="Million tokens\n(weights begin with circuits)",
-                  ylim=(0, 102))
-    axes[0].set_ylabel("Right answers (%)")
-    style.legend(figure, axes[0])
-    style.legend(figure, axes[-1], loc="outside lower center")
-    return figure, counts
 
 
 @style.styled

@@ -52,7 +52,6 @@ class Lesson(NamedTuple):
 
     kind: str  # "grid", "rewriting", "report" or "structext"
     form: str  # of the text: one of TABLE_FORMS, or a StrucText-Eval language
-    size: str  # "4 × 3" for a table, "depth 2" for an abstract tree
     turns: tuple[Turn, ...]
 
     @property
@@ -78,7 +77,7 @@ def grid_lessons(n: int, seed: int | str, *, most_rows: int = 8, most_columns: i
             turns = [Turn(prompt_for(first.question, FORMS[form](grid)), f" {first.answer}"),
                      *(Turn(f"\n\n{prompt_for(one.question)}", f" {one.answer}")
                        for one in others)]
-            yield Lesson("grid", form, f"{len(grid.rows)} × {len(grid.columns)}", tuple(turns))
+            yield Lesson("grid", form, tuple(turns))
 
 
 def asked_table(seed: str, most_rows: int, most_columns: int, n_questions: int,
@@ -114,16 +113,15 @@ def rewriting_lessons(n: int, seed: int | str, *, most_rows: int = 8, most_colum
                            labels)
         form, wanted = random.choices(TABLE_FORMS, k=2)
         prompt = prompt_for(f"What is the table as {wanted}?", FORMS[form](grid))
-        yield Lesson("rewriting", form, f"{len(grid.rows)} × {len(grid.columns)}",
-                     (Turn(prompt, f" {FORMS[wanted](grid)}"),))
+        yield Lesson("rewriting", form, (Turn(prompt, f" {FORMS[wanted](grid)}"),))
 
 
 def report_lessons(n_companies: int, seed: int, *, n_questions: int = 6,
-                   forms: Sequence[str] = TABLE_FORMS, in_turn: bool = False) -> Iterator[Lesson]:
+                   in_turn: bool = False) -> Iterator[Lesson]:
     """Yield the passages of made-up reports with easy questions, in TableQuest's prompt.
 
-    Each passage is in all of `forms`, with the same questions; with `in_turn`, in one of them, as
-    in `grid_lessons`. A reply is the JSON object that the prompt asks for, without steps.
+    Each passage is in all forms, with the same questions; with `in_turn`, in one of them, as in
+    `grid_lessons`. A reply is the JSON object that the prompt asks for, without steps.
     """
     turns = count()
     with tempfile.TemporaryDirectory() as folder:
@@ -135,8 +133,10 @@ def report_lessons(n_companies: int, seed: int, *, n_questions: int = 6,
             random = Random(f"{seed}-{passage.passage_id}")
             drawn = asked.get(passage.passage_id, [])
             drawn = random.sample(drawn, min(n_questions, len(drawn)))
-            chosen = [forms[next(turns) % len(forms)]] if in_turn and drawn else forms
-            for form in chosen if drawn else ():
+            if not drawn:
+                continue
+            turn = next(turns) % len(TABLE_FORMS)
+            for form in TABLE_FORMS[turn:turn + 1] if in_turn else TABLE_FORMS:
                 yield _of_passage(passage, tables, form, drawn, source_of(report.filing))
 
 
@@ -158,8 +158,7 @@ def _of_passage(passage: Passage, tables: dict[str, Grid], form: str,
     turns = [Turn(prompt_of(question, text, source), _as_json(answer)),
              *(Turn(_NEXT.format(question=other) + "JSON:", _as_json(reply))
                for other, reply in others)]
-    sizes = [f"{len(tables[name].rows)} × {len(tables[name].columns)}" for name in passage.grid_ids]
-    return Lesson("report", form, ", ".join(sizes), tuple(turns))
+    return Lesson("report", form, tuple(turns))
 
 
 def _as_json(answer: str) -> str:
@@ -168,7 +167,7 @@ def _as_json(answer: str) -> str:
 
 def structext_tests(prompted: Sequence[Prompted]) -> list[Lesson]:
     """Return StrucText-Eval's prompts with their answers, each as a lesson of one question."""
-    return [Lesson("structext", one.sample.language, f"depth {one.sample.depth}",
+    return [Lesson("structext", one.sample.language,
                    (Turn(one.prompt, one.sample.answer + END),)) for one in prompted]
 
 
@@ -185,4 +184,4 @@ def structext_lessons(tested: Sequence[Sample], *, seed: int, per_task: int) -> 
         turns = [Turn(first.context, first.answer + END),
                  *(Turn(_NEXT.format(question=one.question) + "<answer>\n", one.answer + END)
                    for one in others)]
-        yield Lesson("structext", first.block_type, "", tuple(turns))
+        yield Lesson("structext", first.block_type, tuple(turns))

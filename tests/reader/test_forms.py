@@ -1,33 +1,21 @@
-"""Forms compared: where a cell is, shares over readers, and differences on the same questions."""
+"""Forms compared: shares over readers, and differences on the same questions."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from lib.analyze.statistics.units import summarize
-from lib.reader.cells import distance, tables_of
-from lib.reader.forms import binned, by_form, differences, draw_forms, draw_reading
+from lib.reader.forms import binned, by_form, differences, draw_forms
 from lib.reader.lessons import TABLE_FORMS
-from lib.tablequest.ask.serialize import FORMS
-
-
-@pytest.mark.parametrize("form", TABLE_FORMS)
-def test_a_cells_distance_finds_its_value(form):
-    for table in tables_of(20, "d", 5, 4, 4):
-        text = FORMS[form](table.grid)
-        for one in table.asked:
-            assert one.answer == table.grid.cells[one.row][one.column].text
-            end = len(text) - distance(table.grid, form, one.row, one.column)
-            assert text[:end].rstrip('"').endswith(one.answer)  # CSV may quote it
 
 
 def answers(shares: dict[str, float], readers: int = 3, n: int = 200) -> pd.DataFrame:
     """Answers of readers whose shares vary a little around `shares`, and CSV's the other way."""
-    rows = [(reader, form, 1 + number % 48, number,
+    rows = [(reader, form, 1 + number % 48,
              number < round(n * share + (2 if form == "csv" else -1) * (reader - 2)))
             for form, share in shares.items() for reader in range(1, readers + 1)
             for number in range(n)]
-    return pd.DataFrame(rows, columns=["reader", "form", "n_cells", "distance", "correct"])
+    return pd.DataFrame(rows, columns=["reader", "form", "n_cells", "correct"])
 
 
 def test_forms_are_compared_on_the_same_questions_the_better_first():
@@ -47,5 +35,3 @@ def test_tables_by_size_have_every_answer_once_and_are_drawn():
     assert sizes.answers.sum() == len(rows) and set(sizes.cells) == {"1–6", "7–16", "17 or more"}
     figure, drawn = draw_forms(by_form(rows), sizes)
     assert len(figure.axes) == 1 and np.isfinite(drawn.estimate).all()
-    figure, counts = draw_reading(rows.assign(kind="grid", tokens=rows.reader))
-    assert counts.n.eq(200).all() and len(counts) == 18

@@ -82,7 +82,7 @@ def test_a_year_is_a_token_by_itself_only():
 
 def test_wording_is_what_questions_share_and_never_a_value_or_a_label():
     line = "Answer from the table that is shown here."
-    asked = [Lesson("report", "csv", "", (
+    asked = [Lesson("report", "csv", (
         Turn(f'{line}\nRow {n},value\n\nWhat is "row {n}"? Give it in full.', f" {n}"),
         Turn(f'\n\nWhat is "row {n}"? Give it in full.', f" {n}"))) for n in range(40)]
     assert wording(asked) == {line, "\n\nWhat is ", "? Give it in full."}

@@ -11,6 +11,7 @@ from lib.analyze.format import estimate, in_points, number, p_value
 from lib.analyze.stats import ALPHA, ROUNDING
 from lib.core.errors import BadStudy
 
+MOST_NAMED = 8  # hypotheses that are not found, in the answer
 ESTIMATE = ["estimate", "low", "high", "sd", "p", "p_flips"]
 
 
@@ -104,6 +105,8 @@ def answer(summary: pd.DataFrame, unit: str) -> str:
     found, others = (
         "; ".join(f"{row.contrast} {in_points(row.mean, row.low, row.high)}"
                   for row in primary[rows].itertuples()) for rows in (is_found, ~is_found))
+    if (~is_found).sum() > MOST_NAMED:
+        others = f"the other {(~is_found).sum()}"
     n = int(primary[f"{unit}s"].max())
     return (f"Over {n} {unit}{'s' * (n != 1)}, found: {found or 'nothing'}; not shown: "
             f"{others or 'nothing'}. Numbers are points with 95% intervals (Student's t, one value "

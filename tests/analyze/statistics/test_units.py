@@ -60,6 +60,11 @@ def test_a_hypothesis_without_a_p_counts_in_the_family():
     assert adjusted[0] == pytest.approx(0.02) and np.isnan(adjusted[1])
 
 
+def test_the_added_texts_exhibit_has_the_same_p_after_correction():
+    stored = pd.read_csv(EXHIBIT / "augment" / "hypotheses.csv")
+    np.testing.assert_allclose(holm(stored.p), stored.p_holm, rtol=1e-12)
+
+
 def test_an_unknown_primary_contrast_is_refused_with_the_known_ones():
     table = pd.DataFrame({"contrast": ["dapt all"], "base": [1], "points": [1.0]})
     with pytest.raises(ValueError, match="'dapt prose' is not a contrast; choose among dapt all"):
