@@ -6,7 +6,6 @@ The answers and their order are those of one uninterrupted process.
 import hashlib
 import json
 import os
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import torch
 from torch import multiprocessing
 from tqdm import tqdm
 
+from lib.core.errors import BadStudy, Stopped
 from lib.core.files import write_records
 from lib.core.process import VARIABLE, die_with_parent
 from lib.core.records import Answer, Query
@@ -28,23 +28,21 @@ def answer_from(source: str, queries: list[Query], arm: str, how: Decoding, fold
 
     Each process loads the model and appends finished batches to its own file in `folder`,
     `.{arm}-{fingerprint}….jsonl`. After a crash or a kill, a run resumes from all of these
-    files with any number of processes; `remove_partial` removes them. Raises ValueError for fewer
-    than one process, and RuntimeError if a process ended early.
+    files with any number of processes; `remove_partial` removes them. Raises BadStudy for fewer
+    than one process, and Stopped if a process ended early.
     """
     if processes < 1:
-        raise ValueError(f"processes is {processes}: give at least 1")
+        raise BadStudy(f"processes is {processes}: give at least 1")
     partial = folder / f".{arm}-{fingerprint(source, queries, how)}.jsonl"
     done = _merged(partial, queries)
     # Form batches before skipping any, so that a resumed run has those of an uninterrupted one.
     waiting = [batch for batch in in_batches(queries, how.batch_size, how.is_ready)
                if not all(query.query_id in done for query in batch)]
-    processes, n_waiting = min(processes, len(waiting)), sum(map(len, waiting))
-    with tqdm(total=len(queries), initial=len(queries) - n_waiting, desc=f"answers of {arm}",
-              mininterval=2) as bar:
-        if processes == 1:
-            _answer_batches(0, source, waiting, arm, how, partial, bar.update)
-        elif processes:
-            _run(processes, (source, waiting, arm, how, partial), bar)
+    processes = min(processes, len(waiting))
+    if processes == 1:
+        _answer_batches(0, source, waiting, arm, how, partial)
+    elif processes:
+        _run(processes, (source, waiting, arm, how, partial))
     done = _merged(partial, queries)
     return [done[query.query_id] for query in queries]
 
@@ -69,11 +67,13 @@ def remove_partial(folder: Path, arm: str) -> None:
         path.unlink()
 
 
-def _answer_batches(gpu: int, source: str, batches: list[list[Query]], arm: str, how: Decoding,
-                    partial: Path, advance: Callable[[int], object]) -> None:
-    device = f"cuda:{gpu % torch.cuda.device_count()}" if torch.cuda.is_available() else ""
+def _answer_batches(rank: int, source: str, batches: list[list[Query]], arm: str, how: Decoding,
+                    partial: Path) -> None:
+    device = f"cuda:{rank % torch.cuda.device_count()}" if torch.cuda.is_available() else ""
     model, tokenizer = load(source, precision=how.precision, device=device)
-    with open(partial, "a", encoding="utf-8") as file:
+    with (open(partial, "a", encoding="utf-8") as file,
+          tqdm(total=sum(map(len, batches)), desc=f"answers of {arm}", mininterval=2,
+               disable=rank > 0) as bar):
         for batch in batches:
             rows = answer_batch(model, tokenizer, batch, arm, how)
             try:
@@ -83,35 +83,30 @@ def _answer_batches(gpu: int, source: str, batches: list[list[Query]], arm: str,
                 raise OSError(error.errno, f"{error.strerror} while writing {partial}; free some "
                               "space and run the same command again: finished answers are kept"
                               ) from error
-            advance(len(batch))
+            bar.update(len(batch))
 
 
-def _run(processes: int, job: tuple, bar: tqdm) -> None:
-    counts = torch.zeros(processes, dtype=torch.long).share_memory_()  # answers per process
+def _run(processes: int, job: tuple) -> None:
     before = os.environ.get(VARIABLE)
     os.environ[VARIABLE] = str(os.getpid())  # none of these processes outlives this one
     try:
-        running = multiprocessing.spawn(_answer_share, (processes, *job, counts),
-                                        nprocs=processes, join=False)
-        has_ended = False
-        while not has_ended:
-            has_ended = running.join(timeout=0.5)
-            bar.update(int(counts.sum()) + bar.initial - bar.n)
+        multiprocessing.spawn(_answer_share, (processes, *job), nprocs=processes)
     except (multiprocessing.ProcessExitedException,
             multiprocessing.ProcessRaisedException) as error:
-        raise RuntimeError(f"an answering process ended early ({error}); finished answers are "
-                           "kept, and the same command computes only the rest") from error
+        raise Stopped(f"an answering process ended early ({error}); finished answers are kept, "
+                      "and the same command computes only the rest") from error
     finally:
         os.environ.pop(VARIABLE) if before is None else os.environ.update({VARIABLE: before})
 
 
 def _answer_share(rank: int, processes: int, source: str, batches: list[list[Query]], arm: str,
-                  how: Decoding, partial: Path, counts: torch.Tensor) -> None:
+                  how: Decoding, partial: Path) -> None:
     die_with_parent()
     if not torch.cuda.is_available():
         torch.set_num_threads(max(1, torch.get_num_threads() // processes))
+    # Batches are sorted by length, so every n-th makes the shares similar.
     _answer_batches(rank, source, batches[rank::processes], arm, how,
-                    partial.with_suffix(f".{rank}.jsonl"), lambda n: counts[rank].add_(n))
+                    partial.with_suffix(f".{rank}.jsonl"))
 
 
 def _merged(partial: Path, queries: list[Query]) -> dict[str, Answer]:

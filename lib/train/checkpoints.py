@@ -117,9 +117,3 @@ def checkpoints(work: Path) -> list[Path]:
 def step(checkpoint: Path) -> int:
     """Return the update after which `checkpoint` was saved."""
     return int(checkpoint.name.split("-")[1])
-
-
-def drop(checkpoint: Path) -> None:
-    """Remove a checkpoint, its mark first, so that a half-removed one never counts as complete."""
-    (checkpoint / COMPLETE).unlink(missing_ok=True)
-    shutil.rmtree(checkpoint)

@@ -29,7 +29,6 @@ from lib.train.attention import fastest_attention
 from lib.train.checkpoints import (
     COMPLETE,
     checkpoints,
-    drop,
     fingerprint,
     prepare,
     step,
@@ -79,7 +78,8 @@ def fit(load: Callable[[], PreTrainedModel], blocks: PackedBlocks, validation: P
     Under torchrun, every process calls this with the same arguments. Raises ValueError if a
     different number of processes was started, and what `train` raises.
     """
-    if recipe.choose == "validation_loss" and not validation:
+    is_best = recipe.choose == "validation_loss"
+    if is_best and not validation:
         raise ValueError("choose is validation_loss, but nothing is held out: give a "
                          "validation_share above 0")
     disable_progress_bar()  # transformers shows one for every checkpoint
@@ -96,7 +96,7 @@ def fit(load: Callable[[], PreTrainedModel], blocks: PackedBlocks, validation: P
         weight_decay=recipe.weight_decay, bf16=recipe.arithmetic() == "bf16", use_cpu=not on_gpu,
         seed=recipe.seed, data_seed=recipe.seed, logging_strategy="epoch",
         logging_nan_inf_filter=False, eval_strategy="epoch" if validation else "no",
-        save_strategy="epoch", load_best_model_at_end=recipe.choose == "validation_loss",
+        save_strategy="epoch", save_total_limit=2 + is_best, load_best_model_at_end=is_best,
         metric_for_best_model="loss", report_to=[], disable_tqdm=True,
         dataloader_pin_memory=on_gpu)
     if arguments.world_size != processes:  # this read starts torch.distributed
@@ -265,11 +265,7 @@ class _Progress(TrainerCallback):
         if torch.distributed.is_initialized():
             torch.distributed.barrier()  # every process has written its part
         if state.is_world_process_zero:
-            work = Path(args.output_dir)
-            (work / f"checkpoint-{state.global_step}" / COMPLETE).touch()
-            for old in checkpoints(work)[:-2]:
-                if str(old) != state.best_model_checkpoint:
-                    drop(old)
+            (Path(args.output_dir) / f"checkpoint-{state.global_step}" / COMPLETE).touch()
 
     def on_train_end(self, args, state, control, **kwargs):
         self.bar.close()

@@ -3,13 +3,11 @@
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from lib.augment.drafts import TESTED, augment
-from lib.augment.model import by_model, read_texts
-from lib.core.prompts import SPLIT
+from lib.augment.model import by_model
 from lib.core.records import Augmented, Document, Query, Segment
+from lib.core.untrusted import SPLIT
 from lib.llm.calls import Calls
 from lib.normalize.segments import WORDLESS
 from tests.played_model import outside, played
@@ -35,13 +33,6 @@ def made(calls: Calls, strategy: str, document: Document = DOCUMENT, queries: li
     return augment(segments, [document], list(queries), engine, [strategy], 2)[0]
 
 
-@given(st.lists(st.text(max_size=30), max_size=5), st.sampled_from(["{}", "```json\n{}\n```",
-                                                                   "<think>[]</think>\n{}"]))
-def test_any_array_of_strings_is_read_as_written(texts, form):
-    found = read_texts(form.replace("{}", json.dumps(texts)))
-    assert found == [text for text in dict.fromkeys(map(str.strip, texts)) if text]
-
-
 def augmenter(prompt: str) -> str:
     if "default port is 8443" in prompt:
         return json.dumps(["Port 8443 is the default.", "By default it is 8443.", "A third one."])
@@ -58,13 +49,6 @@ def test_each_segment_is_sent_once_and_a_failure_keeps_its_reason(monkeypatch, c
         ("s1", 1, "", UNREAD), ("s2", 1, "", WORDLESS)]
     assert len(prompts) == 2
     assert all("pump manuals" in prompt and "Corvane P-417" in prompt for prompt in prompts)
-
-
-def test_what_a_model_invents_is_dropped(monkeypatch, calls):
-    reply = json.dumps(["The default port is 9090.", "The port 8443 is the default."])
-    with played(lambda prompt: reply, monkeypatch):
-        rows = made(calls, "summary", segments=SEGMENTS[:1])
-    assert [row.dropped for row in rows] == ["invents 9090", ""]
 
 
 def pair(question: str, answer: str, source: str) -> dict[str, str]:

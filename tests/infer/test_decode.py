@@ -7,11 +7,10 @@ import torch
 from transformers import (
     CONFIG_MAPPING,
     AutoModelForCausalLM,
-    MistralConfig,
     PreTrainedModel,
 )
 
-from lib.infer.decode import continuations, kv_cache
+from lib.infer.decode import continuations
 from lib.infer.loglik import Sequence, likelihoods
 from lib.lab.base_model import train_tokenizer
 
@@ -62,10 +61,3 @@ def test_a_ragged_batch_is_scored_as_each_sequence_is_alone(model, prompts):
     together, alone = (likelihoods(model, sequences, size, "") for size in (6, 1))
     assert [one.loglik for one in together] == pytest.approx([one.loglik for one in alone],
                                                              abs=1e-4)
-
-
-@pytest.mark.parametrize("n_tokens", [3, 20])
-def test_a_layer_with_sliding_attention_stays_as_it_is(n_tokens):
-    cache = kv_cache(MistralConfig(num_hidden_layers=1, sliding_window=8))
-    cache.update(torch.ones(1, 2, n_tokens, 4), torch.ones(1, 2, n_tokens, 4), 0)
-    assert cache.layers[0].is_sliding and cache.layers[0].keys.shape[-2] == min(n_tokens, 7)

@@ -8,8 +8,6 @@ import torch
 from lib.core.records import Query
 from lib.infer.answers import load
 from lib.infer.loglik import (
-    REPEATED,
-    REWORDED,
     Sequence,
     after_question,
     cloze,
@@ -90,20 +88,6 @@ def test_a_cloze_ends_with_the_answer_and_scores_nothing_else(loaded):
     found = cloze(tokenizer, query("Orbit"), RECORDS["Orbit"][:9], 256)
     assert tokenizer.decode(found.tokens) == "<s># Orbit\n\nThe port of Orbit is 8443"
     assert scored_text(tokenizer, found).strip() == "8443"
-
-
-@pytest.mark.parametrize(("asked", "before", "reason"), [
-    (query("Orbit", answer="port 8443"), "", REWORDED),
-    (query("Orbit", answer="844"), "", REWORDED),  # in the record only as part of another number
-    (colors("red\ngreen"), "", REWORDED),
-    (query("Orbit"), "Ports: 80, 8443.\n", REPEATED)])
-def test_reworded_or_repeated_answers_have_no_cloze(loaded, asked, before, reason):
-    assert cloze(loaded[1], asked, before, 256) == reason
-    asked = asked.model_copy(update={"start": len(before)})
-    texts = {"Orbit": before + asked.source_reference}
-    (row,) = score(*loaded, [asked], texts, "base", batch_size=4)
-    assert row.cloze_missing == reason
-    assert row.cloze_loglik is row.cloze_tokens is row.cloze_argmax is None
 
 
 def test_an_entity_list_is_scored_in_lines_and_in_prose_and_the_more_likely_counts(loaded):

@@ -19,7 +19,6 @@ from tests.llm_server import Server, at_random, digest_of
 from tests.llm_server_faults import (
     FAULTS,
     HARMLESS,
-    NO_ANSWER,
     PARAMETERS,
     PASSING,
     STOPPING,
@@ -27,9 +26,6 @@ from tests.llm_server_faults import (
 )
 
 KEY = "sk-proj-Zx81QmfT0rN5vKbW"
-MARKS = {"length": "cut at the length limit", "content-filter": "content filter",
-         "refusal": "refused by the model", "null-content": "an empty reply",
-         "tool-calls": "tool_calls", "no-finish": "no finish reason"}
 STOPS = {"401": "OPENAI_API_KEY", "403": "choose another model or key",
          "404": "does not have the model 'm'", "429-quota": "add credit"}
 
@@ -79,34 +75,6 @@ def test_transient_faults_are_retried_and_every_row_has_its_own_text(ask):
         n_paid = Counter(call.prompt for call in server.log
                          if call.status == 200 and not call.fault)
         assert n_paid == Counter(prompts)  # no reply that could be read was asked for again
-
-
-def test_permanent_faults_fail_alone_and_are_never_a_text(ask, monkeypatch):
-    monkeypatch.setattr("lib.llm.direct.MOST_TRIES", 2)
-    monkeypatch.setattr("lib.llm.direct.MOST_THROTTLED", 2)
-    prompts = mixed(PASSING, n=1)
-    with Server() as server:
-        replies, calls = ask(server, prompts, timeout_seconds=1.5, max_failed_share=1.0)
-        for prompt, reply in zip(prompts, replies, strict=True):
-            is_failed = reply.text == "" and reply.reason
-            assert reply == intact(prompt) or "fault:" in prompt and is_failed
-        asked = Counter(call.prompt for call in server.log if "fault:" in call.prompt)
-        assert set(asked.values()) == {2} and calls.tally.failed == len(PASSING)
-        again, calls = ask(server, prompts[1::2])  # what failed is in no cache, what did not is
-        assert calls.tally.cached == len(again) == len(PASSING)
-
-
-def test_incomplete_answers_are_kept_marked_and_paid_once_or_if_empty_twice(ask):
-    prompts = mixed(NO_ANSWER)
-    with Server() as server:
-        for _ in range(2):
-            replies, calls = ask(server, prompts)
-            for prompt, reply in zip(prompts, replies, strict=True):
-                reason = MARKS.get(prompt.partition("fault:")[2], "")
-                assert reason in reply.reason and bool(reason) == bool(reply.reason)
-                assert reason or reply.text == intact(prompt).text
-            assert calls.tally.kinds.total() == 12
-        assert len(server.log) == len(prompts) + 2
 
 
 @pytest.mark.parametrize("fault", PARAMETERS)

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 from lm_eval.api.metrics import mean_stderr
 
-from lib.analyze.retention import check_alike, noise_floor, table3
-from lib.core.errors import BadInput
+from lib.analyze.retention import noise_floor, table3
+from lib.core.paths import MissingInput
 from lib.retention.records import (
     Measurement,
     Retention,
@@ -43,16 +43,6 @@ def test_differences_are_paired_by_item():
     assert row.p == pytest.approx(2 * (1 + 7) / 2**7) and row.p_holm == pytest.approx(row.p)
 
 
-def test_arms_that_were_not_measured_alike_are_not_compared():
-    base, other = retention("base", "10"), retention("dapt", "10")
-    changed = replace(other, tasks=[{**other.tasks[0], "asked": "new data"}])
-    with pytest.raises(ValueError, match=r"base and dapt were measured differently: batch_size"):
-        check_alike([base, retention("dapt", "10", batch_size=4)])
-    for other in (retention("dapt", "100"), changed):
-        with pytest.raises(ValueError, match="measured differently: items"):
-            check_alike([base, other])
-
-
 def test_the_noise_floor_counts_items_that_change_either_way():
     once = retention("base", "1100")
     again = [row.model_copy(update={"repeat": 1, "is_correct": row.item in "12", "loglik": -1.5})
@@ -75,5 +65,5 @@ def test_what_was_measured_is_read_back_from_its_files(tmp_path, monkeypatch):
     assert [row.repeat for row in kept.items] == [0, 1]
     with pytest.raises(ValueError, match="other_batch_size is 8, the same as batch_size"):
         write_retention("tiny", "base", measured, measured)
-    with pytest.raises(BadInput, match=r"00_retention.ipynb with arm dapt"):
+    with pytest.raises(MissingInput, match=r"00_retention.ipynb with arm dapt"):
         read_retention("tiny", ["base", "dapt"])

@@ -67,14 +67,6 @@ def test_a_tokenizer_whose_eos_is_missing_or_a_word_is_refused():
         pack(TEXTS, tokenizer, 64, "concat")
 
 
-@pytest.mark.parametrize("text, block_size, packing, message", [
-    ("a", 1, "concat", "at least 2"), ("a", 8, "both", "not one of"),
-    (" ", 8, "concat", "no text to train on")])
-def test_what_cannot_be_packed_is_an_error(text, block_size, packing, message):
-    with pytest.raises(ValueError, match=message):
-        pack([text], TOKENIZER, block_size, packing)
-
-
 def test_only_replies_are_learned_and_none_sees_another_pair():
     """The loss of packed pairs is that of each reply alone after its prompt."""
     model = small_model()

@@ -148,14 +148,3 @@ def test_a_loss_that_is_not_a_number_stops_the_run(tmp_path):
     with pytest.raises(FloatingPointError, match="lower learning_rate"):
         run(tmp_path / "dapt", replace(RECIPE, learning_rate=1e20, warmup_steps=0))
     assert not (tmp_path / "dapt").exists()
-
-
-@pytest.mark.parametrize("wrong, message", [
-    ({"device_batch_size": 3}, "not a multiple"), ({"precision": "fp16"}, "fp16"),
-    ({"epochs": 0}, "epochs is 0"), ({"stop_epoch": 3}, "stop_epoch is 3"),
-    ({"choose": "best"}, "best"),
-    ({"choose": "validation_loss", "checkpoint_epochs": 2}, "needs each epoch's model")])
-def test_a_recipe_that_cannot_be_says_what_to_change(wrong, message):
-    with pytest.raises(ValueError, match=message):
-        Recipe(**{"epochs": 2, "global_batch_size": 8, "device_batch_size": 4, "warmup_steps": 0,
-                  "learning_rate": 1e-3, "weight_decay": 0.0, "seed": 1, **wrong})
