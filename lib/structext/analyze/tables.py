@@ -63,7 +63,6 @@ def rows_of(asked: Sequence[Prompted], left_out: Mapping[str, Sequence[Rejected]
 
 
 def _about(questions: Sequence[Prompted]) -> pd.DataFrame:
-    """Describe each question, in categorical columns whose order every table uses."""
     table = pd.DataFrame([{
         "query_id": one.query_id, "suite": one.suite,
         "prompt": f"{one.setting}-{one.n_shots}" if one.n_shots else one.setting,

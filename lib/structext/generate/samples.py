@@ -160,7 +160,6 @@ def split(samples: list[Sample]) -> tuple[list[Sample], list[Sample]]:
 
 
 def _wanted(tasks: Iterable[str] | None) -> dict[str, list[int]]:
-    """Return language -> positions of its requested tasks, in the order of the benchmark."""
     known = [*TASKS, *EXTRA_TASKS]
     names = set(TASKS) if tasks is None else set(tasks)
     requested = names - set(PLUG_INS)
@@ -177,10 +176,6 @@ def _wanted(tasks: Iterable[str] | None) -> dict[str, list[int]]:
 
 
 def _texts(first: Text) -> Iterator[Text]:
-    """Yield texts numbered from 0; of corrected ones, those that differ from all before.
-
-    They are compared with abstract names, so that Real-Test has the numbers of Test.
-    """
     seen: set[str] = set()
     for text in (first._replace(number=number) for number in count()):
         if text.mode == "corrected":
@@ -197,7 +192,6 @@ def _texts(first: Text) -> Iterator[Text]:
 
 @lru_cache(maxsize=1)  # a text is compared with earlier ones, and then asked about
 def _written(text: Text, naming: Naming) -> tuple[Any, int]:
-    """Return a text's document and the seed of its names."""
     kind = f"{text.seed} {text.language} {text.depth} {text.width} {text.size}"
     rng = Random(f"{kind} {text.number}")
     names_seed = rng.getrandbits(40)

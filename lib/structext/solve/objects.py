@@ -39,7 +39,6 @@ class Tag:
 
 
 def _read_json(text: str) -> Object:
-    """Parse JSON; an object extends from brace to brace."""
     value = json.loads(text)
     braces, opened = [], []
     for found in re.finditer(r'"(?:[^"\\]|\\.)*"|[{}]', text):
@@ -52,7 +51,6 @@ def _read_json(text: str) -> Object:
 
 
 def _read_toml(text: str) -> Object:
-    """Parse TOML, without the objects' places in the text."""
     return _from_json(tomllib.loads(text), "obj", repeat([0, 0]))
 
 
@@ -70,7 +68,6 @@ def _from_json(value: dict, path: str, braces: Iterable[list[int]]) -> Object:
 
 
 def _read_yaml(text: str) -> Object:
-    """Parse YAML without implicit types: NO is "NO"."""
     return _from_yaml(yaml.compose(text, yaml.BaseLoader), "obj", text)
 
 
@@ -91,7 +88,6 @@ def _from_yaml(node: yaml.MappingNode, path: str, text: str) -> Object:
 
 
 def _read_xml(text: str) -> tuple[bytes, list[Tag]]:
-    """Return the text in UTF-8 and its elements in document order."""
     source = text.lstrip().encode()
     parser = expat.ParserCreate("utf-8")
     tags: list[Tag] = []
@@ -123,7 +119,6 @@ _READERS = {"json": _read_json, "yaml": _read_yaml, "toml": _read_toml, "xml": _
 
 
 def _excerpt(text: str, one: Object, asked: re.Match) -> str:
-    """Cut an object out of the text; keep a YAML object's dash if the question asks for it."""
     dash = None
     if "with the dash" in asked.string:
         dash = re.search(r"-[ ]+$", text[max(0, one.start - 8):one.start])
@@ -155,10 +150,6 @@ def _is_broken(language: str, text: str, asked: re.Match) -> str:
 
 
 def _path(language: str, text: str, asked: re.Match) -> str:
-    """Return the path to a value equal to the one asked for, or with a final comma (official YAML).
-
-    An object's id counts only if no other value matches.
-    """
     held = [(one, key, value) for one in _READERS[language](text).walk()
             for key, value in one.fields.items()]
     wanted = (asked["value"], asked["value"] + ",")

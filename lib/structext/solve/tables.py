@@ -16,7 +16,6 @@ _FIELD = re.compile(r'\b(\w+)=(?:"((?:[^"\\]|\\.)*)"|(\S*))')  # a=b, a="b c"; n
 
 
 def _csv_cells(text: str) -> list[Cells]:
-    """Read tables separated by blank lines."""
     return [list(csv.reader(part.strip().splitlines(), strict=True))
             for part in re.split(r"\n[ \t\r]*\n", text.strip())]
 
@@ -68,7 +67,6 @@ _CELLS: dict[str, Callable[[str], list[Cells]]] = {
 
 
 def _rows(language: str, text: str, column: str) -> list[Row]:
-    """Return the rows of the first table with `column` and the key."""
     for header, *lines in _CELLS[language](text):
         if {column, KEY} <= set(header):
             return [dict(zip(header, line, strict=True)) for line in lines]
@@ -102,7 +100,6 @@ def _parents(text: str) -> dict[str, str]:
 
 
 def _trail(text: str, node: str) -> list[str]:
-    """Return the nodes from the root to `node`."""
     parents, trail = _parents(text), [node]
     if node not in {*parents, *parents.values()}:
         raise BadInput(f"the tree has no node {node!r}")
@@ -134,7 +131,6 @@ def _path(language: str, text: str, asked: re.Match) -> str:
 
 
 def _log(text: str) -> list[Row]:
-    """Return the fields of each line that has any, ignoring other text in the line."""
     lines = [{name: quoted or bare for name, quoted, bare in _FIELD.findall(line)}
              for line in text.split("\n")]
     return [line for line in lines if line]

@@ -58,7 +58,6 @@ def recall_table(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _tables(path: Path) -> list[tuple[str, str]]:
-    """Return each table's surrounding text and its source."""
     blocks = parse(path.read_text(encoding="utf-8-sig"))
     return [("\n".join(block.text for block in blocks if block.kind in ("prose", "list")
                        and block.headings == table.headings), table.text)

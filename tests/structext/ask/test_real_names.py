@@ -105,18 +105,6 @@ def test_a_reply_is_sent_back_once_with_what_is_wrong(monkeypatch, tmp_path):
     assert "<names>" not in prompts[1]
 
 
-@pytest.mark.parametrize(("reply", "reason"), [
-    (lambda _: "I would rather not.", "has no JSON object"),
-    (lambda _: {"choices": [{"index": 0, "finish_reason": "length",
-                             "message": {"role": "assistant", "content": '{"things'}}]},
-     "no complete reply")])
-def test_what_cannot_be_rewritten_has_its_reason(reply, reason, monkeypatch, tmp_path):
-    samples = list(generate(tasks=["tree"]))
-    made, rejected, _ = run(samples, monkeypatch, tmp_path, reply)
-    assert made == [] and [row.document_id for row in rejected] == [sample.id for sample in samples]
-    assert all(reason in row.reason for row in rejected)
-
-
 @pytest.mark.parametrize(("second", "reason"), [("the same", "no longer found"),
                                                 ("No.", "has no JSON object")])
 def test_names_that_change_an_answer_cost_that_question_only(second, reason, monkeypatch, tmp_path):

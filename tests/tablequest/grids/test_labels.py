@@ -32,14 +32,6 @@ def test_a_group_is_not_the_first_line_of_a_label():
     assert labels(row("Current assets"), row("Cash", "7", "6")) == ("Current assets: Cash",)
 
 
-def test_rules_drawn_with_characters_mark_sums_and_are_no_values():
-    found = read(head("2031", "2030"), row("North", "$7", "$6"), row("South", "2", "2"),
-                 row("", "-----", "-----"), row("", "9", "8"), row("", "=====", "====="),
-                 row("Staff", "4", "5"))
-    assert found.grid.rows == ("North", "South", "Total", "Staff") and not found.left_out
-    assert found.placed[2][0].has_rule and not found.placed[1][0].has_rule
-
-
 def test_a_total_without_a_label_is_named_after_the_group_that_it_adds_up():
     assert labels(row("Cash", "$1", "$1"), row("Machines:"), row(indented("Presses"), "40", "30"),
                   row(indented("Lathes"), "2", "3"), row("", "42", "33", rule=True),
