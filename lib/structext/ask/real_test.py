@@ -51,7 +51,7 @@ class _Renamed:
 
     def __getattr__(self, call: str) -> object:
         new = [self._new[KIND_OF.get(call, call)][old] for old in self._called[call]]
-        is_list = call in ("companies", "places", "services")
+        is_list = call in ("companies", "places")
         return new if is_list else lambda *_, **__: new
 
 
