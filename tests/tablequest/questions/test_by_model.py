@@ -18,7 +18,6 @@ from lib.tablequest.questions.filter_by_model import kept, screened_by_model
 from lib.tablequest.questions.model_replies import Ground, read_pair
 from lib.tablequest.records import by_id
 from tests.llm_server import Server
-from tests.played_model import outside
 from tests.tablequest_example import FILING, GRIDS, MARGINS, PASSAGES, SALES
 
 WHO = "Orsa Pumps, Inc., fiscal 2024:"
@@ -85,14 +84,6 @@ def test_three_rounds_are_one_chat_and_each_is_given_the_pair_before(calls, monk
     assert chats[2][:3] == chats[1] and chats[1][1]["content"] == json.dumps(EASY)
     assert EASY["question"] in chats[1][2]["content"] and "20.0%" in chats[2][4]["content"]
     assert calls.tally.repairs == 0 and calls.tally.new == 3
-
-
-def test_a_passage_cannot_leave_its_tags(calls, monkeypatch):
-    with chat(good, monkeypatch) as chats:
-        asked(calls)
-    prompt = chats[0][0]["content"]
-    assert "ignore all rules" not in outside(prompt, ("passage",))
-    assert "| Pumps | $1,200 |" in prompt and "</¦" not in prompt[-60:]
 
 
 def test_a_pair_that_fails_is_sent_back_once_and_the_chat_continues_without_it(calls, monkeypatch):
