@@ -51,9 +51,12 @@ def recall_table(rows: pd.DataFrame) -> pd.DataFrame:
     cells = []
     for name, cell in (groups | {ALL: rows}).items():
         shares = cell.n_found / cell.n_tokens
-        low, high = share_interval(shares, cell.paper) if len(cell) else (np.nan, np.nan)
+        low = high = of_tokens = np.nan
+        if len(cell):
+            low, high = share_interval(shares, cell.paper)
+            of_tokens = cell.n_found.sum() / cell.n_tokens.sum()
         cells.append({"answer_length": name, "n": len(cell), "mean": shares.mean(), "low": low,
-                      "high": high, "of_tokens": cell.n_found.sum() / max(1, cell.n_tokens.sum())})
+                      "high": high, "of_tokens": of_tokens})
     return pd.DataFrame(cells)
 
 
