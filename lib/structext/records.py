@@ -2,9 +2,8 @@
 
 from lib.core.records import Record
 
-# The benchmark's languages, in its order; EXTRA_LANGUAGES are our choice of industrial formats.
+# The benchmark's languages, in its order
 LANGUAGES = ("csv", "tree", "json", "yaml", "xml", "latex", "markdown", "org")
-EXTRA_LANGUAGES = ("toml", "html-table", "markdown-table", "log")
 MODES = ("corrected", "faithful")
 BLIND = "blind"  # the arm that reads nothing, the floor of every study
 
@@ -14,7 +13,7 @@ _DOCUMENT = ("TextRetrieval", "PathWalk", "TextRetrieval")
 
 
 def _numbered(**names: tuple[str, ...]) -> dict[str, str]:
-    return {f"{language.replace('_', '-')}.{index}": name for language, kinds in names.items()
+    return {f"{language}.{index}": name for language, kinds in names.items()
             for index, name in enumerate(kinds)}
 
 
@@ -22,9 +21,6 @@ TASKS = _numbered(  # 29 tasks, such as "json.3", -> kind
     csv=_RECORDS, tree=("Tree.Height", "Node.Depth", "PathCompose"), json=_OBJECTS, yaml=_OBJECTS,
     xml=("TextRetrieval", "TextRetrieval", "Syntax"), latex=_DOCUMENT, markdown=_DOCUMENT,
     org=_DOCUMENT)
-EXTRA_TASKS = _numbered(
-    toml=_OBJECTS[:4], html_table=_RECORDS, markdown_table=_RECORDS,
-    log=("TextRetrieval", "Statistics", "Statistics", "PathCompose"))
 
 
 class Sample(Record):

@@ -17,7 +17,7 @@ from lib.reading.task import (
 from lib.structext.ask.prompts import Prompted, as_queries, prompts_for
 from lib.structext.ask.replies import NO_ANSWER
 from lib.structext.generate.samples import generate
-from lib.structext.records import EXTRA_TASKS, TASKS
+from lib.structext.records import TASKS
 from lib.structext.task import TASK as STRUCTEXT
 
 HOW = Decoding(max_read_tokens=16, is_ready=True)
@@ -42,7 +42,7 @@ def source(tmp_path_factory) -> str:
 @pytest.fixture
 def structext():
     """Three texts per task in three prompt settings: rows of asked.jsonl, and their queries."""
-    samples = list(generate(tasks=[*TASKS, *EXTRA_TASKS], per_task=3))
+    samples = list(generate(tasks=TASKS, per_task=3))
     asked = [one for setting, n_shots in (("base", 0), ("self-cot", 0), ("few-shot", 1))
              for one in prompts_for(samples, setting, n_shots)]
     write_records(artifact_path("s", "asked"), asked)

@@ -29,7 +29,7 @@ from lib.analyze.format import estimate
 from lib.core.arms import ALL
 from lib.structext.analyze.floor import BLIND
 from lib.structext.analyze.tables import JUDGE
-from lib.structext.records import EXTRA_TASKS, TASKS
+from lib.structext.records import TASKS
 
 SCORE = "ROUGE-L, 0 below 0.75 (%)"
 MEASURES = {"rouge_score": (SCORE, "rouge_score", "low", "high"),  # label, value, interval
@@ -62,8 +62,7 @@ def draw_groups(table: pd.DataFrame, by: str,
         if ALL in groups:
             axes.axhline(groups.index(ALL) - 0.5, color="0.7", linewidth=0.6)
     figure.supxlabel(label, fontsize=9)
-    kinds = TASKS | EXTRA_TASKS
-    name_rows(drawn[0], [f"{kinds[name]} {name}" if by == "task" else name for name in groups])
+    name_rows(drawn[0], [f"{TASKS[name]} {name}" if by == "task" else name for name in groups])
     _legend(figure, drawn[0], _FITTING)
     return figure, table
 

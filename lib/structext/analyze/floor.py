@@ -56,11 +56,6 @@ def _words(text: str) -> set[str]:
 
 
 def _score(answer: str, response: str, known: set[str], given: set[str]) -> float:
-    """Return the paper's score, as `scores.score` does; `known` and `given` are the texts' words.
-
-    F is at most 2 × shared words / (words of the answer + words of the response), so most pairs
-    need no longest common subsequence.
-    """
     if not known or not given or 2 * len(known & given) < LEAST_ROUGE * (len(known) + len(given)):
         return 0.0
     rouge = rouge_l(answer, response)

@@ -11,7 +11,7 @@ from lib.structext.analyze.floor import BLIND
 from lib.structext.analyze.tables import ANSWERED, LEFT_OUT
 from lib.structext.ask.prompts import Prompted
 from lib.structext.ask.replies import final_answer
-from lib.structext.records import EXTRA_TASKS, TASKS
+from lib.structext.records import TASKS
 
 INTERVALS = {  # column -> the columns of its interval
     "rouge_score": ("low", "high"), "judge": ("judge_low", "judge_high"),
@@ -67,7 +67,7 @@ def _cell(row: dict, name: str) -> str:
     if isinstance(value, float) and name not in ("pearson", "kappa", "gain_n"):
         return percent(value)
     if name == "task":
-        return f"{value} {(TASKS | EXTRA_TASKS)[value]}"
+        return f"{value} {TASKS[value]}"
     return shortened(number(value, ".0f" if name == "gain_n" else ".3f"))
 
 

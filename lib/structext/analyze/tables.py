@@ -21,13 +21,13 @@ from lib.structext.analyze.scores import METRICS, frame
 from lib.structext.ask.prompts import SETTINGS, Prompted
 from lib.structext.ask.replies import NO_ROW, scored
 from lib.structext.generate.samples import SUITES
-from lib.structext.records import EXTRA_LANGUAGES, EXTRA_TASKS, LANGUAGES, TASKS
+from lib.structext.records import LANGUAGES, TASKS
 
 FORMS = {  # form of the text in the prompt -> its languages
-    "table": ("csv", "html-table", "markdown-table"),
-    "nested objects": ("json", "yaml", "xml", "toml"),
+    "table": ("csv",),
+    "nested objects": ("json", "yaml", "xml"),
     "document with headings": ("latex", "markdown", "org"),
-    "list of edges": ("tree",), "log lines": ("log",)}
+    "list of edges": ("tree",)}
 ANSWERED, LEFT_OUT = "an answer", "left out: longer than the arm's window"
 JUDGE = "judge"
 SUMMARY = ["n", "texts", "left_out", "asked", "failed", "no_answer", "truncated", "rouge_score",
@@ -63,7 +63,6 @@ def rows_of(asked: Sequence[Prompted], left_out: Mapping[str, Sequence[Rejected]
 
 
 def _about(questions: Sequence[Prompted]) -> pd.DataFrame:
-    """Describe each question, in categorical columns whose order every table uses."""
     table = pd.DataFrame([{
         "query_id": one.query_id, "suite": one.suite,
         "prompt": f"{one.setting}-{one.n_shots}" if one.n_shots else one.setting,
@@ -76,7 +75,7 @@ def _about(questions: Sequence[Prompted]) -> pd.DataFrame:
     places = table.setting.map([*SETTINGS].index)
     prompts = table.assign(place=places).sort_values(["place", "n_shots"], kind="stable").prompt
     orders = {"suite": [*SUITES, *table.suite], "prompt": prompts, "form": FORMS,
-              "language": [*LANGUAGES, *EXTRA_LANGUAGES, ALL], "task": [*TASKS, *EXTRA_TASKS]}
+              "language": [*LANGUAGES, ALL], "task": TASKS}
     return table.astype({column: pd.CategoricalDtype(list(dict.fromkeys(order)), ordered=True)
                          for column, order in orders.items()})
 

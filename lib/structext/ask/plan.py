@@ -23,7 +23,7 @@ TRAINING_SUITES = ("v1-simple", "v1-hard")
 
 
 class Own(NamedTuple):
-    """The suite OWN: tasks or languages (json.3, toml), and its dials."""
+    """The suite OWN: tasks or languages (json.3, csv), and its dials."""
 
     tasks: Sequence[str]
     depth: int

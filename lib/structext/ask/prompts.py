@@ -29,7 +29,6 @@ REASONING = ("self-cot", "ps-cot")  # the answer is in tags, after the reasoning
 TAGS = "text|question|hint|answer"
 # <S> and <SYS> in XML are split like chat turns and joined again: in capitals they are not turns.
 _ELEMENT = re.compile(rf"(?<=<){SPLIT}(?=/?(?:S|SYS)>)")
-_TABLES = ("csv", "html-table", "markdown-table")
 _LISTS = tuple(f"{language}.{index}" for language in ("latex", "markdown", "org")
                for index in (0, 2))
 _LONG = (*_LISTS, "latex.1", "markdown.1", "org.1", "json.0", "json.4", "yaml.0", "yaml.4", "xml.0")
@@ -112,6 +111,6 @@ def _defused(text: str) -> str:
 
 
 def _structure(sample: Sample) -> Structure:
-    if sample.language in _TABLES:
+    if sample.language == "csv":
         return "tabular"
     return "entity-list" if sample.task in _LONG else "natural"

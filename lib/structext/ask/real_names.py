@@ -46,7 +46,6 @@ KINDS = {
     "flaws": Kind("words in places where a field's name is missing", _SINGLE, _WORD),
     "companies": Kind("names of companies", _SEVERAL, _PHRASE),
     "places": Kind("names of places", _SEVERAL, _PHRASE),
-    "services": Kind("names of services that requests pass through", _SINGLE, _WORD),
 }
 # Method of Letters -> the kind of its names, if the kind has another name.
 KIND_OF = {"ids": "things", "primary_keys": "records", "keys": "fields", "texts": "words",

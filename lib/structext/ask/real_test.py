@@ -31,8 +31,6 @@ _MOST_FAULTS = 12  # reported to the model
 
 
 class _Recorded:
-    """Letters that record the names they give in `called`, as method -> names."""
-
     def __init__(self, letters: Letters, called: dict[str, list[str]]) -> None:
         self._letters, self._called = letters, called
 
@@ -48,14 +46,12 @@ class _Recorded:
 
 
 class _Renamed:
-    """Names that answer the same calls with the new name of each recorded one."""
-
     def __init__(self, called: dict[str, list[str]], new: Names) -> None:
         self._called, self._new = called, new
 
     def __getattr__(self, call: str) -> object:
         new = [self._new[KIND_OF.get(call, call)][old] for old in self._called[call]]
-        is_list = call in ("companies", "places", "services")
+        is_list = call in ("companies", "places")
         return new if is_list else lambda *_, **__: new
 
 
@@ -145,7 +141,6 @@ def real_test(model: str, calls: Calls, seed: int = 42, mode: str = "corrected",
 
 
 def _ask(drafts: list[tuple[Draft, Request]], model: str, calls: Calls) -> None:
-    """Send every draft once; send drafts whose replies had faults once more."""
     again = []
     replies = complete([request for _, request in drafts], model, calls)
     for (draft, request), reply in zip(drafts, replies, strict=True):

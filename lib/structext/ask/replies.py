@@ -102,7 +102,6 @@ def judged_by_rules(prompted: Sequence[Prompted], answers: list[Answer]) -> list
 
 
 def _difference(reference: str, answer: str) -> str:
-    """Describe the first line that differs; "" if none does."""
     fenced = _FENCED.fullmatch(answer)
     wanted, given = ([" ".join(line.split()) for line in text.splitlines() if line.strip()]
                      for text in (reference, fenced[1] if fenced else answer))
@@ -115,11 +114,6 @@ def _difference(reference: str, answer: str) -> str:
 
 
 def _last_content(reply: str, tags: list[re.Match]) -> str:
-    """Return the content of the last <answer> that is not empty.
-
-    An <answer> without an end tag counts only if it is the last tag and begins a line: in "I write
-    it in <answer> tags." it is prose.
-    """
     for number in range(len(tags) - 1, -1, -1):
         tag, following = tags[number], tags[number + 1] if number + 1 < len(tags) else None
         before = reply[reply.rfind("\n", 0, tag.start()) + 1:tag.start()]

@@ -27,7 +27,6 @@ from lib.structext.generate.scenarios import (
 COLORS = ("amber", "black", "brown", "green", "grey", "white")
 _COMPANIES = ("Arvo", "Belmar", "Cintra", "Dovetail", "Ekko", "Fenwick", "Gault")
 _STATES = ("CA", "GA", "HI", "IL", "NY", "TX", "WA")
-_SERVICES = ("auth", "billing", "cart", "mail", "search", "stock", "web")
 _EXTENSIONS = ("jpg", "jpeg", "png", "gif")
 
 
@@ -37,7 +36,7 @@ class Letters:
     Each method returns `count` names.
     """
 
-    companies, places, services = _COMPANIES, _STATES, _SERVICES
+    companies, places = _COMPANIES, _STATES
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
@@ -104,8 +103,6 @@ class Words:
 
     The methods are those of `Letters`.
     """
-
-    services = _SERVICES
 
     def __init__(self, scenario: Scenario, seed: int) -> None:
         self.scenario, self.seed = scenario, seed

@@ -1,4 +1,4 @@
-"""Write the tree as nested objects with id, attributes and `subs`, in JSON, YAML and TOML."""
+"""Write the tree as nested objects with id, attributes and `subs`, in JSON and YAML."""
 
 from bisect import bisect_right
 from collections.abc import Callable
@@ -103,25 +103,6 @@ def _yaml_tails(objects: Objects, broken: set[int]) -> list[str]:
     return tails
 
 
-def _toml_heads(objects: Objects, broken: set[int] = frozenset()) -> list[str]:
-    """Write arrays of tables: [[subs.subs]] opens an object two levels down.
-
-    Nodes in `broken` lack a quotation mark.
-    """
-    pairs = [f'{key} = "{value}"' for key, value in zip(objects.keys, objects.values, strict=True)]
-    heads = []
-    for node, (name, depth) in enumerate(zip(objects.ids, objects.tree.depth, strict=True)):
-        header = f"\n[[{'.'.join(['subs'] * depth)}]]" if depth else ""
-        end = "" if node in broken else '"'
-        lines = "\n".join(pairs[objects.starts[node]:objects.starts[node + 1]])
-        heads.append(f'{header}\nid = "{name}{end}\n{lines}')
-    return heads
-
-
-def _toml_tails(objects: Objects, broken: set[int]) -> list[str]:
-    return [""] * objects.tree.n_nodes
-
-
 def _object(objects: Objects, rng: Random) -> Item:
     node = rng.randrange(objects.tree.n_nodes)
     return Item({"id": objects.ids[node]}, objects.excerpt(node))
@@ -136,23 +117,11 @@ def _syntax(objects: Objects, rng: Random) -> Item:
     return Item({}, str(bool(broken)), objects.broken(broken) if broken else None)
 
 
-def _toml_syntax(objects: Objects, rng: Random) -> Item:
-    broken = broken_nodes(objects.setting, rng)
-    text = "".join(_toml_heads(objects, broken))[1:] if broken else None
-    return Item({}, str(bool(broken)), text)
-
-
 def _path(objects: Objects, rng: Random) -> Item:
     attribute = rng.randrange(len(objects.keys))
     nodes = trail(objects.tree.parent, objects.owner(attribute))[1:]
     steps = "".join(f'["subs"][{objects.tree.rank[node]}]' for node in nodes)
     return Item({"value": objects.values[attribute]}, f'obj{steps}["{objects.keys[attribute]}"]')
-
-
-def _value(objects: Objects, rng: Random) -> Item:
-    attribute = rng.randrange(len(objects.keys))
-    slots = {"name": objects.keys[attribute], "id": objects.ids[objects.owner(attribute)]}
-    return Item(slots, objects.values[attribute])
 
 
 def _leaves(objects: Objects, rng: Random) -> Item:
@@ -164,5 +133,3 @@ def _leaves(objects: Objects, rng: Random) -> Item:
 _FINDERS = (_object, _first_of_subs, _syntax, _path, _leaves)
 JSON = Language(partial(Objects, heads=_json_heads, tails=_json_tails), _FINDERS)
 YAML = Language(partial(Objects, heads=_yaml_heads, tails=_yaml_tails), _FINDERS)
-TOML = Language(partial(Objects, heads=_toml_heads, tails=_toml_tails),
-                (_value, _first_of_subs, _toml_syntax, _path))

@@ -17,8 +17,7 @@ LaTeX headings go down one command per level (1); bold texts and images are list
 no question has two answers, and no value is an id (8); an Org image has `file:`, without which it
 is a link (11); no text is made twice in a cell (12). Mode `faithful` keeps these faults; the seed
 decides the order of a set (10). In both modes, the hints (9) and the tables' colours and companies
-are our own, and bold texts are all different, as in the official files. The additional languages
-have no official form, so faithful changes only the balance of their labels.
+are our own, and bold texts are all different, as in the official files.
 
 Labels (7): the commonest answer is right on Test (seed 42; depth 1, 2) in %, faithful ->
 corrected: syntax 95-100 -> 50; tree height 100, 100 -> 34, 34 (a chain below a leaf adds 0 to 2);
@@ -35,19 +34,17 @@ from random import Random
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from lib.structext.generate import log, markup, objects, parts, tables, tree_edges
+from lib.structext.generate import markup, objects, parts, tables, tree_edges
 from lib.structext.generate.language import Language, Setting
 from lib.structext.generate.naming import Letters, Words, names_for
 from lib.structext.generate.tree import layout
 from lib.structext.generate.wording import HINTS, QUESTIONS
-from lib.structext.records import EXTRA_LANGUAGES, EXTRA_TASKS, LANGUAGES, MODES, TASKS, Sample
+from lib.structext.records import LANGUAGES, MODES, TASKS, Sample
 
 # To add a language, add a line here, tasks in records, and questions and hints in questions.yaml.
 PLUG_INS: dict[str, Language] = {
     "csv": tables.CSV, "tree": tree_edges.TREE, "json": objects.JSON, "yaml": objects.YAML,
     "xml": markup.XML, "latex": parts.LATEX, "markdown": parts.MARKDOWN, "org": parts.ORG,
-    "toml": objects.TOML, "html-table": tables.HTML_TABLE, "markdown-table": tables.MARKDOWN_TABLE,
-    "log": log.LOG,
 }
 
 # Suite -> (depth, width, samples of each of the 29 tasks), from v2, section 4. v1 gives only the
@@ -160,27 +157,21 @@ def split(samples: list[Sample]) -> tuple[list[Sample], list[Sample]]:
 
 
 def _wanted(tasks: Iterable[str] | None) -> dict[str, list[int]]:
-    """Return language -> positions of its requested tasks, in the order of the benchmark."""
-    known = [*TASKS, *EXTRA_TASKS]
     names = set(TASKS) if tasks is None else set(tasks)
     requested = names - set(PLUG_INS)
-    requested |= {task for task in known if task.split(".")[0] in names}
-    unknown = requested.difference(known)
+    requested |= {task for task in TASKS if task.split(".")[0] in names}
+    unknown = requested.difference(TASKS)
     if unknown or not requested:
         raise ValueError(f"unknown tasks {', '.join(sorted(unknown)) or '(none were given)'}: "
-                         f"choose languages ({', '.join(LANGUAGES + EXTRA_LANGUAGES)}) or tasks "
+                         f"choose languages ({', '.join(LANGUAGES)}) or tasks "
                          "such as json.3")
     wanted: dict[str, list[int]] = {}
-    for language, index in (task.split(".") for task in known if task in requested):
+    for language, index in (task.split(".") for task in TASKS if task in requested):
         wanted.setdefault(language, []).append(int(index))
     return wanted
 
 
 def _texts(first: Text) -> Iterator[Text]:
-    """Yield texts numbered from 0; of corrected ones, those that differ from all before.
-
-    They are compared with abstract names, so that Real-Test has the numbers of Test.
-    """
     seen: set[str] = set()
     for text in (first._replace(number=number) for number in count()):
         if text.mode == "corrected":
@@ -197,7 +188,6 @@ def _texts(first: Text) -> Iterator[Text]:
 
 @lru_cache(maxsize=1)  # a text is compared with earlier ones, and then asked about
 def _written(text: Text, naming: Naming) -> tuple[Any, int]:
-    """Return a text's document and the seed of its names."""
     kind = f"{text.seed} {text.language} {text.depth} {text.width} {text.size}"
     rng = Random(f"{kind} {text.number}")
     names_seed = rng.getrandbits(40)

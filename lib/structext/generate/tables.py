@@ -1,11 +1,7 @@
-"""Write two tables about people, bio and work, joined by primeKey, as CSV, HTML or Markdown."""
+"""Write two tables about people, bio and work, joined by primeKey, as CSV."""
 
-from collections.abc import Callable
-from functools import partial
-from html import escape
 from random import Random
 
-from lib.core.text import pipe_row
 from lib.structext.generate.language import Item, Language, Setting, limits_by_answer
 from lib.structext.generate.naming import COLORS
 
@@ -21,10 +17,9 @@ Row = tuple[str | int, ...]
 class Tables:
     """`bio` and `work`, each with one row per person, in the same order."""
 
-    def __init__(self, setting: Setting, write: Callable[[list[Row]], str],
-                 is_tall: bool) -> None:
+    def __init__(self, setting: Setting) -> None:
         rng, names = setting.rng, setting.names
-        n_rows = setting.tree.n_nodes if is_tall else setting.depth
+        n_rows = setting.depth
         self.setting, self.keys = setting, names.primary_keys(n_rows)
         rows = [(rng.choice(GENDERS), rng.randint(10, 70), rng.randint(120, 220),
                  rng.randint(70, 180), rng.choice(COLORS), rng.choice(STATUSES),
@@ -41,7 +36,7 @@ class Tables:
                 self.keys, rows, strict=True):
             self.bio.append((key, gender, age, next(people[gender]), height, weight, color))
             self.work.append((key, status, pay, names.companies[company], names.places[place]))
-        self.text = "\n\n".join(map(write, ([BIO, *self.bio], [WORK, *self.work])))
+        self.text = "\n\n".join(map(_csv, ([BIO, *self.bio], [WORK, *self.work])))
 
 
 def _balanced(rows: list[tuple], number: int) -> list[tuple]:
@@ -60,20 +55,6 @@ def _balanced(rows: list[tuple], number: int) -> list[tuple]:
 
 def _csv(table: list[Row]) -> str:
     return "\n".join([",".join(map(str, row)) for row in table])
-
-
-def _html(table: list[Row]) -> str:
-    rows = [_html_row(row, "td" if place else "th") for place, row in enumerate(table)]
-    return "\n".join(["<table>", *rows, "</table>"])
-
-
-def _html_row(row: Row, tag: str) -> str:
-    return f"  <tr>{''.join([f'<{tag}>{escape(str(cell))}</{tag}>' for cell in row])}</tr>"
-
-
-def _markdown(table: list[Row]) -> str:
-    head, *rows = ([str(cell) for cell in row] for row in table)
-    return "\n".join(map(pipe_row, [head, ["---"] * len(head), *rows]))
 
 
 def _cell(document: Tables, rng: Random) -> Item:
@@ -120,7 +101,4 @@ def _join(document: Tables, rng: Random) -> Item:
 
 
 _FINDERS = (_cell, _paid_more, _of_gender, _join)
-# CSV has as many rows as the tree has levels; HTML and Markdown have as many as it has nodes.
-CSV = Language(partial(Tables, write=_csv, is_tall=False), _FINDERS)
-HTML_TABLE = Language(partial(Tables, write=_html, is_tall=True), _FINDERS)
-MARKDOWN_TABLE = Language(partial(Tables, write=_markdown, is_tall=True), _FINDERS)
+CSV = Language(Tables, _FINDERS)

@@ -7,7 +7,7 @@ not whitespace to the last.
 import yaml
 
 from lib.core.paths import package_file
-from lib.structext.records import EXTRA_TASKS, MODES, TASKS
+from lib.structext.records import MODES, TASKS
 
 NO_BOLD = "The file holds no bold text."
 NO_IMAGE = "The file includes no image."
@@ -27,8 +27,8 @@ def _filled(kind: str, task: str) -> str:
     return text
 
 
-HINTS = {task: _filled("hint", task) for task in TASKS | EXTRA_TASKS}
-QUESTIONS = {mode: {task: _filled(mode, task) for task in TASKS | EXTRA_TASKS} for mode in MODES}
+HINTS = {task: _filled("hint", task) for task in TASKS}
+QUESTIONS = {mode: {task: _filled(mode, task) for task in TASKS} for mode in MODES}
 
 
 def section_place(language: str, ranks: list[int], is_corrected: bool) -> str:

@@ -26,20 +26,17 @@ def _markdown() -> MarkdownIt:
 
 
 def _markdown_headings(text: str) -> Headings:
-    """Find ATX and Setext headings, as in CommonMark."""
     return [(int(token.tag[1:]), token.map[0]) for token in _markdown().parse(text)
             if token.type == "heading_open" and token.level == 0]
 
 
 def _latex_headings(text: str) -> Headings:
-    r"""Find lines that begin literally with \section, \subsection, …"""
     pattern = re.compile(rf"\\({'|'.join(LEVELS)})\*?\s*\{{")
     return [(LEVELS.index(found[1]) + 1, number) for number, line in enumerate(text.split("\n"))
             if (found := pattern.match(line.lstrip()))]
 
 
 def _org_headings(text: str) -> Headings:
-    """Find lines that begin with stars and a space."""
     return [(len(found[1]), number) for number, line in enumerate(text.split("\n"))
             if (found := re.match(r"(\*+)\s", line))]
 
@@ -100,7 +97,6 @@ def _inline(text: str) -> list:
 
 
 def _markdown_bold(text: str) -> list[str]:
-    """Return the texts between strong markers, in document order."""
     found: list[str] = []
     is_open = False
     for part in _inline(text):
@@ -134,7 +130,6 @@ def _bold(language: str, text: str, asked: re.Match) -> str:
 
 
 def _images(language: str, text: str, asked: re.Match) -> str:
-    """List the images; read literally (our question), an Org link is one only with `file:`."""
     if language == "org" and "Write their names" in asked.string:
         text = re.sub(r"\[\[(?!file:)", "", text)
     none = OFFICIAL_NONE[asked[1]] if asked[0].startswith("Extract") else NO_IMAGE

@@ -1,11 +1,9 @@
-"""Solve objects (JSON, YAML, TOML) and XML with real parsers; excerpts are cut from the text."""
+"""Solve objects (JSON, YAML) and XML with real parsers; excerpts are cut from the text."""
 
 import json
 import re
-import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import repeat
 from xml.parsers import expat
 
 import yaml
@@ -39,7 +37,6 @@ class Tag:
 
 
 def _read_json(text: str) -> Object:
-    """Parse JSON; an object extends from brace to brace."""
     value = json.loads(text)
     braces, opened = [], []
     for found in re.finditer(r'"(?:[^"\\]|\\.)*"|[{}]', text):
@@ -49,11 +46,6 @@ def _read_json(text: str) -> Object:
         elif found[0] == "}":
             braces[opened.pop()][1] = found.end()
     return _from_json(value, "obj", iter(braces))
-
-
-def _read_toml(text: str) -> Object:
-    """Parse TOML, without the objects' places in the text."""
-    return _from_json(tomllib.loads(text), "obj", repeat([0, 0]))
 
 
 def _from_json(value: dict, path: str, braces: Iterable[list[int]]) -> Object:
@@ -70,7 +62,6 @@ def _from_json(value: dict, path: str, braces: Iterable[list[int]]) -> Object:
 
 
 def _read_yaml(text: str) -> Object:
-    """Parse YAML without implicit types: NO is "NO"."""
     return _from_yaml(yaml.compose(text, yaml.BaseLoader), "obj", text)
 
 
@@ -91,7 +82,6 @@ def _from_yaml(node: yaml.MappingNode, path: str, text: str) -> Object:
 
 
 def _read_xml(text: str) -> tuple[bytes, list[Tag]]:
-    """Return the text in UTF-8 and its elements in document order."""
     source = text.lstrip().encode()
     parser = expat.ParserCreate("utf-8")
     tags: list[Tag] = []
@@ -119,11 +109,10 @@ def _read_xml(text: str) -> tuple[bytes, list[Tag]]:
     return source, tags
 
 
-_READERS = {"json": _read_json, "yaml": _read_yaml, "toml": _read_toml, "xml": _read_xml}
+_READERS = {"json": _read_json, "yaml": _read_yaml, "xml": _read_xml}
 
 
 def _excerpt(text: str, one: Object, asked: re.Match) -> str:
-    """Cut an object out of the text; keep a YAML object's dash if the question asks for it."""
     dash = None
     if "with the dash" in asked.string:
         dash = re.search(r"-[ ]+$", text[max(0, one.start - 8):one.start])
@@ -136,10 +125,6 @@ def _with_id(language: str, text: str, name: str) -> Object:
 
 def _object(language: str, text: str, asked: re.Match) -> str:
     return _excerpt(text, _with_id(language, text, asked["id"]), asked)
-
-
-def _value(language: str, text: str, asked: re.Match) -> str:
-    return _with_id(language, text, asked["id"]).fields[asked["name"]]
 
 
 def _first_below(language: str, text: str, asked: re.Match) -> str:
@@ -155,10 +140,6 @@ def _is_broken(language: str, text: str, asked: re.Match) -> str:
 
 
 def _path(language: str, text: str, asked: re.Match) -> str:
-    """Return the path to a value equal to the one asked for, or with a final comma (official YAML).
-
-    An object's id counts only if no other value matches.
-    """
     held = [(one, key, value) for one in _READERS[language](text).walk()
             for key, value in one.fields.items()]
     wanted = (asked["value"], asked["value"] + ",")
@@ -195,7 +176,6 @@ _OBJECT_QUESTIONS = [  # in the order of the tasks, each in the official wording
     (("most deeply nested objects", "have no objects in their subs", "objects are nested deepest"),
      _leaves),
 ]
-_TOML_VALUE = ((r"value of (?P<name>.+) in the object with the id (?P<id>.+)\?$",), _value)
 _XML_QUESTIONS = [
     ((r"content of tag (?P<tag>\S+)\? ", r"content of the tag (?P<tag>\S+)\? ",
       r"does the tag (?P<tag>\S+) hold\?"), _content),
@@ -204,5 +184,4 @@ _XML_QUESTIONS = [
       r"has an attribute of value (?P<value>.+)\?$"), _with_value),
     _BROKEN,
 ]
-QUESTIONS = {"json": _OBJECT_QUESTIONS, "yaml": _OBJECT_QUESTIONS,
-             "toml": [_TOML_VALUE, *_OBJECT_QUESTIONS[1:4]], "xml": _XML_QUESTIONS}
+QUESTIONS = {"json": _OBJECT_QUESTIONS, "yaml": _OBJECT_QUESTIONS, "xml": _XML_QUESTIONS}

@@ -47,7 +47,6 @@ def load(path: Path, *, with_demonstrations: bool = False) -> list[Sample]:
 
 
 def _rows(file: Path) -> Iterator[tuple[str, object]]:
-    """Yield each sample's place in the file ("", "line 3", "item 3") and its JSON value."""
     try:
         content = file.read_bytes()
         text = (gzip.decompress(content) if file.suffix == ".gz" else content).decode("utf-8-sig")
@@ -76,7 +75,6 @@ def _parsed(text: str, where: str) -> object:
 
 
 def _samples(row: object, where: str, default: str) -> Iterator[Sample]:
-    """Yield the sample in a row, then its demonstrations. A sample without an id has `default`."""
     if not isinstance(row, dict) or not isinstance(row.get("Label"), dict):
         raise BadInput(f"{where}: not a sample; a sample is an object with the fields "
                         f"{', '.join(FIELDS)}")
@@ -105,7 +103,6 @@ def _samples(row: object, where: str, default: str) -> Iterator[Sample]:
 
 
 def _task(language: str, question: str, where: str) -> str:
-    """Find the task by the wording, because the files' TextRetrieval may be either of two tasks."""
     try:
         task = task_of(language, question)
     except BadInput as error:

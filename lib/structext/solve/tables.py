@@ -1,75 +1,22 @@
-"""Solve tables (CSV, HTML, Markdown), edges of trees and log lines."""
+"""Solve tables in CSV and edges of trees."""
 
 import csv
 import re
-from collections.abc import Callable
-from html.parser import HTMLParser
-
-from markdown_it import MarkdownIt
 
 from lib.core.errors import BadInput
 
 Row = dict[str, str]
 Cells = list[list[str]]
 KEY = "primeKey"
-_FIELD = re.compile(r'\b(\w+)=(?:"((?:[^"\\]|\\.)*)"|(\S*))')  # a=b, a="b c"; not: a = b
 
 
 def _csv_cells(text: str) -> list[Cells]:
-    """Read tables separated by blank lines."""
     return [list(csv.reader(part.strip().splitlines(), strict=True))
             for part in re.split(r"\n[ \t\r]*\n", text.strip())]
 
 
-def _markdown_cells(text: str) -> list[Cells]:
-    tables: list[Cells] = []
-    for token in MarkdownIt("commonmark").enable("table").parse(text):
-        if token.type == "table_open":
-            tables.append([])
-        elif token.type == "tr_open":
-            tables[-1].append([])
-        elif token.type == "inline" and tables:
-            tables[-1][-1].append(token.content)
-    return tables
-
-
-class _HtmlTables(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.tables: list[Cells] = []
-        self.in_cell = False
-
-    def handle_starttag(self, tag: str, attrs: list) -> None:
-        if tag == "table":
-            self.tables.append([])
-        elif tag == "tr":
-            self.tables[-1].append([])
-        elif tag in ("td", "th"):
-            self.tables[-1][-1].append("")
-            self.in_cell = True
-
-    def handle_endtag(self, tag: str) -> None:
-        self.in_cell &= tag not in ("td", "th")
-
-    def handle_data(self, data: str) -> None:
-        if self.in_cell:
-            self.tables[-1][-1][-1] += data
-
-
-def _html_cells(text: str) -> list[Cells]:
-    parser = _HtmlTables()
-    parser.feed(text)
-    parser.close()
-    return parser.tables
-
-
-_CELLS: dict[str, Callable[[str], list[Cells]]] = {
-    "csv": _csv_cells, "markdown-table": _markdown_cells, "html-table": _html_cells}
-
-
 def _rows(language: str, text: str, column: str) -> list[Row]:
-    """Return the rows of the first table with `column` and the key."""
-    for header, *lines in _CELLS[language](text):
+    for header, *lines in _csv_cells(text):
         if {column, KEY} <= set(header):
             return [dict(zip(header, line, strict=True)) for line in lines]
     raise BadInput(f"no table has the columns {KEY} and {column!r}")
@@ -102,7 +49,6 @@ def _parents(text: str) -> dict[str, str]:
 
 
 def _trail(text: str, node: str) -> list[str]:
-    """Return the nodes from the root to `node`."""
     parents, trail = _parents(text), [node]
     if node not in {*parents, *parents.values()}:
         raise BadInput(f"the tree has no node {node!r}")
@@ -133,30 +79,6 @@ def _path(language: str, text: str, asked: re.Match) -> str:
     return "->".join(_trail(text, asked["node"]))
 
 
-def _log(text: str) -> list[Row]:
-    """Return the fields of each line that has any, ignoring other text in the line."""
-    lines = [{name: quoted or bare for name, quoted, bare in _FIELD.findall(line)}
-             for line in text.split("\n")]
-    return [line for line in lines if line]
-
-
-def _field(language: str, text: str, asked: re.Match) -> str:
-    return next(line[asked["field"]] for line in _log(text) if line["event"] == asked["key"])
-
-
-def _of_level(language: str, text: str, asked: re.Match) -> str:
-    return str(sum(line["level"] == asked["level"] for line in _log(text)))
-
-
-def _slow(language: str, text: str, asked: re.Match) -> str:
-    return str(sum(float(line["duration_ms"]) > float(asked["limit"]) for line in _log(text)
-                   if line["service"] == asked["service"]))
-
-
-def _services(language: str, text: str, asked: re.Match) -> str:
-    return "->".join(line["service"] for line in _log(text) if line["request"] == asked["request"])
-
-
 _TABLE_QUESTIONS = [  # in the order of the tasks, each in the official wording and ours
     ((r"What is the (?P<field>.+?) (?:of|in) (?:the )?record (?:with primeKey|whose primeKey is) "
       r"(?P<key>.+?)\??$",), _cell),
@@ -165,18 +87,12 @@ _TABLE_QUESTIONS = [  # in the order of the tasks, each in the official wording 
     ((r"who work in (?P<place>.+) are taller than (?P<limit>\d+)\?",
       r"whose location is (?P<place>.+) are taller than (?P<limit>\d+)\?"), _taller),
 ]
-QUESTIONS = {**{language: _TABLE_QUESTIONS for language in _CELLS},
+QUESTIONS = {
+    "csv": _TABLE_QUESTIONS,
     "tree": [
         (("What is the height of the root",), _height),
         ((r"depth of node (?P<node>.+?)\? ", r"depth of the node (?P<node>.+?), where"), _depth),
         ((r"from the root node to the node (?P<node>.+?)\. Answer",
           r"from the root to the node (?P<node>.+?)\? Write"), _path),
-    ],
-    "log": [
-        ((r"What is the (?P<field>\S+) in the line whose event is (?P<key>.+?)\?$",), _field),
-        ((r"lines have the level (?P<level>\S+?)\?",), _of_level),
-        ((r"lines of the service (?P<service>.+?) have a duration_ms above (?P<limit>\d+)\?",),
-         _slow),
-        ((r"did the request (?P<request>.+?) go\?",), _services),
     ],
 }

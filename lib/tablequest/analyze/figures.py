@@ -115,7 +115,6 @@ def _percentages(plotted: pd.DataFrame, label: str, within: str = "arm") -> Figu
 
 def _points(plotted: pd.DataFrame, levels: Sequence[str], within: str, label: str,
             **options) -> Figure:
-    """Draw one panel per level, with a row per `place` in table order and a marker per group."""
     levels = [level for level in levels if (plotted.level == level).any()]
     places, groups = list(dict.fromkeys(plotted.place)), list(dict.fromkeys(plotted[within]))
     height = 1.1 + len(places) * max(0.26, 0.11 * len(groups))

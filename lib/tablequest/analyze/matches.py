@@ -157,10 +157,6 @@ def _better(question: TableQuestion, first: Final, second: Final, grids: Mapping
 
 
 def _nearness(question: TableQuestion, text: str, grids: Mapping[str, Grid]) -> Fraction:
-    """Return minus the distance of the nearest asserted figure, as a share of the reference.
-
-    The least value is -10, also given to a missing figure and a wrong unit.
-    """
     reference = question.exact
     distances = [abs(value - reference) / (abs(reference) or 1)
                  for amount in asserted(question, text, grids)
@@ -184,7 +180,6 @@ def as_text(steps: Sequence[str], answer: str) -> str:
 
 
 def _defused(text: str) -> str:
-    """Split anything in `text` that could close TAGS or pass for a verdict in a reply."""
     split = defused(text, TAGS)
     letters, ends = folded(split)
     cuts = [0, *(ends[match.start()] for match in _VERDICT.finditer(letters)), len(split)]
@@ -192,7 +187,6 @@ def _defused(text: str) -> str:
 
 
 def _decision(reply: Reply, words: dict[str, str]) -> Decision:
-    """Read the last object with "better"; unless its word is known, the match is unscored."""
     if reply.reason:
         return "unscored", f"no complete reply, {reply.reason}"
     if not (found := last_object(reply.text, "better")):

@@ -23,8 +23,7 @@ def word_scores(reference: str, answer: str) -> dict[str, float]:
 def f1(reference: str, answer: str) -> float:
     """Return the harmonic mean of precision and recall over tokens with repetition, as in SQuAD.
 
-    The tokens come from lib.core.errors import BadStudy
-from lib.core.values: folded words and numbers with their units.
+    The tokens come from lib.core.values: folded words and numbers with their units.
     """
     wanted, given = ([(token.kind, token.value) for token in solid(tokens(without_endless(text)))]
                      for text in (reference, answer))

@@ -53,14 +53,16 @@ def recall_table(rows: pd.DataFrame) -> pd.DataFrame:
     cells = []
     for name, cell in (groups | {ALL: rows}).items():
         shares = cell.n_found / cell.n_tokens
-        low, high = share_interval(shares, cell.paper) if len(cell) else (np.nan, np.nan)
+        low = high = of_tokens = np.nan
+        if len(cell):
+            low, high = share_interval(shares, cell.paper)
+            of_tokens = cell.n_found.sum() / cell.n_tokens.sum()
         cells.append({"answer_length": name, "n": len(cell), "mean": shares.mean(), "low": low,
-                      "high": high, "of_tokens": cell.n_found.sum() / max(1, cell.n_tokens.sum())})
+                      "high": high, "of_tokens": of_tokens})
     return pd.DataFrame(cells)
 
 
 def _tables(path: Path) -> list[tuple[str, str]]:
-    """Return each table's surrounding text and its source."""
     blocks = parse(path.read_text(encoding="utf-8-sig"))
     return [("\n".join(block.text for block in blocks if block.kind in ("prose", "list")
                        and block.headings == table.headings), table.text)

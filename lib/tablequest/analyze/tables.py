@@ -220,7 +220,6 @@ def ratings_formatted(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _rating(row) -> str:
-    """Format "1191 [1120, 1270]", or "at least 1530" if the matches give only a bound."""
     if np.isnan(row.rating) and not np.isnan(row.low):
         return f"at least {row.low:.0f}" if np.isfinite(row.low) else f"at most {row.high:.0f}"
     return estimate(row.rating, row.low, row.high, digits=0).replace(

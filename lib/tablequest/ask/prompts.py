@@ -143,7 +143,6 @@ def _table(rows: list[tuple]) -> pd.DataFrame:
 
 
 def _shortened(query: Query, tokenizer: Tokenizer, room: int, style: str) -> Query | None:
-    """Keep as much of the passage's beginning as fits `room` tokens; None if no word fits."""
     start = query.context.index(_START) + len(_START)
     end = query.context.rindex(_END)
     passage = query.context[start:end]

@@ -63,7 +63,6 @@ def page_of(raw: bytes) -> Page:
 
 
 def _reports(raw: bytes) -> list[bytes]:
-    """Return the reports of a submission to EDGAR; none if `raw` is a page."""
     return [part for part in raw.split(b"<DOCUMENT>")[1:] if _REPORT.match(part)]
 
 
@@ -91,10 +90,6 @@ def header_facts(raw: bytes) -> dict[str, str]:
 
 
 def _without_tables(raw: bytes) -> tuple[bytes, tuple[bytes, ...]]:
-    """Return a page whose tables are empty and numbered, and these tables.
-
-    Tables around others stay as they are, as do those with facts of the cover.
-    """
     pieces, cut, done = [], [], 0
     begun: re.Match | None = None
     for match in _TABLE.finditer(raw):
@@ -127,14 +122,12 @@ def _parsed(raw: bytes, encoding: str) -> HtmlElement:
 
 
 def _is_within_table(raw: bytes) -> bool:
-    """Return whether more tables begin than end, ignoring comments."""
     page = re.sub(rb"<!--.*?-->", b"", raw, flags=re.S)
     n_begun = len(re.findall(rb"<table[\s>]", page, re.I))
     return n_begun > len(re.findall(rb"</table\s*>", page, re.I))
 
 
 def _without_utf16(raw: bytes) -> bytes:
-    """Return `raw` as UTF-8 if its byte order mark says UTF-16, else unchanged."""
     if not raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return raw
     try:

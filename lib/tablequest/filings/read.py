@@ -91,7 +91,6 @@ def read_file(path: Path, name: str = "", max_words: int = MAX_WORDS,
 
 def _read_blocks(page: Page, blocks: list[PageBlock], tables: list[HtmlElement],
                  reading: Tables) -> None:
-    """Read the blocks in order."""
     numbers = {table: number for number, table in enumerate(tables, 1)}
     for index, (block, path) in enumerate(under_headings(blocks, reading.filing.company)):
         if block.kind == "table":
@@ -104,14 +103,12 @@ def _read_blocks(page: Page, blocks: list[PageBlock], tables: list[HtmlElement],
 
 
 def _footnotes(blocks: list[PageBlock], index: int) -> tuple[str, ...]:
-    """Return the footnotes below the table blocks[index]; a page's end may be in between."""
     below = (blocks[place] for place in range(index + 1, len(blocks)))
     return footnotes_of(block.text if block.kind == "paragraph" else ""
                         for block in below if block.kind != "page-end")
 
 
 def _cover(root: HtmlElement) -> dict[str, str]:
-    """Return the cover's tagged facts, and the page's title."""
     title = {"title": " ".join((root.findtext(".//title") or "").split())}
     return title | {element.get("name"): visible_text(element)
                     for element in root.iter("ix:nonnumeric")
@@ -119,7 +116,6 @@ def _cover(root: HtmlElement) -> dict[str, str]:
 
 
 def _filing(named: dict[str, str], blocks: list[PageBlock], name: str, n_tables: int) -> Filing:
-    """Find the company and its fiscal year in the cover's facts `named`, or in its words."""
     front = [block.text for block in blocks if block.text][:120]
     cover = " ".join(front)
     form = named.get("dei:DocumentType") or next(iter(_FORM.findall(cover)), "")

@@ -102,7 +102,6 @@ class Tables:
                             before.columns if before else ())
 
     def _shared_note(self, path: tuple[str, ...]) -> str:
-        """Return the one unit note of the tables before in the same note; "" if few or several."""
         found = self._notes.get(_note_of(path), Counter())
         return next(iter(found)) if len(found) == 1 and found.total() >= _LEAST_SHARING else ""
 
@@ -113,15 +112,10 @@ class Tables:
 
 
 def _note_of(path: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the headings down to the note of the financial statements, () if it is in none."""
     return next((path[:at] for at in range(1, len(path) + 1) if _NOTE.match(path[at - 1])), ())
 
 
 def _lost_values(rows: list[PlacedRow], found: ReadGrid) -> Iterator[tuple[str, str, str]]:
-    """Yield kind, reason and text of each row with a number that is in no cell of its grid.
-
-    A number in the first slot is a label, and "(1)" in a column of its own a footnote's mark.
-    """
     kept = {id(element) for line in found.placed for cell in line if cell
             for element in cell.elements}
     left = min(cell.start for row in rows for cell in row.cells)

@@ -168,7 +168,6 @@ def joined(cells: Iterable[PlacedCell]) -> tuple[PlacedCell, ...]:
 
 
 def _closes(text: str, cell: PlacedCell) -> bool:
-    """Return whether `cell` ends the value, as ")" ends "(565" and "%" ends "3" but not a year."""
     return not cell.is_header and not is_year(text) and is_number(text + cell.text)
 
 
@@ -203,7 +202,6 @@ def _placed(element: HtmlElement, start: int, end: int) -> PlacedCell:
 
 @lru_cache(4096)
 def _indent(written: str) -> float:
-    """Return the first line's indent in points: left padding, margin and text indent."""
     style, lengths = _style(written), []
     padding = _LENGTH.findall(style.get("padding", ""))
     if padding and "padding-left" not in style:
@@ -214,7 +212,6 @@ def _indent(written: str) -> float:
 
 
 def _raised_mark(node: HtmlElement) -> str:
-    """Return a raised footnote mark, in brackets; "" for anything else."""
     is_raised = node.tag == "sup" or style_of(node).get("vertical-align") in ("super", "top")
     if not is_raised or node.tag in ("td", "th"):
         return ""

@@ -88,7 +88,6 @@ def as_markdown(grid: Grid) -> str:
 
 
 def _with_point(rows: list[PlacedRow]) -> list[PlacedRow]:
-    """Return the rows of a table with a decimal comma with numbers that have a point."""
     points = with_point(cell.text for row in rows for cell in row.cells)
     if not points:
         return rows
@@ -98,10 +97,6 @@ def _with_point(rows: list[PlacedRow]) -> list[PlacedRow]:
 
 def _columns(layout: Layout, around: Surroundings,
              corner_note: str) -> tuple[tuple[str, ...], list[Meaning], str]:
-    """Return the columns' labels, what they mean, and the note that stands above most of them.
-
-    That note is the table's and no part of the labels, unless the corner has another.
-    """
     headers = layout.headers
     notes = [next((cell.text for cell in above if is_only_note(cell.text)), "")
              for above, column in zip(headers, layout.columns, strict=True) if not column.is_text]
@@ -130,7 +125,6 @@ def _columns(layout: Layout, around: Surroundings,
 
 
 def _local_notes(rows: Iterable[BodyRow]) -> Iterator[str]:
-    """Yield, for each row, the unit note in a row of its own above it, as "(in thousands)"."""
     note = ""
     for row in rows:
         if not any(cell and cell.reading for cell in row.cells):
@@ -169,20 +163,17 @@ def _cells(named: list[tuple[str, BodyRow, str]], columns: list[Meaning], unit_n
 
 
 def _marks(readings: Iterable[Reading | None]) -> str:
-    """Return the unit printed in `readings`; "mixed" for several, "" for none."""
     units = {reading.unit for reading in readings if reading} & {*MONEY, "%"}
     return "" if not units else units.pop() if len(units) == 1 else "mixed"
 
 
 def _column_mark(readings: list[Reading]) -> str:
-    """Return the unit printed in a column; "%" is not that of its other, much larger numbers."""
     mark = _marks(readings)
     is_mixed = mark == "%" and any(not one.unit and abs(one.value or 0) >= 1000 for one in readings)
     return "mixed" if is_mixed else mark
 
 
 def _html(layout: Layout, columns: tuple[str, ...]) -> str:
-    """Return the table as the filing lays it out, without empty cells and styles."""
     lines = [_header_line(row, layout) for row in layout.header_rows if row.cells]
     if not any(layout.headers) and any(columns):
         lines = ["<th></th>" + "".join(f"<th>{html.escape(column)}</th>" for column in columns)]
@@ -197,7 +188,6 @@ def _html(layout: Layout, columns: tuple[str, ...]) -> str:
 
 
 def _header_line(row: PlacedRow, layout: Layout) -> str:
-    """Return a header row, with one cell over each run of columns that it heads."""
     heads = [next((cell for cell in row.cells if cell in headers), None)
              for headers in layout.headers]
     placed = {id(cell) for cell in heads if cell}

@@ -85,7 +85,6 @@ def lay_out(rows: list[PlacedRow]) -> Layout:
 
 def _check_headers(rows: tuple[BodyRow, ...], columns: tuple[Column, ...],
                    headers: Headers) -> None:
-    """Raise BadInput if a row among the values has new headers; repeated headers are allowed."""
     for row in rows:
         texts = [(cell.text, header)
                  for cell, column, header in zip(row.cells, columns, headers, strict=True)
@@ -98,7 +97,6 @@ def _check_headers(rows: tuple[BodyRow, ...], columns: tuple[Column, ...],
 
 
 def _is_marks(rows: tuple[BodyRow, ...], index: int) -> bool:
-    """Return whether a column holds only footnote marks, separate from their numbers: "(1)"."""
     texts = [row.cells[index].text for row in rows if row.cells[index]]
     return bool(texts) and all(re.fullmatch(r"\([1-9]\d?\)", text) for text in texts)
 
@@ -115,10 +113,6 @@ def _first_body_row(rows: list[PlacedRow]) -> int:
 
 
 def _is_of_ranges(row: PlacedRow, left: int) -> bool:
-    """Return whether a row above the first number has values: "Volatility | 25% – 31% | 24%".
-
-    Ranges that follow each other, "0 – 1 years | 1 – 3 years", are headers.
-    """
     if len(row.cells) < 2 or row.cells[0].start != left or _heads(PlacedRow(row.cells[:1])):
         return False
     found = [_RANGE.fullmatch(cell.text) for cell in row.cells[1:]]
@@ -138,7 +132,6 @@ def _is_label_only(row: PlacedRow, label_end: int) -> bool:
 
 
 def _heads(row: PlacedRow) -> bool:
-    """Return whether a row with only a first cell is a header, as a unit note or <th> is."""
     text = " ".join(cell.text for cell in row.cells)
     return bool(unit_note_in(text, anywhere=True)) or all(cell.is_header for cell in row.cells)
 
@@ -161,12 +154,10 @@ def _numeric_columns(body: list[PlacedRow], left: int) -> list[Column]:
 
 
 def _over(cell: PlacedCell, starts: list[int], ends: list[int]) -> range:
-    """Return the positions of the columns under `cell`; they are in order and do not overlap."""
     return range(bisect_right(ends, cell.start), bisect_left(starts, cell.end))
 
 
 def _columns(body: list[PlacedRow], numeric: list[Column]) -> tuple[int, tuple[Column, ...]]:
-    """Return the slot at which labels end, and all columns of numbers and of text."""
     begin = numeric[0].start
     before = _merged(sorted((cell.start, max(min(cell.end, begin), cell.start + 1))
                             for row in body for cell in row.cells if cell.start < begin))
@@ -191,7 +182,6 @@ def _columns(body: list[PlacedRow], numeric: list[Column]) -> tuple[int, tuple[C
 
 
 def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Merge overlapping spans; `spans` are sorted."""
     done: list[tuple[int, int]] = []
     for start, end in spans:
         if done and start < done[-1][1]:

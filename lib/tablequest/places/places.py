@@ -206,10 +206,6 @@ def places(filing: Filing, grids: Sequence[Grid]) -> list[Place]:
 
 
 def _where(grid: Grid, row: str) -> str:
-    """Return the words for a table's place: its section and, if a row needs it, its introduction.
-
-    A row such as "Europe" does not say what is measured.
-    """
     heading, text = heading_of(grid), introduction_of(grid)
     where = f', section "{heading}"' if heading else ""
     if not text or tells_amount(row):
@@ -218,7 +214,6 @@ def _where(grid: Grid, row: str) -> str:
 
 
 def _misread(grid: Grid, cell: Cell, row: str, column: str) -> str:
-    """Return why the reading of a cell is in doubt, or ""."""
     if grid.doubt and not cell.period:
         return f"the table is in doubt: {grid.doubt}"
     if not cell.unit:
@@ -230,14 +225,12 @@ def _misread(grid: Grid, cell: Cell, row: str, column: str) -> str:
 
 
 def _has_cents(grid: Grid) -> bool:
-    """Return whether most of a table's amounts in thousands or more are printed with decimals."""
     texts = [cell.text for row in grid.cells for cell in row
              if cell.unit in MONEY and cell.scale > 1 and re.search(r"\d", cell.text)]
     return 2 * sum("." in text for text in texts) > len(texts)
 
 
 def _fault(grid: Grid, cell: Cell, row: str, time: Period | None, where: str) -> str:
-    """Return why no question can name a report's cell, or ""."""
     if time is None:
         return "the column names no period, or several"
     if reason := fault_of_label(row):
@@ -265,7 +258,6 @@ def row_names(grid: Grid) -> list[str]:
 
 
 def _told(path: list[str]) -> list[str]:
-    """Leave out the last group if the row's own label repeats its words."""
     is_repeated = len(path) > 1 and folded(path[-2]) in folded(path[-1])
     return [*path[:-2], path[-1]] if is_repeated else path
 

@@ -38,8 +38,6 @@ _LAST_CHARACTERS = 3000  # the end of an unusable reply that the model is shown 
 
 @dataclass(eq=False)
 class _Chain:
-    """A chat: its ground, its messages so far, and its last question."""
-
     ground: Ground
     filing: Filing
     passage: Passage
@@ -113,7 +111,6 @@ def questions_by_model(filings: Sequence[Filing], grids: Sequence[Grid],
 
 def _chosen(found: list[TableQuestion], order: Mapping[str, int],
             per_level: int) -> tuple[list[TableQuestion], list[Rejected]]:
-    """Take `per_level` questions of each level, those of complete chains first."""
     n_of_chain = Counter(one.chain_id for one in found)
     ranked = sorted(found, key=lambda one: (n_of_chain[one.chain_id] < len(LEVELS),
                                             order[one.chain_id]))
@@ -128,7 +125,6 @@ def _chosen(found: list[TableQuestion], order: Mapping[str, int],
 
 def _wave(chains: Sequence[_Chain], model: str, calls: Calls, tables: Mapping[str, Grid],
           before: Sequence[TableQuestion]) -> tuple[list[TableQuestion], list[Rejected]]:
-    """Ask `chains` in parallel; return faults, and questions not nearly the same as in `before`."""
     questions, rejected = list(before), []
     for level in LEVELS:
         rejected += [chain.left_out(level, "not asked, because the round before gave no question: "
@@ -148,7 +144,6 @@ def _wave(chains: Sequence[_Chain], model: str, calls: Calls, tables: Mapping[st
 
 def _round(asked: Mapping[_Chain, Request], level: Level, model: str, calls: Calls,
            tables: Mapping[str, Grid], questions: list[TableQuestion]) -> dict[_Chain, Reply]:
-    """Ask one round; add usable questions to `questions` and return the other replies."""
     unread = {}
     replies = complete(list(asked.values()), model, calls) if asked else []
     for (chain, request), reply in zip(asked.items(), replies, strict=True):
@@ -175,7 +170,6 @@ def _check(question: TableQuestion, chain: _Chain, tables: Mapping[str, Grid],
 
 
 def _task(chain: _Chain, level: Level) -> Request:
-    """Return the next round's request: the chat so far and the task, with the previous pair."""
     if level == "easy":
         table, row = chain.focus
         slots = defused_slots(TAGS, source=source_of(chain.filing) or chain.filing.company, row=row,
@@ -190,7 +184,6 @@ def _task(chain: _Chain, level: Level) -> Request:
 
 
 def _shown(passage: Passage, tables: Mapping[str, Grid]) -> str:
-    """Return the passage with its tables as Markdown, each under its name."""
     names = {grid.grid_id: name for name, grid in tables.items()}
     parts = []
     for block in passage.blocks:
@@ -204,7 +197,6 @@ def _shown(passage: Passage, tables: Mapping[str, Grid]) -> str:
 
 def _chains(filings: Sequence[Filing], grids: Sequence[Grid], passages: Sequence[Passage],
             seed: int) -> list[_Chain]:
-    """Return chains, one per row, taking filings and their passages in turn, in seeded order."""
     chance, tables = random.Random(seed), by_id(grids)
     waiting: list[list[list[_Chain]]] = []
     for filing in filings:
@@ -225,7 +217,6 @@ def _chains(filings: Sequence[Filing], grids: Sequence[Grid], passages: Sequence
 
 def _of_passage(filing: Filing, passage: Passage, tables: Mapping[str, Grid], cells: Cells,
                 chance: random.Random) -> list[_Chain]:
-    """Return a chain for each row with a number, shuffled."""
     used = [tables[grid_id] for grid_id in passage.grid_ids if grid_id in tables]
     named = {f"T{number}": grid for number, grid in enumerate(used, 1)}
     focuses = [(name, row) for name, grid in named.items()

@@ -19,8 +19,6 @@ _MOST_TRIED = 400  # cells of a table; of a longer one, every second, third … 
 
 @dataclass
 class _Anchor:
-    """A cell at which a chain can start, and the questions that can be asked from there."""
-
     place: Place
     mediums: list[Draft]
     hards: list[Draft]
@@ -28,8 +26,6 @@ class _Anchor:
 
 @dataclass
 class _Choice:
-    """The chains chosen so far, and the counts that serve to spread them."""
-
     per_level: int
     chance: random.Random
     grids: dict[str, Grid]
@@ -96,7 +92,6 @@ def questions_by_rules(filings: Sequence[Filing], grids: Sequence[Grid],
 
 
 def _anchors(passage: Passage, tables: dict[str, Table], rejected: list[Rejected]) -> list[_Anchor]:
-    """Return the cells that give a complete chain; add the others to `rejected`, with reasons."""
     anchors = []
     read = [tables[grid_id] for grid_id in passage.grid_ids if grid_id in tables]
     for table in read:
@@ -123,7 +118,6 @@ def _anchors(passage: Passage, tables: dict[str, Table], rejected: list[Rejected
 
 
 def _next(waiting: Waiting, choice: _Choice) -> tuple[str, _Anchor] | None:
-    """Take the next anchor from the filing and passage with the fewest chains, by `rank`."""
     open_filings = [filing_id for filing_id, by_passage in waiting.items()
                     if any(by_passage.values())]
     if not open_filings:
@@ -138,7 +132,6 @@ def _next(waiting: Waiting, choice: _Choice) -> tuple[str, _Anchor] | None:
 
 
 def _add_chain(anchor: _Anchor, filing: Filing, passage: Passage, choice: _Choice) -> None:
-    """Add the three questions from `anchor`, or the reasons for having fewer."""
     chain_id = f"{passage.passage_id}-c{choice.chains[passage.passage_id] + 1}"
     questions: list[TableQuestion] = []
     drafts_of = zip(LEVELS, ([easy_of(anchor.place)], anchor.mediums, anchor.hards), strict=True)

@@ -71,7 +71,6 @@ def evidence(questions: Sequence[TableQuestion], grids: Mapping[str, Grid]) -> p
 
 
 def _fault_of_unit(question: TableQuestion, cells: list[Cell]) -> str:
-    """Return why the answer's unit is not that of its cells, or ""; shares and ratios have none."""
     units = {cell.unit for cell in cells}
     if question.kind in ("ratio", "share", "percent change", "comparison"):
         return ""
@@ -83,10 +82,6 @@ def _fault_of_unit(question: TableQuestion, cells: list[Cell]) -> str:
 
 
 def _fault_of_figure(question: TableQuestion) -> str:
-    """Return why the answer's figure differs from the value, or "".
-
-    The answer to a comparison is an item, so it need only be non-empty.
-    """
     found = amounts(question.answer)
     if question.kind == "comparison":
         return "" if question.answer.strip() else "the answer is empty"
@@ -108,11 +103,6 @@ def is_rounding(amount: Amount, wanted: Fraction) -> bool:
 
 def _fault_of_hard(question: TableQuestion, cells: list[Cell], values: Mapping[str, float],
                    labels: set[str]) -> str:
-    """Return the answer's first fault, or "". Digits in row `labels` are ignored.
-
-    A fault is too many sentences, a wrong step, a figure that is neither a cell nor a step, or
-    no figure at all.
-    """
     if (n := n_sentences(question.answer)) > MOST_SENTENCES:
         return f"the answer has {n} sentences, at most {MOST_SENTENCES} are allowed"
     known = [cell.exact for cell in cells]
@@ -138,7 +128,6 @@ def _fault_of_hard(question: TableQuestion, cells: list[Cell], values: Mapping[s
 
 
 def _without_labels(text: str, labels: set[str]) -> str:
-    """Blank out quoted row labels, complete or without their first levels."""
     for label in labels:
         parts = label.split(": ")
         for first in range(len(parts)):

@@ -69,7 +69,6 @@ def screened_by_rules(question: TableQuestion, filing: Filing, passage: Passage,
 
 
 def _irrelevance(question: TableQuestion, filing: Filing, passage: Passage) -> str:
-    """Say why a question is unclear on its own or about tables outside the passage, or ""."""
     used = {ref.grid_id for ref in question.cells.values()}
     if elsewhere := sorted(used.difference(passage.grid_ids)):
         return f"the table {elsewhere[0]} is not in the passage"
@@ -85,7 +84,6 @@ def _irrelevance(question: TableQuestion, filing: Filing, passage: Passage) -> s
 
 
 def _unreason(question: TableQuestion, grids: Mapping[str, Grid]) -> str:
-    """Say why a reader of reports would not ask such a question at this level, or ""."""
     n_cells, n_words = len(question.cells), len(question.question.split())
     if n_words > _MOST_WORDS:
         return f"the question has {n_words} words, at most {_MOST_WORDS} are read"
@@ -135,7 +133,6 @@ def _is_same(one: TableQuestion, other: TableQuestion, grids: Mapping[str, Grid]
 
 
 def _has_same_figures(one: TableQuestion, other: TableQuestion, grids: Mapping[str, Grid]) -> bool:
-    """Compare (value, scale, unit, year), and the rows' words; every figure must have a year."""
     figures, words = [], []
     for question in (one, other):
         cells = [(grids[ref.grid_id], ref) for ref in question.cells.values()

@@ -67,7 +67,6 @@ def _screening(question: TableQuestion, model: str, reply: Reply) -> Screening:
 
 
 def _fault(decided: object, missing: str) -> str:
-    """Return "" if a criterion is met; else the reason, or that there is no clear decision."""
     if not isinstance(decided, dict):
         return f"no decision: {missing or 'the reply holds none'}"
     decision = str(decided.get("ok", "")).strip().lower()

@@ -27,14 +27,10 @@ _INTRODUCING = words("table shows presents summarizes following below sets forth
 
 
 class _Lenient(BaseModel):
-    """A part of a reply; fields that the prompt does not ask for are ignored."""
-
     model_config = ConfigDict(str_strip_whitespace=True, coerce_numbers_to_str=True)
 
 
 class _Named(_Lenient):
-    """A cell as named by a model."""
-
     name: str
     table: str
     row: str
@@ -42,8 +38,6 @@ class _Named(_Lenient):
 
 
 class _Pair(_Lenient):
-    """One reply."""
-
     question: str
     answer: str
     cells: list[_Named]
@@ -103,7 +97,6 @@ def _pair(text: str) -> _Pair:
 
 
 def _found(named: _Named, ground: Ground) -> Place:
-    """Return the only cell that `named` can mean. Raises BadReply."""
     tables = {name.casefold(): grid for name, grid in ground.tables.items()}
     grid = tables.get(named.table.casefold()) or tables.get(f"t{named.table}".casefold())
     if grid is None:
@@ -124,10 +117,6 @@ def _found(named: _Named, ground: Ground) -> Place:
 
 
 def _check_named(place: Place, question: str, ground: Ground) -> None:
-    """Raise BadReply if the question may also mean a cell with another value.
-
-    It may if it does not name the section or table that distinguishes the two cells.
-    """
     asked = words(question)
     own = next(grid for grid in ground.tables.values() if grid.grid_id == place.ref.grid_id)
     names = [name for name in (heading_of(own), introduction_of(own)) if folded(name)]
@@ -145,7 +134,6 @@ def _check_named(place: Place, question: str, ground: Ground) -> None:
 
 
 def _computed(pair: _Pair, places: Mapping[str, Place]) -> tuple[float, str, float]:
-    """Return the expression's value, and the unit and scale in which the answer gives it."""
     expression = pair.expression or (pair.cells[0].name if len(pair.cells) == 1 else "")
     try:
         value = evaluate(expression, {name: place.value for name, place in places.items()})

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from lib.core.arms import ALL
-from lib.core.records import Verdict
 from lib.structext.analyze.formatted import (
     SCORES,
     differences_formatted,
@@ -26,7 +25,6 @@ from lib.structext.analyze.tables import (
     JUDGE,
     LEFT_OUT,
     heat,
-    rows_of,
     summary,
 )
 from lib.structext.ask.replies import NO_ROW
@@ -37,7 +35,6 @@ from tests.structext.replied import (
     of_arms,
     right,
     silent,
-    too_long,
     wrong,
 )
 
@@ -81,23 +78,6 @@ def test_questions_on_one_text_are_one_cluster_and_a_real_sample_has_a_twin():
     assert connected.groupby("text").size().tolist() == [10, 5, 5]
     by_model = changed(asked[0], id=first.id.replace("-d1-", "-rewritten-d1-"))
     assert of_arms([by_model], base=right).twin[0] == rows.twin[0] == first.id
-
-
-@pytest.mark.parametrize("spoil", [
-    lambda verdicts: verdicts[1:], lambda verdicts: [*verdicts, verdicts[0]],
-    lambda verdicts: [*verdicts[1:], verdicts[0].model_copy(update={"query_id": "another"})]])
-def test_verdicts_of_other_questions_are_refused(spoil):
-    asked = ask()
-    answers = {"a": [answered("a", one.query_id, "1") for one in asked]}
-    verdicts = [Verdict(query_id=one.query_id, arm="a", judge="rules", verdict="correct", reason="")
-                for one in asked]
-    with pytest.raises(ValueError, match="arm a: .* run .* again"):
-        rows_of(asked, {}, answers, {"a": spoil(verdicts)})
-    with pytest.raises(ValueError, match="twice in asked.jsonl: remove it"):
-        rows_of([*asked, asked[0]], {}, answers, {"a": verdicts})
-    for out in (asked[:1], ask(seed=6)[:1]):  # answered too, and not asked
-        with pytest.raises(ValueError, match="1 questions left out are not those of the 6"):
-            rows_of(asked, {"a": too_long(out)}, answers, {"a": verdicts})
 
 
 def test_a_summary_by_hand():

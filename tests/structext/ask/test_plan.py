@@ -30,14 +30,6 @@ def test_each_suite_is_asked_in_each_setting_and_real_test_has_the_structures_of
     assert not shown & {one.sample.id for rows in lists for one in rows}
 
 
-def test_what_a_model_named_replaces_real_test_and_nothing_is_asked_instead():
-    named = some_of(suite("real-test"), 1)[:4]
-    (rows,) = asked_in(["real-test"], ["base"], [], rewritten=named)
-    assert [one.sample for one in rows] == named
-    with pytest.raises(ValueError, match=r"no sample: .*rewrite_rejected\.jsonl"):
-        list(asked_in(["real-test"], ["base"], [], rewritten=[]))
-
-
 @pytest.mark.parametrize(("suites", "settings", "wrong"), [
     (["tset"], ["base"], "'tset'"), (["test"], ["cot"], "'cot'"), ([], ["base"], "'nothing'")])
 def test_an_unknown_suite_or_setting_is_refused(suites, settings, wrong):

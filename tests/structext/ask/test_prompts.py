@@ -20,13 +20,13 @@ from lib.structext.ask.prompts import (
 from lib.structext.ask.replies import NO_ANSWER, NO_ROW, final_answer, scored
 from lib.structext.generate.samples import generate
 from lib.structext.generate.wording import HINTS
-from lib.structext.records import EXTRA_TASKS, TASKS, Sample
+from lib.structext.records import TASKS, Sample
 from lib.structext.task import too_long
 from tests.structext.replied import answered
 
-SAMPLES = list(generate(tasks=[*TASKS, *EXTRA_TASKS], per_task=2))
+SAMPLES = list(generate(tasks=TASKS, per_task=2))
 POOL = [one for depth in (1, 2)
-        for one in generate(tasks=[*TASKS, *EXTRA_TASKS], depth=depth, per_task=12, seed=7)]
+        for one in generate(tasks=TASKS, depth=depth, per_task=12, seed=7)]
 SHOTS = (1, 2, 3, 5)  # of the papers' curve
 
 
@@ -92,15 +92,6 @@ def test_demonstrations_are_of_the_same_cell_and_of_other_texts():
         prompts_for([sample(depth=3)], "few-shot", 1, pool)
     prompts = prompts_for(SAMPLES, "few-shot", 1)  # without a pool, from each other
     assert all(one.demonstrations[0] != one.sample.id for one in prompts)
-
-
-def test_the_shortest_demonstrations_are_those_of_the_task_at_any_size():
-    pool = [*numbered(6, depth=2)[::-1], sample(id="long answer", reference="c", answer="a" * 9),
-            sample(id="other task", task="tree.1", reference="c")]
-    (one,) = prompts_for([sample(reference="a->bb", depth=3)], "shortest-few-shot", 3, pool)
-    assert one.demonstrations == ("p0", "p2", "p3")  # p1 has the sample's text
-    with pytest.raises(ValueError, match="tree.2: .* 7 texts .* too few for 8"):
-        prompts_for([sample(reference="q")], "shortest-few-shot", 8, pool)
 
 
 def test_a_text_cannot_leave_its_place_in_a_prompt():

@@ -39,7 +39,6 @@ def fault_of(sample: Sample) -> str:
 
 
 def _outermost(excerpt: str) -> list[list[str]]:
-    """Return each part without the common indentation; the first line may have lost its own."""
     parts = []
     for part in excerpt.split("\n\n"):
         lines = part.split("\n")
@@ -49,7 +48,6 @@ def _outermost(excerpt: str) -> list[list[str]]:
 
 
 def _meant(sample: Sample) -> Iterator[tuple[str, set[str]]]:
-    """Yield the excerpts by faults 1 and 3: of the named heading in the tree, or any below it."""
     lines = sample.reference.split("\n")
     written = HEADINGS[sample.language](sample.reference)
     is_latex = sample.language == "latex"
@@ -75,7 +73,6 @@ def _span(headings: Headings, place: int, n_lines: int) -> tuple[int, int]:
 
 
 def _tree_levels(written: Headings, depth: int, width: int) -> Headings:
-    """Return headings with their levels in the complete tree: int(depth · width) below each."""
     levels: list[int] = []
 
     def below(level: int) -> None:

@@ -97,10 +97,3 @@ def test_an_answer_cannot_steer_the_judge(evil, monkeypatch, tmp_path):
     rows, _ = judged(gullible, monkeypatch, tmp_path, finals("a", "b", "c"),
                      finals(evil, evil, evil))
     assert {(row.as_first, row.as_second) for row in rows} == {("tie", "tie")}
-
-
-def test_equal_and_missing_answers_need_no_model(monkeypatch, tmp_path):
-    rows, prompts = judged(lambda prompt: "", monkeypatch, tmp_path, finals("a", ""),
-                           finals(" a", ""))
-    assert [row.verdict for row in rows] == ["tie", "tie", "unscored"] and not prompts
-    assert not any(row.is_asked for row in rows)

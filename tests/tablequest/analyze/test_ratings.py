@@ -78,14 +78,6 @@ def test_a_perfect_record_gives_clopper_and_pearsons_bound_and_not_a_rating():
     assert dapt(one_passage).low == pytest.approx(1000 + 400 * np.log10(0.025 / 0.975), abs=1)
 
 
-def test_levels_are_separate_and_unscored_matches_do_not_count():
-    hard = [match(90 + n, "base", "dapt", "B", "hard") for n in range(2)]
-    table = rated([*played("base", "dapt", 1, 0, 3), *hard, match(99, "base", "dapt", "unscored")])
-    assert list(dict.fromkeys(table.index.get_level_values(0))) == ["easy", "hard", "all"]
-    assert table.loc[("easy", "dapt")].n == 4 and table.loc[("all", "dapt")].n == 6
-    assert "never loses" in table.loc[("hard", "dapt")].note
-
-
 def test_questions_on_one_passage_are_drawn_together():
     rows = played("base", "dapt", 20, 0, 20)
     shared = [row.model_copy(update={"passage_id": f"p{number // 10}"})

@@ -3,7 +3,6 @@
 import pandas as pd
 import pytest
 
-from lib.core.files import write_json
 from lib.core.records import Answer
 from lib.tablequest.analyze import tables as analysis
 from lib.tablequest.analyze.accuracy import judged_by_rule
@@ -11,20 +10,16 @@ from lib.tablequest.analyze.figures import (
     draw_accuracy,
     draw_failures,
     draw_lengths,
-    draw_ratings,
 )
 from lib.tablequest.analyze.lengths import (
     cut_formatted,
     cut_table,
     length_table,
-    models_as_run,
     prompt_lengths,
 )
-from lib.tablequest.analyze.matches import by_rules, matches
-from lib.tablequest.analyze.ratings import ratings
 from lib.tablequest.ask.prompts import as_queries
 from lib.tablequest.ask.replies import finals
-from tests.tablequest_pumps import FILING, GRIDS, PASSAGE, QUESTIONS, TABLES
+from tests.tablequest_pumps import FILING, PASSAGE, QUESTIONS, TABLES
 
 QUERIES = as_queries(QUESTIONS, [PASSAGE], TABLES, [FILING], ["html", "csv"])
 
@@ -124,30 +119,6 @@ def test_words_failures_and_lengths_have_their_denominators(rows):
     assert plotted.groupby(["level", "form"]).share.max().eq(100).all() and len(plotted) == 12
     names = [text.get_text() for text in figure.axes[0].texts]
     assert names == ["easy", "window of base, dapt"]
-
-
-def test_each_arms_model_and_window_come_from_its_record(tmp_path, monkeypatch):
-    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    for arm, more in (("base", {"window": 900}), ("far", {"endpoint_model": "far-1"}),
-                      ("lexical", {"reader": "rules"})):
-        record = {"notebook": "notebooks/reading/00_infer.ipynb", "given": {"arm": arm, **more},
-                  "defaulted": {"base_model": "x/y", "endpoint_model": "", "window": 0,
-                                "reader": "model", "max_read_tokens": 64} | more}
-        write_json(tmp_path / "data" / "s" / "stages" / f"00_infer-{arm}.json", record)
-    assert models_as_run("s") == {
-        "base": {"model": "x/y", "window": 900, "reply": 64},
-        "far": {"model": "far-1", "window": None, "reply": 64},
-        "lexical": {"model": "none: rules match words", "window": None, "reply": None}}
-
-
-def test_published_ratings_are_below_ours_and_drawn_by_level():
-    played = matches(QUESTIONS, analysis.finals_of(QUERIES, GIVEN, "csv"), by_rules(GRIDS))
-    rated = ratings(played, "base", resamples=20, orders=5)
-    text = analysis.ratings_formatted(analysis.with_published(rated))
-    assert list(text.source.unique()) == ["this study", "paper"]
-    assert text[text.model == "GPT-4 Turbo"]["sequential ELO"].item() == "1164"
-    figure, plotted = draw_ratings(rated)
-    assert len(figure.axes) == 4 and len(plotted) == 2 * len(rated)
 
 
 def test_figures_plot_what_they_return(rows):

@@ -17,11 +17,10 @@ from lib.tablequest.ask.serialize import (
     as_list,
     as_merged_html,
     as_prose,
-    serialized,
 )
 from lib.tablequest.grids.grid import as_markdown
 from lib.tablequest.records import Cell
-from tests.tablequest_pumps import GRIDS, PASSAGE, SALES, dollars, grid
+from tests.tablequest_pumps import dollars, grid
 
 # commas, quotes, pipes, backslashes, line breaks, tags, the separators of labels and of sentences
 hard = st.sampled_from(["a,b", 'say "so"', "x | y", "\\\\|", "two\nlines", "<b>&amp;", "A: B",
@@ -167,15 +166,3 @@ def test_html_merges_groups_and_nested_headers_as_a_filing_does():
     assert '<th rowspan="3">Debt</th><th rowspan="2">Notes</th><th>Senior</th><td>1</td>' in text
     assert "<tr><th>Junior</th><td>2</td>" in text and '<th colspan="3">Total debt</th>' in text
     assert "2024 Value" in as_merged_html(table)  # its own HTML does not give the columns
-
-
-def test_a_passage_keeps_its_order_and_gives_caption_and_units_once():
-    text = serialized(PASSAGE, GRIDS, "markdown")
-    assert text.startswith("# Results\n\nNet sales of pumps rose")
-    assert ("Net sales were as follows:\n\n(in millions)\n\n|  | 2024 | 2023 |\n"
-            "| --- | --- | --- |\n") in text
-    assert "| Net sales: Pumps | $391,035 | $383,285 |" in text
-    assert text.index("391,035 |") < text.index("73.9%")
-    caption = PASSAGE.blocks[1].model_copy(update={"text": SALES.caption})
-    captioned = PASSAGE.model_copy(update={"blocks": (caption, *PASSAGE.blocks[2:])})
-    assert serialized(captioned, GRIDS, "csv").count(SALES.caption) == 1

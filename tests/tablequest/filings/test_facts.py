@@ -1,6 +1,5 @@
 """Tagged numbers: every way to print one, units by their measures, periods by their contexts."""
 
-from datetime import date
 from fractions import Fraction
 
 import pytest
@@ -50,20 +49,6 @@ def fact(text: str, **attributes: str):
 def test_the_number_that_a_tag_prints(text, form, scale, exact):
     found = fact(text, format=form, scale=scale)
     assert (found.exact if found else None) == (None if exact is None else Fraction(exact))
-
-
-@pytest.mark.parametrize(("ref", "unit"), [
-    ("U_1", "EUR"), ("U_2", "USD/share"), ("shares", "shares"), ("pure", ""), ("mi", "miles"),
-    ("lab", "test laboratories"), ("per_barrel", "USD/barrel"), ("absent", None)])
-def test_a_unit_is_read_from_its_measures_and_not_from_its_name(ref, unit):
-    assert fact("1", unitRef=ref).unit == unit
-
-
-def test_a_period_is_a_day_or_two():
-    assert fact("1", contextRef="day").period == "2031-05-31"
-    assert fact("1", contextRef="year").period == "2030-06-01/2031-05-31"
-    assert fact("1", contextRef="year").start == date(2030, 6, 1)
-    assert fact("1", contextRef="odd").period == fact("1", contextRef="none").period == ""
 
 
 @given(st.integers(0, 10**12), st.integers(0, 3), st.integers(-4, 12))

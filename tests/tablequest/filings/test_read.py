@@ -135,27 +135,3 @@ def test_a_table_continues_after_the_end_of_a_page(tmp_path):
     read = one(tmp_path, "<div>Sales (in millions):</div>", NUMBERS, footer,
                table(row("Rent", "$7", "$6")))
     assert read.grids[1].columns == ("2031", "2030") and read.grids[1].cells[0][1].scale == 1e6
-
-
-def test_passages_keep_to_the_limit_and_hold_each_grid_once(tmp_path):
-    notes = [bold(f"Note {number} – Matter") + f"<div>{'word ' * 90}</div>" + bold("Part") + NUMBERS
-             + f"<div>{'more ' * 90}</div>" + bold("No table here") + "<div>apart</div>"
-             for number in range(1, 5)]
-    read = one(tmp_path, *notes, max_words=120)
-    assert placed(read) == sorted(grid.grid_id for grid in read.grids) and len(placed(read)) == 4
-    assert max(sum(len(block.text.replace("|", " ").split()) for block in passage.blocks)
-               for passage in read.passages) <= 120
-    assert "apart" not in texts_of(read)
-    wide = one(tmp_path, *notes, max_words=2500)
-    assert len(wide.passages) == 4
-    assert all(passage.blocks[-1].text.startswith("more") for passage in wide.passages)
-
-
-def test_a_value_that_no_column_takes_is_listed(tmp_path):
-    rows = ("<td></td><td>2031</td><td>2030</td>", "<td>Sales</td><td>$10</td><td>$9</td>",
-            "<td></td><td>3</td><td>77</td>")
-    body = "".join(f"<tr>{cells}</tr>" for cells in rows)
-    read = one(tmp_path, f"<table>{body}</table>")
-    assert read.grids[0].rows == ("Sales",)
-    assert [(one_.kind, one_.excerpt) for one_ in read.not_understood] == [
-        ("row without label", "3 | 77")]

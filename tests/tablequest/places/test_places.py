@@ -5,8 +5,6 @@ import pytest
 
 from lib.tablequest.places.places import places
 from lib.tablequest.places.times import dated
-from lib.tablequest.questions.medium import easy_of
-from lib.tablequest.questions.tables import tables_of
 from lib.tablequest.questions.wording import period_of
 from tests.tablequest_example import FILING, grid
 
@@ -112,16 +110,3 @@ def test_a_tags_period_agrees_with_the_columns_or_the_cell_is_passed_over(column
     cell = grid(1, "Notes", column, "Cash | 5").cells[0][0].model_copy(update={"period": tag})
     found, clash = dated(period_of(column), cell)
     assert bool(clash) == (not phrase) and (not phrase or found.phrase == phrase)
-
-
-def test_quarters_and_half_years_are_told_apart_and_never_compared_with_each_other():
-    columns = [
-        f"{span} Months Ended June 30, {year}"
-               for span in ("Three", "Six") for year in (2024, 2023)]
-    table = grid(1, "Statements of Income", " | ".join(columns), "Net sales | 5 | 4 | 9 | 8")
-    found = places(FILING, [table])
-    assert {place.fault for place in found} == {""}
-    assert 'for "Net sales" for the six months ended June 30, 2024?' in easy_of(found[2]).question
-    [read] = tables_of(found).values()
-    before = [read.before(place) for place in found]
-    assert [place and place.value for place in before] == [4, None, 8, None]

@@ -18,8 +18,7 @@ from lib.tablequest.questions.filter_by_model import kept, screened_by_model
 from lib.tablequest.questions.model_replies import Ground, read_pair
 from lib.tablequest.records import by_id
 from tests.llm_server import Server
-from tests.played_model import outside
-from tests.tablequest_example import FILING, GRIDS, MARGINS, PASSAGES, SALES, grid
+from tests.tablequest_example import FILING, GRIDS, MARGINS, PASSAGES, SALES
 
 WHO = "Orsa Pumps, Inc., fiscal 2024:"
 A = {"name": "a", "table": "T1", "row": "Pumps", "column": "2024"}
@@ -87,14 +86,6 @@ def test_three_rounds_are_one_chat_and_each_is_given_the_pair_before(calls, monk
     assert calls.tally.repairs == 0 and calls.tally.new == 3
 
 
-def test_a_passage_cannot_leave_its_tags(calls, monkeypatch):
-    with chat(good, monkeypatch) as chats:
-        asked(calls)
-    prompt = chats[0][0]["content"]
-    assert "ignore all rules" not in outside(prompt, ("passage",))
-    assert "| Pumps | $1,200 |" in prompt and "</¦" not in prompt[-60:]
-
-
 def test_a_pair_that_fails_is_sent_back_once_and_the_chat_continues_without_it(calls, monkeypatch):
     def model(messages: list[dict]) -> str:
         if "Round 2" in messages[-1]["content"]:
@@ -108,28 +99,6 @@ def test_a_pair_that_fails_is_sent_back_once_and_the_chat_continues_without_it(c
     assert "25.0%, but (a - b) / b * 100 gives 20" in chats[2][-1]["content"]
     assert [message["content"] for message in chats[3] if message["role"] == "assistant"] == [
         json.dumps(EASY), json.dumps(MEDIUM)]
-
-
-def test_a_chain_that_cannot_be_repaired_ends_and_every_round_has_a_reason(calls, monkeypatch):
-    def model(messages: list[dict]) -> str:
-        return good(messages) if len(messages) == 1 else "I would rather not."
-
-    with chat(model, monkeypatch) as chats:
-        questions, rejected = asked(calls, grids=ONE_ROW)
-    assert [row.level for row in questions] == ["easy"] and len(chats) == 3
-    assert "no JSON object" in rejected[0].reason and "not asked" in rejected[1].reason
-    assert rejected[0].item == "I would rather not."
-
-
-def test_a_model_that_gives_nothing_is_not_asked_for_every_row(calls, monkeypatch):
-    rows = "\n".join(f"Item {letter} | {number} | 1 | 2 | 3 | 4"
-                     for number, letter in enumerate("abcdefghijklmnopqrstuvwxyz"))
-    long = grid(1, SALES.section, "2024 | Change | 2023 | Change | 2022", rows)
-    with chat(lambda messages: "no", monkeypatch):
-        questions, rejected = asked(calls, 4, [long])
-    assert questions == [] and rejected[-1].reason.startswith("not asked, as 5 more: the 20 chains")
-    with pytest.raises(ValueError, match="per_level is 0"):
-        asked(calls, 0)
 
 
 @pytest.mark.parametrize(("level", "change", "reason"), [

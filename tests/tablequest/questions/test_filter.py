@@ -5,7 +5,7 @@ import pytest
 from lib.tablequest.questions.by_rules import questions_by_rules
 from lib.tablequest.questions.filter import screened_by_rules
 from lib.tablequest.records import CellRef, by_id
-from tests.tablequest_example import FILING, GRIDS, PASSAGES, SALES
+from tests.tablequest_example import FILING, GRIDS, PASSAGES
 
 QUESTIONS, _ = questions_by_rules([FILING], GRIDS, PASSAGES, 12)
 TABLES, READ = by_id(GRIDS), by_id(PASSAGES)
@@ -37,17 +37,3 @@ def screened(question):
 def test_each_criterion_gives_its_reason(question, change, fault):
     assert screened(question).fault == "" and screened(question).by == "rules"
     assert screened(question.model_copy(update=change)).fault.startswith(fault)
-
-
-@pytest.mark.parametrize(("kind", "unit", "scale", "is_fine"), [
-    ("ratio", "shares", 1e3, False), ("ratio", "shares", 1e6, True), ("sum", "shares", 1e6, False),
-    ("sum", "USD", 1e3, False), ("sum", "USD", 1e6, True), ("sum", "%", 1, False)])
-def test_only_a_ratio_may_combine_units_and_never_scales(kind, unit, scale, is_fine):
-    odd = SALES.cells[1][0].model_copy(update={"unit": unit, "scale": scale})
-    cells = (SALES.cells[0], (odd, *SALES.cells[1][1:]), *SALES.cells[2:])
-    table = SALES.model_copy(update={"cells": cells})
-    refs = {name: ref(SALES.grid_id, row) for row, name in enumerate("ab")}
-    mixed = MEDIUM.model_copy(update={"cells": refs, "kind": kind})
-    screening = screened_by_rules(mixed, FILING, PASSAGES[0], {table.grid_id: table})
-    assert (screening.reasonable == "") == is_fine, screening.reasonable
-    assert is_fine or f"{unit} × {scale:g}" in screening.reasonable
