@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from lib.analyze.format import DASH, one_line, percent
+from lib.analyze.format import one_line, percent
 from lib.core.arms import ALL, BASE, sorted_arms
-from lib.core.records import STRUCTURES, Answer, Query, Verdict
+from lib.core.records import Answer, Query, Verdict
 from lib.core.text import listed
 
 
@@ -16,19 +16,18 @@ def answer_to_question(table2: pd.DataFrame) -> str:
     if not arms or not table2.n.sum():
         return "There are no verdicts, so there is nothing to report."
     first = next((arm for arm in arms if arm != BASE), arms[0])
-    accuracy = {arm: _accuracies(table2[table2.arm == arm]) for arm in arms}
-    others = [f"{arm} {accuracy[arm]}" for arm in arms if arm != first]
-    second = f" For comparison, {'; '.join(others)}." if others else ""
-    return (f"Of the scored answers [95% interval], {first} gives the correct one for "
-            f"{accuracy[first]}.{second}")
+    others = [f"with {arm} on {_accuracies(table2[table2.arm == arm], arm == BASE)}"
+              for arm in arms if arm != first]
+    second = f" For comparison: {'; '.join(others)}." if others else ""
+    return (f"The correct share of the scored answers [95% interval] is with {first} on "
+            f"{_accuracies(table2[table2.arm == first])}.{second}")
 
 
-def _accuracies(table: pd.DataFrame) -> str:
-    cells = table[table.n > 0].set_index("structure")
-    texts = [f"{row.Index} {DASH if pd.isna(row.accuracy) else percent(row.accuracy)}"
-             f" [{percent(row.low, digits=0)}, {percent(row.high, digits=0)}]"
-             for row in cells.reindex([*STRUCTURES, ALL]).dropna(subset="n").itertuples()]
-    return listed([text.replace(f" [{DASH}, {DASH}]", "") for text in texts])
+def _accuracies(table: pd.DataFrame, only_all: bool = False) -> str:
+    cells = table[(table.n > 0) & ((table.structure == ALL) | (not only_all))]
+    return listed([f"{row.structure} {percent(row.accuracy)}" + (
+        "" if pd.isna(row.low) else f" [{percent(row.low, digits=0)} to "
+        f"{percent(row.high, digits=0)}]") for row in cells.itertuples()])
 
 
 def with_texts(rows: pd.DataFrame, queries: Iterable[Query],

@@ -134,7 +134,6 @@ def test_a_block_may_cut_an_answer():
     ("8443", "The port is 8443.", True), ("8443", "18443, 8443.5, P-8443 and 8443-2", False),
     ("-20 °C", "at -20 °C", True), ("20 °C", "20-40 °C", False), ("20 °C", "at -20 °C", False),
     ("-20 °C", "20 °C", False),
-
     ("Hex Key", "a hex  key", True), ("hex key", "a **hex** key", True),
     ("hex key", "a hexkey", False), ("C++", "written in C", False), ("C", "written in C++", False),
     ("C++", "written in c++.", True), ("30 s", "after 0.5 min", True),

@@ -94,7 +94,8 @@ def _bars(table: pd.DataFrame, value: str, group: str, panel: str, label: str) -
             x = [place + offset(index, len(groups)) for place in range(len(present))]
             bars(axes, x, 100 * cells[value], 100 * cells.low, 100 * cells.high,
                  width=0.92 * 0.8 / len(groups), label=name, index=index)
-        axes.set_xticks(range(len(present)), [f"{name}\n(n = {n[name]})" for name in present],
+        ticks = [f"{name}\n(n = {n[name]})" if len(parts) < 3 else name for name in present]
+        axes.set_xticks(range(len(present)), ticks,
                         **{} if len(parts) < 2 else {"rotation": 45, "ha": "right"})
     top = 105 * table[[value, "high"]].max(axis=None)  # there may be no interval
     drawn[0].set(ylabel=label, ylim=(0, top if top > 0 else 100))

@@ -106,7 +106,8 @@ def interaction(rows: pd.DataFrame, first: str, second: str,
     varied = share[(share > 0).all(axis=1) & (share < 1).all(axis=1)].index
     long = long[long.structure.isin(varied)]
     clusters = long.groupby("structure").cluster.nunique()
-    if reference not in varied or len(varied) < 2 or clusters.min() < 2:
+    few = long.cluster.nunique() <= 2 * len(varied)  # fewer than the model's coefficients
+    if reference not in varied or len(varied) < 2 or few:
         return pd.DataFrame(columns=INTERACTION)
     model = smf.gee(f"correct ~ arm * C(structure, Treatment('{reference}'))", "cluster", long,
                     family=sm.families.Binomial(), cov_struct=sm.cov_struct.Independence())
