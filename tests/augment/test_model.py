@@ -3,11 +3,11 @@
 import json
 
 import pytest
+from lib.core.untrusted import SPLIT
 
 from lib.augment.drafts import TESTED, augment
 from lib.augment.model import by_model
 from lib.core.records import Augmented, Document, Query, Segment
-from lib.core.untrusted import SPLIT
 from lib.llm.calls import Calls
 from lib.normalize.segments import WORDLESS
 from tests.played_model import outside, played

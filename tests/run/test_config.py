@@ -88,7 +88,7 @@ def test_an_arm_of_a_reading_study_says_what_answers(study_file, lines, message)
 
 
 @pytest.mark.parametrize(("line", "message"), [
-    ("structures: [natural, prosa]", "structures, 1: 'prosa': Input should be 'natural', 'entity-list' or 'tabular'"),
+    ("structures: [natural, prosa]", "structures, 1: 'prosa': Input should be 'natural', 'entity"),
     ("structures: [natural]", "give at least two structures, and the arm raw"),
     ("arms: [raw, rwa]", "rwa"), ("seeds: 0", "seeds: 0: Input should be greater"),
     ("every_rotation: [mixed]", "must include raw"),
