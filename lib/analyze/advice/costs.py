@@ -33,7 +33,7 @@ MODEL = ["sent", "segments", "tokens_in", "overhead_tokens", "tokens_out", "usd"
 # a reply without its rewrite, as in prompts/normalize.md, with a remark of typical length
 REPLY_FORM = ("Rating: 7\nRemark: Clear facts on one product, but in a table that a reader has to "
               "put together.\nConversion to High-Quality Data:<<<<{{  }}>>>>")
-_MESSAGE_TOKENS = 4  # added by a chat template, as in lib.llm.plan
+_MESSAGE_TOKENS = 4  # added by a chat template, as in lib.llm.budget.plan
 _SENT: dict[str, set[str]] = {
     "every segment": set(), "segments with a list or table": {"entity-list", "tabular"},
     "segments with a list": {"entity-list"}, "segments with a table": {"tabular"}}
