@@ -123,7 +123,7 @@ def truncated(text: str) -> dict:
 def test_the_complete_pairs_of_a_truncated_reply_are_used(ask, calls):
     queries, rejected, _ = ask(lambda prompt: truncated(ALL[:-90]), [DOCUMENT])
     assert [query.answer for query in queries] == ["36 litres", "mineral\nsynthetic"]
-    assert kinds(rejected) == ["the pair is truncated", TRUNCATED] and calls.tally.marked == 1
+    assert kinds(rejected) == ["the pair is truncated", TRUNCATED] and calls.tally.kinds["cut"] == 1
 
 
 @pytest.mark.parametrize(("written", "kind", "detail"), [
