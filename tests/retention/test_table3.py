@@ -7,6 +7,7 @@ import pytest
 from lm_eval.api.metrics import mean_stderr
 
 from lib.analyze.retention import noise_floor, table3
+from lib.core.errors import BadInput
 from lib.retention.records import (
     Measurement,
     Retention,
