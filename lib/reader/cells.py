@@ -5,22 +5,12 @@ from typing import NamedTuple
 
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from lib.core.records import Record
 from lib.infer.prompts import prompt_for
+from lib.reader.forms import CellAnswer
 from lib.reader.lessons import TABLE_FORMS, Asked, Turn, asked_table
 from lib.reader.training import are_right
 from lib.tablequest.ask.serialize import FORMS
 from lib.tablequest.records import Grid
-
-
-class CellAnswer(Record):
-    """Whether a reader gave a cell's value word for word."""
-
-    form: str
-    table: int
-    question: int
-    n_cells: int  # of the table
-    correct: bool
 
 
 class Table(NamedTuple):

@@ -7,7 +7,19 @@ from matplotlib.figure import Figure
 
 from lib.analyze.figures import style
 from lib.analyze.statistics.units import over_units
+from lib.core.records import Record
 from lib.reader.lessons import TABLE_FORMS
+
+
+class CellAnswer(Record):
+    """Whether a reader gave a cell's value word for word."""
+
+    form: str
+    table: int
+    question: int
+    n_cells: int  # of the table
+    correct: bool
+
 
 _CELLS = [0, 6, 16, 10**6]  # upper bounds of the bins of table sizes
 
@@ -20,7 +32,7 @@ def binned(rows: pd.DataFrame) -> pd.DataFrame:
 def by_form(rows: pd.DataFrame, by: tuple[str, ...] = ()) -> pd.DataFrame:
     """Return the share of right answers in percent by form and `by`, with t over readers.
 
-    `rows` are of `cells.CellAnswer` with `reader`, which counts once: the mean over its answers.
+    `rows` are of `CellAnswer` with `reader`, which counts once: the mean over its answers.
     """
     keys = ["form", *by]
     each = rows.groupby([*keys, "reader"], observed=True).correct.agg(["mean", "size"])

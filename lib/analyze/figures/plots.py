@@ -1,9 +1,13 @@
 """The study's figures: bars by structure, and forests of estimates with their intervals."""
 
+from collections.abc import Sequence
+
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
 from lib.analyze.figures.style import (
+    COLORS,
     bars,
     forest,
     legend,
@@ -11,8 +15,10 @@ from lib.analyze.figures.style import (
     name_rows,
     offset,
     panels,
+    right_of,
     styled,
 )
+from lib.analyze.format import in_points
 from lib.analyze.stats import ALPHA
 from lib.core.arms import ALL, BASE
 from lib.core.records import STRUCTURES
@@ -123,3 +129,42 @@ def _forest(table: pd.DataFrame, columns: tuple[str, str, str], rows: str, *, la
     drawn[-1].set_xlabel(label)
     legend(figure, drawn[0], columns=3)
     return figure
+
+
+@styled
+def draw_training(epochs: pd.DataFrame) -> Drawn:
+    """Draw training and validation loss (left) and gradient norm (right) against epoch."""
+    figure, (left, right) = panels(2, 2.3)
+    lines = (("loss", "training", "-o"), ("validation_loss", "validation", "--s"))
+    for index, (column, label, style) in enumerate(lines):
+        if column in epochs:
+            left.plot(epochs.epoch, epochs[column], style, color=COLORS[index], label=label,
+                      markersize=2.5)
+    right.plot(epochs.epoch, epochs.gradient_norm, "-o", color=COLORS[2], markersize=2.5)
+    left.set_yscale("log")
+    left.set(xlabel="Epoch", ylabel="Loss (nats per token)")
+    right.set(xlabel="Epoch", ylabel="Gradient norm", ylim=(0, None))
+    legend(figure, left)
+    return figure, epochs
+
+
+@styled
+def draw_units(table: pd.DataFrame, summary: pd.DataFrame, unit: str,
+               contrasts: Sequence[str] = ()) -> Drawn:
+    """Draw `contrasts` (default: all) of units.summarize, with the values in `table` as dots."""
+    names = list(contrasts or summary.contrast)
+    figure, (axes,) = panels(1, 0.8 + 0.4 * len(names), names=[""])
+    means = summary.set_index("contrast").loc[names]
+    drawn = table[table.contrast.isin(names)]
+    for row, name in enumerate(names):
+        points = drawn.points[drawn.contrast == name].to_numpy(float)
+        axes.plot(points, np.full(len(points), row - 0.15), linestyle="none", marker="o",
+                  markersize=3.5, alpha=0.6, color="0.35", markeredgecolor="none")
+    rows = np.arange(len(names))
+    forest(axes, rows + 0.2, means["mean"], means.low, means.high,
+           filled=means.is_primary.to_numpy(bool), **marker(0))
+    right_of(axes, rows, [in_points(row.mean, row.low, row.high) for row in means.itertuples()],
+             "mean [95%]")
+    name_rows(axes, names, zero=True)
+    axes.set_xlabel(f"Points. Dots: {unit}s; marker: mean with 95% interval, filled if primary")
+    return figure, drawn

@@ -133,7 +133,8 @@ def formatted_paired(table: pd.DataFrame) -> pd.DataFrame:
                                               row.high_points),
         "p, flipping clusters": p_value(row.p),
         f"p (Holm of {table.p.notna().sum()})": p_value(row.p_holm),
-        "differs": "yes" if row.differs else "no"} for row in table.itertuples()])
+        "differs": "yes" if row.differs else "no",
+        "advice": "one base: no advice"} for row in table.itertuples()])
 
 
 def formatted_interaction(table: pd.DataFrame) -> pd.DataFrame:

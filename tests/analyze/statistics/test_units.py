@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ttest_1samp
 
-from lib.analyze.figures.units import draw_units
+from lib.analyze.figures.plots import draw_units
 from lib.analyze.statistics.units import answer, formatted, holm, over_units, summarize
 from lib.core.paths import REPOSITORY
 
