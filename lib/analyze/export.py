@@ -12,8 +12,9 @@ from lib.core.files import write_text
 from lib.core.paths import data_path, figures_path
 
 
-def show(study: str, name: str, numbers: pd.DataFrame,
-         formatted: pd.DataFrame | None = None) -> pd.DataFrame:
+def show(
+    study: str, name: str, numbers: pd.DataFrame, formatted: pd.DataFrame | None = None
+) -> pd.DataFrame:
     """Write `numbers` as CSV, `formatted` as Markdown and LaTeX; return `formatted` for display.
 
     Without `formatted`, its cells are those of `formatted_table`.
@@ -23,9 +24,11 @@ def show(study: str, name: str, numbers: pd.DataFrame,
     cells = [[str(cell).replace("|", "\\|") for cell in line] for line in lines]
     latex = formatted.rename(columns=lambda column: column.replace("_", " "))
     latex = latex.to_latex(index=False, escape=True).replace("–", "--")
-    for ending, text in (("csv", numbers.to_csv(index=False, lineterminator="\n")),
-                         ("md", "".join(f"| {' | '.join(line)} |\n" for line in cells)),
-                         ("tex", latex)):
+    for ending, text in (
+        ("csv", numbers.to_csv(index=False, lineterminator="\n")),
+        ("md", "".join(f"| {' | '.join(line)} |\n" for line in cells)),
+        ("tex", latex),
+    ):
         write_text(figures_path(study, f"{name}.{ending}"), text)
     return formatted
 
@@ -43,9 +46,18 @@ def browse(table: pd.DataFrame, **options: object) -> None:
 
     itables.init_notebook_mode(all_interactive=False, connected=False)
     css = ".dt-container td, .dt-container th {text-align: left !important; vertical-align: top}"
-    itables.show(table, **{"connected": False, "allow_html": False, "maxBytes": 0,
-                           "classes": "display compact", "style": "width:100%", "css": css,
-                           **options})
+    itables.show(
+        table,
+        **{
+            "connected": False,
+            "allow_html": False,
+            "maxBytes": 0,
+            "classes": "display compact",
+            "style": "width:100%",
+            "css": css,
+            **options,
+        },
+    )
 
 
 def source(study: str, arms: Iterable[str], judge: str) -> str:
@@ -53,9 +65,11 @@ def source(study: str, arms: Iterable[str], judge: str) -> str:
 
     They come from the records in data/<study>/stages; notebooks run by hand leave no record.
     """
-    stages = {Path(notebook).name for name in ("documents", "queries", "normalized", "model",
-                                               "answers", "verdicts")
-              for notebook in ARTIFACTS[name].made_by}
+    stages = {
+        Path(notebook).name
+        for name in ("documents", "queries", "normalized", "model", "answers", "verdicts")
+        for notebook in ARTIFACTS[name].made_by
+    }
     commits, settings = set(), {}
     for path in sorted(data_path(study, "stages", "*").parent.glob("*.json")):
         record = json.loads(path.read_text(encoding="utf-8"))
@@ -68,6 +82,9 @@ def source(study: str, arms: Iterable[str], judge: str) -> str:
             settings.setdefault((stage, ", ".join(values)), []).append(arm)
     if not settings:
         return "No stage of this study has a record of its commit and parameters."
-    texts = [stage + (f" of {', '.join(of_arms)}" if of_arms[0] else "") + f": {values}"
-             for (stage, values), of_arms in settings.items() if values]
+    texts = [
+        stage + (f" of {', '.join(of_arms)}" if of_arms[0] else "") + f": {values}"
+        for (stage, values), of_arms in settings.items()
+        if values
+    ]
     return f"Commit {', '.join(sorted(commits))}. {'; '.join(texts)}."

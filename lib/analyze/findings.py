@@ -16,42 +16,72 @@ def answer_to_question(table2: pd.DataFrame) -> str:
     if not arms or not table2.n.sum():
         return "There are no verdicts, so there is nothing to report."
     first = next((arm for arm in arms if arm != BASE), arms[0])
-    others = [f"with {arm} on {_accuracies(table2[table2.arm == arm], arm == BASE)}"
-              for arm in arms if arm != first]
+    others = [
+        f"with {arm} on {_accuracies(table2[table2.arm == arm], arm == BASE)}"
+        for arm in arms
+        if arm != first
+    ]
     second = f" For comparison: {'; '.join(others)}." if others else ""
-    return (f"The correct share of the scored answers [95% interval] is with {first} on "
-            f"{_accuracies(table2[table2.arm == first])}.{second}")
+    return (
+        f"The correct share of the scored answers [95% interval] is with {first} on "
+        f"{_accuracies(table2[table2.arm == first])}.{second}"
+    )
 
 
 def _accuracies(table: pd.DataFrame, only_all: bool = False) -> str:
     cells = table[(table.n > 0) & ((table.structure == ALL) | (not only_all))]
-    return listed([f"{row.structure} {percent(row.accuracy)}" + (
-        "" if pd.isna(row.low) else f" [{percent(row.low, digits=0)} to "
-        f"{percent(row.high, digits=0)}]") for row in cells.itertuples()])
+    return listed(
+        [
+            f"{row.structure} {percent(row.accuracy)}"
+            + (
+                ""
+                if pd.isna(row.low)
+                else f" [{percent(row.low, digits=0)} to {percent(row.high, digits=0)}]"
+            )
+            for row in cells.itertuples()
+        ]
+    )
 
 
-def with_texts(rows: pd.DataFrame, queries: Iterable[Query],
-               answers: Iterable[Answer]) -> pd.DataFrame:
+def with_texts(
+    rows: pd.DataFrame, queries: Iterable[Query], answers: Iterable[Answer]
+) -> pd.DataFrame:
     """Return `rows` (query_id, arm, …) with question, reference answer and answer, ↵ for breaks.
 
     The texts come from documents and models: display them only where HTML is escaped.
     """
     asked = {query.query_id: (query.question, query.answer) for query in queries}
     texts = {(answer.query_id, answer.arm): answer.answer for answer in answers}
-    return rows.assign(**{
-        "question": [asked[name][0] for name in rows.query_id],
-        "reference answer": [one_line(asked[name][1]) for name in rows.query_id],
-        "answer": [one_line(texts.get(key, ""))
-                   for key in zip(rows.query_id, rows.arm, strict=True)]})
+    return rows.assign(
+        **{
+            "question": [asked[name][0] for name in rows.query_id],
+            "reference answer": [one_line(asked[name][1]) for name in rows.query_id],
+            "answer": [
+                one_line(texts.get(key, "")) for key in zip(rows.query_id, rows.arm, strict=True)
+            ],
+        }
+    )
 
 
-def browsable(queries: list[Query], answers: Iterable[Answer],
-              verdicts: Iterable[Verdict]) -> pd.DataFrame:
+def browsable(
+    queries: list[Query], answers: Iterable[Answer], verdicts: Iterable[Verdict]
+) -> pd.DataFrame:
     """Return one row per verdict with its texts; see `with_texts`."""
     of = {query.query_id: (query.structure, query.document_id) for query in queries}
-    rows = pd.DataFrame([(row.arm, row.query_id, *of[row.query_id], row.verdict, row.reason)
-                         for row in verdicts],
-                        columns=["arm", "query_id", "structure", "document", "verdict", "reason"])
-    return with_texts(rows, queries, answers)[[
-        "arm", "structure", "verdict", "question", "reference answer", "answer", "reason",
-        "query_id", "document"]].rename(columns={"query_id": "query"})
+    rows = pd.DataFrame(
+        [(row.arm, row.query_id, *of[row.query_id], row.verdict, row.reason) for row in verdicts],
+        columns=["arm", "query_id", "structure", "document", "verdict", "reason"],
+    )
+    return with_texts(rows, queries, answers)[
+        [
+            "arm",
+            "structure",
+            "verdict",
+            "question",
+            "reference answer",
+            "answer",
+            "reason",
+            "query_id",
+            "document",
+        ]
+    ].rename(columns={"query_id": "query"})

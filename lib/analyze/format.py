@@ -5,8 +5,14 @@ import pandas as pd
 DASH = "–"  # an unknown value
 
 
-def estimate(value: float, low: float | None = None, high: float | None = None, *,
-             digits: int = 1, sign: str = "") -> str:
+def estimate(
+    value: float,
+    low: float | None = None,
+    high: float | None = None,
+    *,
+    digits: int = 1,
+    sign: str = "",
+) -> str:
     """Format an estimate with its interval: "31.5 [26.0, 37.0]"; without `low`, the value alone.
 
     Unknown is a dash, an interval with an unknown end "[–]". With `sign` "+", plus is shown.
@@ -20,22 +26,25 @@ def estimate(value: float, low: float | None = None, high: float | None = None, 
     return f"{value:{pattern}} [{ends}]"
 
 
-def in_points(difference: float, low: float | None = None, high: float | None = None,
-              digits: int = 1) -> str:
+def in_points(
+    difference: float, low: float | None = None, high: float | None = None, digits: int = 1
+) -> str:
     """Format a difference in percentage points: "-7.2 [-12.0, -2.4]"."""
     return estimate(difference, low, high, digits=digits, sign="+")
 
 
-def percent(share: float, low: float | None = None, high: float | None = None,
-            digits: int = 1) -> str:
+def percent(
+    share: float, low: float | None = None, high: float | None = None, digits: int = 1
+) -> str:
     """Format a fraction as percent: "26.2%", or with its interval "26.2 [17.0, 38.0]"."""
     if low is None:
         return DASH if pd.isna(share) else f"{share:.{digits}%}"
     return estimate(100 * share, 100 * low, 100 * high, digits=digits)
 
 
-def fraction(count: int, n: int, low: float | None = None, high: float | None = None,
-             digits: int = 2) -> str:
+def fraction(
+    count: int, n: int, low: float | None = None, high: float | None = None, digits: int = 2
+) -> str:
     """Format a count and its share: "17/65 = 26.15%", or with "[17.0, 38.0]"; a dash without n.
 
     `low` and `high` are fractions of 1 and appear in percent.
@@ -82,6 +91,7 @@ def aligned(table: pd.DataFrame) -> str:
     lines = [list(table.columns), *table.astype(str).values.tolist()]
     widths = [max(3, *map(len, column)) for column in zip(*lines, strict=True)]
     lines.insert(1, ["-" * width for width in widths])
-    padded = [[cell.ljust(width) for cell, width in zip(line, widths, strict=True)]
-              for line in lines]
+    padded = [
+        [cell.ljust(width) for cell, width in zip(line, widths, strict=True)] for line in lines
+    ]
     return "\n".join(f"| {' | '.join(line)} |" for line in padded)

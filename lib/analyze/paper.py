@@ -14,8 +14,14 @@ from lib.retention.records import label_of
 PAPER, RUN = SOURCES = ("paper", "this run")
 DEVIATIONS = Path(__file__).with_suffix(".md")
 # the laboratory's tasks are of the same kinds as the paper's
-_KINDS = {"MMLU": "multiple choice", "HellaSwag": "continuation", "LAMBADA": "last word",
-          "Choice": "multiple choice", "Continuation": "continuation", "Last word": "last word"}
+_KINDS = {
+    "MMLU": "multiple choice",
+    "HellaSwag": "continuation",
+    "LAMBADA": "last word",
+    "Choice": "multiple choice",
+    "Continuation": "continuation",
+    "Last word": "last word",
+}
 
 
 def published(table: int) -> pd.DataFrame:
@@ -29,9 +35,18 @@ def paper_rows() -> pd.DataFrame:
 
     Each arm has its own query ids, so a paired test of two arms finds nothing to pair.
     """
-    rows = [(cell.arm, f"{cell.arm}-{cell.structure}-{cell.what}-{number}", cell.structure,
-             cell.what, "correct" if number < cell.value else "incorrect", "published")
-            for cell in published(5).itertuples() for number in range(int(cell.n))]
+    rows = [
+        (
+            cell.arm,
+            f"{cell.arm}-{cell.structure}-{cell.what}-{number}",
+            cell.structure,
+            cell.what,
+            "correct" if number < cell.value else "incorrect",
+            "published",
+        )
+        for cell in published(5).itertuples()
+        for number in range(int(cell.n))
+    ]
     return pd.DataFrame(rows, columns=["arm", "query_id", "structure", "kind", "verdict", "reason"])
 
 
@@ -49,8 +64,18 @@ def paper_table4() -> pd.DataFrame:
     rows = []
     for cell in published(4).itertuples():
         count, n = int(cell.value), int(cell.n)
-        rows.append((*cell.arm.split(), cell.structure, *cell.what.split(": "), n, 0, count,
-                     count / n, *wilson(count, n)))
+        rows.append(
+            (
+                *cell.arm.split(),
+                cell.structure,
+                *cell.what.split(": "),
+                n,
+                0,
+                count,
+                count / n,
+                *wilson(count, n),
+            )
+        )
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -65,22 +90,33 @@ def with_paper(ours: pd.DataFrame) -> pd.DataFrame:
         paper = paper_table1()
     else:
         paper = (table5 if "kind" in ours else table2)(paper_rows())
-    parts = [table.assign(source=source)
-             for source, table in zip(SOURCES, (paper, ours), strict=True) if len(table)]
+    parts = [
+        table.assign(source=source)
+        for source, table in zip(SOURCES, (paper, ours), strict=True)
+        if len(table)
+    ]
     return pd.concat(parts, ignore_index=True)[["source", *ours.columns]]
 
 
 def formatted(table: pd.DataFrame) -> pd.DataFrame:
     """Format `with_paper`: for each cell the paper's row, then this run's, a dash if missing."""
     format_part = formatted_table4 if "outcome" in table else formatted_table
-    both = pd.concat([format_part(part.drop(columns="source")).assign(source=source)
-                      for source, part in table.groupby("source", sort=False)], ignore_index=True)
+    both = pd.concat(
+        [
+            format_part(part.drop(columns="source")).assign(source=source)
+            for source, part in table.groupby("source", sort=False)
+        ],
+        ignore_index=True,
+    )
     keys = [key for key in ("pair", "structure", "kind") if key in both]
     others = [column for column in both if column not in ("source", *keys)]
     others = sorted_arms(others) if "arm" in table else others
     cell = both.groupby(keys, sort=False).ngroup()
-    return both.iloc[cell.argsort(kind="stable")].reset_index(drop=True)[
-        [*keys, "source", *others]].fillna(DASH)
+    return (
+        both.iloc[cell.argsort(kind="stable")]
+        .reset_index(drop=True)[[*keys, "source", *others]]
+        .fillna(DASH)
+    )
 
 
 def table3_with_paper(ours: pd.DataFrame) -> pd.DataFrame:
@@ -91,12 +127,22 @@ def table3_with_paper(ours: pd.DataFrame) -> pd.DataFrame:
     paper = published(3).rename(columns={"what": "task", "value": "mean"}).assign(n=None)
     of_base = paper[paper.arm == BASE].set_index("task")["mean"]
     paper["difference"] = (paper["mean"] - paper.task.map(of_base)).where(paper.arm != BASE)
-    run = pd.DataFrame({
-        "arm": ours.arm, "task": ours.task.map(label_of), "n": ours.n, "mean": 100 * ours.accuracy,
-        "error": 100 * ours.stderr, "difference": ours.difference_points,
-        "difference_error": ours.se_points})
-    parts = [part.assign(source=source)
-             for source, part in zip(SOURCES, (paper, run), strict=True) if len(part)]
+    run = pd.DataFrame(
+        {
+            "arm": ours.arm,
+            "task": ours.task.map(label_of),
+            "n": ours.n,
+            "mean": 100 * ours.accuracy,
+            "error": 100 * ours.stderr,
+            "difference": ours.difference_points,
+            "difference_error": ours.se_points,
+        }
+    )
+    parts = [
+        part.assign(source=source)
+        for source, part in zip(SOURCES, (paper, run), strict=True)
+        if len(part)
+    ]
     both = pd.concat(parts, ignore_index=True)
     both["kind"] = both.task.map(_KINDS).fillna(both.task)
     numbers = ["n", "mean", "error", "difference", "difference_error"]

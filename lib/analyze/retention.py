@@ -11,10 +11,32 @@ from lib.core.errors import BadInput
 from lib.core.files import made_by
 from lib.retention.records import Retention, RetentionItem, label_of
 
-TABLE3 = ["arm", "task", "n", "chance", "correct", "accuracy", "stderr", "only_base", "only_arm",
-          "difference_points", "se_points", "low_points", "high_points", "p", "p_holm"]
-NOISE = ["task", "n", "batch_size", "other_batch_size", "changed", "difference_points",
-         "largest_loglik_change"]
+TABLE3 = [
+    "arm",
+    "task",
+    "n",
+    "chance",
+    "correct",
+    "accuracy",
+    "stderr",
+    "only_base",
+    "only_arm",
+    "difference_points",
+    "se_points",
+    "low_points",
+    "high_points",
+    "p",
+    "p_holm",
+]
+NOISE = [
+    "task",
+    "n",
+    "batch_size",
+    "other_batch_size",
+    "changed",
+    "difference_points",
+    "largest_loglik_change",
+]
 
 
 def table3(arms: list[Retention]) -> pd.DataFrame:
@@ -25,8 +47,11 @@ def table3(arms: list[Retention]) -> pd.DataFrame:
     check_alike(arms)
     measured = {arm.arm: arm for arm in arms}
     base = measured.get(BASE)
-    rows = [_cell(measured[name], task, base if name != BASE else None)
-            for name in sorted_arms(measured) for task in measured[name].tasks]
+    rows = [
+        _cell(measured[name], task, base if name != BASE else None)
+        for name in sorted_arms(measured)
+        for task in measured[name].tasks
+    ]
     table = pd.DataFrame(rows, columns=TABLE3)
     table = table.astype({"chance": float, "difference_points": float, "p": float})
     return table.assign(p_holm=holm(table.p))
@@ -35,13 +60,21 @@ def table3(arms: list[Retention]) -> pd.DataFrame:
 def check_alike(arms: list[Retention]) -> None:
     """Raise BadInput if arms differ in more than their weights, or in their items."""
     for other in arms[1:]:
-        one, two = ({**arm.fingerprint, "checkpoint": "", "items": set(_by_item(arm)),
-                     **{task["task"]: task["asked"] for task in arm.tasks}}
-                    for arm in (arms[0], other))
+        one, two = (
+            {
+                **arm.fingerprint,
+                "checkpoint": "",
+                "items": set(_by_item(arm)),
+                **{task["task"]: task["asked"] for task in arm.tasks},
+            }
+            for arm in (arms[0], other)
+        )
         if differ := [name for name in {**one, **two} if one.get(name) != two.get(name)]:
-            raise BadInput(f"{arms[0].arm} and {other.arm} were measured differently: "
-                           f"{', '.join(differ)}; remove retention/cache of the study and run "
-                           f"{made_by('retention')} for both with the same parameters")
+            raise BadInput(
+                f"{arms[0].arm} and {other.arm} were measured differently: "
+                f"{', '.join(differ)}; remove retention/cache of the study and run "
+                f"{made_by('retention')} for both with the same parameters"
+            )
 
 
 def _by_item(arm: Retention, repeat: int = 0) -> dict[tuple[str, str], RetentionItem]:
@@ -50,20 +83,31 @@ def _by_item(arm: Retention, repeat: int = 0) -> dict[tuple[str, str], Retention
 
 def _cell(arm: Retention, task: dict, base: Retention | None) -> dict:
     own = [row for row in arm.items if row.task == task["task"] and row.repeat == 0]
-    cell = {"arm": arm.arm, **{key: task[key] for key in TABLE3 if key in task},
-            "correct": sum(row.is_correct for row in own)}
+    cell = {
+        "arm": arm.arm,
+        **{key: task[key] for key in TABLE3 if key in task},
+        "correct": sum(row.is_correct for row in own),
+    }
     if base is None:
         return cell
     before = _by_item(base)
-    change = np.array([row.is_correct - before[row.task, row.item].is_correct for row in own],
-                      dtype=float)
+    change = np.array(
+        [row.is_correct - before[row.task, row.item].is_correct for row in own], dtype=float
+    )
     only_base, only_arm = int((change < 0).sum()), int((change > 0).sum())
-    cell |= {"only_base": only_base, "only_arm": only_arm, "p": exact_p(only_base, only_arm),
-             "difference_points": 100 * change.mean()}
+    cell |= {
+        "only_base": only_base,
+        "only_arm": only_arm,
+        "p": exact_p(only_base, only_arm),
+        "difference_points": 100 * change.mean(),
+    }
     if len(set(change)) > 1:
         found = t_over(100 * change)
-        cell |= {"se_points": found["sd"] / len(change) ** 0.5, "low_points": found["low"],
-                 "high_points": found["high"]}
+        cell |= {
+            "se_points": found["sd"] / len(change) ** 0.5,
+            "low_points": found["low"],
+            "high_points": found["high"],
+        }
     return cell
 
 
@@ -75,21 +119,36 @@ def noise_floor(arms: list[Retention]) -> pd.DataFrame:
         for task in (task["task"] for task in arm.tasks):
             pairs = [(row, second[key]) for key, row in _by_item(arm).items() if key[0] == task]
             change = [int(after.is_correct) - int(before.is_correct) for before, after in pairs]
-            rows.append((task, len(pairs), arm.fingerprint["batch_size"], arm.again["batch_size"],
-                         sum(map(abs, change)), 100 * sum(change) / len(pairs),
-                         max(abs(after.loglik - before.loglik) for before, after in pairs)))
+            rows.append(
+                (
+                    task,
+                    len(pairs),
+                    arm.fingerprint["batch_size"],
+                    arm.again["batch_size"],
+                    sum(map(abs, change)),
+                    100 * sum(change) / len(pairs),
+                    max(abs(after.loglik - before.loglik) for before, after in pairs),
+                )
+            )
     return pd.DataFrame(rows, columns=NOISE)
 
 
 def formatted(table: pd.DataFrame) -> pd.DataFrame:
     """Format `table3` as in the paper: a row per arm and a column per task."""
-    tasks = [f"{label_of(row.task)} (n = {row.n}, chance {row.chance:.0%})"
-             for row in table.itertuples()]
+    tasks = [
+        f"{label_of(row.task)} (n = {row.n}, chance {row.chance:.0%})" for row in table.itertuples()
+    ]
     texts = []
     for row in table.itertuples():
         points = in_points(row.difference_points, row.low_points, row.high_points)
-        texts.append(_accuracy(row) + ("" if pd.isna(row.p) else
-                     f"; {points} points, p {p_value(row.p)} (Holm {p_value(row.p_holm)})"))
+        texts.append(
+            _accuracy(row)
+            + (
+                ""
+                if pd.isna(row.p)
+                else f"; {points} points, p {p_value(row.p)} (Holm {p_value(row.p_holm)})"
+            )
+        )
     return widened(table.assign(task=tasks), ["arm"], "task", texts)
 
 

@@ -24,8 +24,9 @@ def wilson(count, n) -> tuple:
     return (float(low), float(high)) if count.ndim == n.ndim == 0 else (low, high)
 
 
-def cluster_mean(values: pd.Series, clusters: pd.Series,
-                 is_second: np.ndarray | None = None) -> tuple[float, float, float]:
+def cluster_mean(
+    values: pd.Series, clusters: pd.Series, is_second: np.ndarray | None = None
+) -> tuple[float, float, float]:
     """Return the mean of `values`, its CR2 error over clusters, and Satterthwaite's freedom.
 
     With `is_second` (bool per value) it is the mean of these minus that of the others. Bell and
@@ -42,10 +43,17 @@ def cluster_mean(values: pd.Series, clusters: pd.Series,
         share, own = sizes / sizes.sum(), values[side].mean()
         with np.errstate(divide="ignore", invalid="ignore"):
             adjusted = 1 / np.sqrt(1 - share)
-            scores += sign * adjusted * np.bincount(
-                codes[side], values[side] - own, len(names)) / sizes.sum()
-            covariance += (np.diag(share) - np.outer(share, share)) * np.outer(
-                adjusted, adjusted) / sizes.sum()
+            scores += (
+                sign
+                * adjusted
+                * np.bincount(codes[side], values[side] - own, len(names))
+                / sizes.sum()
+            )
+            covariance += (
+                (np.diag(share) - np.outer(share, share))
+                * np.outer(adjusted, adjusted)
+                / sizes.sum()
+            )
         mean += sign * own
     if not np.isfinite(covariance).all():  # a cluster has all values of a side
         return float(mean), float("nan"), float("nan")
@@ -53,8 +61,9 @@ def cluster_mean(values: pd.Series, clusters: pd.Series,
     return float(mean), float(np.sqrt((scores**2).sum())), float(freedom)
 
 
-def cluster_interval(values: pd.Series, clusters: pd.Series,
-                     bound: float = np.inf) -> tuple[float, float]:
+def cluster_interval(
+    values: pd.Series, clusters: pd.Series, bound: float = np.inf
+) -> tuple[float, float]:
     """Return the 95% t interval over clusters of a mean, clipped to -bound ... bound.
 
     (NaN, NaN) with one cluster, or if all have equal means.
@@ -73,8 +82,14 @@ def t_over(values) -> dict[str, float]:
     """
     values = np.asarray(values, dtype=float)
     values = values[~np.isnan(values)]
-    found = {"n": len(values), "estimate": values.mean() if len(values) else np.nan,
-             "low": np.nan, "high": np.nan, "sd": np.nan, "p": np.nan}
+    found = {
+        "n": len(values),
+        "estimate": values.mean() if len(values) else np.nan,
+        "low": np.nan,
+        "high": np.nan,
+        "sd": np.nan,
+        "p": np.nan,
+    }
     if len(values) < 2:
         return found
     found["sd"] = float(values.std(ddof=1))
@@ -87,8 +102,9 @@ def t_over(values) -> dict[str, float]:
     return found | {"low": float(low), "high": float(high), "p": float(test.pvalue)}
 
 
-def share_interval(values: pd.Series, clusters: pd.Series,
-                   others: Iterable[tuple[float, float]] = ()) -> tuple[float, float]:
+def share_interval(
+    values: pd.Series, clusters: pd.Series, others: Iterable[tuple[float, float]] = ()
+) -> tuple[float, float]:
     """Return the 95% interval over clusters of a share: Wilson's for the effective number.
 
     Korn and Graubard 1998, Survey Methodology 24:193-201. `others` has (variance, freedom) of
@@ -109,8 +125,10 @@ def share_interval(values: pd.Series, clusters: pd.Series,
     variance, freedom = satterthwaite(parts)
     z2 = float(stdtrit(freedom, 1 - ALPHA / 2)) ** 2 * variance
     middle, reach = mean + z2 / 2, (z2 * spread + z2**2 / 4) ** 0.5
-    return (float(np.clip((middle - reach) / (1 + z2), 0, mean)),
-            float(np.clip((middle + reach) / (1 + z2), mean, 1)))
+    return (
+        float(np.clip((middle - reach) / (1 + z2), 0, mean)),
+        float(np.clip((middle + reach) / (1 + z2), mean, 1)),
+    )
 
 
 def satterthwaite(parts: Iterable[tuple[float, float]]) -> tuple[float, float]:
@@ -119,8 +137,9 @@ def satterthwaite(parts: Iterable[tuple[float, float]]) -> tuple[float, float]:
     return float(variances.sum()), float(variances.sum() ** 2 / (variances**2 / degrees).sum())
 
 
-def sign_flip_p(differences: pd.Series, clusters: pd.Series, *, draws: int = 9999,
-                seed: int = 17) -> float:
+def sign_flip_p(
+    differences: pd.Series, clusters: pd.Series, *, draws: int = 9999, seed: int = 17
+) -> float:
     """Return the two-sided p of a mean difference, flipping the signs of whole clusters.
 
     Exact if fewer sign patterns than `draws`; 1 if no cluster differs, NaN without a value.
@@ -131,9 +150,16 @@ def sign_flip_p(differences: pd.Series, clusters: pd.Series, *, draws: int = 999
     varied = sums[np.abs(sums) > ROUNDING]
     if len(varied) < 2:
         return 1.0 if len(sums) else float("nan")
-    return float(permutation_test((varied,), lambda values, axis: values.sum(axis=axis),
-                                  permutation_type="samples", vectorized=True, n_resamples=draws,
-                                  rng=np.random.default_rng(seed)).pvalue)
+    return float(
+        permutation_test(
+            (varied,),
+            lambda values, axis: values.sum(axis=axis),
+            permutation_type="samples",
+            vectorized=True,
+            n_resamples=draws,
+            rng=np.random.default_rng(seed),
+        ).pvalue
+    )
 
 
 def exact_p(only_first: int, only_second: int) -> float:

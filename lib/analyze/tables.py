@@ -29,17 +29,28 @@ def joined(queries: list[Query], verdicts: list[Verdict]) -> pd.DataFrame:
 
     The cluster is the document. Raises BadInput unless every arm has one verdict per query.
     """
-    known = {query.query_id: (query.structure, KINDS[0] if is_numeric(query) else KINDS[1],
-                              query.document_id) for query in queries}
+    known = {
+        query.query_id: (
+            query.structure,
+            KINDS[0] if is_numeric(query) else KINDS[1],
+            query.document_id,
+        )
+        for query in queries
+    }
     for arm in dict.fromkeys(verdict.arm for verdict in verdicts):
         judged = [verdict.query_id for verdict in verdicts if verdict.arm == arm]
         if sorted(judged) != sorted(known):
-            raise BadInput(f"arm {arm}: {len(judged)} verdicts do not match the {len(known)} "
-                             f"queries one to one: run {made_by('verdicts')} for this arm again")
-    rows = [(verdict.arm, verdict.query_id, *known[verdict.query_id], verdict.verdict,
-             verdict.reason) for verdict in verdicts]
-    return pd.DataFrame(rows, columns=["arm", "query_id", "structure", "kind", "cluster", "verdict",
-                                       "reason"])
+            raise BadInput(
+                f"arm {arm}: {len(judged)} verdicts do not match the {len(known)} "
+                f"queries one to one: run {made_by('verdicts')} for this arm again"
+            )
+    rows = [
+        (verdict.arm, verdict.query_id, *known[verdict.query_id], verdict.verdict, verdict.reason)
+        for verdict in verdicts
+    ]
+    return pd.DataFrame(
+        rows, columns=["arm", "query_id", "structure", "kind", "cluster", "verdict", "reason"]
+    )
 
 
 def accuracy(verdicts: pd.Series, clusters: pd.Series | None = None) -> dict[str, float]:
@@ -50,10 +61,16 @@ def accuracy(verdicts: pd.Series, clusters: pd.Series | None = None) -> dict[str
     is_scored = (verdicts != "unscored").to_numpy(bool)
     scored = verdicts[is_scored] == "correct"
     correct, share = int(scored.sum()), scored.mean() if len(scored) else float("nan")
-    ends = (wilson(correct, len(scored)) if clusters is None or scored.empty
-            else share_interval(scored, clusters[is_scored]))
-    return dict(zip(COUNTS, (len(verdicts), correct, len(verdicts) - len(scored), share, *ends),
-                    strict=True))
+    ends = (
+        wilson(correct, len(scored))
+        if clusters is None or scored.empty
+        else share_interval(scored, clusters[is_scored])
+    )
+    return dict(
+        zip(
+            COUNTS, (len(verdicts), correct, len(verdicts) - len(scored), share, *ends), strict=True
+        )
+    )
 
 
 def table1(queries: list[Query]) -> pd.DataFrame:
@@ -65,40 +82,66 @@ def table1(queries: list[Query]) -> pd.DataFrame:
     for structure in (*STRUCTURES, ALL):
         cell = [query for query in queries if structure in (query.structure, ALL)]
         lists = [query.answer.splitlines() for query in cell if structure == "entity-list"]
-        entities = pd.Series([sum(1 for line in lines if line.strip()) for lines in lists],
-                             dtype="int64")
+        entities = pd.Series(
+            [sum(1 for line in lines if line.strip()) for lines in lists], dtype="int64"
+        )
         questions = pd.Series([len(query.question.split()) for query in cell], dtype="float64")
         answers = pd.Series([len(query.answer.split()) for query in cell], dtype="float64")
-        rows.append({"structure": structure, "queries": len(cell),
-                     "question_words": questions.mean(), "answer_words": answers.mean(),
-                     "entities_mean": entities.mean(), "entities_min": entities.min(),
-                     "entities_max": entities.max(),
-                     "entity_words": (answers / entities).mean() if lists else float("nan")})
+        rows.append(
+            {
+                "structure": structure,
+                "queries": len(cell),
+                "question_words": questions.mean(),
+                "answer_words": answers.mean(),
+                "entities_mean": entities.mean(),
+                "entities_min": entities.min(),
+                "entities_max": entities.max(),
+                "entity_words": (answers / entities).mean() if lists else float("nan"),
+            }
+        )
     return pd.DataFrame(rows).round(2).astype({"entities_min": "Int64", "entities_max": "Int64"})
 
 
 def table2(rows: pd.DataFrame) -> pd.DataFrame:
     """Return accuracy by arm and structure, "all" last: arm, structure, COUNTS."""
-    return pd.DataFrame([{"arm": arm, "structure": structure,
-                          **accuracy(cell.verdict, cell.get("cluster"))}
-                         for arm, structure, cell in cells(rows)],
-                        columns=["arm", "structure", *COUNTS])
+    return pd.DataFrame(
+        [
+            {"arm": arm, "structure": structure, **accuracy(cell.verdict, cell.get("cluster"))}
+            for arm, structure, cell in cells(rows)
+        ],
+        columns=["arm", "structure", *COUNTS],
+    )
 
 
 def table5(rows: pd.DataFrame) -> pd.DataFrame:
     """Return Table 2 split into numeric and other queries: arm, structure, kind, COUNTS."""
-    return pd.DataFrame([{"arm": arm, "structure": structure, "kind": kind,
-                          **accuracy(part.verdict, part.get("cluster"))}
-                         for arm, structure, cell in cells(rows) for kind in KINDS
-                         for part in [cell[cell.kind == kind]]],
-                        columns=["arm", "structure", "kind", *COUNTS])
+    return pd.DataFrame(
+        [
+            {
+                "arm": arm,
+                "structure": structure,
+                "kind": kind,
+                **accuracy(part.verdict, part.get("cluster")),
+            }
+            for arm, structure, cell in cells(rows)
+            for kind in KINDS
+            for part in [cell[cell.kind == kind]]
+        ],
+        columns=["arm", "structure", "kind", *COUNTS],
+    )
 
 
 def cells(rows: pd.DataFrame) -> list[tuple[str, str, pd.DataFrame]]:
     """Return (arm, structure, its rows of `joined`) in the order of every table, "all" last."""
-    return [(arm, structure, rows[(rows.arm == arm) & ((rows.structure == structure)
-                                                       | (structure == ALL))])
-            for arm in sorted_arms(rows.arm) for structure in (*STRUCTURES, ALL)]
+    return [
+        (
+            arm,
+            structure,
+            rows[(rows.arm == arm) & ((rows.structure == structure) | (structure == ALL))],
+        )
+        for arm in sorted_arms(rows.arm)
+        for structure in (*STRUCTURES, ALL)
+    ]
 
 
 def formatted_table(table: pd.DataFrame) -> pd.DataFrame:
@@ -107,11 +150,14 @@ def formatted_table(table: pd.DataFrame) -> pd.DataFrame:
     Their cells read "17/65 = 26.15% [17.0, 38.0] (1 unscored)".
     """
     if not {"arm", "accuracy"} <= set(table):
-        return pd.DataFrame({column: [number(value) for value in table[column]]
-                             for column in table})
-    texts = [fraction(row.correct, row.n - row.unscored, row.low, row.high)
-             + (f" ({row.unscored} unscored)" if row.unscored else "")
-             for row in table.itertuples()]
+        return pd.DataFrame(
+            {column: [number(value) for value in table[column]] for column in table}
+        )
+    texts = [
+        fraction(row.correct, row.n - row.unscored, row.low, row.high)
+        + (f" ({row.unscored} unscored)" if row.unscored else "")
+        for row in table.itertuples()
+    ]
     keys = [key for key in ("structure", "kind") if key in table]
     return widened(table, keys, "arm", texts)[[*keys, *sorted_arms(table.arm)]]
 

@@ -18,24 +18,34 @@ PERSON = "person"  # the judge whose verdicts are the labels of the sheet
 COEFFICIENTS = ("agreement", "kappa", "ac1")
 
 
-def paired_verdicts(queries: Iterable[Query], verdicts: Mapping[str, Iterable[Verdict]],
-                    weights: Mapping[tuple[str, str], float] | None = None) -> pd.DataFrame:
+def paired_verdicts(
+    queries: Iterable[Query],
+    verdicts: Mapping[str, Iterable[Verdict]],
+    weights: Mapping[tuple[str, str], float] | None = None,
+) -> pd.DataFrame:
     """Return one row per answer and pair of judges that both judged it; `verdicts` is by judge.
 
     `weights` maps (query_id, arm) to the answers that a sampled one represents. Raises BadInput.
     """
-    asked = pd.DataFrame([(query.query_id, query.document_id, query.structure)
-                          for query in queries], columns=["query_id", "document_id", "structure"])
+    asked = pd.DataFrame(
+        [(query.query_id, query.document_id, query.structure) for query in queries],
+        columns=["query_id", "document_id", "structure"],
+    )
     keys, parts = ["query_id", "arm"], []
     for judges in combinations(verdicts, 2):
-        first, second = (pd.DataFrame(
-            [(row.query_id, row.arm, row.verdict, row.reason) for row in verdicts[judge]],
-            columns=[*keys, side, f"{side}_reason"])
-            for judge, side in zip(judges, ("first", "second"), strict=True))
+        first, second = (
+            pd.DataFrame(
+                [(row.query_id, row.arm, row.verdict, row.reason) for row in verdicts[judge]],
+                columns=[*keys, side, f"{side}_reason"],
+            )
+            for judge, side in zip(judges, ("first", "second"), strict=True)
+        )
         both = first.merge(second, on=keys, validate="one_to_one").merge(asked, on="query_id")
         if both.empty:
-            raise BadInput(f"{' and '.join(judges)} have no answer in common: run "
-                           f"{made_by('verdicts')} with both for the same arms")
+            raise BadInput(
+                f"{' and '.join(judges)} have no answer in common: run "
+                f"{made_by('verdicts')} with both for the same arms"
+            )
         parts.append(both.assign(first_judge=judges[0], second_judge=judges[1]))
     rows = pd.concat(parts, ignore_index=True)
     sampled = (rows[["first_judge", "second_judge"]] == PERSON).any(axis=1)
@@ -53,19 +63,31 @@ def agreement(rows: pd.DataFrame) -> pd.DataFrame:
         parts = [(ALL, name, pair[pair.structure == name]) for name in STRUCTURES]
         parts += [(ALL, ALL, pair)]
         parts += [(arm, ALL, pair[pair.arm == arm]) for arm in arms if len(arms) > 1]
-        table += [{"first_judge": judges[0], "second_judge": judges[1], "arm": arm,
-                   "structure": structure, **_cell(part)}
-                  for arm, structure, part in parts if len(part)]
+        table += [
+            {
+                "first_judge": judges[0],
+                "second_judge": judges[1],
+                "arm": arm,
+                "structure": structure,
+                **_cell(part),
+            }
+            for arm, structure, part in parts
+            if len(part)
+        ]
     return pd.DataFrame(table)
 
 
 def _cell(part: pd.DataFrame) -> dict[str, float]:
     both = part[part["first"].isin(SCORED) & part.second.isin(SCORED)]
-    counts = {"n": len(part), "unscored_first": int((part["first"] == "unscored").sum()),
-              "unscored_second": int((part.second == "unscored").sum()), "scored": len(both),
-              "agreed": int((both["first"] == both.second).sum()),
-              "lenient": int(((both["first"] == "correct") & (both.second != "correct")).sum()),
-              "strict": int(((both["first"] != "correct") & (both.second == "correct")).sum())}
+    counts = {
+        "n": len(part),
+        "unscored_first": int((part["first"] == "unscored").sum()),
+        "unscored_second": int((part.second == "unscored").sum()),
+        "scored": len(both),
+        "agreed": int((both["first"] == both.second).sum()),
+        "lenient": int(((both["first"] == "correct") & (both.second != "correct")).sum()),
+        "strict": int(((both["first"] != "correct") & (both.second == "correct")).sum()),
+    }
     codes, documents = pd.factorize(both.document_id)
     tables = np.zeros((len(documents), 2, 2))
     states = [(both[side] == "incorrect").to_numpy(int) for side in ("first", "second")]
@@ -81,16 +103,20 @@ def clustered_coefficients(tables: np.ndarray) -> dict[str, float]:
     values, documents = coefficients(tables.sum(axis=0)), len(tables)
     errors = np.full(len(values), np.nan)
     if documents > 1:
-        left_out = np.array([list(coefficients(tables.sum(axis=0) - table).values())
-                             for table in tables])
+        left_out = np.array(
+            [list(coefficients(tables.sum(axis=0) - table).values()) for table in tables]
+        )
         with np.errstate(invalid="ignore"):
             squares = ((left_out - left_out.mean(axis=0)) ** 2).sum(axis=0)
         errors = np.sqrt((documents - 1) / documents * squares)
     found = {}
     for (name, value), error in zip(values.items(), errors, strict=True):
         reach = stdtrit(documents - 1, 0.975) * error if error > 1e-6 else np.nan
-        found |= {name: value, f"{name}_low": max(-1.0, value - reach) if reach > 0 else np.nan,
-                  f"{name}_high": min(1.0, value + reach) if reach > 0 else np.nan}
+        found |= {
+            name: value,
+            f"{name}_low": max(-1.0, value - reach) if reach > 0 else np.nan,
+            f"{name}_high": min(1.0, value + reach) if reach > 0 else np.nan,
+        }
     return found
 
 
@@ -107,17 +133,32 @@ def coefficients(table: np.ndarray) -> dict[str, float]:
     mean, agreed = (shares.sum(0) + shares.sum(1)) / 2, np.trace(shares)
     chance = (mean * (1 - mean)).sum() / (len(table) - 1)
     kappa = cohens_kappa(table, return_results=False) if (mean > 0).sum() > 1 else np.nan
-    return {"agreement": float(agreed), "kappa": float(kappa),
-            "ac1": float((agreed - chance) / (1 - chance))}
+    return {
+        "agreement": float(agreed),
+        "kappa": float(kappa),
+        "ac1": float((agreed - chance) / (1 - chance)),
+    }
 
 
 def formatted(table: pd.DataFrame) -> pd.DataFrame:
     """Format the table of `agreement`."""
-    return pd.DataFrame([{
-        "judges": f"{row.first_judge} and {row.second_judge}", "answers of": row.arm,
-        "structure": row.structure, "answers": row.n,
-        "unscored by first, second": f"{row.unscored_first}, {row.unscored_second}",
-        "agreed": fraction(row.agreed, row.scored),
-        "lenient, strict": f"{row.lenient}, {row.strict}",
-        **{name: estimate(*(getattr(row, f"{name}{end}") for end in ("", "_low", "_high")),
-                          digits=2) for name in COEFFICIENTS}} for row in table.itertuples()])
+    return pd.DataFrame(
+        [
+            {
+                "judges": f"{row.first_judge} and {row.second_judge}",
+                "answers of": row.arm,
+                "structure": row.structure,
+                "answers": row.n,
+                "unscored by first, second": f"{row.unscored_first}, {row.unscored_second}",
+                "agreed": fraction(row.agreed, row.scored),
+                "lenient, strict": f"{row.lenient}, {row.strict}",
+                **{
+                    name: estimate(
+                        *(getattr(row, f"{name}{end}") for end in ("", "_low", "_high")), digits=2
+                    )
+                    for name in COEFFICIENTS
+                },
+            }
+            for row in table.itertuples()
+        ]
+    )

@@ -49,14 +49,17 @@ def sheet_path(study: str, sheet: str) -> Path:
     """Return data/<study>/<sheet>. Raises BadStudy unless it is a CSV file in human/."""
     path = Path(sheet)
     if path.parts[:1] != ("human",) or path.suffix != ".csv" or ".." in path.parts:
-        raise BadStudy(f"sheet is {sheet!r}, but labels are safe only in data/{study}/human/, the "
-                       "folder that `make clean` keeps: write sheet as "
-                       f"'human/{path.stem or 'sheet'}.csv', and move a labelled sheet there")
+        raise BadStudy(
+            f"sheet is {sheet!r}, but labels are safe only in data/{study}/human/, the "
+            "folder that `make clean` keeps: write sheet as "
+            f"'human/{path.stem or 'sheet'}.csv', and move a labelled sheet there"
+        )
     return data_path(study, sheet)
 
 
-def items_of(queries: Iterable[Query], answers: Iterable[Answer],
-             verdicts: Iterable[Verdict]) -> list[Item]:
+def items_of(
+    queries: Iterable[Query], answers: Iterable[Answer], verdicts: Iterable[Verdict]
+) -> list[Item]:
     """Return every answer that has a text and a verdict in one judge's `verdicts`."""
     asked = {query.query_id: query for query in queries}
     judged = {(row.query_id, row.arm): row.verdict for row in verdicts}
@@ -85,7 +88,7 @@ def draw(items: list[Item], size: int, seed: int) -> list[Item]:
     chance.shuffle(order)  # so names do not decide which strata a small `size` omits
     drawn: list[Item] = []
     while len(drawn) < min(size, len(items)):
-        drawn += [strata[key].pop() for key in order if strata[key]][:size - len(drawn)]
+        drawn += [strata[key].pop() for key in order if strata[key]][: size - len(drawn)]
     chance.shuffle(drawn)
     return drawn
 
@@ -98,12 +101,18 @@ def labels_of(path: Path, sample: list[Item]) -> dict[str, str]:
     labels = read_labels(path)
     sheet, separator = _read(path) if labels else (pd.DataFrame(columns=COLUMNS), ",")
     there = set(sheet["item"])
-    added = pd.DataFrame([
-        (item.item, *map(_cell, (item.question, item.reference, item.answer)), "")
-        for item in sample if item.item not in there], columns=COLUMNS)
+    added = pd.DataFrame(
+        [
+            (item.item, *map(_cell, (item.question, item.reference, item.answer)), "")
+            for item in sample
+            if item.item not in there
+        ],
+        columns=COLUMNS,
+    )
     if len(added) or not path.exists():
-        text = pd.concat([sheet, added]).to_csv(index=False, sep=separator, quoting=csv.QUOTE_ALL,
-                                                lineterminator="\n")
+        text = pd.concat([sheet, added]).to_csv(
+            index=False, sep=separator, quoting=csv.QUOTE_ALL, lineterminator="\n"
+        )
         write_text(path, "\ufeff" + text)  # Excel needs the byte order mark
     return labels
 
@@ -116,15 +125,20 @@ def read_labels(path: Path) -> dict[str, str]:
     labels: dict[str, str] = {}
     sheet = _read(path)[0] if path.exists() else pd.DataFrame(columns=COLUMNS)
     if missing := {"item", "label"} - set(sheet):
-        raise BadInput(f"{shown(path)}: its first row has no column {sorted(missing)[0]!r}: keep "
-                       "the first row as it was written")
+        raise BadInput(
+            f"{shown(path)}: its first row has no column {sorted(missing)[0]!r}: keep "
+            "the first row as it was written"
+        )
     for item, label in zip(sheet["item"], sheet.label.str.casefold(), strict=True):
         if label and (label not in LABELS or not item):
-            raise BadInput(f"{shown(path)}, {item or 'a row without an item'}: label {label!r} "
-                           f"should be {', '.join(LABELS)} or empty, and keep each item's name")
+            raise BadInput(
+                f"{shown(path)}, {item or 'a row without an item'}: label {label!r} "
+                f"should be {', '.join(LABELS)} or empty, and keep each item's name"
+            )
         if label and labels.setdefault(item, label) != label:
-            raise BadInput(f"{shown(path)}, {item} is labelled {labels[item]} and {label}: keep "
-                           "one of the two")
+            raise BadInput(
+                f"{shown(path)}, {item} is labelled {labels[item]} and {label}: keep one of the two"
+            )
     return labels
 
 
@@ -139,17 +153,26 @@ def labels_digest(path: Path) -> str:
 
 def verdicts_of(items: Iterable[Item], labels: dict[str, str], person: str) -> list[Verdict]:
     """Return the labels as verdicts of `person`; an unsure one is unscored."""
-    return [Verdict(query_id=item.query_id, arm=item.arm, judge=person, reason="",
-                    verdict=labels[item.item].replace("unsure", "unscored"))
-            for item in items if item.item in labels]
+    return [
+        Verdict(
+            query_id=item.query_id,
+            arm=item.arm,
+            judge=person,
+            reason="",
+            verdict=labels[item.item].replace("unsure", "unscored"),
+        )
+        for item in items
+        if item.item in labels
+    ]
 
 
 def weights(items: Iterable[Item], labels: dict[str, str]) -> dict[tuple[str, str], float]:
     """Map each labelled answer to the number that it represents: its stratum's size / labels."""
     drawn = [item for item in items if item.item in labels]
     n_all, n_drawn = (Counter(item.stratum for item in part) for part in (items, drawn))
-    return {(item.query_id, item.arm): n_all[item.stratum] / n_drawn[item.stratum]
-            for item in drawn}
+    return {
+        (item.query_id, item.arm): n_all[item.stratum] / n_drawn[item.stratum] for item in drawn
+    }
 
 
 def _cell(text: str) -> str:
@@ -168,9 +191,11 @@ def _read(path: Path) -> tuple[pd.DataFrame, str]:
     try:
         lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
     except csv.Error as error:  # an unclosed quote makes one cell of all that follows
-        raise BadInput(f"{shown(path)} cannot be read as CSV ({error}): look for a quote that is "
-                       "not closed, or save it again from a spreadsheet") from error
+        raise BadInput(
+            f"{shown(path)} cannot be read as CSV ({error}): look for a quote that is "
+            "not closed, or save it again from a spreadsheet"
+        ) from error
     lines = [[cell.strip() for cell in line] for line in lines if any(map(str.strip, line))]
     header = [cell.lower() for cell in lines[0]] if lines else []
-    rows = [[*line, *[""] * len(header)][:len(header)] for line in lines[1:]]
+    rows = [[*line, *[""] * len(header)][: len(header)] for line in lines[1:]]
     return pd.DataFrame(rows, columns=header, dtype=str), separator

@@ -41,8 +41,13 @@ def draw_numeric(table5: pd.DataFrame) -> Drawn:
 def draw_preferences(table4: pd.DataFrame) -> Drawn:
     """Draw Table 4 of one pair of arms: one bar per outcome, one panel per criterion."""
     row = table4.iloc[0]
-    labels = dict(zip(OUTCOMES, (f"{row.first_arm} (A) is better",
-                                 f"{row.second_arm} (B) is better", "tie"), strict=True))
+    labels = dict(
+        zip(
+            OUTCOMES,
+            (f"{row.first_arm} (A) is better", f"{row.second_arm} (B) is better", "tie"),
+            strict=True,
+        )
+    )
     shown = table4.assign(outcome=table4.outcome.map(labels))
     return _bars(shown, "share", "outcome", "criterion", "Queries (%)"), table4
 
@@ -50,41 +55,73 @@ def draw_preferences(table4: pd.DataFrame) -> Drawn:
 def draw_paired(table: pd.DataFrame) -> Drawn:
     """Draw paired differences, one panel per pair of arms; filled if the arms differ."""
     shown = table[table.n > 0].assign(pair=lambda rows: rows.second + " – " + rows["first"])
-    return _forest(shown, ("difference_points", "low_points", "high_points"), "structure",
-                   panel="pair", filled=shown.differs,
-                   label="Difference in accuracy (points); filled: Holm p ≤ 5%"), table
+    return _forest(
+        shown,
+        ("difference_points", "low_points", "high_points"),
+        "structure",
+        panel="pair",
+        filled=shown.differs,
+        label="Difference in accuracy (points); filled: Holm p ≤ 5%",
+    ), table
 
 
 def draw_seeds(table: pd.DataFrame) -> Drawn:
     """Draw accuracy by structure, averaged over each arm's seeds."""
     shown = table[table.n > 0].copy()
     shown[["mean", "low", "high"]] *= 100
-    return _forest(shown, ("mean", "low", "high"), "structure", series="arm",
-                   label="Accuracy (%), 95% interval"), table
+    return _forest(
+        shown,
+        ("mean", "low", "high"),
+        "structure",
+        series="arm",
+        label="Accuracy (%), 95% interval",
+    ), table
 
 
 def draw_retention(table3: pd.DataFrame, noise: pd.DataFrame) -> Drawn:
     """Draw paired differences from the base by task, and those of another batch size alone."""
     cells = table3[table3.p.notna()]
     shown = pd.concat([cells, noise.assign(arm=f"{BASE}, other batch size")])[
-        ["arm", "task", "n", "difference_points", "low_points", "high_points", "p_holm"]]
-    named = shown.assign(task=[f"{label_of(row.task)} (n = {row.n})"
-                               for row in shown.itertuples()])
-    return _forest(named, ("difference_points", "low_points", "high_points"), "task",
-                   series="arm", filled=named.p_holm.le(ALPHA),
-                   label=f"Accuracy minus that of {BASE} (points); filled: Holm p ≤ 5%"), shown
+        ["arm", "task", "n", "difference_points", "low_points", "high_points", "p_holm"]
+    ]
+    named = shown.assign(task=[f"{label_of(row.task)} (n = {row.n})" for row in shown.itertuples()])
+    return _forest(
+        named,
+        ("difference_points", "low_points", "high_points"),
+        "task",
+        series="arm",
+        filled=named.p_holm.le(ALPHA),
+        label=f"Accuracy minus that of {BASE} (points); filled: Holm p ≤ 5%",
+    ), shown
 
 
 def draw_agreement(table: pd.DataFrame) -> Drawn:
     """Draw agreement, kappa and AC1 over all arms by structure, one series per pair of judges."""
     table = table[table.arm == ALL]
     names = {"agreement": "Agreement (share)", "kappa": "Cohen's kappa", "ac1": "Gwet's AC1"}
-    shown = pd.concat([pd.DataFrame({
-        "judges": table.first_judge + " and " + table.second_judge, "structure": table.structure,
-        "measure": label, "value": table[name], "low": table[f"{name}_low"],
-        "high": table[f"{name}_high"]}) for name, label in names.items()])
-    return _forest(shown, ("value", "low", "high"), "structure", series="judges",
-                   panel="measure", label="95% intervals over documents"), table
+    shown = pd.concat(
+        [
+            pd.DataFrame(
+                {
+                    "judges": table.first_judge + " and " + table.second_judge,
+                    "structure": table.structure,
+                    "measure": label,
+                    "value": table[name],
+                    "low": table[f"{name}_low"],
+                    "high": table[f"{name}_high"],
+                }
+            )
+            for name, label in names.items()
+        ]
+    )
+    return _forest(
+        shown,
+        ("value", "low", "high"),
+        "structure",
+        series="judges",
+        panel="measure",
+        label="95% intervals over documents",
+    ), table
 
 
 @styled
@@ -98,11 +135,20 @@ def _bars(table: pd.DataFrame, value: str, group: str, panel: str, label: str) -
         for index, name in enumerate(groups):
             cells = part[part[group] == name].set_index("structure").reindex(present)
             x = [place + offset(index, len(groups)) for place in range(len(present))]
-            bars(axes, x, 100 * cells[value], 100 * cells.low, 100 * cells.high,
-                 width=0.92 * 0.8 / len(groups), label=name, index=index)
+            bars(
+                axes,
+                x,
+                100 * cells[value],
+                100 * cells.low,
+                100 * cells.high,
+                width=0.92 * 0.8 / len(groups),
+                label=name,
+                index=index,
+            )
         ticks = [f"{name}\n(n = {n[name]})" if len(parts) < 3 else name for name in present]
-        axes.set_xticks(range(len(present)), ticks,
-                        **{} if len(parts) < 2 else {"rotation": 45, "ha": "right"})
+        axes.set_xticks(
+            range(len(present)), ticks, **{} if len(parts) < 2 else {"rotation": 45, "ha": "right"}
+        )
     top = 105 * table[[value, "high"]].max(axis=None)  # there may be no interval
     drawn[0].set(ylabel=label, ylim=(0, top if top > 0 else 100))
     legend(figure, drawn[0])
@@ -110,21 +156,36 @@ def _bars(table: pd.DataFrame, value: str, group: str, panel: str, label: str) -
 
 
 @styled
-def _forest(table: pd.DataFrame, columns: tuple[str, str, str], rows: str, *, label: str,
-            series: str = "", panel: str = "", filled: pd.Series | None = None) -> Figure:
+def _forest(
+    table: pd.DataFrame,
+    columns: tuple[str, str, str],
+    rows: str,
+    *,
+    label: str,
+    series: str = "",
+    panel: str = "",
+    filled: pd.Series | None = None,
+) -> Figure:
     table = table.assign(filled=True if filled is None else filled)
     parts = dict(list(table.groupby(panel, sort=False))) if panel else {"": table}
     names = list(table[rows].unique())
     groups = list(table[series].unique()) if series else [""]
     height = 0.2 * max(1, len(names)) * (0.5 + 0.5 * len(groups)) + 0.3
-    figure, drawn = panels(len(parts), 0.7 + max(1, len(parts)) * height, names=parts,
-                           in_column=True, sharex=True)
+    figure, drawn = panels(
+        len(parts), 0.7 + max(1, len(parts)) * height, names=parts, in_column=True, sharex=True
+    )
     for axes, part in zip(drawn, parts.values(), strict=False):
         for index, group in enumerate(groups):
             cells = part[part[series] == group] if series else part
             y = [names.index(name) + offset(index, len(groups)) for name in cells[rows]]
-            forest(axes, y, *(cells[column] for column in columns), filled=cells.filled,
-                   label=group or None, **marker(index))
+            forest(
+                axes,
+                y,
+                *(cells[column] for column in columns),
+                filled=cells.filled,
+                label=group or None,
+                **marker(index),
+            )
         name_rows(axes, names, zero=True)
     drawn[-1].set_xlabel(label)
     legend(figure, drawn[0], columns=3)
@@ -138,8 +199,14 @@ def draw_training(epochs: pd.DataFrame) -> Drawn:
     lines = (("loss", "training", "-o"), ("validation_loss", "validation", "--s"))
     for index, (column, label, style) in enumerate(lines):
         if column in epochs:
-            left.plot(epochs.epoch, epochs[column], style, color=COLORS[index], label=label,
-                      markersize=2.5)
+            left.plot(
+                epochs.epoch,
+                epochs[column],
+                style,
+                color=COLORS[index],
+                label=label,
+                markersize=2.5,
+            )
     right.plot(epochs.epoch, epochs.gradient_norm, "-o", color=COLORS[2], markersize=2.5)
     left.set_yscale("log")
     left.set(xlabel="Epoch", ylabel="Loss (nats per token)")
@@ -149,8 +216,9 @@ def draw_training(epochs: pd.DataFrame) -> Drawn:
 
 
 @styled
-def draw_units(table: pd.DataFrame, summary: pd.DataFrame, unit: str,
-               contrasts: Sequence[str] = ()) -> Drawn:
+def draw_units(
+    table: pd.DataFrame, summary: pd.DataFrame, unit: str, contrasts: Sequence[str] = ()
+) -> Drawn:
     """Draw `contrasts` (default: all) of units.summarize, with the values in `table` as dots."""
     names = list(contrasts or summary.contrast)
     figure, (axes,) = panels(1, 0.8 + 0.4 * len(names), names=[""])
@@ -158,13 +226,32 @@ def draw_units(table: pd.DataFrame, summary: pd.DataFrame, unit: str,
     drawn = table[table.contrast.isin(names)]
     for row, name in enumerate(names):
         points = drawn.points[drawn.contrast == name].to_numpy(float)
-        axes.plot(points, np.full(len(points), row - 0.15), linestyle="none", marker="o",
-                  markersize=3.5, alpha=0.6, color="0.35", markeredgecolor="none")
+        axes.plot(
+            points,
+            np.full(len(points), row - 0.15),
+            linestyle="none",
+            marker="o",
+            markersize=3.5,
+            alpha=0.6,
+            color="0.35",
+            markeredgecolor="none",
+        )
     rows = np.arange(len(names))
-    forest(axes, rows + 0.2, means["mean"], means.low, means.high,
-           filled=means.is_primary.to_numpy(bool), **marker(0))
-    right_of(axes, rows, [in_points(row.mean, row.low, row.high) for row in means.itertuples()],
-             "mean [95%]")
+    forest(
+        axes,
+        rows + 0.2,
+        means["mean"],
+        means.low,
+        means.high,
+        filled=means.is_primary.to_numpy(bool),
+        **marker(0),
+    )
+    right_of(
+        axes,
+        rows,
+        [in_points(row.mean, row.low, row.high) for row in means.itertuples()],
+        "mean [95%]",
+    )
     name_rows(axes, names, zero=True)
     axes.set_xlabel(f"Points. Dots: {unit}s; marker: mean with 95% interval, filled if primary")
     return figure, drawn

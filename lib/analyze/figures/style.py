@@ -18,11 +18,23 @@ from lib.core.files import replacing, write_text
 from lib.core.paths import figures_path
 
 WIDTH = 6.3  # inches: the text width of an A4 page
-STYLE = {**sns.plotting_context("paper"), **sns.axes_style("ticks"),
-         "font.size": 9, "axes.labelsize": 9, "xtick.labelsize": 8, "ytick.labelsize": 8,
-         "legend.fontsize": 8, "axes.spines.top": False, "axes.spines.right": False,
-         "hatch.linewidth": 0.6, "axes.linewidth": 0.8, "pdf.fonttype": 42, "savefig.dpi": 200,
-         "legend.frameon": False, "font.family": "DejaVu Sans"}
+STYLE = {
+    **sns.plotting_context("paper"),
+    **sns.axes_style("ticks"),
+    "font.size": 9,
+    "axes.labelsize": 9,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "legend.fontsize": 8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "hatch.linewidth": 0.6,
+    "axes.linewidth": 0.8,
+    "pdf.fonttype": 42,
+    "savefig.dpi": 200,
+    "legend.frameon": False,
+    "font.family": "DejaVu Sans",
+}
 COLORS = sns.color_palette("colorblind")
 HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++++")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
@@ -49,8 +61,9 @@ def show_figure(path: Path, alt: str) -> HTML:
     return HTML(f'<img src="data:image/png;base64,{data}" alt="{html.escape(alt)}" width="720">')
 
 
-def panels(n: int, height: float, *, names: Iterable[str] = (), in_column: bool = False,
-           **options) -> tuple[Figure, list[Axes]]:
+def panels(
+    n: int, height: float, *, names: Iterable[str] = (), in_column: bool = False, **options
+) -> tuple[Figure, list[Axes]]:
     """Return a figure of the page's width and `height` inches with n panels in a row or a column.
 
     `names` appear above the panels; `options` (sharex, width_ratios, …) go to `Figure.subplots`.
@@ -59,24 +72,29 @@ def panels(n: int, height: float, *, names: Iterable[str] = (), in_column: bool 
     shape = (max(1, n), 1) if in_column else (1, max(1, n))
     drawn = list(figure.subplots(*shape, squeeze=False, **options).ravel())
     for axes, name in zip(drawn, names, strict=False):
-        axes.annotate(name, (0, 1), (0, 3), xycoords="axes fraction", textcoords="offset points",
-                      fontsize=9)
+        axes.annotate(
+            name, (0, 1), (0, 3), xycoords="axes fraction", textcoords="offset points", fontsize=9
+        )
     return figure, drawn
 
 
-def legend(figure: Figure, axes: Axes, columns: int = 5,
-           loc: str = "outside upper center") -> None:
+def legend(figure: Figure, axes: Axes, columns: int = 5, loc: str = "outside upper center") -> None:
     """Draw the legend of `axes` outside the panels, if anything is labelled."""
     labelled = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
     if labelled:
-        figure.legend(labelled.values(), labelled.keys(), loc=loc,
-                      ncols=min(columns, len(labelled)))
+        figure.legend(
+            labelled.values(), labelled.keys(), loc=loc, ncols=min(columns, len(labelled))
+        )
 
 
 def fill(index: int) -> dict:
     """Return the colour and hatch of the bars of series `index`."""
-    return {"facecolor": COLORS[index % len(COLORS)], "hatch": HATCHES[index % len(HATCHES)],
-            "edgecolor": "black", "linewidth": 0.6}
+    return {
+        "facecolor": COLORS[index % len(COLORS)],
+        "hatch": HATCHES[index % len(HATCHES)],
+        "edgecolor": "black",
+        "linewidth": 0.6,
+    }
 
 
 def marker(index: int) -> dict:
@@ -89,8 +107,16 @@ def offset(index: int, n: int, width: float = 0.8) -> float:
     return (index - (n - 1) / 2) * width / max(1, n)
 
 
-def intervals(axes: Axes, x: Sequence[float], y: Sequence[float], low: Sequence[float],
-              high: Sequence[float], *, upright: bool = False, **line) -> None:
+def intervals(
+    axes: Axes,
+    x: Sequence[float],
+    y: Sequence[float],
+    low: Sequence[float],
+    high: Sequence[float],
+    *,
+    upright: bool = False,
+    **line,
+) -> None:
     """Draw horizontal or `upright` intervals around points; one with an unknown end is not drawn.
 
     `line` overrides INTERVAL. An end that rounding moves past its point is drawn at the point.
@@ -101,20 +127,39 @@ def intervals(axes: Axes, x: Sequence[float], y: Sequence[float], low: Sequence[
     axes.errorbar(x, y, **{"yerr" if upright else "xerr": reach}, **INTERVAL | line)
 
 
-def bars(axes: Axes, x: Sequence[float], height: pd.Series, low: pd.Series, high: pd.Series, *,
-         width: float, label: str, index: int) -> None:
+def bars(
+    axes: Axes,
+    x: Sequence[float],
+    height: pd.Series,
+    low: pd.Series,
+    high: pd.Series,
+    *,
+    width: float,
+    label: str,
+    index: int,
+) -> None:
     """Draw bars with intervals; an unknown height is a dash, to tell it from 0. See `fill`."""
     axes.bar(x, height, width, label=label, **fill(index))
     intervals(axes, x, height, low, high, upright=True)
     for place in (place for place, value in zip(x, height, strict=True) if pd.isna(value)):
-        axes.annotate(DASH, (place, 0), (0, 1), textcoords="offset points", ha="center",
-                      va="bottom")
+        axes.annotate(
+            DASH, (place, 0), (0, 1), textcoords="offset points", ha="center", va="bottom"
+        )
 
 
-def forest(axes: Axes, y: Sequence[float], estimate: Sequence[float], low: Sequence[float],
-           high: Sequence[float], *, filled: bool | Sequence[bool] = True,
-           label: str | None = None, line: dict | None = None, upright: bool = False,
-           **look) -> None:
+def forest(
+    axes: Axes,
+    y: Sequence[float],
+    estimate: Sequence[float],
+    low: Sequence[float],
+    high: Sequence[float],
+    *,
+    filled: bool | Sequence[bool] = True,
+    label: str | None = None,
+    line: dict | None = None,
+    upright: bool = False,
+    **look,
+) -> None:
     """Draw a series of estimates with their intervals, one per row; hollow if not `filled`.
 
     `look` styles the markers, `line` the intervals; with `upright`, y is the position on x.
@@ -123,8 +168,13 @@ def forest(axes: Axes, y: Sequence[float], estimate: Sequence[float], low: Seque
     filled = np.broadcast_to(np.asarray(filled, dtype=bool), y.shape)
     points = (y, estimate) if upright else (estimate, y)
     intervals(axes, *points, low, high, upright=upright, **(line or {}))
-    look = {"linestyle": "none", "markeredgecolor": "black", "markeredgewidth": 0.6,
-            "markersize": 5, "zorder": 3} | look
+    look = {
+        "linestyle": "none",
+        "markeredgecolor": "black",
+        "markeredgewidth": 0.6,
+        "markersize": 5,
+        "zorder": 3,
+    } | look
     for is_filled, color in ((True, look["color"]), (False, "white")):
         here = filled == is_filled
         if here.any():
@@ -143,23 +193,47 @@ def name_rows(axes: Axes, names: Sequence[str], *, zero: bool = False) -> None:
 
 def right_of(axes: Axes, y: Iterable[float], texts: Iterable[str], head: str = "") -> None:
     """Write one text per row to the right of a panel, under `head`."""
-    axes.annotate(head, (1, 1), (4, 3), xycoords="axes fraction", textcoords="offset points",
-                  fontsize=8)
+    axes.annotate(
+        head, (1, 1), (4, 3), xycoords="axes fraction", textcoords="offset points", fontsize=8
+    )
     for place, text in zip(y, texts, strict=True):
-        axes.annotate(text, (1, place), (4, 0), xycoords=("axes fraction", "data"), va="center",
-                      textcoords="offset points", fontsize=8)
+        axes.annotate(
+            text,
+            (1, place),
+            (4, 0),
+            xycoords=("axes fraction", "data"),
+            va="center",
+            textcoords="offset points",
+            fontsize=8,
+        )
 
 
-def heat(axes: Axes, values: pd.DataFrame, texts: pd.DataFrame, *, top: float,
-         colors: str = "cividis"):
+def heat(
+    axes: Axes, values: pd.DataFrame, texts: pd.DataFrame, *, top: float, colors: str = "cividis"
+):
     """Draw a heat map from 0 to `top` with text in every cell; return what a colour bar needs.
 
     Cell (row, column) reaches from column to column + 1; a missing value keeps its text.
     """
-    sns.heatmap(values, annot=texts, fmt="", ax=axes, cmap=colors, vmin=0, vmax=top, cbar=False,
-                annot_kws={"fontsize": 8, "linespacing": 0.95})
+    sns.heatmap(
+        values,
+        annot=texts,
+        fmt="",
+        ax=axes,
+        cmap=colors,
+        vmin=0,
+        vmax=top,
+        cbar=False,
+        annot_kws={"fontsize": 8, "linespacing": 0.95},
+    )
     for row, column in zip(*np.nonzero(values.isna().to_numpy()), strict=True):
-        axes.annotate(texts.iloc[row, column], (column + 0.5, row + 0.5), ha="center", va="center",
-                      fontsize=8, linespacing=0.95)
+        axes.annotate(
+            texts.iloc[row, column],
+            (column + 0.5, row + 0.5),
+            ha="center",
+            va="center",
+            fontsize=8,
+            linespacing=0.95,
+        )
     axes.tick_params(length=0, rotation=0)
     return axes.collections[0]

@@ -15,8 +15,22 @@ from lib.core.files import made_by
 from lib.core.records import STRUCTURES, Fact, Query
 
 FEW_CLUSTERS = 20  # with fewer, an interval rests on the assumptions of Student's t
-PAIRED = ["first", "second", "structure", "n", "clusters", "left_out", "only_first", "only_second",
-          "difference_points", "low_points", "high_points", "p", "p_holm", "differs"]
+PAIRED = [
+    "first",
+    "second",
+    "structure",
+    "n",
+    "clusters",
+    "left_out",
+    "only_first",
+    "only_second",
+    "difference_points",
+    "low_points",
+    "high_points",
+    "p",
+    "p_holm",
+    "differs",
+]
 INTERACTION = ["first", "second", "structure", "n", "clusters", "odds_ratio", "low", "high", "p"]
 
 
@@ -37,22 +51,24 @@ def clusters_of(queries: Iterable[Query], facts: Iterable[Fact] = ()) -> dict[st
     return clusters
 
 
-def add_clusters(rows: pd.DataFrame, queries: Iterable[Query],
-                 facts: Iterable[Fact] = ()) -> pd.DataFrame:
+def add_clusters(
+    rows: pd.DataFrame, queries: Iterable[Query], facts: Iterable[Fact] = ()
+) -> pd.DataFrame:
     """Return `rows` of lib.analyze.tables.joined with a column `cluster` (see `clusters_of`)."""
     return rows.assign(cluster=rows.query_id.map(clusters_of(queries, facts)))
 
 
-def side_by_side(rows: pd.DataFrame, first: str, second: str,
-                 structure: str = ALL) -> pd.DataFrame:
+def side_by_side(rows: pd.DataFrame, first: str, second: str, structure: str = ALL) -> pd.DataFrame:
     """Return one row per query scored in both arms: structure, cluster, first, second (0 or 1).
 
     The index is query_id. Raises BadInput if an arm has no verdicts.
     """
     if missing := {first, second} - set(rows.arm):
-        raise BadInput(f"arm {missing.pop()} has no verdicts here; there are "
-                         f"{', '.join(rows.arm.unique())}: name other arms, or run "
-                         f"{made_by('verdicts')} for it")
+        raise BadInput(
+            f"arm {missing.pop()} has no verdicts here; there are "
+            f"{', '.join(rows.arm.unique())}: name other arms, or run "
+            f"{made_by('verdicts')} for it"
+        )
     scored = rows[rows.verdict != "unscored"].set_index("query_id")
     scored = scored.assign(first=(scored.verdict == "correct").astype(int))
     both = scored.loc[scored.arm == first, ["structure", "cluster", "first"]]
@@ -60,39 +76,61 @@ def side_by_side(rows: pd.DataFrame, first: str, second: str,
     return both[(both.structure == structure) | (structure == ALL)]
 
 
-def paired(rows: pd.DataFrame, pairs: list[tuple[str, str]] | None = None, *, draws: int = 9999,
-           seed: int = 17) -> pd.DataFrame:
+def paired(
+    rows: pd.DataFrame,
+    pairs: list[tuple[str, str]] | None = None,
+    *,
+    draws: int = 9999,
+    seed: int = 17,
+) -> pd.DataFrame:
     """Compare pairs of arms (by default all, first seeds) by structure: PAIRED, in points.
 
     Arms differ if Holm's p is at most 5% and the interval over clusters excludes 0.
     """
     arms = [arm for arm in sorted_arms(rows.arm) if split_arm(arm)[1] == 1]
-    table = pd.DataFrame([_compared(rows, *pair, structure, draws, seed)
-                          for pair in pairs or combinations(arms, 2)
-                          for structure in (*STRUCTURES, ALL)], columns=PAIRED)
+    table = pd.DataFrame(
+        [
+            _compared(rows, *pair, structure, draws, seed)
+            for pair in pairs or combinations(arms, 2)
+            for structure in (*STRUCTURES, ALL)
+        ],
+        columns=PAIRED,
+    )
     table["p_holm"] = holm(table.p)
     holds_0 = table.low_points.le(0) & table.high_points.ge(0)
     return table.assign(differs=table.p_holm.le(ALPHA) & ~holds_0)
 
 
-def _compared(rows: pd.DataFrame, first: str, second: str, structure: str, draws: int,
-              seed: int) -> dict:
+def _compared(
+    rows: pd.DataFrame, first: str, second: str, structure: str, draws: int, seed: int
+) -> dict:
     both = side_by_side(rows, first, second, structure)
     change = both.second - both["first"]
     n = ((rows.arm == first) & ((rows.structure == structure) | (structure == ALL))).sum()
-    cell = {"first": first, "second": second, "structure": structure, "n": len(both),
-            "clusters": both.cluster.nunique(), "left_out": n - len(both),
-            "only_first": int((change < 0).sum()), "only_second": int((change > 0).sum())}
+    cell = {
+        "first": first,
+        "second": second,
+        "structure": structure,
+        "n": len(both),
+        "clusters": both.cluster.nunique(),
+        "left_out": n - len(both),
+        "only_first": int((change < 0).sum()),
+        "only_second": int((change > 0).sum()),
+    }
     if both.empty:
         return cell
     low, high = stats.cluster_interval(change, both.cluster, 1)
-    return cell | {"difference_points": 100 * change.mean(), "low_points": 100 * low,
-                   "high_points": 100 * high,
-                   "p": stats.sign_flip_p(change, both.cluster, draws=draws, seed=seed)}
+    return cell | {
+        "difference_points": 100 * change.mean(),
+        "low_points": 100 * low,
+        "high_points": 100 * high,
+        "p": stats.sign_flip_p(change, both.cluster, draws=draws, seed=seed),
+    }
 
 
-def interaction(rows: pd.DataFrame, first: str, second: str,
-                reference: str = "natural") -> pd.DataFrame:
+def interaction(
+    rows: pd.DataFrame, first: str, second: str, reference: str = "natural"
+) -> pd.DataFrame:
     """Return how much more a structure gains than `reference`: the ratio of two odds ratios.
 
     One GEE (Mancl and DeRouen 2001); a structure with all or no answers correct has no odds.
@@ -101,7 +139,8 @@ def interaction(rows: pd.DataFrame, first: str, second: str,
     import statsmodels.formula.api as smf
 
     long = side_by_side(rows, first, second).melt(
-        ["structure", "cluster"], ["first", "second"], "arm", "correct")
+        ["structure", "cluster"], ["first", "second"], "arm", "correct"
+    )
     share = long.groupby(["structure", "arm"]).correct.mean().unstack()
     varied = share[(share > 0).all(axis=1) & (share < 1).all(axis=1)].index
     long = long[long.structure.isin(varied)]
@@ -109,38 +148,59 @@ def interaction(rows: pd.DataFrame, first: str, second: str,
     few = long.cluster.nunique() <= 2 * len(varied)  # fewer than the model's coefficients
     if reference not in varied or len(varied) < 2 or few:
         return pd.DataFrame(columns=INTERACTION)
-    model = smf.gee(f"correct ~ arm * C(structure, Treatment('{reference}'))", "cluster", long,
-                    family=sm.families.Binomial(), cov_struct=sm.cov_struct.Independence())
+    model = smf.gee(
+        f"correct ~ arm * C(structure, Treatment('{reference}'))",
+        "cluster",
+        long,
+        family=sm.families.Binomial(),
+        cov_struct=sm.cov_struct.Independence(),
+    )
     fitted = model.fit(cov_type="bias_reduced")
     ends, found = fitted.conf_int(ALPHA), []
     for name in [name for name in fitted.params.index if ":" in name]:
         structure = name.rsplit("[T.", 1)[1].rstrip("]")
         n = (long.structure.isin([structure, reference])).sum() // 2
         odds = np.exp([fitted.params[name], *ends.loc[name]])
-        found.append((first, second, structure, n, clusters[structure], *odds,
-                      fitted.pvalues[name]))
+        found.append(
+            (first, second, structure, n, clusters[structure], *odds, fitted.pvalues[name])
+        )
     return pd.DataFrame(found, columns=INTERACTION)
 
 
 def formatted_paired(table: pd.DataFrame) -> pd.DataFrame:
     """Format `paired` with one row per comparison."""
-    return pd.DataFrame([{
-        "arms": f"{row.first} → {row.second}", "structure": row.structure,
-        "n (clusters)": f"{row.n} ({row.clusters})"
-                        + (f", {row.left_out} left out" if row.left_out else ""),
-        "only first / only second": f"{row.only_first} / {row.only_second}",
-        "difference, points [95%]": in_points(row.difference_points, row.low_points,
-                                              row.high_points),
-        "p, flipping clusters": p_value(row.p),
-        f"p (Holm of {table.p.notna().sum()})": p_value(row.p_holm),
-        "differs": "yes" if row.differs else "no",
-        "advice": "one base: no advice"} for row in table.itertuples()])
+    return pd.DataFrame(
+        [
+            {
+                "arms": f"{row.first} → {row.second}",
+                "structure": row.structure,
+                "n (clusters)": f"{row.n} ({row.clusters})"
+                + (f", {row.left_out} left out" if row.left_out else ""),
+                "only first / only second": f"{row.only_first} / {row.only_second}",
+                "difference, points [95%]": in_points(
+                    row.difference_points, row.low_points, row.high_points
+                ),
+                "p, flipping clusters": p_value(row.p),
+                f"p (Holm of {table.p.notna().sum()})": p_value(row.p_holm),
+                "differs": "yes" if row.differs else "no",
+                "advice": "one base: no advice",
+            }
+            for row in table.itertuples()
+        ]
+    )
 
 
 def formatted_interaction(table: pd.DataFrame) -> pd.DataFrame:
     """Format `interaction` with one row per structure."""
-    return pd.DataFrame([{
-        "arms": f"{row.first} → {row.second}", "structure": row.structure,
-        "ratio of odds ratios [95%]": estimate(row.odds_ratio, row.low, row.high, digits=2),
-        "p": p_value(row.p), "n (clusters)": f"{row.n} ({row.clusters})"}
-        for row in table.itertuples()])
+    return pd.DataFrame(
+        [
+            {
+                "arms": f"{row.first} → {row.second}",
+                "structure": row.structure,
+                "ratio of odds ratios [95%]": estimate(row.odds_ratio, row.low, row.high, digits=2),
+                "p": p_value(row.p),
+                "n (clusters)": f"{row.n} ({row.clusters})",
+            }
+            for row in table.itertuples()
+        ]
+    )

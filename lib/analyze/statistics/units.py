@@ -32,8 +32,12 @@ def over_units(values: Sequence[float]) -> dict[str, float]:
         return found
     test = ttest_1samp(values, 0)
     low, high = test.confidence_interval(1 - ALPHA)
-    return found | {"low": float(low), "high": float(high), "p": float(test.pvalue),
-                    "p_flips": sign_flips(values)}
+    return found | {
+        "low": float(low),
+        "high": float(high),
+        "p": float(test.pvalue),
+        "p_flips": sign_flips(values),
+    }
 
 
 def sign_flips(values: np.ndarray) -> float:
@@ -52,8 +56,9 @@ def holm(p_values: pd.Series) -> pd.Series:
     return pd.Series(adjusted, p_values.index).where(p_values.notna())
 
 
-def summarize(table: pd.DataFrame, unit: str, primary: Sequence[str],
-              levels: Collection[str] = ()) -> pd.DataFrame:
+def summarize(
+    table: pd.DataFrame, unit: str, primary: Sequence[str], levels: Collection[str] = ()
+) -> pd.DataFrame:
     """Return one row per contrast of `table` (contrast, `unit`, points), the primary ones first.
 
     Holm's p is over the primary contrasts; the others are exploratory. `levels` names accuracies,
@@ -61,41 +66,74 @@ def summarize(table: pd.DataFrame, unit: str, primary: Sequence[str],
     """
     known = list(dict.fromkeys(table.contrast))
     if unknown := [name for name in primary if name not in known]:
-        raise BadStudy(f"primary: {unknown[0]!r} is not a contrast; choose among "
-                       f"{', '.join(known)}")
+        raise BadStudy(
+            f"primary: {unknown[0]!r} is not a contrast; choose among {', '.join(known)}"
+        )
     found = []
     for name in dict.fromkeys([*primary, *known]):
         each = over_units(table.points[table.contrast == name])
         if name in levels:
             each |= {"p": np.nan, "p_flips": np.nan}
-        found.append({"contrast": name, "is_primary": name in primary, f"{unit}s": each["n"],
-                      "mean": each["estimate"], "sd": each["sd"], "low": each["low"],
-                      "high": each["high"], "p": each["p"], "p_flips": each["p_flips"]})
+        found.append(
+            {
+                "contrast": name,
+                "is_primary": name in primary,
+                f"{unit}s": each["n"],
+                "mean": each["estimate"],
+                "sd": each["sd"],
+                "low": each["low"],
+                "high": each["high"],
+                "p": each["p"],
+                "p_flips": each["p_flips"],
+            }
+        )
     summary = pd.DataFrame(found)
     return summary.assign(p_holm=holm(summary.p[summary.is_primary]))
 
 
 def formatted(summary: pd.DataFrame) -> pd.DataFrame:
     """Format `summarize` as cells of text."""
-    return pd.DataFrame([{
-        "contrast": row.contrast, "kind": "primary" if row.is_primary else "exploratory",
-        "units": str(row[3]), "mean, points [95%]": in_points(row.mean, row.low, row.high),
-        "SD": estimate(row.sd), "p (t)": p_value(row.p), "p (sign flips)": p_value(row.p_flips),
-        "p (Holm)": p_value(row.p_holm), "found": _verdict(row)} for row in summary.itertuples()])
+    return pd.DataFrame(
+        [
+            {
+                "contrast": row.contrast,
+                "kind": "primary" if row.is_primary else "exploratory",
+                "units": str(row[3]),
+                "mean, points [95%]": in_points(row.mean, row.low, row.high),
+                "SD": estimate(row.sd),
+                "p (t)": p_value(row.p),
+                "p (sign flips)": p_value(row.p_flips),
+                "p (Holm)": p_value(row.p_holm),
+                "found": _verdict(row),
+            }
+            for row in summary.itertuples()
+        ]
+    )
 
 
 def compact(table: pd.DataFrame) -> pd.DataFrame:
     """Format a table of estimates: each with its interval in one cell, p with two digits."""
-    cells = {name: [(p_value if name in ("p", "p_flips") else number)(value) for value in column]
-             for name, column in table.items() if name not in ("low", "high")}
-    cells["estimate"] = [estimate(row.estimate, row.low, row.high, digits=2)
-                         for row in table.itertuples()]
+    cells = {
+        name: [(p_value if name in ("p", "p_flips") else number)(value) for value in column]
+        for name, column in table.items()
+        if name not in ("low", "high")
+    }
+    cells["estimate"] = [
+        estimate(row.estimate, row.low, row.high, digits=2) for row in table.itertuples()
+    ]
     return pd.DataFrame(cells).rename(columns={"estimate": "estimate [95%]"})
 
 
 def _verdict(row) -> str:
-    return ("" if not row.is_primary else "no test" if np.isnan(row.p_holm)
-            else "yes" if row.p_holm <= ALPHA else "no")
+    return (
+        ""
+        if not row.is_primary
+        else "no test"
+        if np.isnan(row.p_holm)
+        else "yes"
+        if row.p_holm <= ALPHA
+        else "no"
+    )
 
 
 def answer(summary: pd.DataFrame, unit: str) -> str:
@@ -103,12 +141,18 @@ def answer(summary: pd.DataFrame, unit: str) -> str:
     primary = summary[summary.is_primary]
     is_found = primary.p_holm <= ALPHA
     found, others = (
-        "; ".join(f"{row.contrast} {in_points(row.mean, row.low, row.high)}"
-                  for row in primary[rows].itertuples()) for rows in (is_found, ~is_found))
+        "; ".join(
+            f"{row.contrast} {in_points(row.mean, row.low, row.high)}"
+            for row in primary[rows].itertuples()
+        )
+        for rows in (is_found, ~is_found)
+    )
     if (~is_found).sum() > MOST_NAMED:
         others = f"the other {(~is_found).sum()}"
     n = int(primary[f"{unit}s"].max())
-    return (f"Over {n} {unit}{'s' * (n != 1)}, found: {found or 'nothing'}; not shown: "
-            f"{others or 'nothing'}. Numbers are points with 95% intervals (Student's t, one value "
-            f"per {unit}), and found means that Holm's p over {len(primary)} hypotheses is at most "
-            f"{ALPHA:.0%}.\n")
+    return (
+        f"Over {n} {unit}{'s' * (n != 1)}, found: {found or 'nothing'}; not shown: "
+        f"{others or 'nothing'}. Numbers are points with 95% intervals (Student's t, one value "
+        f"per {unit}), and found means that Holm's p over {len(primary)} hypotheses is at most "
+        f"{ALPHA:.0%}.\n"
+    )
