@@ -30,7 +30,7 @@ help:  ## this menu
 	@echo
 	@echo "  STUDY=name      one of: $(basename $(notdir $(wildcard studies/*.yaml))); now $(STUDY)"
 	@echo "  DOCUMENTS=path  a folder of your own files, with STUDY=documents"
-	@echo "  FILINGS=path    a folder of 10-K or 10-Q filings (.html, .htm, .gz) and papers (.md)"
+	@echo "  FILINGS=path    a folder of 10-K or 10-Q filings (.html, .htm, .gz)"
 	@echo "  JOBS=n          processor cores to use; now $(JOBS)"
 	@echo "  PROFILE=slurm   submit each stage to Slurm, as profiles/slurm says; JOBS=n stages at a time"
 
@@ -38,7 +38,8 @@ study: $(READY)  ## run the unfinished stages of STUDY, print its Table 2 and al
 	@$(RUN_STUDY)
 
 lab: $(READY)  ## open the notebooks in JupyterLab
-	@JUPYTER_CONFIG_PATH="$(CURDIR)/notebooks/.jupyter$${JUPYTER_CONFIG_PATH:+:$$JUPYTER_CONFIG_PATH}" \
+	@PYTHONWARNINGS="ignore:IProgress not found" \
+		JUPYTER_CONFIG_PATH="$(CURDIR)/notebooks/.jupyter$${JUPYTER_CONFIG_PATH:+:$$JUPYTER_CONFIG_PATH}" \
 		"$(PYTHON)" -m jupyterlab notebooks --LabApp.default_url=/lab/tree/README.md
 
 test: $(READY)  ## check style and layers, run the tests, including a small end-to-end study

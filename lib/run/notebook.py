@@ -18,10 +18,8 @@ from lib.core.paths import REPOSITORY, data_path, shown
 from lib.run.parameters import checked, notebook_path, parameters_of
 from lib.run.provenance import code_state, machine
 
-# A kernel must not go on writing if its runner is killed; ipywidgets would draw bars that the
-# executed copy cannot show.
-_FIRST = (f"import sys, {process.__name__} as process; process.die_with_parent('JPY_PARENT_PID'); "
-          "sys.modules['ipywidgets'] = None")
+# A kernel must not go on writing if its runner is killed.
+_FIRST = f"import {process.__name__} as process; process.die_with_parent('JPY_PARENT_PID')"
 # papermill's imports that nothing here needs: a grammar that takes 1.4 s to build, paths in HDFS.
 _NOT_NEEDED = ("rfc3987_syntax", "pyarrow")
 _FRAME = re.compile(r"(?:File (?P<file>[^\s\"<>]+?\.py)|Cell In\[(?P<cell>\d+)\])"
@@ -74,6 +72,7 @@ def _execute(notebook: Path, output: Path, given: dict[str, object]):
     os.environ["PYTHONPATH"] = os.pathsep.join(
         filter(None, [str(REPOSITORY), os.environ.get("PYTHONPATH", "")]))
     os.environ.setdefault("GOMP_SPINCOUNT", "20000")  # longer spinning starves shared cores
+    os.environ.setdefault("PYTHONWARNINGS", "ignore:IProgress not found")  # bars are text
     so_far = (f"\n  the notebook so far: {shown(output).replace('.running.', '.failed.')}"
               "\n  what to do: correct the cause and run the same command again; finished stages "
               "are kept")
