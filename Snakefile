@@ -21,9 +21,7 @@ if workflow.is_main_process:
     die_with_parent()
 be_parent()
 os.environ["STUDY_ROOT"] = str(output_root())
-os.environ["PYTHONPATH"] = os.pathsep.join(
-    filter(None, [str(REPOSITORY), os.environ.get("PYTHONPATH", "")]))
-os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+os.environ.setdefault("PYTHONPATH", str(REPOSITORY))
 
 workdir: str(output_root())
 
@@ -32,7 +30,8 @@ data, figures = f"data/{study.name}", f"figures/{study.name}"
 cores = workflow.cores or 1  # of a stage that can use all; a profile says it of its rules
 own_cores = cores if Path("/dev/nvidia0").exists() else 1  # of stages that run side by side
 # papermill with these parameters, then nbconvert, then the stage's record.
-RUN = "exec python -m lib.run.notebook {params.notebook} --name {params.name} -y {params.given:q}"
+RUN = (f"exec {sys.executable} -m lib.run.notebook "
+       "{params.notebook} --name {params.name} -y {params.given:q}")
 
 
 def stage(notebook, name="", of=study, content="", **more):
@@ -81,4 +80,4 @@ rule all:
 rule run_record:
     input: done
     output: f"{data}/run.json"
-    shell: f"exec python -m lib.run.provenance {study.name} {{input}}"
+    shell: f"exec {sys.executable} -m lib.run.provenance {study.name} {{input}}"

@@ -5,22 +5,15 @@
 
 wildcard_constraints: arm=r"[^/@]+(@\d+)?"
 
-# The arms of one execution: all of them, or one that a wildcard names.
+# The arms of one execution: all of them, or one that a wildcard names; how its record is called.
 ALL, PART = study.runs, ["{arm}"]
-answering = ALL if study.together else PART
-
-
-def model(arm):
-    """Return the files that an arm's answers wait for: its own model's, or the base model's."""
-    return [f"{data}/models/{arm}/training.json"] if is_trained(arm) else base
+answering, ONE = (ALL, [""]) if study.together else (PART, PART)
 
 
 def models(wildcards):
-    return [path for arm in [*wildcards] or ALL for path in model(arm)]
-
-
-def verdicts_of(judge, arms):
-    return [path for arm in arms for path in rows("verdicts", judge=judge, arm=arm)]
+    """Return what answers wait for: the arms' own models, or the base model."""
+    return [path for arm in [*wildcards] or ALL for path in (
+        [f"{data}/models/{arm}/training.json"] if is_trained(arm) else base)]
 
 
 def of(name, arms, **keys):
@@ -28,18 +21,13 @@ def of(name, arms, **keys):
     return [path for arm in arms for path in rows(name, arm=arm, **keys)]
 
 
-def share_of_cores(wildcards):
-    """Return the cores of a training run; one on a GPU or in several processes runs alone."""
-    processes = study.given("03_train", wildcards.arm).get("processes", 1)
-    return cores if own_cores > 1 or processes > 1 else max(1, cores // study.seeds)
-
-
 readers, reader = study.reader
 labs = [*(f"data/{lab}/stages/00_lab.json" for lab in study.labs),
         *(f"data/{name}/stages/00_reader-{reader}.json" for name in [readers] if name)]
 base = [f"{study.base_model}/{'training' if readers else 'config'}.json"] * bool(
     study.made_by or readers)
-answers, verdicts = of("answers", ALL), verdicts_of(study.judge, ALL)
+answers, verdicts = of("answers", ALL), of("verdicts", ALL, judge=study.judge)
+judged = of("verdicts", study.arms, judge=study.judge)  # of each arm's first seed
 trained = expand(f"{data}/models/{{arm}}/training.json", arm=study.trained)
 
 
@@ -74,14 +62,14 @@ rule train:
     input: lambda wildcards: learned(wildcards.arm), base
     output: f"{data}/models/{{arm}}/training.json", records("03_train", PART)
     params: **stage("03_train", "03_train-{arm}")
-    threads: share_of_cores  # on a CPU the seeds of a study in parallel, else one run at a time
+    threads: max(own_cores, cores // study.seeds)  # seeds side by side, except on a GPU
     shell: RUN
 
 
 rule infer:
     input: rows("queries"), prompted, models
     output: of("answers", answering), of("left_out", answering) if INFER == "00_infer" else [],
-        records(INFER, [""] if study.together else PART)
+        records(INFER, ONE)
     params: **each(INFER)
     threads: cores
     shell: RUN
@@ -89,14 +77,14 @@ rule infer:
 
 rule judge:
     input: rows("queries"), of("answers", answering), prompted if study.kind.any_arm else []
-    output: verdicts_of(study.judge, answering), records(JUDGE, [""] if study.together else PART)
+    output: of("verdicts", answering, judge=study.judge), records(JUDGE, ONE)
     params: **each(JUDGE)
     shell: RUN
 
 
 if "06_analyze" in study.stages:
     rule analyze:
-        input: rows("queries"), of("answers", study.arms), verdicts_of(study.judge, study.arms)
+        input: rows("queries"), of("answers", study.arms), judged
         output: f"{figures}/table2.csv", records("06_analyze")
         params: **stage("06_analyze")
         shell: RUN

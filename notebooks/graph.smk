@@ -13,34 +13,17 @@ def learned(arm):
 
 include: "arms.smk"
 
-
-def labels():
-    """Return a digest of the human labels."""
-    default = parameters_of(notebook_path("04_agreement"))["sheet"].default
-    return labels_digest(output_root() / data / study.given("04_agreement").get("sheet", default))
-
-
-def preferences(arms):
-    return [path for arm in arms for path in rows("preferences", judge=study.judge, first=first,
-                                                  second=arm)]
-
-
 first, *others = study.arms
-each_arm = [""] if study.together else PART
 measured, compared = (study.arms, others) if study.together else (PART, PART)
 known = [f"data/{study.made_by}/{name}.jsonl" for name in ("documents_public", "facts")
          if study.made_by]
 facts = rows("facts") if study.source == "lab" else []
-made = {"00_retention": of("retention", study.arms), "01_pairs": preferences(others),
-        "02_statistics": [f"{figures}/paired.csv"], "03_ledger": rows("ledger"),
-        "05_paper": [f"{figures}/paper_table2.csv"]}
+sheet = study.notebooks.get("04_agreement", {}).get("sheet", "human/sheet.csv")
 again = [judge.replace("/", "--") for judge in study.other_judges]
 done = [*labs, *(path for notebook in study.stages if notebook != "00_lab"
                  for path in records(notebook)),
         *(f"{data}/stages/05_judge-{judge}.json" for judge in again)]
-wanted = [f"{figures}/table2.csv", *base, *rows("documents", "queries", "segments", "normalized"),
-          *trained, *answers, *verdicts,
-          *(path for notebook in study.variants for path in made.get(notebook, []))]
+wanted = [f"{figures}/table2.csv", *trained, *answers, *verdicts]
 
 
 if study.source == "documents":
@@ -70,7 +53,7 @@ for other, name in zip(study.other_judges, again):
     rule:
         name: f"judge_{name}"
         input: rows("queries"), of("answers", study.arms)
-        output: verdicts_of(other, study.arms), f"{data}/stages/05_judge-{name}.json"
+        output: of("verdicts", study.arms, judge=other), f"{data}/stages/05_judge-{name}.json"
         params: **stage("05_judge", f"05_judge-{name}", judge=other, arms=list(study.arms))
         shell: RUN
 
@@ -79,7 +62,7 @@ rule retention:
     input: models, known,  # the base is measured first: other arms are compared with it
         lambda wildcards: rows("retention", arm=BASE) * (
             BASE in study.arms and [*wildcards] not in ([], [BASE]))
-    output: of("retention", measured), records("00_retention", each_arm)
+    output: of("retention", measured), records("00_retention", ONE)
     params: **each("00_retention")
     threads: cores
     shell: RUN
@@ -87,7 +70,8 @@ rule retention:
 
 rule pairs:
     input: rows("queries", "documents"), of("answers", [first, *compared])
-    output: preferences(compared), records("01_pairs", each_arm)
+    output: [rows("preferences", judge=study.judge, first=first, second=arm) for arm in compared],
+        records("01_pairs", ONE)
     params: **each("01_pairs")
     shell: RUN
 
@@ -101,7 +85,7 @@ rule statistics:
 
 rule ledger:
     input: rows("documents", "queries", "segments", "normalized"), augmented, base, trained,
-        verdicts_of(study.judge, study.arms), facts
+        judged, facts
     output: rows("ledger"), records("03_ledger")
     params: **stage("03_ledger")
     shell: RUN
@@ -109,14 +93,14 @@ rule ledger:
 
 rule agreement:  # the sheet is neither input nor output: Snakemake would rebuild or remove it
     input: rows("queries"), of("answers", study.arms),
-        [verdicts_of(judge, study.arms) for judge in (study.judge, *study.other_judges)]
+        judged, [of("verdicts", study.arms, judge=other) for other in study.other_judges]
     output: records("04_agreement")
-    params: **stage("04_agreement", content=labels() if "04_agreement" in study.variants else "")
+    params: **stage("04_agreement", content=labels_digest(output_root() / data / sheet))
     shell: RUN
 
 
 rule paper:
-    input: rows("queries"), verdicts_of(study.judge, study.arms), facts,
+    input: rows("queries"), judged, facts,
         [records(notebook) for notebook in ("00_retention", "01_pairs")
          if notebook in study.variants]
     output: f"{figures}/paper_table2.csv", records("05_paper")

@@ -4,23 +4,20 @@
 wildcard_constraints: run=r"[a-z0-9+-]+-\d+-\d+", seed=r"\d+"
 
 done = [path for notebook in study.stages for path in records(notebook)]
-wanted = [f"{figures}/controlled.md",
-          *expand(rows("controlled_facts", seed="{seed}"), seed=study.bases),
-          *expand(rows("outcomes", run="{run}"), run=study.runs)]
+wanted = [f"{figures}/controlled.md", *expand(rows("outcomes", run="{run}"), run=study.runs)]
 
 
 def of_base(wildcards):
     """Return what a run reads: the facts, texts and base of its seed."""
-    return expand([*rows("controlled_facts", "public_facts", seed="{seed}"), f"{data}/texts/{{seed}}",
-                   f"{data}/models/base-{{seed}}/training.json"],
-                  seed=wildcards.run.rsplit("-", 1)[1])
+    seed = wildcards.run.rsplit("-", 1)[1]
+    return [*rows("controlled_facts", "public_facts", seed=seed), f"{data}/texts/{seed}",
+            f"{data}/models/base-{seed}/training.json"]
 
 
 rule controlled_texts:
     output: rows("controlled_facts", seed="{seed}"), directory(f"{data}/texts/{{seed}}"),
         records("00_facts", ["{seed}"])
     params: **stage("00_facts", "00_facts-{seed}")
-    priority: 10
     shell: RUN
 
 

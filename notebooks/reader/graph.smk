@@ -19,7 +19,6 @@ rule reading:
     output: rows("cells", seed="{seed}"), records("01_read", ["{seed}"])
     params: **stage("01_read", "01_read-{seed}")
     threads: own_cores
-    priority: 10
     shell: RUN
 
 

@@ -6,77 +6,43 @@ wildcard_constraints: seed=r"\d+", arm="|".join(study.arms)
 
 own = f"{data}/{{seed}}"
 texts = [f"{own}/segments.jsonl", f"{own}/normalized.jsonl"]
+queries, documents = f"{own}/queries.jsonl", f"{own}/documents.jsonl"
 lab_base = f"{own}/models/base/config.json"
 trained = expand(f"{own}/models/{{arm}}/training.json", arm=study.arms, allow_missing=True)
 answers = expand(f"{own}/{{name}}/{{arm}}.jsonl", name=("answers", "scores"), arm=study.arms,
                  allow_missing=True)
 verdicts = expand(f"{own}/verdicts/rules/{{arm}}.jsonl", arm=study.arms, allow_missing=True)
+# What each notebook reads and writes, for one replicate; 03_train for one of its arms.
+steps = {"00_lab": ([], [documents, lab_base]), "01_annotate": (documents, queries),
+         "02_normalize": ([documents, lab_base], texts),
+         "03_train": ([*texts, lab_base], f"{own}/models/{{arm}}/training.json"),
+         "04_infer": ([queries, documents, *trained], answers),
+         "05_judge": ([queries, *answers], verdicts)}
+
+
+def copy_of(notebook):
+    return f"{notebook}-{{seed}}{'-{arm}' * (notebook == '03_train')}"
 
 
 def record(notebook):
-    """Return a stage record of one replicate, or of one of its arms."""
-    return f"{own}/stages/{notebook}-{{seed}}{'-{arm}' * (notebook == '03_train')}.json"
+    return f"{own}/stages/{copy_of(notebook)}.json"
 
 
-def of_one(notebook):
-    return stage(notebook, Path(record(notebook)).stem)
-
-
-analyzed = expand([f"{own}/queries.jsonl", texts[0], *answers, *verdicts, *trained],
-                  seed=study.numbers)
-done = [*expand(list(map(record, study.stages[:-1])), seed=study.numbers, arm=study.arms),
+analyzed = expand([queries, texts[0], *answers, *verdicts, *trained], seed=study.numbers)
+done = [*expand(list(map(record, steps)), seed=study.numbers, arm=study.arms),
         *records("00_replicates")]
 wanted = [f"{figures}/replicates.md", *analyzed]
 
 
-rule replicate_lab:
-    output: f"{own}/documents.jsonl", f"{own}/documents_public.jsonl", f"{own}/facts.jsonl",
-        lab_base, record("00_lab")
-    params: **of_one("00_lab")
-    threads: own_cores
-    shell: RUN
-
-
-rule replicate_queries:
-    input: f"{own}/documents.jsonl"
-    output: f"{own}/queries.jsonl", f"{own}/queries_rejected.jsonl", record("01_annotate")
-    params: **of_one("01_annotate")
-    priority: 20
-    shell: RUN
-
-
-rule replicate_texts:
-    input: f"{own}/documents.jsonl", lab_base
-    output: texts, record("02_normalize")
-    params: **of_one("02_normalize")
-    priority: 20
-    shell: RUN
-
-
-rule replicate_training:
-    input: texts, lab_base
-    output: f"{own}/models/{{arm}}/training.json", record("03_train")
-    params: **of_one("03_train")
-    threads: own_cores
-    priority: 20
-    shell: RUN
-
-
-rule replicate_answers:
-    input: f"{own}/queries.jsonl", f"{own}/documents.jsonl", trained
-    output: answers, record("04_infer")
-    params: **of_one("04_infer")
-    threads: own_cores
-    priority: 20
-    shell: RUN
-
-
-rule replicate_verdicts:
-    input: f"{own}/queries.jsonl", answers
-    output: verdicts, record("05_judge")
-    params: **of_one("05_judge")
-    priority: 20
-    shell: RUN
+for notebook, (read, written) in steps.items():
+    rule:
+        name: f"replicate_{notebook[3:]}"
+        input: read
+        output: written, record(notebook)
+        params: **stage(notebook, copy_of(notebook))
+        threads: own_cores
+        priority: 0 if notebook == "00_lab" else 20
+        shell: RUN
 
 
 rule replicates_analysis:

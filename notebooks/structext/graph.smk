@@ -12,9 +12,7 @@ include: "../arms.smk"
 
 tuned = sorted({arm.split("@")[0] for arm in study.trained})
 done = [*labs, *(path for notebook in study.stages for path in records(notebook))]
-wanted = [f"{figures}/structext.md", *base,
-          *rows("queries", "asked", "samples", "solved", "training_samples"),
-          *trained, *answers, *verdicts]
+wanted = [f"{figures}/structext.md", *trained, *answers, *verdicts]
 
 
 # a missing file is reported by the notebook, which says what to give

@@ -13,8 +13,7 @@ def learned(arm):
 include: "../arms.smk"
 
 done = [*labs, *(path for notebook in study.stages for path in records(notebook))]
-wanted = [f"{figures}/tablequest.md", f"{figures}/table2.csv", *base, *prompted,
-          *rows("queries", "segments", "normalized"), *trained, *answers, *verdicts]
+wanted = [f"{figures}/tablequest.md", f"{figures}/table2.csv", *trained, *answers, *verdicts]
 contents = fingerprint(Path(study.folder), study.kind.endings) if study.folder else ""
 
 
@@ -22,7 +21,6 @@ rule filings:
     output: filed, rows("not_understood", "documents", "documents_rejected"),
         records("00_filings")
     params: **stage("00_filings", content=contents)
-    priority: 10  # shows an unusable folder before minutes are spent on training
     shell: RUN
 
 

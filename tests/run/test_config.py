@@ -288,7 +288,7 @@ def test_the_graph_of_each_kind_of_study_has_every_stage(name, tmp_path, documen
         assert int(counts["controlled_run"]) == len(study.runs)
     elif study.source == "replicates":
         assert int(counts["replicate_lab"]) == len(study.numbers) == 12
-        assert int(counts["replicate_verdicts"]) == 12
+        assert int(counts["replicate_judge"]) == 12
     elif study.source == "reader":
         assert int(counts["reader"]) == int(counts["reading"]) == len(study.runs) == 3
     else:
