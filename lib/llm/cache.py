@@ -6,15 +6,13 @@ import socket
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
-from itertools import count
 from pathlib import Path
 
 from lib.core.errors import BadInput, Stopped
 from lib.core.paths import shown
 
-TRIES_TO_OPEN = 1000  # in 10 s: stages that start at once wait some milliseconds for each other
 _VERSION = 2
 _SCHEMA = """
 create table if not exists replies (key text primary key, request_key text, model text, \
@@ -71,7 +69,7 @@ class Cache:
     """The replies in `path`, each committed before its call counts as made, so kill -9 loses none.
 
     Several machines may share the file: on a disk that is not surely a local one, SQLite's log is
-    "truncate" instead of "wal" (2 ms per commit instead of 0.04). LLM_CACHE_JOURNAL sets either.
+    "truncate" instead of "wal" (2 ms per commit instead of 0.04).
     """
 
     def __init__(self, path: Path) -> None:
@@ -80,25 +78,18 @@ class Cache:
         self.database = sqlite3.connect(self.path, timeout=60, isolation_level=None,
                                         check_same_thread=False)
         try:
-            self._open(os.environ.get("LLM_CACHE_JOURNAL") or _journal_for(self.path.parent))
+            self._open(_journal_for(self.path.parent))
         except sqlite3.Error as error:
             raise BadInput(f"{shown(self.path)} cannot be opened as a cache: {error}; move it "
-                           "away; if it is locked, machines share it: set LLM_CACHE_JOURNAL="
-                           "truncate on all, and run again when the others have ended") from error
+                           "away") from error
         if (version := self._version()) > _VERSION:
             raise BadInput(f"{shown(self.path)} was written by another version of this study "
                            f"({version}, here {_VERSION}): export it there and import it here, "
                            "or move it away")
 
     def _open(self, journal: str) -> None:
-        for n_tries in count(1):  # a process that sets the journal is waited for: not by SQLite
-            try:
-                self.database.execute(f"pragma journal_mode = {journal}").close()
-                break
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or n_tries == TRIES_TO_OPEN:
-                    raise
-                time.sleep(0.01)
+        with suppress(sqlite3.OperationalError):  # busy: another process has it open, as it is
+            self.database.execute(f"pragma journal_mode = {journal}").close()
         # WAL: readers never wait for a writer. NORMAL (1): safe against a killed process; a power
         # cut may lose the last replies, never the file.
         self.database.execute(f"pragma synchronous = {1 if journal == 'wal' else 2}")

@@ -64,8 +64,7 @@ def fault_of(error: Exception, model: str, at: Endpoint, sent: Mapping[str, obje
     names = " ".join(type(one).__name__ for one in chain)
     # Not ConnectTimeout: openai's transport raises it for connections dropped while sending.
     is_unreached = bool(re.search("Connector|ConnectionTimeout|gaierror|Proxy", names))
-    by = "through the proxy" if "Proxy" in names else "to the endpoint"
-    reason = f"no connection {by}" if is_unreached else "the connection broke"
+    reason = "no connection to the endpoint or proxy" if is_unreached else "the connection broke"
     return Fault(f"{reason} ({type(chain[-1]).__name__})", is_worth_repeating=True,
                  is_maybe_paid=not is_unreached, is_unreached=is_unreached)
 

@@ -71,11 +71,6 @@ def most_tokens(request: Request) -> int:
     return sum(upper_bound(content) + 8 for _, content in request.messages) + 8
 
 
-def estimate(request: Request) -> int:
-    """Return a quick, rough count of a prompt's tokens, without a tokenizer."""
-    return sum(len(content) // 4 + 4 for _, content in request.messages)
-
-
 def _count(encoding: "tiktoken.Encoding", text: str) -> int:
     # In slices: a million spaces in one piece overflow tiktoken's stack and end the run.
     return sum(len(encoding.encode_ordinary(text[start:start + _SLICE]))
