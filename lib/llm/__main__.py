@@ -60,7 +60,7 @@ def main(arguments: list[str] | None = None) -> None:
         if options.action == "export":
             path, move = required(path, "a stage that calls a model"), export_to
         with closing(Cache(path)) as cache:
-            print(f"{options.action}ed: {move(cache, options.file)} replies")
+            print(f"{shown(options.file)}: {move(cache, options.file)} replies {options.action}ed")
     except (OSError, BadInput) as error:
         parser.error(str(error))
 

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from lib.core.errors import BadReply
 from lib.llm.direct import Direct
-from lib.llm.faults import MOST_TRIES, fault_of
+from lib.llm.faults import MOST_TRIES
 from lib.llm.request import Request
 from lib.llm.response import read_response
 
@@ -56,11 +56,9 @@ class Batches:
 
         In mode "direct", batches of earlier runs are still collected: nothing is paid for twice.
         """
-        import aiohttp
         import openai
         tally = self.calls.tally
-        self.direct.bar.total, n_before = len(waiting), tally.new + tally.failed
-        is_new = self.calls.mode == "batch"
+        n_before, is_new = tally.new + tally.failed, self.calls.mode == "batch"
         try:
             while not self.direct.stopped and (is_new or any(self._kept(self._open(waiting)))):
                 await self._ask_in_batches(self._open(waiting), is_new)
@@ -69,13 +67,10 @@ class Batches:
                     await asyncio.sleep(self.calls.poll_seconds)
         except openai.NotFoundError:
             self.direct.stop('the endpoint has no Batch API: set mode to "direct"')
-        except (openai.OpenAIError, aiohttp.ClientError, OSError, ValueError, AttributeError,
-                TypeError) as error:  # the last two: a proxy's page
-            fault = fault_of(error, self.direct.model, self.direct.at, {})
-            self.direct.stop(fault.stops or f"no batch can continue ({fault.reason}): run the same "
-                             'command again, or set mode to "direct"')
+        except Exception as error:  # reported; a batch that was sent is found by the next run
+            self.direct.stop(self.direct.at.scrubbed(f"{type(error).__name__}: {error}"))
         rest = self._open(waiting)
-        self.direct.show(len(waiting) - len(rest))
+        self.direct.bar.update(len(waiting) - len(rest) - self.direct.bar.n)
         tally.cached += len(waiting) - len(rest) - (tally.new + tally.failed - n_before)
         await self.direct.ask(rest)
 
@@ -100,49 +95,38 @@ class Batches:
                 first = next(iter(pool))
                 await self.direct.ask({first: pool.pop(first)})
             while pool and not self.direct.stopped:
-                lines = self._fitting(pool)
-                if not lines:
-                    self.direct.stop(self.calls.out_of_money())
-                elif batch := await self._created(lines, pool):
-                    if "token_limit_exceeded" in await self._finish(batch) and len(lines) > 1:
-                        self.most = len(lines) // 2  # the provider's queue was full
-                    else:
-                        pool = {key: one for key, one in pool.items() if key not in lines}
+                lines = dict(islice(pool.items(), self.most))
+                if await self._has_room(lines):
+                    pool = {key: one for key, one in pool.items() if key not in lines}
+                else:
+                    self.most = max(1, len(lines) // 2)
         finally:
             self.cache.release(list(mine))
 
     def _worst(self, batch: Sent) -> float:
         return sum(self.budget.worst(one, batch=True) for one in batch.requests.values())
 
-    def _fitting(self, pool: Mapping[str, Request]) -> dict[str, bytes]:
-        lines: dict[str, bytes] = {}
-        n_bytes, usd = MOST_BYTES, self.budget.room()
-        for key, request in islice(pool.items(), self.most):
-            line = {"custom_id": key, "method": "POST", "url": _URL,
-                    "body": self.direct.body(request)}
-            lines[key] = json.dumps(line).encode() + b"\n"
-            n_bytes, usd = n_bytes - len(lines[key]), usd - self.budget.worst(request, batch=True)
-            if min(n_bytes, usd) < 0:
-                del lines[key]
-                break
-        return lines
-
-    async def _created(self, lines: Mapping[str, bytes], pool: Mapping[str, Request]
-                       ) -> Sent | None:
-        file = await self.direct.timely(self.client.files.create(
-            file=("requests.jsonl", b"".join(lines.values())), purpose="batch"))
-        batch = Sent(list(lines), {key: pool[key] for key in lines}, time.time(),
+    async def _has_room(self, requests: Mapping[str, Request]) -> bool:
+        # Sends a batch and waits for its end. False: send less, as money, file or queue are full.
+        text = "".join(json.dumps({"custom_id": key, "method": "POST", "url": _URL,
+                                   "body": self.direct.body(request)}) + "\n"
+                       for key, request in requests.items())  # ASCII
+        batch = Sent(list(requests), requests, time.time(),
                      left_out=" ".join(sorted(self.direct.dropped)))
-        if not self.budget.hold(self._worst(batch), batch.digest):
-            return None  # another run was faster
+        if len(text) > MOST_BYTES or not self.budget.hold(self._worst(batch), batch.digest):
+            if len(requests) == 1:
+                self.direct.stop(self.calls.out_of_money())
+            return False
         self.cache.keep_batch(batch.keys, *batch.row)  # from here on, it is looked for
+        file = await self.direct.timely(self.client.files.create(
+            file=("requests.jsonl", text.encode()), purpose="batch"))
         # Not repeated: if only the answer is lost, a second batch would be paid for.
         batch.id = (await self.direct.timely(self.direct.client.batches.create(
             input_file_id=file.id, endpoint=_URL, completion_window="24h",
             metadata={"digest": batch.digest}))).id
         self.cache.keep_batch(batch.keys, *batch.row)
-        print(f"batch {batch.id}: {len(lines):,} requests sent", flush=True)
-        return batch
+        print(f"batch {batch.id}: {len(requests):,} requests sent", flush=True)
+        return "token_limit_exceeded" not in await self._finish(batch) or len(requests) == 1
 
     async def _finish(self, batch: Sent) -> list[str]:
         # Waits for its end, stores its replies, and returns the codes of its errors.
@@ -193,7 +177,7 @@ class Batches:
                     found[key] = key, batch.requests[key], answer, read_response(raw)
         self.direct.keep(list(found.values()), "batch", self._worst(batch), batch.digest,
                          batch.left_out.split())
-        self.direct.show(self.direct.bar.n + len(found))
+        self.direct.bar.update(len(found))
         later = [key for key in batch.keys if key not in batch.requests and not self.cache.has(key)]
         if later:  # another run may want them
             self.cache.keep_batch(later, *batch.row)

@@ -4,6 +4,7 @@ import json
 import os
 import socket
 import sqlite3
+import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -40,7 +41,7 @@ insert into spent select ?1, ?2, 0, ?3 where ?3 + (select total(usd + reserved) 
     where stage = ?1) <= ?4 on conflict do update set reserved = reserved + ?3
 """
 # File systems of one machine. WAL shares memory between processes, which no network disk does.
-_LOCAL = {"apfs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "overlay", "tmpfs", "xfs", "zfs"}
+_LOCAL = ("btrfs", "ext2/ext3", "f2fs", "overlayfs", "tmpfs", "xfs", "zfs")
 
 
 @dataclass(frozen=True)
@@ -117,14 +118,12 @@ class Cache:
             if self.database.in_transaction:
                 self.database.execute("rollback")
 
-    def get(self, request_keys: Sequence[str]) -> dict[str, list[Entry]]:
-        """Return the stored entries by request key: one per endpoint, oldest first."""
-        found: dict[str, list[Entry]] = {}
-        for row in self.database.execute(
-                f"select {_COLUMNS} from replies where request_key in (select value from "
-                "json_each(?)) order by asked_at, key", (json.dumps(request_keys),)):
-            found.setdefault(row[1], []).append(Entry(*row))
-        return found
+    def get(self, request_key: str, key: str) -> Entry | None:
+        """Return the reply with `key`, else an imported one; without a key, of any endpoint."""
+        row = self.database.execute(
+            f"select {_COLUMNS} from replies where request_key = ?1 and (?2 = '' or key in (?1, ?2)"
+            ") order by key <> ?2, asked_at, key limit 1", (request_key, key)).fetchone()
+        return Entry(*row) if row else None
 
     def has(self, key: str) -> bool:
         """True if there is a reply with this key."""
@@ -132,11 +131,10 @@ class Cache:
 
     def put(self, entries: Sequence[Entry]) -> int:
         """Store replies and release their claims, in a `transaction`; return how many are new."""
-        slots, before = ",".join("?" * len(fields(Entry))), self.database.total_changes
-        self.database.executemany(
+        slots = ",".join("?" * len(fields(Entry)))
+        n_new = self.database.executemany(
             f"insert or ignore into replies ({_COLUMNS}) values ({slots})",
-            [tuple(vars(entry).values()) for entry in entries])
-        n_new = self.database.total_changes - before
+            [tuple(vars(entry).values()) for entry in entries]).rowcount
         self.release([entry.key for entry in entries])
         return n_new
 
@@ -208,13 +206,8 @@ class Cache:
 
 
 def _journal_for(folder: Path) -> str:
-    try:
-        mounts = [line.split()[1:3] for line in Path("/proc/mounts").read_text().splitlines()]
-    except OSError:  # not Linux
-        return "wal"
-    above = [(len(place), n, kind) for n, (place, kind) in enumerate(mounts)  # the last one counts
-             if folder.resolve().is_relative_to(place)]
-    return "wal" if max(above, default=(0, 0, ""))[2] in _LOCAL else "truncate"
+    kind = subprocess.run(["stat", "-f", "-c", "%T", folder], capture_output=True, text=True)
+    return "wal" if kind.stdout.strip() in _LOCAL else "truncate"
 
 
 def _process(pid: int) -> str:

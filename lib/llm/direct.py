@@ -6,24 +6,23 @@ import time
 from collections.abc import Awaitable, Iterable, Sequence
 from datetime import UTC, datetime
 from itertools import count
-from typing import TypeVar
+from typing import Any
 
 from lib.core.errors import BadReply
 from lib.llm.budget import Budget
 from lib.llm.cache import Entry
-from lib.llm.calls import Calls, dollars
+from lib.llm.calls import Calls
 from lib.llm.endpoint import Endpoint
 from lib.llm.faults import MOST_THROTTLED, MOST_TRIES, NO_SERVER, TRIES_TO_REACH, Fault, fault_of
 from lib.llm.request import Request
 from lib.llm.response import UNREADABLE, Response, read_response
 from lib.llm.tokens import most_tokens, upper_bound
 
-_Got = TypeVar("_Got")
 MOST_UNREADABLE = 20  # replies that cannot be read, if fewer can
 
 
 class Direct:
-    """One run over requests that are not cached, as an async context.
+    """One run over requests that are not cached, with an openai `client` and a progress `bar`.
 
     `stopped` is why it ended early, else ""; `failed` has the reasons of failed calls by key.
     """
@@ -37,26 +36,9 @@ class Direct:
         self.next = 0.0  # when the endpoint is to be asked again, on the monotonic clock
         self.stopped = ""
 
-    async def __aenter__(self) -> "Direct":
-        from tqdm import tqdm
-        self.client = self.at.client()
-        self.bar = tqdm(desc=self.model, unit="call", mininterval=1.0)
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self.bar.close()
-        await self.client.close()
-
     def stop(self, reason: str) -> None:
         """Send nothing more; the first reason counts, and "" is none."""
         self.stopped = self.stopped or reason
-
-    def show(self, n_decided: int) -> None:
-        """Show that `n_decided` calls are decided."""
-        tally = self.calls.tally
-        self.bar.set_postfix_str(f"{tally.prompt_tokens + tally.completion_tokens:,} tokens, "
-                                 f"{dollars(tally.usd)}, {tally.failed} failed", refresh=False)
-        self.bar.update(n_decided - self.bar.n)
 
     async def ask(self, waiting: dict[str, Request]) -> None:
         """Send every request; each ends in the cache or in `failed`, unless the run is stopped."""
@@ -70,7 +52,7 @@ class Direct:
                     await self._decide(key, request)
                 except Exception as error:  # reported; other calls' replies are kept
                     self.stop(self.at.scrubbed(f"{type(error).__name__}: {error}"))
-                self.show(self.bar.n + 1)
+                self.bar.update()
 
         # Not a task per call: its send would wait until all replies that are there were handled.
         await asyncio.gather(*(one_after_another()
@@ -87,7 +69,8 @@ class Direct:
             fault = None if self.stopped else await self._try(key, request)
             if fault is None:
                 break
-            if fault.is_unreached and n_tries >= TRIES_TO_REACH and not self.calls.tally.new:
+            if n_tries >= TRIES_TO_REACH and not (
+                    fault.status or fault.is_maybe_paid or self.calls.tally.new):
                 self.stop(NO_SERVER)
             self.stop(fault.stops)
             if fault.unsupported:  # repeat the call, and send later ones, without it
@@ -144,7 +127,7 @@ class Direct:
                       "unreadable")
         return None
 
-    async def timely(self, call: Awaitable[_Got]) -> _Got:
+    async def timely(self, call: Awaitable[Any]) -> Any:
         """Return the result of a call of the client, whose own limit is for each read."""
         async with asyncio.timeout(self.calls.timeout_seconds):
             return await call

@@ -34,7 +34,6 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ign
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Request
-sys.modules["lib.llm.complete"]._SECONDS_FOR_THE_LAST = 2.0  # for halted calls
 if sys.argv[2] == "before forget":
     import os
     from lib.llm.cache import Cache
@@ -183,11 +182,12 @@ def test_a_run_killed_before_it_forgets_a_collected_batch_pays_nothing_twice(tmp
 
 def test_an_interrupted_run_leaves_its_batch_to_the_next(tmp_path, at):
     with at(Halting()) as server:
-        server.odd["GET", "/v1/batches/N"] = "after"
+        server.odd["GET", "/v1/batches/N"] = "held"
         with started(tmp_path) as child:
             assert server.reached.wait(60)
-            server.odd.clear()
             child.send_signal(signal.SIGINT)
+            time.sleep(0.2)
+            server.odd.clear()
             assert child.wait(60)
         complete(prompts(), MODEL, batched(tmp_path))
         assert set(n_paid(server).values()) == {1} and len(server.batches.batches) == 1
@@ -331,7 +331,7 @@ def test_a_run_that_cannot_know_its_batch_stops_and_the_next_pays_nothing_twice(
         tmp_path, at, method, path, answer):
     with at(Halting()) as server:
         server.odd[method, path] = answer
-        with pytest.raises(Stopped, match="run the same command again"):
+        with pytest.raises(Stopped, match="the same command requests only the rest"):
             complete(prompts(), MODEL, batched(tmp_path))
         complete(prompts(), MODEL, batched(tmp_path, max_cost_usd=0.02))
         assert not server.odd and set(n_paid(server).values()) == {1}
