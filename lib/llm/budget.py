@@ -23,8 +23,7 @@ class Budget:
         self.calls, self.price, self.cache = calls, price, cache
         if price is None:
             calls.tally.usd = None  # unknown from the first call on, not $0
-        self.reserved: list[float] = []  # dollars of each call in flight and batch of this process
-        self._freed = asyncio.Event()
+        self.n_held = 0  # calls in flight and batches of this process
         self.refresh()
 
     def worst(self, request: Request, batch: bool = False) -> float:
@@ -38,23 +37,16 @@ class Budget:
 
     def refresh(self) -> None:
         """Read what other runs of the stage have spent and reserved."""
-        mine = (self.calls.tally.usd or 0.0) + sum(self.reserved)
-        others = self.cache.spent(self.calls.stage) - mine
+        others = self.cache.spent(self.calls.stage) - (self.calls.tally.usd or 0.0)
         self.calls.tally.usd_others = others if others > 1e-9 else 0.0  # not a rounding error
-
-    def room(self) -> float:
-        """Return the dollars that are neither spent nor reserved; infinite without a limit."""
-        limit = self.calls.max_cost_usd
-        return math.inf if limit is None else limit - self.cache.spent(self.calls.stage)
 
     async def reserve(self, worst: float) -> bool:
         """Reserve `worst` dollars, waiting for calls in flight; return False if over the limit."""
         while not self.hold(worst, self.calls.run):
-            if not self.reserved:
+            if not self.n_held:
                 self.refresh()
                 return False
-            self._freed.clear()
-            await self._freed.wait()
+            await asyncio.sleep(0.1)
         return True
 
     def hold(self, worst: float, who: str) -> bool:
@@ -62,23 +54,22 @@ class Budget:
         limit = self.calls.max_cost_usd
         if limit is not None and not self.cache.reserve(self.calls.stage, who, worst, limit):
             return False
-        self.reserved.append(worst)
+        self.n_held += 1
         return True
 
     def resume(self, worst: float, who: str) -> None:
         """Take over the reservation of a batch that an earlier run has sent."""
         self.cache.reserve(self.calls.stage, who, worst - self.cache.spent(self.calls.stage, who),
                            math.inf)
-        self.reserved.append(worst)
+        self.n_held += 1
 
     def settle(self, worst: float, cost: float, who: str = "") -> None:
         """Replace a reservation by the `cost` in dollars."""
         if worst or cost:  # not for a model without a price: it would be a statement per call
             self.cache.spend(self.calls.stage, who or self.calls.run, worst, cost)
-        self.reserved.remove(worst)
+        self.n_held -= 1
         if self.calls.tally.usd is not None:
             self.calls.tally.usd += cost
-        self._freed.set()
 
     def lost(self, worst: float, n: int = 1) -> float:
         """Count `n` calls that may be charged without a reply; return their worst case."""

@@ -4,17 +4,16 @@ import json
 import os
 import socket
 import sqlite3
+import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
-from itertools import count
 from pathlib import Path
 
 from lib.core.errors import BadInput, Stopped
 from lib.core.paths import shown
 
-TRIES_TO_OPEN = 1000  # in 10 s: stages that start at once wait some milliseconds for each other
 _VERSION = 2
 _SCHEMA = """
 create table if not exists replies (key text primary key, request_key text, model text, \
@@ -42,7 +41,7 @@ insert into spent select ?1, ?2, 0, ?3 where ?3 + (select total(usd + reserved) 
     where stage = ?1) <= ?4 on conflict do update set reserved = reserved + ?3
 """
 # File systems of one machine. WAL shares memory between processes, which no network disk does.
-_LOCAL = {"apfs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "overlay", "tmpfs", "xfs", "zfs"}
+_LOCAL = ("btrfs", "ext2/ext3", "f2fs", "overlayfs", "tmpfs", "xfs", "zfs")
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ class Cache:
     """The replies in `path`, each committed before its call counts as made, so kill -9 loses none.
 
     Several machines may share the file: on a disk that is not surely a local one, SQLite's log is
-    "truncate" instead of "wal" (2 ms per commit instead of 0.04). LLM_CACHE_JOURNAL sets either.
+    "truncate" instead of "wal" (2 ms per commit instead of 0.04).
     """
 
     def __init__(self, path: Path) -> None:
@@ -80,25 +79,18 @@ class Cache:
         self.database = sqlite3.connect(self.path, timeout=60, isolation_level=None,
                                         check_same_thread=False)
         try:
-            self._open(os.environ.get("LLM_CACHE_JOURNAL") or _journal_for(self.path.parent))
+            self._open(_journal_for(self.path.parent))
         except sqlite3.Error as error:
             raise BadInput(f"{shown(self.path)} cannot be opened as a cache: {error}; move it "
-                           "away; if it is locked, machines share it: set LLM_CACHE_JOURNAL="
-                           "truncate on all, and run again when the others have ended") from error
+                           "away") from error
         if (version := self._version()) > _VERSION:
             raise BadInput(f"{shown(self.path)} was written by another version of this study "
                            f"({version}, here {_VERSION}): export it there and import it here, "
                            "or move it away")
 
     def _open(self, journal: str) -> None:
-        for n_tries in count(1):  # a process that sets the journal is waited for: not by SQLite
-            try:
-                self.database.execute(f"pragma journal_mode = {journal}").close()
-                break
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or n_tries == TRIES_TO_OPEN:
-                    raise
-                time.sleep(0.01)
+        with suppress(sqlite3.OperationalError):  # busy: another process has it open, as it is
+            self.database.execute(f"pragma journal_mode = {journal}").close()
         # WAL: readers never wait for a writer. NORMAL (1): safe against a killed process; a power
         # cut may lose the last replies, never the file.
         self.database.execute(f"pragma synchronous = {1 if journal == 'wal' else 2}")
@@ -126,14 +118,12 @@ class Cache:
             if self.database.in_transaction:
                 self.database.execute("rollback")
 
-    def get(self, request_keys: Sequence[str]) -> dict[str, list[Entry]]:
-        """Return the stored entries by request key: one per endpoint, oldest first."""
-        found: dict[str, list[Entry]] = {}
-        for row in self.database.execute(
-                f"select {_COLUMNS} from replies where request_key in (select value from "
-                "json_each(?)) order by asked_at, key", (json.dumps(request_keys),)):
-            found.setdefault(row[1], []).append(Entry(*row))
-        return found
+    def get(self, request_key: str, key: str) -> Entry | None:
+        """Return the reply with `key`, else an imported one; without a key, of any endpoint."""
+        row = self.database.execute(
+            f"select {_COLUMNS} from replies where request_key = ?1 and (?2 = '' or key in (?1, ?2)"
+            ") order by key <> ?2, asked_at, key limit 1", (request_key, key)).fetchone()
+        return Entry(*row) if row else None
 
     def has(self, key: str) -> bool:
         """True if there is a reply with this key."""
@@ -141,11 +131,10 @@ class Cache:
 
     def put(self, entries: Sequence[Entry]) -> int:
         """Store replies and release their claims, in a `transaction`; return how many are new."""
-        slots, before = ",".join("?" * len(fields(Entry))), self.database.total_changes
-        self.database.executemany(
+        slots = ",".join("?" * len(fields(Entry)))
+        n_new = self.database.executemany(
             f"insert or ignore into replies ({_COLUMNS}) values ({slots})",
-            [tuple(vars(entry).values()) for entry in entries])
-        n_new = self.database.total_changes - before
+            [tuple(vars(entry).values()) for entry in entries]).rowcount
         self.release([entry.key for entry in entries])
         return n_new
 
@@ -217,13 +206,8 @@ class Cache:
 
 
 def _journal_for(folder: Path) -> str:
-    try:
-        mounts = [line.split()[1:3] for line in Path("/proc/mounts").read_text().splitlines()]
-    except OSError:  # not Linux
-        return "wal"
-    above = [(len(place), n, kind) for n, (place, kind) in enumerate(mounts)  # the last one counts
-             if folder.resolve().is_relative_to(place)]
-    return "wal" if max(above, default=(0, 0, ""))[2] in _LOCAL else "truncate"
+    kind = subprocess.run(["stat", "-f", "-c", "%T", folder], capture_output=True, text=True)
+    return "wal" if kind.stdout.strip() in _LOCAL else "truncate"
 
 
 def _process(pid: int) -> str:

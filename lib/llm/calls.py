@@ -12,7 +12,6 @@ import pydantic
 from pydantic import Field
 
 from lib.core.paths import data_path
-from lib.llm.request import Reply
 from lib.llm.response import Kind
 
 _ENOUGH = 20  # decided calls before their failures may stop the stage
@@ -33,15 +32,9 @@ class Tally:
     lost: int = 0  # calls without an answer, or with an unreadable one, that may be charged
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    by_chance: int = 0  # replies, cached or new, to a call without the temperature 0 that is asked
     usd: float | None = 0.0  # of this run, estimates included
     usd_estimated: float = 0.0  # worst cases of calls lost and of replies without a usage
     usd_others: float = 0.0  # of all other runs of this stage, and reserved by those
-
-    def note(self, marked: Sequence[Reply]) -> None:
-        """Count replies that are no answer."""
-        self.marked_cached += sum(reply.is_cached for reply in marked)
-        self.kinds.update(reply.kind or "ended otherwise" for reply in marked)
 
 
 @pydantic.dataclasses.dataclass
@@ -72,7 +65,6 @@ class Calls:
                       f"{tally.marked_cached} of them from the cache: retry lists the kinds to ask "
                       "for again"]
         for n, name in ((tally.repairs, "repair requests"),
-                        (tally.by_chance, "drawn by chance, as the endpoint refuses temperature"),
                         (tally.lost, "lost in transit or unreadable, which may be charged")):
             parts += [f"{n} {name}"] * (n > 0)
         if tally.new or tally.lost:

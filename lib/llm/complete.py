@@ -1,11 +1,10 @@
 """Replies to requests, in order: from the cache if they were paid for, else from the model."""
 
 import asyncio
-import contextvars
-import threading
-from collections.abc import Callable, Collection, Coroutine, Sequence
-from concurrent.futures import Future, wait
+from collections.abc import Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from contextvars import copy_context
 from dataclasses import replace
 
 from lib.core.errors import Stopped
@@ -20,8 +19,6 @@ from lib.llm.prices import price_of
 from lib.llm.request import Reply, Request
 from lib.llm.response import KINDS, UNREADABLE, Response, read_response
 
-_SECONDS_FOR_THE_LAST = 30.0  # how long an interrupted run waits for calls in flight
-
 
 def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Reply]:
     """Return one reply of `model` per request, in order; what was paid for is in `calls.cache`.
@@ -33,19 +30,19 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
     at = endpoint()
     with closing(Cache(calls.cache)) as cache:
         budget = Budget(calls, price_of(model), cache)
-        stored = _stored(cache, requests, model, at)
+        stored = {request: _stored(cache, request, model, at) for request in requests}
         known = {entry.key for entries in stored.values() for entry in entries}
+        left = {request: _next(request, entries) for request, entries in stored.items()
+                if not entries or at and _read(entries).kind in calls.retry}
+        calls.tally.cached += sum(request not in left and _read(stored[request]).kind
+                                  != "unreadable" for request in requests)
         failed: dict[str, str] = {}
-        asked = {request: _next(request, entries) for request, entries in stored.items()
-                 if not entries or at and _read(entries).kind in calls.retry}
-        there = [_read(stored[request]) for request in requests if request not in asked]
-        calls.tally.cached += sum(reply.kind != "unreadable" for reply in there)
-        stopped, left = "", asked
+        stopped = ""
         for _ in range(2):
             if left and not stopped:
                 direct = _requested(left, len(requests), model, calls, budget, at)
-                stored, stopped = _stored(cache, requests, model, at), direct.stopped
-                failed |= direct.failed
+                stored |= {request: _stored(cache, request, model, at) for request in left}
+                failed, stopped = failed | direct.failed, direct.stopped
             left = {request: _next(request, stored[request]) for request in left
                     if len(stored[request]) == 1
                     and _read(stored[request]).kind in ("empty", "unreadable")}
@@ -59,12 +56,11 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
                           f"{shown(calls.cache)}; the same command requests only the rest")
     replies = [_read(stored[request], known) if stored[request] else
                Reply("", failed[request.key(model, at.url)]) for request in requests]
-    calls.tally.note([reply for request, reply in zip(requests, replies, strict=True)
-                      if reply.reason and stored[request]])
+    marked = [reply for request, reply in zip(requests, replies, strict=True)
+              if reply.reason and stored[request]]
+    calls.tally.marked_cached += sum(reply.is_cached for reply in marked)
+    calls.tally.kinds.update(reply.kind or "ended otherwise" for reply in marked)
     calls.tally.repairs += sum(request.attempt > 0 for request in requests)
-    calls.tally.by_chance += sum(
-        request.temperature == 0 and bool(stored[request])
-        and "temperature" in _chosen(stored[request]).left_out for request in requests)
     return replies
 
 
@@ -72,24 +68,16 @@ def _next(request: Request, entries: Sequence[Entry]) -> Request:
     return replace(request, attempt=request.attempt + len(entries))
 
 
-def _stored(cache: Cache, requests: Sequence[Request], model: str,
-            at: Endpoint | None) -> dict[Request, list[Entry]]:
-    # They are this endpoint's and imported ones, or those of any endpoint without a key.
-    stored: dict[Request, list[Entry]] = {request: [] for request in requests}
-    left = list(stored)
-    while left:
-        keys = {request: _next(request, stored[request]).key(model) for request in left}
-        found, open_ = cache.get(list(keys.values())), []
-        for request, request_key in keys.items():
-            key = _next(request, stored[request]).key(model, at.url) if at else ""
-            usable = [entry for entry in found.get(request_key, [])
-                      if at is None or entry.key in (key, request_key)]
-            if usable:
-                stored[request].append(next((entry for entry in usable if entry.key == key),
-                                            usable[0]))
-                open_ += [request] * bool(_response(stored[request][-1]).reason)
-        left = open_
-    return stored
+def _stored(cache: Cache, request: Request, model: str, at: Endpoint | None) -> list[Entry]:
+    # Of this endpoint or imported, or of any endpoint without a key: until one is an answer.
+    entries: list[Entry] = []
+    while not entries or _response(entries[-1]).reason:
+        one = _next(request, entries)
+        entry = cache.get(one.key(model), one.key(model, at.url) if at else "")
+        if entry is None:
+            break
+        entries.append(entry)
+    return entries
 
 
 def _response(entry: Entry) -> Response:
@@ -97,12 +85,8 @@ def _response(entry: Entry) -> Response:
             else read_response(entry.raw))
 
 
-def _chosen(entries: Sequence[Entry]) -> Entry:
-    return next((entry for entry in entries if not _response(entry).reason), entries[-1])
-
-
 def _read(entries: Sequence[Entry], known: Collection[str] = ()) -> Reply:
-    entry = _chosen(entries)
+    entry = next((entry for entry in entries if not _response(entry).reason), entries[-1])
     response = _response(entry)
     return Reply(response.text, response.reason, entry.key in known, KINDS.get(response.reason, ""),
                  response.text_tokens)
@@ -117,32 +101,21 @@ def _requested(asked: dict[Request, Request], n_requests: int, model: str, calls
                       'import the replies with python -m lib.llm, or use "rules"')
     waiting = {request.key(model, at.url): request for request in asked.values()}
     print(plan(waiting.values(), n_requests, model, calls, budget.price), flush=True)
+    from tqdm import tqdm
     direct = Direct(at, model, calls, budget)
 
     async def run() -> None:
-        async with direct:
-            await Batches(direct).ask(waiting)
+        with tqdm(desc=model, unit="call", mininterval=1.0, total=len(waiting)) as direct.bar:
+            async with at.client() as direct.client:
+                await Batches(direct).ask(waiting)
 
-    _in_a_thread(run, direct)
+    # In a thread, as a notebook has a loop already. Without debug lines, which show the address.
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(copy_context().run, lambda: asyncio.run(run(), debug=False))
+        try:
+            done.result()
+        except KeyboardInterrupt:
+            direct.stop("interrupted")  # calls in flight are waited for: they are paid for
+            raise
     budget.refresh()
     return direct
-
-
-def _in_a_thread(run: Callable[[], Coroutine], direct: Direct) -> None:
-    # An interrupt stops new calls and waits a little for those in flight, which are paid for.
-    done: Future[None] = Future()
-
-    def body() -> None:
-        try:
-            done.set_result(asyncio.run(run(), debug=False))  # debug lines show the address
-        except BaseException as error:  # raised again in the caller's thread
-            done.set_exception(error)
-
-    context = contextvars.copy_context()
-    threading.Thread(target=context.run, args=(body,), daemon=True).start()
-    try:
-        done.result()
-    except KeyboardInterrupt:
-        direct.stop("interrupted")
-        wait([done], _SECONDS_FOR_THE_LAST)
-        raise

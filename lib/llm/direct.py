@@ -3,37 +3,26 @@
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from datetime import UTC, datetime
 from itertools import count
-from typing import TYPE_CHECKING, TypeVar
+from typing import Any
 
 from lib.core.errors import BadReply
 from lib.llm.budget import Budget
 from lib.llm.cache import Entry
-from lib.llm.calls import Calls, dollars
+from lib.llm.calls import Calls
 from lib.llm.endpoint import Endpoint
-from lib.llm.faults import (
-    MOST_THROTTLED,
-    MOST_TRIES,
-    NO_SERVER,
-    TRIES_TO_REACH,
-    Fault,
-    fault_of,
-)
+from lib.llm.faults import MOST_THROTTLED, MOST_TRIES, NO_SERVER, TRIES_TO_REACH, Fault, fault_of
 from lib.llm.request import Request
 from lib.llm.response import UNREADABLE, Response, read_response
-from lib.llm.tokens import estimate
+from lib.llm.tokens import most_tokens, upper_bound
 
-if TYPE_CHECKING:
-    import httpx2
-
-_Got = TypeVar("_Got")
-MOST_UNREADABLE = 20  # replies that cannot be read, if no more can
+MOST_UNREADABLE = 20  # replies that cannot be read, if fewer can
 
 
 class Direct:
-    """One run over requests that are not cached, as an async context.
+    """One run over requests that are not cached, with an openai `client` and a progress `bar`.
 
     `stopped` is why it ended early, else ""; `failed` has the reasons of failed calls by key.
     """
@@ -43,30 +32,13 @@ class Direct:
         self.budget, self.cache = budget, budget.cache
         self.dropped: set[str] = set()  # parameters that the endpoint refuses
         self.failed: dict[str, str] = {}
-        self.n_replied = self.n_unreadable = 0
+        self.n_unreadable = 0
         self.next = 0.0  # when the endpoint is to be asked again, on the monotonic clock
         self.stopped = ""
-
-    async def __aenter__(self) -> "Direct":
-        from tqdm import tqdm
-        self.client = self.at.client()
-        self.bar = tqdm(desc=self.model, unit="call", mininterval=1.0)
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self.bar.close()
-        await self.client.close()
 
     def stop(self, reason: str) -> None:
         """Send nothing more; the first reason counts, and "" is none."""
         self.stopped = self.stopped or reason
-
-    def show(self, n_decided: int) -> None:
-        """Show that `n_decided` calls are decided."""
-        tally = self.calls.tally
-        self.bar.set_postfix_str(f"{tally.prompt_tokens + tally.completion_tokens:,} tokens, "
-                                 f"{dollars(tally.usd)}, {tally.failed} failed", refresh=False)
-        self.bar.update(n_decided - self.bar.n)
 
     async def ask(self, waiting: dict[str, Request]) -> None:
         """Send every request; each ends in the cache or in `failed`, unless the run is stopped."""
@@ -80,7 +52,7 @@ class Direct:
                     await self._decide(key, request)
                 except Exception as error:  # reported; other calls' replies are kept
                     self.stop(self.at.scrubbed(f"{type(error).__name__}: {error}"))
-                self.show(self.bar.n + 1)
+                self.bar.update()
 
         # Not a task per call: its send would wait until all replies that are there were handled.
         await asyncio.gather(*(one_after_another()
@@ -97,81 +69,65 @@ class Direct:
             fault = None if self.stopped else await self._try(key, request)
             if fault is None:
                 break
-            if fault.is_unreached and n_tries >= TRIES_TO_REACH and not self.n_replied:
+            if n_tries >= TRIES_TO_REACH and not (
+                    fault.status or fault.is_maybe_paid or self.calls.tally.new):
                 self.stop(NO_SERVER)
             self.stop(fault.stops)
             if fault.unsupported:  # repeat the call, and send later ones, without it
-                self._drop(fault.unsupported)
+                if fault.unsupported not in self.dropped:
+                    print(f"{self.model}: the endpoint refuses {fault.unsupported}, which is not "
+                          "sent", flush=True)
+                self.dropped.add(fault.unsupported)
                 continue
-            most = MOST_THROTTLED if fault.status == 429 else MOST_TRIES
-            if not self.stopped and (not fault.is_worth_repeating or n_tries >= most):
-                self._fail(key, fault.reason)
+            if self.stopped:
                 break
-            if not self.stopped:
-                await asyncio.sleep(fault.pause(n_tries))
+            most = MOST_THROTTLED if fault.status == 429 else MOST_TRIES
+            if not fault.is_worth_repeating or n_tries >= most:
+                self.failed[key] = fault.reason
+                self.calls.tally.failed += 1
+                if failing := self.calls.failing():
+                    self.stop(f"{failing}, the last with: {fault.reason}")
+                break
+            await asyncio.sleep(fault.pause(n_tries))
         self.cache.release([key])
 
-    def _drop(self, parameter: str) -> None:
-        if parameter not in self.dropped:
-            self.dropped.add(parameter)
-            chance = ": replies are drawn by chance, not greedily" * (parameter == "temperature")
-            print(f"{self.model}: the endpoint refuses {parameter}, which is not sent{chance}",
-                  flush=True)
-
-    def _fail(self, key: str, reason: str) -> None:
-        self.failed[key] = reason
-        self.calls.tally.failed += 1
-        if failing := self.calls.failing():
-            self.stop(f"{failing}, the last with: {reason}")
-
     async def _try(self, key: str, request: Request) -> Fault | None:
-        worst = self.budget.worst(request)
-        if not await self.budget.reserve(worst):
-            return Fault("the money is spent", stops=self.calls.out_of_money())
-        start, asked_at, body = time.monotonic(), time.time(), self.body(request)
-        got = await self._send(body)
-        if isinstance(got, Fault):
-            self.budget.settle(worst, self.budget.lost(worst) if got.is_maybe_paid else 0.0)
-            self.next = max(self.next, time.monotonic() + got.wait)
-            return got
-        raw = got.content.decode("utf-8", "replace")
-        answer = (raw, got.headers.get("x-request-id", ""), asked_at, time.monotonic() - start)
-        try:
-            response = read_response(raw)
-        except BadReply as error:  # stored, so that no later run pays for it again
-            entry = self.entry(key, request, (self.at.scrubbed(raw or " "), *answer[1:]),
-                               UNREADABLE, "direct")  # scrubbed: a proxy's page may quote all
-            with self.cache.transaction():
-                self.cache.put([entry])
-                self.budget.settle(worst, self.budget.lost(worst))
-            self.n_unreadable += 1
-            if self.n_unreadable >= MOST_UNREADABLE and self.n_unreadable > self.n_replied:
-                self.stop(f"most replies are unreadable ({error}): check OPENAI_BASE_URL, and set "
-                          "retry to unreadable")
-            return None
-        left_out = {"temperature", "max_tokens", "max_completion_tokens", "stop"} - body.keys()
-        self.keep([(key, request, answer, response)], "direct", worst,
-                  left_out=left_out & self.dropped)
-        self.stop(self.calls.all_cut(request.max_tokens))
-        return None
-
-    async def _send(self, body: Mapping[str, object]) -> "httpx2.Response | Fault":
         import aiohttp
         import httpx2
         import openai
+        worst = self.budget.worst(request)
+        if not await self.budget.reserve(worst):
+            return Fault("the money is spent", stops=self.calls.out_of_money())
+        start, asked_at = time.monotonic(), time.time()
+        body, left_out = self.body(request), sorted(self.dropped)
         try:
             # `post` avoids the type checks of chat.completions.create: 25% of a call's CPU time.
             # As `body`, the client would write UTF-8, which has no lone surrogates.
-            return await self.timely(self.client.post(
+            got = await self.timely(self.client.post(
                 "/chat/completions", cast_to=httpx2.Response, content=json.dumps(body).encode()))
         except (openai.OpenAIError, aiohttp.ClientError, OSError, ValueError) as error:
             # ClientError: the server does not speak HTTP
             fault = fault_of(error, self.model, self.at, body)
-        if fault.status == 403 and self.n_replied:  # about one prompt: some gateways filter so
-            return Fault(fault.reason, status=403)
-        return fault
+            self.budget.settle(worst, self.budget.lost(worst) if fault.is_maybe_paid else 0.0)
+            self.next = max(self.next, time.monotonic() + fault.wait)
+            if fault.status == 403 and self.calls.tally.new:  # some gateways filter one prompt so
+                return Fault(fault.reason)
+            return fault
+        raw = got.content.decode("utf-8", "replace")
+        try:
+            response = read_response(raw)
+        except BadReply:  # stored, so that no later run pays for it again
+            # scrubbed: a proxy's page may quote all
+            raw, response = self.at.scrubbed(raw), UNREADABLE
+        answer = raw, got.headers.get("x-request-id", ""), asked_at, time.monotonic() - start
+        self.keep([(key, request, answer, response)], "direct", worst, left_out=left_out)
+        self.stop(self.calls.all_cut(request.max_tokens))
+        if MOST_UNREADABLE <= self.n_unreadable > self.calls.tally.new:
+            self.stop("most replies are unreadable: check OPENAI_BASE_URL, and set retry to "
+                      "unreadable")
+        return None
 
-    async def timely(self, call: Awaitable[_Got]) -> _Got:
+    async def timely(self, call: Awaitable[Any]) -> Any:
         """Return the result of a call of the client, whose own limit is for each read."""
         async with asyncio.timeout(self.calls.timeout_seconds):
             return await call
@@ -189,31 +145,33 @@ class Direct:
         return {name: value for name, value in wanted.items() if name not in self.dropped}
 
     def keep(self, replies: Sequence[tuple[str, Request, tuple, Response]], via: str, worst: float,
-             who: str = "", left_out: Iterable[str] = (), usd_lost: float = 0.0) -> None:
+             who: str = "", left_out: Iterable[str] = ()) -> None:
         """Count replies, store them and settle the `worst` case that was reserved for them."""
         usd = sum(self._counted(request, response, via == "batch")
                   for _, request, _, response in replies)
         with self.cache.transaction():
-            self.cache.put([self.entry(*reply, via, left_out) for reply in replies])
-            self.budget.settle(worst, usd + usd_lost, who)
+            self.cache.put([self._entry(*reply, via, left_out) for reply in replies])
+            self.budget.settle(worst, usd, who)
 
     def _counted(self, request: Request, response: Response, is_batch: bool) -> float:
         tally, n_in, n_out = self.calls.tally, response.prompt_tokens, response.completion_tokens
+        worst = self.budget.worst(request, is_batch)
+        if response is UNREADABLE:
+            self.n_unreadable += 1
+            return self.budget.lost(worst)
         if n_in is None or n_out is None:
-            usd = self.budget.worst(request, is_batch)
-            tally.usd_estimated += usd
-            n_in, n_out = estimate(request), len(response.text) // 4 + 1
+            tally.usd_estimated += worst
+            usd, n_in, n_out = worst, most_tokens(request), upper_bound(response.text)
         else:
             usd = self.budget.cost(n_in, n_out, is_batch)
-        tally.new, self.n_replied = tally.new + 1, self.n_replied + 1
+        tally.new += 1
         tally.cut += response.finish_reason == "length"
         tally.prompt_tokens += n_in
         tally.completion_tokens += n_out
         return usd
 
-    def entry(self, key: str, request: Request, answer: tuple[str, str, float, float],
-              response: Response, via: str, left_out: Iterable[str] = ()) -> Entry:
-        """Return the row of an `answer`: body, request id, time of asking, seconds."""
+    def _entry(self, key: str, request: Request, answer: tuple[str, str, float, float],
+               response: Response, via: str, left_out: Iterable[str]) -> Entry:
         raw, request_id, asked_at, seconds = answer
         return Entry(key, request.key(self.model), self.model, request.body,
                      self.at.without_key(raw), response.prompt_tokens, response.completion_tokens,

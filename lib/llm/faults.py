@@ -39,7 +39,6 @@ class Fault:
     is_worth_repeating: bool = False
     stops: str = ""
     wait: float = 0.0  # seconds that the endpoint asks for
-    is_unreached: bool = False  # no connection was made
     is_maybe_paid: bool = False  # no answer came: perhaps charged
     unsupported: str = ""  # a parameter that the endpoint refuses
     status: int = 0  # 0 if none came
@@ -64,10 +63,9 @@ def fault_of(error: Exception, model: str, at: Endpoint, sent: Mapping[str, obje
     names = " ".join(type(one).__name__ for one in chain)
     # Not ConnectTimeout: openai's transport raises it for connections dropped while sending.
     is_unreached = bool(re.search("Connector|ConnectionTimeout|gaierror|Proxy", names))
-    by = "through the proxy" if "Proxy" in names else "to the endpoint"
-    reason = f"no connection {by}" if is_unreached else "the connection broke"
+    reason = "no connection to the endpoint or proxy" if is_unreached else "the connection broke"
     return Fault(f"{reason} ({type(chain[-1]).__name__})", is_worth_repeating=True,
-                 is_maybe_paid=not is_unreached, is_unreached=is_unreached)
+                 is_maybe_paid=not is_unreached)
 
 
 def fault_of_status(status: int, body: object, headers: Mapping[str, str], model: str,
@@ -94,10 +92,9 @@ def fault_of_status(status: int, body: object, headers: Mapping[str, str], model
 
 
 def _refused(error: Mapping[str, object], message: str, sent: Mapping[str, object]) -> str:
-    optional = [name for name in _OPTIONAL if name in sent]
-    if error.get("param") in optional:
-        return str(error["param"])
-    return next((name for name in optional if name in message and _COMPLAINT.search(message)), "")
+    complained = message if _COMPLAINT.search(message) else ""
+    return next((name for name in _OPTIONAL if name in sent
+                 and (name == error.get("param") or name in complained)), "")
 
 
 def _seconds(header: str | None) -> float:

@@ -32,9 +32,20 @@ class Price(BaseModel):
 def price_of(model: str, table: Path = TABLE) -> Price | None:
     """Return the row whose id is exactly `model`, None if the price is unknown.
 
-    A dated snapshot or a fine-tuned model needs its own row. Raises BadInput as `prices` does.
+    A dated snapshot or a fine-tuned model needs its own row; lines that start with # are comments.
+    Raises BadInput naming a row that is incomplete, invalid or repeated.
     """
-    return prices(table).get(model)
+    lines = [line for line in table.read_text("utf-8-sig").splitlines() if line[:1] != "#"]
+    found: dict[str, Price] = {}
+    for row in csv.DictReader(lines, restkey="too many cells"):
+        try:
+            price = Price(**{column: cell for column, cell in row.items() if cell})
+        except ValidationError as error:
+            raise BadInput(f"{shown(table)}, row {row['model']!r}: {error}") from None
+        if price.model in found:
+            raise BadInput(f"{shown(table)}: {price.model!r} has two rows: remove one")
+        found[price.model] = price
+    return found.get(model)
 
 
 def cost_usd(price: Price, prompt_tokens: int, completion_tokens: int,
@@ -43,28 +54,3 @@ def cost_usd(price: Price, prompt_tokens: int, completion_tokens: int,
     per_million = max(price.input_usd_per_million, price.cache_write_usd_per_million)
     millionths = prompt_tokens * per_million + completion_tokens * price.output_usd_per_million
     return float(millionths * (price.batch_factor if batch else 1) / 1_000_000)
-
-
-def prices(table: Path = TABLE) -> dict[str, Price]:
-    """Return every row of `table` by model id; lines that start with # are comments.
-
-    Raises BadInput naming the line of a row that is incomplete, invalid or repeated.
-    """
-    lines = [(number, line)
-             for number, line in enumerate(table.read_text("utf-8-sig").splitlines(), 1)
-             if line.strip(", ") and not line.startswith("#")]
-    rows = csv.DictReader((line for _, line in lines), restkey="too many cells")
-    found: dict[str, Price] = {}
-    for (number, _), row in zip(lines[1:], rows, strict=True):
-        cells = {column: cell.strip() if isinstance(cell, str) else cell
-                 for column, cell in row.items()}
-        where = f"{shown(table)}, line {number}"
-        try:
-            price = Price(**{column: cell for column, cell in cells.items() if cell})
-        except ValidationError as error:
-            column, why = error.errors()[0]["loc"][0], error.errors()[0]["msg"]
-            raise BadInput(f"{where}: {column} is {cells.get(column) or ''!r}: {why}") from None
-        if price.model in found:
-            raise BadInput(f"{where}: {price.model!r} has a row already: remove one")
-        found[price.model] = price
-    return found

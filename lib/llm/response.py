@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -54,22 +53,6 @@ def read_response(raw: str) -> Response:
                    for name in ("prompt_tokens", "completion_tokens"))
     return Response(text or refusal, _reason(text, refusal, finish), finish, n_in, n_out,
                     n_out if text == content else None)
-
-
-def answers(file: bytes) -> Iterator[tuple[str, str, str]]:
-    """Yield key, body and request id of each line of a batch's file that has a key."""
-    for line in file.split(b"\n"):  # not splitlines: U+2028 may be in a text
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(row, dict) and isinstance(row.get("custom_id"), str):
-            response = row.get("response")
-            response = response if isinstance(response, dict) else {}  # an error may have none
-            body = response.get("body") or ""
-            raw = body if isinstance(body, str) else json.dumps(body)  # llama-stack sends a string
-            yield (row["custom_id"], raw.encode("utf-8", "replace").decode(),  # no surrogates
-                   str(response.get("request_id") or ""))
 
 
 def _text(content: object) -> str:

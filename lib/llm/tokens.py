@@ -24,13 +24,13 @@ _SLICE = 100_000  # characters; each slice may add a token
 def counter(model: str) -> tuple[Callable[[str], int], str]:
     """Return a function that counts a text's tokens as `model` does, and a note on how it counts.
 
-    It uses tiktoken if prices.csv names an encoding, else tokenizer.json if `model` is a
-    folder or a cached hub id, else an estimate.
+    It uses tiktoken if prices.csv names an encoding, else tokenizer.json if `model` is a folder,
+    else an estimate.
     """
     price = price_of(model)
     if price and price.tokenizer and (encoding := _tiktoken(price.tokenizer)):
         return (lambda text: _count(encoding, text)), f"counted by tiktoken's {price.tokenizer}"
-    if path := _tokenizer_file(model):
+    if (path := Path(model) / "tokenizer.json").is_file():
         import tokenizers
         tokenizer = tokenizers.Tokenizer.from_file(str(path))
         tokenizer.no_truncation()
@@ -71,11 +71,6 @@ def most_tokens(request: Request) -> int:
     return sum(upper_bound(content) + 8 for _, content in request.messages) + 8
 
 
-def estimate(request: Request) -> int:
-    """Return a quick, rough count of a prompt's tokens, without a tokenizer."""
-    return sum(len(content) // 4 + 4 for _, content in request.messages)
-
-
 def _count(encoding: "tiktoken.Encoding", text: str) -> int:
     # In slices: a million spaces in one piece overflow tiktoken's stack and end the run.
     return sum(len(encoding.encode_ordinary(text[start:start + _SLICE]))
@@ -98,16 +93,3 @@ def _tiktoken(name: str) -> "tiktoken.Encoding | None":
     thread.start()
     thread.join(SECONDS_FOR_A_TOKENIZER)
     return loaded[0] if loaded else None
-
-
-def _tokenizer_file(model: str) -> Path | None:
-    if (file := Path(model) / "tokenizer.json").is_file():
-        return file
-    if model.count("/") != 1:  # not a hub id
-        return None
-    from huggingface_hub import try_to_load_from_cache
-    try:
-        found = try_to_load_from_cache(model, "tokenizer.json")
-    except ValueError:  # not a legal hub id
-        return None
-    return Path(found) if isinstance(found, str) else None

@@ -43,16 +43,16 @@ def test_a_model_without_a_row_has_no_price(model: str) -> None:
 
 @pytest.mark.parametrize(("rows", "complaint"), [
     ("a,1,,2,,,,,2026-11-21,s\n# a comment\nb,one,,2,,,,,2026-11-21,s",
-     r"line 4: input_usd_per_million is 'one'"),
-    ("a,1,,,,,,,2026-11-21,s", r"line 2: output_usd_per_million is '': Field required"),
-    ("a,-1,,2,,,,,2026-11-21,s", r"line 2: input_usd_per_million is '-1'"),
-    ("a,nan,,2,,,,,2026-11-21,s", r"line 2: input_usd_per_million is 'nan'"),
-    ("a,1,,2,50,,,,2026-11-21,s", r"line 2: batch_factor is '50'"),
-    ("a,1,,2,,,,,yesterday,s", r"line 2: as_of is 'yesterday'"),
-    ("a,1,2,,,,2026-11-21,s", r"line 2: output_usd_per_million is '': Field required"),
-    ("a,1,,2,,,,,2026-11-21,s\na,1,,2,,,,,2026-11-21,s", r"line 3: 'a' has a row already"),
+     r"row 'b': (?s:.*)input_usd_per_million\n.*'one'"),
+    ("a,1,,,,,,,2026-11-21,s", "output_usd_per_million\n +Field required"),
+    ("a,-1,,2,,,,,2026-11-21,s", "input_usd_per_million\n.*'-1'"),
+    ("a,nan,,2,,,,,2026-11-21,s", "input_usd_per_million\n.*'nan'"),
+    ("a,1,,2,50,,,,2026-11-21,s", "batch_factor\n.*'50'"),
+    ("a,1,,2,,,,,yesterday,s", "as_of\n.*'yesterday'"),
+    ("a,1,2,,,,2026-11-21,s", "output_usd_per_million\n +Field required"),
+    ("a,1,,2,,,,,2026-11-21,s\na,1,,2,,,,,2026-11-21,s", "'a' has two rows"),
 ])
-def test_a_bad_row_is_an_error_that_names_its_line(tmp_path: Path, rows, complaint) -> None:
+def test_a_bad_row_is_an_error_that_names_its_column(tmp_path: Path, rows, complaint) -> None:
     table = tmp_path / "prices.csv"
     table.write_text(HEAD + rows + "\n")
     with pytest.raises(ValueError, match=complaint):
