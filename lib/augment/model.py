@@ -19,10 +19,7 @@ from lib.normalize.segments import WORDLESS
 NOTHING = "the model found nothing of this kind in the segment"
 _TAGS = "document_title|part"
 _TEMPLATES = {"paraphrase": lambda: prompt_template("augment_paraphrase"),
-              "pairs": lambda: prompt_template("augment_pairs"),
-              "summary": lambda: prompt_template("augment_summary"),
-              "comparison": lambda: prompt_template("augment_comparison"),
-              "timeline": lambda: prompt_template("augment_timeline")}
+              "pairs": lambda: prompt_template("augment_pairs")}
 _THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.S)
 _FENCE = re.compile(r"\A```\w*\s*\n(.*)\n\s*```\Z", re.S)
 _LEAST_TOKENS = 4096  # limit of a reply; above it twice the tokens of all its variants
