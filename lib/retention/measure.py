@@ -9,10 +9,13 @@ import importlib.metadata
 import json
 import logging
 import warnings
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
+from typing import Literal
 
 import torch
+from pydantic import NonNegativeInt, PositiveInt
+from pydantic.dataclasses import dataclass
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from lib.core.digest import module_digest
@@ -20,12 +23,11 @@ from lib.core.errors import BadStudy
 from lib.core.files import write_text
 from lib.core.paths import shown
 from lib.infer.answers import answers_in_bf16, load
-from lib.infer.decoding import PRECISIONS
+from lib.infer.decoding import Precision
 from lib.retention.lab_tasks import laboratory_of, write_lab_tasks
 from lib.retention.records import HUB_LABELS, Measurement
 from lib.train.checkpoints import hashed, weights_hash
 
-SETS = ("lab", "hub", "none")
 _LIBRARIES = ("lm_eval", "torch", "transformers")
 
 
@@ -33,19 +35,10 @@ _LIBRARIES = ("lm_eval", "torch", "transformers")
 class Setting:
     """The tasks that a model is measured on, and the settings for running it."""
 
-    tasks: str = "lab"  # lab, hub or none
-    limit: int = 200  # the first items of each task of Table 3; 0: all
-    batch_size: int = 64
-    precision: str = "auto"  # fp32, bf16, or auto: bf16 on a GPU
-
-    def __post_init__(self) -> None:
-        if self.limit < 0 or self.limit == 1:
-            raise BadStudy(f"limit is {self.limit}: give 0 for all items, or at least 2")
-        if self.batch_size < 1:
-            raise BadStudy(f"batch_size is {self.batch_size}: give at least 1")
-        for name, legal in (("tasks", SETS), ("precision", PRECISIONS)):
-            if getattr(self, name) not in legal:
-                raise BadStudy(f"{name} {getattr(self, name)!r} is not one of {', '.join(legal)}")
+    tasks: Literal["lab", "hub", "none"] = "lab"
+    limit: NonNegativeInt = 200  # the first items of each task of Table 3; 0: all
+    batch_size: PositiveInt = 64
+    precision: Precision = "auto"  # bf16 on a GPU
 
 
 class RetentionTasks:
