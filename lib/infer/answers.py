@@ -1,6 +1,7 @@
 """Answer queries zero-shot and greedily (paper, 4.3), independently of how they are batched."""
 
 from collections.abc import Sequence
+from itertools import groupby
 
 import torch
 from tqdm import tqdm
@@ -53,13 +54,11 @@ def answer(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, queries: 
 def in_batches(queries: Sequence[Query], batch_size: int,
                is_ready: bool = False) -> list[list[Query]]:
     """Group queries of similar length with the same `ends_of`; the order may change."""
-    ordered = sorted(queries, key=lambda query: (len(query.context) + len(query.question),
-                                                 query.query_id))
-    alike: dict[tuple, list[Query]] = {}
-    for query in ordered:
-        alike.setdefault(ends_of(query, is_ready), []).append(query)
-    return [rows[start:start + batch_size] for _, rows in sorted(alike.items())
-            for start in range(0, len(rows), batch_size)]
+    ordered = sorted(queries, key=lambda query: (
+        ends_of(query, is_ready), len(query.context) + len(query.question), query.query_id))
+    runs = [list(run) for _, run in groupby(ordered, key=lambda query: ends_of(query, is_ready))]
+    return [run[start:start + batch_size] for run in runs
+            for start in range(0, len(run), batch_size)]
 
 
 def answer_batch(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, batch: list[Query],
