@@ -30,8 +30,9 @@ from lib.annotate.queries import annotate
 from lib.annotate.rules.engine import by_rules
 from lib.core.records import Query
 from lib.core.text import listed
-from lib.infer.answers import generate, in_batches, load
-from lib.infer.decoding import Decoding
+from lib.infer.answers import in_batches, load
+from lib.infer.decode import continuations
+from lib.infer.decoding import STOPS, Decoding, before_stop
 from lib.infer.loglik import after_question, likelihoods
 from lib.infer.prompts import encoded, prompt_for
 from lib.infer.workers import answer_from
@@ -129,15 +130,22 @@ def by_ours(
 ) -> list[str]:
     """Return greedy answers as 04_infer does."""
     return [
-        text
+        before_stop(text, STOPS)
         for start in range(0, len(prompts), BATCH)
-        for text, _, _ in generate(
-            model,
-            tokenizer,
-            prompts[start : start + BATCH],
-            [BUDGET] * len(prompts[start : start + BATCH]),
-        )
+        for text in texts_of(model, tokenizer, prompts[start : start + BATCH], BUDGET, STOPS)
     ]
+
+
+def texts_of(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    prompts: list[list[int]],
+    budget: int,
+    stops: tuple[str, ...] = (),
+) -> list[str]:
+    """Return the greedy continuations of one batch as texts."""
+    rows = continuations(model, tokenizer, prompts, [budget] * len(prompts), stops)
+    return tokenizer.batch_decode([row.tokens for row in rows], skip_special_tokens=True)
 
 
 def ways(source: str, queries: list[Query]) -> list[Way]:
@@ -211,7 +219,7 @@ def long_ways(source: str) -> list[Way]:
             "long prompts, ours",
             lambda _: [
                 text
-                for text, _, _ in generate(model, tokenizer, prompts, [LONG_BUDGET] * N_LONG, ())
+                for text in texts_of(model, tokenizer, prompts, LONG_BUDGET)
             ],
             list(range(N_LONG)),
         ),

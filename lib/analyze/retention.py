@@ -72,7 +72,7 @@ def check_alike(arms: list[Retention]) -> None:
         if differ := [name for name in {**one, **two} if one.get(name) != two.get(name)]:
             raise BadInput(
                 f"{arms[0].arm} and {other.arm} were measured differently: "
-                f"{', '.join(differ)}; remove retention/cache of the study and run "
+                f"{', '.join(differ)}; run "
                 f"{made_by('retention')} for both with the same parameters"
             )
 

@@ -13,9 +13,10 @@ import pandas as pd
 from lib.annotate.constraints import folded
 from lib.core.prompts import prompt_template
 from lib.core.records import Augmented, Document, Query, Segment
-from lib.normalize.audit import SegmentAudit, audit_texts, kinds_table
+from lib.normalize.audit import SegmentAudit, audit_texts
 
 TESTED = "asks what a question of the test asks"
+_COLUMNS = ["strategy", "texts", "kept", "asked_by_test", "tokens", "written", "invented"]
 _CHECKED = ["number", "unit", "path", "version", "name", "item", "negation"]  # not to be invented
 
 
@@ -91,25 +92,19 @@ def _checked(row: Augmented, audit: SegmentAudit) -> Augmented:
 
 def strategies_table(rows: list[Augmented], audits: list[SegmentAudit],
                      count: Callable[[str], int]) -> pd.DataFrame:
-    """Return one row per strategy, "all" last: texts, kept ones with their tokens, and the audit.
+    """Return one row per strategy, "all" last; `count` returns a text's tokens.
 
-    `written` counts the words, amounts and items of all texts, `invented` those that are nowhere in
-    the document. `said` counts those of the segments, once for each kept text, and
-    `restated_percent` is the share of them that is in the text. `count` returns a text's tokens.
+    `tokens` counts those of kept texts, `written` the words, amounts and items of all texts, and
+    `invented` those that are nowhere in the document.
     """
-    written, table = [row for row in rows if row.text], []
-    for strategy in dict.fromkeys([*(row.strategy for row in rows), "all"]):
-        own = [(row, audit) for row, audit in zip(written, audits, strict=True)
-               if strategy in (row.strategy, "all")]
-        kept = [(row, audit) for row, audit in own if not row.dropped]
-        total, sound = (kinds_table([audit for _, audit in some]).set_index(
-            "kind").loc[_CHECKED].sum() for some in (own, kept))
-        table.append({
-            "strategy": strategy, "segments": len({row.segment_id for row, _ in kept}),
-            "texts": len(own), "kept": len(kept),
-            "asked_by_test": sum(row.dropped == TESTED for row, _ in own),
-            "tokens": sum(count(row.text) for row, _ in kept), "written": int(total.written),
-            "invented": int(total.invented), "said": int(sound.said),
-            "invented_percent": 100 * total.invented / max(total.written, 1),
-            "restated_percent": 100 * (1 - sound.lost / max(sound.said, 1))})
-    return pd.DataFrame(table)
+    written = [row for row in rows if row.text]
+    table = pd.DataFrame([{
+        "strategy": row.strategy, "texts": 1, "kept": not row.dropped,
+        "asked_by_test": row.dropped == TESTED,
+        "tokens": 0 if row.dropped else count(row.text),
+        "written": sum(audit.written[kind] for kind in _CHECKED),
+        "invented": sum(len(audit.invented[kind]) for kind in _CHECKED)}
+        for row, audit in zip(written, audits, strict=True)], columns=_COLUMNS)
+    by_strategy = table.groupby("strategy", sort=False).sum().astype(int)
+    by_strategy.loc["all"] = by_strategy.sum()
+    return by_strategy.reset_index()

@@ -19,11 +19,7 @@ from lib.normalize.segments import WORDLESS
 NOTHING = "the model found nothing of this kind in the segment"
 _TAGS = "document_title|part"
 _TEMPLATES = {"paraphrase": lambda: prompt_template("augment_paraphrase"),
-              "pairs": lambda: prompt_template("augment_pairs"),
-              "summary": lambda: prompt_template("augment_summary"),
-              "comparison": lambda: prompt_template("augment_comparison"),
-              "timeline": lambda: prompt_template("augment_timeline")}
-_THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.S)
+              "pairs": lambda: prompt_template("augment_pairs")}
 _FENCE = re.compile(r"\A```\w*\s*\n(.*)\n\s*```\Z", re.S)
 _LEAST_TOKENS = 4096  # limit of a reply; above it twice the tokens of all its variants
 _blocks = lru_cache(1)(parse)  # the segments of a document follow each other
@@ -74,7 +70,7 @@ def read_texts(reply: str) -> list[str]:
 
     Raises ValueError for anything else, which may be a remark, a refusal or half of a reply.
     """
-    bare = _THOUGHT.sub("", reply).strip()
+    bare = reply.strip()
     fenced = _FENCE.match(bare)
     try:
         found = json.loads(fenced[1] if fenced else bare, strict=False)

@@ -1,38 +1,32 @@
 """Vary segments by rules, deterministically and without a model."""
 
 import random
-from bisect import bisect_right
+import re
 from collections import defaultdict
 
 from lib.annotate.queries import annotate
 from lib.annotate.rules.engine import by_rules as ask_by_rules
 from lib.augment.drafts import Draft, Strategy, pair_text
-from lib.augment.facts import facts_of
 from lib.augment.wordings import PLAIN, paraphrases
-from lib.core.records import Document, Segment
+from lib.core.records import Document, Query, Segment
 
 NO_FACT = "no fact that a rule can state in other words"
 NO_QUESTION = "no question that a rule can ask"
 _EVERY = 1_000_000  # questions per document: all that a rule can ask
+_OF_ATTRIBUTE = re.compile(r"What (?:is|are) the ([^?]+?) of ([^?]+)\?")
 
 
 def paraphrase(segments: list[Segment], documents: dict[str, Document], k: int) -> list[Draft]:
-    """Return `k` texts per segment, each with all its complete facts in other words and order.
+    """Return `k` texts per segment, each with the facts that rules can ask for, in other words.
 
     Raises ValueError if there are fewer than `k` wordings.
     """
-    own, facts = defaultdict(list), defaultdict(list)
-    for segment in segments:
-        own[segment.document_id].append(segment)
-    for document_id, inside in own.items():
-        for fact in facts_of(documents[document_id]):
-            holder = inside[bisect_right(inside, fact.start, key=lambda one: one.start) - 1]
-            facts[holder.segment_id] += [fact] * (fact.end <= holder.end)
     drafts: list[Draft] = []
-    for segment in segments:
+    for segment, queries in _asked(segments, documents):
         rng = random.Random(f"paraphrase {segment.segment_id}")
-        said = [paraphrases(fact.name, fact.label, fact.value, k, rng, PLAIN)
-                for fact in facts[segment.segment_id]]
+        facts = [(found[2], found[1], query.answer.splitlines()) for query in queries
+                 if (found := _OF_ATTRIBUTE.fullmatch(query.question))]
+        said = [paraphrases(*fact, k, rng, PLAIN) for fact in facts]
         texts = [" ".join(rng.sample(each, len(each))) for each in zip(*said, strict=True)]
         drafts += [Draft(segment.segment_id, text) for text in texts] or [
             Draft(segment.segment_id, "", NO_FACT)]
@@ -41,17 +35,22 @@ def paraphrase(segments: list[Segment], documents: dict[str, Document], k: int) 
 
 def pairs(segments: list[Segment], documents: dict[str, Document], k: int) -> list[Draft]:
     """Return all questions, with answers, that rules can ask of one segment; `k` is not used."""
-    asked = defaultdict(list)
-    for query in annotate(list(documents.values()), ask_by_rules, _EVERY)[0]:
-        asked[query.document_id].append(query)
     drafts: list[Draft] = []
-    for segment in segments:
-        inside = [query for query in asked[segment.document_id]
-                  if segment.start <= query.start and query.end <= segment.end]
+    for segment, queries in _asked(segments, documents):
         drafts += [Draft(segment.segment_id, pair_text(query.question, query.answer),
-                         asks=(query.start, query.end)) for query in inside] or [
+                         asks=(query.start, query.end)) for query in queries] or [
             Draft(segment.segment_id, "", NO_QUESTION)]
     return drafts
+
+
+def _asked(segments: list[Segment],
+           documents: dict[str, Document]) -> list[tuple[Segment, list[Query]]]:
+    of_document = defaultdict(list)
+    for query in annotate(list(documents.values()), ask_by_rules, _EVERY)[0]:
+        of_document[query.document_id].append(query)
+    return [(segment, [query for query in of_document[segment.document_id]
+                       if segment.start <= query.start and query.end <= segment.end])
+            for segment in segments]
 
 
 BY_RULES: dict[str, Strategy] = {"paraphrase": paraphrase, "pairs": pairs}

@@ -1,6 +1,7 @@
 """Answer queries zero-shot and greedily (paper, 4.3), independently of how they are batched."""
 
 from collections.abc import Sequence
+from itertools import groupby
 
 import torch
 from tqdm import tqdm
@@ -13,7 +14,7 @@ from transformers import (
 
 from lib.core.records import Answer, Query
 from lib.infer.decode import continuations
-from lib.infer.decoding import STOPS, Decoding, before_stop, ends_of
+from lib.infer.decoding import Decoding, before_stop, ends_of
 from lib.infer.prompts import encoded, is_chat
 
 
@@ -43,25 +44,21 @@ def load(source: str, *, training: bool = False, precision: str = "auto",
 def answer(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, queries: list[Query],
            arm: str, **decoding: object) -> list[Answer]:
     """Return one greedy answer per query, in order; `decoding` sets fields of Decoding."""
-    how, done = Decoding(**decoding), {}
-    with tqdm(total=len(queries), desc=f"answers of {arm}", mininterval=2) as bar:
-        for batch in in_batches(queries, how.batch_size, how.is_ready):
-            rows = answer_batch(model, tokenizer, batch, arm, how)
-            done |= {row.query_id: row for row in rows}
-            bar.update(len(batch))
+    how = Decoding(**decoding)
+    batches = in_batches(queries, how.batch_size, how.is_ready)
+    done = {row.query_id: row for batch in tqdm(batches, f"answers of {arm}", mininterval=2)
+            for row in answer_batch(model, tokenizer, batch, arm, how)}
     return [done[query.query_id] for query in queries]
 
 
 def in_batches(queries: Sequence[Query], batch_size: int,
                is_ready: bool = False) -> list[list[Query]]:
     """Group queries of similar length with the same `ends_of`; the order may change."""
-    ordered = sorted(queries, key=lambda query: (len(query.context) + len(query.question),
-                                                 query.query_id))
-    alike: dict[tuple, list[Query]] = {}
-    for query in ordered:
-        alike.setdefault(ends_of(query, is_ready), []).append(query)
-    return [rows[start:start + batch_size] for _, rows in sorted(alike.items())
-            for start in range(0, len(rows), batch_size)]
+    ordered = sorted(queries, key=lambda query: (
+        ends_of(query, is_ready), len(query.context) + len(query.question), query.query_id))
+    runs = [list(run) for _, run in groupby(ordered, key=lambda query: ends_of(query, is_ready))]
+    return [run[start:start + batch_size] for run in runs
+            for start in range(0, len(run), batch_size)]
 
 
 def answer_batch(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, batch: list[Query],
@@ -71,23 +68,12 @@ def answer_batch(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, bat
     stops, ends = ends_of(batch[0], how.is_ready)
     if is_chat(tokenizer, how.prompt_style):
         stops = ends = ()
-    replies = generate(model, tokenizer, prompts, list(map(how.budget, batch)), stops, ends)
-    return [Answer(query_id=query.query_id, arm=arm, answer=text, n_tokens=n_tokens,
-                   truncated=truncated)
-            for query, (text, n_tokens, truncated) in zip(batch, replies, strict=True)]
-
-
-def generate(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, prompts: list[list[int]],
-             budgets: list[int], stops: tuple[str, ...] = STOPS,
-             ends: tuple[str, ...] = ()) -> list[tuple[str, int, bool]]:
-    """Return each prompt's greedy continuation: (text, tokens before EOS, truncated by its budget).
-
-    The text ends before one of `stops` or after one of `ends`.
-    """
-    written = continuations(model, tokenizer, prompts, budgets, (*stops, *ends))
+    written = continuations(model, tokenizer, prompts, list(map(how.budget, batch)),
+                            (*stops, *ends))
     texts = tokenizer.batch_decode([row.tokens for row in written], skip_special_tokens=True)
-    return [(before_stop(text, stops), len(row.tokens), row.truncated)
-            for text, row in zip(texts, written, strict=True)]
+    return [Answer(query_id=query.query_id, arm=arm, answer=before_stop(text, stops),
+                   n_tokens=len(row.tokens), truncated=row.truncated)
+            for query, row, text in zip(batch, written, texts, strict=True)]
 
 
 def _device() -> str:

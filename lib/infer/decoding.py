@@ -1,40 +1,33 @@
 """Settings of decoding, and the strings that end an answer; torch is not needed to read them."""
 
 import re
-from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import PositiveInt
+from pydantic.dataclasses import dataclass
 
 from lib.core.arms import is_trained
-from lib.core.errors import BadStudy
 from lib.core.files import artifact_path, made_by
 from lib.core.paths import model_source, required
 from lib.core.records import Query
-from lib.infer.prompts import STYLES, is_read
+from lib.infer.prompts import is_read
 
 STOPS = ("\n\n", "\nQuestion:")  # an answer ends at these, although a base model would continue
 _OPEN_TAG = re.compile(r"<(\w+)>\s*\Z")  # the end of a ready-made prompt that opens a tag
-PRECISIONS = ("auto", "fp32", "bf16")
+Precision = Literal["auto", "fp32", "bf16"]
 
 
 @dataclass(frozen=True)
 class Decoding:
     """Settings for decoding answers apart from model and queries; decoding is always greedy."""
 
-    max_answer_tokens: int = 64  # budget of an answer
-    max_list_tokens: int = 192  # budget of an entity list
-    batch_size: int = 64  # prompts per forward pass
-    prompt_style: str = "auto"  # plain, chat, or auto: chat if the template marks turns
-    precision: str = "auto"  # bf16, fp32, or auto: bf16 on a GPU
-    max_read_tokens: int = 512  # budget of an answer to a ready-made prompt
+    max_answer_tokens: PositiveInt = 64  # budget of an answer
+    max_list_tokens: PositiveInt = 192  # budget of an entity list
+    batch_size: PositiveInt = 64  # prompts per forward pass
+    prompt_style: Literal["auto", "plain", "chat"] = "auto"  # chat if the template marks turns
+    precision: Precision = "auto"  # bf16, fp32, or auto: bf16 on a GPU
+    max_read_tokens: PositiveInt = 512  # budget of an answer to a ready-made prompt
     is_ready: bool = False  # a query's context is its complete prompt, sent unchanged
-
-    def __post_init__(self) -> None:
-        for name in ("max_answer_tokens", "max_list_tokens", "max_read_tokens", "batch_size"):
-            if getattr(self, name) < 1:
-                raise BadStudy(f"{name} is {getattr(self, name)}: give at least 1")
-        for name, legal in (("prompt_style", STYLES), ("precision", PRECISIONS)):
-            value = getattr(self, name)
-            if value not in legal:
-                raise BadStudy(f"{name} {value!r} is not one of {', '.join(legal)}")
 
     def budget(self, query: Query) -> int:
         """Return the most tokens that an answer to `query` may have."""

@@ -6,7 +6,7 @@ from lib.infer.prompts import chat_prompt_for, is_read, prompt_for, prompt_of
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Request
-from lib.llm.tokens import ESTIMATE, counter
+from lib.llm.tokens import counter
 
 _NEXT_TURN = ("\nQuestion:",)  # an answer to a chat prompt may have blank lines
 
@@ -26,19 +26,18 @@ def answer_over_endpoint(model: str, queries: list[Query], arm: str, how: Decodi
     ends = [_ends(query, how) for query in queries]
     requests = [Request.ask(prompt_of(query, how.is_ready, write), max_tokens=how.budget(query),
                             stop=sum(own, ())) for query, own in zip(queries, ends, strict=True)]
-    replies, (count, counted) = complete(requests, model, calls), counter(model)
+    replies, count = complete(requests, model, calls), counter(model)[0]
     answers, failed = [], []
     for query, reply, own in zip(queries, replies, ends, strict=True):
         if not reply.text and reply.reason and reply.kind not in ("cut", "empty"):
             failed.append(Rejected(document_id=query.document_id, item=query.query_id,
                                    reason=reply.reason))
             continue
-        n_tokens = reply.n_tokens if counted == ESTIMATE else count(reply.text)
-        text, is_ended = _ended(_within(reply.text, n_tokens, how.budget(query)), *own)
-        is_cut = not is_ended and (reply.kind == "cut" or (n_tokens or 0) > how.budget(query))
+        text, is_ended = _ended(reply.text, *own)
+        is_cut = reply.kind == "cut" and not is_ended
         if own[1] and not is_ended and not is_cut:  # the server stopped at the tag: write it again
             text += own[1][0]
-        flaw = "cut" if is_cut else "" if reply.kind == "cut" else reply.kind
+        flaw = "" if reply.kind == "cut" and is_ended else reply.kind
         answers.append(Answer(query_id=query.query_id, arm=arm, answer=text,
                               n_tokens=min(count(reply.text), how.budget(query)),
                               truncated=is_cut, flaw=flaw if text else flaw or "empty"))
@@ -49,10 +48,6 @@ def _ends(query: Query, how: Decoding) -> tuple[tuple[str, ...], tuple[str, ...]
     if how.prompt_style == "plain":
         return ends_of(query, how.is_ready)
     return (() if is_read(query, how.is_ready) else _NEXT_TURN), ()
-
-
-def _within(text: str, n_tokens: int | None, budget: int) -> str:
-    return text[:len(text) * budget // n_tokens] if n_tokens and n_tokens > budget else text
 
 
 def _ended(text: str, stops: tuple[str, ...], ends: tuple[str, ...]) -> tuple[str, bool]:

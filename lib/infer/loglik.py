@@ -7,14 +7,14 @@ it. The paper's accuracies cannot separate the two.
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from tqdm import tqdm
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from lib.core.arms import ALL
-from lib.core.records import STRUCTURES, Query, Score
+from lib.core.records import Query, Score
 from lib.core.text import listed
 from lib.infer.prompts import beginning, encoded, is_chat
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 REWORDED = "the source reference does not contain the answer verbatim"
 REPEATED = "the answer already occurs in its context and could be copied"
 BARE = "nothing precedes the answer"
+_NUMBERS = ("question_loglik", "question_tokens", "question_argmax",
+            "cloze_loglik", "cloze_tokens", "cloze_argmax")
 
 
 @dataclass(frozen=True)
@@ -34,8 +36,7 @@ class Sequence:
     scored: list[int]
 
 
-@dataclass(frozen=True)
-class Likelihood:
+class Likelihood(NamedTuple):
     """The summed (natural) log-probabilities of scored tokens, and whether each is the argmax."""
 
     loglik: float
@@ -62,40 +63,33 @@ def score(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, queries: l
     asked = [max((next(found) for _ in several), key=lambda one: one.loglik)
              for several in layouts]
     rows = []
-    for query, answer, one in zip(queries, asked, clozes, strict=True):
-        filled = next(found) if isinstance(one, Sequence) else None
-        rows.append(Score(
-            query_id=query.query_id, arm=arm, question_loglik=answer.loglik,
-            question_tokens=answer.n_tokens, question_argmax=answer.is_argmax,
-            cloze_loglik=filled and filled.loglik, cloze_tokens=filled and filled.n_tokens,
-            cloze_argmax=filled and filled.is_argmax, cloze_missing="" if filled else one))
+    for query, after, one in zip(queries, asked, clozes, strict=True):
+        filled, missing = (None,) * 3, one
+        if isinstance(one, Sequence):
+            filled, missing = next(found), ""
+        numbers = dict(zip(_NUMBERS, (*after, *filled), strict=True))
+        rows.append(Score(query_id=query.query_id, arm=arm, cloze_missing=missing, **numbers))
     return rows
 
 
 def storage_table(queries: list[Query], scores: list[Score]) -> "pd.DataFrame":
     """Return mean log-likelihoods per token, and shares of answers whose tokens are all argmax.
 
-    One row per structure and one for all. `stored_only` is the share of clozes whose tokens are all
-    argmax, although those of the answer after the question are not.
+    One row per structure and one for all; answers count equally. `stored_only` is the share of
+    clozes whose tokens are all argmax, although those of the answer after the question are not.
     """
     import pandas as pd
 
-    rows = pd.DataFrame([row.model_dump() | {"structure": query.structure}
-                         for query, row in zip(queries, scores, strict=True)])
-    table = {}
-    for name in [*STRUCTURES, ALL]:
-        cell = rows[(rows.structure == name) | (name == ALL)]
-        clozes = cell[cell.cloze_missing == ""]
-        filled = clozes.cloze_argmax.astype(bool)
-        table[name] = {
-            "n": len(cell),
-            "question_loglik": cell.question_loglik.sum() / max(1, cell.question_tokens.sum()),
-            "question_argmax": cell.question_argmax.mean(),
-            "n_cloze": len(clozes),
-            "cloze_loglik": clozes.cloze_loglik.sum() / max(1, clozes.cloze_tokens.sum()),
-            "cloze_argmax": filled.mean(),
-            "stored_only": (filled & ~clozes.question_argmax).mean()}
-    return pd.DataFrame(table).T.astype({"n": int, "n_cloze": int})
+    table = pd.DataFrame([{
+        "structure": query.structure, "question_loglik": row.question_loglik / row.question_tokens,
+        "question_argmax": row.question_argmax, **({} if row.cloze_missing else {
+            "cloze_loglik": row.cloze_loglik / row.cloze_tokens,
+            "cloze_argmax": row.cloze_argmax,
+            "stored_only": row.cloze_argmax > row.question_argmax})}
+        for query, row in zip(queries, scores, strict=True)])
+    table = pd.concat([table, table.assign(structure=ALL)])
+    cells = table.set_index("structure").astype(float).groupby(level=0, sort=False)
+    return cells.mean().assign(n=cells.size())
 
 
 def after_question(tokenizer: PreTrainedTokenizerBase, query: Query, prompt: list[int],
@@ -149,6 +143,7 @@ def _places(pieces: list[str], text: str) -> list[tuple[int, int]]:
     return places
 
 
+@torch.inference_mode()
 def likelihoods(model: PreTrainedModel, sequences: list[Sequence], batch_size: int,
                 title: str) -> list[Likelihood]:
     """Return the likelihood of each sequence, in order.
@@ -158,31 +153,19 @@ def likelihoods(model: PreTrainedModel, sequences: list[Sequence], batch_size: i
     """
     order = sorted(range(len(sequences)), key=lambda index: sequences[index].scored[0])
     found: dict[int, Likelihood] = {}
-    with tqdm(total=len(order), desc=title, mininterval=2) as bar:
-        for start in range(0, len(order), batch_size):
-            batch = order[start:start + batch_size]
-            rows = _likelihoods(model, [sequences[index] for index in batch])
-            found.update(zip(batch, rows, strict=True))
-            bar.update(len(batch))
+    for start in tqdm(range(0, len(order), batch_size), title, mininterval=2):
+        indices = order[start:start + batch_size]
+        batch = [sequences[index] for index in indices]
+        width, first = max(len(one.tokens) for one in batch), batch[0].scored[0]
+        input_ids = torch.tensor([one.tokens + [0] * (width - len(one.tokens)) for one in batch],
+                                 device=model.device)
+        logits = model(input_ids, use_cache=False,
+                       logits_to_keep=width - first + 1).logits  # (B, width - first + 1, V)
+        for row, index in enumerate(indices):
+            places = torch.tensor(sequences[index].scored, device=model.device)
+            targets = input_ids[row, places]  # (N,)
+            own = logits[row, places - first].float()  # (N, V): those that predict each target
+            logliks = own.log_softmax(-1).gather(1, targets[:, None])[:, 0].tolist()
+            is_argmax = bool((own.argmax(-1) == targets).all())
+            found[index] = Likelihood(sum(logliks), len(logliks), is_argmax)
     return [found[index] for index in range(len(sequences))]
-
-
-@torch.inference_mode()
-def _likelihoods(model: PreTrainedModel, batch: list[Sequence]) -> list[Likelihood]:
-    width, first = max(len(one.tokens) for one in batch), min(one.scored[0] for one in batch)
-    input_ids = torch.tensor([one.tokens + [0] * (width - len(one.tokens)) for one in batch],
-                             device=model.device)
-    logits = model(input_ids, use_cache=False,
-                   logits_to_keep=width - first + 1).logits  # (B, width - first + 1, V)
-    row = torch.tensor([row for row, one in enumerate(batch) for _ in one.scored],
-                       device=model.device)
-    place = torch.tensor([place for one in batch for place in one.scored], device=model.device)
-    targets = input_ids[row, place]  # (N,)
-    logits = logits[row, place - first].float()  # (N, V): those that predict each target
-    logliks = logits.log_softmax(-1).gather(1, targets[:, None])[:, 0].tolist()
-    is_argmax = (logits.argmax(-1) == targets).tolist()
-    rows, start = [], 0
-    for one in batch:
-        here = slice(start, start := start + len(one.scored))
-        rows.append(Likelihood(sum(logliks[here]), len(one.scored), all(is_argmax[here])))
-    return rows

@@ -14,7 +14,6 @@ from lib.core.records import Query
 if TYPE_CHECKING:  # `make study` checks a study file without it, half a second faster
     from transformers import PreTrainedTokenizerBase
 
-STYLES = ("auto", "plain", "chat")
 
 
 def prompt_for(question: str, context: str = "") -> str:
@@ -42,10 +41,8 @@ def is_chat(tokenizer: "PreTrainedTokenizerBase", style: str) -> bool:
     """Return whether prompts use the chat template: for "chat", or for "auto" if it marks turns.
 
     A template that only passes a message on, as the laboratory's does for servers, is not a sign of
-    an instruct model. Raises ValueError for any other style, and for "chat" without a template.
+    an instruct model. Raises ValueError for "chat" without a template.
     """
-    if style not in STYLES:
-        raise ValueError(f"prompt_style {style!r} is not one of {', '.join(STYLES)}")
     if style == "chat" and not tokenizer.chat_template:
         raise ValueError(f"prompt_style is 'chat', but {tokenizer.name_or_path!r} has no chat "
                          "template: choose an instruct model, or 'plain'")

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 
-from lib.analyze.format import in_points, p_value
 from lib.analyze.stats import cluster_interval, sign_flip_p
 from lib.core.records import RECALL
 
@@ -35,15 +34,3 @@ def reading_and_learning(rows: pd.DataFrame) -> pd.DataFrame:
             cells.append((arm, form, len(pair), *counts, 100 * (recalled.mean() - read.mean()),
                           100 * low, 100 * high, sign_flip_p(change, clusters)))
     return pd.DataFrame(cells, columns=COLUMNS)
-
-
-def learning_for_reading(table: pd.DataFrame) -> pd.DataFrame:
-    """Format `reading_and_learning` as text."""
-    return pd.DataFrame([{
-        "model": row.arm, "passage as": row.form, "questions": row.n,
-        "read": f"{row.both + row.only_read}/{row.n}",
-        "recalled": f"{row.both + row.only_recalled}/{row.n}",
-        "only read / only recalled": f"{row.only_read} / {row.only_recalled}",
-        "recalled - read, points [95%]": in_points(row.difference_points, row.low_points,
-                                                   row.high_points),
-        "p": p_value(row.p)} for row in table.itertuples()])

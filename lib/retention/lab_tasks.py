@@ -69,20 +69,15 @@ def write_lab_tasks(laboratory: Path, folder: Path) -> list[str]:
             raise ValueError(f"the public records of {laboratory.name} give no item for {name}: "
                              f"raise n_public of 00_lab to {N_CHOICES} products or more")
         items = folder / f"{name}.jsonl"
-        _write(items, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+        write_text(items, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
         # absolute paths: `datasets` resolves a relative one in the kernel's working folder
         files = {"data_files": {"test": str(items)}, "cache_dir": str(folder / ".cache")}
-        _write(folder / f"{name}.yaml", yaml.safe_dump({
+        write_text(folder / f"{name}.yaml", yaml.safe_dump({
             "task": name, "dataset_path": "json", "test_split": "test", **_FORMS[name],
             "dataset_kwargs": files,
             "metric_list": [{"metric": "acc", "aggregation": "mean", "higher_is_better": True}],
             "metadata": {"version": 1.0}}, sort_keys=False))
     return list(_FORMS)
-
-
-def _write(path: Path, text: str) -> None:
-    if not path.exists() or path.read_text(encoding="utf-8") != text:
-        write_text(path, text)
 
 
 def lab_items(laboratory: Path) -> dict[str, list[dict[str, object]]]:

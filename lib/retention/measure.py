@@ -1,31 +1,23 @@
-"""Measure a model's general knowledge zero-shot with lm-evaluation-harness (section 5, Table 3).
+"""Measure a model's general knowledge zero-shot with lm-evaluation-harness (section 5, Table 3)."""
 
-A measurement is cached under a hash of the checkpoint's weights and everything else that determines
-it, so nothing is computed twice.
-"""
-
-import gc
 import importlib.metadata
-import json
 import logging
 import warnings
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
+from typing import Literal
 
 import torch
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from pydantic import NonNegativeInt, PositiveInt
+from pydantic.dataclasses import dataclass
 
 from lib.core.digest import module_digest
-from lib.core.errors import BadStudy
-from lib.core.files import write_text
-from lib.core.paths import shown
 from lib.infer.answers import answers_in_bf16, load
-from lib.infer.decoding import PRECISIONS
+from lib.infer.decoding import Precision
 from lib.retention.lab_tasks import laboratory_of, write_lab_tasks
 from lib.retention.records import HUB_LABELS, Measurement
 from lib.train.checkpoints import hashed, weights_hash
 
-SETS = ("lab", "hub", "none")
 _LIBRARIES = ("lm_eval", "torch", "transformers")
 
 
@@ -33,19 +25,10 @@ _LIBRARIES = ("lm_eval", "torch", "transformers")
 class Setting:
     """The tasks that a model is measured on, and the settings for running it."""
 
-    tasks: str = "lab"  # lab, hub or none
-    limit: int = 200  # the first items of each task of Table 3; 0: all
-    batch_size: int = 64
-    precision: str = "auto"  # fp32, bf16, or auto: bf16 on a GPU
-
-    def __post_init__(self) -> None:
-        if self.limit < 0 or self.limit == 1:
-            raise BadStudy(f"limit is {self.limit}: give 0 for all items, or at least 2")
-        if self.batch_size < 1:
-            raise BadStudy(f"batch_size is {self.batch_size}: give at least 1")
-        for name, legal in (("tasks", SETS), ("precision", PRECISIONS)):
-            if getattr(self, name) not in legal:
-                raise BadStudy(f"{name} {getattr(self, name)!r} is not one of {', '.join(legal)}")
+    tasks: Literal["lab", "hub", "none"] = "lab"
+    limit: NonNegativeInt = 200  # the first items of each task of Table 3; 0: all
+    batch_size: PositiveInt = 64
+    precision: Precision = "auto"  # bf16 on a GPU
 
 
 class RetentionTasks:
@@ -61,53 +44,34 @@ class RetentionTasks:
             self.content = hashed((folder / f"{name}.jsonl").read_bytes() for name in self.names)
 
 
-def measure(source: str, setting: Setting, tasks: RetentionTasks, cache: Path) -> Measurement:
-    """Measure the model `source` (a folder or hub id), or return it from `cache`.
+def measure(source: str, setting: Setting, tasks: RetentionTasks) -> Measurement:
+    """Measure the model `source` (a folder or hub id).
 
     Raises BadInput if tasks cannot be fetched or a prompt does not have exactly one BOS.
     """
-    fields = fingerprint_of(source, setting, tasks)
-    path = cache / f"{hashed([json.dumps(fields, sort_keys=True).encode()])}.json"
-    if path.exists():
-        print(f"measured before: {shown(path)}")
-        kept = json.loads(path.read_text(encoding="utf-8"))["measured"]
-        return Measurement(fields, **kept)
-    model, tokenizer = load(source, precision=setting.precision) if tasks.names else (None, None)
     summaries, items = [], []
-    for name in tasks.names:
-        summary, of_task = _evaluated(model, tokenizer, name, setting, tasks.folder)
-        summaries.append(summary)
-        items += of_task
-    del model
-    gc.collect()
-    measured = {"tasks": summaries, "items": items}
-    write_text(path, json.dumps({"fingerprint": fields, "measured": measured}) + "\n")
-    return Measurement(fields, **measured)
+    if tasks.names:
+        with warnings.catch_warnings(action="ignore"):
+            from lib.retention.lm_eval import evaluated  # slow to import, so only when measuring
+
+        logging.getLogger("lm_eval").setLevel(logging.ERROR)
+        model, tokenizer = load(source, precision=setting.precision)
+        for name in tasks.names:
+            summary, of_task = evaluated(model, tokenizer, name, tasks.folder, limit=setting.limit,
+                                         batch_size=setting.batch_size)
+            summaries.append(summary)
+            items += of_task
+    return Measurement(fingerprint_of(source, setting, tasks), summaries, items)
 
 
 def fingerprint_of(source: str, setting: Setting, tasks: RetentionTasks) -> dict[str, object]:
-    """Return everything that determines a measurement, field by field.
+    """Return everything that determines a measurement; arms differ in their checkpoint alone.
 
-    The checkpoint is the hash of its weights (for a hub id, the commit), because a retrained arm
-    has other weights under the same name. Raises ValueError for a hub id without a commit.
+    The checkpoint is the hash of its weights, for a hub id the commit.
     """
-    is_bf16, checkpoint = answers_in_bf16(setting.precision), weights_hash(source)
-    if checkpoint == str(None):
-        raise BadStudy(f"the hub does not say which commit of {source} this is, so nothing can "
-                         "be cached for it: download the model to a folder and set base_model to "
-                         "that folder")
-    return {"checkpoint": checkpoint, **asdict(setting), "precision": "bf16" if is_bf16 else "fp32",
+    is_bf16 = answers_in_bf16(setting.precision)
+    return {"checkpoint": weights_hash(source), **asdict(setting),
+            "precision": "bf16" if is_bf16 else "fp32",
             "device": "cuda" if torch.cuda.is_available() else "cpu", "names": tasks.names,
             "content": tasks.content, "code": module_digest(__name__)[:16],
             **{f"versions.{name}": importlib.metadata.version(name) for name in _LIBRARIES}}
-
-
-def _evaluated(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, name: str,
-               setting: Setting, folder: Path | None) -> tuple[dict, list[dict]]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from lib.retention.lm_eval import evaluated  # slow to import, so only when measuring
-
-        logging.getLogger("lm_eval").setLevel(logging.ERROR)
-        return evaluated(model, tokenizer, name, folder, limit=setting.limit,
-                         batch_size=setting.batch_size)

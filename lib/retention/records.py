@@ -49,29 +49,19 @@ def label_of(task: str) -> str:
 
 def write_retention(study: str, arm: str, measured: Measurement,
                     again: Measurement | None = None) -> Retention:
-    """Write retention/<arm>.json and .jsonl; `again` is a repeat at another batch size.
-
-    Raises ValueError if `again` is the same measurement: the noise floor would be a meaningless 0.
-    """
-    if again and again.fingerprint == measured.fingerprint:
-        raise ValueError(f"other_batch_size is {again.fingerprint['batch_size']}, the same as "
-                         "batch_size: give another one, or 0")
+    """Write retention/<arm>.json and .jsonl; `again` is a repeat at another batch size."""
     rows = [RetentionItem(arm=arm, repeat=repeat, **row)
             for repeat, part in enumerate([measured, again]) if part for row in part.items]
-    kept = Retention(arm, measured.fingerprint, measured.tasks, rows,
-                     again.fingerprint if again else {})
     path = write_records(artifact_path(study, "retention", arm=arm), rows)
-    write_json(path.with_suffix(".json"), {"arm": arm, "fingerprint": kept.fingerprint,
-                                           "again": kept.again, "tasks": kept.tasks})
-    return kept
+    write_json(path.with_suffix(".json"), {
+        "arm": arm, "fingerprint": measured.fingerprint,
+        "again": again.fingerprint if again else {}, "tasks": measured.tasks})
+    return read_retention(study, [arm])[0]
 
 
 def read_retention(study: str, arms: list[str]) -> list[Retention]:
     """Return what `write_retention` wrote. Raises BadInput naming an arm not yet measured."""
-    found = []
-    for arm in arms:
-        path = existing(study, "retention", arm=arm).with_suffix(".json")
-        summary = json.loads(path.read_text(encoding="utf-8"))
-        items = load(study, "retention", RetentionItem, arm=arm)
-        found.append(Retention(**summary, items=items))
-    return found
+    paths = [existing(study, "retention", arm=arm).with_suffix(".json") for arm in arms]
+    return [Retention(**json.loads(path.read_text(encoding="utf-8")),
+                      items=load(study, "retention", RetentionItem, arm=arm))
+            for arm, path in zip(arms, paths, strict=True)]

@@ -37,13 +37,6 @@ class PackedBlocks:
         """Count the tokens that are never a target: they open a text or belong to a prompt."""
         return self.n_tokens - self.n_targets
 
-    @property
-    def has_borders(self) -> bool:
-        """Return whether a block has texts that must not see each other; padding is not a text."""
-        return any(position == 0 and any(label != IGNORED for label in labels[place:])
-                   for labels, positions in zip(self.labels, self.position_ids, strict=True)
-                   for place, position in enumerate(positions) if place)
-
     def padded_to(self, multiple: int) -> "PackedBlocks":
         """Append blocks that carry no loss, up to a multiple of `multiple` blocks."""
         size, missing = len(self.input_ids[0]), -len(self) % multiple

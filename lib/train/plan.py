@@ -1,20 +1,16 @@
 """Estimate the memory and warm-up of a training run (paper, 4.2: ZeRO-1 on 8 x 80 GB)."""
 
-import os
 from dataclasses import dataclass
 
 import pandas as pd
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedConfig
 
-from lib.train.attention import MOST_TOKENS, ROWS
 from lib.train.packing import PackedBlocks
 from lib.train.recipe import Recipe, training_length
 
 _BUCKET = 5e8  # elements that DeepSpeed reduces at once (reduce_bucket_size)
 _LIVE = 1e9  # parameters that ZeRO-3 keeps gathered (stage3_max_live_parameters)
-_GAPS = 0.45  # share of freed activations that glibc keeps (4 and 16 blocks of 320 tokens; with
-# gradient checkpointing 0.45 in 4 layers, 0.41 in 8, 0.33 in 16)
 _BYTES = {"fp32": 4, "bf16": 2}
 
 
@@ -54,21 +50,22 @@ class TrainingPlan:
 
 def plan_here(source: str, blocks: PackedBlocks, recipe: Recipe, *, processes: int = 1,
               zero_stage: int = 1) -> TrainingPlan:
-    """Plan the training of `source` (a folder or hub id) on `blocks`, on this machine's devices."""
+    """Plan the training of `source` (a folder or hub id) on `blocks`, on this machine's devices.
+
+    It is a GPU's: on a CPU, attention and malloc need more.
+    """
     length, precision = training_length(recipe, blocks), recipe.arithmetic()
     on_gpu = torch.cuda.is_available()
-    held = torch.cuda.get_device_properties(0).total_memory if on_gpu else (
-        os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / processes)
+    held = torch.cuda.get_device_properties(0).total_memory if on_gpu else 0
     return plan(AutoConfig.from_pretrained(source), recipe, updates=length.updates,
                 block_size=len(blocks.input_ids[0]), precision=precision,
                 schedule_updates=length.schedule_updates, processes=processes,
-                zero_stage=zero_stage if processes > 1 else 0, on_cpu=not on_gpu,
-                device_bytes=held)
+                zero_stage=zero_stage if processes > 1 else 0, device_bytes=held)
 
 
 def plan(config: PreTrainedConfig, recipe: Recipe, *, updates: int, block_size: int,
          precision: str, schedule_updates: int = 0, processes: int = 1, zero_stage: int = 0,
-         on_cpu: bool = False, device_bytes: float = 0) -> TrainingPlan:
+         device_bytes: float = 0) -> TrainingPlan:
     """Plan the training of a model of `config` in bf16 or fp32 for `updates` updates.
 
     Stage 0 is one process without DeepSpeed; there bf16 is autocast over float32 weights. Raises
@@ -80,9 +77,8 @@ def plan(config: PreTrainedConfig, recipe: Recipe, *, updates: int, block_size: 
     with torch.device("meta"):  # no memory is used for the weights; tied ones count once
         parameters = AutoModelForCausalLM.from_config(config).num_parameters()
     size, tokens = _BYTES[precision], recipe.device_batch_size * block_size
-    saved, working, freed = _activations(config, tokens, block_size, size,
-                                         4 if zero_stage == 0 else size, on_cpu,
-                                         recipe.gradient_checkpointing)
+    saved, working = _activations(config, tokens, size, 4 if zero_stage == 0 else size,
+                                  recipe.gradient_checkpointing)
     # Log-probabilities and their gradient are float32; so is the logits' gradient of bf16 products.
     logits = tokens * config.vocab_size * (8 + (size if size != 4 else 0))
     memory = _states(parameters, processes, zero_stage, size)
@@ -92,8 +88,6 @@ def plan(config: PreTrainedConfig, recipe: Recipe, *, updates: int, block_size: 
         memory["temporary copies"] = max(memory["temporary copies"], more)
     else:
         memory["temporary copies"] += more
-    if on_cpu:
-        memory["gaps of malloc"] = _GAPS * freed
     return TrainingPlan(parameters, updates, updates * recipe.global_batch_size * block_size,
                         recipe.warmup_steps / (schedule_updates or updates), memory, device_bytes)
 
@@ -115,8 +109,8 @@ def _states(parameters: int, processes: int, stage: int, size: int) -> dict[str,
             "temporary copies": 0 if stage == 1 else size * min(_BUCKET, parameters)}
 
 
-def _activations(config: PreTrainedConfig, tokens: int, block_size: int, size: int, residual: int,
-                 on_cpu: bool, is_checkpointed: bool) -> tuple[float, float, float]:
+def _activations(config: PreTrainedConfig, tokens: int, size: int, residual: int,
+                 is_checkpointed: bool) -> tuple[float, float]:
     # Counts what transformers' Llama layer saves, after Korthikanti et al. 2022 (4.1), with SDPA,
     # RMSNorm and a gated MLP in place of theirs. `size` and `residual` are the bytes per number
     # in matrix products and in the residual stream. With gradient checkpointing (their section 5,
@@ -128,12 +122,10 @@ def _activations(config: PreTrainedConfig, tokens: int, block_size: int, size: i
     is_cast = residual != size  # autocast copies each product's input: query, key, value; gate, up
     norms = 2 * hidden * (4 + residual) + (5 if is_cast else 2) * size * hidden
     attention = 2 * size * head * (heads + config.num_key_value_heads)
-    if on_cpu and block_size <= MOST_TOKENS:  # probabilities, except for keys hidden from all rows
-        attention += size * heads * (block_size + ROWS) / 2
     layer = tokens * (norms + attention + 4 * size * inner)
     last = tokens * hidden * (4 + residual + size)
     saved, working = config.num_hidden_layers * layer + last, tokens * 3 * size * inner
     if is_checkpointed:
         inputs = config.num_hidden_layers * tokens * hidden * residual
-        return inputs + last, layer + working, saved
-    return saved, working, saved
+        return inputs + last, layer + working
+    return saved, working

@@ -1,36 +1,33 @@
-"""Hold training settings; compute a run's length and equal compute for two arms (paper, 4.2)."""
+"""Hold training settings, and compute a run's length (paper, 4.2)."""
 
-from dataclasses import dataclass, replace
+from typing import Literal
+
+from pydantic import PositiveFloat, PositiveInt
+from pydantic.dataclasses import dataclass
 
 from lib.train.packing import PackedBlocks
-
-MATCHES = ("epochs", "updates", "tokens")
 
 
 @dataclass(frozen=True)
 class Recipe:
     """Training settings, named as in transformers' TrainingArguments if possible."""
 
-    epochs: int  # length of the linear schedule
-    global_batch_size: int  # sequences per update
-    device_batch_size: int  # sequences per forward pass of a process; the rest is accumulated
-    learning_rate: float  # peak
+    epochs: PositiveInt  # length of the linear schedule
+    global_batch_size: PositiveInt  # sequences per update
+    device_batch_size: PositiveInt  # sequences per forward pass; the rest is accumulated
+    learning_rate: PositiveFloat  # peak
     warmup_steps: int
     weight_decay: float
     seed: int
-    precision: str = "auto"  # bf16, fp32, or auto: bf16 if the device has bf16 units
+    precision: Literal["auto", "bf16", "fp32"] = "auto"  # auto: bf16 if the device has bf16 units
     stop_epoch: int | None = None  # the last epoch to train, if the schedule is longer
-    choose: str = "last"  # keep the model of the last epoch, or of the lowest validation_loss
-    schedule_updates: int | None = None  # set by `matched`, replaces epochs
-    stop_updates: int | None = None  # set by `matched`, replaces stop_epoch
+    choose: Literal["last", "validation_loss"] = "last"  # keep the last, or the lowest loss
+    schedule_updates: int | None = None  # a controlled study sets it, replaces epochs
+    stop_updates: int | None = None  # a controlled study sets it, replaces stop_epoch
     gradient_checkpointing: bool = False  # keep only layers' inputs, compute the rest again
-    checkpoint_epochs: int = 1  # epochs between two checkpoints
+    checkpoint_epochs: PositiveInt = 1  # epochs between two checkpoints
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "global_batch_size", "device_batch_size", "learning_rate",
-                     "checkpoint_epochs"):
-            if getattr(self, name) <= 0:
-                raise ValueError(f"{name} is {getattr(self, name)}: give more than 0")
         self.accumulation(1)
         if self.checkpoint_epochs > 1 and self.choose == "validation_loss":
             raise ValueError(f"checkpoint_epochs is {self.checkpoint_epochs}, but choose is "
@@ -38,10 +35,6 @@ class Recipe:
         if self.stop_epoch is not None and not 0 < self.stop_epoch <= self.epochs:
             raise ValueError(f"stop_epoch is {self.stop_epoch}: give 1 to epochs ({self.epochs}), "
                              "or leave it out")
-        for name, legal in (("precision", ("auto", "bf16", "fp32")),
-                            ("choose", ("last", "validation_loss"))):
-            if getattr(self, name) not in legal:
-                raise ValueError(f"{name} {getattr(self, name)!r} is not one of {', '.join(legal)}")
 
     def accumulation(self, processes: int) -> int:
         """Return a process's forward passes per update; raise ValueError if not an integer."""
@@ -75,24 +68,6 @@ def training_length(recipe: Recipe, blocks: PackedBlocks) -> TrainingLength:
     updates = recipe.stop_updates or min((recipe.stop_epoch or recipe.epochs) * each, schedule)
     return TrainingLength(each, schedule, updates, updates / each,
                           round(blocks.n_targets * updates / each))
-
-
-def matched(recipe: Recipe, blocks: PackedBlocks, dapt: PackedBlocks, match: str) -> Recipe:
-    """Return `recipe` with as much compute on `blocks` as it has on `dapt`, the arm dapt's blocks.
-
-    "epochs" changes nothing: each arm's text is passed over equally often. "updates" and "tokens"
-    match those of dapt, in the schedule and until it stops; an arm with less text then makes
-    more passes over it. Raises ValueError for any other `match`.
-    """
-    if match not in MATCHES:
-        raise ValueError(f"match {match!r} is not one of {', '.join(MATCHES)}")
-    if match == "epochs":
-        return recipe
-    own, other = training_length(recipe, blocks), training_length(recipe, dapt)
-    ratio = 1.0 if match == "updates" else own.updates_an_epoch * dapt.n_targets / (
-        other.updates_an_epoch * blocks.n_targets)
-    return replace(recipe, schedule_updates=max(1, round(ratio * other.schedule_updates)),
-                   stop_updates=max(1, round(ratio * other.updates)))
 
 
 def computes_bf16() -> bool:

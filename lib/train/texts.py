@@ -36,7 +36,6 @@ class TrainingTexts:
 
     training: PackedBlocks
     validation: PackedBlocks | None
-    raw: PackedBlocks  # the arm dapt's, which `match` counts; a tuned arm's own
     summary: str
     example: str
     facts: dict[str, object] = field(default_factory=dict)  # goes into training.json
@@ -53,20 +52,18 @@ def texts_for(study: str, arm: str, tokenizer: "PreTrainedTokenizerBase", *, blo
     kind = split_arm(arm)[0]
     segments, normalized = load(study, "segments"), load(study, "normalized")
     augmented = load(study, "augmented") if kind == AUGMENTED else []
-    corpora = {name: make_corpus(segments, normalized, name, validation_share, split_seed,
-                                 augmented) for name in (kind, "dapt")}
-    blocks = {name: pack(corpus.training, tokenizer, block_size, packing)
-              for name, corpus in corpora.items()}
-    own = corpora[kind]
+    own = make_corpus(segments, normalized, kind, validation_share, split_seed, augmented)
+    training = pack(own.training, tokenizer, block_size, packing)
     validation = pack(own.validation, tokenizer, block_size, packing) if own.validation else None
     summary = (f"{len(segments)} segments: {len(own.held_out)} held out for validation, "
                f"{len(own.dropped)} dropped by the normalizer; {len(own.training)} texts to train "
                f"on, {len(own.validation)} to validate with")
     facts = {"packing": packing, "held_out": own.held_out, "dropped": own.dropped}
     if kind == AUGMENTED:
-        facts["augmented"] = len(own.training) - len(corpora["dapt"].training)
+        held, synthetic = set(own.held_out), [row for row in augmented if not row.dropped]
+        facts["augmented"] = sum(row.segment_id not in held for row in synthetic)
         summary += f"; {facts['augmented']} of these texts are synthetic"
-    return TrainingTexts(blocks[kind], validation, blocks["dapt"], summary, own.training[0], facts)
+    return TrainingTexts(training, validation, summary, own.training[0], facts)
 
 
 def _replies(study: str, arm: str, tokenizer: "PreTrainedTokenizerBase", block_size: int,
@@ -95,7 +92,7 @@ def _replies(study: str, arm: str, tokenizer: "PreTrainedTokenizerBase", block_s
                f"of {block_size} tokens and left out; {len(sides[0])} to train on, "
                f"{len(sides[1])} to validate with")
     example = sides[0][0][0]
-    return TrainingTexts(training, validation, training, summary,
+    return TrainingTexts(training, validation, summary,
                          example.context + example.answer + END,
                          {"held_out": sorted(held), "left_out": n_left_out})
 

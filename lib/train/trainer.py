@@ -3,12 +3,10 @@
 import math
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
 from torch.utils.data import Sampler
 from tqdm import tqdm
 from transformers import (
@@ -24,7 +22,6 @@ from transformers.utils.logging import disable_progress_bar
 
 from lib.core.digest import module_digest
 from lib.core.files import write_json
-from lib.core.paths import shown
 from lib.train.attention import fastest_attention
 from lib.train.checkpoints import (
     COMPLETE,
@@ -58,8 +55,7 @@ def train(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, blocks: Pa
     The work folder .<output> has checkpoints and their fingerprint, so a killed run resumes from
     the last complete one. `facts` goes into training.json, whose presence means that training is
     complete. Raises BadInput if the work folder is from a different training run,
-    FloatingPointError if the loss is not a number, ValueError if the model does not suit the
-    blocks, and OSError if something cannot be saved.
+    FloatingPointError if the loss is not a number, and ValueError if the model does not suit.
     """
     work = output.with_name(f".{output.name}")
     fields = fingerprint(recipe, blocks, validation, weights_hash(model), module_digest(__name__))
@@ -107,7 +103,7 @@ def fit(load: Callable[[], PreTrainedModel], blocks: PackedBlocks, validation: P
     # 2. The model, checked before training; a model that ZeRO-3 shards cannot be run yet.
     model = load()
     if not deepspeed or deepspeed["zero_optimization"]["stage"] < 3:
-        check_base(model, blocks, recipe.device_batch_size)
+        check_base(model, blocks)
     model.config.use_cache = False  # with a cache, restarting positions are not seen as boundaries
     if recipe.gradient_checkpointing:
         model.activation_checkpointing_enable()  # so called from transformers 5.23 on
@@ -131,8 +127,7 @@ def fit(load: Callable[[], PreTrainedModel], blocks: PackedBlocks, validation: P
     with fastest_attention(model, len(blocks.input_ids[0]), arguments.device):
         result = trainer.train(resume_from_checkpoint=str(last) if last else None)
     model.config.use_cache = True
-    with _saving(work / "final"):
-        trainer.save_model(str(work / "final"))
+    trainer.save_model(str(work / "final"))
     if arguments.should_save:
         (work / "final" / "training_args.bin").unlink()  # a pickle, which is unsafe to load
 
@@ -156,7 +151,7 @@ def finish(work: Path, output: Path, history: History, manifest: dict[str, objec
     shutil.rmtree(work)
 
 
-def check_base(model: PreTrainedModel, blocks: PackedBlocks, device_batch_size: int) -> None:
+def check_base(model: PreTrainedModel, blocks: PackedBlocks) -> None:
     """Raise ValueError with a remedy if `model` cannot be trained on `blocks`."""
     name = model.config.name_or_path or type(model).__name__
     vocabulary = model.get_input_embeddings().num_embeddings
@@ -169,13 +164,6 @@ def check_base(model: PreTrainedModel, blocks: PackedBlocks, device_batch_size: 
     if longest < size:
         raise ValueError(f"block_size is {size}, but {name} reads at most {longest} tokens: lower "
                          "block_size")
-    attention = model.config._attn_implementation or ""
-    if "flash" in attention and device_batch_size > 1 and blocks.has_borders:
-        # With FlashAttention, transformers detects restarting positions only in a batch of one
-        # (modeling_flash_attention_utils._is_packed_sequence), and otherwise does not warn.
-        raise ValueError(f"with {attention}, texts in one block see each other unless "
-                         f"device_batch_size is 1, but it is {device_batch_size}: set it to 1, "
-                         "packing to concat, or attn_implementation to sdpa")
 
 
 def _per_epoch(log: list[dict[str, float]]) -> list[dict[str, float]]:
@@ -216,22 +204,6 @@ class _Trainer(Trainer):
 
     def create_scheduler(self, num_training_steps: int, optimizer=None):
         return super().create_scheduler(self.schedule_updates, optimizer)
-
-    def _save_checkpoint(self, model, trial) -> None:
-        with _saving(Path(self.args.output_dir) / f"checkpoint-{self.state.global_step}"):
-            super()._save_checkpoint(model, trial)
-
-
-@contextmanager
-def _saving(path: Path):
-    # torch and safetensors report a full disk only as a failed write, each by its own exception
-    try:
-        yield
-    except (OSError, RuntimeError, SafetensorError) as error:
-        free = shutil.disk_usage(path.parent).free / 1e9
-        raise OSError(f"{shown(path)} could not be saved ({str(error).splitlines()[0]}); "
-                      f"{free:.1f} GB are free on its disk. Free some space and run the same "
-                      "command again: it resumes from the last complete checkpoint") from error
 
 
 class _Progress(TrainerCallback):

@@ -3,18 +3,29 @@
 import random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from lib.annotate.queries import annotate
 from lib.annotate.rules.engine import by_rules as ask_by_rules
 from lib.augment.drafts import TESTED, Draft, augment
-from lib.augment.facts import facts_of
 from lib.augment.rules import BY_RULES, NO_FACT
-from lib.core.records import Augmented, Query, Segment
-from tests.augment.test_facts import RECORD, document
+from lib.core.records import Augmented, Document, Segment
 
-DOCUMENT = document(RECORD)
+RECORD = """# Corvane P-417
+
+The default port of Corvane P-417 is 8443. It hums.
+
+| Property | Value |
+| --- | --- |
+| Mass | 2 kg |
+
+## Ports
+
+| Port | Protocol | Required |
+| --- | --- | --- |
+| 80 | TCP | no |
+| 161 | UDP | yes |
+"""
+DOCUMENT = Document(document_id="d", title="Corvane P-417", path="", text=RECORD)
 
 
 def segments_of(text: str, *cuts: int) -> list[Segment]:
@@ -27,31 +38,21 @@ def segments_of(text: str, *cuts: int) -> list[Segment]:
 SEGMENTS = segments_of(RECORD, RECORD.index("## Ports"))
 
 
-def made(strategies: list[str], queries: list[Query] = (), k: int = 3,
-         segments: list[Segment] = SEGMENTS) -> list[Augmented]:
-    return augment(segments, [DOCUMENT], list(queries), BY_RULES, strategies, k)[0]
-
-
 def saying(*texts: str) -> list[Augmented]:
     """What becomes of texts that an engine makes of the first segment."""
     engine = {"paraphrase": lambda segments, documents, k: [Draft("s0", text) for text in texts]}
     return augment(SEGMENTS, [DOCUMENT], [], engine, ["paraphrase"], 1)[0]
 
 
-@given(st.lists(st.integers(1, len(RECORD) - 1), max_size=6, unique=True), st.integers(1, 5))
-def test_every_fact_that_no_border_cuts_is_in_all_variants_of_its_one_segment(cuts, k):
-    segments = segments_of(RECORD, *cuts)
-    rows = made(["paraphrase"], k=k, segments=segments)
-    kept = [row for row in rows if not row.dropped]
-    assert all(row.text == "" and row.dropped == NO_FACT for row in rows if row.dropped)
-    assert len({row.text for row in kept}) == len(kept), "no two variants are alike"
-    for fact in facts_of(DOCUMENT):
-        said = [row for row in kept if all(word.lower() in row.text.lower()
-                                           for word in (fact.name, fact.label, *fact.value))]
-        holding = [one.segment_id for one in segments
-                   if one.start <= fact.start and fact.end <= one.end]
-        assert [(row.segment_id, row.number) for row in said] == [
-            (one, number) for one in holding for number in range(1, k + 1)], fact
+def test_every_fact_that_no_border_cuts_is_in_all_variants_of_its_segment():
+    *rows, last = augment(SEGMENTS, [DOCUMENT], [], BY_RULES, ["paraphrase"], 3)[0]
+    assert (last.segment_id, last.dropped) == ("s1", NO_FACT)
+    assert len({row.text for row in rows}) == 3 and not any(row.dropped for row in rows)
+    for row in rows:
+        assert all(word in row.text for word in ("default port", "8443", "mass", "2 kg"))
+    cut = segments_of(RECORD, RECORD.index("8443"))[:1]
+    (row,) = augment(cut, [DOCUMENT], [], BY_RULES, ["paraphrase"], 3)[0]
+    assert (row.text, row.dropped) == ("", NO_FACT)
 
 
 def test_no_pair_asks_what_the_test_asks_and_every_other_is_kept():
@@ -59,7 +60,8 @@ def test_no_pair_asks_what_the_test_asks_and_every_other_is_kept():
     rng = random.Random(1)
     for count in range(len(every) + 1):
         tested = rng.sample(every, count)
-        rows = [row for row in made(["pairs"], tested, segments=segments_of(RECORD)) if row.text]
+        rows = [row for row in augment(
+            segments_of(RECORD), [DOCUMENT], tested, BY_RULES, ["pairs"], 1)[0] if row.text]
         asked = {query.question for query in tested}
         assert len(rows) == len(every)
         for query, row in zip(every, rows, strict=True):

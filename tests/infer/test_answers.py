@@ -7,7 +7,7 @@ import torch
 
 from lib.core.errors import BadInput
 from lib.core.records import Query
-from lib.infer.answers import answer, generate, load
+from lib.infer.answers import answer, load
 from lib.infer.decode import continuations
 from lib.infer.decoding import source_of
 from lib.infer.prompts import encoded, prompt_for
@@ -71,9 +71,6 @@ def test_an_answer_to_a_ready_made_prompt_keeps_blank_lines_and_ends_with_its_ta
     tagged, blank = answers(loaded, READY, is_ready=True, max_answer_tokens=1)
     assert tagged.answer == "12\n\n34\n</answer>" and not tagged.truncated
     assert blank.answer == "1701\n\nQuestion"  # as a question, the prompt ends at the blank line
-    prompts = encoded(loaded[1], READY[:1], is_ready=True)
-    (complete, n_tokens, _), = generate(*loaded, prompts, [64], ())
-    assert complete == "12\n\n34\n</answer>\n\nQuestion: one more?" and tagged.n_tokens < n_tokens
 
 
 def test_a_trained_arm_answers_when_its_training_has_ended_and_others_with_the_base(

@@ -29,8 +29,7 @@ FLAWED = {  # by question: what the server sends, then answer, flaw and whether 
     "cut?": (choice("the port of", "length"), ("the port of", "cut", True)),
     "ended in time?": (choice("8443\nQuestion: Why?", "length"), ("8443", "", False)),
     "thoughts?": (choice("<think>80? No.</think>\n8443"), ("8443", "", False)),
-    "only thoughts?": (choice("<think>80? No", "length"), ("", "cut", True)),
-    "too much?": (choice("word " * 100, "stop", 100), ("word " * 9 + "word", "cut", True))}
+    "only thoughts?": (choice("<think>80? No", "length"), ("", "cut", True))}
 
 
 def reply(body: dict) -> str | dict:

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from lib.reading.both_ways import COLUMNS, learning_for_reading, reading_and_learning
+from lib.reading.both_ways import COLUMNS, reading_and_learning
 
 # question -> correct as html, as csv and recalled; None: unscored. Both, only read, only recalled…
 OUTCOMES = {"q1": (True, True, True), "q2": (True, False, False), "q3": (False, True, True),
@@ -20,4 +20,3 @@ def test_the_same_questions_are_counted_read_and_recalled():
     row = table.loc["html"]
     assert row.difference_points == pytest.approx(-100 / 6) and row.p == 1.0
     assert row.low_points < -100 / 6 < row.high_points
-    assert list(learning_for_reading(table.reset_index())["read"]) == ["4/6", "2/5"]

@@ -1,8 +1,7 @@
-"""Measuring retention: items about what a base has read, one BOS, likelihoods by hand, cache."""
+"""Measuring retention: items about what a base has read, one BOS, likelihoods by hand."""
 
 import json
 import re
-from dataclasses import replace
 
 import datasets
 import pytest
@@ -126,26 +125,18 @@ def test_a_prompt_has_exactly_one_bos_and_keeps_it_when_truncated(base):
     assert truncated == scored([bos] + [word] * (wrapped.max_length - 1)) and wrapped.n_cut == 1
 
 
-def test_no_model_is_measured_twice_and_a_retrained_arm_again(
-        base, tasks, tmp_path, monkeypatch, capsys):
+def test_a_measurement_names_the_weights_and_settings_that_determine_it(base, tasks, tmp_path):
     model, tokenizer = base
     arm, setting = tmp_path / "arm", Setting(limit=3, batch_size=4)
     model.save_pretrained(arm)
     tokenizer.save_pretrained(arm)
-    first = measure(str(arm), setting, tasks, tmp_path / "cache")
-    with monkeypatch.context() as patched:
-        patched.setattr("lib.retention.measure._evaluated", lambda *_: pytest.fail("computed"))
-        (arm / "training.json").write_text('{"seconds": 3}')  # not a weight
-        assert measure(str(arm), setting, tasks, tmp_path / "cache") == first
-        assert "measured before" in capsys.readouterr().out
-        with pytest.raises(pytest.fail.Exception, match="computed"):
-            measure(str(arm), replace(setting, batch_size=5), tasks, tmp_path / "cache")
-        with torch.no_grad():
-            next(model.parameters()).add_(0.5)
-        model.save_pretrained(arm)  # the same name
-        with pytest.raises(pytest.fail.Exception, match="computed"):
-            measure(str(arm), setting, tasks, tmp_path / "cache")
-    again = measure(str(arm), setting, tasks, tmp_path / "cache")
+    first = measure(str(arm), setting, tasks)
+    (arm / "training.json").write_text('{"seconds": 3}')  # not a weight
+    assert measure(str(arm), setting, tasks) == first
+    with torch.no_grad():
+        next(model.parameters()).add_(0.5)
+    model.save_pretrained(arm)  # the same name
+    again = measure(str(arm), setting, tasks)
     assert [row["loglik"] for row in again.items] != [row["loglik"] for row in first.items]
     assert {row["item"] for row in again.items} == {row["item"] for row in first.items}
     one, two = first.fingerprint, again.fingerprint

@@ -63,7 +63,5 @@ def test_what_was_measured_is_read_back_from_its_files(tmp_path, monkeypatch):
     kept = write_retention("tiny", "base", measured, again)
     assert read_retention("tiny", ["base"]) == [kept]
     assert [row.repeat for row in kept.items] == [0, 1]
-    with pytest.raises(ValueError, match="other_batch_size is 8, the same as batch_size"):
-        write_retention("tiny", "base", measured, measured)
     with pytest.raises(BadInput, match=r"00_retention.ipynb with arm dapt"):
         read_retention("tiny", ["base", "dapt"])

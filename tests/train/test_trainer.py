@@ -2,7 +2,6 @@
 
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -21,7 +20,7 @@ from lib.core.errors import BadInput
 from lib.core.paths import REPOSITORY
 from lib.lab.base_model import new_llama, train_tokenizer
 from lib.train.packing import pack
-from lib.train.recipe import Recipe, matched, training_length
+from lib.train.recipe import Recipe, training_length
 from lib.train.trainer import train
 
 TEXTS = [f"The default port of Ardwin {name} is {port}." for name, port in
@@ -113,35 +112,12 @@ def test_the_epoch_of_the_lowest_validation_loss_is_kept_on_request(tmp_path):
     assert same(weights(tmp_path / "dapt"), weights(tmp_path / "best"))
 
 
-def test_two_arms_can_have_the_same_compute():
-    own, dapt = blocks_of(TEXTS[:2]), blocks_of(TEXTS[:5])
-    recipe = Recipe(10, 2, 1, 1e-3, 0, 0.0, 1, stop_epoch=4)
-
-    def updates(length) -> tuple[int, int]:
-        return length.schedule_updates, length.updates
-
-    of_dapt = training_length(recipe, dapt)
-    assert updates(of_dapt) == (30, 12)
-    assert updates(training_length(recipe, own)) == (10, 4)
-    equal = training_length(matched(recipe, own, dapt, "updates"), own)
-    assert (*updates(equal), equal.epochs) == (30, 12, 12)
-    equal = training_length(matched(recipe, own, dapt, "tokens"), own)
-    assert abs(equal.tokens - of_dapt.tokens) <= own.n_targets / 2
-    assert matched(recipe, own, dapt, "epochs") is recipe
-    with pytest.raises(ValueError, match="flops"):
-        matched(recipe, own, dapt, "flops")
-
-
-def test_a_full_disk_is_reported_and_the_same_command_resumes(unbroken, tmp_path):
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))  # bytes; the weights need more
-    try:
-        with pytest.raises(OSError, match=r"checkpoint-3 could not be saved .* Free some space"):
-            run(tmp_path / "dapt")
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    run(tmp_path / "dapt")
-    assert same(weights(tmp_path / "dapt"), weights(unbroken[0]))
+def test_an_earlier_stop_shortens_training_but_not_its_schedule():
+    length = training_length(Recipe(10, 2, 1, 1e-3, 0, 0.0, 1, stop_epoch=4), blocks_of(TEXTS[:5]))
+    assert (length.schedule_updates, length.updates, length.epochs) == (30, 12, 4)
+    for wrong in ({"precision": "fp8"}, {"epochs": 0}, {"stop_epoch": 99}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            replace(RECIPE, **wrong)
 
 
 def test_a_loss_that_is_not_a_number_stops_the_run(tmp_path):
