@@ -22,7 +22,7 @@ ARMS = ("base", "dapt", "dapt-n")
 N_DOCUMENTS, N_FACTS, N_STAGES = 6, 126, 12
 N_QUERIES = {"natural": 18, "entity-list": 18, "tabular": 18, "all": 54}
 LAST_LOSS = {"dapt": (2.794, 3.200), "dapt-n": (2.725, 2.806)}  # training, validation
-LAST_LOSS_OF_AUGMENTED = (2.105, 3.166)
+LAST_LOSS_OF_AUGMENTED = (2.519, 3.166)
 LOSS_TOLERANCE = 0.1
 # Tables 1 to 5, win rates by both criteria, loss and gradient norm by epoch, the check of rewrites.
 RESULTS = (*(f"paper_table{number}.{end}" for number in range(1, 6) for end in ("csv", "md")),

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from lib.analyze.format import DASH, estimate, fraction, number, percent
+from lib.analyze.stats import cluster_interval, sign_flip_p
 from lib.analyze.tables import accuracy
 from lib.core.arms import ALL, sorted_arms
 from lib.core.records import RECALL, Answer, Query, Verdict
@@ -23,6 +24,8 @@ from lib.tablequest.records import LEVELS, Filing, Grid, Passage, TableQuestion,
 SCORED = ["arm", "query_id", "question_id", "form", "level", "kind", "passage_id", "verdict",
           "reason", "mode", "cut", "by_judge", *WORD_METRICS]
 OURS = "this study"
+BOTH_WAYS = ["arm", "form", "n", "both", "only_read", "only_recalled", "neither",
+             "difference_points", "low_points", "high_points", "p"]
 # The paper's ratings. Its models and questions are not ours, so these only illustrate the scale.
 PUBLISHED = pd.DataFrame([
     ("GPT-4o (baseline)", "all", 1000.0), ("GPT-4 Turbo", "all", 1164.35),
@@ -162,9 +165,35 @@ def shown_of(questions: Sequence[TableQuestion], passages: Sequence[Passage],
 
 
 def asked_both_ways(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the easy questions, scored by the rule for figures, for lib.reading.both_ways."""
+    """Return the easy questions, scored by the rule for figures."""
     easy = rows[(rows.level == "easy") & (rows.verdict != "unscored")]
     return easy.assign(cluster=easy.passage_id, right=easy.verdict == "correct")
+
+
+def reading_and_learning(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per arm and form over the questions scored both ways; columns BOTH_WAYS.
+
+    `rows` has one row per scored answer, with arm, question_id, form (how the passage was written,
+    or RECALL), cluster and right. difference_points is recalled - read, with its 95% interval over
+    clusters; p is from flipping the signs of whole clusters (see stats.sign_flip_p).
+    """
+    cells = []
+    for arm in rows.arm.unique():
+        of_arm = rows[rows.arm == arm]
+        sides = of_arm.pivot(index="question_id", columns="form", values="right")
+        cluster_of = rows.drop_duplicates("question_id").set_index("question_id").cluster
+        for form in rows.form.unique():
+            if form == RECALL or not {form, RECALL} <= {*sides}:
+                continue
+            pair = sides[[form, RECALL]].dropna().astype(bool)
+            read, recalled = pair[form], pair[RECALL]
+            change, clusters = recalled.astype(float) - read, cluster_of.reindex(pair.index)
+            low, high = cluster_interval(change, clusters, 1) if len(pair) else (np.nan, np.nan)
+            counts = [int(cell.sum()) for cell in (read & recalled, read & ~recalled,
+                                                   recalled & ~read, ~read & ~recalled)]
+            cells.append((arm, form, len(pair), *counts, 100 * (recalled.mean() - read.mean()),
+                          100 * low, 100 * high, sign_flip_p(change, clusters)))
+    return pd.DataFrame(cells, columns=BOTH_WAYS)
 
 
 def with_published(ratings: pd.DataFrame) -> pd.DataFrame:
