@@ -108,7 +108,7 @@ def test_the_three_stages_run_over_a_faulty_endpoint_and_lose_and_leak_nothing(r
                           answer=query.answer if number % 2 else "another thing")
                    for number, query in enumerate(queries)]
         write_records(root / "data" / "s" / "answers" / "base.jsonl", answers)
-        printed = run(root, server, "05_judge", judge="m", arm="base")
+        printed = run(root, server, "05_judge", judge="m", arms=["base"])
         path = root / "data" / "s" / "verdicts" / "m" / "base.jsonl"
         verdicts = [row.verdict for row in read_records(path, Verdict, "05")]
         assert verdicts == [("incorrect", "correct")[n % 2] for n in range(len(queries))]
