@@ -175,8 +175,7 @@ class Batches:
                     raw = body if isinstance(body, str) else json.dumps(body)  # llama-stack's is
                     answer = raw, str(row["response"]["request_id"]), state.created_at, seconds
                     found[key] = key, batch.requests[key], answer, read_response(raw)
-        self.direct.keep(list(found.values()), "batch", self._worst(batch), batch.digest,
-                         batch.left_out.split())
+        self.direct.keep(list(found.values()), self._worst(batch), batch.left_out, batch.digest)
         self.direct.bar.update(len(found))
         later = [key for key in batch.keys if key not in batch.requests and not self.cache.has(key)]
         if later:  # another run may want them

@@ -23,24 +23,21 @@ from lib.llm.response import KINDS, UNREADABLE, Response, read_response
 def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Reply]:
     """Return one reply of `model` per request, in order; what was paid for is in `calls.cache`.
 
-    An empty or unreadable reply, and one of a kind in `calls.retry`, is asked for once more. A call
-    that fails for good has its reason. Raises Stopped (wrong key or model, money, failures, no key)
-    and BadStudy or BadInput for an endpoint or a cache that cannot be used.
+    An empty or unreadable reply, and one of a kind in `calls.retry`, is asked for once more; a call
+    that fails has its reason. Raises Stopped, BadStudy (endpoint) and BadInput (cache).
     """
     at = endpoint()
     with closing(Cache(calls.cache)) as cache:
-        budget = Budget(calls, price_of(model), cache)
         stored = {request: _stored(cache, request, model, at) for request in requests}
         known = {entry.key for entries in stored.values() for entry in entries}
         left = {request: _next(request, entries) for request, entries in stored.items()
                 if not entries or at and _read(entries).kind in calls.retry}
         calls.tally.cached += sum(request not in left and _read(stored[request]).kind
                                   != "unreadable" for request in requests)
-        failed: dict[str, str] = {}
-        stopped = ""
+        stopped, failed = "", {}
         for _ in range(2):
             if left and not stopped:
-                direct = _requested(left, len(requests), model, calls, budget, at)
+                direct = _requested(left, len(requests), model, calls, cache, at)
                 stored |= {request: _stored(cache, request, model, at) for request in left}
                 failed, stopped = failed | direct.failed, direct.stopped
             left = {request: _next(request, stored[request]) for request in left
@@ -93,12 +90,13 @@ def _read(entries: Sequence[Entry], known: Collection[str] = ()) -> Reply:
 
 
 def _requested(asked: dict[Request, Request], n_requests: int, model: str, calls: Calls,
-               budget: Budget, at: Endpoint | None) -> Direct:
+               cache: Cache, at: Endpoint | None) -> Direct:
     if at is None:
         raise Stopped(f"{len(asked)} of {n_requests} replies of {model!r} are not in "
                       f"{shown(calls.cache)}, and no key is set: set OPENAI_API_KEY in the "
                       "environment or in .env (any text for a local server, with OPENAI_BASE_URL), "
                       'import the replies with python -m lib.llm, or use "rules"')
+    budget = Budget(calls, price_of(model), cache)
     waiting = {request.key(model, at.url): request for request in asked.values()}
     print(plan(waiting.values(), n_requests, model, calls, budget.price), flush=True)
     from tqdm import tqdm

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Awaitable, Sequence
 from datetime import UTC, datetime
 from itertools import count
 from typing import Any
@@ -99,7 +99,7 @@ class Direct:
         if not await self.budget.reserve(worst):
             return Fault("the money is spent", stops=self.calls.out_of_money())
         start, asked_at = time.monotonic(), time.time()
-        body, left_out = self.body(request), sorted(self.dropped)
+        body, left_out = self.body(request), " ".join(sorted(self.dropped))
         try:
             # `post` avoids the type checks of chat.completions.create: 25% of a call's CPU time.
             # As `body`, the client would write UTF-8, which has no lone surrogates.
@@ -120,7 +120,7 @@ class Direct:
             # scrubbed: a proxy's page may quote all
             raw, response = self.at.scrubbed(raw), UNREADABLE
         answer = raw, got.headers.get("x-request-id", ""), asked_at, time.monotonic() - start
-        self.keep([(key, request, answer, response)], "direct", worst, left_out=left_out)
+        self.keep([(key, request, answer, response)], worst, left_out)
         self.stop(self.calls.all_cut(request.max_tokens))
         if MOST_UNREADABLE <= self.n_unreadable > self.calls.tally.new:
             self.stop("most replies are unreadable: check OPENAI_BASE_URL, and set retry to "
@@ -144,14 +144,14 @@ class Direct:
             wanted["stop"] = list(request.stop)
         return {name: value for name, value in wanted.items() if name not in self.dropped}
 
-    def keep(self, replies: Sequence[tuple[str, Request, tuple, Response]], via: str, worst: float,
-             who: str = "", left_out: Iterable[str] = ()) -> None:
+    def keep(self, replies: Sequence[tuple[str, Request, tuple, Response]], worst: float,
+             left_out: str, batch: str = "") -> None:
         """Count replies, store them and settle the `worst` case that was reserved for them."""
-        usd = sum(self._counted(request, response, via == "batch")
+        usd = sum(self._counted(request, response, bool(batch))
                   for _, request, _, response in replies)
         with self.cache.transaction():
-            self.cache.put([self._entry(*reply, via, left_out) for reply in replies])
-            self.budget.settle(worst, usd, who)
+            self.cache.put([self._entry(*reply, left_out, batch) for reply in replies])
+            self.budget.settle(worst, usd, batch)
 
     def _counted(self, request: Request, response: Response, is_batch: bool) -> float:
         tally, n_in, n_out = self.calls.tally, response.prompt_tokens, response.completion_tokens
@@ -171,10 +171,10 @@ class Direct:
         return usd
 
     def _entry(self, key: str, request: Request, answer: tuple[str, str, float, float],
-               response: Response, via: str, left_out: Iterable[str]) -> Entry:
+               response: Response, left_out: str, batch: str) -> Entry:
         raw, request_id, asked_at, seconds = answer
         return Entry(key, request.key(self.model), self.model, request.body,
                      self.at.without_key(raw), response.prompt_tokens, response.completion_tokens,
                      response.finish_reason, round(seconds, 3),
                      datetime.fromtimestamp(asked_at, UTC).isoformat(timespec="milliseconds"),
-                     self.at.scrubbed(request_id), via, " ".join(sorted(left_out)))
+                     self.at.scrubbed(request_id), "batch" if batch else "direct", left_out)
