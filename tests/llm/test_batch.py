@@ -252,10 +252,11 @@ def test_a_direct_run_does_not_pay_for_what_a_batch_still_works_on(tmp_path, at)
             child.kill()
         server.odd.clear()
         with pytest.raises(Stopped, match='replies .* batch_1: set mode to "batch"'):
-            complete(prompts(), MODEL, Calls(tmp_path / "llm.sqlite"))
+            complete(prompts(), MODEL, Calls(tmp_path / "llm.sqlite", poll_seconds=0.05))
         with pytest.raises(Stopped):
-            complete(prompts(), MODEL, Calls(tmp_path / "llm.sqlite"))
-        complete(prompts(), MODEL, Calls(tmp_path / "llm.sqlite"))  # the third look finds it done
+            complete(prompts(), MODEL, Calls(tmp_path / "llm.sqlite", poll_seconds=0.05))
+        # the third look finds it done
+        complete(prompts(), MODEL, Calls(tmp_path / "llm.sqlite", poll_seconds=0.05))
         assert set(n_paid(server).values()) == {1} and n_direct(server) == 1
 
 
