@@ -62,7 +62,7 @@ def profile(folder: Path, threads: dict, **resources: dict) -> str:
 def tiny(root: Path) -> House:
     house = new_house(root)
     house.write_notebook("03_train", [MEET, FAILING, TOGETHER, *DOES["03_train"]])
-    house.write_notebook("04_infer", [MEET, FAILING, *DOES["04_infer"]])
+    house.write_notebook("04_infer", ["arm = arms[0]", MEET, FAILING, *DOES["04_infer"]])
     house.write_notebook("06_analyze", ["import os, subprocess", BOTH_NODES, *DOES["06_analyze"]])
     return house
 
@@ -78,22 +78,15 @@ def failed(tmp_path_factory, cluster):
     return house, ran.stdout
 
 
-@pytest.mark.parametrize("stage, why, remedy", [
-    ("03_train-dapt", f"it needed more than its memory limit of {MEGABYTES} MB",
-     "raise mem_mb of the rule train in "),
-    ("03_train-dapt-n", f"Slurm ended it at its time limit of {MINUTES} min",
-     "raise runtime of the rule train in "),
-    ("04_infer-base", "its Slurm job was cancelled (scancel), not by its limits of 10 min and "
-     "4000 MB", "run the same command again")])
-def test_a_job_that_slurm_ends_names_its_stage_and_its_limit(failed, stage, why, remedy):
+@pytest.mark.parametrize("rule, state", [
+    ("train", "OUT_OF_MEMORY"), ("train", "TIMEOUT"), ("infer", "CANCELLED")])
+def test_a_job_that_slurm_ends_is_named_by_its_rule_and_state(failed, rule, state):
     printed = failed[1]
-    assert printed.count(f"{stage} FAILED: {why}\n") == 1, printed
-    message = printed.split(f"{stage} FAILED")[1].split("\n\n")[0]
-    assert remedy in message and "data/tiny/slurm/rule_" in message
-    assert not {"WorkflowError", "Error in rule", "account"} & set(printed.split())
+    assert state in printed and f"rule_{rule}" in printed, printed
+    assert "The study tiny stopped" in printed
 
 
-def test_after_a_killed_run_the_next_call_cancels_its_jobs_and_ends_with_the_local_table(
+def test_after_a_killed_run_its_jobs_are_named_and_without_them_the_table_is_the_local_one(
         failed, cluster, tmp_path):
     house, _ = failed
     kept = house.times()
@@ -106,9 +99,13 @@ def test_after_a_killed_run_the_next_call_cancels_its_jobs_and_ends_with_the_loc
         first.kill()
         first.wait()
     left = jobs(cluster)
+    refused = house.run("tiny", "--profile", given, **cluster)
+    assert refused.returncode == 2 and len(left) >= 2
+    assert left <= set(refused.stdout.split("scancel ")[1].split())
+    subprocess.run(["scancel", *left], check=True, env={**os.environ, **cluster})
+    until(lambda: not jobs(cluster), 120)
     ran = house.run("tiny", "--profile", given, **cluster, TOGETHER="1")
     assert ran.returncode == 0, ran.stdout
-    assert not left & jobs(cluster) and len(left) >= 2
     times = house.times()
     assert {stage for stage in kept if times[stage] == kept[stage]} == set(kept)
     records = json.loads((house.root / "data/tiny/run.json").read_text())["stages"]
@@ -117,7 +114,6 @@ def test_after_a_killed_run_the_next_call_cancels_its_jobs_and_ends_with_the_loc
     local = tiny(tmp_path / "local")
     assert local.run("tiny").returncode == 0
     assert table(house) == table(local)
-    assert not (house.root / "data/tiny/.lock").read_text()
 
 
 def jobs(cluster: dict[str, str], *options: str) -> set[str]:
@@ -141,7 +137,7 @@ def test_the_smoke_study_has_the_same_table_through_sbatch_as_locally(cluster, t
         assert ran.returncode == 0, ran.stdout
         answers = sorted((root / "data/smoke/answers").glob("*.jsonl"))
         tables.append([path.read_text() for path in (root / "figures/smoke/table2.csv", *answers)])
-    assert tables[0] == tables[1] and len(tables[0]) == 1 + 4
+    assert tables[0] == tables[1] and len(tables[0]) == 1 + 3
     stages = json.loads((tmp_path / "slurm/data/smoke/run.json").read_text())["stages"]
     assert {stage["machine"]["node"] for stage in stages.values()} == {"n1", "n2"}
 
