@@ -66,7 +66,8 @@ def rows(*names, **keys):
 
 # A graph sets `done`, the records of all stages, and `wanted`, files that are rebuilt if one is
 # removed, even if no later stage needs it.
-include: "notebooks/" + {"lab": "", "documents": ""}.get(study.source, f"{study.source}/") + "graph.smk"
+folder = {"lab": "", "documents": ""}.get(study.source, f"{study.source}/")
+include: f"notebooks/{folder}graph.smk"
 
 
 localrules: all, run_record

@@ -4,40 +4,24 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 import pandas as pd
-from scipy.stats import ttest_1samp
 from statsmodels.stats.multitest import multipletests
 
 from lib.analyze.format import estimate, in_points, number, p_value
-from lib.analyze.stats import ALPHA, ROUNDING
+from lib.analyze.stats import ALPHA, ROUNDING, t_over
 from lib.core.errors import BadStudy
 
 MOST_NAMED = 8  # hypotheses that are not found, in the answer
-ESTIMATE = ["estimate", "low", "high", "sd", "p", "p_flips"]
 
 
 def over_units(values: Sequence[float]) -> dict[str, float]:
-    """Return n and ESTIMATE of one value per unit: mean, 95% t interval, SD and p against 0.
+    """Return `stats.t_over` of one value per unit, and p_flips, by exact sign flips.
 
     NaN values are left out. Interval and p are NaN for one unit, or if all units are equal.
     """
+    found = t_over(values)
     values = np.asarray(values, dtype=float)
-    values = values[~np.isnan(values)]
-    found = {"n": len(values), **dict.fromkeys(ESTIMATE, np.nan)}
-    if len(values):
-        found["estimate"] = float(values.mean())
-    if len(values) < 2:
-        return found
-    found["sd"] = float(values.std(ddof=1))
-    if found["sd"] < ROUNDING:
-        return found
-    test = ttest_1samp(values, 0)
-    low, high = test.confidence_interval(1 - ALPHA)
-    return found | {
-        "low": float(low),
-        "high": float(high),
-        "p": float(test.pvalue),
-        "p_flips": sign_flips(values),
-    }
+    known = values[~np.isnan(values)]
+    return found | {"p_flips": np.nan if np.isnan(found["p"]) else sign_flips(known)}
 
 
 def sign_flips(values: np.ndarray) -> float:
