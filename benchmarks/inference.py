@@ -32,10 +32,9 @@ from lib.core.records import Query
 from lib.core.text import listed
 from lib.infer.answers import in_batches, load
 from lib.infer.decode import continuations
-from lib.infer.decoding import STOPS, Decoding, before_stop
+from lib.infer.decoding import STOPS, before_stop
 from lib.infer.loglik import after_question, likelihoods
 from lib.infer.prompts import encoded, prompt_for
-from lib.infer.workers import answer_from
 from lib.lab.base_model import new_llama, train_tokenizer
 from lib.lab.documents import make_records
 from lib.lab.products import ATTRIBUTES, make_products
@@ -226,22 +225,6 @@ def long_ways(source: str) -> list[Way]:
     ]
 
 
-def processes_table(source: str, queries: list[Query]) -> list[str]:
-    """Time complete runs, with loading and start-up, by one process and by two."""
-    seconds = {}
-    for n in (1, 2):
-        with tempfile.TemporaryDirectory() as folder:
-            started = time.perf_counter()
-            answer_from(source, queries, "base", Decoding(), Path(folder), processes=n)
-            seconds[n] = time.perf_counter() - started
-    return [
-        f"Whole runs of {len(queries)} queries, loading and starting included, once each: one "
-        f"process {seconds[1]:.1f} s, two {seconds[2]:.1f} s. A process takes seconds to import "
-        "its libraries, so a second one pays for large models and many queries, not for the "
-        "laboratory."
-    ]
-
-
 def table(measured: list[Way]) -> list[str]:
     """Return rates and ratios as Markdown, and how many answers differ."""
     rows = {way.name: way for way in measured}
@@ -294,7 +277,6 @@ def main(source: str = "", rounds: int = ROUNDS) -> str:
         for _ in range(rounds):
             for way in measured:
                 way.measure()
-        whole = processes_table(source, queries)
     units = "" if computes_bf16() else ", no bf16 units (float32 is chosen by itself)"
     where = f"{machine()['processor']}, {torch.get_num_threads()} threads{units}"
     return "\n".join(
@@ -305,8 +287,6 @@ def main(source: str = "", rounds: int = ROUNDS) -> str:
             f"Filling in and encoding a prompt takes {filling * 1e3:.2f} ms more.",
             "",
             *table(measured),
-            "",
-            *whole,
         ]
     )
 

@@ -31,6 +31,14 @@ class Continuation:
     tokens: list[int] = field(default_factory=list)
     truncated: bool = False  # ended by its budget, not by the model or a stop
 
+    def goes_on(self, token: int, budget: int, has_stop: Callable[[list[int]], bool]) -> bool:
+        """Append a token; return False if it is the last one."""
+        self.tokens.append(token)
+        if has_stop(self.tokens):
+            return False
+        self.truncated = len(self.tokens) == budget
+        return not self.truncated
+
 
 @torch.inference_mode()
 def continuations(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase,
@@ -38,8 +46,7 @@ def continuations(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase,
                   stops: tuple[str, ...] = ()) -> list[Continuation]:
     """Return the greedy continuation of each prompt, up to EOS, a stop or its budget of tokens.
 
-    transformers' `generate` computes every row until the last one ends; here a row leaves the batch
-    when it ends. A row's tokens do not depend on the other rows (see `_Argmax`).
+    A row leaves the batch when it ends; its tokens do not depend on the other rows.
     """
     # 1) Left-pad the prompts, so that every row's next token is in the last column.
     batch = tokenizer.pad({"input_ids": prompts}, padding_side="left", return_tensors="pt")
@@ -58,16 +65,8 @@ def continuations(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase,
                        past_key_values=states, use_cache=True, logits_to_keep=1).logits[:, -1]
         tokens = argmax(logits, [prompts[row] + written[row].tokens for row in rows])  # (B,)
         # 3) Append each row's token; find the rows that continue.
-        kept = []
-        for place, token in enumerate(tokens.tolist()):
-            row = written[rows[place]]
-            if token in ends:
-                continue
-            row.tokens.append(token)
-            is_stopped = has_stop(row.tokens)
-            row.truncated = not is_stopped and len(row.tokens) == budgets[rows[place]]
-            if not is_stopped and not row.truncated:
-                kept.append(place)
+        kept = [place for place, (row, token) in enumerate(zip(rows, tokens.tolist(), strict=True))
+                if token not in ends and written[row].goes_on(token, budgets[row], has_stop)]
         # 4) Drop the rows that ended, from the cache too.
         if len(kept) < len(rows):
             rows = [rows[place] for place in kept]
@@ -102,13 +101,11 @@ def _argmax_of(model: PreTrainedModel) -> Callable[..., torch.Tensor]:
 def _stop_test(tokenizer: PreTrainedTokenizerBase,
                stops: tuple[str, ...]) -> Callable[[list[int]], bool]:
     # It decodes the text only if the last token contains the last character of a stop.
-    lasts, can_end = {stop[-1] for stop in stops}, {}
+    lasts = {stop[-1] for stop in stops}
+    can_end = cache(lambda token: not lasts.isdisjoint(tokenizer.decode([token])))
 
     def has_stop(tokens: list[int]) -> bool:
-        last = tokens[-1]
-        if last not in can_end:
-            can_end[last] = not lasts.isdisjoint(tokenizer.decode([last]))
-        if not can_end[last]:
+        if not can_end(tokens[-1]):
             return False
         text = tokenizer.decode(tokens, skip_special_tokens=True).lstrip()  # drop leading stops
         return any(stop in text for stop in stops)

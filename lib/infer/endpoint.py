@@ -15,15 +15,13 @@ def answer_over_endpoint(model: str, queries: list[Query], arm: str, how: Decodi
                          calls: Calls) -> tuple[list[Answer], list[Rejected]]:
     """Return answers at temperature 0, in order, and the queries whose calls failed for good.
 
-    "plain" sends the text that a base model continues, for a server whose chat template only passes
-    it on; "auto" and "chat" send the user turn for an instruct model. The strings that end an
-    answer are sent as `stop`. A ready-made prompt is sent unchanged, and its complete reply is
-    kept. A reply that is no whole answer has its kind as `flaw`. Raises Stopped as
-    lib.llm.complete does.
+    A reply that is no whole answer has its kind as `flaw`. Raises as lib.llm.complete does.
     """
+    # "plain" is for a server whose chat template only passes a base model's text on
     is_plain = how.prompt_style == "plain"
     write = prompt_for if is_plain else chat_prompt_for
-    ends = [_ends(query, how) for query in queries]
+    ends = [ends_of(query, how.is_ready) if is_plain else
+            (() if is_read(query, how.is_ready) else _NEXT_TURN, ()) for query in queries]
     requests = [Request.ask(prompt_of(query, how.is_ready, write), max_tokens=how.budget(query),
                             stop=sum(own, ())) for query, own in zip(queries, ends, strict=True)]
     replies, count = complete(requests, model, calls), counter(model)[0]
@@ -34,20 +32,13 @@ def answer_over_endpoint(model: str, queries: list[Query], arm: str, how: Decodi
                                    reason=reply.reason))
             continue
         text, is_ended = _ended(reply.text, *own)
-        is_cut = reply.kind == "cut" and not is_ended
-        if own[1] and not is_ended and not is_cut:  # the server stopped at the tag: write it again
-            text += own[1][0]
         flaw = "" if reply.kind == "cut" and is_ended else reply.kind
+        if own[1] and not is_ended and flaw != "cut":  # the server stopped at the tag
+            text += own[1][0]
         answers.append(Answer(query_id=query.query_id, arm=arm, answer=text,
                               n_tokens=min(count(reply.text), how.budget(query)),
-                              truncated=is_cut, flaw=flaw if text else flaw or "empty"))
+                              truncated=flaw == "cut", flaw=flaw or ("" if text else "empty")))
     return answers, failed
-
-
-def _ends(query: Query, how: Decoding) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    if how.prompt_style == "plain":
-        return ends_of(query, how.is_ready)
-    return (() if is_read(query, how.is_ready) else _NEXT_TURN), ()
 
 
 def _ended(text: str, stops: tuple[str, ...], ends: tuple[str, ...]) -> tuple[str, bool]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
+from torch.nn.utils.rnn import pad_sequence
 from tqdm import tqdm
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 REWORDED = "the source reference does not contain the answer verbatim"
 REPEATED = "the answer already occurs in its context and could be copied"
 BARE = "nothing precedes the answer"
-_NUMBERS = ("question_loglik", "question_tokens", "question_argmax",
-            "cloze_loglik", "cloze_tokens", "cloze_argmax")
 
 
 @dataclass(frozen=True)
@@ -60,35 +59,32 @@ def score(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, queries: l
     sequences = [one for several in layouts for one in several]
     sequences += [one for one in clozes if isinstance(one, Sequence)]
     found = iter(likelihoods(model, sequences, batch_size, f"scores of {arm}"))
-    asked = [max((next(found) for _ in several), key=lambda one: one.loglik)
-             for several in layouts]
-    rows = []
-    for query, after, one in zip(queries, asked, clozes, strict=True):
-        filled, missing = (None,) * 3, one
-        if isinstance(one, Sequence):
-            filled, missing = next(found), ""
-        numbers = dict(zip(_NUMBERS, (*after, *filled), strict=True))
-        rows.append(Score(query_id=query.query_id, arm=arm, cloze_missing=missing, **numbers))
-    return rows
+    best = [max((next(found) for _ in several), key=lambda one: one.loglik) for several in layouts]
+    return [Score(query_id=query.query_id, arm=arm, **_numbers("question", after),
+                  **_numbers("cloze", next(found) if isinstance(one, Sequence) else (None,) * 3),
+                  cloze_missing="" if isinstance(one, Sequence) else one)
+            for query, after, one in zip(queries, best, clozes, strict=True)]
+
+
+def _numbers(name: str, likelihood: tuple) -> dict[str, object]:
+    return dict(zip((f"{name}_loglik", f"{name}_tokens", f"{name}_argmax"), likelihood,
+                    strict=True))
 
 
 def storage_table(queries: list[Query], scores: list[Score]) -> "pd.DataFrame":
     """Return mean log-likelihoods per token, and shares of answers whose tokens are all argmax.
 
-    One row per structure and one for all; answers count equally. `stored_only` is the share of
-    clozes whose tokens are all argmax, although those of the answer after the question are not.
+    One row per structure and one for all; answers count equally.
     """
     import pandas as pd
 
-    table = pd.DataFrame([{
-        "structure": query.structure, "question_loglik": row.question_loglik / row.question_tokens,
-        "question_argmax": row.question_argmax, **({} if row.cloze_missing else {
-            "cloze_loglik": row.cloze_loglik / row.cloze_tokens,
-            "cloze_argmax": row.cloze_argmax,
-            "stored_only": row.cloze_argmax > row.question_argmax})}
-        for query, row in zip(queries, scores, strict=True)])
-    table = pd.concat([table, table.assign(structure=ALL)])
-    cells = table.set_index("structure").astype(float).groupby(level=0, sort=False)
+    table = pd.DataFrame([row.model_dump(exclude={"query_id", "arm", "cloze_missing"})
+                          for row in scores]).astype(float)
+    for kind in ("question", "cloze"):
+        table[f"{kind}_loglik"] /= table.pop(f"{kind}_tokens")
+    table["stored_only"] = table.cloze_argmax * (1 - table.question_argmax)
+    table["structure"] = [query.structure for query in queries]
+    cells = pd.concat([table, table.assign(structure=ALL)]).groupby("structure", sort=False)
     return cells.mean().assign(n=cells.size())
 
 
@@ -99,13 +95,10 @@ def after_question(tokenizer: PreTrainedTokenizerBase, query: Query, prompt: lis
     if query.structure == "entity-list":
         layouts.append(listed(query.answer.splitlines()))
     space = "" if is_chat(tokenizer, style) else " "
-    sequences = []
-    for layout in dict.fromkeys(layouts):
-        tokens = tokenizer(space + layout, add_special_tokens=False,
-                           split_special_tokens=True)["input_ids"]
-        end = len(prompt) + len(tokens)
-        sequences.append(Sequence(prompt + tokens, list(range(len(prompt), end))))
-    return sequences
+    read = tokenizer([space + layout for layout in dict.fromkeys(layouts)],
+                     add_special_tokens=False, split_special_tokens=True)
+    return [Sequence(prompt + tokens, list(range(len(prompt), len(prompt) + len(tokens))))
+            for tokens in read["input_ids"]]
 
 
 def cloze(tokenizer: PreTrainedTokenizerBase, query: Query, before: str,
@@ -156,15 +149,15 @@ def likelihoods(model: PreTrainedModel, sequences: list[Sequence], batch_size: i
     for start in tqdm(range(0, len(order), batch_size), title, mininterval=2):
         indices = order[start:start + batch_size]
         batch = [sequences[index] for index in indices]
-        width, first = max(len(one.tokens) for one in batch), batch[0].scored[0]
-        input_ids = torch.tensor([one.tokens + [0] * (width - len(one.tokens)) for one in batch],
-                                 device=model.device)
+        input_ids = pad_sequence([torch.tensor(one.tokens) for one in batch],
+                                 batch_first=True).to(model.device)  # (B, T)
+        first = batch[0].scored[0]
         logits = model(input_ids, use_cache=False,
-                       logits_to_keep=width - first + 1).logits  # (B, width - first + 1, V)
+                       logits_to_keep=input_ids.shape[1] - first + 1).logits  # (B, N, V)
         for row, index in enumerate(indices):
             places = torch.tensor(sequences[index].scored, device=model.device)
-            targets = input_ids[row, places]  # (N,)
-            own = logits[row, places - first].float()  # (N, V): those that predict each target
+            targets = input_ids[row, places]
+            own = logits[row, places - first].float()  # those that predict each target
             logliks = own.log_softmax(-1).gather(1, targets[:, None])[:, 0].tolist()
             is_argmax = bool((own.argmax(-1) == targets).all())
             found[index] = Likelihood(sum(logliks), len(logliks), is_argmax)

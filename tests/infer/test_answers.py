@@ -7,9 +7,9 @@ import torch
 
 from lib.core.errors import BadInput
 from lib.core.records import Query
-from lib.infer.answers import answer, load
+from lib.infer.answers import answer, answer_from, load, remove_partial
 from lib.infer.decode import continuations
-from lib.infer.decoding import source_of
+from lib.infer.decoding import Decoding, source_of
 from lib.infer.prompts import encoded, prompt_for
 from lib.lab.base_model import new_llama, train_tokenizer
 from lib.train.packing import pack
@@ -57,6 +57,25 @@ def test_shuffled_queries_in_any_batches_have_the_same_answers(loaded):
         shuffled = random.Random(number).sample(QUERIES, len(QUERIES))
         rows = answers(loaded, shuffled, batch_size=batch_size)
         assert rows == [expected[query.query_id] for query in shuffled]
+
+
+def test_a_run_resumes_after_the_last_complete_line_of_a_killed_one(folder, tmp_path):
+    how = Decoding(max_answer_tokens=24, batch_size=2)
+    expected = answer_from(str(folder), QUERIES, "base", how, tmp_path)
+    (partial,) = tmp_path.glob(".base-*")
+    first, second, third, *_ = partial.read_bytes().split(b"\n")
+    kept = first.replace(b'"truncated":false', b'"truncated":true')
+    assert kept != first
+    partial.write_bytes(b"\n".join([kept, second, third[:9]]))
+    rows = answer_from(str(folder), QUERIES, "base", how, tmp_path)
+    assert sum(row.truncated for row in rows) == 1 + sum(row.truncated for row in expected), (
+        "an answer that is kept is not made again")
+    assert [row.answer for row in rows] == [row.answer for row in expected]
+    other = answer_from(str(folder), QUERIES, "base", Decoding(max_answer_tokens=1), tmp_path)
+    assert other != expected, "another run's file is not resumed"
+    (tmp_path / ".base-n-0123456789abcdef.jsonl").touch()  # of another arm
+    remove_partial(tmp_path, "base")
+    assert [path.name for path in tmp_path.glob(".*")] == [".base-n-0123456789abcdef.jsonl"]
 
 
 def test_an_end_of_turn_that_only_the_model_knows_ends_an_answer(folder):

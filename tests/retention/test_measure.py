@@ -51,7 +51,7 @@ def source(laboratory):
 
 @pytest.fixture
 def base(source):
-    return load(source, precision="fp32", device="cpu")
+    return load(source, precision="fp32")
 
 
 @pytest.fixture(scope="module")
