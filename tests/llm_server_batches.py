@@ -1,4 +1,4 @@
-"""Files and batches of tests/llm_server.py, in the forms of OpenAI and of llama-stack."""
+"""Files and batches of tests/llm_server.py, in OpenAI's form."""
 
 import json
 import re
@@ -18,7 +18,6 @@ class BatchRules:
     polls: int = 2
     ends: str = "completed"  # or failed: no line is answered; expired: the first half is
     queue_tokens: int | None = None  # a batch that queues more tokens than this fails at once
-    is_llama_stack: bool = False  # `response.body` is JSON as a string; errors have no response
 
 
 @dataclass
@@ -130,12 +129,8 @@ class Batches:
         answer = self.answer(Asked(row["body"]))
         text = answer.body.decode()
         if answer.status != 200:
-            if self.rules.is_llama_stack:
-                failed = {"code": str(answer.status), "message": text}
-                return "error", {"id": "batch_req", "custom_id": row["custom_id"], "error": failed}
             return "error", _line(row, _response(answer.status, _parsed(text)), None)
-        body = text if self.rules.is_llama_stack else _parsed(text)
-        return "output", _line(row, _response(200, body), None)
+        return "output", _line(row, _response(200, _parsed(text)), None)
 
 
 def _line(row: dict, response: dict | None, failed: dict | None) -> dict:

@@ -23,11 +23,11 @@ _ENTRY = TypeAdapter(Entry)
 
 def export_to(cache: Cache, file: Path) -> int:
     """Write every reply that can be read as a JSON line; return how many."""
-    rows = [{name: value for name, value in vars(entry).items()
-             if name not in ("key", "request_key", "via")}
-            for entry in cache.entries() if entry.finish_reason != UNREADABLE.finish_reason]
-    write_text(file, "".join(f"{json.dumps(row)}\n" for row in rows))
-    return len(rows)
+    lines = [json.dumps({name: value for name, value in vars(entry).items()
+                          if name not in ("key", "request_key", "via")})
+             for entry in cache.entries() if entry.finish_reason != UNREADABLE.finish_reason]
+    write_text(file, "".join(f"{line}\n" for line in lines))
+    return len(lines)
 
 
 def import_from(cache: Cache, file: Path) -> int:

@@ -2,15 +2,16 @@
 
 import asyncio
 import json
+import math
 import time
-from collections.abc import Awaitable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
 from lib.core.errors import BadReply
+from lib.llm.cache import Sent
 from lib.llm.direct import Direct
 from lib.llm.faults import MOST_TRIES
 from lib.llm.request import Request
@@ -23,23 +24,6 @@ MOST_REQUESTS, MOST_BYTES = 50_000, 200_000_000  # OpenAI's limits per file
 _URL = "/v1/chat/completions"
 _ENDED = ("completed", "failed", "expired", "cancelled")
 _CLAIM = 3600.0  # seconds; renewed at each poll
-
-
-@dataclass
-class Sent:
-    """A batch. Without an `id` it is only intended: nobody knows whether it was created."""
-
-    keys: list[str]  # of all its requests
-    requests: Mapping[str, Request]  # those that are wanted now
-    created: float  # seconds since 1970
-    id: str = ""  # given by the provider
-    digest: str = field(default_factory=lambda: uuid4().hex)  # our mark, in its metadata
-    left_out: str = ""  # parameters that its requests lack, as the endpoint refuses them
-
-    @property
-    def row(self) -> tuple[float, str, str, str]:
-        """What the cache keeps of it beside its keys."""
-        return self.created, self.id, self.digest, self.left_out
 
 
 class Batches:
@@ -70,7 +54,6 @@ class Batches:
         except Exception as error:  # reported; a batch that was sent is found by the next run
             self.direct.stop(self.direct.at.scrubbed(f"{type(error).__name__}: {error}"))
         rest = self._open(waiting)
-        self.direct.bar.update(len(waiting) - len(rest) - self.direct.bar.n)
         tally.cached += len(waiting) - len(rest) - (tally.new + tally.failed - n_before)
         await self.direct.ask(rest)
 
@@ -79,15 +62,16 @@ class Batches:
                 if key not in self.direct.failed and not self.cache.has(key)}
 
     def _kept(self, waiting: Mapping[str, Request]) -> Iterator[Sent]:
-        for keys, *row in self.cache.batches():
-            if requests := {key: waiting[key] for key in keys if key in waiting}:
-                yield Sent(keys, requests, *row)
+        for batch in self.cache.batches():
+            batch.requests = {key: waiting[key] for key in batch.keys if key in waiting}
+            if batch.requests:
+                yield batch
 
     async def _ask_in_batches(self, waiting: dict[str, Request], is_new: bool) -> None:
         mine = {key: one for key, one in waiting.items() if self.cache.claim(key, _CLAIM)}
         try:
             for batch in list(self._kept(mine)):  # of earlier runs
-                self.budget.resume(self._worst(batch), batch.digest)
+                self.budget.n_held += 1
                 print(f"batch {batch.id} of an earlier run: waiting for its replies", flush=True)
                 await self._finish(batch)
             pool = self._open(mine) if is_new and not self.direct.stopped else {}
@@ -111,35 +95,33 @@ class Batches:
         text = "".join(json.dumps({"custom_id": key, "method": "POST", "url": _URL,
                                    "body": self.direct.body(request)}) + "\n"
                        for key, request in requests.items())  # ASCII
-        batch = Sent(list(requests), requests, time.time(),
-                     left_out=" ".join(sorted(self.direct.dropped)))
+        batch = Sent(list(requests), time.time(), left_out=" ".join(sorted(self.direct.dropped)),
+                     requests=requests)
         if len(text) > MOST_BYTES or not self.budget.hold(self._worst(batch), batch.digest):
             if len(requests) == 1:
                 self.direct.stop(self.calls.out_of_money())
             return False
-        self.cache.keep_batch(batch.keys, *batch.row)  # from here on, it is looked for
+        self.cache.keep_batch(batch)  # from here on, it is looked for
         file = await self.direct.timely(self.client.files.create(
             file=("requests.jsonl", text.encode()), purpose="batch"))
         # Not repeated: if only the answer is lost, a second batch would be paid for.
         batch.id = (await self.direct.timely(self.direct.client.batches.create(
             input_file_id=file.id, endpoint=_URL, completion_window="24h",
             metadata={"digest": batch.digest}))).id
-        self.cache.keep_batch(batch.keys, *batch.row)
+        self.cache.keep_batch(batch)
         print(f"batch {batch.id}: {len(requests):,} requests sent", flush=True)
         return "token_limit_exceeded" not in await self._finish(batch) or len(requests) == 1
 
     async def _finish(self, batch: Sent) -> list[str]:
         # Waits for its end, stores its replies, and returns the codes of its errors.
         n_confirmed = len(batch.requests) if batch.id else 0
-        batch.id = batch.id or await self._known(self._found(batch)) or ""
         while not self.direct.stopped:
             self.cache.renew(_CLAIM)
-            state = batch.id and await self._known(self.client.batches.retrieve(batch.id))
-            if not state:  # never created, or deleted
-                worst = self._worst(batch)
+            state = await self.direct.timely(self._state(batch))
+            if state is None:  # never created, or deleted
                 self.cache.forget(batch.digest)
-                self.budget.settle(worst, self.budget.lost(worst, n_confirmed) if n_confirmed
-                                   else 0.0, batch.digest)
+                lost = self.budget.lost(self._worst(batch), n_confirmed) if n_confirmed else 0.0
+                self.budget.settle(math.inf, lost, batch.digest)
                 break
             if state.status in _ENDED:
                 return await self._collect(batch, state)
@@ -150,36 +132,40 @@ class Batches:
                 await asyncio.sleep(self.calls.poll_seconds)
         return []
 
-    async def _found(self, batch: Sent) -> str:
-        async for one in self.client.batches.list(limit=100):
-            if (one.metadata or {}).get("digest") == batch.digest:
-                return one.id
-        return ""
-
-    async def _known(self, call: Awaitable) -> object | None:
+    async def _state(self, batch: Sent) -> "Batch | None":
         import openai
-        try:
-            return await self.direct.timely(call)
-        except openai.NotFoundError:
-            return None
+        with suppress(openai.NotFoundError):
+            if not batch.id:
+                async for one in self.client.batches.list(limit=100):
+                    if (one.metadata or {}).get("digest") == batch.digest:
+                        batch.id = one.id
+                        break
+            if batch.id:
+                return await self.client.batches.retrieve(batch.id)
+        return None
+
+    async def _lines(self, file_id: str) -> list[bytes]:
+        import openai
+        with suppress(openai.NotFoundError):
+            file = await self.direct.timely(self.client.files.content(file_id))
+            return file.content.split(b"\n")
+        return []
 
     async def _collect(self, batch: Sent, state: "Batch") -> list[str]:
         found = {}
         seconds = (state.completed_at or state.created_at) - state.created_at
         for file_id in filter(None, (state.output_file_id, state.error_file_id)):
-            file = await self._known(self.client.files.content(file_id))
-            for line in file.content.split(b"\n") if file else ():
+            for line in await self._lines(file_id):
                 with suppress(BadReply, ValueError, LookupError, TypeError):  # an error, not wanted
                     row = json.loads(line)
-                    key, body = row["custom_id"], row["response"]["body"]
-                    raw = body if isinstance(body, str) else json.dumps(body)  # llama-stack's is
+                    key, raw = row["custom_id"], json.dumps(row["response"]["body"])
                     answer = raw, str(row["response"]["request_id"]), state.created_at, seconds
                     found[key] = key, batch.requests[key], answer, read_response(raw)
-        self.direct.keep(list(found.values()), self._worst(batch), batch.left_out, batch.digest)
+        self.direct.keep(list(found.values()), math.inf, batch.left_out, batch.digest)
         self.direct.bar.update(len(found))
         later = [key for key in batch.keys if key not in batch.requests and not self.cache.has(key)]
         if later:  # another run may want them
-            self.cache.keep_batch(later, *batch.row)
+            self.cache.keep_batch(replace(batch, keys=later))
         else:
             self.cache.forget(batch.digest)
         codes = [str(error.code) for error in (state.errors and state.errors.data) or ()]

@@ -1,7 +1,6 @@
 """What a stage may cost over all its runs and arms; the plan that is printed before any call."""
 
 import asyncio
-import math
 from collections.abc import Collection
 
 from lib.core.errors import Stopped
@@ -28,12 +27,7 @@ class Budget:
 
     def worst(self, request: Request, batch: bool = False) -> float:
         """Return the most dollars that one call can cost; 0 without a price."""
-        return self.cost(most_tokens(request), request.max_tokens, batch)
-
-    def cost(self, prompt_tokens: int, completion_tokens: int, batch: bool = False) -> float:
-        """Return dollars; 0 without a price."""
-        return (cost_usd(self.price, prompt_tokens, completion_tokens, batch) if self.price
-                else 0.0)
+        return cost_usd(self.price, most_tokens(request), request.max_tokens, batch)
 
     def refresh(self) -> None:
         """Read what other runs of the stage have spent and reserved."""
@@ -57,14 +51,8 @@ class Budget:
         self.n_held += 1
         return True
 
-    def resume(self, worst: float, who: str) -> None:
-        """Take over the reservation of a batch that an earlier run has sent."""
-        self.cache.reserve(self.calls.stage, who, worst - self.cache.spent(self.calls.stage, who),
-                           math.inf)
-        self.n_held += 1
-
     def settle(self, worst: float, cost: float, who: str = "") -> None:
-        """Replace a reservation by the `cost` in dollars."""
+        """Replace `worst` dollars that `who`, a batch or this run, has reserved by the `cost`."""
         if worst or cost:  # not for a model without a price: it would be a statement per call
             self.cache.spend(self.calls.stage, who or self.calls.run, worst, cost)
         self.n_held -= 1
@@ -85,7 +73,7 @@ def plan(waiting: Collection[Request], n_requests: int, model: str, calls: Calls
     Raises Stopped if `max_cost_usd` is set and the model has no price, or the prompts alone would
     exceed it.
     """
-    is_batch, limit = calls.mode == "batch", calls.max_cost_usd
+    limit = calls.max_cost_usd
     if limit is not None and price is None:
         raise Stopped(f"max_cost_usd is set, but no price of {model!r} is known: add it to "
                       "lib/llm/prices.csv (0 for a model that you serve yourself), or set "
@@ -95,11 +83,11 @@ def plan(waiting: Collection[Request], n_requests: int, model: str, calls: Calls
     n_out = sum(request.max_tokens for request in waiting)
     cached = n_requests - len(waiting)
     text = (f"{model}: {n_requests:,} calls, {cached:,} cached ({cached / n_requests:.0%}), "
-            f"{len(waiting):,} to send{' as a batch' if is_batch else ''}: about {n_in:,} tokens "
+            f"{len(waiting):,} to send ({calls.mode}): about {n_in:,} tokens "
             f"in ({how}), at most {n_out:,} out; ")
     if price is None:
         return text + "price unknown (add the model to lib/llm/prices.csv)"
-    prompts, most = (cost_usd(price, n_in, tokens, batch=is_batch) for tokens in (0, n_out))
+    prompts, most = (cost_usd(price, n_in, tokens, calls.mode == "batch") for tokens in (0, n_out))
     if limit is not None and calls.spent() + prompts > limit:
         raise Stopped(f"{text}the prompts alone cost {dollars(prompts)}, max_cost_usd is "
                       f"{dollars(limit)} over all runs, and {dollars(calls.spent())} are spent: "

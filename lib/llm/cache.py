@@ -6,13 +6,15 @@ import socket
 import sqlite3
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
+from uuid import uuid4
 
 from lib.core.errors import BadInput, Stopped
 from lib.core.paths import shown
+from lib.llm.request import Request
 
 _VERSION = 2
 _SCHEMA = """
@@ -63,7 +65,19 @@ class Entry:
     left_out: str = ""  # parameters of `request` that were not sent, as the endpoint refuses them
 
 
-_COLUMNS = ", ".join(field.name for field in fields(Entry))
+@dataclass
+class Sent:
+    """A batch. Without an `id` it is only intended: nobody knows whether it was created."""
+
+    keys: list[str]  # of all its requests
+    created: float  # seconds since 1970
+    id: str = ""  # given by the provider
+    digest: str = field(default_factory=lambda: uuid4().hex)  # our mark, in its metadata
+    left_out: str = ""  # parameters that its requests lack, as the endpoint refuses them
+    requests: Mapping[str, Request] = field(default_factory=dict)  # those that are wanted now
+
+
+_COLUMNS = ", ".join(one.name for one in fields(Entry))
 
 
 class Cache:
@@ -80,13 +94,12 @@ class Cache:
                                         check_same_thread=False)
         try:
             self._open(_journal_for(self.path.parent))
+            version = self._version()
         except sqlite3.Error as error:
-            raise BadInput(f"{shown(self.path)} cannot be opened as a cache: {error}; move it "
-                           "away") from error
-        if (version := self._version()) > _VERSION:
-            raise BadInput(f"{shown(self.path)} was written by another version of this study "
-                           f"({version}, here {_VERSION}): export it there and import it here, "
-                           "or move it away")
+            version = error
+        if version != _VERSION:
+            raise BadInput(f"{shown(self.path)} is no cache of this version ({version}, here "
+                           f"{_VERSION}): export it there and import it here, or move it away")
 
     def _open(self, journal: str) -> None:
         with suppress(sqlite3.OperationalError):  # busy: another process has it open, as it is
@@ -172,23 +185,24 @@ class Cache:
             "insert into spent values (?1, ?2, ?4, 0) on conflict do update set "
             "usd = usd + ?4, reserved = max(0, reserved - ?3)", (stage, who, reserved, usd))
 
-    def spent(self, stage: str, who: str = "") -> float:
-        """Return the dollars spent or reserved by a stage in all its runs, or by `who` of it."""
-        return self.database.execute(
-            "select total(usd + reserved) from spent where stage = ? and (? = '' or who = ?)",
-            (stage, who, who)).fetchone()[0]
+    def spent(self, stage: str) -> float:
+        """Return the dollars spent or reserved by a stage in all its runs."""
+        return self.database.execute("select total(usd + reserved) from spent where stage = ?",
+                                     (stage,)).fetchone()[0]
 
-    def batches(self) -> list[tuple[list[str], float, str, str, str]]:
-        """Return keys, time, id, digest and left-out parameters of batches, oldest first."""
+    def batches(self) -> list[Sent]:
+        """Return the batches, oldest first."""
         rows = self.database.execute("select keys, created, batch_id, digest, left_out "
                                      "from batches order by created").fetchall()
-        return [(json.loads(keys), *row) for keys, *row in rows]
+        return [Sent(json.loads(keys), *row) for keys, *row in rows]
 
-    def keep_batch(self, keys: Sequence[str], *row: object) -> None:
-        """Store a batch of `batches`; it is on disk when this returns. Raises Stopped."""
+    def keep_batch(self, batch: Sent) -> None:
+        """Store a batch; it is on disk when this returns. Raises Stopped."""
         with self.transaction():
-            self.database.execute("insert or replace into batches (keys, created, batch_id, digest,"
-                                  " left_out) values (?, ?, ?, ?, ?)", (json.dumps(keys), *row))
+            self.database.execute(
+                "insert or replace into batches (keys, created, batch_id, digest, left_out) "
+                "values (?, ?, ?, ?, ?)",
+                (json.dumps(batch.keys), batch.created, batch.id, batch.digest, batch.left_out))
 
     def forget(self, digest: str) -> None:
         """Drop a batch."""

@@ -1,6 +1,5 @@
 """The settings of a stage's calls to a model, and their tally."""
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,8 +13,8 @@ from pydantic import Field
 from lib.core.paths import data_path
 from lib.llm.response import Kind
 
-_ENOUGH = 20  # decided calls before their failures may stop the stage
-_SURE = 3.0  # standard errors above max_failed_share before the last call is decided
+_ENOUGH = 20  # replies, if all are cut, that stop the run
+_EARLY = 17.5  # failures above max_failed_share that stop a run before its last call
 
 
 @dataclass
@@ -26,8 +25,6 @@ class Tally:
     new: int = 0
     failed: int = 0
     kinds: Counter = field(default_factory=Counter)  # of replies that are no answer
-    marked_cached: int = 0  # replies that are no answer and come from the cache
-    repairs: int = 0  # repair requests, cached or new, because a first reply was unreadable
     cut: int = 0  # new replies that are cut at the length limit
     lost: int = 0  # calls without an answer, or with an unreadable one, that may be charged
     prompt_tokens: int = 0
@@ -61,12 +58,10 @@ class Calls:
         parts = [f"cached {tally.cached} / new {tally.new} / failed {tally.failed}"]
         if tally.kinds:
             kinds = ", ".join(f"{n} {kind}" for kind, n in sorted(tally.kinds.items()))
-            parts += [f"{tally.kinds.total()} truncated or refused ({kinds}), "
-                      f"{tally.marked_cached} of them from the cache: retry lists the kinds to ask "
-                      "for again"]
-        for n, name in ((tally.repairs, "repair requests"),
-                        (tally.lost, "lost in transit or unreadable, which may be charged")):
-            parts += [f"{n} {name}"] * (n > 0)
+            parts += [f"{tally.kinds.total()} truncated or refused ({kinds}): retry lists the "
+                      "kinds to ask for again"]
+        if tally.lost:
+            parts += [f"{tally.lost} lost in transit or unreadable, which may be charged"]
         if tally.new or tally.lost:
             parts += [f"{tally.prompt_tokens:,} tokens in, {tally.completion_tokens:,} out",
                       self._money()]
@@ -78,7 +73,7 @@ class Calls:
             text += f", {tally.usd_estimated / tally.usd:.0%} of it an estimate (worst case)"
         if tally.usd_others:
             text += f", after {dollars(tally.usd_others)} in other runs of the stage"
-        return text + (f", of {dollars(self.max_cost_usd)}" if self.max_cost_usd else "")
+        return text
 
     def spent(self) -> float:
         """Return the dollars that the stage has cost over all runs."""
@@ -87,13 +82,11 @@ class Calls:
     def failing(self, is_over: bool = False) -> str:
         """Return why the stage's failures stop it, "" if they do not.
 
-        Cached calls count, so that a stage with a few permanent failures can be run again. Until it
-        `is_over`, only a share surely above max_failed_share stops it: the first calls say little.
+        Cached calls count, so that a stage with a few permanent failures can be run again.
         """
         failed, share = self.tally.failed, self.max_failed_share
         decided = self.tally.cached + self.tally.new + failed
-        margin = 0.0 if is_over else _SURE * math.sqrt(share * (1 - share) * decided)
-        if failed <= share * decided + margin or not is_over and decided < _ENOUGH:
+        if failed <= share * decided + (0 if is_over else _EARLY):
             return ""
         return (f"{failed} of {'' if is_over else 'the first '}{decided} calls failed, cached ones "
                 f"included, and max_failed_share is {share:g}")
@@ -121,8 +114,5 @@ def calls_for(study: str, stage: str, **settings: object) -> Calls:
 
 
 def dollars(amount: float | None) -> str:
-    """Format dollars with at least two significant digits; "price unknown" for None."""
-    if amount is None:
-        return "price unknown"
-    places = 2 if amount >= 1 or amount <= 0 else max(4, 1 - math.floor(math.log10(amount)))
-    return f"${amount:,.{places}f}"
+    """Format dollars, with six decimals below $1; "price unknown" for None."""
+    return "price unknown" if amount is None else f"${amount:,.{2 if amount >= 1 else 6}f}"

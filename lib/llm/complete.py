@@ -1,7 +1,7 @@
 """Replies to requests, in order: from the cache if they were paid for, else from the model."""
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from contextvars import copy_context
@@ -11,13 +11,13 @@ from lib.core.errors import Stopped
 from lib.core.paths import shown
 from lib.llm.batch import Batches
 from lib.llm.budget import Budget, plan
-from lib.llm.cache import Cache, Entry
+from lib.llm.cache import Cache
 from lib.llm.calls import Calls
 from lib.llm.direct import Direct
 from lib.llm.endpoint import Endpoint, endpoint
 from lib.llm.prices import price_of
 from lib.llm.request import Reply, Request
-from lib.llm.response import KINDS, UNREADABLE, Response, read_response
+from lib.llm.response import KINDS, UNREADABLE, read_response
 
 
 def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Reply]:
@@ -26,70 +26,60 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
     An empty or unreadable reply, and one of a kind in `calls.retry`, is asked for once more; a call
     that fails has its reason. Raises Stopped, BadStudy (endpoint) and BadInput (cache).
     """
-    at = endpoint()
+    at, failed, stopped = endpoint(), {}, ""
     with closing(Cache(calls.cache)) as cache:
         stored = {request: _stored(cache, request, model, at) for request in requests}
-        known = {entry.key for entries in stored.values() for entry in entries}
-        left = {request: _next(request, entries) for request, entries in stored.items()
-                if not entries or at and _read(entries).kind in calls.retry}
-        calls.tally.cached += sum(request not in left and _read(stored[request]).kind
+        left = [request for request, replies in stored.items()
+                if not replies or at and _best(replies).kind in calls.retry]
+        calls.tally.cached += sum(request not in left and _best(stored[request]).kind
                                   != "unreadable" for request in requests)
-        stopped, failed = "", {}
         for _ in range(2):
             if left and not stopped:
-                direct = _requested(left, len(requests), model, calls, cache, at)
+                direct = _requested([_next(request, stored[request]) for request in left],
+                                    len(requests), model, calls, cache, at)
                 stored |= {request: _stored(cache, request, model, at) for request in left}
                 failed, stopped = failed | direct.failed, direct.stopped
-            left = {request: _next(request, stored[request]) for request in left
-                    if len(stored[request]) == 1
-                    and _read(stored[request]).kind in ("empty", "unreadable")}
-        calls.tally.failed += sum(_read(entries).kind == "unreadable"
-                                  for entries in stored.values() if entries)
-        if not stopped and (failing := calls.failing(is_over=True)):
-            stopped = f"{failing}, the last with: {[UNREADABLE.reason, *failed.values()][-1]}"
-        if stopped:
-            n_there = sum(bool(stored[request]) for request in requests)
-            raise Stopped(f"{model}: {stopped}. {n_there} of {len(requests)} replies are kept in "
-                          f"{shown(calls.cache)}; the same command requests only the rest")
-    replies = [_read(stored[request], known) if stored[request] else
+            left = [request for request in left if len(stored[request]) == 1
+                    and stored[request][0].kind in ("empty", "unreadable")]
+    calls.tally.failed += sum(_best(replies).kind == "unreadable"
+                              for replies in stored.values() if replies)
+    if not stopped and (failing := calls.failing(is_over=True)):
+        stopped = f"{failing}, the last with: {[UNREADABLE.reason, *failed.values()][-1]}"
+    if stopped:
+        n_there = sum(bool(stored[request]) for request in requests)
+        raise Stopped(f"{model}: {stopped}. {n_there} of {len(requests)} replies are kept in "
+                      f"{shown(calls.cache)}; the same command requests only the rest")
+    replies = [_best(stored[request]) if stored[request] else
                Reply("", failed[request.key(model, at.url)]) for request in requests]
-    marked = [reply for request, reply in zip(requests, replies, strict=True)
-              if reply.reason and stored[request]]
-    calls.tally.marked_cached += sum(reply.is_cached for reply in marked)
-    calls.tally.kinds.update(reply.kind or "ended otherwise" for reply in marked)
-    calls.tally.repairs += sum(request.attempt > 0 for request in requests)
+    calls.tally.kinds.update(reply.kind or "ended otherwise" for request, reply
+                             in zip(requests, replies, strict=True)
+                             if reply.reason and stored[request])
     return replies
 
 
-def _next(request: Request, entries: Sequence[Entry]) -> Request:
-    return replace(request, attempt=request.attempt + len(entries))
+def _next(request: Request, replies: Sequence[Reply]) -> Request:
+    return replace(request, attempt=request.attempt + len(replies))
 
 
-def _stored(cache: Cache, request: Request, model: str, at: Endpoint | None) -> list[Entry]:
+def _best(replies: Sequence[Reply]) -> Reply:
+    return next((reply for reply in replies if not reply.reason), replies[-1])
+
+
+def _stored(cache: Cache, request: Request, model: str, at: Endpoint | None) -> list[Reply]:
     # Of this endpoint or imported, or of any endpoint without a key: until one is an answer.
-    entries: list[Entry] = []
-    while not entries or _response(entries[-1]).reason:
-        one = _next(request, entries)
+    replies: list[Reply] = []
+    while not replies or replies[-1].reason:
+        one = _next(request, replies)
         entry = cache.get(one.key(model), one.key(model, at.url) if at else "")
         if entry is None:
             break
-        entries.append(entry)
-    return entries
+        response = (UNREADABLE if entry.finish_reason == UNREADABLE.finish_reason
+                    else read_response(entry.raw))
+        replies.append(Reply(response.text, response.reason, KINDS.get(response.reason, "")))
+    return replies
 
 
-def _response(entry: Entry) -> Response:
-    return (UNREADABLE if entry.finish_reason == UNREADABLE.finish_reason
-            else read_response(entry.raw))
-
-
-def _read(entries: Sequence[Entry], known: Collection[str] = ()) -> Reply:
-    entry = next((entry for entry in entries if not _response(entry).reason), entries[-1])
-    response = _response(entry)
-    return Reply(response.text, response.reason, entry.key in known, KINDS.get(response.reason, ""),
-                 response.text_tokens)
-
-
-def _requested(asked: dict[Request, Request], n_requests: int, model: str, calls: Calls,
+def _requested(asked: Sequence[Request], n_requests: int, model: str, calls: Calls,
                cache: Cache, at: Endpoint | None) -> Direct:
     if at is None:
         raise Stopped(f"{len(asked)} of {n_requests} replies of {model!r} are not in "
@@ -97,7 +87,7 @@ def _requested(asked: dict[Request, Request], n_requests: int, model: str, calls
                       "environment or in .env (any text for a local server, with OPENAI_BASE_URL), "
                       'import the replies with python -m lib.llm, or use "rules"')
     budget = Budget(calls, price_of(model), cache)
-    waiting = {request.key(model, at.url): request for request in asked.values()}
+    waiting = {request.key(model, at.url): request for request in asked}
     print(plan(waiting.values(), n_requests, model, calls, budget.price), flush=True)
     from tqdm import tqdm
     direct = Direct(at, model, calls, budget)

@@ -14,6 +14,7 @@ from lib.llm.cache import Entry
 from lib.llm.calls import Calls
 from lib.llm.endpoint import Endpoint
 from lib.llm.faults import MOST_THROTTLED, MOST_TRIES, NO_SERVER, TRIES_TO_REACH, Fault, fault_of
+from lib.llm.prices import cost_usd
 from lib.llm.request import Request
 from lib.llm.response import UNREADABLE, Response, read_response
 from lib.llm.tokens import most_tokens, upper_bound
@@ -135,22 +136,27 @@ class Direct:
     def body(self, request: Request) -> dict[str, object]:
         """Return what is sent; the token limit has two names, except for OpenAI."""
         wanted: dict[str, object] = {
-            "model": self.model, "temperature": request.temperature,
+            "model": self.model, "temperature": request.temperature, "stop": request.stop or None,
             "messages": [{"role": role, "content": content} for role, content in request.messages],
-            "max_completion_tokens": request.max_tokens}
-        if not self.at.is_openai:
-            wanted["max_tokens"] = request.max_tokens
-        if request.stop:
-            wanted["stop"] = list(request.stop)
-        return {name: value for name, value in wanted.items() if name not in self.dropped}
+            "max_completion_tokens": request.max_tokens,
+            "max_tokens": None if self.at.is_openai else request.max_tokens}
+        return {name: value for name, value in wanted.items()
+                if value is not None and name not in self.dropped}
 
     def keep(self, replies: Sequence[tuple[str, Request, tuple, Response]], worst: float,
              left_out: str, batch: str = "") -> None:
         """Count replies, store them and settle the `worst` case that was reserved for them."""
-        usd = sum(self._counted(request, response, bool(batch))
-                  for _, request, _, response in replies)
+        usd, entries = 0.0, []
+        for key, request, (raw, request_id, asked_at, seconds), response in replies:
+            usd += self._counted(request, response, bool(batch))
+            entries.append(Entry(
+                key, request.key(self.model), self.model, request.body, self.at.without_key(raw),
+                response.prompt_tokens, response.completion_tokens, response.finish_reason,
+                round(seconds, 3),
+                datetime.fromtimestamp(asked_at, UTC).isoformat(timespec="milliseconds"),
+                self.at.scrubbed(request_id), "batch" if batch else "direct", left_out))
         with self.cache.transaction():
-            self.cache.put([self._entry(*reply, left_out, batch) for reply in replies])
+            self.cache.put(entries)
             self.budget.settle(worst, usd, batch)
 
     def _counted(self, request: Request, response: Response, is_batch: bool) -> float:
@@ -163,18 +169,9 @@ class Direct:
             tally.usd_estimated += worst
             usd, n_in, n_out = worst, most_tokens(request), upper_bound(response.text)
         else:
-            usd = self.budget.cost(n_in, n_out, is_batch)
+            usd = cost_usd(self.budget.price, n_in, n_out, is_batch)
         tally.new += 1
         tally.cut += response.finish_reason == "length"
         tally.prompt_tokens += n_in
         tally.completion_tokens += n_out
         return usd
-
-    def _entry(self, key: str, request: Request, answer: tuple[str, str, float, float],
-               response: Response, left_out: str, batch: str) -> Entry:
-        raw, request_id, asked_at, seconds = answer
-        return Entry(key, request.key(self.model), self.model, request.body,
-                     self.at.without_key(raw), response.prompt_tokens, response.completion_tokens,
-                     response.finish_reason, round(seconds, 3),
-                     datetime.fromtimestamp(asked_at, UTC).isoformat(timespec="milliseconds"),
-                     self.at.scrubbed(request_id), "batch" if batch else "direct", left_out)

@@ -48,9 +48,14 @@ def price_of(model: str, table: Path = TABLE) -> Price | None:
     return found.get(model)
 
 
-def cost_usd(price: Price, prompt_tokens: int, completion_tokens: int,
+def cost_usd(price: Price | None, prompt_tokens: int, completion_tokens: int,
              batch: bool = False) -> float:
-    """Return dollars, at least those of the bill: a prompt token is priced as a cache write."""
+    """Return dollars, 0 if the price is unknown, at least those of the bill.
+
+    A prompt token is priced as a cache write.
+    """
+    if price is None:
+        return 0.0
     per_million = max(price.input_usd_per_million, price.cache_write_usd_per_million)
     millionths = prompt_tokens * per_million + completion_tokens * price.output_usd_per_million
     return float(millionths * (price.batch_factor if batch else 1) / 1_000_000)

@@ -51,6 +51,4 @@ class Reply:
 
     text: str
     reason: str = ""  # "" if `text` is complete
-    is_cached: bool = False
     kind: str = field(default="", compare=False)  # of a reply that is no answer: see KINDS
-    n_tokens: int | None = field(default=None, compare=False)  # the endpoint's count of `text`

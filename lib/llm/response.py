@@ -31,7 +31,6 @@ class Response:
     finish_reason: str
     prompt_tokens: int | None
     completion_tokens: int | None
-    text_tokens: int | None = None  # of `text` alone; None if the model has thought
 
 
 UNREADABLE = Response("", _UNREADABLE, "unreadable", None, None)
@@ -44,15 +43,13 @@ def read_response(raw: str) -> Response:
         choice = body["choices"][0]
         message, finish = choice["message"], str(choice.get("finish_reason") or "")
         content, refusal = _text(message.get("content")), _text(message.get("refusal"))
-        usage = body.get("usage")
+        usage = body.get("usage") or {}
+        n_in, n_out = (_count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens"))
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
         start = f", it begins {raw.lstrip()[:1]!r}" if raw.strip() else ", it is empty"
         raise BadReply(f"{_UNREADABLE}{start}") from None
-    text = _THOUGHTS.sub("", content, count=1)
-    n_in, n_out = (_count(usage.get(name)) if isinstance(usage, dict) else None
-                   for name in ("prompt_tokens", "completion_tokens"))
-    return Response(text or refusal, _reason(text, refusal, finish), finish, n_in, n_out,
-                    n_out if text == content else None)
+    text = _THOUGHTS.sub("", content)
+    return Response(text or refusal, _reason(text, refusal, finish), finish, n_in, n_out)
 
 
 def _text(content: object) -> str:

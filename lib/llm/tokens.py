@@ -1,9 +1,9 @@
 """Token counts by the model's own tokenizer if it is available, else by a stated estimate."""
 
 import json
-import logging
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -83,11 +83,9 @@ def _tiktoken(name: str) -> "tiktoken.Encoding | None":
     loaded = []
 
     def load() -> None:
-        try:
+        with suppress(Exception):  # no tiktoken, network or encoding: the plan has an estimate
             import tiktoken
             loaded.append(tiktoken.get_encoding(name))
-        except Exception as error:  # no tiktoken, network or encoding: the plan has an estimate
-            logging.getLogger(__name__).debug("tiktoken's %s: %s", name, type(error).__name__)
 
     thread = threading.Thread(target=load, daemon=True)
     thread.start()

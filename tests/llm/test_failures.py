@@ -108,10 +108,10 @@ def test_a_reply_of_a_kind_in_retry_is_asked_again_and_both_are_kept(tmp_path, a
         at(server)
         first = Calls(tmp_path / "llm.sqlite")
         complete(requests, "m", first)
-        assert len(server.log) == n_first and f"(1 {kind}), 0 of them from the cache" in str(first)
+        assert len(server.log) == n_first and f"(1 {kind})" in str(first)
         kept = Calls(tmp_path / "llm.sqlite")
         complete(requests, "m", kept)
-        assert len(server.log) == n_first and f"(1 {kind}), 1 of them from the cache" in str(kept)
+        assert len(server.log) == n_first and f"(1 {kind})" in str(kept)
         complete(requests, "m", Calls(tmp_path / "llm.sqlite", retry=["empty", kind]))
         assert len(server.log) == n_first + 1
         with closing(Cache(tmp_path / "llm.sqlite")) as cache:
