@@ -138,7 +138,6 @@ class Server:
 
     async def _connection(self, reader: asyncio.StreamReader,
                           writer: asyncio.StreamWriter) -> None:
-        """Serve the requests of one connection, one after the other, until one ends it."""
         try:
             while await self._exchange(reader, writer):
                 pass
@@ -149,7 +148,6 @@ class Server:
 
     async def _exchange(self, reader: asyncio.StreamReader,
                         writer: asyncio.StreamWriter) -> bool:
-        """Serve one request; tell whether the connection stays open."""
         line, *rest = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         method, target, _ = line.split(" ")
         headers = {name.lower(): value.strip()
@@ -199,7 +197,6 @@ class Server:
         return answer
 
     def _reply(self, call: Call, asked: Asked) -> Answer:
-        """Return the reply, or the fault that the prompt or the script requests."""
         self._n_calls += 1
         self._seen[call.prompt] += 1
         if self.models and asked.body.get("model") not in self.models:

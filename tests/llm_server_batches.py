@@ -125,7 +125,6 @@ class Batches:
                   "errors": {"object": "list", "data": [failed]}}
 
     def _line(self, row: dict) -> tuple[str, dict]:
-        """Answer a line; return the file that it belongs to, and the line."""
         answer = self.answer(Asked(row["body"]))
         text = answer.body.decode()
         if answer.status != 200:
@@ -153,7 +152,6 @@ def _rows(content: bytes) -> list[dict]:
 
 
 def _file_in(body: bytes, content_type: str) -> bytes:
-    """The content of the field `file` of multipart/form-data."""
     boundary = b"--" + re.search(r'boundary="?([^";]+)', content_type)[1].encode()
     part = next(part for part in body.split(boundary) if re.search(rb'name="file"', part[:500]))
     return part.partition(b"\r\n\r\n")[2].removesuffix(b"\r\n")

@@ -79,7 +79,6 @@ def _fails(status: int, message: str, *, kind: str = "server_error", code: str |
 
 
 def _refuses(parameter: str) -> Make:
-    """400 while the parameter is sent, else a complete reply."""
     def make(asked: Asked, completion: dict) -> Answer:
         if parameter not in asked.body:
             return whole(completion)
@@ -89,7 +88,6 @@ def _refuses(parameter: str) -> Make:
 
 
 def _echoes(status: int, content_type: str = "application/json") -> Make:
-    """Key and address in the body, as from a proxy that dumps its request."""
     def make(asked: Asked, completion: dict) -> Answer:
         message = (f"upstream http://{asked.host}/v1/chat/completions refused Authorization: "
                    f"Bearer {asked.key}")
@@ -115,13 +113,11 @@ def _says(content_type: str, body: bytes) -> Make:
 
 
 def _with(**changes: object) -> Make:
-    """The completion with other top-level fields; ... leaves one out."""
     return lambda asked, completion: whole(
         {name: value for name, value in (completion | changes).items() if value is not ...})
 
 
 def _choice(finish: object = "stop", **message: object) -> Make:
-    """The completion with another finish reason and other fields of its message."""
     def make(asked: Asked, completion: dict) -> Answer:
         choice = completion["choices"][0]
         return whole(completion | {"choices": [choice | {
@@ -146,7 +142,6 @@ def _gzip(asked: Asked, completion: dict) -> Answer:
 
 
 def _wire(send: Send, **headers: str) -> Make:
-    """A complete completion, written in an odd way."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return lambda asked, completion: whole(completion, headers=dict(named), send=send)
 
@@ -175,7 +170,6 @@ async def _reset(writer: asyncio.StreamWriter, head: bytes, body: bytes) -> bool
 
 
 async def _double(writer: asyncio.StreamWriter, head: bytes, body: bytes) -> bool:
-    """The reply and a second one: a client that keeps the connection takes it for its next."""
     other = body.replace(b'"content": "', b'"content": "a reply to nobody ')
     length = b"content-length: %d"
     writer.write(head + body + head.replace(length % len(body), length % len(other)) + other)

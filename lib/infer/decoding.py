@@ -51,12 +51,11 @@ def source_of(study: str, arm: str, base_model: str) -> str:
 def ends_of(query: Query, is_ready: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the strings that end an answer: stops, which are cut off, and ends, which are kept.
 
-    Blank lines are part of an answer to a ready-made prompt. If such a prompt opens a tag for the
-    answer, the answer ends with the closing tag, which is kept for the reader of final answers. A
-    reply that reasons first has no stop, because it may name the tag before filling it.
+    A ready-made prompt that opens a tag for the answer ends with the closing tag, which is kept.
     """
     if not is_read(query, is_ready):
         return STOPS, ()
+    # No stop if the reply reasons first: it may name the tag before filling it.
     opened = _OPEN_TAG.search(query.context)
     return (), (f"</{opened[1]}>",) if opened else ()
 

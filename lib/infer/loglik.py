@@ -1,9 +1,4 @@
-"""Measure, by teacher-forced log-likelihoods, what a model stores beyond what it can answer.
-
-The reference answer is scored after the question, and after the record's own words up to the
-answer (cloze). If it is likely after these words, it is stored, whether or not a question retrieves
-it. The paper's accuracies cannot separate the two.
-"""
+"""Teacher-forced log-likelihoods of the answer after the question and in the record (cloze)."""
 
 import re
 from dataclasses import dataclass
@@ -48,8 +43,7 @@ def score(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, queries: l
           cloze_tokens: int = 256) -> list[Score]:
     """Return one row per query, in order; `texts` maps document ids to the documents' texts.
 
-    An entity list is scored in the more likely of two layouts, one entity per line and "a, b and
-    c". A cloze begins with at most `cloze_tokens` tokens of the record before the source reference.
+    An entity list is scored in the more likely of two layouts, lines and "a, b and c".
     """
     prompts = encoded(tokenizer, queries, prompt_style)
     layouts = [after_question(tokenizer, query, prompt, prompt_style)
@@ -105,8 +99,7 @@ def cloze(tokenizer: PreTrainedTokenizerBase, query: Query, before: str,
           max_tokens: int) -> Sequence | str:
     """Return the record up to the end of the answer, or why there is no cloze.
 
-    `before` is the document's text before the source reference, of which the last `max_tokens`
-    tokens are kept. A list's entities are scored where they occur, but not the bullets.
+    `before` is the text before the source reference; its last `max_tokens` tokens are kept.
     """
     source = query.source_reference
     pieces = [query.answer] if _places([query.answer], source) else query.answer.splitlines()
@@ -141,8 +134,7 @@ def likelihoods(model: PreTrainedModel, sequences: list[Sequence], batch_size: i
                 title: str) -> list[Likelihood]:
     """Return the likelihood of each sequence, in order.
 
-    Sequences whose answers begin at similar indices share a forward pass. It computes logits only
-    from the first of these indices on, because at a vocabulary of 128,000 they fill the memory.
+    Sequences whose answers begin at similar indices share a forward pass.
     """
     order = sorted(range(len(sequences)), key=lambda index: sequences[index].scored[0])
     found: dict[int, Likelihood] = {}
@@ -152,8 +144,9 @@ def likelihoods(model: PreTrainedModel, sequences: list[Sequence], batch_size: i
         input_ids = pad_sequence([torch.tensor(one.tokens) for one in batch],
                                  batch_first=True).to(model.device)  # (B, T)
         first = batch[0].scored[0]
+        # Only from `first` on: at a vocabulary of 128,000, all logits would fill the memory.
         logits = model(input_ids, use_cache=False,
-                       logits_to_keep=input_ids.shape[1] - first + 1).logits  # (B, N, V)
+                       logits_to_keep=input_ids.shape[1] - first + 1).logits  # (B, T', V)
         for row, index in enumerate(indices):
             places = torch.tensor(sequences[index].scored, device=model.device)
             targets = input_ids[row, places]

@@ -1,9 +1,4 @@
-"""Write a query's prompt (paper, 4.3: zero-shot), plain or in the model's chat template.
-
-A closed-book question is put into prompts/answer.md, or answer_chat.md for a chat. A study that
-gives a text to read writes its own prompts as the contexts of its queries: with `is_ready`, a
-query's context is the complete prompt, sent unchanged.
-"""
+"""A query's prompt (paper, 4.3: zero-shot), plain or in the model's chat template."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -38,11 +33,11 @@ def prompt_of(query: Query, is_ready: bool = False,
 
 
 def is_chat(tokenizer: "PreTrainedTokenizerBase", style: str) -> bool:
-    """Return whether prompts use the chat template: for "chat", or for "auto" if it marks turns.
+    """True if prompts use the chat template: for "chat", or for "auto" if it marks turns.
 
-    A template that only passes a message on, as the laboratory's does for servers, is not a sign of
-    an instruct model. Raises ValueError for "chat" without a template.
+    Raises ValueError for "chat" without a template.
     """
+    # A template that only passes a message on, as the laboratory's, is no instruct model's.
     if style == "chat" and not tokenizer.chat_template:
         raise ValueError(f"prompt_style is 'chat', but {tokenizer.name_or_path!r} has no chat "
                          "template: choose an instruct model, or 'plain'")
@@ -63,7 +58,6 @@ def encoded(tokenizer: "PreTrainedTokenizerBase", queries: list[Query], style: s
             is_ready: bool = False) -> list[list[int]]:
     """Return the tokens of each query's prompt: one BOS if the tokenizer adds it, no EOS.
 
-    A control token spelled out in a question, such as <s>, is encoded as ordinary characters.
     Raises ValueError as is_chat does, and if a chat template writes BOS twice.
     """
     begin = beginning(tokenizer)

@@ -1,8 +1,4 @@
-"""Export or import a study's cache: `python -m lib.llm export STUDY FILE`, `import STUDY FILE`.
-
-With an imported cache, every stage of the study can be re-run without a key. The file is JSON lines
-with prompts and replies, but neither the key nor the address of the endpoint.
-"""
+"""Export or import a study's cache: `python -m lib.llm export STUDY FILE`, `import STUDY FILE`."""
 
 import argparse
 import json

@@ -12,11 +12,10 @@ from lib.llm.tokens import counter, most_tokens
 
 
 class Budget:
-    """A stage's budget: a call starts only if it covers the worst cases of all calls in flight.
+    """A stage's budget: a call starts only if it covers the worst cases of all calls in flight."""
 
-    The cache stores what each run and each batch has spent and reserved, so that processes share
-    the limit, and what was in flight when a process was killed counts with its worst case.
-    """
+    # The cache stores what each run and each batch has spent and reserved, so that processes share
+    # the limit, and what was in flight when a process was killed counts with its worst case.
 
     def __init__(self, calls: Calls, price: Price | None, cache: Cache) -> None:
         self.calls, self.price, self.cache = calls, price, cache
@@ -68,10 +67,9 @@ class Budget:
 
 def plan(waiting: Collection[Request], n_requests: int, model: str, calls: Calls,
          price: Price | None) -> str:
-    """Return a paragraph on calls, the cached share, tokens and how they are counted, and dollars.
+    """Return a paragraph on calls, tokens and dollars.
 
-    Raises Stopped if `max_cost_usd` is set and the model has no price, or the prompts alone would
-    exceed it.
+    Raises Stopped if the model has no price or the prompts alone would exceed `max_cost_usd`.
     """
     limit = calls.max_cost_usd
     if limit is not None and price is None:

@@ -81,11 +81,7 @@ _COLUMNS = ", ".join(one.name for one in fields(Entry))
 
 
 class Cache:
-    """The replies in `path`, each committed before its call counts as made, so kill -9 loses none.
-
-    Several machines may share the file: on a disk that is not surely a local one, SQLite's log is
-    "truncate" instead of "wal" (2 ms per commit instead of 0.04).
-    """
+    """The replies in `path`, each committed before its call counts as made."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.me = Path(path), _process(os.getpid())
@@ -154,8 +150,7 @@ class Cache:
     def claim(self, key: str, seconds: float) -> bool:
         """Claim `key` for this process; False if it has a reply or another process requests it.
 
-        A claim ends with its reply, with its process if that ran on this machine, or after
-        `seconds`.
+        A claim ends with its reply, after `seconds`, or with its process, if on this machine.
         """
         now = time.time()
         while not self.database.execute(_CLAIM, (key, self.me, now + seconds, now)).rowcount:

@@ -23,8 +23,7 @@ from lib.llm.response import KINDS, UNREADABLE, read_response
 def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Reply]:
     """Return one reply of `model` per request, in order; what was paid for is in `calls.cache`.
 
-    An empty or unreadable reply, and one of a kind in `calls.retry`, is asked for once more; a call
-    that fails has its reason. Raises Stopped, BadStudy (endpoint) and BadInput (cache).
+    A call that fails has its reason. Raises Stopped, BadStudy (endpoint) and BadInput (cache).
     """
     at, failed, stopped = endpoint(), {}, ""
     with closing(Cache(calls.cache)) as cache:

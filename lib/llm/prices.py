@@ -32,7 +32,6 @@ class Price(BaseModel):
 def price_of(model: str, table: Path = TABLE) -> Price | None:
     """Return the row whose id is exactly `model`, None if the price is unknown.
 
-    A dated snapshot or a fine-tuned model needs its own row; lines that start with # are comments.
     Raises BadInput naming a row that is incomplete, invalid or repeated.
     """
     lines = [line for line in table.read_text("utf-8-sig").splitlines() if line[:1] != "#"]
@@ -50,10 +49,7 @@ def price_of(model: str, table: Path = TABLE) -> Price | None:
 
 def cost_usd(price: Price | None, prompt_tokens: int, completion_tokens: int,
              batch: bool = False) -> float:
-    """Return dollars, 0 if the price is unknown, at least those of the bill.
-
-    A prompt token is priced as a cache write.
-    """
+    """Return dollars, at least those of the bill; 0 if the price is unknown."""
     if price is None:
         return 0.0
     per_million = max(price.input_usd_per_million, price.cache_write_usd_per_million)

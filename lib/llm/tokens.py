@@ -22,11 +22,7 @@ _SLICE = 100_000  # characters; each slice may add a token
 
 
 def counter(model: str) -> tuple[Callable[[str], int], str]:
-    """Return a function that counts a text's tokens as `model` does, and a note on how it counts.
-
-    It uses tiktoken if prices.csv names an encoding, else tokenizer.json if `model` is a folder,
-    else an estimate.
-    """
+    """Return a function that counts a text's tokens as `model` does, and how it counts."""
     price = price_of(model)
     if price and price.tokenizer and (encoding := _tiktoken(price.tokenizer)):
         return (lambda text: _count(encoding, text)), f"counted by tiktoken's {price.tokenizer}"
@@ -45,11 +41,8 @@ def counter(model: str) -> tuple[Callable[[str], int], str]:
 
 
 def tokenizer_of(source: str | Path) -> "PreTrainedTokenizerBase":
-    """Return the tokenizer of the model at `source`, a folder or hub id.
-
-    AutoTokenizer imports torch. The laboratory's kind, for which it only reads tokenizer.json, is
-    read without.
-    """
+    """Return the tokenizer of the model at `source`, a folder or hub id."""
+    # AutoTokenizer imports torch; of the laboratory's kind, it only reads tokenizer.json.
     said: dict[str, object] = {}
     for path in (Path(source) / "config.json", Path(source) / "tokenizer_config.json"):
         said |= json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
