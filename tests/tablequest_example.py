@@ -1,6 +1,6 @@
 """A small annual report, written for the tests: grids as the reader makes them, and passages."""
 
-from lib.tablequest.records import Block, Cell, Filing, Grid, Passage
+from lib.tasks.tablequest.records import Block, Cell, Filing, Grid, Passage
 
 FILING = Filing(filing_id="orsa-2024", company="Orsa Pumps, Inc.", form="10-K",
                 period="December 31, 2024", fiscal_year=2024, path="orsa-2024.html", n_tables=3)

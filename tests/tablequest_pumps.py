@@ -2,7 +2,7 @@
 
 import html
 
-from lib.tablequest.records import Block, Cell, CellRef, Filing, Grid, Passage, TableQuestion
+from lib.tasks.tablequest.records import Block, Cell, CellRef, Filing, Grid, Passage, TableQuestion
 
 FILING = Filing(filing_id="alm", company="Alm Corp.", form="10-K", period="December 31, 2024",
                 fiscal_year=2024, path="alm.html", n_tables=2)

@@ -49,18 +49,17 @@ def answer(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, queries: 
            arm: str, **decoding: object) -> list[Answer]:
     """Return one greedy answer per query, in order; `decoding` sets fields of Decoding."""
     how = Decoding(**decoding)
-    batches = in_batches(queries, how.batch_size, how.is_ready)
+    batches = in_batches(queries, how.batch_size)
     done = {row.query_id: row for batch in tqdm(batches, f"answers of {arm}", mininterval=2)
             for row in answer_batch(model, tokenizer, batch, arm, how)}
     return [done[query.query_id] for query in queries]
 
 
-def in_batches(queries: Sequence[Query], batch_size: int,
-               is_ready: bool = False) -> list[list[Query]]:
+def in_batches(queries: Sequence[Query], batch_size: int) -> list[list[Query]]:
     """Group queries of similar length with the same `ends_of`; the order may change."""
     ordered = sorted(queries, key=lambda query: (
-        ends_of(query, is_ready), len(query.context) + len(query.question), query.query_id))
-    runs = [list(run) for _, run in groupby(ordered, key=lambda query: ends_of(query, is_ready))]
+        ends_of(query), len(query.context) + len(query.question), query.query_id))
+    runs = [list(run) for _, run in groupby(ordered, key=lambda query: ends_of(query))]
     return [run[start:start + batch_size] for run in runs
             for start in range(0, len(run), batch_size)]
 
@@ -68,8 +67,8 @@ def in_batches(queries: Sequence[Query], batch_size: int,
 def answer_batch(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, batch: list[Query],
                  arm: str, how: Decoding) -> list[Answer]:
     """Return the answers to one batch of `in_batches`."""
-    prompts = encoded(tokenizer, batch, how.prompt_style, how.is_ready)
-    stops, ends = ends_of(batch[0], how.is_ready)
+    prompts = encoded(tokenizer, batch, how.prompt_style)
+    stops, ends = ends_of(batch[0])
     if is_chat(tokenizer, how.prompt_style):
         stops = ends = ()
     written = continuations(model, tokenizer, prompts, list(map(how.budget, batch)),
@@ -89,7 +88,7 @@ def answer_from(source: str, queries: list[Query], arm: str, how: Decoding,
     partial = folder / f".{arm}-{_fingerprint(source, queries, how)}.jsonl"
     done = _resumed(partial)
     # Form batches before skipping any, so that a resumed run has those of an uninterrupted one.
-    waiting = [batch for batch in in_batches(queries, how.batch_size, how.is_ready)
+    waiting = [batch for batch in in_batches(queries, how.batch_size)
                if not all(query.query_id in done for query in batch)]
     loaded = load(source, precision=how.precision) if waiting else ()
     with open(partial, "a", encoding="utf-8") as file:
@@ -111,7 +110,7 @@ def _fingerprint(source: str, queries: list[Query], how: Decoding) -> str:
     # Of all that determines the answers, so that a different run's file is never resumed.
     files = [(path.name, path.stat().st_size, path.stat().st_mtime_ns)
              for path in sorted(Path(source).glob("*"))]  # none if `source` is a hub id
-    asked = [(query.query_id, query.structure, prompt_of(query, how.is_ready),
+    asked = [(query.query_id, query.structure, prompt_of(query),
               chat_prompt_for(query.question)) for query in queries]
     everything = json.dumps([source, asdict(how), files, asked])
     return hashlib.sha256(everything.encode()).hexdigest()[:16]

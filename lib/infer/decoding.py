@@ -10,7 +10,6 @@ from lib.core.arms import is_trained
 from lib.core.files import artifact_path, made_by
 from lib.core.paths import model_source, required
 from lib.core.records import Query
-from lib.infer.prompts import is_read
 
 STOPS = ("\n\n", "\nQuestion:")  # an answer ends at these, although a base model would continue
 _OPEN_TAG = re.compile(r"<(\w+)>\s*\Z")  # the end of a ready-made prompt that opens a tag
@@ -27,11 +26,10 @@ class Decoding:
     prompt_style: Literal["auto", "plain", "chat"] = "auto"  # chat if the template marks turns
     precision: Precision = "auto"  # bf16, fp32, or auto: bf16 on a GPU
     max_read_tokens: PositiveInt = 512  # budget of an answer to a ready-made prompt
-    is_ready: bool = False  # a query's context is its complete prompt, sent unchanged
 
     def budget(self, query: Query) -> int:
         """Return the most tokens that an answer to `query` may have."""
-        if is_read(query, self.is_ready):
+        if query.context:
             return self.max_read_tokens
         is_list = query.structure == "entity-list"
         return self.max_list_tokens if is_list else self.max_answer_tokens
@@ -48,12 +46,12 @@ def source_of(study: str, arm: str, base_model: str) -> str:
     return str(required(manifest, made_by("model", arm=arm)).parent)
 
 
-def ends_of(query: Query, is_ready: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def ends_of(query: Query) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the strings that end an answer: stops, which are cut off, and ends, which are kept.
 
     A ready-made prompt that opens a tag for the answer ends with the closing tag, which is kept.
     """
-    if not is_read(query, is_ready):
+    if not query.context:
         return STOPS, ()
     # No stop if the reply reasons first: it may name the tag before filling it.
     opened = _OPEN_TAG.search(query.context)

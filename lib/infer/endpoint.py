@@ -2,7 +2,7 @@
 
 from lib.core.records import Answer, Query, Rejected
 from lib.infer.decoding import Decoding, before_stop, ends_of
-from lib.infer.prompts import chat_prompt_for, is_read, prompt_for, prompt_of
+from lib.infer.prompts import chat_prompt_for, prompt_for, prompt_of
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Request
@@ -20,9 +20,9 @@ def answer_over_endpoint(model: str, queries: list[Query], arm: str, how: Decodi
     # "plain" is for a server whose chat template only passes a base model's text on
     is_plain = how.prompt_style == "plain"
     write = prompt_for if is_plain else chat_prompt_for
-    ends = [ends_of(query, how.is_ready) if is_plain else
-            (() if is_read(query, how.is_ready) else _NEXT_TURN, ()) for query in queries]
-    requests = [Request.ask(prompt_of(query, how.is_ready, write), max_tokens=how.budget(query),
+    ends = [ends_of(query) if is_plain else
+            (() if query.context else _NEXT_TURN, ()) for query in queries]
+    requests = [Request.ask(prompt_of(query, write), max_tokens=how.budget(query),
                             stop=sum(own, ())) for query, own in zip(queries, ends, strict=True)]
     replies, count = complete(requests, model, calls), counter(model)[0]
     answers, failed = [], []

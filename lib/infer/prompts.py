@@ -10,7 +10,6 @@ if TYPE_CHECKING:  # `make study` checks a study file without it, half a second 
     from transformers import PreTrainedTokenizerBase
 
 
-
 def prompt_for(question: str, context: str = "") -> str:
     """Return the text that a base model continues, without trailing whitespace."""
     return prompt_template("answer").render(question=question, context=context).rstrip()
@@ -21,15 +20,9 @@ def chat_prompt_for(question: str, context: str = "") -> str:
     return prompt_template("answer_chat").render(question=question, context=context).rstrip()
 
 
-def is_read(query: Query, is_ready: bool) -> bool:
-    """Return whether the query's context is its complete prompt."""
-    return is_ready and bool(query.context)
-
-
-def prompt_of(query: Query, is_ready: bool = False,
-              write: Callable[[str, str], str] = prompt_for) -> str:
-    """Return a query's prompt: the ready-made one, or the one that `write` builds."""
-    return query.context if is_read(query, is_ready) else write(query.question, query.context)
+def prompt_of(query: Query, write: Callable[[str], str] = prompt_for) -> str:
+    """Return a query's context, which is its complete prompt, or the prompt that `write` builds."""
+    return query.context or write(query.question)
 
 
 def is_chat(tokenizer: "PreTrainedTokenizerBase", style: str) -> bool:
@@ -54,21 +47,21 @@ def beginning(tokenizer: "PreTrainedTokenizerBase") -> list[int]:
     return first if first == [tokenizer.bos_token_id] else []
 
 
-def encoded(tokenizer: "PreTrainedTokenizerBase", queries: list[Query], style: str = "auto",
-            is_ready: bool = False) -> list[list[int]]:
+def encoded(tokenizer: "PreTrainedTokenizerBase", queries: list[Query],
+            style: str = "auto") -> list[list[int]]:
     """Return the tokens of each query's prompt: one BOS if the tokenizer adds it, no EOS.
 
     Raises ValueError as is_chat does, and if a chat template writes BOS twice.
     """
     begin = beginning(tokenizer)
     if is_chat(tokenizer, style):
-        turns = [[{"role": "user", "content": prompt_of(query, is_ready, chat_prompt_for)}]
+        turns = [[{"role": "user", "content": prompt_of(query, chat_prompt_for)}]
                  for query in queries]
         prompts = tokenizer.apply_chat_template(turns, add_generation_prompt=True,
                                                 sanitize_control_tokens=True, return_dict=False)
         prompts = [prompt if prompt[:1] == begin else begin + prompt for prompt in prompts]
     else:
-        found = tokenizer([prompt_of(query, is_ready) for query in queries],
+        found = tokenizer([prompt_of(query) for query in queries],
                           add_special_tokens=False, split_special_tokens=True)
         prompts = [begin + ids for ids in found["input_ids"]]
     if begin and any(prompt.count(begin[0]) != 1 for prompt in prompts):

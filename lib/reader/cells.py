@@ -9,8 +9,8 @@ from lib.infer.prompts import prompt_for
 from lib.reader.forms import CellAnswer
 from lib.reader.lessons import TABLE_FORMS, Asked, Turn, asked_table
 from lib.reader.training import are_right
-from lib.tablequest.ask.serialize import FORMS
-from lib.tablequest.records import Grid
+from lib.tasks.tablequest.ask.serialize import FORMS
+from lib.tasks.tablequest.records import Grid
 
 
 class Table(NamedTuple):

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Literal
 
-from lib.tablequest.records import Cell, Grid
+from lib.tasks.tablequest.records import Cell, Grid
 
 _ONSETS, _VOWELS = "b d f g k l m n p r s t v z br dr gr kr pl st tr".split(), "a e i o u".split()
 _CODAS = ["", "", "", "l", "n", "r", "s", "t"]

@@ -14,13 +14,13 @@ from lib.reader.grids import Labels, random_grid
 from lib.structext.ask.plan import some_of, training_queries, training_samples
 from lib.structext.ask.prompts import Prompted
 from lib.structext.records import Sample
-from lib.tablequest.ask.prompts import prompt_of, source_of
-from lib.tablequest.ask.serialize import FORMS, serialized
-from lib.tablequest.filings.read import ReadFiling, read_filings
-from lib.tablequest.made_up.reports import write_reports
-from lib.tablequest.places.places import places
-from lib.tablequest.questions.medium import easy_of
-from lib.tablequest.records import Grid, Passage, by_id
+from lib.tasks.tablequest.ask.prompts import prompt_of, source_of
+from lib.tasks.tablequest.ask.serialize import FORMS, serialized
+from lib.tasks.tablequest.filings.read import ReadFiling, read_filings
+from lib.tasks.tablequest.made_up.reports import write_reports
+from lib.tasks.tablequest.places.places import places
+from lib.tasks.tablequest.questions.medium import easy_of
+from lib.tasks.tablequest.records import Grid, Passage, by_id
 from lib.train.texts import END
 
 TABLE_FORMS = ("html", "markdown", "csv", "json", "prose", "list")

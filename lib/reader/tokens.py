@@ -12,8 +12,8 @@ from lib.infer.prompts import prompt_for
 from lib.lab.base_model import train_tokenizer
 from lib.reader.grids import SYLLABLES, YEARS, random_grid
 from lib.reader.lessons import CELL, ROW, Lesson
-from lib.tablequest.ask.serialize import FORMS
-from lib.tablequest.records import Cell
+from lib.tasks.tablequest.ask.serialize import FORMS
+from lib.tasks.tablequest.records import Cell
 
 _MARK = "\N{FULL BLOCK}"  # replaces labels and values
 _OFTEN, _SHARE, _ALWAYS = 0.5, 0.05, 0.9  # of the questions about texts of one kind

@@ -94,7 +94,7 @@ def are_right(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, turns:
                      entity_count=None, block_type="table", context=turn.prompt)
                for number, turn in enumerate(turns)]
     with redirect_stderr(io.StringIO()):  # a second bar would break the training's
-        answers = answer(model, tokenizer, queries, "reader", is_ready=True,
+        answers = answer(model, tokenizer, queries, "reader",
                          max_read_tokens=max_read_tokens, batch_size=batch_size)
     return [row.answer.split() == turn.reply.split()
             for row, turn in zip(answers, turns, strict=True)]

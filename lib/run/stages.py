@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, field_validator
 from lib.core.arms import ARMS, AUGMENTED
 from lib.core.paths import figures_path
 from lib.documents.folder import SUFFIXES
-from lib.tablequest.filings.files import ENDINGS as FILING_ENDINGS
+from lib.tasks.tablequest.filings.files import ENDINGS as FILING_ENDINGS
 
 _SPENDING = ("max_cost_usd", "mode", "concurrency", "max_failed_share", "retry")
 

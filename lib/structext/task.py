@@ -1,95 +1,89 @@
-"""Implement StrucText-Eval as a reading task: fit prompts, read answers, judge, and solve."""
+"""StrucText-Eval as a task: prompts with a structured text, answers in a tag, lines compared."""
 
-from collections.abc import Mapping, Sequence
+import re
 from functools import cache
-from typing import TYPE_CHECKING
 
 from lib.core.errors import BadInput
-from lib.core.files import load
 from lib.core.records import Answer, Query, Rejected, Verdict
-from lib.reading.context_window import Tokenizer, lengths_of, token_counts
-from lib.reading.task import Shown
+from lib.infer.window import lengths_of, token_counts
 from lib.structext.ask.prompts import REASONING, Prompted
-from lib.structext.ask.replies import Final, finals, judged_by_rules
+from lib.structext.ask.replies import final_answer, judged_by_rules
 from lib.structext.solve.solver import solve
+from lib.tasks.task import Final, Room, Rows, Shown, Task
 
-if TYPE_CHECKING:  # slow to import
-    from lib.infer.decoding import Decoding
+_SHOTS = re.compile(r"-\d+\Z")  # of a query's id, after its prompt setting
 
 
-class StrucText:
-    """Implement lib.reading.task.Task. Methods raise BadInput without asked.jsonl."""
+class StrucText(Task):
+    """29 tasks on texts in eight languages; see lib.tasks.task.Task."""
 
-    def fitted(self, study: str, queries: list[Query], tokenizer: Tokenizer, window: int,
-               how: "Decoding") -> Shown:
+    texts, groups, cluster = "asked", ("language", "depth", "width"), "text"
+    needs = {"asked": Prompted}
+
+    def fit(self, queries: list[Query], rows: Rows, room: Room) -> Shown:
         """Leave out prompts that do not fit: cutting a structured text would change its structure.
 
         The note counts reference answers that are longer than a reply may be.
         """
-        budget = how.max_read_tokens
-        texts = {one.query_id: one.sample.reference for one in load(study, "asked", Prompted)}
-        left_out = too_long(queries, texts, tokenizer, window, budget, how.prompt_style)
+        texts = {one.query_id: one.sample.reference for one in rows["asked"]}
+        left_out = _too_long(queries, texts, room)
         ids = {row.item for row in left_out}
         kept = [query for query in queries if query.query_id not in ids]
-        answers = token_counts([query.answer for query in kept], tokenizer)
-        note = (f"{sum(length > budget for length in answers)} of {len(kept)} reference answers "
-                f"are longer than {budget} tokens: no reply can give them in full.")
+        answers = token_counts([query.answer for query in kept], room.tokenizer)
+        note = (f"{sum(length > room.reply for length in answers)} of {len(kept)} reference "
+                f"answers are longer than {room.reply} tokens: no reply can give them in full.")
         return Shown(kept, [], left_out, note)
 
-    def finals(self, study: str, queries: list[Query], answers: list[Answer]) -> dict[str, Final]:
-        """Read the final answer of each reply as its prompt setting requires."""
-        return finals(_asked(study, queries), answers)
+    def final(self, query: Query, reply: str) -> Final:
+        """Read the final answer of a reply as its prompt setting requires."""
+        return final_answer(reply, _SHOTS.sub("", query.query_id.rpartition(":")[2]))
 
-    def judged_by_rules(self, study: str, queries: list[Query],
-                        answers: list[Answer]) -> list[Verdict]:
+    def verdicts(self, queries: list[Query], answers: list[Answer], rows: Rows) -> list[Verdict]:
         """Judge by comparison: the reference is correct, whatever its whitespace."""
-        return judged_by_rules(_asked(study, queries), answers)
+        kept = {query.query_id for query in queries}
+        return judged_by_rules([one for one in rows["asked"] if one.query_id in kept], answers)
 
-    def replies_by_rules(self, study: str, queries: list[Query]) -> dict[str, str]:
+    def replies(self, queries: list[Query], rows: Rows) -> dict[str, str]:
         """Return the solver's replies, which show whether each text has the answer to its question.
 
         A reply has the form that its prompt asks for, and is empty if the solver fails.
         """
         replies = {}
-        for one in load(study, "asked", Prompted):
+        for one in rows["asked"]:
             sample = one.sample
             text = _solution(sample.language, sample.question, sample.reference)
             is_tagged = text and one.setting in REASONING
             replies[one.query_id] = f"<answer>\n{text}\n</answer>" if is_tagged else text
         return replies
 
+    def about(self, query: Query, rows: Rows) -> dict[str, object]:
+        """Return language, depth, width and text of a query's sample."""
+        found = re.search(r"-d(\d+)-w(\d+)", query.query_id)
+        depth, width = map(int, found.groups()) if found else (0, 0)
+        return {"language": query.block_type, "depth": depth, "width": width,
+                "text": query.document_id}
+
 
 TASK = StrucText()
 
 
-def too_long(queries: Sequence[Query], texts: Mapping[str, str], tokenizer: Tokenizer, window: int,
-             answer_budget: int, style: str = "auto") -> list[Rejected]:
-    """Return the queries whose prompt does not fit in `window` tokens with `answer_budget` free.
-
-    A length is that of the prompt as sent, with BOS and the model's chat template. `texts` maps
-    query_id to the structured text; if that alone does not fit, its length is used instead of the
-    prompt's, because a suite's longest prompts amount to hundreds of megabytes.
-    Raises ValueError for a window or budget below 1, and as `lib.infer.prompts.is_chat` does.
-    """
-    if window < 1 or answer_budget < 1:
-        raise ValueError(f"window {window}, answer_budget {answer_budget}: each must be at least "
+# A text is counted once for all its prompts; only where it fits is a whole prompt counted, because
+# a suite's longest prompts amount to hundreds of megabytes.
+def _too_long(queries: list[Query], texts: dict[str, str], room: Room) -> list[Rejected]:
+    if room.window < 1 or room.reply < 1:
+        raise ValueError(f"window {room.window}, answer_budget {room.reply}: each must be at least "
                          "1 token")
-    room = window - answer_budget
+    most = room.window - room.reply
     different = list(dict.fromkeys(texts[query.query_id] for query in queries))
-    of_text = dict(zip(different, token_counts(different, tokenizer), strict=True))
+    of_text = dict(zip(different, token_counts(different, room.tokenizer), strict=True))
     lengths = {query.query_id: of_text[texts[query.query_id]] for query in queries}
-    short = [query for query in queries if lengths[query.query_id] <= room]
-    counted = lengths_of([query.context for query in short], tokenizer, style)
+    short = [query for query in queries if lengths[query.query_id] <= most]
+    counted = lengths_of([query.context for query in short], room.tokenizer, room.style)
     lengths |= {query.query_id: length for query, length in zip(short, counted, strict=True)}
     return [Rejected(document_id=query.document_id, item=query.query_id,
-                     reason=f"{lengths[query.query_id]:,} tokens or more and {answer_budget:,} for "
-                            f"the reply do not fit in {window:,}")
-            for query in queries if lengths[query.query_id] > room]
-
-
-def _asked(study: str, queries: list[Query]) -> list[Prompted]:
-    kept = {query.query_id for query in queries}
-    return [one for one in load(study, "asked", Prompted) if one.query_id in kept]
+                     reason=f"{lengths[query.query_id]:,} tokens or more and {room.reply:,} for "
+                            f"the reply do not fit in {room.window:,}")
+            for query in queries if lengths[query.query_id] > most]
 
 
 @cache  # a sample is solved once for all prompt settings

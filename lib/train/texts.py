@@ -73,7 +73,7 @@ def _replies(study: str, arm: str, tokenizer: "PreTrainedTokenizerBase", block_s
     answers = tokenizer([query.answer + END for query in queries], add_special_tokens=False,
                         split_special_tokens=True)["input_ids"]
     pairs = [(query, prompt, [*answer, tokenizer.eos_token_id]) for query, prompt, answer in zip(
-        queries, encoded(tokenizer, queries, is_ready=True), answers, strict=True)]
+        queries, encoded(tokenizer, queries), answers, strict=True)]
     fitting = [pair for pair in pairs if len(pair[1]) + len(pair[2]) <= block_size]
     if not fitting:
         raise ValueError(f"no prompt with its answer fits a block of {block_size} tokens: raise "

@@ -87,7 +87,7 @@ def test_an_end_of_turn_that_only_the_model_knows_ends_an_answer(folder):
 
 
 def test_an_answer_to_a_ready_made_prompt_keeps_blank_lines_and_ends_with_its_tag(loaded):
-    tagged, blank = answers(loaded, READY, is_ready=True, max_answer_tokens=1)
+    tagged, blank = answers(loaded, READY, max_answer_tokens=1)
     assert tagged.answer == "12\n\n34\n</answer>" and not tagged.truncated
     assert blank.answer == "1701\n\nQuestion"  # as a question, the prompt ends at the blank line
 

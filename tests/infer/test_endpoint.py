@@ -73,7 +73,7 @@ def test_a_ready_made_prompt_is_sent_unchanged_and_its_reply_is_complete(server,
     text = "The text of Orbit.\n<answer>\n"
     ready = QUERIES[0].model_copy(update={"query_id": "ready", "context": text})
     other = ready.model_copy(update={"query_id": "other", "context": "A text."})
-    how = Decoding(prompt_style=style, is_ready=True, max_read_tokens=99)
+    how = Decoding(prompt_style=style, max_read_tokens=99)
     rows, _ = answer_over_endpoint("m", [ready, QUERIES[0], other], "base", how,
                                    Calls(tmp_path / "c"))
     write = prompt_for if style == "plain" else chat_prompt_for

@@ -57,7 +57,7 @@ def test_control_tokens_spelled_out_in_a_question_are_letters(chat_template):
 def test_a_chat_prompt_has_one_bos_whether_or_not_its_template_writes_it(chat_template):
     made = tokenizer(chat_template=chat_template)
     found = [made.decode(prompt)
-             for prompt in encoded(made, [query(), query(context=READY)], is_ready=True)]
+             for prompt in encoded(made, [query(), query(context=READY)])]
     assert found == [f"<s><|user|>\n{text}</s><|assistant|>\n"
                      for text in (chat_prompt_for("Who?"), READY)]
 
@@ -69,7 +69,7 @@ def test_a_chat_template_that_writes_bos_twice_is_refused():
 
 def test_a_ready_made_prompt_is_sent_unchanged_and_other_queries_as_before():
     made = tokenizer()
-    ready, closed = encoded(made, [query(context=READY), query()], is_ready=True)
+    ready, closed = encoded(made, [query(context=READY), query()])
     assert made.decode(ready) == "<s>" + READY and ready.count(made.bos_token_id) == 1
     assert [closed] == encoded(made, [query()])
     (as_context,) = encoded(made, [query(context=READY)])

@@ -14,7 +14,7 @@ from tests.conftest import rows, run_cells, run_study_here, table
 READERS = {"structext-smoke": ("tuned", "solver"), "tablequest-smoke": ("dapt", "lexical")}
 # By language, task, prompt, shots, depth × width; Test beside Real-Test; three scores; judges.
 # By level; rivals' ratings; overlap in words; truncation; failures. The case study, recall and a
-# judge that is a model are made over a played endpoint in tests/tablequest and tests/structext.
+# judge that is a model are made over a played endpoint in the tests of the two tasks.
 RESULTS = {
     "structext-smoke": "languages.csv tasks.csv prompts.csv shots.csv heat.csv heat_map.png "
                        "real.csv real_differences.png scores.csv agreement.csv forms_judged.png",

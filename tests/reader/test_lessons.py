@@ -20,7 +20,7 @@ from lib.reader.lessons import (
     structext_lessons,
 )
 from lib.structext.ask.plan import asked_in
-from lib.tablequest.ask.replies import read_reply
+from lib.tasks.tablequest.ask.replies import read_reply
 
 
 @given(st.integers(0, 10**6), st.integers(1, 8), st.integers(1, 6))

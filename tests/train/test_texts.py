@@ -103,7 +103,7 @@ def test_a_reply_is_learned_after_its_prompt_as_04_infer_sends_it(study):
                for row in made.training.labels}
     expected = "".join(f"{one.answer}{END}{TOKENIZER.eos_token}" for one in kept)
     assert sorted("".join(learned)) == sorted(expected)
-    for prompt in encoded(TOKENIZER, kept, is_ready=True):
+    for prompt in encoded(TOKENIZER, kept):
         assert any(prompt == row[start:start + len(prompt)]
                    for row in made.training.input_ids for start in range(len(row)))
     assert made.example.endswith(END)

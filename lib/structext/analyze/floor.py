@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
+from lib.analyze.metrics import rouge_l
 from lib.core.records import Answer, Verdict
-from lib.reading.metrics import rouge_l
 from lib.structext.analyze.scores import LEAST_ROUGE
 from lib.structext.analyze.tables import summary
 from lib.structext.ask.prompts import REASONING, Prompted

@@ -13,8 +13,8 @@ import pandas as pd
 from scipy import stats
 from statsmodels.stats.inter_rater import cohens_kappa
 
+from lib.analyze.metrics import bleu, exact_match, rouge_l_with_steps
 from lib.core.records import Record
-from lib.reading.metrics import bleu, exact_match, rouge_l_with_steps
 
 LEAST_ROUGE = 0.75  # a response with less scores 0 (v2, 4.2)
 METRICS = ("rouge_score", "bleu", "exact")

@@ -1,0 +1,106 @@
+"""Answer the queries of any task: with local models, over an endpoint, or by the task's reader."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pandas as pd
+
+from lib.core.files import artifact_path
+from lib.core.records import Answer, Document, Query, Rejected, Score
+from lib.infer.answers import answer_from, answers_in_bf16, load
+from lib.infer.decoding import Decoding, source_of
+from lib.infer.endpoint import answer_over_endpoint
+from lib.infer.loglik import score
+from lib.infer.window import window_of
+from lib.llm.calls import Calls
+from lib.llm.tokens import counter, tokenizer_of
+from lib.tasks.task import Room, Rows, Shown, Task
+
+NO_MEMORY = "asked without a text: this reader only reads"
+
+
+@dataclass(frozen=True)
+class Source:
+    """What answers for an arm: kind local (a folder or hub id), endpoint (a model) or rules."""
+
+    kind: str
+    name: str
+
+
+def sources_of(study: str, arms: list[str], base_model: str, endpoint_model: str,
+               reader: str) -> dict[str, Source]:
+    """Return what answers for each arm. Raises ValueError for an unknown reader."""
+    if reader not in ("model", "rules"):
+        raise ValueError(f"reader {reader!r} is neither model nor rules")
+    if reader == "rules" or endpoint_model:
+        kind = "rules" if reader == "rules" else "endpoint"
+        return dict.fromkeys(arms, Source(kind, endpoint_model))
+    return {arm: Source("local", source_of(study, arm, base_model)) for arm in arms}
+
+
+def shown_to(source: Source, task: Task, queries: list[Query], rows: Rows, how: Decoding,
+             window: int = 0) -> Shown:
+    """Return the queries in the form in which they can be sent to `source`.
+
+    Without `window` (tokens), a local model's own counts; an endpoint's is unknown: nothing is cut.
+    """
+    is_unknown = source.kind == "endpoint" and not window
+    if source.kind == "rules" or is_unknown or not any(query.context for query in queries):
+        return Shown(queries, [], [])
+    is_folder = source.kind == "local" or Path(source.name).is_dir()
+    tokenizer = tokenizer_of(source.name) if is_folder else counter(source.name)[0]
+    return task.fit(queries, rows, Room(window or window_of(source.name), how.max_read_tokens,
+                                        tokenizer, how.prompt_style))
+
+
+def answers_of(arm: str, source: Source, task: Task, shown: Shown, rows: Rows, how: Decoding,
+               study: str, calls: Calls) -> tuple[list[Answer], list[Rejected]]:
+    """Return an arm's answers in order, and the queries without one, each with its reason.
+
+    A killed run of a local model resumes. The task's own reader writes no tokens.
+    """
+    match source.kind:
+        case "local":
+            folder = artifact_path(study, "answers", arm=arm).parent
+            return answer_from(source.name, shown.queries, arm, how, folder), shown.too_long
+        case "endpoint":
+            answers, failed = answer_over_endpoint(source.name, shown.queries, arm, how, calls)
+            return answers, [*shown.too_long, *failed]
+    replies = task.replies(shown.queries, rows)
+    return [Answer(query_id=query.query_id, arm=arm, answer=replies[query.query_id], n_tokens=0,
+                   truncated=False) for query in shown.queries if query.query_id in replies], [
+        Rejected(document_id=query.document_id, item=query.query_id, reason=NO_MEMORY)
+        for query in shown.queries if query.query_id not in replies]
+
+
+def changed_in_float32(answers: Mapping[str, list[Answer]], sources: Mapping[str, Source],
+                       shown: Mapping[str, Shown], how: Decoding, study: str,
+                       n: int) -> pd.DataFrame | str:
+    """Repeat `n` bfloat16 answers an arm in float32; return those that differ, by arm."""
+    rows, counts = [], {}
+    for arm, source in sources.items():
+        if source.kind != "local" or not answers_in_bf16(how.precision) or not n:
+            continue
+        queries = shown[arm].queries[::max(1, len(shown[arm].queries) // n)]
+        folder = artifact_path(study, "answers", arm=arm).parent
+        given = {reply.query_id: reply.answer for reply in answers[arm]}
+        again = answer_from(source.name, queries, arm, replace(how, precision="fp32"), folder)
+        rows += [(arm, given[reply.query_id], reply.answer) for reply in again
+                 if reply.answer != given[reply.query_id]]
+        counts[arm] = len(queries)
+    print(f"{len(rows)} of {sum(counts.values())} answers in bf16 differ in float32"
+          if counts else "no answer is in bf16")
+    return pd.DataFrame(rows, columns=["arm", "bf16", "fp32"]).head()
+
+
+def scores_of(arm: str, source: Source, queries: list[Query], documents: list[Document],
+              how: Decoding, cloze_tokens: int) -> list[Score]:
+    """Score the references of queries without a text in a local model; an endpoint gives none."""
+    closed = [query for query in queries if not query.context]
+    if source.kind != "local" or not closed:
+        return []
+    texts = {document.document_id: document.text for document in documents}
+    return score(*load(source.name, precision=how.precision), closed, texts, arm,
+                 batch_size=how.batch_size, prompt_style=how.prompt_style,
+                 cloze_tokens=cloze_tokens)

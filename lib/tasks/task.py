@@ -1,0 +1,92 @@
+"""The protocol of a task: its questions, prompts, final answers, verdicts and groups."""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from lib.core.errors import BadInput
+from lib.core.records import Answer, Query, Record, Rejected, Verdict
+from lib.judge.verdicts import Decide, judge
+
+Rows = Mapping[str, list]  # artifact -> its rows, as `Task.needs` names them
+
+
+class Final(NamedTuple):
+    """The final answer in a reply as `text`, or why there is none as `missing`; one is empty."""
+
+    text: str
+    missing: str
+
+
+class Shown(NamedTuple):
+    """The queries sent to a model, in order; those cut to fit; those too long to be sent."""
+
+    queries: list[Query]
+    cut: list[Query]
+    too_long: list[Rejected]
+    note: str = ""  # what else limits the replies, in a sentence
+
+
+class Room(NamedTuple):
+    """A context window in tokens, what a reply may use of it, and how prompts are counted."""
+
+    window: int
+    reply: int
+    tokenizer: Callable
+    style: str = "auto"
+
+
+class Asked(NamedTuple):
+    """What 01_annotate saves: queries, what was left out, and further artifacts by name."""
+
+    queries: list[Query]
+    rejected: list[Rejected]
+    more: Mapping[str, list[Record]] = {}
+
+
+class Task:
+    """A system's questions and how they are asked, read, judged and grouped; it reads no files.
+
+    A query with a context is sent as that prompt, one without asks for what was learned.
+
+        class Capitals(Task):
+            rules = staticmethod(lambda queries, answers: [
+                ("correct", "the same") if query.answer in answer else ("incorrect", "another")
+                for query, answer in zip(queries, answers)])
+            groups, cluster = ("continent",), "country"
+
+            def about(self, query, rows):
+                return {"continent": query.structure, "country": query.document_id}
+
+            def final(self, query, reply):
+                return Final(reply.partition(".")[0], "")
+    """
+
+    texts: str = "documents"  # the artifact that its questions are about
+    needs: Mapping[str, type[Record]] = {}  # artifacts that methods get as `rows`
+    groups: tuple[str, ...] = ("structure",)  # columns of `about` by which results are grouped
+    cluster: str = "document"  # the column whose values are sampled, for intervals
+    rules: Decide  # verdicts without a model
+
+    def ask(self, rows: Rows, annotate: Callable[..., Asked], **how: object) -> Asked:
+        """Return the questions on the texts that the annotator `annotate` writes."""
+        return annotate(rows, **how)
+
+    def fit(self, queries: list[Query], rows: Rows, room: Room) -> Shown:
+        """Return the queries as they are sent to a model with this `room`."""
+        return Shown(queries, [], [])
+
+    def final(self, query: Query, reply: str) -> Final:
+        """Return the final answer in a reply; 05_judge shows the judge nothing else."""
+        return Final(reply, "")
+
+    def replies(self, queries: list[Query], rows: Rows) -> Mapping[str, str]:
+        """Return query_id -> the reply of the task's own reader, which needs no model."""
+        raise BadInput("this task has no reader without a model: set reader to model")
+
+    def verdicts(self, queries: list[Query], answers: list[Answer], rows: Rows) -> list[Verdict]:
+        """Return one verdict per query, in order, on one arm's final answers, without a model."""
+        return judge(queries, answers, self.rules)
+
+    def about(self, query: Query, rows: Rows) -> dict[str, object]:
+        """Return the groups and the cluster of the results on a query."""
+        return {"structure": query.structure, "document": query.document_id}

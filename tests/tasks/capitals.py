@@ -1,0 +1,40 @@
+"""A made-up system: capitals of three continents, asked with a one-line text."""
+
+from lib.core.records import Query
+from lib.tasks.task import Final, Task
+
+CAPITALS = {"Europe": "Paris Rome Oslo Bern", "Asia": "Tokyo Hanoi Seoul Doha",
+            "Africa": "Cairo Accra Dakar Tunis"}
+
+
+def decide(queries, answers):
+    found = []
+    for query, answer in zip(queries, answers, strict=True):
+        verdict = "correct" if answer == query.answer else "incorrect"
+        found.append(("unscored", "a guess") if "?" in answer else (verdict, "compared"))
+    return found
+
+
+class Capitals(Task):
+    groups, cluster = ("continent",), "country"
+    rules = staticmethod(decide)
+
+    def final(self, query, reply):
+        text = reply.strip().partition("\n")[0]
+        return Final(text, "" if text else "an empty reply")
+
+    def replies(self, queries, rows):
+        return {query.query_id: reply for query, reply in zip(
+            queries, [query.answer for query in queries[:-2]] + ["Atlantis\nof course", "Bern?"],
+            strict=True)}
+
+    def about(self, query, rows):
+        return {"continent": query.block_type, "country": query.document_id}
+
+
+TASK = Capitals()
+QUERIES = [
+    Query(query_id=f"{city}-{n}", document_id=f"country of {city}", question=f"Capital {n}?",
+          answer=city, structure="natural", source_reference="", start=0, end=0, entity_count=None,
+          block_type=continent, context=f"It is {city}.\nThe capital is")
+    for continent, cities in CAPITALS.items() for city in cities.split() for n in (1, 2)]

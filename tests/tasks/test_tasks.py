@@ -1,0 +1,106 @@
+"""The protocol of tasks: what fits, final answers and verdicts, and a system made up here."""
+
+from dataclasses import replace
+
+import pytest
+
+from lib.core.files import load, save
+from lib.core.records import Answer, Query, Verdict
+from lib.infer.decoding import Decoding
+from lib.lab.base_model import new_llama, train_tokenizer
+from lib.structext.ask.prompts import Prompted, as_queries, prompts_for
+from lib.structext.ask.replies import NO_ANSWER
+from lib.structext.generate.samples import generate
+from lib.structext.records import TASKS
+from lib.structext.task import TASK as STRUCTEXT
+from lib.tasks.answering import Source, shown_to
+from lib.tasks.judging import final_answers, verdicts_of
+from lib.tasks.registry import SYSTEMS, task_of
+from tests.conftest import run_cells
+from tests.tasks.capitals import QUERIES
+
+HOW = Decoding(max_read_tokens=16)
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory) -> Source:
+    """A model with a context window of 128 tokens."""
+    folder = tmp_path_factory.mktemp("model")
+    tokenizer = train_tokenizer(["word and word again"] * 3, 300)
+    model = new_llama(tokenizer, hidden_size=16, layers=1, heads=2, context=128, seed=1)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return Source("local", str(folder))
+
+
+def query(query_id: str, context: str) -> Query:
+    return Query(query_id=query_id, document_id="f-p1", question="What were net sales in 2024?",
+                 answer="$12 million", structure="tabular", source_reference="", start=0, end=0,
+                 entity_count=None, block_type="table", context=context)
+
+
+def reply(query_id: str, text: str) -> Answer:
+    return Answer(query_id=query_id, arm="base", answer=text, n_tokens=1, truncated=False)
+
+
+def judged(task, queries, replies, rows) -> tuple[list[Answer], dict[str, str], dict[str, Verdict]]:
+    answers, missing = final_answers(task, queries, replies)
+    verdicts = verdicts_of(task, queries, answers, rows, "rules", None, missing)
+    return answers, missing, {row.query_id: row for row in verdicts}
+
+
+def test_a_structured_text_that_does_not_fit_is_left_out_by_the_window_of_the_arm(source):
+    (sample,) = generate(tasks=["tree.0"])
+    asked = [Prompted(sample=sample.model_copy(update={"id": f"q{n}", "reference": "word " * n}),
+                      setting="base", n_shots=0, demonstrations=(), prompt="")
+             for n in (5, 60, 300)]
+    queries = [query(one.query_id, one.sample.reference) for one in asked]
+
+    def shown(by: Source, how: Decoding = HOW, window: int = 0):
+        return shown_to(by, STRUCTEXT, queries, {"asked": asked}, how, window)
+
+    found = shown(source)
+    assert [one.query_id for one in found.queries] == ["q5:base", "q60:base"] and not found.cut
+    assert [row.item for row in found.too_long] == ["q300:base"]
+    assert "do not fit in 128" in found.too_long[0].reason
+    assert found.note.startswith("0 of 2 reference answers are longer than 16 tokens")
+    small = shown(source, window=40)
+    assert [row.item for row in small.too_long] == ["q60:base", "q300:base"]
+    note = shown(source, replace(HOW, max_read_tokens=1)).note
+    assert note.startswith("2 of 2 reference answers are longer than 1 tokens")
+    served = Source("endpoint", source.name)
+    assert shown(served, window=40) == small, "a served folder's own tokenizer counts"
+    assert shown(Source("endpoint", "gpt-4o")).queries == queries, "its window is not known"
+    assert shown(Source("rules", "")).queries == queries, "a reader has no window"
+
+
+def test_structext_is_judged_by_its_final_answer_and_says_why_there_is_none():
+    samples = list(generate(tasks=TASKS, per_task=3))
+    asked = [one for setting, n_shots in (("base", 0), ("self-cot", 0), ("few-shot", 1))
+             for one in prompts_for(samples, setting, n_shots)]
+    one = next(row for row in asked
+               if row.setting == "self-cot" and row.sample.task == "csv.0")
+    plain, shots = (row for row in asked if row.sample == one.sample and row != one)
+    ids = [one.query_id, plain.query_id, shots.query_id]
+    queries = [row for row in as_queries(asked) if row.query_id in ids]
+    right = one.sample.answer
+    replies = [reply(ids[0], right), reply(ids[1], f"{right}\n</answer>\n\nB"), reply(ids[2], "")]
+    answers, missing, verdicts = judged(STRUCTEXT, queries, replies, {"asked": asked})
+    assert [row.answer for row in answers] == ["", right, ""]
+    assert missing == {ids[0]: NO_ANSWER, ids[2]: "there is no reply"}
+    assert [verdicts[name].verdict for name in ids] == ["incorrect", "correct", "incorrect"]
+    assert [verdicts[name].reason for name in ids[::2]] == list(missing.values())
+    with pytest.raises(ValueError, match=r"not in queries\.jsonl"):
+        final_answers(STRUCTEXT, queries[:1], replies)
+
+
+def test_a_system_made_up_here_runs_through_the_chain(tmp_path, monkeypatch):
+    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
+    monkeypatch.setitem(SYSTEMS, "capitals", "tests.tasks.capitals")
+    save("world", "queries", QUERIES)
+    run_cells("04_infer", study="world", task="capitals", arms=["look-up"], reader="rules")
+    run_cells("05_judge", study="world", task="capitals", arms=["look-up"])
+    verdicts = load("world", "verdicts", arm="look-up", judge="rules")
+    assert [row.verdict for row in verdicts] == ["correct"] * 22 + ["incorrect", "unscored"]
+    groups = [task_of("capitals").about(one, {}) for one in QUERIES]
+    assert {one["continent"] for one in groups} == {"Europe", "Asia", "Africa"}
