@@ -5,10 +5,8 @@ import os
 import pickle
 import re
 import shlex
-import signal
 import subprocess
 import sys
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
@@ -20,9 +18,9 @@ from lib.core.digest import module_digest
 from lib.core.errors import Stopped
 from lib.core.files import write_json
 from lib.core.paths import REPOSITORY
-from lib.core.process import VARIABLE, be_parent, die_with_parent
+from lib.core.process import VARIABLE
 from lib.infer.answers import load
-from lib.train import worker
+from lib.train import agent, worker
 from lib.train.checkpoints import fingerprint, prepare, weights_hash
 from lib.train.packing import PackedBlocks
 from lib.train.recipe import Recipe
@@ -73,7 +71,7 @@ def _run(arguments: list[str], processes: int) -> None:
     if launcher:
         launcher = [sys.executable, "-m", process.__name__, *launcher]
     else:
-        launcher = [sys.executable, "-m", __name__, "--standalone", "--nproc-per-node",
+        launcher = [sys.executable, "-m", agent.__name__, "--standalone", "--nproc-per-node",
                     str(processes)]
         # all processes together get the cores that a single one would have
         cores = int(os.environ.get("OMP_NUM_THREADS") or len(os.sched_getaffinity(0)))
@@ -92,41 +90,3 @@ def _run(arguments: list[str], processes: int) -> None:
         raise Stopped("\n".join([
             "a training process failed; the same command resumes from the last complete "
             "checkpoint; its log is above", *reasons]))
-
-
-def rendezvous(environment: Mapping[str, str]) -> list[str]:
-    """Return torchrun's options for meeting on the node where srun was called, [] without srun."""
-    address, job = (environment.get(f"SLURM_{name}", "") for name in ("LAUNCH_NODE_IPADDR",
-                                                                      "JOB_ID"))
-    if not address:
-        return []
-    run = f"{job}.{environment.get('SLURM_STEP_ID', 0)}"  # a second step never joins the first
-    port = 20_000 + int(job) % 10_000  # below the ports that systems give to clients
-    return ["--rdzv-backend", "c10d", "--rdzv-id", run, "--rdzv-endpoint", f"{address}:{port}"]
-
-
-def main(arguments: list[str]) -> None:
-    """Run torchrun so that it ends with its parent: a killed notebook leaves no training behind.
-
-    Under srun, one such process per node joins them; it needs --nnodes and --nproc-per-node.
-    """
-    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
-    from torch.distributed.run import main as torchrun
-
-    die_with_parent()
-    be_parent()
-    if "--nnodes" in arguments and "--rdzv-endpoint" not in arguments:
-        arguments = [*rendezvous(os.environ), *arguments]
-    try:
-        torchrun(arguments)
-    except ChildFailedError as error:
-        # a killed process is the cause of what its partners report, perhaps before it is noticed
-        killed = [one for one in error.failures.values() if one.exitcode == -signal.SIGKILL]
-        failure = killed[0] if killed else error.get_first_failure()[1]
-        code = failure.exitcode
-        how = f"was killed by signal {-code}" if code < 0 else f"ended with {code}"
-        sys.exit(f"process {failure.local_rank} {how}")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -16,7 +16,8 @@ import pytest
 
 from lib.core.errors import Stopped
 from lib.lab.base_model import train_tokenizer
-from lib.train.launch import LAUNCHER, rendezvous, train_arm
+from lib.train.agent import rendezvous
+from lib.train.launch import LAUNCHER, train_arm
 from lib.train.recipe import Recipe
 from lib.train.worker import deepspeed_config
 from tests.train.test_trainer import TEXTS, blocks_of, new_model, weights
@@ -52,7 +53,7 @@ def two_nodes(tmp_path, monkeypatch) -> None:
     script = tmp_path / "two_nodes.sh"
     script.write_text(f"""#!/bin/sh
 for node in 0 1; do
-    setsid --wait {sys.executable} -m lib.train.launch --nnodes 2 --nproc-per-node 1 --rdzv-id $$ \\
+    setsid --wait {sys.executable} -m lib.train.agent --nnodes 2 --nproc-per-node 1 --rdzv-id $$ \\
         --rdzv-backend c10d --rdzv-endpoint 127.0.0.1:{port} "$@" &
     agents="$agents $!"
 done
@@ -118,11 +119,11 @@ def processes(work: str, is_wanted: Callable[[bytes], bool]) -> list[int]:
 
 
 def is_rank(words: bytes) -> bool:
-    return b"lib.train.launch" not in words
+    return b"lib.train.agent" not in words
 
 
 def is_agent(words: bytes) -> bool:
-    return b"lib.train.launch" in words and b"setsid" not in words and b"two_nodes.sh" not in words
+    return b"lib.train.agent" in words and b"setsid" not in words and b"two_nodes.sh" not in words
 
 
 @pytest.mark.slow  # a killed agent, below, ends its rank and the other node in the same way
