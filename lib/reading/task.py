@@ -7,7 +7,7 @@ notebooks/reading choose a task and run it with the functions below.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from lib.core.records import Answer, Query, Rejected, Verdict
 from lib.llm.tokens import counter, tokenizer_of
@@ -17,13 +17,6 @@ if TYPE_CHECKING:
     from lib.infer.decoding import Decoding
 
 NO_MEMORY = "asked without a text: this reader only reads"
-
-
-class Final(Protocol):
-    """The final answer in a reply as `text`, or why there is none as `missing`; one is empty."""
-
-    text: str
-    missing: str
 
 
 @dataclass(frozen=True)
@@ -44,8 +37,8 @@ class Task(Protocol):
         """Return the queries cut to fit `window` tokens, with room for the reply."""
 
     def finals(self, study: str, queries: list[Query],
-               answers: list[Answer]) -> Mapping[str, Final]:
-        """Return query_id -> the final answer in the reply, for one arm."""
+               answers: list[Answer]) -> Mapping[str, Any]:
+        """Return query_id -> one arm's final answer as `text`, or why it is `missing`."""
 
     def judged_by_rules(self, study: str, queries: list[Query],
                         answers: list[Answer]) -> list[Verdict]:
