@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import yaml
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, PositiveInt, ValidationError, model_validator
 
 from lib.core.arms import AUGMENTED, BASE, is_trained, repeated, split_arm
 from lib.core.errors import BadStudy
@@ -23,7 +23,6 @@ from lib.run.stages import (
     StudyFile,
     check_parameters,
     choose,
-    filled,
 )
 from lib.structext.records import BLIND
 
@@ -45,7 +44,7 @@ class Study(StudyFile):
     augmenter: _Model = "rules"  # used if dapt-a is among the arms
     judge: _Model = "rules"
     other_judges: list[str] = []  # their verdicts are compared with those of `judge`
-    seeds: int = Field(default=1, ge=1)  # training runs per arm
+    seeds: PositiveInt = 1  # training runs per arm
     together: bool = False  # all arms are answered and judged in one execution: for small models
     variants: list[str] = []
     arms: dict[Name, dict[str, dict]]
@@ -59,7 +58,7 @@ class Study(StudyFile):
             arms = dict.fromkeys(map(str, arms))
         if isinstance(arms, dict):
             order = [arm for arm in dict.fromkeys((*kind.arms, *arms)) if arm in arms]
-            arms = {arm: filled(arms[arm]) for arm in order}
+            arms = {arm: arms[arm] or {} for arm in order}
         return {"variants": list(kind.variants), "base_model": f"data/{keys['name']}/models/base",
                 **keys, "arms": arms}
 
@@ -98,11 +97,6 @@ class Study(StudyFile):
                              f"{{endpoint_model: …}}}}; choose among {', '.join(_MODELS)}")
 
     @property
-    def legal(self) -> tuple[str, ...]:
-        """Return the notebooks that the study's file may name."""
-        return (*self.kind.stages, *self.kind.variants)
-
-    @property
     def stages(self) -> tuple[str, ...]:
         """Return the notebooks of this study, in order."""
         return tuple(stage for stage in (*self.kind.stages, *self.variants)
@@ -120,33 +114,28 @@ class Study(StudyFile):
         return [name for name in self.runs if is_trained(name)]
 
     @property
-    def made_by(self) -> str:
-        """Return the laboratory that makes the base model, "" if none does."""
-        found = re.fullmatch("data/([^/]+)/models/base", self.base_model)
-        return found[1] if found else ""
+    def maker(self) -> tuple[str, str]:
+        """Return the study that makes the base model and the reader's seed, "" for a laboratory.
+
+        Both are "" if no study makes it.
+        """
+        found = re.fullmatch(r"data/([^/]+)/models/(?:base|reader-(\d+))", self.base_model)
+        return found.groups("") if found else ("", "")
 
     @property
-    def reader(self) -> tuple[str, str]:
-        """Return the study of readers that makes the base model, and the reader's seed; "" if none
-        does."""
-        found = re.fullmatch(r"data/([^/]+)/models/reader-(\d+)", self.base_model)
-        return found.groups() if found else ("", "")
+    def made_by(self) -> str:
+        """Return the laboratory that makes the base model, "" if none does."""
+        return "" if self.maker[1] else self.maker[0]
 
     @property
     def labs(self) -> list[str]:
         """Return the studies whose 00_lab must run for this study's documents or base model."""
-        own = [self.name] if self.source == "lab" else []
-        return own + ([self.made_by] if self.made_by and self.made_by not in own else [])
+        return sorted({self.name if self.source == "lab" else "", self.made_by} - {""})
 
     @property
-    def others(self) -> list[str]:
+    def others(self) -> set[str]:
         """Return the other studies of which this one runs a stage."""
-        return [name for name in (*self.labs, self.reader[0]) if name not in ("", self.name)]
-
-    @property
-    def report(self) -> tuple[str, str]:
-        """Return the analysis notebook and the main table of the report."""
-        return self.kind.report
+        return {self.maker[0]} - {"", self.name}
 
     def arms_of(self, stage: str) -> list[str]:
         """Return the arms that `stage` runs for, each on its own, or [""] if it runs once."""
@@ -211,9 +200,9 @@ def load_study(name: str, folder: str = "") -> AnyStudy:
         keys = yaml.safe_load((REPOSITORY / where).read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise BadStudy(f"{where} is not YAML: {error}") from error
-    source, sources = keys.get("source") if isinstance(keys, dict) else keys, [*KINDS, *OWN]
-    if source not in sources:
-        raise BadStudy(f"{where}, source: {source!r} is not one of {', '.join(sources)}")
+    source = keys.get("source") if isinstance(keys, dict) else keys
+    if source not in [*KINDS]:
+        raise BadStudy(f"{where}, source: {source!r} is not one of {', '.join(KINDS)}")
     model = OWN.get(source, Study)
     try:
         study = model(**{**keys, "name": name})
@@ -232,11 +221,11 @@ def load_study(name: str, folder: str = "") -> AnyStudy:
 
 
 def _check_base(study: Study, where: str) -> None:
-    for maker, source in ((study.made_by, "lab"), (study.reader[0], "reader")):
-        if maker not in ("", study.name) and (
-                maker not in studies() or load_study(maker).source != source):
+    source = "reader" if study.maker[1] else "lab"
+    for other in study.others:
+        if other not in studies() or load_study(other).source != source:
             raise BadStudy(f"{where}, base_model: no study with `source: {source}` is called "
-                           f"{maker!r}")
+                           f"{other!r}")
 
 
 def _explained(error: ValidationError, model: type[BaseModel]) -> str:
@@ -262,7 +251,7 @@ def _folder(study: AnyStudy, folder: str) -> str:
         place = Path(folder).expanduser()  # some shells keep the ~ of DOCUMENTS=~/docs
         list_files(place, kind.endings)
         return str(place.resolve())
-    if kind.is_folder_needed:
+    if "00_documents" in kind.stages:
         raise BadStudy(f"the study {study.name} reads a folder of {one_of(kind.endings)} "
                        f"files: make study STUDY={study.name} {kind.folder}=path")
     return ""

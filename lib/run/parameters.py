@@ -66,17 +66,10 @@ def checked(notebook: Path, given: dict[str, object]) -> dict[str, object]:
             raise BadStudy(f"{where}: unknown; it has {', '.join(declared)}")
         annotation = declared[name].annotation
         try:
-            result[name] = _adapter(annotation).validate_python(value)
+            kind = TypeAdapter(eval(annotation, {"__builtins__": {}}, _TYPES), config=_STRICT)
+            result[name] = kind.validate_python(value)
         except ValidationError as error:
             is_text = isinstance(value, str) and "float" in annotation
             hint = ", but text: in YAML write 5.0e-6, not 5e-6" * is_text
             raise BadStudy(f"{where}: {value!r} is not {annotation}{hint}") from error
     return result
-
-
-def _adapter(annotation: str) -> TypeAdapter:
-    try:
-        return TypeAdapter(eval(annotation, {"__builtins__": {}}, _TYPES), config=_STRICT)
-    except (NameError, TypeError) as error:
-        raise BadStudy(f"the annotation `{annotation}` is not supported: use "
-                             f"{', '.join(_TYPES)}, list[…] or a union with None") from error
