@@ -21,11 +21,10 @@ def of(name, arms, **keys):
     return [path for arm in arms for path in rows(name, arm=arm, **keys)]
 
 
-readers, reader = study.reader
+maker, reader = study.maker
 labs = [*(f"data/{lab}/stages/00_lab.json" for lab in study.labs),
-        *(f"data/{name}/stages/00_reader-{reader}.json" for name in [readers] if name)]
-base = [f"{study.base_model}/{'training' if readers else 'config'}.json"] * bool(
-    study.made_by or readers)
+        *[f"data/{maker}/stages/00_reader-{reader}.json"] * bool(reader)]
+base = [f"{study.base_model}/{'training' if reader else 'config'}.json"] * bool(maker)
 answers, verdicts = of("answers", ALL), of("verdicts", ALL, judge=study.judge)
 judged = of("verdicts", study.arms, judge=study.judge)  # of each arm's first seed
 trained = expand(f"{data}/models/{{arm}}/training.json", arm=study.trained)
@@ -42,10 +41,10 @@ for lab in study.labs:
         shell: RUN
 
 
-if readers:
+if reader:
     rule base_reader:
         output: base, labs[-1]
-        params: **stage("00_reader", "00_reader-" + reader, load_study(readers), seed=int(reader))
+        params: **stage("00_reader", "00_reader-" + reader, load_study(maker), seed=int(reader))
         threads: cores
         shell: RUN
 

@@ -205,9 +205,9 @@ def run_cells(stage: str, **given: object) -> dict[str, object]:
 def run_study_here(name: str) -> None:
     """Run every stage of studies/<name>.yaml in this process, its laboratory or reader first."""
     study = load_study(name)
-    readers, seed = study.reader if study.others else ("", "")
-    if readers:
-        run_cells("00_reader", **load_study(readers).given("00_reader", seed))
+    maker, seed = study.maker if study.others else ("", "")
+    if seed:
+        run_cells("00_reader", **load_study(maker).given("00_reader", seed))
     for lab in study.labs if study.others else ():
         if lab != name:
             run_cells("00_lab", **load_study(lab).given("00_lab"))

@@ -1,4 +1,4 @@
-"""Table 3: how much general knowledge an arm kept, and what chance alone changes."""
+"""Table 3: how much general knowledge an arm kept."""
 
 import numpy as np
 import pandas as pd
@@ -27,15 +27,6 @@ TABLE3 = [
     "high_points",
     "p",
     "p_holm",
-]
-NOISE = [
-    "task",
-    "n",
-    "batch_size",
-    "other_batch_size",
-    "changed",
-    "difference_points",
-    "largest_loglik_change",
 ]
 
 
@@ -77,12 +68,12 @@ def check_alike(arms: list[Retention]) -> None:
             )
 
 
-def _by_item(arm: Retention, repeat: int = 0) -> dict[tuple[str, str], RetentionItem]:
-    return {(row.task, row.item): row for row in arm.items if row.repeat == repeat}
+def _by_item(arm: Retention) -> dict[tuple[str, str], RetentionItem]:
+    return {(row.task, row.item): row for row in arm.items}
 
 
 def _cell(arm: Retention, task: dict, base: Retention | None) -> dict:
-    own = [row for row in arm.items if row.task == task["task"] and row.repeat == 0]
+    own = [row for row in arm.items if row.task == task["task"]]
     cell = {
         "arm": arm.arm,
         **{key: task[key] for key in TABLE3 if key in task},
@@ -109,28 +100,6 @@ def _cell(arm: Retention, task: dict, base: Retention | None) -> dict:
             "high_points": found["high"],
         }
     return cell
-
-
-def noise_floor(arms: list[Retention]) -> pd.DataFrame:
-    """Return one row per task of a base that was measured with two batch sizes: NOISE."""
-    rows = []
-    for arm in (arm for arm in arms if arm.again):
-        second = _by_item(arm, repeat=1)
-        for task in (task["task"] for task in arm.tasks):
-            pairs = [(row, second[key]) for key, row in _by_item(arm).items() if key[0] == task]
-            change = [int(after.is_correct) - int(before.is_correct) for before, after in pairs]
-            rows.append(
-                (
-                    task,
-                    len(pairs),
-                    arm.fingerprint["batch_size"],
-                    arm.again["batch_size"],
-                    sum(map(abs, change)),
-                    100 * sum(change) / len(pairs),
-                    max(abs(after.loglik - before.loglik) for before, after in pairs),
-                )
-            )
-    return pd.DataFrame(rows, columns=NOISE)
 
 
 def formatted(table: pd.DataFrame) -> pd.DataFrame:

@@ -49,13 +49,11 @@ def augment(segments: list[Segment], documents: list[Document], queries: list[Qu
     of variants per segment. A text is dropped, with its reason, if it contains a query's question
     or asks about a passage that overlaps a query's source reference, or if the audit finds a word
     in it that carries a fact and is nowhere in its document. Raises ValueError for a strategy that
-    `engine` lacks and for `k` below 1, and whatever a strategy raises.
+    `engine` lacks, and whatever a strategy raises.
     """
     if unknown := [name for name in strategies if name not in engine] or not strategies:
         raise ValueError(f"strategies {unknown if strategies else '[]'}: choose among "
                          f"{', '.join(engine)}, which this augmenter can do")
-    if k < 1:
-        raise ValueError(f"k is {k}: ask for at least 1 variant per segment")
     by_id = {document.document_id: document for document in documents}
     of_segment = {segment.segment_id: segment.document_id for segment in segments}
     is_tested, rows = _test_of(queries), []

@@ -18,8 +18,6 @@ from lib.normalize.segments import WORDLESS
 
 NOTHING = "the model found nothing of this kind in the segment"
 _TAGS = "document_title|part"
-_TEMPLATES = {"paraphrase": lambda: prompt_template("augment_paraphrase"),
-              "pairs": lambda: prompt_template("augment_pairs")}
 _FENCE = re.compile(r"\A```\w*\s*\n(.*)\n\s*```\Z", re.S)
 _LEAST_TOKENS = 4096  # limit of a reply; above it twice the tokens of all its variants
 _blocks = lru_cache(1)(parse)  # the segments of a document follow each other
@@ -41,12 +39,12 @@ def by_model(model: str, document_kind: str, calls: Calls) -> dict[str, Strategy
         return [draft for one in segments for draft in read(
             one, documents[one.document_id], replies.get(one.segment_id, wordless), k)]
 
-    return {strategy: partial(vary, strategy) for strategy in _TEMPLATES}
+    return {strategy: partial(vary, strategy) for strategy in ("paraphrase", "pairs")}
 
 
 def _request(strategy: str, segment: Segment, document: Document, k: int,
              document_kind: str) -> Request:
-    prompt = _TEMPLATES[strategy]().render(
+    prompt = prompt_template(f"augment_{strategy}").render(
         document_kind=document_kind, count=k, language=document.language or UNKNOWN,
         title=defused(document.title, _TAGS),
         part=defused(segment.repeated + segment.text, _TAGS))

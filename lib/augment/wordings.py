@@ -55,9 +55,6 @@ def paraphrases(name: str, label: str, value: Sequence[str], k: int, rng: random
 
     Raises ValueError if `k` is above the number of wordings.
     """
-    if k > len(wordings):
-        raise ValueError(f"{k} paraphrases were requested, but there are {len(wordings)} wordings: "
-                         "lower the number")
     words = {"name": name, "label": label, "value": listed(list(value)),
              "are": "are" if len(value) > 1 or is_plural(label) else "is"}
     return [capitalised(wording.format(**words)) for wording in rng.sample(wordings, k)]

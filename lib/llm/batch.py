@@ -26,14 +26,10 @@ _ENDED = ("completed", "failed", "expired", "cancelled")
 _CLAIM = 3600.0  # seconds; renewed at each poll
 
 
-class Batches:
+class Batches(Direct):
     """One run over requests that are not cached; batches leave the rest to direct calls."""
 
-    def __init__(self, direct: Direct) -> None:
-        self.direct, self.calls = direct, direct.calls
-        self.cache, self.budget = direct.cache, direct.budget
-        self.client = direct.client.with_options(max_retries=MOST_TRIES)
-        self.most = MOST_REQUESTS
+    most = MOST_REQUESTS  # in the next batch
 
     async def ask(self, waiting: dict[str, Request]) -> None:
         """Send every request; each ends in the cache or in direct.failed unless the run is stopped.
@@ -41,25 +37,26 @@ class Batches:
         In mode "direct", batches of earlier runs are still collected: nothing is paid for twice.
         """
         import openai
+        self.patient = self.client.with_options(max_retries=MOST_TRIES)
         tally = self.calls.tally
         n_before, is_new = tally.new + tally.failed, self.calls.mode == "batch"
         try:
-            while not self.direct.stopped and (is_new or any(self._kept(self._open(waiting)))):
+            while not self.stopped and (is_new or any(self._kept(self._open(waiting)))):
                 await self._ask_in_batches(self._open(waiting), is_new)
                 is_new = False  # what is left are batches of other processes
                 if any(self._kept(self._open(waiting))):
                     await asyncio.sleep(self.calls.poll_seconds)
         except openai.NotFoundError:
-            self.direct.stop('the endpoint has no Batch API: set mode to "direct"')
+            self.stop('the endpoint has no Batch API: set mode to "direct"')
         except Exception as error:  # reported; a batch that was sent is found by the next run
-            self.direct.stop(self.direct.at.scrubbed(f"{type(error).__name__}: {error}"))
+            self.stop(self.at.scrubbed(f"{type(error).__name__}: {error}"))
         rest = self._open(waiting)
         tally.cached += len(waiting) - len(rest) - (tally.new + tally.failed - n_before)
-        await self.direct.ask(rest)
+        await super().ask(rest)
 
     def _open(self, waiting: dict[str, Request]) -> dict[str, Request]:
         return {key: request for key, request in waiting.items()
-                if key not in self.direct.failed and not self.cache.has(key)}
+                if key not in self.failed and not self.cache.has(key)}
 
     def _kept(self, waiting: Mapping[str, Request]) -> Iterator[Sent]:
         for batch in self.cache.batches():
@@ -74,11 +71,11 @@ class Batches:
                 self.budget.n_held += 1
                 print(f"batch {batch.id} of an earlier run: waiting for its replies", flush=True)
                 await self._finish(batch)
-            pool = self._open(mine) if is_new and not self.direct.stopped else {}
+            pool = self._open(mine) if is_new and not self.stopped else {}
             if pool:  # one is sent directly, to notice a wrong model now, not after a day
                 first = next(iter(pool))
-                await self.direct.ask({first: pool.pop(first)})
-            while pool and not self.direct.stopped:
+                await super().ask({first: pool.pop(first)})
+            while pool and not self.stopped:
                 lines = dict(islice(pool.items(), self.most))
                 if await self._has_room(lines):
                     pool = {key: one for key, one in pool.items() if key not in lines}
@@ -93,19 +90,19 @@ class Batches:
     async def _has_room(self, requests: Mapping[str, Request]) -> bool:
         # Sends a batch and waits for its end. False: send less, as money, file or queue are full.
         text = "".join(json.dumps({"custom_id": key, "method": "POST", "url": _URL,
-                                   "body": self.direct.body(request)}) + "\n"
+                                   "body": self.body(request)}) + "\n"
                        for key, request in requests.items())  # ASCII
-        batch = Sent(list(requests), time.time(), left_out=" ".join(sorted(self.direct.dropped)),
+        batch = Sent(list(requests), time.time(), left_out=" ".join(sorted(self.dropped)),
                      requests=requests)
         if len(text) > MOST_BYTES or not self.budget.hold(self._worst(batch), batch.digest):
             if len(requests) == 1:
-                self.direct.stop(self.calls.out_of_money())
+                self.stop(self.calls.out_of_money())
             return False
         self.cache.keep_batch(batch)  # from here on, it is looked for
-        file = await self.direct.timely(self.client.files.create(
+        file = await self.timely(self.patient.files.create(
             file=("requests.jsonl", text.encode()), purpose="batch"))
         # Not repeated: if only the answer is lost, a second batch would be paid for.
-        batch.id = (await self.direct.timely(self.direct.client.batches.create(
+        batch.id = (await self.timely(self.client.batches.create(
             input_file_id=file.id, endpoint=_URL, completion_window="24h",
             metadata={"digest": batch.digest}))).id
         self.cache.keep_batch(batch)
@@ -115,9 +112,9 @@ class Batches:
     async def _finish(self, batch: Sent) -> list[str]:
         # Waits for its end, stores its replies, and returns the codes of its errors.
         n_confirmed = len(batch.requests) if batch.id else 0
-        while not self.direct.stopped:
+        while not self.stopped:
             self.cache.renew(_CLAIM)
-            state = await self.direct.timely(self._state(batch))
+            state = await self.timely(self._state(batch))
             if state is None:  # never created, or deleted
                 self.cache.forget(batch.digest)
                 lost = self.budget.lost(self._worst(batch), n_confirmed) if n_confirmed else 0.0
@@ -126,7 +123,7 @@ class Batches:
             if state.status in _ENDED:
                 return await self._collect(batch, state)
             if self.calls.mode == "direct":
-                self.direct.stop(f"replies are still to come from batch {batch.id}: set mode to "
+                self.stop(f"replies are still to come from batch {batch.id}: set mode to "
                                  '"batch" to wait for it, or cancel it at the provider')
             else:
                 await asyncio.sleep(self.calls.poll_seconds)
@@ -136,18 +133,18 @@ class Batches:
         import openai
         with suppress(openai.NotFoundError):
             if not batch.id:
-                async for one in self.client.batches.list(limit=100):
+                async for one in self.patient.batches.list(limit=100):
                     if (one.metadata or {}).get("digest") == batch.digest:
                         batch.id = one.id
                         break
             if batch.id:
-                return await self.client.batches.retrieve(batch.id)
+                return await self.patient.batches.retrieve(batch.id)
         return None
 
     async def _lines(self, file_id: str) -> list[bytes]:
         import openai
         with suppress(openai.NotFoundError):
-            file = await self.direct.timely(self.client.files.content(file_id))
+            file = await self.timely(self.patient.files.content(file_id))
             return file.content.split(b"\n")
         return []
 
@@ -161,8 +158,8 @@ class Batches:
                     key, raw = row["custom_id"], json.dumps(row["response"]["body"])
                     answer = raw, str(row["response"]["request_id"]), state.created_at, seconds
                     found[key] = key, batch.requests[key], answer, read_response(raw)
-        self.direct.keep(list(found.values()), math.inf, batch.left_out, batch.digest)
-        self.direct.bar.update(len(found))
+        self.keep(list(found.values()), math.inf, batch.left_out, batch.digest)
+        self.bar.update(len(found))
         later = [key for key in batch.keys if key not in batch.requests and not self.cache.has(key)]
         if later:  # another run may want them
             self.cache.keep_batch(replace(batch, keys=later))

@@ -13,7 +13,6 @@ from lib.llm.batch import Batches
 from lib.llm.budget import Budget, plan
 from lib.llm.cache import Cache
 from lib.llm.calls import Calls
-from lib.llm.direct import Direct
 from lib.llm.endpoint import Endpoint, endpoint
 from lib.llm.prices import price_of
 from lib.llm.request import Reply, Request
@@ -79,7 +78,7 @@ def _stored(cache: Cache, request: Request, model: str, at: Endpoint | None) -> 
 
 
 def _requested(asked: Sequence[Request], n_requests: int, model: str, calls: Calls,
-               cache: Cache, at: Endpoint | None) -> Direct:
+               cache: Cache, at: Endpoint | None) -> Batches:
     if at is None:
         raise Stopped(f"{len(asked)} of {n_requests} replies of {model!r} are not in "
                       f"{shown(calls.cache)}, and no key is set: set OPENAI_API_KEY in the "
@@ -89,12 +88,12 @@ def _requested(asked: Sequence[Request], n_requests: int, model: str, calls: Cal
     waiting = {request.key(model, at.url): request for request in asked}
     print(plan(waiting.values(), n_requests, model, calls, budget.price), flush=True)
     from tqdm import tqdm
-    direct = Direct(at, model, calls, budget)
+    direct = Batches(at, model, calls, budget)
 
     async def run() -> None:
         with tqdm(desc=model, unit="call", mininterval=1.0, total=len(waiting)) as direct.bar:
             async with at.client() as direct.client:
-                await Batches(direct).ask(waiting)
+                await direct.ask(waiting)
 
     # In a thread, as a notebook has a loop already. Without debug lines, which show the address.
     with ThreadPoolExecutor(1) as pool:

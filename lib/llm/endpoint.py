@@ -36,9 +36,9 @@ class Endpoint:
     def scrubbed(self, text: str) -> str:
         """Return a server's error message without key, base URL and host."""
         parts = urlsplit(self.url)
-        for secret in (self.url, parts.netloc, parts.hostname or ""):
-            text = text.replace(secret, "[endpoint]") if secret else text
-        text = text.replace(self.key, "[key]") if self.key else text
+        for secret in (self.url, parts.netloc, parts.hostname or parts.netloc):
+            text = text.replace(secret, "[endpoint]")
+        text = text.replace(self.key, "[key]")
         return re.sub(r"\bsk-[\w*.-]{4,}", "[key]", text)  # OpenAI's message quotes part of the key
 
     def client(self) -> "openai.AsyncOpenAI":

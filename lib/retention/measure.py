@@ -15,7 +15,7 @@ from lib.core.digest import module_digest
 from lib.infer.answers import answers_in_bf16, load
 from lib.infer.decoding import Precision
 from lib.retention.lab_tasks import laboratory_of, write_lab_tasks
-from lib.retention.records import HUB_LABELS, Measurement
+from lib.retention.records import HUB_LABELS, Retention, RetentionItem
 from lib.train.checkpoints import hashed, weights_hash
 
 _LIBRARIES = ("lm_eval", "torch", "transformers")
@@ -44,8 +44,8 @@ class RetentionTasks:
             self.content = hashed((folder / f"{name}.jsonl").read_bytes() for name in self.names)
 
 
-def measure(source: str, setting: Setting, tasks: RetentionTasks) -> Measurement:
-    """Measure the model `source` (a folder or hub id).
+def measure(arm: str, source: str, setting: Setting, tasks: RetentionTasks) -> Retention:
+    """Measure the model of `arm` at `source` (a folder or hub id).
 
     Raises BadInput if tasks cannot be fetched or a prompt does not have exactly one BOS.
     """
@@ -60,8 +60,8 @@ def measure(source: str, setting: Setting, tasks: RetentionTasks) -> Measurement
             summary, of_task = evaluated(model, tokenizer, name, tasks.folder, limit=setting.limit,
                                          batch_size=setting.batch_size)
             summaries.append(summary)
-            items += of_task
-    return Measurement(fingerprint_of(source, setting, tasks), summaries, items)
+            items += [RetentionItem(arm=arm, **row) for row in of_task]
+    return Retention(arm, fingerprint_of(source, setting, tasks), summaries, items)
 
 
 def fingerprint_of(source: str, setting: Setting, tasks: RetentionTasks) -> dict[str, object]:

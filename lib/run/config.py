@@ -2,12 +2,11 @@
 
 import os
 import re
-from difflib import get_close_matches
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import yaml
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, PositiveInt, ValidationError, model_validator
 
 from lib.core.arms import AUGMENTED, BASE, is_trained, repeated, split_arm
 from lib.core.errors import BadStudy
@@ -19,54 +18,49 @@ from lib.run.stages import (
     AUGMENT,
     KINDS,
     STAGES,
-    Kind,
+    WIRED,
+    Name,
     StudyFile,
     check_parameters,
     choose,
-    filled,
 )
 from lib.structext.records import BLIND
 
 # `make study` passes the folder to the graph in this variable, because Snakemake reads --config as
 # YAML and quotes it for a shell with repr(), which corrupts some folder names.
 FOLDER_VARIABLE = "STUDY_DOCUMENTS"
-# Parameters that the graph sets from the study's keys.
-_WIRED = ("study", "arm", "arms", "first_arm", "folder", "seeds", "retention", "pairs",
-          "annotator", "normalizer", "augmenter", "judge", "judges", "base_model", "task")
 _MODELS = ("base_model", "endpoint_model", "reader")  # each names an arm's own model
-_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"  # names become file names and parts of commands
 _TOGETHER = ("runs", "arms", "pairs")  # run once for all arms if the study has them together
+_Model = Annotated[str, Field(min_length=1)]
 
 
 class Study(StudyFile):
     """A study of texts: `arms` holds parameters of single arms, by notebook."""
 
     source: Literal["lab", "documents", "structext", "tablequest"]
-    base_model: str = Field(default="", min_length=1, validate_default=False)
-    annotator: str = Field(default="rules", min_length=1)
-    normalizer: str = Field(default="rules", min_length=1)
-    augmenter: str = Field(default="rules", min_length=1)  # used if dapt-a is among the arms
-    judge: str = Field(default="rules", min_length=1)
+    base_model: _Model
+    annotator: _Model = "rules"
+    normalizer: _Model = "rules"
+    augmenter: _Model = "rules"  # used if dapt-a is among the arms
+    judge: _Model = "rules"
     other_judges: list[str] = []  # their verdicts are compared with those of `judge`
-    seeds: int = Field(default=1, ge=1)  # training runs per arm
+    seeds: PositiveInt = 1  # training runs per arm
     together: bool = False  # all arms are answered and judged in one execution: for small models
     variants: list[str] = []
-    arms: dict[str, dict[str, dict]] = {}
-    folder: str = ""  # the user's own documents
+    arms: dict[Name, dict[str, dict]]
 
     @model_validator(mode="before")
     @classmethod
     def _defaults(cls, keys: dict) -> dict:
         kind = KINDS[keys["source"]]
-        arms = keys.get("arms") or dict.fromkeys(kind.arms)
-        if isinstance(arms, list) and all(isinstance(arm, str) for arm in arms):
-            arms = dict.fromkeys(arms)
-        if not isinstance(arms, dict):
-            raise ValueError(f"arms: {arms!r} is not a mapping `arm: notebooks`; "
-                             f"the arms are {', '.join(kind.arms)}")
-        order = [arm for arm in dict.fromkeys((*kind.arms, *arms)) if arm in arms]
+        arms = keys.get("arms") or list(kind.arms)
+        if isinstance(arms, list):
+            arms = dict.fromkeys(map(str, arms))
+        if isinstance(arms, dict):
+            order = [arm for arm in dict.fromkeys((*kind.arms, *arms)) if arm in arms]
+            arms = {arm: arms[arm] or {} for arm in order}
         return {"variants": list(kind.variants), "base_model": f"data/{keys['name']}/models/base",
-                **keys, "arms": {arm: filled(arms[arm]) for arm in order}}
+                **keys, "arms": arms}
 
     @model_validator(mode="after")
     def _legal(self) -> "Study":
@@ -75,7 +69,6 @@ class Study(StudyFile):
         if len(set(folders)) < len(folders):
             raise ValueError(f"other_judges: {self.other_judges} names a judge twice, "
                              "or the judge itself")
-        self.check_notebooks((*self.kind.stages, *self.kind.variants), _WIRED)
         for arm, own in self.arms.items():
             self._check_arm(arm, own)
         return self
@@ -84,9 +77,6 @@ class Study(StudyFile):
         kind = self.kind
         if not kind.any_arm:
             choose("arms", [arm], tuple(dict.fromkeys((*kind.arms, *kind.trained))))
-        if not re.fullmatch(_NAME, arm):
-            raise ValueError(f"arms: {arm!r} may contain only letters, digits, dots, dashes and "
-                             "underscores")
         if self.source == "structext" and arm == BLIND:
             raise ValueError(f"arms: {BLIND!r} is the floor that 01_analyze computes; choose "
                              "another name")
@@ -94,8 +84,8 @@ class Study(StudyFile):
             raise ValueError(f"arms: {arm!r} cannot be trained here; 03_train trains "
                              f"{', '.join(kind.trained)}")
         has_own_model = kind.any_arm and not is_trained(arm)
-        fixed = tuple(name for name in _WIRED if not (has_own_model and name == "base_model"))
-        per_arm = tuple(stage for stage in (*kind.stages, *kind.variants) if STAGES[stage].per)
+        fixed = tuple(name for name in WIRED if not (has_own_model and name == "base_model"))
+        per_arm = tuple(stage for stage in self.legal if STAGES[stage].per)
         check_parameters(f"arms, {arm}", own, per_arm, fixed)
         alone = [stage for stage in own if STAGES[stage].per in _TOGETHER]
         if self.together and alone:
@@ -105,11 +95,6 @@ class Study(StudyFile):
             raise ValueError(f"arms: {arm!r} is neither {', '.join(kind.arms)} nor an arm with a "
                              f"model of its own: name what answers, such as {arm}: {{00_infer: "
                              f"{{endpoint_model: …}}}}; choose among {', '.join(_MODELS)}")
-
-    @property
-    def kind(self) -> Kind:
-        """Return the defaults implied by the study's source."""
-        return KINDS[self.source]
 
     @property
     def stages(self) -> tuple[str, ...]:
@@ -129,33 +114,28 @@ class Study(StudyFile):
         return [name for name in self.runs if is_trained(name)]
 
     @property
-    def made_by(self) -> str:
-        """Return the laboratory that makes the base model, "" if none does."""
-        parts = Path(self.base_model).parts
-        return parts[1] if parts[:1] == ("data",) and parts[2:] == ("models", "base") else ""
+    def maker(self) -> tuple[str, str]:
+        """Return the study that makes the base model and the reader's seed, "" for a laboratory.
+
+        Both are "" if no study makes it.
+        """
+        found = re.fullmatch(r"data/([^/]+)/models/(?:base|reader-(\d+))", self.base_model)
+        return found.groups("") if found else ("", "")
 
     @property
-    def reader(self) -> tuple[str, str]:
-        """Return the study of readers that makes the base model, and the reader's seed; "" if none
-        does."""
-        found = re.fullmatch(rf"data/({_NAME})/models/reader-(\d+)", self.base_model)
-        return found.groups() if found else ("", "")
+    def made_by(self) -> str:
+        """Return the laboratory that makes the base model, "" if none does."""
+        return "" if self.maker[1] else self.maker[0]
 
     @property
     def labs(self) -> list[str]:
         """Return the studies whose 00_lab must run for this study's documents or base model."""
-        own = [self.name] if self.source == "lab" else []
-        return own + ([self.made_by] if self.made_by and self.made_by not in own else [])
+        return sorted({self.name if self.source == "lab" else "", self.made_by} - {""})
 
     @property
-    def others(self) -> list[str]:
+    def others(self) -> set[str]:
         """Return the other studies of which this one runs a stage."""
-        return [name for name in (*self.labs, self.reader[0]) if name not in ("", self.name)]
-
-    @property
-    def report(self) -> tuple[str, str]:
-        """Return the analysis notebook and the main table of the report."""
-        return self.kind.report
+        return {self.maker[0]} - {"", self.name}
 
     def arms_of(self, stage: str) -> list[str]:
         """Return the arms that `stage` runs for, each on its own, or [""] if it runs once."""
@@ -213,32 +193,24 @@ def load_study(name: str, folder: str = "") -> AnyStudy:
     says what is legal, and the error of `list_files` for a folder without documents.
     """
     if name not in studies():
-        close = get_close_matches(name, studies(), n=1)
-        meant = f"did you mean {close[0]}? Else " if close else ""
-        raise BadStudy(f"no study is called {name!r}: {meant}choose {', '.join(studies())}, "
-                         "or write studies/<name>.yaml")
+        raise BadStudy(f"no study is called {name!r}: choose {', '.join(studies())}, "
+                       "or write studies/<name>.yaml")
     where = f"studies/{name}.yaml"
-    if not re.fullmatch(_NAME, name):
-        raise BadStudy(f"{where}: a study's name may contain only letters, digits, dots, dashes "
-                         "and underscores; rename the file")
     try:
         keys = yaml.safe_load((REPOSITORY / where).read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise BadStudy(f"{where} is not YAML: {error}") from error
-    sources = [*KINDS, *OWN]
-    if not isinstance(keys, dict) or keys.get("source") not in sources:
-        given = keys.get("source") if isinstance(keys, dict) else keys
-        raise BadStudy(f"{where}, source: {given!r} is not one of {', '.join(sources)}")
-    model = OWN.get(keys["source"], Study)
+    source = keys.get("source") if isinstance(keys, dict) else keys
+    if source not in [*KINDS]:
+        raise BadStudy(f"{where}, source: {source!r} is not one of {', '.join(KINDS)}")
+    model = OWN.get(source, Study)
     try:
         study = model(**{**keys, "name": name})
     except ValidationError as error:
         raise BadStudy(f"{where}{_explained(error, model)}") from error
+    study = study.model_copy(update={"folder": _folder(study, folder)})
     if isinstance(study, Study):
-        study = study.model_copy(update={"folder": _folder(study, folder)})
         _check_base(study, where)
-    elif folder:
-        raise BadStudy(_no_folder(name))
     for stage in study.stages:
         for arm in study.arms_of(stage):
             try:
@@ -249,17 +221,14 @@ def load_study(name: str, folder: str = "") -> AnyStudy:
 
 
 def _check_base(study: Study, where: str) -> None:
-    """Refuse a base model that no laboratory and no study of readers makes."""
-    makers = [(lab, "lab") for lab in study.labs if lab != study.name]
-    makers += [(study.reader[0], "reader")] * bool(study.reader[0])
-    for maker, source in makers:
-        if maker not in studies() or load_study(maker).source != source:
+    source = "reader" if study.maker[1] else "lab"
+    for other in study.others:
+        if other not in studies() or load_study(other).source != source:
             raise BadStudy(f"{where}, base_model: no study with `source: {source}` is called "
-                           f"{maker!r}")
+                           f"{other!r}")
 
 
 def _explained(error: ValidationError, model: type[BaseModel]) -> str:
-    """Describe the first error in a study's file: where it is, what is wrong and what is legal."""
     first = error.errors()[0]
     place = "".join(f", {part}" for part in first["loc"])
     match first["type"]:
@@ -272,27 +241,17 @@ def _explained(error: ValidationError, model: type[BaseModel]) -> str:
             return f"{place}: {first['input']!r}: {first['msg']}"
 
 
-def _no_folder(name: str) -> str:
-    return (f"the study {name} makes its own documents: leave DOCUMENTS out, "
-            "or set STUDY=documents")
-
-
-def _folder(study: Study, folder: str) -> str:
-    """Return the absolute path of the user's folder, or "" if the study reads none."""
+def _folder(study: AnyStudy, folder: str) -> str:
     kind = study.kind
-    if not kind.folder:
-        if folder:
-            raise BadStudy(_no_folder(study.name))
-        return ""
+    if folder and not kind.folder:
+        raise BadStudy(f"the study {study.name} makes its own documents: leave DOCUMENTS out, "
+                       "or set STUDY=documents")
     folder = folder or os.environ.get(FOLDER_VARIABLE, "")
-    if not folder:
-        if not kind.is_folder_needed:
-            return ""
+    if folder and kind.folder:
+        place = Path(folder).expanduser()  # some shells keep the ~ of DOCUMENTS=~/docs
+        list_files(place, kind.endings)
+        return str(place.resolve())
+    if "00_documents" in kind.stages:
         raise BadStudy(f"the study {study.name} reads a folder of {one_of(kind.endings)} "
-                         f"files: make study STUDY={study.name} {kind.folder}=path")
-    place = Path(folder).expanduser()  # some shells keep the ~ of DOCUMENTS=~/docs
-    list_files(place, kind.endings)
-    if not str(place.resolve()).isprintable():  # the name passes through YAML and JSON
-        raise BadStudy(f"the folder's name {str(place)!r} contains control characters or is not "
-                         "UTF-8: rename it")
-    return str(place.resolve())
+                       f"files: make study STUDY={study.name} {kind.folder}=path")
+    return ""

@@ -33,7 +33,7 @@ def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> Path:
     or <name>.failed.ipynb. Raises BadStudy before anything runs, Stopped for an error in a cell.
     """
     given = checked(notebook, given)
-    defaults = {one.name: one.default for one in parameters_of(notebook).values()}
+    defaults = {key: one.default for key, one in parameters_of(notebook).items()}
     study = given.get("study", defaults["study"])
     folder = data_path(study, "notebooks")
     record = data_path(study, "stages", f"{name}.json")
@@ -69,8 +69,7 @@ def _execute(notebook: Path, output: Path, given: dict[str, object]):
 
     # papermill warns that parameters of type `float | None` are unknown; they were checked before.
     logging.getLogger("papermill").setLevel(logging.ERROR)
-    os.environ["PYTHONPATH"] = os.pathsep.join(
-        filter(None, [str(REPOSITORY), os.environ.get("PYTHONPATH", "")]))
+    os.environ.setdefault("PYTHONPATH", str(REPOSITORY))
     os.environ.setdefault("GOMP_SPINCOUNT", "20000")  # longer spinning starves shared cores
     os.environ.setdefault("PYTHONWARNINGS", "ignore:IProgress not found")  # bars are text
     so_far = (f"\n  the notebook so far: {shown(output).replace('.running.', '.failed.')}"
@@ -127,12 +126,9 @@ def main(arguments: list[str] | None = None) -> int:
     clock = time.monotonic()
     try:
         page = run_notebook(notebook_path(options.notebook), name, options.parameters)
-    except (Stopped, BadStudy, OSError) as error:
-        print(f"\n{name} FAILED: {error}\n", file=sys.stderr, flush=True)
+    except (Stopped, BadStudy, OSError, KeyboardInterrupt) as error:
+        print(f"\n{name} FAILED: {error or 'interrupted'}\n", file=sys.stderr, flush=True)
         return 1
-    except KeyboardInterrupt:
-        print(f"\n{name} interrupted", file=sys.stderr, flush=True)
-        return 130
     minutes, seconds = divmod(round(time.monotonic() - clock), 60)
     print(f"{name}  done in {minutes}:{seconds:02d}  {shown(page)}\n", end="", flush=True)
     return 0

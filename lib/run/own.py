@@ -2,7 +2,7 @@
 
 from typing import ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from lib.controlled.design.arms import (
     NORMALIZED_BY_MODEL,
@@ -14,28 +14,20 @@ from lib.controlled.design.arms import (
 )
 from lib.controlled.design.latin_square import STRUCTURES
 from lib.core.arms import ARMS
-from lib.run.stages import CONTROLLED, READER, REPLICATES, StudyFile, check_parameters
+from lib.run.stages import StudyFile, check_parameters
 
-_AUGMENT = CONTROLLED[-1]
+_AUGMENT = "04_augment"
 _STEP = 10  # between two replicates' seeds, because a laboratory also uses its seed + 1
 
 
-class OwnStudy(StudyFile):
-    """A study that reads no folder of the user's and needs no other study."""
-
-    others: ClassVar[tuple[str, ...]] = ()
-    folder: ClassVar[str] = ""
-
-
-class ControlledStudy(OwnStudy):
+class ControlledStudy(StudyFile):
     """A controlled experiment: facts and a base per seed; runs named by arm, rotation, seed."""
 
     source: Literal["controlled"]
     structures: list[Literal[tuple(STRUCTURES)]] = list(STRUCTURES)
     arms: list[str] = [RAW]
-    seeds: int = Field(default=3, ge=1)
-    first_base: int = Field(default=1, ge=1)  # number, and seed, of the first base
-    every_rotation: list[str] = [RAW]  # arms with all rotations per seed, not just one
+    seeds: PositiveInt = 3
+    first_base: PositiveInt = 1  # number, and seed, of the first base
     normalizer: str = "rules"
 
     @model_validator(mode="after")
@@ -45,36 +37,30 @@ class ControlledStudy(OwnStudy):
         if len(set(self.structures)) < 2 or RAW not in self.arms:
             raise ValueError(f"structures, arms: give at least two structures, and the arm {RAW}, "
                              "with which all others are compared")
-        if RAW not in self.every_rotation or not set(self.every_rotation) <= set(self.arms):
-            raise ValueError(f"every_rotation: {self.every_rotation} must include {RAW}, and "
-                             f"otherwise only arms of the study: {', '.join(self.arms)}")
         if (NORMALIZED_BY_MODEL in self.arms) != (self.normalizer != "rules"):
             raise ValueError(f"arms: the arm {NORMALIZED_BY_MODEL} and the key `normalizer` with a "
                              "model's id belong together; give both or neither")
         if _AUGMENT in self.notebooks and TWICE not in self.arms:
             raise ValueError(f"notebooks, {_AUGMENT}: it compares arms with {TWICE}; add this to "
                              "arms, or remove the notebook")
-        self.check_notebooks(CONTROLLED, ("study", "arm", "rotation", "runs", "structures", "arms",
-                                          "normalizer", "base"))
-        for stage in ("01_pretrain", "02_run"):
-            check_parameters("notebooks", {stage: self.notebooks.get(stage, {})}, (stage,),
-                             ("seed",))
+        seeded = {stage: self.notebooks.get(stage, {}) for stage in ("01_pretrain", "02_run")}
+        check_parameters("notebooks", seeded, self.legal, ("seed",))
         return self
 
     @property
     def stages(self) -> tuple[str, ...]:
         """Return its notebooks: 04_augment only if the file names it among `notebooks`."""
-        return CONTROLLED if _AUGMENT in self.notebooks else CONTROLLED[:-1]
+        return self.legal if _AUGMENT in self.notebooks else self.kind.stages
 
     @property
     def report(self) -> tuple[str, str]:
         """Return the analysis notebook and the main table of the report."""
-        return self.stages[-1], "hypotheses" if self.stages == CONTROLLED else "contrasts"
+        return (_AUGMENT, "hypotheses") if _AUGMENT in self.stages else self.kind.report
 
     @property
     def runs(self) -> list[str]:
         """Return the names of all runs: arm-rotation-seed."""
-        return runs_of(self.arms, len(self.structures), self.bases, self.every_rotation)
+        return runs_of(self.arms, len(self.structures), self.bases, [RAW])
 
     @property
     def bases(self) -> range:
@@ -86,41 +72,32 @@ class ControlledStudy(OwnStudy):
         seeds = [str(base) for base in self.bases]
         return {"00_facts": seeds, "01_pretrain": seeds, "02_run": self.runs}.get(stage, [""])
 
-    def given(self, stage: str, run: str) -> dict[str, object]:
-        """Return the parameters of `stage`; `run` is a run of 02_run, or else a seed."""
+    def wired(self, stage: str, run: str) -> dict[str, object]:
+        """Return what the graph sets; `run` is a run of 02_run, or else a seed."""
         match stage:
             case "00_facts":
-                wired = {"structures": self.structures, "normalizer": self.normalizer,
-                         "base": int(run),
-                         "runs": [one for one in self.runs if one.endswith(f"-{run}")]}
+                return {"structures": self.structures, "normalizer": self.normalizer,
+                        "base": int(run),
+                        "runs": [one for one in self.runs if one.endswith(f"-{run}")]}
             case "01_pretrain":
-                wired = {"structures": self.structures, "arms": self.arms, "seed": int(run)}
+                return {"structures": self.structures, "arms": self.arms, "seed": int(run)}
             case "02_run":
-                wired = dict(zip(("arm", "rotation", "seed"), split_run(run), strict=True))
-                if not arm_named(wired["arm"]).adds:
-                    wired["match"] = "epochs"  # only added texts are matched to raw in updates
+                arm, rotation, seed = split_run(run)
+                # only added texts are matched to raw in updates
+                matched = {} if arm_named(arm).adds else {"match": "epochs"}
+                return {"arm": arm, "rotation": rotation, "seed": seed, **matched}
             case _:
-                wired = {"runs": self.runs}
-        return {"study": self.name, **self.notebooks.get(stage, {}), **wired}
+                return {"runs": self.runs}
 
 
-class ReplicatesStudy(OwnStudy):
+class ReplicatesStudy(StudyFile):
     """Independent laboratories: each draws its records, world, weights and order of training."""
 
-    stages: ClassVar[tuple[str, ...]] = REPLICATES
     arms: ClassVar[tuple[str, ...]] = ARMS[1:]  # one training each
-    report: ClassVar[tuple[str, str]] = (REPLICATES[-1], "summary")
 
     source: Literal["replicates"]
     replicates: int = Field(default=12, ge=2)
-    first_seed: int = Field(default=1010, ge=0)  # the others follow in steps of 10
-
-    @model_validator(mode="after")
-    def _legal(self) -> "ReplicatesStudy":
-        self.check_notebooks(self.stages, ("study", "arm", "arms", "replicates", "base_model",
-                                           "seed", "split_seed", "annotator", "normalizer",
-                                           "judge"))
-        return self
+    first_seed: NonNegativeInt = 1010  # the others follow in steps of 10
 
     @property
     def numbers(self) -> list[str]:
@@ -134,38 +111,28 @@ class ReplicatesStudy(OwnStudy):
 
     def arms_of(self, stage: str) -> list[str]:
         """Return the trainings or replicates of `stage`, [""] for the analysis."""
-        if stage == self.stages[-1]:
-            return [""]
-        return self.runs if stage == "03_train" else self.numbers
+        return {"03_train": self.runs, "00_replicates": [""]}.get(stage, self.numbers)
 
-    def given(self, stage: str, run: str) -> dict[str, object]:
-        """Return the parameters of `stage`; `run` is seed-arm, or a seed alone."""
-        own = self.notebooks.get(stage, {})
-        if stage == self.stages[-1]:
-            return {"study": self.name, **own, "replicates": self.numbers, "arms": list(self.arms)}
+    def wired(self, stage: str, run: str) -> dict[str, object]:
+        """Return what the graph sets; `run` is seed-arm, a seed alone, or "" for the analysis."""
+        arms = {"arms": list(self.arms)}
+        if not run:
+            return {"replicates": self.numbers} | arms
         number, _, arm = run.partition("-")
-        study, arms = f"{self.name}/{number}", {"arms": list(self.arms)}
-        base = {"base_model": f"data/{study}/models/base"}
-        wired = {"00_lab": {"seed": int(number)}, "02_normalize": base,
-                 "03_train": base | {"arm": arm, "seed": int(number), "split_seed": int(number)},
-                 "04_infer": base | arms, "05_judge": arms}.get(stage, {})
-        return {"study": study, **own, **wired}
+        study = {"study": f"{self.name}/{number}"}
+        base = {"base_model": f"data/{self.name}/{number}/models/base"}
+        return study | {
+            "00_lab": {"seed": int(number)}, "02_normalize": base,
+            "03_train": base | {"arm": arm, "seed": int(number), "split_seed": int(number)},
+            "04_infer": base | arms, "05_judge": arms}.get(stage, {})
 
 
-class ReaderStudy(OwnStudy):
+class ReaderStudy(StudyFile):
     """Readers with lessons, weights and tables of their own, one per seed."""
 
-    stages: ClassVar[tuple[str, ...]] = READER
-    report: ClassVar[tuple[str, str]] = (READER[-1], "forms")
-
     source: Literal["reader"]
-    first_seed: int = Field(default=1, ge=0)
-    readers: int = Field(default=3, ge=1)  # the others' seeds follow the first
-
-    @model_validator(mode="after")
-    def _legal(self) -> "ReaderStudy":
-        self.check_notebooks(self.stages, ("study", "seed", "seeds"))
-        return self
+    first_seed: NonNegativeInt = 1
+    readers: PositiveInt = 3  # the others' seeds follow the first
 
     @property
     def runs(self) -> list[str]:
@@ -174,10 +141,10 @@ class ReaderStudy(OwnStudy):
 
     def arms_of(self, stage: str) -> list[str]:
         """Return the readers of `stage`, [""] for the analysis."""
-        return self.runs if stage in self.stages[:2] else [""]
+        return [""] if stage == "02_forms" else self.runs
 
-    def given(self, stage: str, seed: str) -> dict[str, object]:
-        """Return the parameters of `stage` for the reader `seed` (the first if empty)."""
-        wired = {"seed": int(seed or self.first_seed)} if stage in self.stages[:2] else {
-            "seeds": [int(one) for one in self.runs]}
-        return {"study": self.name, **self.notebooks.get(stage, {}), **wired}
+    def wired(self, stage: str, seed: str) -> dict[str, object]:
+        """Return what the graph sets for the reader `seed` (the first if empty)."""
+        if stage == "02_forms":
+            return {"seeds": [*map(int, self.runs)]}
+        return {"seed": int(seed or self.first_seed)}

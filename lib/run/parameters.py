@@ -18,7 +18,6 @@ _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 class Parameter:
     """One line of a parameters cell: `name: annotation = default`."""
 
-    name: str
     annotation: str
     default: object
 
@@ -31,7 +30,7 @@ def notebook_path(stage: str) -> Path:
     paths = sorted((REPOSITORY / "notebooks").glob(f"**/{stage}.ipynb"))
     if not paths:
         raise BadStudy(f"notebook {stage}.ipynb is missing: restore it "
-                             "(git checkout -- notebooks)")
+                       "(git checkout -- notebooks)")
     return paths[0]
 
 
@@ -41,28 +40,16 @@ def parameters_of(notebook: Path) -> dict[str, Parameter]:
     Raises BadStudy unless exactly one cell is tagged `parameters` and consists of lines
     `name: type = literal`.
     """
+    found = {}
     try:
         cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise BadStudy(f"{notebook.name} is not a notebook ({error}); restore it") from error
-    tagged = [cell for cell in cells if "parameters" in cell["metadata"].get("tags", [])]
-    if len(tagged) != 1:
-        raise BadStudy(f"{notebook.name} has {len(tagged)} cells tagged `parameters`; "
-                             "exactly one is needed")
-    try:
-        lines = ast.parse("".join(tagged[0]["source"])).body
-    except SyntaxError as error:
-        raise BadStudy(f"{notebook.name}, parameters cell, line {error.lineno}: {error.msg}; "
-                             "each line is `name: type = literal`") from error
-    found = {}
-    for line in lines:
-        try:
-            name = line.target.id
-            found[name] = Parameter(name, ast.unparse(line.annotation),
-                                    ast.literal_eval(line.value))
-        except (AttributeError, TypeError, ValueError) as error:
-            raise BadStudy(f"{notebook.name}, parameters cell: `{ast.unparse(line)}` is not "
-                                 "`name: type = literal`") from error
+        (cell,) = (cell for cell in cells if "parameters" in cell["metadata"].get("tags", []))
+        for line in ast.parse("".join(cell["source"])).body:
+            found[line.target.id] = Parameter(ast.unparse(line.annotation),
+                                              ast.literal_eval(line.value))
+    except (ValueError, KeyError, TypeError, AttributeError, SyntaxError) as error:
+        raise BadStudy(f"{notebook.name}: exactly one cell must be tagged `parameters`, with lines "
+                       f"`name: type = literal` ({error}); correct or restore it") from error
     return found
 
 
@@ -79,27 +66,10 @@ def checked(notebook: Path, given: dict[str, object]) -> dict[str, object]:
             raise BadStudy(f"{where}: unknown; it has {', '.join(declared)}")
         annotation = declared[name].annotation
         try:
-            result[name] = _adapter(annotation).validate_python(value)
+            kind = TypeAdapter(eval(annotation, {"__builtins__": {}}, _TYPES), config=_STRICT)
+            result[name] = kind.validate_python(value)
         except ValidationError as error:
-            raise BadStudy(f"{where}: {value!r} is not {annotation}"
-                                 f"{_hint(value, annotation)}") from error
+            is_text = isinstance(value, str) and "float" in annotation
+            hint = ", but text: in YAML write 5.0e-6, not 5e-6" * is_text
+            raise BadStudy(f"{where}: {value!r} is not {annotation}{hint}") from error
     return result
-
-
-def _adapter(annotation: str) -> TypeAdapter:
-    try:
-        return TypeAdapter(eval(annotation, {"__builtins__": {}}, _TYPES), config=_STRICT)
-    except (NameError, TypeError) as error:
-        raise BadStudy(f"the annotation `{annotation}` is not supported: use "
-                             f"{', '.join(_TYPES)}, list[…] or a union with None") from error
-
-
-def _hint(value: object, annotation: str) -> str:
-    """Explain numbers that YAML reads as text, such as 5e-6."""
-    if not isinstance(value, str) or not {"int", "float"} & set(annotation.split(" | ")):
-        return ""
-    try:
-        number = float(value)
-    except ValueError:
-        return ""
-    return f" but text: in YAML write {number!r} without quotes, and 5.0e-6 rather than 5e-6"

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.metadata import distributions
 from pathlib import Path
 
 from lib.core.files import artifact_path, write_json
@@ -17,23 +17,15 @@ from lib.core.paths import REPOSITORY, data_path, output_root, shown
 
 def code_state() -> dict[str, object]:
     """Return {"commit", "dirty"} of the repository; both None if it is not a git checkout."""
-    top = _output("git", "-C", str(REPOSITORY), "rev-parse", "--show-toplevel")
-    if top is None or Path(top).resolve() != REPOSITORY:
-        return {"commit": None, "dirty": None}
-    return {"commit": _output("git", "-C", str(REPOSITORY), "rev-parse", "HEAD"),
-            "dirty": bool(_output("git", "-C", str(REPOSITORY), "status", "--porcelain"))}
+    git = ("git", f"--git-dir={REPOSITORY / '.git'}", f"--work-tree={REPOSITORY}")
+    commit = _output(*git, "rev-parse", "HEAD")
+    return {"commit": commit, "dirty": commit and bool(_output(*git, "status", "--porcelain"))}
 
 
 def versions() -> dict[str, str]:
-    """Return the installed versions of Python and of every direct dependency."""
-    found = {"python": platform.python_version()}
-    for requirement in requires("spark-eval-study") or []:
-        name = re.match(r"[\w.-]+", requirement)[0]
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:  # of an extra
-            found[name] = "not installed"
-    return found
+    """Return the versions of Python and of every installed package."""
+    return {"python": platform.python_version(),
+            **{package.name: package.version for package in distributions()}}
 
 
 def machine() -> dict[str, object]:

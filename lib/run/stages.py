@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated, ClassVar
 
-from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from lib.core.arms import ARMS, AUGMENTED
 from lib.core.paths import figures_path
@@ -66,9 +67,9 @@ class Kind:
     variants: tuple[str, ...] = ()
     arms: tuple[str, ...] = ARMS  # used if a study names none
     trained: tuple[str, ...] = ARMS[1:]  # the arms that 03_train can train; a study may add them
+    fixed: tuple[str, ...] = ()  # parameters that its keys set, in addition to WIRED
     any_arm: bool = False  # further arms may be named, each with its own model
     folder: str = ""  # the make variable that names the user's own folder
-    is_folder_needed: bool = False
     endings: tuple[str, ...] = ()  # extensions of the files that are read
     report: tuple[str, str] = ("06_analyze", "table2")  # notebook and main table of the report
 
@@ -76,7 +77,7 @@ class Kind:
 KINDS = {
     "lab": Kind(("00_lab", *_FULL_CHAIN), EVIDENCE, trained=_CAN_AUGMENT),
     "documents": Kind(("00_documents", *_FULL_CHAIN), EVIDENCE, trained=_CAN_AUGMENT,
-                      folder="DOCUMENTS", is_folder_needed=True, endings=SUFFIXES),
+                      folder="DOCUMENTS", endings=SUFFIXES),
     "structext": Kind(("00_samples", "03_train", "00_infer", "01_judge", "01_analyze"),
                       arms=("base", "tuned"), trained=("tuned", "tuned-hint", "tuned-few-shot"),
                       any_arm=True, report=("01_analyze", "structext")),
@@ -84,42 +85,67 @@ KINDS = {
                         "01_judge", "06_analyze", "02_analyze"), any_arm=True,
                        folder="FILINGS", endings=FILING_ENDINGS,
                        report=("02_analyze", "tablequest")),
+    "controlled": Kind(("00_facts", "01_pretrain", "02_run", "03_analyze"), ("04_augment",),
+                       fixed=("rotation", "runs", "structures", "base"),
+                       report=("03_analyze", "contrasts")),
+    "replicates": Kind(("00_lab", *CHAIN[:-1], "00_replicates"),
+                       fixed=("replicates", "seed", "split_seed"),
+                       report=("00_replicates", "summary")),
+    "reader": Kind(("00_reader", "01_read", "02_forms"), fixed=("seed",),
+                   report=("02_forms", "forms")),
 }
-CONTROLLED = ("00_facts", "01_pretrain", "02_run", "03_analyze", "04_augment")
-REPLICATES = ("00_lab", *CHAIN[:-1], "00_replicates")
-READER = ("00_reader", "01_read", "02_forms")
+# Names of studies and arms become file names and parts of commands.
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+# Parameters that the graph sets from a study's keys.
+WIRED = ("study", "arm", "arms", "first_arm", "folder", "seeds", "retention", "pairs",
+         "annotator", "normalizer", "augmenter", "judge", "judges", "base_model", "task")
 
 
 class StudyFile(BaseModel):
     """Keys of every study. `notebooks` holds parameters by notebook."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    others: ClassVar[tuple[str, ...]] = ()  # studies of which this one runs a stage
 
-    name: str
+    name: Name
     source: str
     minutes: float = 0  # on two cores; printed before the study starts
     notebooks: dict[str, dict] = {}
+    folder: str = ""  # the user's own documents
 
-    @field_validator("notebooks", mode="before")
-    @classmethod
-    def _fill(cls, notebooks: object) -> object:
-        return filled(notebooks)
+    @model_validator(mode="after")
+    def _check_notebooks(self) -> "StudyFile":
+        check_parameters("notebooks", self.notebooks, self.legal, (*WIRED, *self.kind.fixed))
+        return self
 
-    def check_notebooks(self, legal: tuple[str, ...], fixed: tuple[str, ...]) -> None:
-        """Raise ValueError for a notebook not in `legal` and for a parameter in `fixed`."""
-        check_parameters("notebooks", self.notebooks, legal, fixed)
+    @property
+    def legal(self) -> tuple[str, ...]:
+        """Return the notebooks that the study's file may name."""
+        return (*self.kind.stages, *self.kind.variants)
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """Return the notebooks of this study, in order."""
+        return self.kind.stages
+
+    @property
+    def kind(self) -> Kind:
+        """Return the defaults implied by the study's source."""
+        return KINDS[self.source]
+
+    @property
+    def report(self) -> tuple[str, str]:
+        """Return the analysis notebook and the main table of the report."""
+        return self.kind.report
+
+    def given(self, stage: str, run: str = "") -> dict[str, object]:
+        """Return the parameters of `stage` for `run`, one of its `arms_of`."""
+        return {"study": self.name, **self.notebooks.get(stage, {}), **self.wired(stage, run)}
 
     @property
     def main_table(self) -> Path:
         """Return the path of the Markdown table that `make study` prints."""
         return figures_path(self.name, f"{self.report[1]}.md")
-
-
-def filled(values: object) -> object:
-    """Replace the value of an empty `key:` of YAML with an empty mapping."""
-    if isinstance(values, dict):
-        return {key: {} if value is None else value for key, value in values.items()}
-    return {} if values is None else values
 
 
 def choose(where: str, names: list[str], legal: tuple[str, ...]) -> None:

@@ -2,7 +2,6 @@
 
 import argparse
 import fcntl
-import json
 import os
 import shutil
 import subprocess
@@ -20,7 +19,6 @@ from lib.report.page import ending
 from lib.run.config import FOLDER_VARIABLE, AnyStudy, load_study
 
 _SECONDS_FOR_THE_LOCK = 5.0  # processes of a killed run end within this time
-_SHOWN_FILES = 10  # number of left-out files to list
 
 
 def locked(names: list[str]) -> list[TextIO]:
@@ -42,7 +40,6 @@ def locked(names: list[str]) -> list[TextIO]:
                     raise Stopped(f"the study {name} is already being run by another process "
                                   f"({shown(path)} is locked): wait for it, or stop it") from None
                 time.sleep(0.1)
-        os.set_inheritable(file.fileno(), True)
         files.append(file)
     return files
 
@@ -58,9 +55,8 @@ def submitted(study: str, profile: str) -> list[str]:
     folder = next((one for one in (REPOSITORY / "profiles" / profile, output_root() / profile)
                    if (one / "config.yaml").exists()), None)
     if not folder:
-        known = ", ".join(sorted(one.name for one in (REPOSITORY / "profiles").iterdir()))
-        raise BadStudy(f"there is no profile {profile!r}: give PROFILE= a folder with a "
-                       f"config.yaml, or one of: {known}")
+        raise BadStudy(f"there is no profile {profile!r}: give PROFILE=slurm, or a folder with a "
+                       "config.yaml")
     options = ["--profile", str(folder)]
     settings = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
     if settings.get("executor") != "slurm":
@@ -86,17 +82,6 @@ def command(study: AnyStudy, jobs: str, options: list[str]) -> list[str]:
     return [sys.executable, "-m", "snakemake", "--snakefile", str(REPOSITORY / "Snakefile"),
             *options, *cores, "--rerun-incomplete", "--nolock", "--quiet", "host", "rules",
             "reason", "--config", f"study={study.name}"]
-
-
-def last_folder(name: str) -> str:
-    """Return the folder that the study last read, so that a second call need not name it."""
-    for stage in ("00_documents", "00_filings"):
-        try:
-            record = (output_root() / "data" / name / "stages" / f"{stage}.json").read_text("utf-8")
-            return json.loads(record)["given"]["folder"]
-        except (OSError, ValueError, KeyError):
-            continue
-    return ""
 
 
 def run_study(name: str, folder: str, jobs: str, profile: str = "") -> int:
@@ -134,10 +119,8 @@ def print_left_out(study: AnyStudy) -> None:
         path = data_path(study.name, "documents_rejected.jsonl")
         print(f"\n{len(rows)} entries of {study.folder} were left out, each with its reason in "
               f"{shown(path)}:")
-    for row in rows[:_SHOWN_FILES]:
+    for row in rows[:10]:
         print(f"  {row.item}: {row.reason}")
-    if len(rows) > _SHOWN_FILES:
-        print(f"  and {len(rows) - _SHOWN_FILES} more")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -149,12 +132,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--profile", default="", help="a Snakemake profile: slurm, or a folder")
     options = parser.parse_args(arguments)
     die_with_parent()
-    os.environ["STUDY_ROOT"] = str(output_root())
-    os.environ["PYTHONPATH"] = os.pathsep.join(
-        filter(None, [str(REPOSITORY), os.environ.get("PYTHONPATH", "")]))
-    folder = options.documents or last_folder(options.study)
     try:
-        return run_study(options.study, folder, options.jobs, options.profile)
+        return run_study(options.study, options.documents, options.jobs, options.profile)
     except (BadStudy, BadInput, Stopped, OSError,
             subprocess.CalledProcessError) as error:  # squeue has said why
         print(f"make study: {error}", file=sys.stderr)

@@ -4,7 +4,7 @@ import hashlib
 import importlib.metadata
 import json
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,7 +55,7 @@ def weights_hash(base: "PreTrainedModel | str") -> str:
         return str(AutoConfig.from_pretrained(base)._commit_hash)
     files = [path for path in sorted(Path(base).iterdir())
              if path.suffix in (".safetensors", ".bin", ".json") and path.name != "training.json"]
-    return hashed(part for path in files for part in _parts(path))
+    return hashed(part for path in files for part in (path.name.encode(), path.read_bytes()))
 
 
 def data_hash(blocks: PackedBlocks | None) -> str | None:
@@ -72,13 +72,6 @@ def hashed(parts: Iterable[bytes]) -> str:
     for part in parts:
         digest.update(part)
     return digest.hexdigest()[:16]
-
-
-def _parts(path: Path, size: int = 1 << 24) -> Iterator[bytes]:
-    yield path.name.encode()
-    with open(path, "rb") as file:
-        while part := file.read(size):
-            yield part
 
 
 def prepare(work: Path, fields: dict[str, object]) -> list[Path]:

@@ -2,13 +2,11 @@
 
 import json
 import os
+import pickle
 import re
 import shlex
-import signal
 import subprocess
 import sys
-from collections import deque
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
@@ -18,21 +16,19 @@ from transformers import PreTrainedTokenizerBase
 from lib.core import process
 from lib.core.digest import module_digest
 from lib.core.errors import Stopped
+from lib.core.files import write_json
 from lib.core.paths import REPOSITORY
-from lib.core.process import VARIABLE, be_parent, die_with_parent
+from lib.core.process import VARIABLE
 from lib.infer.answers import load
-from lib.train import worker
+from lib.train import agent, worker
 from lib.train.checkpoints import fingerprint, prepare, weights_hash
 from lib.train.packing import PackedBlocks
 from lib.train.recipe import Recipe
 from lib.train.trainer import History, finish, train
 
 LAUNCHER = "TRAINING_LAUNCHER"  # `srun torchrun …` or similar, used to start the processes
-_KEPT_LINES = 20
 _REASON = re.compile(r"process \d+ (?:stopped|was killed)|srun: error: .*: task \d+: "
                      r"|torch\S*RendezvousConnectionError: ")  # the node where all meet has ended
-_OF_TORCHRUN = re.compile(
-    r"^[EWI]\d{4} |^(?:=|-){20}|torch/distributed/|^\s*(?:Root Cause|Failures|<NO_OTHER)")
 
 
 def train_arm(source: str, tokenizer: PreTrainedTokenizerBase, blocks: PackedBlocks,
@@ -51,12 +47,13 @@ def train_arm(source: str, tokenizer: PreTrainedTokenizerBase, blocks: PackedBlo
     fields = fingerprint(recipe, blocks, validation, weights_hash(source),
                          module_digest(worker.__name__), processes, zero_stage)
     prepare(work, fields)
-    job = worker.write_job(work, source=source, blocks=blocks, validation=validation,
-                           recipe=recipe, processes=processes, zero_stage=zero_stage)
-    _run(["-m", worker.__name__, str(job)], processes)
+    job = {"source": source, "blocks": blocks, "validation": validation, "recipe": recipe,
+           "processes": processes, "deepspeed": config}
+    (work / worker.JOB).write_bytes(pickle.dumps(job))  # only our own processes read it
+    _run(["-m", worker.__name__, str(work / worker.JOB)], processes)
     history = History(**json.loads((work / worker.HISTORY).read_text(encoding="utf-8")))
     tokenizer.save_pretrained(work / "final")
-    (work / worker.CONFIG).rename(work / "final" / worker.CONFIG)
+    write_json(work / "final" / "deepspeed.json", config)
     finish(work, output, history, {
         "recipe": asdict(recipe), "fingerprint": fields, "processes": processes,
         "zero_stage": zero_stage, **config["data_types"], **facts})
@@ -74,68 +71,22 @@ def _run(arguments: list[str], processes: int) -> None:
     if launcher:
         launcher = [sys.executable, "-m", process.__name__, *launcher]
     else:
-        launcher = [sys.executable, "-m", __name__, "--standalone", "--nproc-per-node",
+        launcher = [sys.executable, "-m", agent.__name__, "--standalone", "--nproc-per-node",
                     str(processes)]
         # all processes together get the cores that a single one would have
         cores = int(os.environ.get("OMP_NUM_THREADS") or len(os.sched_getaffinity(0)))
         environment["OMP_NUM_THREADS"] = str(max(1, cores // processes))
-    last: deque[str] = deque(maxlen=_KEPT_LINES)
     reasons = []
     with subprocess.Popen([*launcher, *arguments], cwd=REPOSITORY, env=environment, text=True,
                           errors="replace", stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT) as child:
         for line in child.stdout:  # a progress bar's \r also ends a line
-            _show(line.rstrip("\n"), last)
+            is_progress = line.startswith("updates:")
+            print("\r" * is_progress + line.rstrip("\n"), end="" if is_progress else "\n",
+                  file=sys.stderr if is_progress else sys.stdout, flush=True)
             reasons += [line.strip()] if _REASON.match(line) else []
     print(file=sys.stderr)
     if child.returncode:
         raise Stopped("\n".join([
             "a training process failed; the same command resumes from the last complete "
-            "checkpoint", *reasons, "The last lines of its log:", *last]))
-
-
-def _show(line: str, last: deque[str]) -> None:
-    if re.match(r"updates:\s", line):
-        print(f"\r{line}", end="", file=sys.stderr, flush=True)
-    elif line.strip():
-        print(line, flush=True)
-        if not _OF_TORCHRUN.search(line):
-            last.append(line)
-
-
-def rendezvous(environment: Mapping[str, str]) -> list[str]:
-    """Return torchrun's options for meeting on the node where srun was called, [] without srun."""
-    address, job = (environment.get(f"SLURM_{name}", "") for name in ("LAUNCH_NODE_IPADDR",
-                                                                      "JOB_ID"))
-    if not address:
-        return []
-    run = f"{job}.{environment.get('SLURM_STEP_ID', 0)}"  # a second step never joins the first
-    port = 20_000 + int(job) % 10_000  # below the ports that systems give to clients
-    return ["--rdzv-backend", "c10d", "--rdzv-id", run, "--rdzv-endpoint", f"{address}:{port}"]
-
-
-def main(arguments: list[str]) -> None:
-    """Run torchrun so that it ends with its parent: a killed notebook leaves no training behind.
-
-    Under srun, one such process per node joins them; it needs --nnodes and --nproc-per-node.
-    """
-    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
-    from torch.distributed.run import main as torchrun
-
-    die_with_parent()
-    be_parent()
-    if "--nnodes" in arguments and "--rdzv-endpoint" not in arguments:
-        arguments = [*rendezvous(os.environ), *arguments]
-    try:
-        torchrun(arguments)
-    except ChildFailedError as error:
-        # a killed process is the cause of what its partners report, perhaps before it is noticed
-        killed = [one for one in error.failures.values() if one.exitcode == -signal.SIGKILL]
-        failure = killed[0] if killed else error.get_first_failure()[1]
-        code = failure.exitcode
-        how = f"was killed by signal {-code}" if code < 0 else f"ended with {code}"
-        sys.exit(f"process {failure.local_rank} {how}")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+            "checkpoint; its log is above", *reasons]))

@@ -32,11 +32,6 @@ class PackedBlocks:
         return {"input_ids": self.input_ids[index], "labels": self.labels[index],
                 "position_ids": self.position_ids[index]}
 
-    @property
-    def n_openings(self) -> int:
-        """Count the tokens that are never a target: they open a text or belong to a prompt."""
-        return self.n_tokens - self.n_targets
-
     def padded_to(self, multiple: int) -> "PackedBlocks":
         """Append blocks that carry no loss, up to a multiple of `multiple` blocks."""
         size, missing = len(self.input_ids[0]), -len(self) % multiple
@@ -65,9 +60,6 @@ def pack(texts: list[str], tokenizer: "PreTrainedTokenizerBase", block_size: int
         raise ValueError(
             f"the tokenizer of {tokenizer.name_or_path!r} has no EOS token, so documents cannot be "
             "separated in a block: choose another base_model or set its eos_token")
-    if block_size < 2:
-        raise ValueError(f"block_size is {block_size}: at least 2 tokens are needed to predict one "
-                         "from the other")
     if packing not in PACKINGS:
         raise ValueError(f"packing {packing!r} is not one of {', '.join(PACKINGS)}")
     if not any(text.strip() for text in texts):
@@ -88,18 +80,13 @@ def pack_replies(prompts: list[list[int]], replies: list[list[int]], block_size:
                  filler: int) -> PackedBlocks:
     """Pack pairs of a prompt and its reply: only replies are targets, and no pair sees another.
 
-    `filler` pads a block after its last pair. Raises ValueError if there is no pair, a prompt or a
-    reply has no token, or a pair is longer than a block.
+    A pair fits a block, which `filler` pads after its last pair. Raises ValueError without a pair.
     """
     pieces = [_Piece([*prompt, *reply], len(prompt))
               for prompt, reply in zip(prompts, replies, strict=True)]
-    if not pieces or not all(prompts) or not all(replies):
-        raise ValueError("there is nothing to train on: give prompts and replies of at least one "
-                         "token each")
-    longest = max(len(piece.tokens) for piece in pieces)
-    if longest > block_size:
-        raise ValueError(f"a prompt and its reply have {longest:,} tokens, but block_size is "
-                         f"{block_size:,}: raise it, or leave out what is too long")
+    if not pieces:
+        raise ValueError("there is nothing to train on: no prompt with its reply fits a block of "
+                         f"{block_size} tokens; raise block_size")
     n_tokens = sum(len(piece.tokens) for piece in pieces)
     return _blocks(_best_fit(pieces, block_size), block_size, filler, n_tokens)
 

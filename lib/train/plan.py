@@ -1,4 +1,4 @@
-"""Estimate the memory and warm-up of a training run (paper, 4.2: ZeRO-1 on 8 x 80 GB)."""
+"""Estimate the memory of a training run (paper, 4.2: ZeRO-1 on 8 x 80 GB)."""
 
 from dataclasses import dataclass
 
@@ -6,8 +6,7 @@ import pandas as pd
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedConfig
 
-from lib.train.packing import PackedBlocks
-from lib.train.recipe import Recipe, training_length
+from lib.train.recipe import Recipe
 
 _BUCKET = 5e8  # elements that DeepSpeed reduces at once (reduce_bucket_size)
 _LIVE = 1e9  # parameters that ZeRO-3 keeps gathered (stage3_max_live_parameters)
@@ -16,12 +15,9 @@ _BYTES = {"fp32": 4, "bf16": 2}
 
 @dataclass(frozen=True)
 class TrainingPlan:
-    """Estimates for a training run; an unknown `device_bytes` is 0."""
+    """Estimated memory of a training run; an unknown `device_bytes` is 0."""
 
     parameters: int
-    updates: int
-    places: int  # tokens and padding that pass through the model in all updates
-    warmup_share: float  # as a share of the schedule's updates
     memory: dict[str, float]  # bytes per device, by purpose
     device_bytes: float
 
@@ -32,14 +28,12 @@ class TrainingPlan:
 
     @property
     def is_fitting(self) -> bool:
-        """Return whether 90% of a device suffices; driver, collectives and allocator need 10%."""
+        """True if 90% of a device suffices; driver, collectives and allocator need 10%."""
         return self.bytes_needed <= 0.9 * self.device_bytes
 
     def table(self) -> pd.DataFrame:
         """Return one row per quantity, as text with its unit."""
-        rows = {"parameters": f"{self.parameters:,}", "updates": f"{self.updates:,}",
-                "tokens, with padding": f"{self.places:,}",
-                "warm-up": f"{self.warmup_share:.1%} of the updates",
+        rows = {"parameters": f"{self.parameters:,}",
                 **{f"memory: {name}": f"{n / 1e9:,.2f} GB" for name, n in self.memory.items()},
                 "memory per device": f"{self.bytes_needed / 1e9:,.2f} GB"}
         if self.device_bytes:
@@ -48,32 +42,25 @@ class TrainingPlan:
         return pd.DataFrame({"planned": rows})
 
 
-def plan_here(source: str, blocks: PackedBlocks, recipe: Recipe, *, processes: int = 1,
+def plan_here(source: str, recipe: Recipe, block_size: int, *, processes: int = 1,
               zero_stage: int = 1) -> TrainingPlan:
-    """Plan the training of `source` (a folder or hub id) on `blocks`, on this machine's devices.
+    """Plan the memory for training `source` (a folder or hub id) on this machine's devices.
 
     It is a GPU's: on a CPU, attention and malloc need more.
     """
-    length, precision = training_length(recipe, blocks), recipe.arithmetic()
     on_gpu = torch.cuda.is_available()
-    held = torch.cuda.get_device_properties(0).total_memory if on_gpu else 0
-    return plan(AutoConfig.from_pretrained(source), recipe, updates=length.updates,
-                block_size=len(blocks.input_ids[0]), precision=precision,
-                schedule_updates=length.schedule_updates, processes=processes,
-                zero_stage=zero_stage if processes > 1 else 0, device_bytes=held)
+    return plan(AutoConfig.from_pretrained(source), recipe, block_size=block_size,
+                precision=recipe.arithmetic(), processes=processes,
+                zero_stage=zero_stage if processes > 1 else 0,
+                device_bytes=torch.cuda.get_device_properties(0).total_memory if on_gpu else 0)
 
 
-def plan(config: PreTrainedConfig, recipe: Recipe, *, updates: int, block_size: int,
-         precision: str, schedule_updates: int = 0, processes: int = 1, zero_stage: int = 0,
-         device_bytes: float = 0) -> TrainingPlan:
-    """Plan the training of a model of `config` in bf16 or fp32 for `updates` updates.
+def plan(config: PreTrainedConfig, recipe: Recipe, *, block_size: int, precision: str,
+         processes: int = 1, zero_stage: int = 0, device_bytes: float = 0) -> TrainingPlan:
+    """Plan the memory for training a model of `config` in bf16 or fp32.
 
-    Stage 0 is one process without DeepSpeed; there bf16 is autocast over float32 weights. Raises
-    ValueError for an unknown stage or precision.
+    Stage 0 is one process without DeepSpeed; there bf16 is autocast over float32 weights.
     """
-    if zero_stage not in (0, 1, 2, 3) or precision not in _BYTES:
-        raise ValueError(f"zero_stage {zero_stage} or precision {precision!r} is wrong: give a "
-                         f"stage of 0 to 3, and one of {', '.join(_BYTES)}")
     with torch.device("meta"):  # no memory is used for the weights; tied ones count once
         parameters = AutoModelForCausalLM.from_config(config).num_parameters()
     size, tokens = _BYTES[precision], recipe.device_batch_size * block_size
@@ -88,8 +75,7 @@ def plan(config: PreTrainedConfig, recipe: Recipe, *, updates: int, block_size: 
         memory["temporary copies"] = max(memory["temporary copies"], more)
     else:
         memory["temporary copies"] += more
-    return TrainingPlan(parameters, updates, updates * recipe.global_batch_size * block_size,
-                        recipe.warmup_steps / (schedule_updates or updates), memory, device_bytes)
+    return TrainingPlan(parameters, memory, device_bytes)
 
 
 def _states(parameters: int, processes: int, stage: int, size: int) -> dict[str, float]:

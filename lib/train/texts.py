@@ -28,6 +28,7 @@ class Corpus:
     held_out: list[str]  # segment ids of the validation share
     dropped: list[str]  # segment ids of the training share without a text in this arm
     places: dict[str, tuple[int, int]]  # segment id -> index in `training`, character offset
+    n_augmented: int  # the last texts in `training`
 
 
 @dataclass(frozen=True)
@@ -60,9 +61,8 @@ def texts_for(study: str, arm: str, tokenizer: "PreTrainedTokenizerBase", *, blo
                f"on, {len(own.validation)} to validate with")
     facts = {"packing": packing, "held_out": own.held_out, "dropped": own.dropped}
     if kind == AUGMENTED:
-        held, synthetic = set(own.held_out), [row for row in augmented if not row.dropped]
-        facts["augmented"] = sum(row.segment_id not in held for row in synthetic)
-        summary += f"; {facts['augmented']} of these texts are synthetic"
+        facts["augmented"] = own.n_augmented
+        summary += f"; {own.n_augmented} of these texts are synthetic"
     return TrainingTexts(training, validation, summary, own.training[0], facts)
 
 
@@ -75,18 +75,14 @@ def _replies(study: str, arm: str, tokenizer: "PreTrainedTokenizerBase", block_s
     pairs = [(query, prompt, [*answer, tokenizer.eos_token_id]) for query, prompt, answer in zip(
         queries, encoded(tokenizer, queries), answers, strict=True)]
     fitting = [pair for pair in pairs if len(pair[1]) + len(pair[2]) <= block_size]
-    if not fitting:
-        raise ValueError(f"no prompt with its answer fits a block of {block_size} tokens: raise "
-                         "block_size")
     documents = sorted({query.document_id for query, _, _ in fitting})
     held = set(Random(seed).sample(documents, round(len(documents) * validation_share)))
     sides = [[pair for pair in fitting if (pair[0].document_id in held) is is_held]
              for is_held in (False, True)]
-    if not sides[0]:
-        raise ValueError(f"validation_share {validation_share} holds out every text: lower it")
     training, validation = (
         pack_replies([prompt for _, prompt, _ in side], [reply for _, _, reply in side], block_size,
-                     tokenizer.eos_token_id) if side else None for side in sides)
+                     tokenizer.eos_token_id) if side or side is sides[0] else None
+        for side in sides)
     n_left_out = len(queries) - len(fitting)
     summary = (f"{len(queries)} prompts with their answers: {n_left_out} are longer than a block "
                f"of {block_size} tokens and left out; {len(sides[0])} to train on, "
@@ -105,8 +101,8 @@ def make_corpus(segments: list[Segment], normalized: list[Normalized], arm: str,
     "dapt-a" has the segments' own, then `augmented`, except those that were dropped or are made
     from a held-out segment; it is validated with raw text. The validation share is drawn over
     segments, so that all arms hold out the same ones (the paper does not state the unit of its
-    90/10 split). Raises ValueError for any other arm, a share not in [0, 1), a segment without a
-    row in `normalized` and an augmented text of an unknown segment.
+    90/10 split). Raises ValueError for any other arm, a share not in [0, 1) and a segment
+    without a row in `normalized`.
     """
     if not 0 <= validation_share < 1:
         raise ValueError(f"validation_share is {validation_share}: give at least 0 and less than 1")
@@ -146,10 +142,6 @@ def corpus_of(segments: list[Segment], normalized: list[Normalized], arm: str,
         (validation if is_held else training).append(text.strip())
     dropped = [one.segment_id for one in segments if one.segment_id not in held
                and arm == "dapt-n" and not rewritten[one.segment_id]]
-    if arm == AUGMENTED:
-        made = [row for row in augmented if not row.dropped]
-        if unknown := next((row.segment_id for row in made if row.segment_id not in raw), ""):
-            raise ValueError(f"augmented.jsonl has texts of {unknown}, but there is no such "
-                             f"segment: run {made_by('augmented')} again")
-        training += [row.text for row in made if row.segment_id not in held]
-    return Corpus(training, validation, sorted(held), dropped, places)
+    synthetic = [row.text for row in augmented if not row.dropped and row.segment_id not in held
+                 ] if arm == AUGMENTED else []
+    return Corpus(training + synthetic, validation, sorted(held), dropped, places, len(synthetic))

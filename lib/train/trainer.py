@@ -74,17 +74,44 @@ def fit(load: Callable[[], PreTrainedModel], blocks: PackedBlocks, validation: P
     Under torchrun, every process calls this with the same arguments. Raises ValueError if a
     different number of processes was started, and what `train` raises.
     """
-    is_best = recipe.choose == "validation_loss"
+    disable_progress_bar()  # transformers shows one for every checkpoint
+    length = training_length(recipe, blocks)
+    # The arguments come before the model, because ZeRO-3 shards the model while it is loaded.
+    arguments = _arguments(recipe, length.updates, work, validation, processes, deepspeed)
+    model = load()
+    if not deepspeed or deepspeed["zero_optimization"]["stage"] < 3:  # a sharded one cannot run yet
+        check_base(model, blocks)
+    model.config.use_cache = False  # with a cache, restarting positions are not seen as boundaries
+    if recipe.gradient_checkpointing:
+        model.activation_checkpointing_enable()  # so called from transformers 5.23 on
+    trainer = _trainer(model, arguments, blocks, validation, recipe, processes, callbacks)
+    trainer.schedule_updates = length.schedule_updates
+    # Trainer would also resume from a shorter run's end, in the middle of an epoch.
+    ends = [path for path in checkpoints(work) if step(path) % length.updates_an_epoch == 0]
+    last = ends[-1] if ends else None
+    if last and trainer.is_world_process_zero():
+        print(f"resuming from {last.name} of an earlier run", flush=True)
+    with fastest_attention(model, len(blocks.input_ids[0]), arguments.device):
+        result = trainer.train(resume_from_checkpoint=str(last) if last else None)
+    model.config.use_cache = True
+    trainer.save_model(str(work / "final"))
+    if arguments.should_save:
+        (work / "final" / "training_args.bin").unlink()  # a pickle, which is unsafe to load
+    rows = _per_epoch(trainer.state.log_history)
+    best = rows[-1] if recipe.choose == "last" else min(
+        rows, key=lambda row: row.get("validation_loss", math.inf))
+    return History(rows, trainer.state.global_step, length.tokens, result.metrics["train_runtime"],
+                   step(last) if last else 0, int(best["epoch"]))
+
+
+def _arguments(recipe: Recipe, updates: int, work: Path, validation: PackedBlocks | None,
+               processes: int, deepspeed: dict[str, object] | None) -> TrainingArguments:
+    is_best, on_gpu = recipe.choose == "validation_loss", torch.cuda.is_available()
     if is_best and not validation:
         raise ValueError("choose is validation_loss, but nothing is held out: give a "
                          "validation_share above 0")
-    disable_progress_bar()  # transformers shows one for every checkpoint
-    length = training_length(recipe, blocks)
-
-    # 1. The arguments come before the model, because ZeRO-3 shards the model while it is loaded.
-    on_gpu = torch.cuda.is_available()
     arguments = TrainingArguments(
-        output_dir=str(work), max_steps=length.updates, learning_rate=recipe.learning_rate,
+        output_dir=str(work), max_steps=updates, learning_rate=recipe.learning_rate,
         per_device_train_batch_size=recipe.device_batch_size,
         per_device_eval_batch_size=recipe.device_batch_size,
         gradient_accumulation_steps=recipe.accumulation(processes), deepspeed=deepspeed,
@@ -99,44 +126,21 @@ def fit(load: Callable[[], PreTrainedModel], blocks: PackedBlocks, validation: P
         raise ValueError(f"{arguments.world_size} processes were started, but processes is "
                          f"{processes}: set it to what the launcher starts on all nodes together")
     arguments._n_gpu = min(arguments.n_gpu, 1)  # or Trainer would use all visible GPUs
+    return arguments
 
-    # 2. The model, checked before training; a model that ZeRO-3 shards cannot be run yet.
-    model = load()
-    if not deepspeed or deepspeed["zero_optimization"]["stage"] < 3:
-        check_base(model, blocks)
-    model.config.use_cache = False  # with a cache, restarting positions are not seen as boundaries
-    if recipe.gradient_checkpointing:
-        model.activation_checkpointing_enable()  # so called from transformers 5.23 on
 
-    # 3. The blocks, the same number per process, in an order that depends only on seed and epoch.
+def _trainer(model: PreTrainedModel, arguments: TrainingArguments, blocks: PackedBlocks,
+             validation: PackedBlocks | None, recipe: Recipe, processes: int,
+             callbacks: Sequence[TrainerCallback]) -> "_Trainer":
+    # Every process gets the same number of blocks, in an order that depends on seed and epoch only.
     even = blocks.padded_to(recipe.device_batch_size * processes) if processes > 1 else blocks
     order = _Order(len(blocks), len(even), recipe.seed)
-    trainer = _Trainer(order, length.schedule_updates, model=model, args=arguments,
-                       train_dataset=even, eval_dataset=validation,
+    trainer = _Trainer(model=model, args=arguments, train_dataset=even, eval_dataset=validation,
                        data_collator=default_data_collator,
                        callbacks=[_Progress(order, recipe.checkpoint_epochs), *callbacks])
+    trainer.order = order
     trainer.remove_callback(PrinterCallback)
-
-    # 4. Resume only at the end of an epoch: Trainer would also resume from a shorter run's end.
-    ends = [path for path in checkpoints(work) if step(path) % length.updates_an_epoch == 0]
-    last = ends[-1] if ends else None
-    if last and trainer.is_world_process_zero():
-        print(f"resuming from {last.name} of an earlier run", flush=True)
-
-    # 5. Train, and save the model alone as an ordinary Hugging Face folder.
-    with fastest_attention(model, len(blocks.input_ids[0]), arguments.device):
-        result = trainer.train(resume_from_checkpoint=str(last) if last else None)
-    model.config.use_cache = True
-    trainer.save_model(str(work / "final"))
-    if arguments.should_save:
-        (work / "final" / "training_args.bin").unlink()  # a pickle, which is unsafe to load
-
-    # 6. What happened, epoch by epoch.
-    rows = _per_epoch(trainer.state.log_history)
-    best = rows[-1] if recipe.choose == "last" else min(
-        rows, key=lambda row: row.get("validation_loss", math.inf))
-    return History(rows, trainer.state.global_step, length.tokens, result.metrics["train_runtime"],
-                   step(last) if last else 0, int(best["epoch"]))
+    return trainer
 
 
 def finish(work: Path, output: Path, history: History, manifest: dict[str, object]) -> None:
@@ -195,9 +199,8 @@ class _Order(Sampler[int]):
 
 
 class _Trainer(Trainer):
-    def __init__(self, order: _Order, schedule_updates: int, **given) -> None:
-        self.order, self.schedule_updates = order, schedule_updates
-        super().__init__(**given)
+    order: _Order
+    schedule_updates: int  # may differ from max_steps
 
     def _get_train_sampler(self, train_dataset=None) -> _Order:
         return self.order

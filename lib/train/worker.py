@@ -5,7 +5,6 @@ import os
 import pickle
 import sys
 import traceback
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from lib.core.process import die_with_parent
 from lib.train.recipe import Recipe
 from lib.train.trainer import fit
 
-JOB, HISTORY, CONFIG = "job.pickle", "history.json", "deepspeed.json"
+JOB, HISTORY = "job.pickle", "history.json"
 
 
 def deepspeed_config(recipe: Recipe, processes: int, zero_stage: int) -> dict[str, object]:
@@ -43,14 +42,9 @@ def deepspeed_config(recipe: Recipe, processes: int, zero_stage: int) -> dict[st
             "data_types": {"grad_accum_dtype": "fp32"}}
 
 
-def write_job(work: Path, **job: object) -> Path:
-    """Write what `run_job` needs (source, blocks, validation, recipe, …) and return its path."""
-    (work / JOB).write_bytes(pickle.dumps(job))  # only our own processes read it, from this folder
-    return work / JOB
-
-
 def run_job(path: Path) -> None:
     """Train this process's part of the job at `path`; the first process writes history.json."""
+    import deepspeed  # takes seconds
     from deepspeed.ops import __compatible_ops__  # this runs a compiler, so not in notebooks
 
     work, job, is_first = path.parent, pickle.loads(path.read_bytes()), os.environ["RANK"] == "0"
@@ -58,26 +52,18 @@ def run_job(path: Path) -> None:
         set_verbosity_error()  # the first process shows warnings
     logging.getLogger("accelerate").setLevel(logging.ERROR)  # Trainer accumulates, not accelerate
     __compatible_ops__["deepspeed_shm_comm"] = False  # inference only; compiling takes minutes
-    recipe, source, processes = job["recipe"], job["source"], job["processes"]
-    config = deepspeed_config(recipe, processes, job["zero_stage"])
-    if is_first:
-        write_json(work / CONFIG, config)
-    history = fit(_loader(source, recipe), job["blocks"], job["validation"], recipe, work,
-                  processes=processes, deepspeed=config)
-    if is_first:
-        write_json(work / HISTORY, asdict(history))
+    recipe, source = job["recipe"], job["source"]
 
-
-def _loader(source: str, recipe: Recipe) -> Callable[[], PreTrainedModel]:
-    # To be called once torch.distributed has started. bf16 weights never pass through float32.
-    import deepspeed  # takes seconds
-
-    def load() -> PreTrainedModel:
+    def load() -> PreTrainedModel:  # once torch.distributed has started
         if not deepspeed.comm.is_initialized():  # on a CPU, accelerate initializes only torch's
             deepspeed.init_distributed(auto_mpi_discovery=False, verbose=False)
         dtype = torch.bfloat16 if recipe.arithmetic() == "bf16" else torch.float32
-        return AutoModelForCausalLM.from_pretrained(source, dtype=dtype)
-    return load
+        return AutoModelForCausalLM.from_pretrained(source, dtype=dtype)  # bf16 without float32
+
+    history = fit(load, job["blocks"], job["validation"], recipe, work,
+                  processes=job["processes"], deepspeed=job["deepspeed"])
+    if is_first:
+        write_json(work / HISTORY, asdict(history))
 
 
 def main(arguments: list[str]) -> int:

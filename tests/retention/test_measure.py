@@ -130,15 +130,15 @@ def test_a_measurement_names_the_weights_and_settings_that_determine_it(base, ta
     arm, setting = tmp_path / "arm", Setting(limit=3, batch_size=4)
     model.save_pretrained(arm)
     tokenizer.save_pretrained(arm)
-    first = measure(str(arm), setting, tasks)
+    first = measure("dapt", str(arm), setting, tasks)
     (arm / "training.json").write_text('{"seconds": 3}')  # not a weight
-    assert measure(str(arm), setting, tasks) == first
+    assert measure("dapt", str(arm), setting, tasks) == first
     with torch.no_grad():
         next(model.parameters()).add_(0.5)
     model.save_pretrained(arm)  # the same name
-    again = measure(str(arm), setting, tasks)
-    assert [row["loglik"] for row in again.items] != [row["loglik"] for row in first.items]
-    assert {row["item"] for row in again.items} == {row["item"] for row in first.items}
+    again = measure("dapt", str(arm), setting, tasks)
+    assert [row.loglik for row in again.items] != [row.loglik for row in first.items]
+    assert {row.item for row in again.items} == {row.item for row in first.items}
     one, two = first.fingerprint, again.fingerprint
     assert [name for name in one if one[name] != two[name]] == ["checkpoint"]
 

@@ -1,15 +1,13 @@
-"""Table 3: paired differences by hand, the noise floor, its formats, files and figure."""
+"""Table 3: paired differences by hand, its formats and files."""
 
 import math
-from dataclasses import replace
 
 import pytest
 from lm_eval.api.metrics import mean_stderr
 
-from lib.analyze.retention import noise_floor, table3
+from lib.analyze.retention import table3
 from lib.core.errors import BadInput
 from lib.retention.records import (
-    Measurement,
     Retention,
     RetentionItem,
     read_retention,
@@ -19,7 +17,7 @@ from lib.retention.records import (
 
 def retention(arm: str, right: str, **more: object) -> Retention:
     """Return an arm with one task, its items right (1) or wrong (0) as in `right`."""
-    items = [RetentionItem(task="mmlu", item=str(n), arm=arm, repeat=0, is_correct=letter == "1",
+    items = [RetentionItem(task="mmlu", item=str(n), arm=arm, is_correct=letter == "1",
                            loglik=-1.0) for n, letter in enumerate(right)]
     outcomes = [int(letter) for letter in right]
     task = {"task": "mmlu", "n": len(right), "accuracy": sum(outcomes) / len(outcomes),
@@ -43,25 +41,10 @@ def test_differences_are_paired_by_item():
     assert row.p == pytest.approx(2 * (1 + 7) / 2**7) and row.p_holm == pytest.approx(row.p)
 
 
-def test_the_noise_floor_counts_items_that_change_either_way():
-    once = retention("base", "1100")
-    again = [row.model_copy(update={"repeat": 1, "is_correct": row.item in "12", "loglik": -1.5})
-             for row in once.items]
-    noise = noise_floor([replace(once, items=once.items + again, again={"batch_size": 3})])
-    assert noise.iloc[0].to_dict() == {
-        "task": "mmlu", "n": 4, "batch_size": 8, "other_batch_size": 3, "changed": 2,
-        "difference_points": 0.0, "largest_loglik_change": 0.5}
-    assert noise_floor([once]).empty
-
-
 def test_what_was_measured_is_read_back_from_its_files(tmp_path, monkeypatch):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    row = {"task": "mmlu", "item": "a/0", "is_correct": True, "loglik": -0.25}
-    measured = Measurement({"checkpoint": "x", "batch_size": 8},
-                           [retention("base", "11").tasks[0]], [row])
-    again = replace(measured, fingerprint={"checkpoint": "x", "batch_size": 3})
-    kept = write_retention("tiny", "base", measured, again)
-    assert read_retention("tiny", ["base"]) == [kept]
-    assert [row.repeat for row in kept.items] == [0, 1]
+    measured = retention("base", "11")
+    write_retention("tiny", measured)
+    assert read_retention("tiny", ["base"]) == [measured]
     with pytest.raises(BadInput, match=r"00_retention.ipynb with arm dapt"):
         read_retention("tiny", ["base", "dapt"])

@@ -144,7 +144,7 @@ def test_the_smoke_study_has_the_same_table_through_sbatch_as_locally(cluster, t
 
 # The rendezvous is on the node where srun is called, as lib/train/README.md says.
 SRUN = f"srun --nodes=2 --ntasks=2 --ntasks-per-node=1 --kill-on-bad-exit=1 {sys.executable} " \
-    "-m lib.train.launch --nnodes 2 --nproc-per-node 1"
+    "-m lib.train.agent --nnodes 2 --nproc-per-node 1"
 
 
 def test_srun_trains_on_two_nodes_with_the_curve_of_one_process(cluster, tmp_path):

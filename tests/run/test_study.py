@@ -13,7 +13,7 @@ import pytest
 
 from lib.core.errors import BadInput
 from lib.core.paths import REPOSITORY
-from lib.run.stages import CONTROLLED, STAGES
+from lib.run.stages import KINDS, STAGES
 from tests.conftest import House, new_house, run_cells
 
 ARMS = ("base", "dapt", "dapt-n")
@@ -179,10 +179,9 @@ def test_a_full_disk_while_the_notebook_is_saved_says_what_could_not_be_written(
 
 
 def test_a_profile_that_is_not_there_is_refused(house):
-    (house.root / "profiles" / "site").mkdir(parents=True)
     ran = house.run("tiny", "--profile", "nowhere")
     assert ran.returncode == 2
-    assert "give PROFILE= a folder with a config.yaml, or one of: site" in ran.stdout
+    assert "give PROFILE=slurm, or a folder with a config.yaml" in ran.stdout
 
 
 def test_slurm_jobs_of_a_killed_run_are_named_and_keep_the_study_from_running(house):
@@ -246,7 +245,7 @@ def test_a_parameter_that_the_notebook_lacks_is_refused(house):
     assert not (house.root / "data").exists()
 
 
-@pytest.mark.parametrize("stage", sorted({*STAGES, *CONTROLLED} - {
+@pytest.mark.parametrize("stage", sorted({*STAGES, *KINDS["controlled"].stages, "04_augment"} - {
     "00_lab", "00_documents", "00_facts", "00_filings", "00_samples", "06_analyze"}))
 def test_a_notebook_run_alone_names_the_file_that_is_missing_and_who_makes_it(stage, tmp_path,
                                                                               monkeypatch):

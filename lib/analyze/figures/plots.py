@@ -78,10 +78,9 @@ def draw_seeds(table: pd.DataFrame) -> Drawn:
     ), table
 
 
-def draw_retention(table3: pd.DataFrame, noise: pd.DataFrame) -> Drawn:
-    """Draw paired differences from the base by task, and those of another batch size alone."""
-    cells = table3[table3.p.notna()]
-    shown = pd.concat([cells, noise.assign(arm=f"{BASE}, other batch size")])[
+def draw_retention(table3: pd.DataFrame) -> Drawn:
+    """Draw paired differences from the base by task."""
+    shown = table3[table3.p.notna()][
         ["arm", "task", "n", "difference_points", "low_points", "high_points", "p_holm"]
     ]
     named = shown.assign(task=[f"{label_of(row.task)} (n = {row.n})" for row in shown.itertuples()])
