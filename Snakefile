@@ -16,6 +16,7 @@ from lib.core.process import be_parent, die_with_parent
 from lib.documents.folder import fingerprint
 from lib.run.config import load_study
 from lib.run.parameters import notebook_path, parameters_of
+from lib.tasks.registry import SYSTEMS
 
 if workflow.is_main_process:
     die_with_parent()
@@ -43,7 +44,9 @@ def stage(notebook, name="", of=study, content="", **more):
     def given(wildcards):
         return json.dumps(of.given(notebook, "-".join(wildcards)) | more, sort_keys=True)
     is_run = notebook in of.stages
-    return {"code": notebook_digest(notebook_path(notebook)) if is_run else "", "content": content,
+    path = notebook_path(notebook)
+    task = (f"{SYSTEMS[of.kind.task]}.task",) if "task" in parameters_of(path) else ()
+    return {"code": notebook_digest(path, more=task) if is_run else "", "content": content,
             "notebook": notebook, "name": name or notebook, "given": given if is_run else "{}"}
 
 
@@ -66,8 +69,7 @@ def rows(*names, **keys):
 
 # A graph sets `done`, the records of all stages, and `wanted`, files that are rebuilt if one is
 # removed, even if no later stage needs it.
-folder = {"lab": "", "documents": ""}.get(study.source, f"{study.source}/")
-include: f"notebooks/{folder}graph.smk"
+include: f"notebooks/{study.kind.graph}"
 
 
 localrules: all, run_record

@@ -1,7 +1,6 @@
 # Rules of every study with arms: the laboratory's base model or a reader, rewritten text, then each
 # arm's training, answers and verdicts. The including graph sets `learned`, the files that an arm's
-# training reads; `prompted`, what answering and judging read in addition to the queries; `INFER`
-# and `JUDGE`, the notebooks that answer and judge.
+# training reads; `prompted`, what answering and judging read in addition to the queries.
 
 wildcard_constraints: arm=r"[^/@]+(@\d+)?"
 
@@ -67,17 +66,16 @@ rule train:
 
 rule infer:
     input: rows("queries"), prompted, models
-    output: of("answers", answering), of("left_out", answering) if INFER == "00_infer" else [],
-        records(INFER, ONE)
-    params: **each(INFER)
+    output: of("answers", answering), records("04_infer", ONE)
+    params: **each("04_infer")
     threads: cores
     shell: RUN
 
 
 rule judge:
     input: rows("queries"), of("answers", answering), prompted if study.kind.any_arm else []
-    output: of("verdicts", answering, judge=study.judge), records(JUDGE, ONE)
-    params: **each(JUDGE)
+    output: of("verdicts", answering, judge=study.judge), records("05_judge", ONE)
+    params: **each("05_judge")
     shell: RUN
 
 

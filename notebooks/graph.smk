@@ -3,7 +3,6 @@
 from lib.analyze.agreement.sheet import labels_digest
 
 prompted = rows("documents")
-INFER, JUDGE = "04_infer", "05_judge"
 augmented = rows("augmented") if AUGMENTED in study.arms else []
 
 

@@ -12,12 +12,14 @@ from lib.core.paths import REPOSITORY
 _FOLDERS = {"prompt_template": ("prompts", ".md"), "package_file": ("lib", "")}  # folder, extension
 
 
-def notebook_digest(notebook: Path, root: Path = REPOSITORY) -> str:
+def notebook_digest(notebook: Path, root: Path = REPOSITORY, more: tuple[str, ...] = ()) -> str:
     """Return the digest of `notebook`'s code and all that it imports; comments do not count.
 
+    `more` names modules that it imports by a name which is a parameter.
     Raises BadInput if the name of a prompt or data file is not a literal.
     """
-    files = [notebook, *(_module_file(name, root) for name in sorted(reached(notebook, root)))]
+    names = sorted(reached(notebook, root, more))
+    files = [notebook, *(_module_file(name, root) for name in names)]
     return hashlib.sha256("".join(_parts(file, root)[0] for file in files).encode()).hexdigest()
 
 
@@ -26,10 +28,10 @@ def module_digest(name: str, root: Path = REPOSITORY) -> str:
     return notebook_digest(_module_file(name, root), root)
 
 
-def reached(notebook: Path, root: Path = REPOSITORY) -> set[str]:
+def reached(notebook: Path, root: Path = REPOSITORY, more: tuple[str, ...] = ()) -> set[str]:
     """Return the names of all modules of lib that `notebook` imports, also inside functions."""
-    names: set[str] = set()
-    waiting = [notebook]
+    names = set(more)
+    waiting = [notebook, *(_module_file(name, root) for name in more)]
     while waiting:
         new = _parts(waiting.pop(), root)[1] - names
         names |= new

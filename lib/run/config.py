@@ -3,7 +3,7 @@
 import os
 import re
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import yaml
 from pydantic import BaseModel, Field, PositiveInt, ValidationError, model_validator
@@ -15,7 +15,6 @@ from lib.documents.folder import list_files, one_of
 from lib.run.own import ControlledStudy, ReaderStudy, ReplicatesStudy
 from lib.run.parameters import checked, notebook_path, parameters_of
 from lib.run.stages import (
-    AUGMENT,
     KINDS,
     STAGES,
     WIRED,
@@ -24,7 +23,7 @@ from lib.run.stages import (
     check_parameters,
     choose,
 )
-from lib.structext.records import BLIND
+from lib.tasks.spark.study import AUGMENT
 
 # `make study` passes the folder to the graph in this variable, because Snakemake reads --config as
 # YAML and quotes it for a shell with repr(), which corrupts some folder names.
@@ -37,7 +36,7 @@ _Model = Annotated[str, Field(min_length=1)]
 class Study(StudyFile):
     """A study of texts: `arms` holds parameters of single arms, by notebook."""
 
-    source: Literal["lab", "documents", "structext", "tablequest"]
+    source: str
     base_model: _Model
     annotator: _Model = "rules"
     normalizer: _Model = "rules"
@@ -77,9 +76,8 @@ class Study(StudyFile):
         kind = self.kind
         if not kind.any_arm:
             choose("arms", [arm], tuple(dict.fromkeys((*kind.arms, *kind.trained))))
-        if self.source == "structext" and arm == BLIND:
-            raise ValueError(f"arms: {BLIND!r} is the floor that 01_analyze computes; choose "
-                             "another name")
+        if arm in kind.reserved:
+            raise ValueError(f"arms: {arm!r} {kind.reserved[arm]}; choose another name")
         if is_trained(arm) and arm not in kind.trained:
             raise ValueError(f"arms: {arm!r} cannot be trained here; 03_train trains "
                              f"{', '.join(kind.trained)}")
@@ -91,9 +89,9 @@ class Study(StudyFile):
         if self.together and alone:
             raise ValueError(f"arms, {arm}, {alone[0]}: with `together: true` all arms have the "
                              "same parameters; set together to false, or move them to notebooks")
-        if has_own_model and arm != BASE and not set(_MODELS) & set(own.get("00_infer", {})):
+        if has_own_model and arm != BASE and not set(_MODELS) & set(own.get("04_infer", {})):
             raise ValueError(f"arms: {arm!r} is neither {', '.join(kind.arms)} nor an arm with a "
-                             f"model of its own: name what answers, such as {arm}: {{00_infer: "
+                             f"model of its own: name what answers, such as {arm}: {{04_infer: "
                              f"{{endpoint_model: …}}}}; choose among {', '.join(_MODELS)}")
 
     @property
@@ -173,7 +171,8 @@ class Study(StudyFile):
             "augmenter": self.augmenter, "judge": self.judge,
             "judges": [self.judge, *self.other_judges], "seeds": self.seeds,
             "retention": "00_retention" in self.variants, "pairs": "01_pairs" in self.variants,
-            "tasks": "lab" if self.made_by else "hub", "task": self.source, "folder": self.folder}
+            "tasks": "lab" if self.made_by else "hub", "task": self.kind.task,
+            "folder": self.folder}
         return wired if stage == "00_lab" else wired | {"base_model": self.base_model}
 
 

@@ -1,32 +1,18 @@
 """The notebooks of each kind of study, the one table of their names, and keys of every study."""
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from lib.core.arms import ARMS, AUGMENTED
 from lib.core.paths import figures_path
-from lib.documents.folder import SUFFIXES
-from lib.tasks.tablequest.filings.files import ENDINGS as FILING_ENDINGS
+from lib.tasks.kind import Kind, Stage
+from lib.tasks.registry import kinds
 
 _SPENDING = ("max_cost_usd", "mode", "concurrency", "max_failed_share", "retry")
 
 
-@dataclass(frozen=True)
-class Stage:
-    """How often a notebook runs, and the parameters that it shares.
-
-    `per` is "" (once), "trained" (each training), or "runs", "arms", "pairs": each run of all
-    seeds, arm, or arm but the first; these three run once if the study has its arms together.
-    """
-
-    per: str = ""
-    every_seed: bool = False  # its parameter `arms` lists the runs of all seeds
-    like: dict[str, tuple[str, ...]] = field(default_factory=dict)  # shared parameters, by stage
-
-
+KINDS = kinds()
 STAGES = {
     "00_lab": Stage(),
     "00_documents": Stage(),
@@ -43,57 +29,9 @@ STAGES = {
     "03_ledger": Stage(),
     "04_agreement": Stage(),
     "05_paper": Stage(),
-    "00_infer": Stage(per="runs"),
-    "01_judge": Stage(per="runs"),
-    "00_samples": Stage(),
-    "01_analyze": Stage(every_seed=True),
-    "00_filings": Stage(),
-    "01_questions": Stage(like={"00_infer": ("max_read_tokens",)}),
-    "02_analyze": Stage(every_seed=True),
 }
-CHAIN = ("01_annotate", "02_normalize", "03_train", "04_infer", "05_judge", "06_analyze")
-AUGMENT = "02_augment"  # part of a study only if it has the arm dapt-a
-_FULL_CHAIN = (*CHAIN[:2], AUGMENT, *CHAIN[2:])
-_CAN_AUGMENT = (*ARMS[1:], AUGMENTED)
-# Additional notebooks for a study of documents. All run unless the key `variants` names some.
-EVIDENCE = ("00_retention", "01_pairs", "02_statistics", "03_ledger", "04_agreement", "05_paper")
-
-
-@dataclass(frozen=True)
-class Kind:
-    """Defaults implied by a value of the key `source`."""
-
-    stages: tuple[str, ...]  # its notebooks, in order
-    variants: tuple[str, ...] = ()
-    arms: tuple[str, ...] = ARMS  # used if a study names none
-    trained: tuple[str, ...] = ARMS[1:]  # the arms that 03_train can train; a study may add them
-    fixed: tuple[str, ...] = ()  # parameters that its keys set, in addition to WIRED
-    any_arm: bool = False  # further arms may be named, each with its own model
-    folder: str = ""  # the make variable that names the user's own folder
-    endings: tuple[str, ...] = ()  # extensions of the files that are read
-    report: tuple[str, str] = ("06_analyze", "table2")  # notebook and main table of the report
-
-
-KINDS = {
-    "lab": Kind(("00_lab", *_FULL_CHAIN), EVIDENCE, trained=_CAN_AUGMENT),
-    "documents": Kind(("00_documents", *_FULL_CHAIN), EVIDENCE, trained=_CAN_AUGMENT,
-                      folder="DOCUMENTS", endings=SUFFIXES),
-    "structext": Kind(("00_samples", "03_train", "00_infer", "01_judge", "01_analyze"),
-                      arms=("base", "tuned"), trained=("tuned", "tuned-hint", "tuned-few-shot"),
-                      any_arm=True, report=("01_analyze", "structext")),
-    "tablequest": Kind(("00_filings", "01_questions", "02_normalize", "03_train", "00_infer",
-                        "01_judge", "06_analyze", "02_analyze"), any_arm=True,
-                       folder="FILINGS", endings=FILING_ENDINGS,
-                       report=("02_analyze", "tablequest")),
-    "controlled": Kind(("00_facts", "01_pretrain", "02_run", "03_analyze"), ("04_augment",),
-                       fixed=("rotation", "runs", "structures", "base"),
-                       report=("03_analyze", "contrasts")),
-    "replicates": Kind(("00_lab", *CHAIN[:-1], "00_replicates"),
-                       fixed=("replicates", "seed", "split_seed"),
-                       report=("00_replicates", "summary")),
-    "reader": Kind(("00_reader", "01_read", "02_forms"), fixed=("seed",),
-                   report=("02_forms", "forms")),
-}
+for _kind in KINDS.values():
+    STAGES |= _kind.own
 # Names of studies and arms become file names and parts of commands.
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 # Parameters that the graph sets from a study's keys.

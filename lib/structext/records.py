@@ -1,6 +1,7 @@
 """Define a sample of StrucText-Eval, and name its languages and tasks."""
 
-from lib.core.records import Record
+from lib.core.artifacts import Artifact, register
+from lib.core.records import Record, Rejected
 
 # The benchmark's languages, in its order
 LANGUAGES = ("csv", "tree", "json", "yaml", "xml", "latex", "markdown", "org")
@@ -45,3 +46,10 @@ class Sample(Record):
     def cell(self) -> tuple[str, int, int]:
         """Return task, depth and width."""
         return self.task, self.depth, self.width
+
+
+_BY = "structext/00_samples"
+register({name: Artifact(f"{name}.jsonl", _BY) for name in (
+    "samples", "asked", "solved", "training_samples")} | {
+    "rewrite_rejected": Artifact("rewrite_rejected.jsonl", _BY, Rejected)},
+    queries=_BY, training=_BY)

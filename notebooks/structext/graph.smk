@@ -1,7 +1,6 @@
 # StrucText-Eval: texts with questions, generated or published, training of tuned arms on replies,
 # answers to complete prompts, verdicts and tables.
 prompted = rows("asked")
-INFER, JUDGE = "00_infer", "01_judge"
 
 
 def learned(arm):
@@ -30,7 +29,7 @@ rule texts:
 
 rule structext:
     input: rows("asked", "training_samples", "rewrite_rejected"),
-        answers, of("left_out", study.runs), verdicts
+        answers, verdicts
     output: f"{figures}/structext.md", records("01_analyze")
     params: **stage("01_analyze")
     shell: RUN

@@ -3,7 +3,6 @@
 
 filed = rows("filings", "grids", "passages")
 prompted = [*filed, *rows("documents", "questions")]
-INFER, JUDGE = "00_infer", "01_judge"
 
 
 def learned(arm):

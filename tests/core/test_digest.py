@@ -71,7 +71,7 @@ def test_a_changed_prompt_changes_the_notebooks_that_fill_it(copy, before):
     prompt = copy / "prompts" / "judge.md"
     first = prompt.read_text().split()[0]
     found = changed(copy, before, prompt, first, f"{first}x")
-    assert {"05_judge", "01_judge"} <= found
+    assert {"05_judge"} <= found
     assert not {"00_lab", "01_annotate", "04_infer", "06_analyze"} & found
 
 

@@ -46,7 +46,7 @@ def test_a_model_id_stays_one_folder_and_several_arms_are_one_list(root, capsys)
 
 def test_a_missing_file_is_named_with_the_notebooks_that_write_it():
     assert made_by("answers", arm="dapt") == (
-        "04_infer.ipynb or reading/00_infer.ipynb with arm dapt")
+        "04_infer.ipynb with arm dapt")
     with pytest.raises(BadInput, match=r"data/tiny/queries.jsonl is missing: run 01_annotate"):
         load("tiny", "queries")
     assert load("tiny", "scores", optional=True, arm="base") == []

@@ -47,10 +47,10 @@ def test_a_prompt_begins_as_a_training_block_does():
 @pytest.mark.parametrize("chat_template", [None, LLAMA_3])
 def test_control_tokens_spelled_out_in_a_question_are_letters(chat_template):
     made = tokenizer(chat_template=chat_template)
-    (prompt,) = encoded(made, [query("Is <s>old</s> text struck out?", "<s>Ignore</s>")])
+    (prompt,) = encoded(made, [query("Is <s>old</s> text struck out?")])
     assert prompt.count(made.bos_token_id) == 1
     assert prompt.count(made.eos_token_id) == bool(chat_template)
-    assert "<s>old</s>" in made.decode(prompt) and "<s>Ignore</s>" in made.decode(prompt)
+    assert "<s>old</s>" in made.decode(prompt)
 
 
 @pytest.mark.parametrize("chat_template", [LLAMA_3, LLAMA_3.replace("{{ bos_token }}", "")])
@@ -72,5 +72,3 @@ def test_a_ready_made_prompt_is_sent_unchanged_and_other_queries_as_before():
     ready, closed = encoded(made, [query(context=READY), query()])
     assert made.decode(ready) == "<s>" + READY and ready.count(made.bos_token_id) == 1
     assert [closed] == encoded(made, [query()])
-    (as_context,) = encoded(made, [query(context=READY)])
-    assert made.decode(as_context) == "<s>" + prompt_for("Who?", READY)

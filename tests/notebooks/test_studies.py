@@ -95,7 +95,7 @@ def test_published_questions_are_asked_with_their_own_demonstrations_and_judged(
         label = {"typename": sample.language, "node_number": 1, "n_ary_ratio": 1}
         write_json(folder / sample.language / f"{number}.json",
                    row | {"Label": label, "RuleHint": "Count.", "examples": examples})
-    for stage in ("00_samples", "00_infer", "01_judge"):
+    for stage in ("00_samples", "04_infer", "05_judge"):
         run_cells(stage, **study.given(stage, "solver"))
     data = tmp_path / "data" / study.name
     asked = rows(data / "asked.jsonl")

@@ -67,9 +67,9 @@ def test_a_wrong_study_file_is_refused_naming_what_is_legal(study_file, line, me
 
 
 @pytest.mark.parametrize(("lines", "message"), [
-    ("arms: {gpt: }", "name what answers, such as gpt: {00_infer: {endpoint_model"),
-    ("arms: {'a/b': {00_infer: {reader: rules}}}", "String should match pattern"),
-    ("arms: {blind: {00_infer: {reader: rules}}}", "'blind' is the floor that 01_analyze computes"),
+    ("arms: {gpt: }", "name what answers, such as gpt: {04_infer: {endpoint_model"),
+    ("arms: {'a/b': {04_infer: {reader: rules}}}", "String should match pattern"),
+    ("arms: {blind: {04_infer: {reader: rules}}}", "'blind' is the floor that 01_analyze computes"),
     ("arms: {dapt: }", "'dapt' cannot be trained here; 03_train trains tuned"),
     ("variants: [03_ledger]", "variants: '03_ledger' is unknown")])
 def test_an_arm_of_a_reading_study_says_what_answers(study_file, lines, message):
@@ -78,11 +78,11 @@ def test_an_arm_of_a_reading_study_says_what_answers(study_file, lines, message)
         load_study("wrong")
     assert message in str(error.value)
     study_file("source: structext\nbase_model: org/model\n"
-               "arms: {gpt: {00_infer: {endpoint_model: gpt}}, base: }", "right")
+               "arms: {gpt: {04_infer: {endpoint_model: gpt}}, base: }", "right")
     study = load_study("right")
     assert list(study.arms) == ["base", "gpt"]
-    assert study.given("00_infer", "gpt")["endpoint_model"] == "gpt"
-    assert study.given("00_infer", "gpt")["task"] == "structext"
+    assert study.given("04_infer", "gpt")["endpoint_model"] == "gpt"
+    assert study.given("04_infer", "gpt")["task"] == "structext"
 
 
 @pytest.mark.parametrize(("line", "message"), [

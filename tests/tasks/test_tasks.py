@@ -17,7 +17,7 @@ from lib.tasks.answering import Source, shown_to
 from lib.tasks.judging import final_answers, verdicts_of
 from lib.tasks.registry import SYSTEMS, task_of
 from tests.conftest import run_cells
-from tests.tasks.capitals import QUERIES
+from tests.tasks.capitals.task import QUERIES
 
 HOW = Decoding(max_read_tokens=16)
 

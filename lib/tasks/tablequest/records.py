@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Literal, TypeVar
 
-from lib.core.records import Record
+from lib.core.artifacts import Artifact, register
+from lib.core.records import Record, Rejected
 
 R = TypeVar("R", bound=Record)
 
@@ -141,3 +142,15 @@ def by_id(rows: Iterable[R]) -> dict[str, R]:
 def own_label(label: str) -> str:
     """Return a row's own label, without those of the groups above it."""
     return label.rpartition(": ")[2]
+
+
+FILINGS, QUESTIONS, ANALYSIS = (f"tablequest/{name}" for name in (
+    "00_filings", "01_questions", "02_analyze"))
+register({name: Artifact(f"{name}.jsonl", FILINGS) for name in (
+    "filings", "grids", "passages", "not_understood")} | {
+    name: Artifact(f"{name}.jsonl", QUESTIONS) for name in (
+        "questions", "questions_screened")} | {
+    "questions_rejected": Artifact("questions_rejected.jsonl", QUESTIONS, Rejected),
+    "matches": Artifact("matches/{judge}.jsonl", ANALYSIS),
+    "grades": Artifact("grades/{grader}.jsonl", ANALYSIS)},
+    queries=QUESTIONS, documents=FILINGS, documents_rejected=FILINGS)

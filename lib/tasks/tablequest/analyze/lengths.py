@@ -53,7 +53,7 @@ def cut_table(rows: pd.DataFrame, models: Mapping[str, Mapping] | None = None) -
 
 
 def models_as_run(study: str) -> dict[str, dict[str, object]]:
-    """Return arm -> its model, window and reply's budget, from the records of notebook 00_infer.
+    """Return arm -> its model, window and reply's budget, from the records of notebook 04_infer.
 
     A value is None if it is unknown or does not apply: an endpoint has no window unless one was
     named, and the rules have none. An arm whose notebook was run by hand has no record.
@@ -61,7 +61,7 @@ def models_as_run(study: str) -> dict[str, dict[str, object]]:
     found = {}
     for path in sorted(data_path(study, "stages", "*").parent.glob("*.json")):
         record = json.loads(path.read_text(encoding="utf-8"))
-        if not record["notebook"].endswith("reading/00_infer.ipynb"):
+        if not record["notebook"].endswith("04_infer.ipynb"):
             continue
         used = {**record["defaulted"], **record["given"]}
         name, source = used["base_model"], model_source(used["base_model"])

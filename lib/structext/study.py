@@ -1,0 +1,11 @@
+"""Studies of StrucText-Eval: their notebooks, arms and files."""
+
+from lib.structext.records import BLIND
+from lib.tasks.kind import Kind, Stage
+
+_TEXTS, _ANALYSIS = "00_samples", "01_analyze"
+KINDS = {"structext": Kind(
+    (_TEXTS, "03_train", "04_infer", "05_judge", _ANALYSIS), task="structext",
+    own={_TEXTS: Stage(), _ANALYSIS: Stage(every_seed=True)}, graph="structext/graph.smk",
+    arms=("base", "tuned"), trained=("tuned", "tuned-hint", "tuned-few-shot"), any_arm=True,
+    reserved={BLIND: f"is the floor that {_ANALYSIS} computes"}, report=(_ANALYSIS, "structext"))}

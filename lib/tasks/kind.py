@@ -1,0 +1,38 @@
+"""What a study file's key `source` implies: its notebooks, its arms, its folder, its report."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from lib.core.arms import ARMS
+
+
+@dataclass(frozen=True)
+class Stage:
+    """How often a notebook runs, and the parameters that it shares.
+
+    `per` is "" (once), "trained" (each training), or "runs", "arms", "pairs": each run of all
+    seeds, arm, or arm but the first; these three run once if the study has its arms together.
+    """
+
+    per: str = ""
+    every_seed: bool = False  # its parameter `arms` lists the runs of all seeds
+    like: dict[str, tuple[str, ...]] = field(default_factory=dict)  # shared parameters, by stage
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of study; `own` has those of its notebooks that no other kind has."""
+
+    stages: tuple[str, ...]  # its notebooks, in order
+    variants: tuple[str, ...] = ()
+    own: Mapping[str, Stage] = field(default_factory=dict)
+    task: str = "spark"  # the system (lib.tasks.registry)
+    graph: str = "graph.smk"  # its rules, below notebooks/
+    arms: tuple[str, ...] = ARMS  # used if a study names none
+    trained: tuple[str, ...] = ARMS[1:]  # the arms that 03_train can train; a study may add them
+    reserved: Mapping[str, str] = field(default_factory=dict)  # names of no arm, and why
+    fixed: tuple[str, ...] = ()  # parameters that its keys set, in addition to WIRED
+    any_arm: bool = False  # further arms may be named, each with its own model
+    folder: str = ""  # the make variable that names the user's own folder
+    endings: tuple[str, ...] = ()  # extensions of the files that are read
+    report: tuple[str, str] = ("06_analyze", "table2")  # notebook and main table of the report

@@ -1,0 +1,14 @@
+"""Studies of TableQuest: their notebooks, arms and files."""
+
+from lib.tasks.kind import Kind, Stage
+from lib.tasks.tablequest.filings.files import ENDINGS
+from lib.tasks.tablequest.records import ANALYSIS, FILINGS, QUESTIONS
+
+_FILINGS, _QUESTIONS, _ANALYSIS = (
+    name.rpartition("/")[2] for name in (FILINGS, QUESTIONS, ANALYSIS))
+KINDS = {"tablequest": Kind(
+    (_FILINGS, _QUESTIONS, "02_normalize", "03_train", "04_infer", "05_judge", "06_analyze",
+     _ANALYSIS), task="tablequest", graph="tablequest/graph.smk",
+    own={_FILINGS: Stage(), _QUESTIONS: Stage(like={"04_infer": ("max_read_tokens",)}),
+         _ANALYSIS: Stage(every_seed=True)},
+    any_arm=True, folder="FILINGS", endings=ENDINGS, report=(_ANALYSIS, "tablequest"))}
