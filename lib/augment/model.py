@@ -17,6 +17,8 @@ from lib.llm.request import Reply, Request
 from lib.normalize.segments import WORDLESS
 
 NOTHING = "the model found nothing of this kind in the segment"
+_TEMPLATES = {"paraphrase": prompt_template("augment_paraphrase"),
+              "pairs": prompt_template("augment_pairs")}
 _TAGS = "document_title|part"
 _FENCE = re.compile(r"\A```\w*\s*\n(.*)\n\s*```\Z", re.S)
 _LEAST_TOKENS = 4096  # limit of a reply; above it twice the tokens of all its variants
@@ -39,12 +41,12 @@ def by_model(model: str, document_kind: str, calls: Calls) -> dict[str, Strategy
         return [draft for one in segments for draft in read(
             one, documents[one.document_id], replies.get(one.segment_id, wordless), k)]
 
-    return {strategy: partial(vary, strategy) for strategy in ("paraphrase", "pairs")}
+    return {strategy: partial(vary, strategy) for strategy in _TEMPLATES}
 
 
 def _request(strategy: str, segment: Segment, document: Document, k: int,
              document_kind: str) -> Request:
-    prompt = prompt_template(f"augment_{strategy}").render(
+    prompt = _TEMPLATES[strategy].render(
         document_kind=document_kind, count=k, language=document.language or UNKNOWN,
         title=defused(document.title, _TAGS),
         part=defused(segment.repeated + segment.text, _TAGS))
