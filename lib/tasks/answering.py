@@ -94,10 +94,9 @@ def changed_in_float32(answers: Mapping[str, list[Answer]], sources: Mapping[str
     return pd.DataFrame(rows, columns=["arm", "bf16", "fp32"]).head()
 
 
-def scores_of(arm: str, source: Source, queries: list[Query], documents: list[Document],
+def scores_of(arm: str, source: Source, closed: list[Query], documents: list[Document],
               how: Decoding, cloze_tokens: int) -> list[Score]:
-    """Score the references of queries without a text in a local model; an endpoint gives none."""
-    closed = [query for query in queries if not query.context]
+    """Score the references of queries without a text in a local model; else return []."""
     if source.kind != "local" or not closed:
         return []
     texts = {document.document_id: document.text for document in documents}
