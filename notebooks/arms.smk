@@ -73,7 +73,7 @@ rule infer:
 
 
 rule judge:
-    input: rows("queries"), of("answers", answering), prompted if study.kind.any_arm else []
+    input: rows("queries"), of("answers", answering), prompted
     output: of("verdicts", answering, judge=study.judge), records("05_judge", ONE)
     params: **each("05_judge")
     shell: RUN

@@ -3,11 +3,11 @@
 from lib.analyze.agreement.sheet import labels_digest
 
 prompted = rows("documents")
-augmented = rows("augmented") if AUGMENTED in study.arms else []
+augmented = rows("augmented") if "02_augment" in study.stages else []
 
 
 def learned(arm):
-    return rows("segments", "normalized") + (augmented if split_arm(arm)[0] == AUGMENTED else [])
+    return rows("segments", "normalized") + (augmented if study.texts_of(arm) == AUGMENTED else [])
 
 
 include: "arms.smk"

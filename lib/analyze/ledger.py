@@ -13,9 +13,9 @@ import pandas as pd
 from lib.analyze.format import fraction
 from lib.analyze.stats import share_interval
 from lib.analyze.tables import accuracy, cells
-from lib.core.arms import AUGMENTED, RAW_ARMS, split_arm
+from lib.core.arms import REWRITTEN, texts_of
 from lib.core.errors import BadInput
-from lib.core.files import artifact_path, load, made_by
+from lib.core.files import artifact_path, made_by
 from lib.core.paths import required, shown
 from lib.core.records import Document, Normalized, Query, Record, Segment, Structure
 from lib.core.values import solid, tokens
@@ -25,7 +25,7 @@ from lib.judge.rules import match_list
 from lib.llm.tokens import tokenizer_of
 from lib.train.checkpoints import data_hash
 from lib.train.packing import pack
-from lib.train.texts import Corpus, corpus_of
+from lib.train.texts import Corpus, added_texts, corpus_of
 
 if TYPE_CHECKING:  # slow to import, and only named here
     from transformers import PreTrainedTokenizerBase
@@ -58,12 +58,12 @@ class Trained:
     """An arm's training texts, and where the tokens of their segments are in its blocks."""
 
     def __init__(self, corpus: Corpus, tokenizer: "PreTrainedTokenizerBase", block_size: int,
-                 packing: str) -> None:
+                 packing: str, texts: str) -> None:
         """Encode the texts. Raises BadInput if the tokenizer gives no offsets."""
         if not tokenizer.is_fast:
             raise BadInput(f"the tokenizer {tokenizer.name_or_path!r} gives no offsets of its "
                            "tokens: the ledger needs a fast tokenizer (tokenizer.json)")
-        self.corpus, self.block_size = corpus, block_size
+        self.corpus, self.block_size, self.texts = corpus, block_size, texts
         self._offsets = [tokenizer(text, add_special_tokens=False, split_special_tokens=True,
                                    return_offsets_mapping=True)["offset_mapping"]
                          for text in corpus.training]
@@ -100,15 +100,15 @@ def read_trained(study: str, arm: str, segments: list[Segment],
     path = required(folder / "training.json", notebook)
     facts = json.loads(path.read_text(encoding="utf-8"))
     unknown = set(facts["held_out"]) - {segment.segment_id for segment in segments}
-    kind = split_arm(arm)[0]
-    augmented = load(study, "augmented") if kind == AUGMENTED else []
-    corpus = corpus_of(segments, normalized, kind, facts["held_out"], augmented)
+    kind, held_out = texts_of(arm, facts.get("texts", "")), facts["held_out"]
+    corpus = corpus_of(segments, normalized, kind, held_out, added_texts(
+        study, kind, held_out, facts["base_model"]))
     tokenizer, setting = tokenizer_of(folder), (facts["block_size"], facts["packing"])
     blocks = pack(corpus.training, tokenizer, *setting)
     if unknown or data_hash(blocks) != facts["fingerprint"]["data.training"]:
         raise BadInput(f"{shown(path)}: {arm} was trained on other text than segments.jsonl and "
                        f"normalized.jsonl hold now: run {notebook} again")
-    return Trained(corpus, tokenizer, *setting)
+    return Trained(corpus, tokenizer, *setting, kind)
 
 
 def make_ledger(queries: list[Query], documents: list[Document], segments: list[Segment],
@@ -126,7 +126,7 @@ def make_ledger(queries: list[Query], documents: list[Document], segments: list[
 
 def _trace(query: Query, text: str, segments: list[Segment], rewrites: dict[str, Normalized],
            arm: str, trained: Trained, blocks: list[Block]) -> LedgerRow:
-    is_raw, held_out = split_arm(arm)[0] in RAW_ARMS, set(trained.corpus.held_out)
+    is_raw, held_out = trained.texts != REWRITTEN, set(trained.corpus.held_out)
     items = items_of(query)
     found = [nearest(item, text[query.start:query.end], query.question) for item in items]
     spans = [span and (query.start + span[0], query.start + span[1]) for span in found]

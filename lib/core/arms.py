@@ -1,12 +1,13 @@
-"""Names of arms: sort them, and tell which arms are trained and with which seed (`dapt@2`)."""
+"""Names of arms: their order, which are trained, on what texts and with which seed (`dapt@2`)."""
 
 import re
 from collections.abc import Iterable
 
 BASE = "base"  # the base model, untrained
 ARMS = (BASE, "dapt", "dapt-n")  # of a study that names none
-AUGMENTED = "dapt-a"  # raw text with what 02_augment made of it
-RAW_ARMS = ("dapt", AUGMENTED)  # they train on the records' own words
+RAW, REWRITTEN, AUGMENTED, MIXED, REPLAYED, REPLIES = TEXTS = (
+    "raw", "rewritten", "augmented", "mixed", "replayed", "replies")
+_TEXTS_OF = {"dapt": RAW, "dapt-n": REWRITTEN, "dapt-a": AUGMENTED}  # unless a study names others
 ALL = "all"  # the row of all structures together, last in every table
 _NAME = re.compile(r"(?P<arm>[^@]+)(?:@(?P<number>[2-9]|[1-9]\d+))?")
 
@@ -23,12 +24,17 @@ def split_arm(name: str) -> tuple[str, int]:
 
 
 def is_trained(name: str) -> bool:
-    """Return whether 03_train trains this arm, which may be a variant such as tuned-hint.
+    """Return whether 03_train trains this arm: its name is or begins with dapt or tuned.
 
     Raises ValueError as `split_arm` does.
     """
+    return split_arm(name)[0].split("-")[0] in ("dapt", "tuned")
+
+
+def texts_of(name: str, named: str = "") -> str:
+    """Return what a trained arm learns: `named`, or one of TEXTS by its name; "" if unknown."""
     arm = split_arm(name)[0]
-    return arm in ("dapt", "dapt-n", AUGMENTED, "tuned") or arm.startswith("tuned-")
+    return named or (REPLIES if arm.startswith("tuned") else _TEXTS_OF.get(arm, ""))
 
 
 def repeated(arm: str, seeds: int) -> list[str]:
@@ -39,5 +45,5 @@ def repeated(arm: str, seeds: int) -> list[str]:
 def sorted_arms(arms: Iterable[str]) -> list[str]:
     """Sort arms as every table does (dapt, dapt@2, dapt-n, dapt-a, others); drop duplicates."""
     unique = list(dict.fromkeys(arms))
-    kinds = list(dict.fromkeys([*ARMS, AUGMENTED, *(split_arm(arm)[0] for arm in unique)]))
+    kinds = list(dict.fromkeys([*ARMS, *_TEXTS_OF, *(split_arm(arm)[0] for arm in unique)]))
     return sorted(unique, key=lambda arm: (kinds.index(split_arm(arm)[0]), split_arm(arm)[1]))

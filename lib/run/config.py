@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 import yaml
-from pydantic import BaseModel, Field, PositiveInt, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from lib.core.arms import AUGMENTED, BASE, is_trained, repeated, split_arm
+from lib.core.arms import AUGMENTED, BASE, TEXTS, is_trained, repeated, split_arm, texts_of
 from lib.core.errors import BadStudy
 from lib.core.paths import REPOSITORY
 from lib.documents.folder import list_files, one_of
@@ -43,7 +43,6 @@ class Study(StudyFile):
     augmenter: _Model = "rules"  # used if dapt-a is among the arms
     judge: _Model = "rules"
     other_judges: list[str] = []  # their verdicts are compared with those of `judge`
-    seeds: PositiveInt = 1  # training runs per arm
     together: bool = False  # all arms are answered and judged in one execution: for small models
     variants: list[str] = []
     arms: dict[Name, dict[str, dict]]
@@ -73,32 +72,35 @@ class Study(StudyFile):
         return self
 
     def _check_arm(self, arm: str, own: dict[str, dict]) -> None:
-        kind = self.kind
-        if not kind.any_arm:
-            choose("arms", [arm], tuple(dict.fromkeys((*kind.arms, *kind.trained))))
-        if arm in kind.reserved:
-            raise ValueError(f"arms: {arm!r} {kind.reserved[arm]}; choose another name")
-        if is_trained(arm) and arm not in kind.trained:
-            raise ValueError(f"arms: {arm!r} cannot be trained here; 03_train trains "
-                             f"{', '.join(kind.trained)}")
-        has_own_model = kind.any_arm and not is_trained(arm)
-        fixed = tuple(name for name in WIRED if not (has_own_model and name == "base_model"))
+        if arm in self.kind.reserved:
+            raise ValueError(f"arms: {arm!r} {self.kind.reserved[arm]}; choose another name")
+        is_own = is_trained(arm)
+        if is_own and not arm.startswith(self.kind.trains):
+            raise ValueError(f"arms: {arm!r} cannot be trained here; name it {self.kind.trains}-…")
+        fixed = tuple(name for name in WIRED if is_own or name != "base_model")
         per_arm = tuple(stage for stage in self.legal if STAGES[stage].per)
         check_parameters(f"arms, {arm}", own, per_arm, fixed)
         alone = [stage for stage in own if STAGES[stage].per in _TOGETHER]
         if self.together and alone:
             raise ValueError(f"arms, {arm}, {alone[0]}: with `together: true` all arms have the "
                              "same parameters; set together to false, or move them to notebooks")
-        if has_own_model and arm != BASE and not set(_MODELS) & set(own.get("04_infer", {})):
-            raise ValueError(f"arms: {arm!r} is neither {', '.join(kind.arms)} nor an arm with a "
-                             f"model of its own: name what answers, such as {arm}: {{04_infer: "
+        if is_own and not self.texts_of(arm):
+            raise ValueError(f"arms: name what {arm!r} learns, such as {arm}: {{03_train: {{texts: "
+                             f"mixed}}}}; choose among {', '.join(TEXTS)}, or a folder")
+        if not is_own and arm != BASE and not set(_MODELS) & set(own.get("04_infer", {})):
+            raise ValueError(f"arms: {arm!r} is neither {BASE}, nor trained ({self.kind.trains}-…)"
+                             f", nor an arm with a model of its own: {arm}: {{04_infer: "
                              f"{{endpoint_model: …}}}}; choose among {', '.join(_MODELS)}")
+
+    def texts_of(self, arm: str) -> str:
+        """Return what a trained arm learns, "" if neither its name nor the study says it."""
+        return texts_of(arm, self.given("03_train", arm).get("texts", ""))
 
     @property
     def stages(self) -> tuple[str, ...]:
         """Return the notebooks of this study, in order."""
         return tuple(stage for stage in (*self.kind.stages, *self.variants)
-                     if stage != AUGMENT or AUGMENTED in self.arms)
+                     if stage != AUGMENT or AUGMENTED in map(self.texts_of, self.trained))
 
     @property
     def runs(self) -> list[str]:

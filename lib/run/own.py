@@ -17,7 +17,6 @@ from lib.core.arms import ARMS
 from lib.run.stages import StudyFile, check_parameters
 
 _AUGMENT = "04_augment"
-_STEP = 10  # between two replicates' seeds, because a laboratory also uses its seed + 1
 
 
 class ControlledStudy(StudyFile):
@@ -27,7 +26,6 @@ class ControlledStudy(StudyFile):
     structures: list[Literal[tuple(STRUCTURES)]] = list(STRUCTURES)
     arms: list[str] = [RAW]
     seeds: PositiveInt = 3
-    first_base: PositiveInt = 1  # number, and seed, of the first base
     normalizer: str = "rules"
 
     @model_validator(mode="after")
@@ -60,16 +58,11 @@ class ControlledStudy(StudyFile):
     @property
     def runs(self) -> list[str]:
         """Return the names of all runs: arm-rotation-seed."""
-        return runs_of(self.arms, len(self.structures), self.bases, [RAW])
-
-    @property
-    def bases(self) -> range:
-        """Return the numbers of the bases, which are also their seeds."""
-        return range(self.first_base, self.first_base + self.seeds)
+        return runs_of(self.arms, len(self.structures), self.numbers, [RAW])
 
     def arms_of(self, stage: str) -> list[str]:
         """Return the seeds or runs of `stage`, [""] if it runs once."""
-        seeds = [str(base) for base in self.bases]
+        seeds = [*map(str, self.numbers)]
         return {"00_facts": seeds, "01_pretrain": seeds, "02_run": self.runs}.get(stage, [""])
 
     def wired(self, stage: str, run: str) -> dict[str, object]:
@@ -96,13 +89,8 @@ class ReplicatesStudy(StudyFile):
     arms: ClassVar[tuple[str, ...]] = ARMS[1:]  # one training each
 
     source: Literal["replicates"]
-    replicates: int = Field(default=12, ge=2)
-    first_seed: NonNegativeInt = 1010  # the others follow in steps of 10
-
-    @property
-    def numbers(self) -> list[str]:
-        """Return the replicates' seeds, which are also the names of their folders."""
-        return [str(self.first_seed + _STEP * n) for n in range(self.replicates)]
+    seeds: int = Field(default=12, ge=2)
+    first_seed: NonNegativeInt = 1010
 
     @property
     def runs(self) -> list[str]:
@@ -111,13 +99,14 @@ class ReplicatesStudy(StudyFile):
 
     def arms_of(self, stage: str) -> list[str]:
         """Return the trainings or replicates of `stage`, [""] for the analysis."""
-        return {"03_train": self.runs, "00_replicates": [""]}.get(stage, self.numbers)
+        return {"03_train": self.runs, "00_replicates": [""]}.get(
+            stage, [*map(str, self.numbers)])
 
     def wired(self, stage: str, run: str) -> dict[str, object]:
         """Return what the graph sets; `run` is seed-arm, a seed alone, or "" for the analysis."""
         arms = {"arms": list(self.arms)}
         if not run:
-            return {"replicates": self.numbers} | arms
+            return {"replicates": [*map(str, self.numbers)]} | arms
         number, _, arm = run.partition("-")
         study = {"study": f"{self.name}/{number}"}
         base = {"base_model": f"data/{self.name}/{number}/models/base"}
@@ -131,13 +120,12 @@ class ReaderStudy(StudyFile):
     """Readers with lessons, weights and tables of their own, one per seed."""
 
     source: Literal["reader"]
-    first_seed: NonNegativeInt = 1
-    readers: PositiveInt = 3  # the others' seeds follow the first
+    seeds: PositiveInt = 3
 
     @property
     def runs(self) -> list[str]:
         """Return the readers' seeds, which are also the names of their files."""
-        return [str(self.first_seed + n) for n in range(self.readers)]
+        return [*map(str, self.numbers)]
 
     def arms_of(self, stage: str) -> list[str]:
         """Return the readers of `stage`, [""] for the analysis."""

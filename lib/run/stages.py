@@ -3,7 +3,14 @@
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeInt,
+    PositiveInt,
+    model_validator,
+)
 
 from lib.core.paths import figures_path
 from lib.tasks.kind import Kind, Stage
@@ -50,11 +57,18 @@ class StudyFile(BaseModel):
     minutes: float = 0  # on two cores; printed before the study starts
     notebooks: dict[str, dict] = {}
     folder: str = ""  # the user's own documents
+    seeds: PositiveInt = 1  # trainings of an arm, bases, laboratories or readers
+    first_seed: NonNegativeInt = 1  # of bases, laboratories and readers
 
     @model_validator(mode="after")
     def _check_notebooks(self) -> "StudyFile":
         check_parameters("notebooks", self.notebooks, self.legal, (*WIRED, *self.kind.fixed))
         return self
+
+    @property
+    def numbers(self) -> list[int]:
+        """Return the seeds of a study that makes its own bases, which are also their names."""
+        return [self.first_seed + self.kind.step * n for n in range(self.seeds)]
 
     @property
     def legal(self) -> tuple[str, ...]:

@@ -99,6 +99,9 @@ def run_study(name: str, folder: str, jobs: str, profile: str = "") -> int:
             lost.unlink()
     be_parent()
     os.environ[FOLDER_VARIABLE] = study.folder
+    for other in study.others:  # nothing is trained in silence
+        state = "is used" if data_path(other, "models").exists() else "is trained first"
+        print(f"{name}: the base model is made by studies/{other}.yaml and {state}", flush=True)
     if study.minutes and not data_path(name, "run.json").exists():
         print(f"{name}: about {study.minutes:g} min on two cores", flush=True)
     status = subprocess.run(command(study, jobs, options), check=False,

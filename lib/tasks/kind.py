@@ -29,10 +29,10 @@ class Kind:
     task: str = "spark"  # the system (lib.tasks.registry)
     graph: str = "graph.smk"  # its rules, below notebooks/
     arms: tuple[str, ...] = ARMS  # used if a study names none
-    trained: tuple[str, ...] = ARMS[1:]  # the arms that 03_train can train; a study may add them
+    trains: str = "dapt"  # how the names of its trained arms begin
     reserved: Mapping[str, str] = field(default_factory=dict)  # names of no arm, and why
     fixed: tuple[str, ...] = ()  # parameters that its keys set, in addition to WIRED
-    any_arm: bool = False  # further arms may be named, each with its own model
+    step: int = 1  # between the seeds of a study that makes its own bases
     folder: str = ""  # the make variable that names the user's own folder
     endings: tuple[str, ...] = ()  # extensions of the files that are read
     report: tuple[str, str] = ("06_analyze", "table2")  # notebook and main table of the report

@@ -3,19 +3,30 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
-from lib.core.arms import AUGMENTED, RAW_ARMS, split_arm
+from lib.core.arms import (
+    AUGMENTED,
+    MIXED,
+    REPLAYED,
+    REPLIES,
+    REWRITTEN,
+    TEXTS,
+    split_arm,
+    texts_of,
+)
 from lib.core.files import load, made_by
-from lib.core.records import Augmented, Normalized, Query, Segment
+from lib.core.paths import output_root
+from lib.core.records import Normalized, Query, Segment
+from lib.documents.folder import read_folder
 from lib.infer.prompts import encoded
 from lib.train.packing import PackedBlocks, pack, pack_replies
 
 if TYPE_CHECKING:  # slow to import, and only named here
     from transformers import PreTrainedTokenizerBase
 
-TUNED = "tuned"  # prefix of the names of arms that learn replies
 END = "\n</answer>"  # ends a reply to a ready-made prompt
 
 
@@ -28,7 +39,7 @@ class Corpus:
     held_out: list[str]  # segment ids of the validation share
     dropped: list[str]  # segment ids of the training share without a text in this arm
     places: dict[str, tuple[int, int]]  # segment id -> index in `training`, character offset
-    n_augmented: int  # the last texts in `training`
+    n_added: int  # the last texts in `training`
 
 
 @dataclass(frozen=True)
@@ -42,28 +53,45 @@ class TrainingTexts:
     facts: dict[str, object] = field(default_factory=dict)  # goes into training.json
 
 
-def texts_for(study: str, arm: str, tokenizer: "PreTrainedTokenizerBase", *, block_size: int,
-              packing: str, validation_share: float, split_seed: int) -> TrainingTexts:
-    """Return the blocks of `arm`, made of segments (dapt, dapt-n, dapt-a) or replies (tuned).
+def texts_for(study: str, arm: str, tokenizer: "PreTrainedTokenizerBase", *, texts: str = "",
+              base_model: str = "", block_size: int, packing: str, validation_share: float,
+              split_seed: int) -> TrainingTexts:
+    """Return the blocks of `arm`, made of its `texts` (see `make_corpus`), or of replies.
 
     Raises BadInput if a file is missing, and ValueError as `make_corpus` and `pack` do.
     """
-    if arm.startswith(TUNED):
+    kind = texts_of(arm, texts)
+    if kind == REPLIES:
         return _replies(study, arm, tokenizer, block_size, validation_share, split_seed)
-    kind = split_arm(arm)[0]
     segments, normalized = load(study, "segments"), load(study, "normalized")
-    augmented = load(study, "augmented") if kind == AUGMENTED else []
-    own = make_corpus(segments, normalized, kind, validation_share, split_seed, augmented)
+    held_out = split(segments, validation_share, split_seed)
+    own = corpus_of(segments, normalized, kind, held_out, added_texts(
+        study, kind, held_out, base_model))
     training = pack(own.training, tokenizer, block_size, packing)
     validation = pack(own.validation, tokenizer, block_size, packing) if own.validation else None
-    summary = (f"{len(segments)} segments: {len(own.held_out)} held out for validation, "
+    summary = (f"{kind}: {len(segments)} segments, {len(own.held_out)} held out for validation, "
                f"{len(own.dropped)} dropped by the normalizer; {len(own.training)} texts to train "
-               f"on, {len(own.validation)} to validate with")
-    facts = {"packing": packing, "held_out": own.held_out, "dropped": own.dropped}
-    if kind == AUGMENTED:
-        facts["augmented"] = own.n_augmented
-        summary += f"; {own.n_augmented} of these texts are synthetic"
+               f"on, {own.n_added} of them added, {len(own.validation)} to validate with")
+    facts = {"texts": kind, "packing": packing, "held_out": own.held_out, "dropped": own.dropped,
+             "added": own.n_added}
     return TrainingTexts(training, validation, summary, own.training[0], facts)
+
+
+def added_texts(study: str, kind: str, held_out: Collection[str], base_model: str) -> list[str]:
+    """Return the texts that an arm learns besides its segments: synthetic, public or a folder's.
+
+    Public ones are those that the laboratory of `base_model` has taught it. Raises BadInput if a
+    file is missing.
+    """
+    if kind == AUGMENTED:
+        return [row.text for row in load(study, "augmented")
+                if not row.dropped and row.segment_id not in held_out]
+    if kind == REPLAYED:
+        return [document.text for document in load(
+            Path(base_model).parent.parent.name, "documents_public")]
+    if kind in TEXTS:
+        return []
+    return [document.text for document in read_folder(output_root() / kind).documents]
 
 
 def _replies(study: str, arm: str, tokenizer: "PreTrainedTokenizerBase", block_size: int,
@@ -93,42 +121,48 @@ def _replies(study: str, arm: str, tokenizer: "PreTrainedTokenizerBase", block_s
                          {"held_out": sorted(held), "left_out": n_left_out})
 
 
-def make_corpus(segments: list[Segment], normalized: list[Normalized], arm: str,
-                validation_share: float, seed: int,
-                augmented: Sequence[Augmented] = ()) -> Corpus:
-    """Return the texts of `arm`: the segments' own for "dapt", the normalizer's for "dapt-n".
+def split(segments: list[Segment], validation_share: float, seed: int) -> list[str]:
+    """Return the ids of the segments to hold out, the same ones in all arms.
 
-    "dapt-a" has the segments' own, then `augmented`, except those that were dropped or are made
-    from a held-out segment; it is validated with raw text. The validation share is drawn over
-    segments, so that all arms hold out the same ones (the paper does not state the unit of its
-    90/10 split). Raises ValueError for any other arm, a share not in [0, 1) and a segment
-    without a row in `normalized`.
+    The paper does not state the unit of its 90/10 split. Raises ValueError for a share not in
+    [0, 1).
     """
     if not 0 <= validation_share < 1:
         raise ValueError(f"validation_share is {validation_share}: give at least 0 and less than 1")
     ids = [segment.segment_id for segment in segments]
     n_held = max(1, round(len(ids) * validation_share)) if validation_share else 0
-    held_out = Random(seed).sample(ids, min(n_held, max(0, len(ids) - 1)))
-    return corpus_of(segments, normalized, arm, held_out, augmented)
+    return Random(seed).sample(ids, min(n_held, max(0, len(ids) - 1)))
 
 
-def corpus_of(segments: list[Segment], normalized: list[Normalized], arm: str,
-              held_out: Collection[str], augmented: Sequence[Augmented] = ()) -> Corpus:
-    """Return the texts of `arm` with the segments `held_out` for validation; see `make_corpus`.
+def corpus_of(segments: list[Segment], normalized: list[Normalized], kind: str,
+              held_out: Collection[str], added: Sequence[str] = ()) -> Corpus:
+    """Return an arm's texts: the segments' own, but rewritten ones for REWRITTEN; then `added`.
 
+    MIXED has both. All but REWRITTEN are validated with the segments `held_out` themselves.
     Neighbouring segments on one side of the split are rejoined, which restores raw text exactly.
+    Raises ValueError for a segment without a row in `normalized`.
     """
-    if arm not in (*RAW_ARMS, "dapt-n"):
-        raise ValueError(f"arm {arm!r} is not trained here: choose dapt (raw text), dapt-n "
-                         f"(normalized text) or {AUGMENTED} (raw and synthetic text)")
     rewritten = {row.segment_id: row.text for row in normalized}
     missing = [one.segment_id for one in segments if one.segment_id not in rewritten]
     if missing:
         raise ValueError(f"{len(missing)} of {len(segments)} segments, {missing[0]} first, have no "
                          f"row in normalized.jsonl: run {made_by('normalized')} again")
+    if not kind:
+        raise ValueError(f"this arm has no texts: name one of {', '.join(TEXTS)}, or a folder")
     raw = {segment.segment_id: segment.text for segment in segments}
-    own, gap = (raw, "") if arm in RAW_ARMS else (rewritten, "\n\n")
-    held, training, validation, places = set(held_out), [], [], {}
+    held = set(held_out)
+    own, gap = (rewritten, "\n\n") if kind == REWRITTEN else (raw, "")
+    training, validation, places = _joined(segments, own, gap, held)
+    dropped = [one.segment_id for one in segments if one.segment_id not in held
+               and kind in (REWRITTEN, MIXED) and not rewritten[one.segment_id]]
+    if kind == MIXED:
+        added = [*_joined(segments, rewritten, "\n\n", held)[0], *added]
+    return Corpus(training + [*added], validation, sorted(held), dropped, places, len(added))
+
+
+def _joined(segments: list[Segment], own: dict[str, str], gap: str,
+            held: set[str]) -> tuple[list[str], list[str], dict[str, tuple[int, int]]]:
+    training, validation, places = [], [], {}
     for (_, is_held), run in groupby(
             segments, key=lambda one: (one.document_id, one.segment_id in held)):
         members = [segment.segment_id for segment in run if own[segment.segment_id]]
@@ -140,8 +174,4 @@ def corpus_of(segments: list[Segment], normalized: list[Normalized], arm: str,
             places[member] = (len(training), begin)
             begin += len(own[member]) + len(gap)
         (validation if is_held else training).append(text.strip())
-    dropped = [one.segment_id for one in segments if one.segment_id not in held
-               and arm == "dapt-n" and not rewritten[one.segment_id]]
-    synthetic = [row.text for row in augmented if not row.dropped and row.segment_id not in held
-                 ] if arm == AUGMENTED else []
-    return Corpus(training + synthetic, validation, sorted(held), dropped, places, len(synthetic))
+    return training, validation, places

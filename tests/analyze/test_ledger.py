@@ -17,6 +17,7 @@ from lib.analyze.ledger import (
 from lib.analyze.tables import joined
 from lib.annotate.queries import annotate
 from lib.annotate.rules.engine import by_rules as annotate_by_rules
+from lib.core.arms import texts_of
 from lib.core.errors import BadInput
 from lib.core.files import write_json
 from lib.core.records import Document, Query, Segment, Verdict
@@ -28,7 +29,7 @@ from lib.normalize.rules.engine import by_rules as rewrite_by_rules
 from lib.normalize.segments import segment
 from lib.train.checkpoints import data_hash
 from lib.train.packing import pack
-from lib.train.texts import corpus_of, make_corpus
+from lib.train.texts import corpus_of, split
 
 DOCUMENTS, FACTS = make_records(make_products(12, seed=5), 5, public=False)
 TOKENIZER = train_tokenizer([document.text for document in DOCUMENTS], 400)
@@ -43,8 +44,8 @@ def prepared(max_tokens: int, arm: str, packing: str, block_size: int):
     for place in random.Random(3).sample(full, 2):
         lost = {"text": "", "dropped": "no rewrite in the reply"}
         normalized[place] = normalized[place].model_copy(update=lost)
-    corpus = make_corpus(segments, normalized, arm, 0.15, 42)
-    return segments, normalized, Trained(corpus, TOKENIZER, block_size, packing)
+    corpus = corpus_of(segments, normalized, texts_of(arm), split(segments, 0.15, 42))
+    return segments, normalized, Trained(corpus, TOKENIZER, block_size, packing, texts_of(arm))
 
 
 @pytest.mark.parametrize(("max_tokens", "arm", "packing", "block_size"), [
@@ -97,8 +98,8 @@ def row_of(asked: dict, arm: str = "dapt-n", *, border: str = "", rewritten: str
     rewrites = normalize(segments, [document], rewrite_by_rules)
     if rewritten is not None:
         rewrites[0] = rewrites[0].model_copy(update={"text": rewritten, "dropped": dropped})
-    corpus = corpus_of(segments, rewrites, arm.split("@")[0], held_out)
-    trained = Trained(corpus, TOKENIZER, block_size, "document")
+    corpus = corpus_of(segments, rewrites, texts_of(arm), held_out)
+    trained = Trained(corpus, TOKENIZER, block_size, "document", texts_of(arm))
     return make_ledger([query(**asked)], [document], segments, rewrites, {arm: trained})[0]
 
 
@@ -179,7 +180,8 @@ def test_an_arm_is_read_as_it_was_trained_and_other_text_is_refused(tmp_path, mo
     TOKENIZER.save_pretrained(folder)
     blocks = pack(trained.corpus.training, TOKENIZER, 48, "document")
     write_json(folder / "training.json", {
-        "held_out": trained.corpus.held_out, "block_size": 48, "packing": "document",
+        "held_out": trained.corpus.held_out, "base_model": "", "block_size": 48,
+        "packing": "document",
         "fingerprint": {"data.training": data_hash(blocks)}})
     again = read_trained("lab", "dapt@2", segments, normalized)
     assert again.corpus == trained.corpus

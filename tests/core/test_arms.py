@@ -6,8 +6,8 @@ from lib.core.arms import is_trained, split_arm
 
 
 def test_some_arms_are_trained_and_any_other_is_a_model_as_it_is():
-    assert all(map(is_trained, ["dapt", "dapt@3", "dapt-n", "dapt-n@2", "tuned", "tuned-hint"]))
-    others = ["base", "gpt-4o", "llama-70b", "solver", "dapt-x", "tunedlike"]
+    assert all(map(is_trained, ["dapt", "dapt@3", "dapt-n", "dapt-n@2", "dapt-x", "tuned-hint"]))
+    others = ["base", "gpt-4o", "llama-70b", "solver", "daptx", "tunedlike"]
     assert not any(map(is_trained, others))
 
 

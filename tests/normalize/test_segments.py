@@ -5,13 +5,14 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
+from lib.core.arms import RAW
 from lib.core.records import Document
 from lib.documents.tables import tables_of
 from lib.llm.calls import Calls
 from lib.normalize.model import by_model
 from lib.normalize.rewrite import normalize
 from lib.normalize.segments import segment
-from lib.train.texts import make_corpus
+from lib.train.texts import corpus_of
 from tests.played_model import played
 
 TEXT = ("# Corvane P-417\n\nThe default port is 8443. It listens on all interfaces.\n\n"
@@ -105,4 +106,4 @@ def test_a_model_sees_the_repeated_header_and_the_raw_text_does_not_have_it(monk
     repeated = [one for one in segments if one.repeated]
     seen = [prompt for prompt in prompts for one in repeated if f"{HEADER}{one.text}" in prompt]
     assert len(seen) == len(repeated) > 1
-    assert make_corpus(segments, rows, "dapt", 0.0, 42).training == [text.strip()]
+    assert corpus_of(segments, rows, RAW, []).training == [text.strip()]

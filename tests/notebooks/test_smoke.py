@@ -112,7 +112,7 @@ def test_no_synthetic_text_asks_a_question_of_the_test(by_hand):
     questions = [row["question"] for row in rows(data / "queries.jsonl")]
     assert kept and not [text for text in kept for question in questions if question in text]
     trained = json.loads((data / "models" / "dapt-a" / "training.json").read_text())
-    assert 0 < trained["augmented"] < len(kept), "those of held-out segments are left out"
+    assert 0 < trained["added"] < len(kept), "those of held-out segments are left out"
     last = trained["history"]["epochs"][-1]
     assert (last["loss"], last["validation_loss"]) == pytest.approx(LAST_LOSS_OF_AUGMENTED,
                                                                     abs=LOSS_TOLERANCE)

@@ -30,7 +30,7 @@ def study_file(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("line", "message"), [
-    ("sorce: lab", "'sorce' is unknown; choose among source, minutes, notebooks, base_model"),
+    ("sorce: lab", "'sorce' is unknown; choose among source, minutes, notebooks, seeds"),
     ("source: web", "source: 'web' is not one of lab, documents"),
     ("source: [lab]", "source: ['lab'] is not one of lab, documents"),
     ("judge: [rules]", "judge: ['rules']: Input should be a valid string"),
@@ -41,7 +41,7 @@ def study_file(tmp_path, monkeypatch):
     ("notebooks: {04_agreement: {judges: [rules]}}", "judges is set by the study's own keys"),
     ("seeds: 0", "seeds: 0: Input should be greater than 0"),
     ("seeds: [1, 2]", "seeds: [1, 2]: Input should be a valid integer"),
-    ("arms: [base, dpt]", "arms: 'dpt' is unknown; choose among base, dapt, dapt-n"),
+    ("arms: [base, dpt]", "arms: 'dpt' is neither base, nor trained (dapt-…)"),
     ("arms: dapt", "arms: 'dapt': Input should be a valid dictionary"),
     ("arms: [[dapt]]", "String should match pattern"),
     ("arms: {dapt: {01_annotate: {}}}", "'01_annotate' is unknown; choose among 03_train"),
@@ -67,10 +67,10 @@ def test_a_wrong_study_file_is_refused_naming_what_is_legal(study_file, line, me
 
 
 @pytest.mark.parametrize(("lines", "message"), [
-    ("arms: {gpt: }", "name what answers, such as gpt: {04_infer: {endpoint_model"),
+    ("arms: {gpt: }", "nor an arm with a model of its own: gpt: {04_infer: {endpoint_model"),
     ("arms: {'a/b': {04_infer: {reader: rules}}}", "String should match pattern"),
     ("arms: {blind: {04_infer: {reader: rules}}}", "'blind' is the floor that 01_analyze computes"),
-    ("arms: {dapt: }", "'dapt' cannot be trained here; 03_train trains tuned"),
+    ("arms: {dapt: }", "'dapt' cannot be trained here; name it tuned-…"),
     ("variants: [03_ledger]", "variants: '03_ledger' is unknown")])
 def test_an_arm_of_a_reading_study_says_what_answers(study_file, lines, message):
     study_file(f"source: structext\nbase_model: org/model\n{lines}")
@@ -119,6 +119,19 @@ def test_each_seed_is_an_arm_with_the_next_number_and_all_else_alike(study_file)
     assert [row.get("epochs") for row in given] == [None] * 3 + [3] * 3
     assert study.given("02_statistics")["arms"] == study.runs
     assert study.given("06_analyze")["arms"] == ["base", "dapt", "dapt-n"]
+
+
+def test_an_arm_is_an_entry_of_the_study_file_with_its_texts(study_file):
+    study_file("source: lab\narms: {base: , dapt-mixed: {03_train: {texts: mixed, epochs: 2}}}")
+    study = load_study("wrong")
+    assert study.trained == ["dapt-mixed"] and "02_augment" not in study.stages
+    assert study.given("03_train", "dapt-mixed")["texts"] == "mixed"
+    assert study.given("06_analyze")["arms"] == ["base", "dapt-mixed"]
+    study_file("source: lab\narms: {dapt-more: {03_train: {texts: augmented}}}")
+    assert "02_augment" in load_study("wrong").stages
+    study_file("source: lab\narms: {dapt-x: }")
+    with pytest.raises(BadStudy, match="name what 'dapt-x' learns.*raw, rewritten, augmented"):
+        load_study("wrong")
 
 
 def test_arms_together_are_one_stage_of_the_notebooks_that_answer_judge_and_compare(study_file):
@@ -221,8 +234,8 @@ def test_a_folder_of_any_name_is_read_and_its_bad_file_named_at_the_end(house):
 
 
 @pytest.mark.parametrize(("line", "message"), [
-    ("replicates: 1", "replicates: 1: Input should be greater than or equal to 2"),
-    ("seeds: 3", "'seeds' is unknown; choose among source, minutes, notebooks, replicates"),
+    ("seeds: 1", "seeds: 1: Input should be greater than or equal to 2"),
+    ("replicates: 3", "'replicates' is unknown; choose among source, minutes, notebooks, seeds"),
     ("notebooks: {06_analyze: {}}", "notebooks: '06_analyze' is unknown; choose among 00_lab"),
     ("notebooks: {00_lab: {seed: 3}}", "00_lab: seed is set by the study's own keys"),
     ("notebooks: {00_lab: {epoch: 3}}", "epoch")])

@@ -2,12 +2,13 @@
 
 import pytest
 
-from lib.core.files import artifact_path, write_records
-from lib.core.records import Augmented, Normalized, Query, Segment
+from lib.core.arms import AUGMENTED, MIXED, RAW, REPLAYED, REWRITTEN
+from lib.core.files import artifact_path, save, write_records
+from lib.core.records import Augmented, Document, Normalized, Query, Segment
 from lib.infer.prompts import encoded
 from lib.lab.base_model import train_tokenizer
 from lib.train.packing import IGNORED
-from lib.train.texts import END, make_corpus, texts_for
+from lib.train.texts import END, Corpus, added_texts, corpus_of, split, texts_for
 
 TOKENIZER = train_tokenizer(["What is the port? 8443 <answer>\n</answer>", "a b c d"] * 4, 300)
 
@@ -28,9 +29,13 @@ def segments_of(texts: dict[str, list[str]]) -> tuple[list[Segment], list[Normal
     return segments, rewritten
 
 
+def make_corpus(segments, rewritten, kind: str, share: float = 0.2, added=()) -> Corpus:
+    return corpus_of(segments, rewritten, kind, split(segments, share, 42), added)
+
+
 def test_both_arms_hold_out_the_same_segments_and_lose_no_other():
     segments, rewritten = segments_of({name: [f"{name}{n} " for n in range(5)] for name in "abcd"})
-    raw, prose = (make_corpus(segments, rewritten, arm, 0.2, 42) for arm in ("dapt", "dapt-n"))
+    raw, prose = (make_corpus(segments, rewritten, kind) for kind in (RAW, REWRITTEN))
     assert raw.held_out == prose.held_out and len(raw.held_out) == 4
     kept = [row for row in segments if row.segment_id not in raw.held_out]
     assert sorted(" ".join(raw.training).split()) == sorted(row.text.strip() for row in kept)
@@ -42,7 +47,7 @@ def test_both_arms_hold_out_the_same_segments_and_lose_no_other():
 
 def test_raw_text_is_trained_on_exactly():
     segments, rewritten = segments_of({"a": ["# A\n\n| x |\n", "| --- |\n| 1 |\n"]})
-    corpus = make_corpus(segments, rewritten, "dapt", 0.0, 42)
+    corpus = make_corpus(segments, rewritten, RAW, 0.0)
     assert corpus.training == ["# A\n\n| x |\n| --- |\n| 1 |"]
 
 
@@ -51,22 +56,38 @@ def of_segment(segment_id: str, text: str, dropped: str = "") -> Augmented:
                      number=1, text=text, dropped=dropped)
 
 
-def test_an_augmented_arm_adds_texts_of_its_training_segments_to_the_raw_text():
+def test_an_arm_learns_synthetic_texts_of_its_training_segments_or_a_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
     segments, rewritten = segments_of({name: [f"{name}{n} " for n in range(5)] for name in "abcd"})
     made = [of_segment(one.segment_id, f"said of {one.text}") for one in segments]
-    made += [of_segment("a/1", "invented", "invents 7"), of_segment("a/2", "", "no fact")]
-    raw, more = (make_corpus(segments, rewritten, arm, 0.2, 42, made) for arm in ("dapt", "dapt-a"))
-    n_raw = len(raw.training)
-    assert more.training[:n_raw] == raw.training and more.validation == raw.validation
+    save("s", "augmented", [*made, of_segment("a/1", "invented", "invents 7"),
+                            of_segment("a/2", "", "no fact")])
+    raw = make_corpus(segments, rewritten, RAW)
+    added = added_texts("s", AUGMENTED, raw.held_out, "")
+    assert added == [f"said of {one.text}" for one in segments
+                     if one.segment_id not in raw.held_out]
+    more = make_corpus(segments, rewritten, AUGMENTED, added=added)
+    assert more.training == raw.training + added and more.validation == raw.validation
     assert (more.places, more.held_out, more.dropped) == (raw.places, raw.held_out, [])
-    assert more.training[n_raw:] == [f"said of {one.text}" for one in segments
-                                     if one.segment_id not in raw.held_out]
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "a.md").write_text("# A\n\nA pump.\n")
+    assert added_texts("s", "own", [], "") == ["# A\n\nA pump.\n"]
+    write_records(tmp_path / "data/lab/documents_public.jsonl", [
+        Document(document_id="p", title="P", path="", text="public")])
+    assert added_texts("s", REPLAYED, [], "data/lab/models/base") == ["public"]
+
+
+def test_a_mixed_arm_has_both_wordings_and_is_validated_with_raw_text():
+    segments, rewritten = segments_of({name: [f"{name}{n} " for n in range(5)] for name in "abcd"})
+    raw, prose, both = (make_corpus(segments, rewritten, kind) for kind in (RAW, REWRITTEN, MIXED))
+    assert both.training == raw.training + prose.training and both.validation == raw.validation
+    assert both.dropped == prose.dropped and both.n_added == len(prose.training)
 
 
 def test_a_segment_without_a_rewrite_is_an_error():
     segments, rewritten = segments_of({"a": ["one", "two"]})
     with pytest.raises(ValueError, match="a/1.*02_normalize"):
-        make_corpus(segments, rewritten[:1], "dapt-n", 0.1, 42)
+        make_corpus(segments, rewritten[:1], REWRITTEN)
 
 
 def query(number: int, context: str, answer: str) -> Query:

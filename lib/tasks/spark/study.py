@@ -1,25 +1,24 @@
 """Studies of SParK-Eval: the laboratory's records, or the user's documents."""
 
-from lib.core.arms import ARMS, AUGMENTED
 from lib.documents.folder import SUFFIXES
 from lib.tasks.kind import Kind
 
 CHAIN = ("01_annotate", "02_normalize", "03_train", "04_infer", "05_judge", "06_analyze")
-AUGMENT = "02_augment"  # part of a study only if it has the arm dapt-a
+AUGMENT = "02_augment"  # part of a study only if an arm learns augmented texts
 _FULL_CHAIN = (*CHAIN[:2], AUGMENT, *CHAIN[2:])
-_CAN_AUGMENT = (*ARMS[1:], AUGMENTED)
 # Additional notebooks for a study of documents. All run unless the key `variants` names some.
 EVIDENCE = ("00_retention", "01_pairs", "02_statistics", "03_ledger", "04_agreement", "05_paper")
 
 KINDS = {
-    "lab": Kind(("00_lab", *_FULL_CHAIN), EVIDENCE, trained=_CAN_AUGMENT),
-    "documents": Kind(("00_documents", *_FULL_CHAIN), EVIDENCE, trained=_CAN_AUGMENT,
+    "lab": Kind(("00_lab", *_FULL_CHAIN), EVIDENCE),
+    "documents": Kind(("00_documents", *_FULL_CHAIN), EVIDENCE,
                       folder="DOCUMENTS", endings=SUFFIXES),
     "controlled": Kind(("00_facts", "01_pretrain", "02_run", "03_analyze"), ("04_augment",),
                        graph="controlled/graph.smk",
                        fixed=("rotation", "runs", "structures", "base"),
                        report=("03_analyze", "contrasts")),
     "replicates": Kind(("00_lab", *CHAIN[:-1], "00_replicates"), graph="replicates/graph.smk",
+                       step=10,  # a laboratory also uses its seed + 1
                        fixed=("replicates", "seed", "split_seed"),
                        report=("00_replicates", "summary")),
     "reader": Kind(("00_reader", "01_read", "02_forms"), fixed=("seed",),

@@ -11,4 +11,4 @@ KINDS = {"tablequest": Kind(
      _ANALYSIS), task="tablequest", graph="tablequest/graph.smk",
     own={_FILINGS: Stage(), _QUESTIONS: Stage(like={"04_infer": ("max_read_tokens",)}),
          _ANALYSIS: Stage(every_seed=True)},
-    any_arm=True, folder="FILINGS", endings=ENDINGS, report=(_ANALYSIS, "tablequest"))}
+    folder="FILINGS", endings=ENDINGS, report=(_ANALYSIS, "tablequest"))}

@@ -64,16 +64,19 @@ def models_as_run(study: str) -> dict[str, dict[str, object]]:
         if not record["notebook"].endswith("04_infer.ipynb"):
             continue
         used = {**record["defaulted"], **record["given"]}
-        name, source = used["base_model"], model_source(used["base_model"])
-        if is_trained(used["arm"]):
-            name, source = f"{name}, trained", str(artifact_path(study, "model", arm=used["arm"]))
-        name = used["endpoint_model"] or name
-        is_local = used["reader"] == "model" and not used["endpoint_model"]
-        found[used["arm"]] = {
-            "model": name if used["reader"] == "model" else "none: rules match words",
-            "window": used["window"] or (_window(source) if is_local else None),
-            "reply": used["max_read_tokens"] if used["reader"] == "model" else None}
+        found |= {arm: _as_run(study, arm, used) for arm in used["arms"]}
     return found
+
+
+def _as_run(study: str, arm: str, used: dict) -> dict[str, object]:
+    if used["reader"] != "model":
+        return {"model": "none: rules match words", "window": used["window"] or None, "reply": None}
+    name, source = used["base_model"], model_source(used["base_model"])
+    if is_trained(arm):
+        name, source = f"{name}, trained", str(artifact_path(study, "model", arm=arm))
+    window = used["window"] or (None if used["endpoint_model"] else _window(source))
+    return {"model": used["endpoint_model"] or name, "window": window,
+            "reply": used["max_read_tokens"]}
 
 
 def _window(source: str) -> int | None:
