@@ -32,27 +32,23 @@ def joined(queries: list[Query], verdicts: list[Verdict]) -> pd.DataFrame:
     The cluster is the document. Raises BadInput unless every arm has one verdict per query.
     """
     known = {
-        query.query_id: (
-            query.structure,
-            KINDS[0] if is_numeric(query) else KINDS[1],
-            query.document_id,
-        )
+        query.query_id: (query.structure, KINDS[not is_numeric(query)], query.document_id)
         for query in queries
     }
-    for arm in dict.fromkeys(verdict.arm for verdict in verdicts):
-        judged = [verdict.query_id for verdict in verdicts if verdict.arm == arm]
+    rows = pd.DataFrame(
+        [
+            (row.arm, row.query_id, *known.get(row.query_id, [""] * 3), row.verdict, row.reason)
+            for row in verdicts
+        ],
+        columns=["arm", "query_id", "structure", "kind", "cluster", "verdict", "reason"],
+    )
+    for arm, judged in rows.groupby("arm", sort=False).query_id:
         if sorted(judged) != sorted(known):
             raise BadInput(
                 f"arm {arm}: {len(judged)} verdicts do not match the {len(known)} "
                 f"queries one to one: run {made_by('verdicts')} for this arm again"
             )
-    rows = [
-        (verdict.arm, verdict.query_id, *known[verdict.query_id], verdict.verdict, verdict.reason)
-        for verdict in verdicts
-    ]
-    return pd.DataFrame(
-        rows, columns=["arm", "query_id", "structure", "kind", "cluster", "verdict", "reason"]
-    )
+    return rows
 
 
 def by_group(rows: pd.DataFrame, by: list[str], value: str, cluster: str) -> pd.DataFrame:
