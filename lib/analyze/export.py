@@ -70,21 +70,16 @@ def source(study: str, arms: Iterable[str], judge: str) -> str:
         for name in ("documents", "queries", "normalized", "model", "answers", "verdicts")
         for notebook in ARTIFACTS[name].made_by
     }
-    commits, settings = set(), {}
+    commits, settings = set(), []
     for path in sorted(data_path(study, "stages", "*").parent.glob("*.json")):
         record = json.loads(path.read_text(encoding="utf-8"))
-        stage, given = Path(record["notebook"]).stem, dict(record["given"])
-        arm = given.pop("arm", None)
-        if stage in stages and arm in (None, *arms) and given.get("judge", judge) == judge:
+        stage, given = Path(record["notebook"]).stem, record["given"]
+        is_of = given.get("arm") in (None, *arms) and given.get("judge", judge) == judge
+        if stage in stages and is_of:
             changed = " with uncommitted changes" if record["dirty"] else ""
             commits.add(f"{(record['commit'] or 'unknown')[:7]}{changed}")
             values = [f"{name} {value}" for name, value in given.items() if name != "study"]
-            settings.setdefault((stage, ", ".join(values)), []).append(arm)
+            settings.append(f"{stage}: {', '.join(values)}")
     if not settings:
         return "No stage of this study has a record of its commit and parameters."
-    texts = [
-        stage + (f" of {', '.join(of_arms)}" if of_arms[0] else "") + f": {values}"
-        for (stage, values), of_arms in settings.items()
-        if values
-    ]
-    return f"Commit {', '.join(sorted(commits))}. {'; '.join(texts)}."
+    return f"Commit {', '.join(sorted(commits))}. {'; '.join(settings)}."

@@ -69,19 +69,7 @@ def browsable(
     """Return one row per verdict with its texts; see `with_texts`."""
     of = {query.query_id: (query.structure, query.document_id) for query in queries}
     rows = pd.DataFrame(
-        [(row.arm, row.query_id, *of[row.query_id], row.verdict, row.reason) for row in verdicts],
-        columns=["arm", "query_id", "structure", "document", "verdict", "reason"],
+        [(row.arm, *of[row.query_id], row.verdict, row.reason, row.query_id) for row in verdicts],
+        columns=["arm", "structure", "document", "verdict", "reason", "query_id"],
     )
-    return with_texts(rows, queries, answers)[
-        [
-            "arm",
-            "structure",
-            "verdict",
-            "question",
-            "reference answer",
-            "answer",
-            "reason",
-            "query_id",
-            "document",
-        ]
-    ].rename(columns={"query_id": "query"})
+    return with_texts(rows, queries, answers)

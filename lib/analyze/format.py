@@ -68,12 +68,6 @@ def p_value(p: float) -> str:
     return "<0.0001" if p < 1e-4 else f"{p:.2g}" if p < 0.1 else f"{p:.2f}"
 
 
-def named_p(p: float) -> str:
-    """Format a p value in a sentence: "p = 0.03", "p <0.0001" or "no p"."""
-    text = p_value(p)
-    return "no p" if pd.isna(p) else f"p {text}" if text.startswith("<") else f"p = {text}"
-
-
 def number(value: object, pattern: str = ".2f") -> str:
     """Format a cell of a table: floats by `pattern`, a dash for NaN, anything else as text."""
     if pd.isna(value):
@@ -84,14 +78,3 @@ def number(value: object, pattern: str = ".2f") -> str:
 def one_line(text: str) -> str:
     """Show a text of several lines on one line, with ↵ for each line break."""
     return " ↵ ".join(text.splitlines())
-
-
-def aligned(table: pd.DataFrame) -> str:
-    """Return a table as Markdown with aligned columns, readable in a terminal too."""
-    lines = [list(table.columns), *table.astype(str).values.tolist()]
-    widths = [max(3, *map(len, column)) for column in zip(*lines, strict=True)]
-    lines.insert(1, ["-" * width for width in widths])
-    padded = [
-        [cell.ljust(width) for cell, width in zip(line, widths, strict=True)] for line in lines
-    ]
-    return "\n".join(f"| {' | '.join(line)} |" for line in padded)

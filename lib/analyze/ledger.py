@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
 import pandas as pd
 
 from lib.analyze.format import fraction
-from lib.analyze.stats import share_interval
-from lib.analyze.tables import accuracy, cells
+from lib.analyze.tables import COUNTS, table2, table5
 from lib.core.arms import REWRITTEN, texts_of
 from lib.core.errors import BadInput
 from lib.core.files import artifact_path, made_by
@@ -251,19 +251,18 @@ def ledger_table(ledger: list[LedgerRow], verdicts: pd.DataFrame) -> pd.DataFram
     lost = pd.DataFrame([(row.arm, row.query_id, row.lost_at) for row in ledger],
                         columns=["arm", "query_id", "lost_at"])
     rows = verdicts.merge(lost, on=["arm", "query_id"])
-    table = []
-    for arm, structure, cell in cells(rows):
-        alive = {stage: int((~cell.lost_at.isin(STAGES[:place])).sum())
-                 for place, stage in enumerate(STAGES, 1)}
-        is_in = cell.lost_at == ""
-        low, high = share_interval(is_in, cell.cluster) if len(cell) else (float("nan"),) * 2
-        row = {"trained arm": arm, "structure": structure, "n": len(cell), **alive,
-               "share": is_in.mean(), "low": low, "high": high}
-        for name, part in (("in", cell[is_in]), ("out", cell[~is_in])):
-            row |= {f"{key}_{name}": value
-                    for key, value in accuracy(part.verdict, part.cluster).items()}
-        table.append(row)
-    return pd.DataFrame(table)
+    arrived = {stage: table2(rows.assign(verdict=np.where(
+        rows.lost_at.isin(STAGES[:place]), "incorrect", "correct")))
+        for place, stage in enumerate(STAGES, 1)}
+    last, sides = arrived["block"], ("in", "out")
+    table = pd.DataFrame({"trained arm": last.arm, "structure": last.structure, "n": last.n,
+                          **{stage: one.correct for stage, one in arrived.items()},
+                          "share": last.accuracy, "low": last.low, "high": last.high})
+    split = table5(rows.assign(kind=np.where(rows.lost_at == "", *sides)), sides)
+    for side in sides:
+        own = split.loc[split.kind == side, COUNTS].reset_index(drop=True)
+        table = table.join(own.add_suffix(f"_{side}"))
+    return table
 
 
 def formatted(table: pd.DataFrame) -> pd.DataFrame:

@@ -11,16 +11,15 @@ ROUNDING = 1e-9  # a smaller standard error or sum counts as 0
 ONE_CLUSTER = "all queries are one cluster (document or product)"  # so there is no interval
 
 
-def wilson(count, n) -> tuple:
+def wilson(count: float, n: int) -> tuple[float, float]:
     """Return the Wilson 95% interval of count / n as fractions; NaN if n is 0."""
     from statsmodels.stats.proportion import proportion_confint  # slow to import
 
-    count, n = np.asarray(count, dtype=float), np.asarray(n, dtype=float)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        low, high = proportion_confint(count, n, method="wilson")
-        share = count / n
-    low, high = np.clip(np.minimum(low, share), 0, 1), np.clip(np.maximum(high, share), 0, 1)
-    return (float(low), float(high)) if count.ndim == n.ndim == 0 else (low, high)
+    if not n:
+        return float("nan"), float("nan")
+    low, high = proportion_confint(count, n, method="wilson")
+    # rounding may move an end past the share
+    return max(0.0, min(float(low), count / n)), min(1.0, max(float(high), count / n))
 
 
 def cluster_mean(
@@ -81,14 +80,8 @@ def t_over(values) -> dict[str, float]:
     """
     values = np.asarray(values, dtype=float)
     values = values[~np.isnan(values)]
-    found = {
-        "n": len(values),
-        "estimate": values.mean() if len(values) else np.nan,
-        "low": np.nan,
-        "high": np.nan,
-        "sd": np.nan,
-        "p": np.nan,
-    }
+    found = {"n": len(values), "estimate": values.mean() if len(values) else np.nan}
+    found |= dict.fromkeys(("low", "high", "sd", "p"), np.nan)
     if len(values) < 2:
         return found
     found["sd"] = float(values.std(ddof=1))

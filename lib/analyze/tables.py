@@ -1,5 +1,7 @@
 """Compute Tables 1, 2 and 5 of the paper from queries and verdicts, with cluster intervals."""
 
+from collections.abc import Iterable
+
 import pandas as pd
 
 from lib.analyze.format import fraction, number
@@ -30,47 +32,62 @@ def joined(queries: list[Query], verdicts: list[Verdict]) -> pd.DataFrame:
     The cluster is the document. Raises BadInput unless every arm has one verdict per query.
     """
     known = {
-        query.query_id: (
-            query.structure,
-            KINDS[0] if is_numeric(query) else KINDS[1],
-            query.document_id,
-        )
+        query.query_id: (query.structure, KINDS[not is_numeric(query)], query.document_id)
         for query in queries
     }
-    for arm in dict.fromkeys(verdict.arm for verdict in verdicts):
-        judged = [verdict.query_id for verdict in verdicts if verdict.arm == arm]
+    rows = pd.DataFrame(
+        [
+            (row.arm, row.query_id, *known.get(row.query_id, [""] * 3), row.verdict, row.reason)
+            for row in verdicts
+        ],
+        columns=["arm", "query_id", "structure", "kind", "cluster", "verdict", "reason"],
+    )
+    for arm, judged in rows.groupby("arm", sort=False).query_id:
         if sorted(judged) != sorted(known):
             raise BadInput(
                 f"arm {arm}: {len(judged)} verdicts do not match the {len(known)} "
                 f"queries one to one: run {made_by('verdicts')} for this arm again"
             )
-    rows = [
-        (verdict.arm, verdict.query_id, *known[verdict.query_id], verdict.verdict, verdict.reason)
-        for verdict in verdicts
-    ]
-    return pd.DataFrame(
-        rows, columns=["arm", "query_id", "structure", "kind", "cluster", "verdict", "reason"]
-    )
+    return rows
 
 
-def accuracy(verdicts: pd.Series, clusters: pd.Series | None = None) -> dict[str, float]:
-    """Return COUNTS of a cell's verdicts: correct / (n - unscored) with its 95% interval.
+def by_group(rows: pd.DataFrame, by: list[str], value: str, cluster: str) -> pd.DataFrame:
+    """Return n, mean, low and high of the known values of `value` in each group of columns `by`.
 
-    It is stats.share_interval over clusters; Wilson's if only counts are known (no clusters).
+    The 95% interval is stats.share_interval over `cluster`; Wilson's if there is no such column.
     """
-    is_scored = (verdicts != "unscored").to_numpy(bool)
-    scored = verdicts[is_scored] == "correct"
-    correct, share = int(scored.sum()), scored.mean() if len(scored) else float("nan")
-    ends = (
-        wilson(correct, len(scored))
-        if clusters is None or scored.empty
-        else share_interval(scored, clusters[is_scored])
-    )
-    return dict(
-        zip(
-            COUNTS, (len(verdicts), correct, len(verdicts) - len(scored), share, *ends), strict=True
-        )
-    )
+    found = []
+    for key, part in rows.groupby(by, sort=False):
+        known = part.dropna(subset=value)
+        values, n = known[value].astype(float), len(known)
+        is_clustered = cluster in known
+        ends = share_interval(values, known[cluster]) if is_clustered else wilson(values.sum(), n)
+        found.append((*key, n, values.mean(), *ends))
+    table = pd.DataFrame(found, columns=[*by, "n", "mean", "low", "high"])
+    return table.astype(dict.fromkeys(("mean", "low", "high"), float))
+
+
+def counted(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Return COUNTS of the verdicts in each group: correct / (n - unscored), see `by_group`."""
+    scores = rows.verdict.map({"correct": 1.0, "incorrect": 0.0})
+    table = by_group(rows.assign(score=scores), by, "score", "cluster")
+    n = rows.groupby(by, sort=False).size().to_numpy()
+    correct = (table.n * table["mean"].fillna(0)).round().astype(int)
+    table = table.assign(n=n, correct=correct, unscored=n - table.n, accuracy=table["mean"])
+    return table[[*by, *COUNTS]]
+
+
+def crossed(rows: pd.DataFrame, levels: dict[str, Iterable[str]]) -> pd.DataFrame:
+    """Return COUNTS of every combination of `levels` (column: its values); n may be 0.
+
+    Structures are known and need no values; "all" comes last.
+    """
+    levels = {**levels, "structure": (*STRUCTURES, ALL)}
+    table = counted(pd.concat([rows, rows.assign(structure=ALL)]), list(levels))
+    cells = pd.MultiIndex.from_product(levels.values(), names=levels)
+    table = table.set_index(list(levels)).reindex(cells)
+    whole = dict.fromkeys(("n", "correct", "unscored"), 0)
+    return table.fillna(whole).astype(dict.fromkeys(whole, int)).reset_index()
 
 
 def table1(queries: list[Query]) -> pd.DataFrame:
@@ -104,44 +121,12 @@ def table1(queries: list[Query]) -> pd.DataFrame:
 
 def table2(rows: pd.DataFrame) -> pd.DataFrame:
     """Return accuracy by arm and structure, "all" last: arm, structure, COUNTS."""
-    return pd.DataFrame(
-        [
-            {"arm": arm, "structure": structure, **accuracy(cell.verdict, cell.get("cluster"))}
-            for arm, structure, cell in cells(rows)
-        ],
-        columns=["arm", "structure", *COUNTS],
-    )
+    return crossed(rows, {"arm": sorted_arms(rows.arm), "structure": ()})
 
 
-def table5(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return Table 2 split into numeric and other queries: arm, structure, kind, COUNTS."""
-    return pd.DataFrame(
-        [
-            {
-                "arm": arm,
-                "structure": structure,
-                "kind": kind,
-                **accuracy(part.verdict, part.get("cluster")),
-            }
-            for arm, structure, cell in cells(rows)
-            for kind in KINDS
-            for part in [cell[cell.kind == kind]]
-        ],
-        columns=["arm", "structure", "kind", *COUNTS],
-    )
-
-
-def cells(rows: pd.DataFrame) -> list[tuple[str, str, pd.DataFrame]]:
-    """Return (arm, structure, its rows of `joined`) in the order of every table, "all" last."""
-    return [
-        (
-            arm,
-            structure,
-            rows[(rows.arm == arm) & ((rows.structure == structure) | (structure == ALL))],
-        )
-        for arm in sorted_arms(rows.arm)
-        for structure in (*STRUCTURES, ALL)
-    ]
+def table5(rows: pd.DataFrame, kinds: Iterable[str] = KINDS) -> pd.DataFrame:
+    """Return Table 2 split by the column kind: arm, structure, kind, COUNTS."""
+    return crossed(rows, {"arm": sorted_arms(rows.arm), "structure": (), "kind": kinds})
 
 
 def formatted_table(table: pd.DataFrame) -> pd.DataFrame:

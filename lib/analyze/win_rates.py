@@ -7,10 +7,10 @@ import pandas as pd
 
 from lib.analyze.format import fraction
 from lib.analyze.stats import share_interval
-from lib.core.arms import ALL
+from lib.analyze.tables import crossed
 from lib.core.errors import BadInput
 from lib.core.files import made_by
-from lib.core.records import STRUCTURES, Query
+from lib.core.records import Query
 from lib.judge.pairs import CRITERIA, OUTCOMES, Preference
 
 _KEYS = ["first_arm", "second_arm", "structure", "criterion"]
@@ -23,36 +23,26 @@ def table4(queries: list[Query], preferences: Iterable[Preference]) -> pd.DataFr
     Each share has its own interval over documents. Raises BadInput unless a pair has one
     preference per query and criterion.
     """
-    structures = {query.query_id: query.structure for query in queries}
-    documents = {query.query_id: query.document_id for query in queries}
+    known = pd.DataFrame([(query.query_id, query.structure, query.document_id)
+                          for query in queries], columns=["query_id", "structure", "cluster"])
     rows = pd.DataFrame([preference.model_dump() for preference in preferences],
                         columns=list(Preference.model_fields))
-    cells = []
+    tables = [pd.DataFrame(columns=COLUMNS)]
     for pair, found in rows.groupby(["first_arm", "second_arm"], sort=False):
         for criterion in CRITERIA:
             judged = found.query_id[found.criterion == criterion]
-            if sorted(judged) != sorted(structures):
+            if sorted(judged) != sorted(known.query_id):
                 raise BadInput(
                     f"{' and '.join(pair)}, {criterion}: {len(judged)} preferences do not match "
-                    f"the {len(structures)} queries one to one: run {made_by('preferences')} again "
+                    f"the {len(known)} queries one to one: run {made_by('preferences')} again "
                     "for this pair, in one order and by one judge")
-        of_query = found.query_id.map(structures)
-        for structure in (*STRUCTURES, ALL):
-            cell = found[(of_query == structure) | (structure == ALL)]
-            for criterion in CRITERIA:
-                asked = cell[cell.criterion == criterion]
-                scored = asked[asked.verdict != "unscored"]
-                counts = len(asked), len(asked) - len(scored)
-                clusters = scored.query_id.map(documents)
-                cells += [(*pair, structure, criterion, outcome, *counts,
-                           *_clustered(scored.verdict == outcome, clusters))
-                          for outcome in OUTCOMES]
-    return pd.DataFrame(cells, columns=COLUMNS)
-
-
-def _clustered(is_so: pd.Series, clusters: pd.Series) -> tuple[int, float, float, float]:
-    ends = share_interval(is_so, clusters) if len(is_so) else (float("nan"),) * 2
-    return (int(is_so.sum()), float(is_so.mean()), *ends)
+        each = pd.concat([found.assign(outcome=outcome, verdict=found.verdict.map(
+            {**dict.fromkeys(OUTCOMES, "incorrect"), outcome: "correct"}).fillna("unscored"))
+            for outcome in OUTCOMES]).merge(known, on="query_id")
+        cells = crossed(each, {"structure": (), "criterion": CRITERIA, "outcome": OUTCOMES})
+        cells = cells.rename(columns={"correct": "count", "accuracy": "share"})
+        tables.append(cells.assign(first_arm=pair[0], second_arm=pair[1])[COLUMNS])
+    return pd.concat(tables[1:] or tables, ignore_index=True)
 
 
 def formatted_table4(table: pd.DataFrame) -> pd.DataFrame:
@@ -90,11 +80,10 @@ def flip_counts(rows: list, cluster_of: Callable[[Any], str]) -> dict[str, float
     asked = [row for row in rows if row.is_asked]
     scored = [row for row in asked if row.verdict != "unscored"]
     orders = [(row.as_first, row.as_second) for row in scored]
-    flipped, rate, low, high = _clustered(
-        pd.Series([row.is_flipped for row in scored], dtype=bool),
-        pd.Series([cluster_of(row) for row in scored], dtype=object))
+    flipped = pd.Series([row.is_flipped for row in scored], dtype=bool)
+    low, high = share_interval(flipped, pd.Series([*map(cluster_of, scored)], dtype=object))
     if all(row.judge == "rules" for row in scored):
         low = high = float("nan")
     return {"asked": len(asked), "unscored": len(asked) - len(scored), "both_orders": len(scored),
-            "flipped": flipped, "rate": rate, "low": low, "high": high,
+            "flipped": int(flipped.sum()), "rate": flipped.mean(), "low": low, "high": high,
             "first_shown": orders.count(("A", "B")), "second_shown": orders.count(("B", "A"))}

@@ -82,8 +82,8 @@ def violation(asked: str, candidate: Candidate, text: str) -> str:
     return ""
 
 
+# a script may have no spaces
 def _is_in(answer: str, source: str) -> bool:
-    """Return whether the source has the words of the answer; a script may have no spaces."""
     if _NO_SPACES.search(answer):
         return answer.replace(" ", "") in source.replace(" ", "")
     return f" {answer} " in source

@@ -44,11 +44,8 @@ def annotate(documents: list[Document], propose: Propose,
     return queries, rejected
 
 
+# A form that two candidates answer differently is used for neither
 def _told_apart(candidates: list[Candidate]) -> list[str]:
-    """Return each candidate's shortest form that no other answers differently, "" if none.
-
-    A form that two candidates answer differently is used for neither.
-    """
     levels, answers, ambiguous = [0] * len(candidates), defaultdict(set), {""}
     waiting = list(range(len(candidates)))
     while waiting:
@@ -64,14 +61,13 @@ def _told_apart(candidates: list[Candidate]) -> list[str]:
             for one, level in zip(candidates, levels, strict=True)]
 
 
+# the order of entities does not make another answer
 def _as_set(candidate: Candidate) -> str:
-    """Return the answer's words; the order of entities does not make another answer."""
     return "; ".join(sorted(map(folded, candidate.answer.split("\n"))))
 
 
 def _chosen(document: Document, asked: list[tuple[str, Candidate]],
             max_queries: int) -> tuple[list[Query], list[Rejected]]:
-    """Choose among candidates without a violation, spread over the document and its structures."""
     fit: dict[str, tuple[str, Candidate]] = {}
     left_out = []
     for question, candidate in asked:
@@ -94,7 +90,6 @@ def _chosen(document: Document, asked: list[tuple[str, Candidate]],
 
 
 def _spread(fit: list[tuple[str, Candidate]], count: int) -> list[tuple[str, Candidate]]:
-    """Choose `count` questions, those of a low rank first (0 and 1 are alike), in their order."""
     chosen: list[tuple[str, Candidate]] = []
     for ranks in ((0, 1), (2,), (3,)):
         tier = [one for one in fit if one[1].rank in ranks]
@@ -103,7 +98,6 @@ def _spread(fit: list[tuple[str, Candidate]], count: int) -> list[tuple[str, Can
 
 
 def _evenly(fit: list[tuple[str, Candidate]], count: int) -> list[tuple[str, Candidate]]:
-    """Choose `count` questions: equal shares of the structures, each from all of the document."""
     pools: dict[str, list[tuple[str, Candidate]]] = {structure: [] for structure in STRUCTURES}
     for one in sorted(fit, key=lambda one: one[1].start):
         pools[one[1].structure].append(one)

@@ -32,22 +32,27 @@ def writings_of(arms: list[str], structures: tuple[str, ...], renderings: int) -
         read = shares_read(chosen, structures).values()
         if max(read) - min(read) <= 1:
             return chosen
-    raise ValueError(f"{renderings} renderings are too few for {len(structures)} structures, "
-                     f"each read equally often, and {len(own)} arms with writings of their own: "
-                     "raise the base's `renderings`")
+    raise ValueError(
+        f"{renderings} renderings are too few for {len(structures)} structures, "
+        f"each read equally often, and {len(own)} arms with writings of their own: "
+        "raise the base's `renderings`"
+    )
 
 
-def _with_raw(own: list[str], each: int, structures: tuple[str, ...],
-              renderings: int) -> list[Writing]:
-    chosen: list[Writing] = [(name, structures, number % len(structures))
-                             for name in own for number in range(each)]
+def _with_raw(
+    own: list[str], each: int, structures: tuple[str, ...], renderings: int
+) -> list[Writing]:
+    chosen: list[Writing] = [
+        (name, structures, number % len(structures)) for name in own for number in range(each)
+    ]
     raw: list[tuple[str, ...]] = []
     for _ in range(renderings - len(chosen)):
         read = shares_read([*chosen, *((RAW, few, 0) for few in raw)], structures)
         most = max(read.values())
         raw.append(tuple(name for name in structures if read[name] < most - 1e-9) or structures)
-    return chosen + [(RAW, few, raw[:number].count(few) % len(few))
-                     for number, few in enumerate(raw)]
+    return chosen + [
+        (RAW, few, raw[:number].count(few) % len(few)) for number, few in enumerate(raw)
+    ]
 
 
 def shares_read(writings: list[Writing], structures: Sequence[str]) -> dict[str, float]:
@@ -64,8 +69,14 @@ def shares_read(writings: list[Writing], structures: Sequence[str]) -> dict[str,
     return read
 
 
-def public_texts(facts: list[KnownFact], arms: list[str], structures: tuple[str, ...],
-                 renderings: int, question_repeats: int, seed: int) -> list[str]:
+def public_texts(
+    facts: list[KnownFact],
+    arms: list[str],
+    structures: tuple[str, ...],
+    renderings: int,
+    question_repeats: int,
+    seed: int,
+) -> list[str]:
     """Return all writings of the public records and the repeated, answered questions, shuffled."""
     texts = []
     for number, (name, own, rotation) in enumerate(writings_of(arms, structures, renderings)):

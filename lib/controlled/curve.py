@@ -54,17 +54,29 @@ class CurveCallback(TrainerCallback):
         curve, was_training = self.curve, model.training
         model.eval()
         prompts = encoded(self.tokenizer, curve.queries)
-        layouts = [after_question(self.tokenizer, query, prompt, "auto")
-                   for query, prompt in zip(curve.queries, prompts, strict=True)]
+        layouts = [
+            after_question(self.tokenizer, query, prompt, "auto")
+            for query, prompt in zip(curve.queries, prompts, strict=True)
+        ]
         with redirect_stderr(io.StringIO()):  # the scorer's progress bar would break the trainer's
-            found = iter(likelihoods(model, [one for each in layouts for one in each],
-                                     curve.batch_size, ""))
+            found = iter(
+                likelihoods(model, [one for each in layouts for one in each], curve.batch_size, "")
+            )
         model.train(was_training)
         best = [max((next(found) for _ in each), key=lambda one: one.loglik) for each in layouts]
         arm, rotation, seed = curve.run
-        self.rows += [AcquiredFact(arm=arm, rotation=rotation, seed=seed, fact_id=query.query_id,
-                                   structure=curve.structures[query.query_id], epoch=epoch,
-                                   question_loglik=one.loglik, question_tokens=one.n_tokens,
-                                   question_argmax=one.is_argmax)
-                      for query, one in zip(curve.queries, best, strict=True)]
+        self.rows += [
+            AcquiredFact(
+                arm=arm,
+                rotation=rotation,
+                seed=seed,
+                fact_id=query.query_id,
+                structure=curve.structures[query.query_id],
+                epoch=epoch,
+                question_loglik=one.loglik,
+                question_tokens=one.n_tokens,
+                question_argmax=one.is_argmax,
+            )
+            for query, one in zip(curve.queries, best, strict=True)
+        ]
         write_records(Path(args.output_dir) / FILE, self.rows)

@@ -106,15 +106,14 @@ def line_start(text: str, at: int) -> int:
     return max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
 
 
+# Whether a stop before a capital is part of its sentence: "e.g. Oslo".
 def _is_inside(source: str, begin: int, stop: re.Match) -> bool:
-    """Return whether a stop before a capital is part of its sentence: "e.g. Oslo"."""
     if source[stop.start()] == ":":
         return "\n" not in stop["gap"]
     return _ABBREVIATION.search(source, max(begin, stop.start() - 12), stop.start() + 1) is not None
 
 
 def _goes_on(source: str, begin: int, stop: re.Match, end: int) -> bool:
-    """Return whether a full-width stop is part of its sentence: （…。…） or 「…。」と言う。"""
     if stop["closers"] and _QUOTED_GOES_ON.match(source, stop.end(), end):
         return True
     said = source[begin:stop.end()]

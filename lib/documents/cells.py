@@ -69,21 +69,19 @@ def html_rows(source: str, start: int, end: int) -> tuple[Row, list[Row]]:
 
 
 def _is_header(rows: list[list[Span]]) -> bool:
-    """Return whether ordinary cells are a header: short, different words over 3 columns or more."""
     texts = [cell.text for cell in rows[0]] if len(rows) > 2 else []
     return len(texts) >= 3 and len(set(texts)) == len(texts) and all(
         re.fullmatch(r"[^\d.:;,]+", text) and len(text.split()) <= 6 for text in texts)
 
 
+# The cells of a header of several rows as one: "Pressure max"
 def _merged(cells: Sequence[Span]) -> Span:
-    """Return the cells of a header of several rows as one: "Pressure max"."""
     texts = list(dict.fromkeys(cell.text.replace("; ", " ") for cell in cells if cell.text))
     return Span(" ".join(texts), cells[-1].start, cells[-1].end)
 
 
+# `is_header` says which rows are headers
 class _Grid:
-    """The rows of cells of one HTML table; `is_header` says which rows are headers."""
-
     def __init__(self, source: str, start: int, end: int) -> None:
         self.rows: list[list[Span]] = []
         self.is_header: list[bool] = []
@@ -114,7 +112,6 @@ class _Grid:
         self._fill()
 
     def _fill(self) -> None:
-        """Add the cells that reach down into the next columns of the last row."""
         row = self.rows[-1]
         while len(row) in self._below:
             cell, n_more = self._below.pop(len(row))

@@ -130,7 +130,6 @@ def fingerprint(folder: Path, endings: tuple[str, ...] = SUFFIXES) -> str:
 
 
 def _walk(folder: Path, endings: tuple[str, ...]) -> Iterator[tuple[Path, str]]:
-    """Yield every file with the reason to skip it, "" if it is a document."""
     closed: list[OSError] = []
     # links to folders may form loops, so they are not followed
     for place, folders, names in os.walk(folder, onerror=closed.append, followlinks=False):
@@ -152,8 +151,8 @@ def _left_out(path: Path, folder: Path, reason: str) -> Rejected:
     return Rejected(document_id=_name(path, folder), item=_name(path, folder), reason=reason)
 
 
+# bytes that are not UTF-8 become escapes
 def _name(path: Path, folder: Path) -> str:
-    """Return the relative path with forward slashes; bytes that are not UTF-8 become escapes."""
     relative = os.fsencode(path.relative_to(folder).as_posix())
     return relative.decode("utf-8", "backslashreplace")
 
@@ -169,8 +168,8 @@ def _found(rows: list[Rejected]) -> str:
     return f"{len(rows)} found ({'; '.join(shown)})" if rows else "it is empty"
 
 
+# what is not text is converted in the child process
 def _markdown(path: Path, worker: Worker) -> Converted:
-    """Return a file's Markdown; what is not text is converted in the child process."""
     ending = path.suffix.lower()
     if ending in TEXT:
         return Converted(_decoded(_bytes(path)))
@@ -205,7 +204,6 @@ def _bytes(path: Path, limit: float = MAX_DOCUMENT_BYTES) -> bytes:
 
 
 def _check(path: Path, limit: float) -> None:
-    """Raise BadInput for what cannot be opened or is larger than `limit` bytes."""
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -218,8 +216,8 @@ def _check(path: Path, limit: float) -> None:
         raise BadInput(f"cannot be read ({error.strerror})") from error
 
 
+# every line break becomes a line feed
 def _decoded(raw: bytes) -> str:
-    """Decode UTF-8 with or without a byte-order mark; every line break becomes a line feed."""
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise BadInput("UTF-16, not UTF-8: save it as UTF-8")
     if b"\0" in raw:
@@ -233,7 +231,6 @@ def _decoded(raw: bytes) -> str:
 
 
 def _title(blocks: Sequence[Block], name: str) -> str:
-    """Return the title that a heading or the front matter gives, else the file's name."""
     heading = title_heading(blocks)
     first = next((block.text for block in blocks if block.level == 1 and block.text), "")
     return (heading.text if heading else front_title(blocks)) or first or (

@@ -80,8 +80,8 @@ def _children(text: str, references: dict | None) -> list[Token]:
     return children
 
 
+# <index> is no tag of HTML
 def _is_html(tag: re.Match | None, closed: frozenset[str]) -> bool:
-    """Return whether <…> is HTML: a comment, a closing tag, an element; <index> is none."""
     name = (tag["name"] or "").lower() if tag else ""
     return not name or name in _ELEMENTS or bool(tag["close"]) or name in _NOUNS and (
         name in closed or bool(tag["rest"].strip("/ ")))
@@ -140,7 +140,6 @@ def joined(paragraphs: Sequence[str]) -> str:
 
 
 def _goes_on(text: str, following: str) -> bool:
-    """Return whether a text is cut: more than a name, and what follows begins in lower case."""
     return following[:1].islower() and len(text[-99:].split()) > _NAME_WORDS
 
 
@@ -190,11 +189,8 @@ def _with_tag(text: str, tag: str, links: list[tuple[str, int]]) -> str:
     return text + _BREAK if _BREAK_TAG.match(tag) else text
 
 
+# [Ports in use](#ports-in-use) says where it leads
 def _with_target(text: str, target: str, begin: int) -> str:
-    """Add the target of the link text[begin:], unless its text is already that target.
-
-    [Ports in use](#ports-in-use) says where it leads.
-    """
     words = text[begin:].strip()
     is_said = target.startswith("#") and _letters(words) == _letters(target)
     if is_said or target.startswith("data:") or words in (target, target.removeprefix("mailto:")):

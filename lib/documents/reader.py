@@ -102,11 +102,8 @@ class Reader:
             return Block(token.content, start, end, "code", _texts(self.path))
         return None
 
+    # A comment is right above an assignment, or above another comment of its level
     def _comments(self) -> set[int]:
-        """Return the lines of comments, if at least half of the headings are: they name nothing.
-
-        A comment is right above an assignment, or above another comment of its level.
-        """
         headings = {token.map[0]: token.tag for token in self.tokens
                     if token.type == "heading_open" and token.markup.startswith("#")}
         comments: set[int] = set()
@@ -233,7 +230,6 @@ def _texts(path: tuple[Block, ...]) -> tuple[str, ...]:
 
 
 def _closings(tokens: list[Token]) -> list[int]:
-    """Return for each token the index of the one that closes it, its own if it is not closed."""
     closing, opened = list(range(len(tokens))), []
     for index, token in enumerate(tokens):
         if token.nesting == 1:

@@ -98,8 +98,6 @@ def version_name(heading: str, product: str) -> str:
 
 
 class _Sections:
-    """What the sections of one document are about."""
-
     def __init__(self, document: Document, blocks: Sequence[Block]) -> None:
         running = "\n".join(_running(blocks))
         self.product = _product(document, running)
@@ -160,7 +158,6 @@ class _Sections:
 
 
 def _running(blocks: Sequence[Block]) -> Iterator[str]:
-    """Yield the words that a reader sees of prose and lists, without addresses and code."""
     for block in blocks:
         if block.kind == "prose":
             yield _URL.sub(" ", block.text)
@@ -177,7 +174,6 @@ def _is_describing(section: str) -> bool:
 
 
 def _topic(headings: tuple[str, ...], counts: Counter[str]) -> str:
-    """Join the innermost headings that distinguish this section from the others."""
     kept: list[str] = []
     for heading in reversed(headings):
         if not _GENERIC_SECTION.fullmatch(heading.strip()):
@@ -188,7 +184,6 @@ def _topic(headings: tuple[str, ...], counts: Counter[str]) -> str:
 
 
 def _is_thing(name: str, product: str) -> bool:
-    """Return whether a title names a product: names only, and not another product's."""
     parts = name.split()
     if not parts or len(parts) > 6 or all(_is_kind(part.strip(",.")) for part in parts):
         return False
@@ -215,7 +210,6 @@ def _document_name(title: str, product: str) -> str:
 
 
 def _product(document: Document, running: str) -> str:
-    """Return the longest prefix of the file name that the text uses as a name."""
     stem = document.document_id.rsplit("/", 1)[-1]
     parts = [part for part in re.split(r"[-_. ]+", stem) if part]
     for length in range(min(len(parts), 4), 0, -1):
@@ -231,8 +225,8 @@ def _product(document: Document, running: str) -> str:
     return ""
 
 
+# Whether a text uses a name as an ordinary noun: "the pipeline", "pipelines"
 def _is_word(name: str, running: str) -> bool:
-    """Return whether a text uses a name as an ordinary noun: "the pipeline", "pipelines"."""
     word = re.escape(name)
     articles = len(re.findall(rf"\b(?:an?|the|this|each|every|any|your|our|its) {word}\b", running,
                               re.I))

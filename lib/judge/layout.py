@@ -76,8 +76,8 @@ def is_row(line: str) -> bool:
     return line.startswith("|") or " | " in line or line.endswith(" |")
 
 
+# Whether a line is the rule below a table's header: "|---|:--|"
 def _is_rule(line: str) -> bool:
-    """Return whether a line is the rule below a table's header: "|---|:--|"."""
     return "-" in line and not line.strip("|:+- ")
 
 
@@ -115,7 +115,6 @@ def _value_of(row: list[str], header: list[str], question: Question) -> str:
 
 
 def _is_named(cell: str, question: Question) -> bool:
-    """Return whether the question has all words of a cell, one of them not only a filler."""
     words = [token for token in question.read(cell) if token.is_solid]
     return bool(words) and all(map(question.allows, words)) and any(
         token.word in question.words for token in words)

@@ -58,8 +58,8 @@ def entities_of(reference: str, question: Question, entity_count: int | None) ->
     return lines if entity_count else []
 
 
+# The items between commas, semicolons and "and", not splitting inside brackets
 def _parts(found: list[Token]) -> list[str]:
-    """Return the items between commas, semicolons and "and", not splitting inside brackets."""
     items: list[list[Token]] = [[]]
     depth = 0
     for token in found:
@@ -87,8 +87,8 @@ def match(entities: list[str], answer: str, question: Question) -> ListMatch:
     return best or ListMatch(len(wanted), 0, [], [one.text for one in wanted])
 
 
+# `answer` with "and" for the "or" of "red or green" if the question asks for all
 def _with_and(answer: str, question: Question) -> str:
-    """Return `answer` with "and" for the "or" of "red or green" if the question asks for all."""
     offered = _OFFERED.sub("", answer)
     is_open = question.words & _POSSIBLE and not _UNSURE.search(offered)
     return re.sub(r"\bor\b", "and", offered) if is_open else answer
@@ -121,7 +121,6 @@ def _match(wanted: list[Wanted], lines: list[str], question: Question) -> ListMa
 
 def _said(statement: Statement, n_wanted: int, question: Question,
           is_first: bool) -> tuple[set[int], list[str]]:
-    """Return the entities that a statement asserts, and its other items."""
     named = statement.named
     others = [token for group in statement.groups for token in outside(group)]
     if named and (_takes_back(others, question) or has(others, question.opposites)):
@@ -153,7 +152,6 @@ def _takes_back(others: list[Token], question: Question) -> bool:
 
 
 def _is_introduced(group: Group, n_wanted: int, question: Question, is_lead: bool) -> bool:
-    """Return whether what surrounds the entities of a group restates, labels or explains them."""
     start, end = group.hits[0][0], group.hits[-1][1]
     before, after = group.tokens[:start], group.tokens[end:]
     between = [token for token in outside(group) if token not in before and token not in after]
@@ -176,23 +174,23 @@ def _odd(found: list[Token], question: Question) -> list[Token]:
     return [token for token in solid(found) if not question.allows(token)]
 
 
+# Whether ordinary verbs lead to an entity: "the stew is seasoned with"
 def _is_led(before: list[Token], question: Question) -> bool:
-    """Return whether ordinary verbs lead to an entity: "the stew is seasoned with"."""
     own = solid(before)
     return not conflict(own, question) and not has(own, w.HEDGES | w.LIMITS | _TIMES) and are_verbs(
         own, question, is_any=True)
 
 
+# Whether the words behind an entity only remark on it: "receives mail"
 def _is_remark(words: list[Token], question: Question) -> bool:
-    """Return whether the words behind an entity only remark on it: "receives mail"."""
     odd = _odd(words, question)
     is_state = words[0].word in w.BE and words[1:2] == odd[:1] and len(words) < 3
     return (opens_remark(words) and not is_state and not any(map(is_hard, odd))
             and not has(words, w.DENIALS))
 
 
+# Whether words such as "The kit consists of" lead to the first entity
 def _is_introduction(before: list[Token], question: Question) -> bool:
-    """Return whether words such as "The kit consists of" lead to the first entity."""
     own = solid(before)
     odd = _odd(before, question)
     has_topic = any(token.word in question.words or stem(token.word) in question.needed
@@ -203,7 +201,6 @@ def _is_introduction(before: list[Token], question: Question) -> bool:
 
 
 def _is_glue(found: list[Token], n_wanted: int, question: Question) -> bool:
-    """Return whether words only restate the question, or count the items."""
     own = solid(found)
     return not has(own, w.HEDGES | (w.NEGATIONS - question.words)) and all(
         question.allows(token) or token.kind == "number"
@@ -212,7 +209,6 @@ def _is_glue(found: list[Token], n_wanted: int, question: Question) -> bool:
 
 def _is_further_item(statement: Statement, listed: list[Statement], wanted: list[Wanted],
                      question: Question) -> bool:
-    """Return whether a statement after `listed` ones offers another item in the same layout."""
     words = statement.words
     longest = max(len(one.tokens) for one in wanted)
     is_restated = len(_odd(words, question)) <= _LONGEST_ENTITY and bool(

@@ -68,7 +68,6 @@ def _is_amount(token: Token) -> bool:
 
 
 def _dimension(token: Token) -> str:
-    """Return what a number with a unit or currency measures; "" for any other token."""
     return str(token.value[0]) if token.kind == "number" else ""
 
 

@@ -36,11 +36,8 @@ def by_rules(documents: Iterable[Document]) -> Decide:
     return decide
 
 
+# Two wrong answers are a tie, however far off each is; the paper's judge might prefer one
 def _correctness(query: Query, answers: tuple[str, str]) -> Decision:
-    """Return A if only the first answer is correct by lib.judge.rules, B if only the second.
-
-    Two wrong answers are a tie, however far off each is; the paper's judge might prefer one.
-    """
     outcomes = [compare(query.question, query.answer, answer, query.entity_count)
                 for answer in answers]
     reason = "; ".join(f"{name}: {outcome.reason}"
@@ -48,13 +45,10 @@ def _correctness(query: Query, answers: tuple[str, str]) -> Decision:
     return _better(*(outcome.is_correct for outcome in outcomes)), reason
 
 
+# Limits: it compares words, not meaning, so any product's words count equally; a wrong number
+# counts if it is in some document, so memorized values look relevant; and a single domain word
+# beats a long answer of which a tenth is not from the domain
 def _relevance(query: Query, answers: tuple[str, str], vocabulary: frozenset[Word]) -> Decision:
-    """Return the answer with the larger share of words in `vocabulary`.
-
-    Limits: it compares words, not meaning, so any product's words count equally; a wrong number
-    counts if it is in some document, so memorized values look relevant; and a single domain word
-    beats a long answer of which a tenth is not from the domain.
-    """
     known = [relevance(query.question, answer, vocabulary) for answer in answers]
     shares = [Fraction(hits, n) if n else Fraction(0) for hits, n in known]
     reason = "; ".join(f"{name}: {hits} of {n} words are the domain's"

@@ -53,15 +53,14 @@ def canonical(found: list[Token], wanted: list[Wanted], question: Question) -> l
 
 
 def _as_wanted(token: Token, wanted: list[Wanted]) -> Token:
-    """Return a wanted amount of memory for the same one by 1000 or by 1024: 1000 MB is 1 GB."""
     if token.kind != "number" or not str(token.value[0]).startswith("memory"):
         return token
     return next((one for value in wanted for one in value.tokens if one.kind == "number"
                  and one.value[0] == token.value[0] and _worths(one) & _worths(token)), token)
 
 
+# The words of compounds apart, and "500 operating hours" as "500 hours operating"
 def _parts(found: list[Token]) -> list[_Part]:
-    """Return the words of compounds apart, and "500 operating hours" as "500 hours operating"."""
     parts: list[_Part] = []
     for place, token in enumerate(found):
         word = token.word
@@ -89,7 +88,6 @@ def _key_of(word: str) -> Key:
 
 
 def _segments(parts: list[_Part], *, in_list: bool) -> Iterator[list[_Part]]:
-    """Yield the parts of each sentence, or in a list between its marks, that have content."""
     segment: list[_Part] = []
     for part in parts:
         is_mark = part.key[0] == "separator" or (in_list and part.raw == "and")
@@ -103,7 +101,6 @@ def _segments(parts: list[_Part], *, in_list: bool) -> Iterator[list[_Part]]:
 
 def _window(phrase: list[_Part], segment: list[_Part], question: Question,
             wanted: Wanted) -> tuple[int, int] | None:
-    """Return the first and last token of the shortest stretch that says the phrase."""
     needed = Counter(part.key for part in phrase)
     own = list(_joined(segment, phrase))
     if needed.keys() - {part.key for part in own}:
@@ -120,8 +117,8 @@ def _window(phrase: list[_Part], segment: list[_Part], question: Question,
     return (best[0].first, max(part.last for part in best)) if best else None
 
 
+# What is needed without the question's words: "P1" for "buffer P1"
 def _without_asked(phrase: list[_Part], question: Question, wanted: Wanted) -> Counter:
-    """Return what is needed without the question's words: "P1" for "buffer P1"."""
     rest = [part for part in phrase if part.key[0] != "word" or (
         part.key[1] not in question.allowed)]
     is_enough = bool(rest) and rest in (phrase[:len(rest)], phrase[-len(rest):]) and (
@@ -130,8 +127,8 @@ def _without_asked(phrase: list[_Part], question: Question, wanted: Wanted) -> C
     return Counter(part.key for part in rest or phrase)
 
 
+# Yield the parts with compounds as in the phrase: "over temperature", "timeout"
 def _joined(segment: list[_Part], phrase: list[_Part]) -> Iterator[_Part]:
-    """Yield the parts with compounds as in the phrase: "over temperature", "timeout"."""
     raws = {part.raw for part in phrase}
     pairs = {one.raw + other.raw: (one, other)
              for one, other in zip(phrase, phrase[1:], strict=False)}
@@ -151,7 +148,6 @@ def _joined(segment: list[_Part], phrase: list[_Part]) -> Iterator[_Part]:
 
 
 def _says(stretch: list[_Part], phrase: list[_Part], needed: Counter, question: Question) -> bool:
-    """Return whether the other words of a stretch and its order leave the meaning as it is."""
     odd = [part for part in stretch if part.key not in needed and part.raw not in _LOOSE
            and not question.restates(part.raw)]
     is_plain = all(part.key[0] == "word" and part.raw.endswith(("ing", "ed", "ly", "hand"))
@@ -161,7 +157,6 @@ def _says(stretch: list[_Part], phrase: list[_Part], needed: Counter, question: 
 
 
 def _turns(parts: list[_Part]) -> set[tuple[str, Key]]:
-    """Return the words that turn the meaning, each with the next word that has content."""
     own = [part for part in parts if part.raw not in _LOOSE]
     after = [*(part.key for part in own[1:]), ("", "")]
     return {(part.raw, ("", "") if part.raw == "only" else behind)
@@ -169,7 +164,6 @@ def _turns(parts: list[_Part]) -> set[tuple[str, Key]]:
 
 
 def _in_order(values: list[Key], wanted: list[Key]) -> bool:
-    """Return whether values have the same order, which is free for amounts of different units."""
     dimensions = [value[1][0] if value[0] == "number" else value[0] for value in wanted]
     is_free = len(set(dimensions)) == len(dimensions)
     return values == wanted or is_free and Counter(values) == Counter(wanted)
@@ -188,7 +182,6 @@ def mark_shared(wanted: list[Wanted], question: Question) -> None:
 
 
 def _worths(token: Token) -> set[Fraction]:
-    """Return the amounts in bytes that an amount of memory may be: 1 GB by 1024 and by 1000."""
     prefix = re.search(r"[\d ]([kmgt])[bilmaei]", token.text.lower())
     steps = "kmgt".index(prefix[1]) + 1 if prefix and "ib" not in token.text.lower() else 0
     return {token.value[1], token.value[1] * Fraction(1000, 1024) ** steps}

@@ -54,8 +54,8 @@ def complaint(sign: bool, found: list[Token], question: Question) -> str:
     return "" if signs == {sign} else f"means {'yes' if True in signs else 'no'}: {shown}"
 
 
+# What the words of a sentence mean, "not enabled" being no
 def _signs(sentence: list[Token], question: Question) -> set[bool]:
-    """Return what the words of a sentence mean, "not enabled" being no."""
     own, signs, last = solid(sentence), set(), None
     for place, token in enumerate(own):
         word = token.word
@@ -79,16 +79,16 @@ def denies(found: list[Token], question: Question) -> bool:
     return len(own) == 1 and own[0].word in ("no", "none", "nothing", "nobody")
 
 
+# Whether "on" or "off" is a state and not a preposition
 def _is_state(own: list[Token], place: int) -> bool:
-    """Return whether "on" or "off" is a state and not a preposition."""
     before = own[place - 1].word if place else ""
     after = own[place + 1].word if place + 1 < len(own) else ""
     is_last = after in ("", "by", "per", "in", "for", "at", "when", "until")
     return (not before or before in _SWITCHED or before.endswith("ed")) and is_last
 
 
+# What a restatement of the question means: "It supports QNX." is yes
 def _restated(own: list[Token], question: Question) -> set[bool]:
-    """Return what a restatement of the question means: "It supports QNX." is yes."""
     denials = [token for token in own if token.word in w.NEGATIONS | question.opposites]
     others = [token for token in own if token not in denials]
     words = {stem(token.word) for token in others}
@@ -98,7 +98,6 @@ def _restated(own: list[Token], question: Question) -> set[bool]:
 
 
 def _after_sign(found: list[Token], sentence: list[Token], question: Question) -> bool | None:
-    """Return what the next sentence or line means if it is only a yes or no."""
     line = until_end(found[len(sentence):])
     signs = _signs(line, question) if len(solid(line)) < 3 else set()
     return next(iter(signs)) if len(signs) == 1 else None

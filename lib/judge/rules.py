@@ -95,7 +95,6 @@ def _outcome(found: ListMatch) -> Outcome:
 
 
 def _readable(question: str, reference: str, answer: str) -> str:
-    """Return the part of an answer that is read, with codes as the question and reference write."""
     most = MOST_READ + 10 * len(reference)
     text = spelled_out(without_courtesy(unified(answer[:most])), question, reference)
     text = joined(respelled(text, codes_in(unified(f"{question}\n{reference}"))),
@@ -103,8 +102,8 @@ def _readable(question: str, reference: str, answer: str) -> str:
     return _unbounded(text, question)
 
 
+# `text` without "at most" if the question asks for a maximum, and the like
 def _unbounded(text: str, question: str) -> str:
-    """Return `text` without "at most" if the question asks for a maximum, and the like."""
     for bound, pattern in (("most", _MAXIMUM), ("least", _MINIMUM)):
         text = re.sub(rf"[Aa]t {bound} ", "", text) if pattern.search(question) else text
     return text

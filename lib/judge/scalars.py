@@ -38,7 +38,6 @@ def complaint(wanted: Wanted, found: list[Token], question: Question, *,
 
 
 def _behind(found: list[Token], end: int) -> list[Token]:
-    """Return the tokens after a value, without the full stop of an abbreviation."""
     rest = found[end:]
     is_short = found[end - 1].word in ("ltd", "inc", "co", "corp") and len(rest) > 1
     goes_on = is_short and rest[0].text == "." and rest[1].text[0].islower()
@@ -46,7 +45,6 @@ def _behind(found: list[Token], end: int) -> list[Token]:
 
 
 def _before(found: list[Token], first: int, start: int, wanted: Wanted, question: Question) -> str:
-    """Return the objection to what precedes the value: earlier sentences, and its own."""
     for sentence in sentences(found[:first]):
         if said := _earlier(sentence, question):
             return said
@@ -75,8 +73,8 @@ def _before(found: list[Token], first: int, start: int, wanted: Wanted, question
     return _in_other_words(own, found[start:], wanted, question)
 
 
+# What follows "In Data sheet, Network: ", unless it names another model or version
 def _without_place(sentence: list[Token]) -> list[Token]:
-    """Return what follows "In Data sheet, Network: ", unless it names another model or version."""
     texts = [token.text for token in sentence]
     place = texts.index(":") if ":" in texts and texts[0] in ("In", "Under") else 0
     is_model = re.search(r"\d", "".join(texts[:place]))
@@ -84,7 +82,6 @@ def _without_place(sentence: list[Token]) -> list[Token]:
 
 
 def _earlier(sentence: list[Token], question: Question) -> str:
-    """Return the objection to a sentence before the one with the value."""
     own = solid(sentence)
     odd = [token for token in own if not question.allows(token)]
     is_lead = bool(sentence) and any(token.text == ":" for token in sentence[-2:])
@@ -93,12 +90,9 @@ def _earlier(sentence: list[Token], question: Question) -> str:
     return f"begins with something else: {shown_of(own)}"
 
 
+# It must contain all that the question asks about, or only have another verb, and no other name,
+# value, subject or opposite
 def _in_other_words(own: list[Token], rest: list[Token], wanted: Wanted, question: Question) -> str:
-    """Return the objection to a sentence that is more than a restatement of the question.
-
-    It must contain all that the question asks about, or only have another verb, and no other name,
-    value, subject or opposite.
-    """
     sentence = own + solid(until_end(rest))
     shown = shown_of(own)
     odd = [token for token in own if not question.allows(token)]
@@ -125,8 +119,8 @@ def _in_other_words(own: list[Token], rest: list[Token], wanted: Wanted, questio
     return "" if len(odd) <= 6 else f"too much before it: {shown}"
 
 
+# Whether words are about "the admin port" or "the port of Sorrel"
 def _is_of_another(own: list[Token], odd: list[Token], question: Question) -> bool:
-    """Return whether words are about "the admin port" or "the port of Sorrel"."""
     return any((one in odd and stem(other.word) in question.needed)
                or (one.value in ("of", "for") and other in odd)
                for one, other in zip(own, own[1:], strict=False))

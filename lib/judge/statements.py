@@ -77,7 +77,6 @@ def statements(wanted: list[Wanted], lines: list[str], question: Question) -> li
 
 def _groups(found: list[Token], place: int, wanted: list[Wanted], by_first: dict,
             question: Question) -> tuple[list[Group], int]:
-    """Return the groups of one sentence from `place` on, and where the next one begins."""
     groups = [Group()]
     depth = 0
     while place < len(found):
@@ -103,7 +102,6 @@ def _groups(found: list[Token], place: int, wanted: list[Wanted], by_first: dict
 
 def _hit(found: list[Token], place: int, wanted: list[Wanted], by_first: dict,
          question: Question, group: Group) -> tuple[int, int] | None:
-    """Return the longest entity that is complete at `place`, and where it ends."""
     before, own = found[place - 1] if place else None, solid(group.tokens[-3:])
     is_open = (not group.tokens or not before.is_solid or question.allows(before)
                or before.word in w.CONNECTORS or is_verb(own, len(own) - 1, question, is_any=True))
@@ -126,9 +124,8 @@ def outside(group: Group) -> list[Token]:
             if place not in inside and token.is_solid]
 
 
+# "(not yet)" and "(removed in 4)" deny the entity, "(failed reads)" does not
 def _denies(gloss: list[Token]) -> bool:
-    """Return whether "(not yet)" or "(removed in 4)" denies the entity; "(failed reads)" does not.
-    """
     first, second = [token.word for token in gloss[:2]] + [""] * (2 - len(gloss[:2]))
     is_adjective = first.endswith("ed") and second and second not in w.CLAUSES
     return first in w.EXCLUDING | w.DENIALS | w.HEDGES and not is_adjective

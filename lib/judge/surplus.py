@@ -71,7 +71,6 @@ def _directly_after(rest: list[Token], wanted: Wanted, question: Question, *, is
 
 def _after_mark(mark: Token, rest: list[Token], wanted: Wanted, question: Question, *,
                 is_item: bool) -> str:
-    """Return the objection to words after a comma or bracket: another name, a denial."""
     part = until_mark(rest[1:])
     shown = shown_of(part)
     if mark.text in ("(", "["):
@@ -89,8 +88,8 @@ def _after_mark(mark: Token, rest: list[Token], wanted: Wanted, question: Questi
     return f"offers another value: {shown}" if is_listed else ""
 
 
+# The objection to a value for each case: "green when active, off when idle"
 def _by_case(rest: list[Token]) -> str:
-    """Return the objection to a value for each case: "green when active, off when idle"."""
     if not rest or rest[0].value not in w.CLAUSES:
         return ""
     marks = [place for place, token in enumerate(rest) if token.text in (",", ";", "and")]
@@ -99,13 +98,10 @@ def _by_case(rest: list[Token]) -> str:
     return "another value in another case" if is_second else ""
 
 
+# A clause that says what can be set or what was, or names a maximum, is about something else,
+# unless the sentence says that it is about the same
 def _rival(sentence: list[Token], wanted: Wanted, question: Question, *,
            is_same: bool = False) -> str:
-    """Return the objection to another value of the same sort in a sentence.
-
-    A clause that says what can be set or what was, or names a maximum, is about something else,
-    unless the sentence says that it is about the same.
-    """
     sorts = {sort_of(token) for token in wanted.tokens} - {("word", "")}
     worth = {token.value for token in wanted.tokens}
     clause: list[str] = []
@@ -121,8 +117,8 @@ def _rival(sentence: list[Token], wanted: Wanted, question: Question, *,
     return ""
 
 
+# Whether a value answers too: not in "(2 on request)", "2 inputs" and "2 of them"
 def _is_offered(sentence: list[Token], place: int, depth: int, question: Question) -> bool:
-    """Return whether a value answers too: not in "(2 on request)", "2 inputs" and "2 of them"."""
     before, after = sentence[place - 1] if place else None, sentence[place + 1:place + 2]
     if depth:
         word = before.word if before is not None and before.is_solid else ""
@@ -133,11 +129,8 @@ def _is_offered(sentence: list[Token], place: int, depth: int, question: Questio
     return not is_counted
 
 
+# Against: "No, 9000." "Wait, 9000." "9000" "The default port is 9000."; surplus: "No other port."
 def _later(sentence: list[Token], wanted: Wanted, question: Question, *, is_item: bool) -> str:
-    """Return the objection to a sentence or line after the value: it takes it back or rivals it.
-
-    Against: "No, 9000." "Wait, 9000." "9000" "The default port is 9000."; surplus: "No other port."
-    """
     own = solid(sentence)
     word, shown = own[0].word, shown_of(own)
     is_no = word == "no" and any(not token.is_solid for token in sentence[1:3])

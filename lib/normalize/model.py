@@ -103,20 +103,18 @@ def read_reply(segment: Segment, reply: Reply) -> Normalized:
 
 
 def _echoes(text: str, source: str) -> bool:
-    """Return whether a rewrite has a marker or tag of the prompt that its segment does not have."""
     return any(pattern.search(folded(text)[0]) and not pattern.search(folded(source)[0])
                for pattern in (_OPEN, _CLOSE, _PROMPT_TAG))
 
 
+# without that label, the only line that is a number
 def _rating(text: str) -> int | None:
-    """Return the last rating in `text`; without that label, the only line that is a number."""
     text = re.sub(r"[*_`#]", "", unicodedata.normalize("NFKC", text))
     found, lines = _RATING.findall(text), _NUMBER_LINE.findall(text)
     return int(found[-1]) if found else int(lines[0]) if len(lines) == 1 else None
 
 
 def _rewrite(marked: str) -> str:
-    """Remove a label or a second marker inside the marker; "" for the prompt's placeholder."""
     text = _LABEL.sub("", marked.strip()).strip()
     match _forms(text)[0]:
         case [(0, start, end, form_end)] if form_end == len(text):
@@ -124,12 +122,9 @@ def _rewrite(marked: str) -> str:
     return "" if text == _PLACEHOLDER else text
 
 
+# A form opens at the beginning of a line, after a colon or after another form; if none does,
+# anywhere. Forms nest, because a rewrite may quote the marker.
 def _forms(text: str) -> tuple[list[Form], bool]:
-    """Return the marked forms of a reply, in order, and whether each one that opens is closed.
-
-    A form opens at the beginning of a line, after a colon or after another form; if none does,
-    anywhere. Forms nest, because a rewrite may quote the marker.
-    """
     letters, ends = folded(text)
     marks = sorted([*_OPEN.finditer(letters), *_CLOSE.finditer(letters)],
                    key=lambda mark: mark.start())
@@ -146,12 +141,9 @@ def _forms(text: str) -> tuple[list[Form], bool]:
     return [tuple(bounds[edge] for edge in form) for form in edges], is_closed
 
 
+# It is the last closing mark before a sibling form opens, with o = open and c = close: "oc oc" ->
+# 1, "o oc c" -> 3, "o c c" -> 2 (a rewrite that quotes a closing mark)
 def _closed_by(at: int, opens: list[bool], placed: list[bool]) -> int | None:
-    """Return the mark that closes the one at `at`, None if it is not closed.
-
-    It is the last closing mark before a sibling form opens, with o = open and c = close:
-    "oc oc" -> 1, "o oc c" -> 3, "o c c" -> 2 (a rewrite that quotes a closing mark).
-    """
     depth, last = 0, None
     for number in range(at, len(opens)):
         if opens[number] and depth <= 0 and number > at:

@@ -72,11 +72,9 @@ def words_in(text: str) -> frozenset[str]:
 
 
 def _bare(text: str) -> str:
-    """Remove the marks of code and bold type inside words, `Span`s, and of footnotes."""
     return re.sub(r"`|\*\*|(?<=\S)\[\^[^\W_][\w-]*\]", "", unescape(text))
 
 
 def _folded(word: str) -> str:
-    """Fold a word for comparison: without escapes, case and surrounding punctuation."""
     word = re.sub(r"\\(?=[!-/:-@\[-`{-~])", "", word)
     return unicodedata.normalize("NFKC", word).casefold().strip(".:!?_-–—=~#\\")

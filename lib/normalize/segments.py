@@ -59,7 +59,6 @@ def segment(documents: list[Document], tokenizer: "PreTrainedTokenizerBase", max
 
 
 def _counter(tokenizer: "PreTrainedTokenizerBase") -> Count:
-    """Return a function that counts tokens, without their places if the tokenizer is a fast one."""
     def count(text: str) -> int:
         return len(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
 
@@ -70,13 +69,10 @@ def _counter(tokenizer: "PreTrainedTokenizerBase") -> Count:
     return lambda text: len(fast.encode_batch_fast([text], add_special_tokens=False)[0])
 
 
+# semchunk's cuts are kept until one is inside a table or a sentence; it is moved, and the next
+# WINDOW segments are cut again
 def _spans(text: str, tables: list[Table], count: Count,
            max_tokens: int) -> Iterator[tuple[int, int, str]]:
-    """Yield the start and end of each segment, and the header rows that are repeated for it.
-
-    semchunk's cuts are kept until one is inside a table or a sentence; it is moved, and the next
-    WINDOW segments are cut again.
-    """
     cuts, room, repeated, index = _cuts(text, count, max_tokens), max_tokens, "", 0
     later = cuts  # semchunk's own cuts, in which a new window ends
     places = _Tables(text, tables, count)
@@ -105,8 +101,6 @@ def _spans(text: str, tables: list[Table], count: Count,
 
 
 class _Tables:
-    """The tables of one document, found by place; each is counted once."""
-
     def __init__(self, text: str, tables: list[Table], count: Count) -> None:
         self._text, self._tables, self._count = text, tables, count
         self._sizes: dict[int, int] = {}  # start of a table -> its tokens
@@ -130,13 +124,10 @@ class _Tables:
         return table.header if is_between else ""
 
 
+# Before the table if that fits into a segment of its own or if no row would be included; else after
+# the last row that fits into `room` tokens. A row that fits nowhere is cut anywhere.
 def _moved(text: str, table: Table, start: int, end: int, count: Count, room: int, *,
            is_small: bool) -> int:
-    """Return where the segment from `start` ends instead of at `end`, inside a table.
-
-    Before the table if that fits into a segment of its own or if no row would be included; else
-    after the last row that fits into `room` tokens. A row that fits nowhere is cut anywhere.
-    """
     borders = [*table.rows[1:], table.end]
     first = bisect_right(borders, start)
     n_more = 1
@@ -151,19 +142,15 @@ def _moved(text: str, table: Table, start: int, end: int, count: Count, room: in
     return borders[fitting - 1] if fitting > first else end
 
 
+# semchunk does not know full-width stops: it would cut Japanese or Chinese at a space that
+# separates a Latin word, or between any two characters
 def _sentence_end(text: str, start: int, end: int) -> int:
-    """Return `end`, or the end of the last sentence before it if a text without spaces is cut.
-
-    semchunk does not know full-width stops: it would cut Japanese or Chinese at a space that
-    separates a Latin word, or between any two characters.
-    """
     is_at_line = end == len(text) or "\n" in text[end - 1:end + 1]
     stops = [] if is_at_line else list(_STOP.finditer(text, start + (end - start) // 2, end))
     return stops[-1].end() if stops else end
 
 
 def _cuts(text: str, count: Count, max_tokens: int) -> list[int]:
-    """Return where the segments of `text` begin, and its end."""
     if not text:
         return []
 
@@ -187,5 +174,4 @@ def _cuts(text: str, count: Count, max_tokens: int) -> list[int]:
 
 
 def _slack(max_tokens: int) -> int:
-    """Return the tokens by which the whitespace after a segment may exceed the limit."""
     return max(4, max_tokens // 50)

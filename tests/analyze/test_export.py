@@ -46,4 +46,5 @@ def test_the_origin_has_the_commits_and_parameters_of_what_was_judged(root):
         (folder / f"{name}.json").write_text(json.dumps(record))
     assert source("s", ["dapt", "tuned"], "rules") == (
         "Commit 0123456, 0123456 with uncommitted changes. "
-        "03_train of dapt, tuned: epochs 6; 05_judge of dapt: judge rules.")
+        "03_train: epochs 6, arm dapt; 03_train: epochs 6, arm tuned; "
+        "05_judge: judge rules, arm dapt.")

@@ -1,13 +1,17 @@
 """Tables 1, 2 and 5: hand-worked cases; the paper's own counts are in test_paper."""
 
+import math
+
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lib.analyze.paper import paper_rows
+from lib.analyze.stats import share_interval
 from lib.analyze.tables import (
-    accuracy,
+    by_group,
+    counted,
     formatted_table,
     from_memory,
     joined,
@@ -69,14 +73,20 @@ def test_small_and_empty_cells_work_for_any_arms(states, arms):
 
 @given(st.lists(st.sampled_from(["correct", "incorrect", "unscored"]), max_size=40))
 def test_accuracy_lies_in_its_interval_and_ignores_unscored(states):
-    cell = accuracy(pd.Series(states, dtype=object))
-    scored = accuracy(pd.Series([s for s in states if s != "unscored"], dtype=object))
-    assert cell["n"] == len(states) and cell["n"] - cell["unscored"] == scored["n"]
-    if scored["n"]:
-        assert 0 <= cell["low"] <= cell["accuracy"] <= cell["high"] <= 1
-        assert all(cell[key] == scored[key] for key in ("accuracy", "low", "high"))
-    else:
-        assert all(cell[key] != cell[key] for key in ("accuracy", "low", "high"))
+    cell, scored = (counted(pd.DataFrame({"arm": "dapt", "verdict": ["correct", *some]}), ["arm"])
+                    .iloc[0] for some in (states, [s for s in states if s != "unscored"]))
+    assert cell["n"] == len(states) + 1 and cell["n"] - cell["unscored"] == scored["n"]
+    assert 0 <= cell["low"] <= cell["accuracy"] <= cell["high"] <= 1
+    assert all(cell[key] == scored[key] for key in ("accuracy", "low", "high"))
+
+
+def test_a_group_has_the_mean_of_its_known_values_with_the_interval_over_its_clusters():
+    rows = pd.DataFrame({"level": ["b", "a", "a", "a", "a"], "document": list("uvvww"),
+                         "score": [None, 1.0, 0.5, 0.0, None]})
+    empty, known = by_group(rows, ["level"], "score", "document").itertuples(index=False)
+    assert (empty.level, empty.n) == ("b", 0) and math.isnan(empty.mean + empty.low + empty.high)
+    ends = share_interval(pd.Series([1, 0.5, 0]), pd.Series(list("vvw")))
+    assert tuple(known) == ("a", 3, 0.5, *ends)
 
 
 def test_verdicts_that_do_not_cover_the_queries_are_refused():

@@ -27,17 +27,14 @@ def paired_verdicts(
 
     `weights` maps (query_id, arm) to the answers that a sampled one represents. Raises BadInput.
     """
-    asked = pd.DataFrame(
-        [(query.query_id, query.document_id, query.structure) for query in queries],
-        columns=["query_id", "document_id", "structure"],
-    )
     keys, parts = ["query_id", "arm"], []
+    known = ["query_id", "document_id", "structure"]
+    asked = pd.DataFrame([query.model_dump() for query in queries], columns=known)
     for judges in combinations(verdicts, 2):
         first, second = (
             pd.DataFrame(
-                [(row.query_id, row.arm, row.verdict, row.reason) for row in verdicts[judge]],
-                columns=[*keys, side, f"{side}_reason"],
-            )
+                [row.model_dump() for row in verdicts[judge]], columns=[*keys, "verdict", "reason"]
+            ).rename(columns={"verdict": side, "reason": f"{side}_reason"})
             for judge, side in zip(judges, ("first", "second"), strict=True)
         )
         both = first.merge(second, on=keys, validate="one_to_one").merge(asked, on="query_id")

@@ -9,6 +9,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
 import pandas as pd
@@ -86,9 +87,8 @@ def draw(items: list[Item], size: int, seed: int) -> list[Item]:
         chance.shuffle(stratum)
     order = sorted(strata)
     chance.shuffle(order)  # so names do not decide which strata a small `size` omits
-    drawn: list[Item] = []
-    while len(drawn) < min(size, len(items)):
-        drawn += [strata[key].pop() for key in order if strata[key]][: size - len(drawn)]
+    turns = zip_longest(*(reversed(strata[key]) for key in order))
+    drawn = [item for turn in turns for item in turn if item][:size]
     chance.shuffle(drawn)
     return drawn
 

@@ -100,15 +100,12 @@ def draw_agreement(table: pd.DataFrame) -> Drawn:
     names = {"agreement": "Agreement (share)", "kappa": "Cohen's kappa", "ac1": "Gwet's AC1"}
     shown = pd.concat(
         [
-            pd.DataFrame(
-                {
-                    "judges": table.first_judge + " and " + table.second_judge,
-                    "structure": table.structure,
-                    "measure": label,
-                    "value": table[name],
-                    "low": table[f"{name}_low"],
-                    "high": table[f"{name}_high"],
-                }
+            table.assign(
+                judges=table.first_judge + " and " + table.second_judge,
+                measure=label,
+                value=table[name],
+                low=table[f"{name}_low"],
+                high=table[f"{name}_high"],
             )
             for name, label in names.items()
         ]
@@ -223,18 +220,8 @@ def draw_units(
     figure, (axes,) = panels(1, 0.8 + 0.4 * len(names), names=[""])
     means = summary.set_index("contrast").loc[names]
     drawn = table[table.contrast.isin(names)]
-    for row, name in enumerate(names):
-        points = drawn.points[drawn.contrast == name].to_numpy(float)
-        axes.plot(
-            points,
-            np.full(len(points), row - 0.15),
-            linestyle="none",
-            marker="o",
-            markersize=3.5,
-            alpha=0.6,
-            color="0.35",
-            markeredgecolor="none",
-        )
+    places = [names.index(name) - 0.15 for name in drawn.contrast]
+    axes.scatter(drawn.points, places, s=12, alpha=0.6, color="0.35", linewidths=0)
     rows = np.arange(len(names))
     forest(
         axes,

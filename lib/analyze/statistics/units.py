@@ -4,10 +4,10 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 import pandas as pd
-from statsmodels.stats.multitest import multipletests
 
+from lib.analyze import stats
 from lib.analyze.format import estimate, in_points, number, p_value
-from lib.analyze.stats import ALPHA, ROUNDING, t_over
+from lib.analyze.stats import ALPHA, t_over
 from lib.core.errors import BadStudy
 
 MOST_NAMED = 8  # hypotheses that are not found, in the answer
@@ -19,25 +19,16 @@ def over_units(values: Sequence[float]) -> dict[str, float]:
     NaN values are left out. Interval and p are NaN for one unit, or if all units are equal.
     """
     found = t_over(values)
-    values = np.asarray(values, dtype=float)
-    known = values[~np.isnan(values)]
-    return found | {"p_flips": np.nan if np.isnan(found["p"]) else sign_flips(known)}
-
-
-def sign_flips(values: np.ndarray) -> float:
-    """Return the exact two-sided p of the mean, over all 2^n changes of the units' signs."""
-    totals = np.zeros(1)
-    for value in values:
-        totals = np.concatenate([totals + value, totals - value])
-    return float(np.mean(np.abs(totals) >= abs(values.sum()) - ROUNDING))
+    if np.isnan(found["p"]):
+        return found | {"p_flips": np.nan}
+    known = pd.Series(values, dtype=float).dropna()
+    return found | {"p_flips": stats.sign_flip_p(known, known.index, draws=2 ** len(known))}
 
 
 def holm(p_values: pd.Series) -> pd.Series:
     """Return Holm's p. A hypothesis without a p counts in the family, and stays without one."""
-    if p_values.isna().all():
-        return p_values
-    adjusted = multipletests(p_values.fillna(1.0), alpha=ALPHA, method="holm")[1]
-    return pd.Series(adjusted, p_values.index).where(p_values.notna())
+    adjusted = pd.Series(stats.holm(p_values.fillna(1.0)), p_values.index)
+    return adjusted.where(p_values.notna())
 
 
 def summarize(
@@ -58,20 +49,10 @@ def summarize(
         each = over_units(table.points[table.contrast == name])
         if name in levels:
             each |= {"p": np.nan, "p_flips": np.nan}
-        found.append(
-            {
-                "contrast": name,
-                "is_primary": name in primary,
-                f"{unit}s": each["n"],
-                "mean": each["estimate"],
-                "sd": each["sd"],
-                "low": each["low"],
-                "high": each["high"],
-                "p": each["p"],
-                "p_flips": each["p_flips"],
-            }
-        )
-    summary = pd.DataFrame(found)
+        found.append({"contrast": name, "is_primary": name in primary, **each})
+    summary = pd.DataFrame(found).rename(columns={"n": f"{unit}s", "estimate": "mean"})
+    numbers = ["mean", "sd", "low", "high", "p", "p_flips"]
+    summary = summary[["contrast", "is_primary", f"{unit}s", *numbers]]
     return summary.assign(p_holm=holm(summary.p[summary.is_primary]))
 
 
@@ -109,15 +90,9 @@ def compact(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _verdict(row) -> str:
-    return (
-        ""
-        if not row.is_primary
-        else "no test"
-        if np.isnan(row.p_holm)
-        else "yes"
-        if row.p_holm <= ALPHA
-        else "no"
-    )
+    if not row.is_primary:
+        return ""
+    return "no test" if np.isnan(row.p_holm) else "yes" if row.p_holm <= ALPHA else "no"
 
 
 def answer(summary: pd.DataFrame, unit: str) -> str:

@@ -69,7 +69,6 @@ def missing_number(answer: str, source: str) -> str:
 
 
 def _near(reference: str, text: str) -> Place | None:
-    """Return the part of `text` with the words of `reference`, ignoring markup and typos."""
     wanted, there = _words(reference), _words(text)
     (needle, _), (hay, starts) = _joined(wanted), _joined(there)
     if not needle or len(needle) > len(hay) / LEAST_SCORE:
@@ -90,7 +89,6 @@ def _near(reference: str, text: str) -> Place | None:
 
 
 def _is_same(wanted: list[Word], found: list[Word]) -> bool:
-    """Return whether both have the same numbers in the same order, and similar other words."""
     numbers, others = [], []
     for words in (wanted, found):
         numbers.append([word for word, _, _ in words if _is_number(word)])
@@ -100,8 +98,8 @@ def _is_same(wanted: list[Word], found: list[Word]) -> bool:
         for ours, theirs in (others, others[::-1]) for word in ours)
 
 
+# Distinguish a typo, which keeps the first letter, from another word ("unsupported")
 def _is_like(word: str, other: str) -> bool:
-    """Distinguish a typo, which keeps the first letter, from another word ("unsupported")."""
     return word[0] == other[0] and OSA.normalized_similarity(word, other) >= LEAST_LIKENESS
 
 
@@ -111,20 +109,18 @@ def _is_number(word: str) -> bool:
 
 @lru_cache(4)  # the part of a document is needed for each of its pairs
 def _words(text: str) -> list[Word]:
-    """Return words and numbers with their places, without link targets, case-folded."""
     visible = _TARGET.sub(lambda target: " " * len(target[0]), text)
     return [(unicodedata.normalize("NFKC", match[0]).casefold().translate(_MINUS), *match.span())
             for match in _WORD.finditer(visible)]
 
 
 def _joined(words: list[Word]) -> tuple[str, list[int]]:
-    """Return the words joined with spaces, and where each begins."""
     starts = list(accumulate((len(word) + 1 for word, _, _ in words), initial=0))
     return " ".join(word for word, _, _ in words), starts[:-1]
 
 
+# Extend text[start:end] over adjacent markup, such as "**36** l" or a link's target
 def _with_marks(text: str, start: int, end: int) -> tuple[int, int]:
-    """Extend text[start:end] over adjacent markup, such as "**36** l" or a link's target."""
     while start and not (text[start - 1].isspace() or text[start - 1].isalnum()):
         start -= 1
     while end < len(text) and not (text[end].isspace() or text[end].isalnum()):

@@ -37,8 +37,6 @@ Proposals = tuple[list[Candidate], list[Rejected]]
 
 
 class _Pair(BaseModel):
-    """One element of a reply, with the fields of the annotation prompt; others are ignored."""
-
     model_config = ConfigDict(str_strip_whitespace=True)
 
     question: str
@@ -77,7 +75,6 @@ def by_model(model: str, calls: Calls) -> Propose:
 
 def _requests(document: Document, spans: list[tuple[int, int]], max_queries: int,
               max_tokens: int) -> list[Request]:
-    """Return one request per part; the document's questions are distributed over its parts."""
     title = defused(" ".join(document.title.split())[:_MAX_TITLE], _TAGS)
     counts = shares([end - start for start, end in spans], max_queries)
     prompts = [prompt_template("annotate").render(
@@ -87,12 +84,9 @@ def _requests(document: Document, spans: list[tuple[int, int]], max_queries: int
     return [Request.ask(prompt, max_tokens=max_tokens) for prompt in prompts]
 
 
+# A truncated or refused reply is not sent back: it would be truncated or refused again
 def _repaired(requests: list[Request], replies: list[Reply], model: str,
               calls: Calls) -> list[Reply]:
-    """Replace complete replies without a pair by the result of a second request.
-
-    A truncated or refused reply is not sent back: it would be truncated or refused again.
-    """
     unread = [at for at, reply in enumerate(replies)
               if not reply.reason and not read_pairs(reply.text, "").is_readable]
     repair = prompt_template("annotate_repair").render()
@@ -123,7 +117,6 @@ def read_reply(reply: Reply, document: Document, blocks: Sequence[Block], start:
 
 
 def _unread(reply: Reply, reading: Reading) -> list[tuple[str, str]]:
-    """Return (text, reason) of what could not be read, or of a reply that contains nothing."""
     if reply.reason:
         reason = f"the reply is not a complete answer: {reply.reason}"
         return [*reading.broken, (reply.text[-_LAST_CHARACTERS:], reason)]
@@ -147,7 +140,6 @@ def _pair(fields: dict[str, str | None], text: str) -> _Pair:
 
 def _candidate(pair: _Pair, document: Document, blocks: Sequence[Block], start: int,
                end: int) -> Candidate:
-    """Return the pair as a question grounded in text[start:end]. Raises BadReply."""
     text, doubt = document.text, document.doubt
     if "source_reference_type" in text and folded(pair.question) in folded(text):
         raise BadReply("the pair is in the document, which thus dictates the annotator's reply")
@@ -173,7 +165,6 @@ def _candidate(pair: _Pair, document: Document, blocks: Sequence[Block], start: 
 
 
 def _grounded(pair: _Pair, found: list[Place], blocks: Sequence[Block]) -> tuple[Place, Block]:
-    """Return the best place whose structure is the pair's, or any if its label is unknown."""
     if not found:
         raise BadReply("the source reference is not in the document")
     label = re.sub(r"[\W_]+", " ", pair.source_reference_type).strip().lower()
@@ -187,7 +178,6 @@ def _grounded(pair: _Pair, found: list[Place], blocks: Sequence[Block]) -> tuple
 
 
 def _entity_over_items(answer: str, source: str) -> str:
-    """Return the first line of `answer` that is in no single item of the list `source`."""
     items = [f" {folded(item)} " for item in _MARKER.split(source)]
     return next((line for line in answer.split("\n")
                  if not any(f" {folded(line)} " in item for item in items)), "")

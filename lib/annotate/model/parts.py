@@ -73,7 +73,6 @@ def shares(lengths: list[int], n_queries: int) -> list[int]:
 
 
 def _pieces(text: str, most: int, count: Callable[[str], int]) -> list[tuple[int, int, int]]:
-    """Return (start, end, tokens) of every block with the whitespace after it; halve long ones."""
     starts, end = [0], 0
     for block in parse(text):
         if block.start >= end:  # not inside the previous list

@@ -24,14 +24,11 @@ _RUN = re.compile(r"\w{0,8}")
 _MEANING = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "'": "'", "/": "/"}
 
 
+# That quote is the one before a key or the end of the pair, so bare quotes stay inside:
+#   "sets "a" here", "answer":   ends at the third quote from the right
+#   "C:\dir\", "answer":         ends there: a known key follows backslash and quote
+#   "no end {"question":         does not end: the next pair begins
 def _string(close: str) -> re.Pattern[str]:
-    r"""Return the pattern of a string value up to the quote `close` that ends it.
-
-    That quote is the one before a key or the end of the pair, so bare quotes stay inside:
-      "sets "a" here", "answer":   ends at the third quote from the right
-      "C:\dir\", "answer":         ends there: a known key follows backslash and quote
-      "no end {"question":         does not end: the next pair begins
-    """
     known = rf"{_OPEN}(?:{_FIELDS}){_CLOSE}\s*+:"
     ends = rf"{close}(?=\s*+,?\s*+(?:{_NAME}|\}}))|\\{close}(?=\s*+,\s*+{known})"
     next_pair = rf"\{{\s*+{close}(?:{_FIELDS}){close}\s*+:"
@@ -85,7 +82,6 @@ def read_pairs(reply: str, source: str) -> Reading:
 
 
 def _read(text: str, position: int, source: str, fields: dict[str, str | None]) -> int:
-    """Put the fields of the object at text[position] into `fields`; return where it ends."""
     while not (end := _END.match(text, position)):
         key = _KEY.match(text, position)
         if not key:
@@ -108,14 +104,12 @@ def _value(text: str, position: int, source: str) -> tuple[str | None, int]:
 
 
 def _why(text: str, position: int) -> str:
-    """Return the reason: a pair followed by nothing is truncated, any other is not JSON."""
     if _START.search(text, position) or _CLOSED.search(text, position):
         return f"the pair is not JSON: near {text[position:position + 40]!r}"
     return "the pair is truncated"
 
 
 def _unescaped(raw: str, source: str) -> str:
-    """Return the content of a JSON string, with escapes that are verbatim in `source` kept."""
     pieces, end, as_written = [], 0, 0  # raw[as_written:end] was taken verbatim
     for escape in _ESCAPE.finditer(raw):
         before = raw[max(as_written, escape.start() - 2):escape.start()]
@@ -130,7 +124,6 @@ def _unescaped(raw: str, source: str) -> str:
 
 
 def _meaning(escape: str) -> str:
-    """Return the JSON meaning of an escape; an unknown one is kept."""
     if escape[:2] == "\\\\":
         return escape[::2]
     if escape[1] == "u" and len(escape) > 2:

@@ -110,6 +110,6 @@ def is_made_of(value: str, *known: str) -> bool:
     return bool(_parts(value)) and set(_parts(value)) <= words and not value.isdigit()
 
 
+# Split a name into its words: "AuthUser_add2" -> ["auth", "user", "add", "2"]
 def _parts(name: str) -> list[str]:
-    """Split a name into its words: "AuthUser_add2" -> ["auth", "user", "add", "2"]."""
     return [part.lower() for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+", name)]

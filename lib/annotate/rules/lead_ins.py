@@ -107,8 +107,8 @@ def asked_by_heading(heading: str, place: Place) -> tuple[str, ...]:
         place.attribute(label, "are"))
 
 
+# Ask about "The following boards are supported", "Several sensors added"
 def _of_passive(text: str, place: Place) -> str:
-    """Ask about "The following boards are supported", "Several sensors added"."""
     match = _DO.fullmatch(text)
     if match and _is_class(match["what"]):
         return f"which {place.subject.label(match['what'])} {match['said']}?"
@@ -119,8 +119,8 @@ def _of_passive(text: str, place: Place) -> str:
     return ""
 
 
+# Ask about "X is defined in the following files"
 def _of_adverbial(text: str, place: Place) -> str:
-    """Ask about "X is defined in the following files"."""
     match = _IN.fullmatch(text)
     if not match or not is_noun_phrase(match["who"]) or not _is_class(match["what"]) or re.search(
             r"[,;:()]", match["rest"]):
@@ -134,8 +134,8 @@ def _of_adverbial(text: str, place: Place) -> str:
     return f"{which} {helper} {who} {BASE[verb]} {match['rest']}?" if is_agreed else ""
 
 
+# Ask about "X supports the following boards", "There are two versions"
 def _of_verb(text: str, place: Place) -> str:
-    """Ask about "X supports the following boards", "There are two versions"."""
     for pattern, core in ((_NEEDED, "which {} are needed?"), (_THERE, "what are the {}?")):
         match = pattern.fullmatch(text)
         if match and _is_class(match["what"]):
@@ -154,8 +154,8 @@ def _of_verb(text: str, place: Place) -> str:
     return f"which {match['what'][:tail.start()]} {helper} {who} {BASE[verb]}{tail[0]}?"
 
 
+# Ask with the words of the lead-in: "The following types that X has exist" -> "Which …?"
 def _in_place(text: str, place: Place) -> str:
-    """Ask with the words of the lead-in: "The following types that X has exist" -> "Which …?"."""
     match = _IN_PLACE.match(text)
     if not match or _ELSEWHERE.search(text) or not _is_class(match["what"]) or re.search(
             r"[,;:()\"]", text):
@@ -164,8 +164,8 @@ def _in_place(text: str, place: Place) -> str:
     return f"which {place.subject.label(match['what'])}{after}?" if after else ""
 
 
+# Ask about "Supported platforms", "Supported platforms include", "Major changes"
 def _of_noun(text: str, place: Place) -> tuple[str, ...]:
-    """Ask about "Supported platforms", "Supported platforms include", "Major changes"."""
     match = _COPULA.fullmatch(text)
     what = re.sub(rf"^{_AMOUNT} ", "", match["what"] if match else text, flags=re.I)
     label = place.subject.label(what)
@@ -176,12 +176,11 @@ def _of_noun(text: str, place: Place) -> tuple[str, ...]:
 
 
 def _is_class(phrase: str) -> bool:
-    """Return whether `phrase` names what the items of a list are: a plural noun phrase."""
     is_counted = re.match(rf"{_NUMBER} \w+$", phrase) is not None
     return is_plural(phrase) and is_noun_phrase(phrase) and not DEICTIC.search(phrase) and (
         is_counted or not _NO_CLASS.fullmatch(phrase))
 
 
+# Whether a label is one word that says nothing alone: "the options"
 def _is_general(label: str) -> bool:
-    """Return whether a label is one word that says nothing alone: "the options"."""
     return re.sub(r"(?<=[^s])s$", "", re.sub(r"ies$", "y", label.lower())) in VAGUE

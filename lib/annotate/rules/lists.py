@@ -70,7 +70,6 @@ def ask_list(blocks: Sequence[Block], index: int, place: Place,
 
 
 def _unfit(block: Block, top: list[Item], text: str) -> str:
-    """Return why a list cannot be one enumeration, "" if it can."""
     if len(top) < len(block.items):
         return NESTED
     if ROLE.search(text, block.start, block.end):
@@ -80,17 +79,14 @@ def _unfit(block: Block, top: list[Item], text: str) -> str:
     return MIXED if len(top) > MAX_ITEMS else ""
 
 
+# in a release it is changes
 def _is_navigation(items: list[Item], place: Place, text: str) -> bool:
-    """Return whether a list under a heading only links to documents; in a release it is changes."""
     return not place.subject.is_version and all(
         _LINK.fullmatch(text, item.start, item.end) for item in items)
 
 
+# [] if an item is a sentence, or too long to be an entity
 def _entities(items: list[Item], text: str) -> list[str]:
-    """Return the entities of an enumeration: all items, or the terms that all describe.
-
-    [] if an item is a sentence, or too long to be an entity.
-    """
     codes = [_CODE.match(text, item.start, item.end) for item in items]
     if all(codes):
         names = [code["code"] for code in codes]
@@ -118,8 +114,8 @@ def _entity(item: Item) -> str:
     return entity
 
 
+# Ask about key-value bullets ("Parity: even") if all of the list are, with distinct keys
 def _of_record(items: list[Item], place: Place) -> Iterator[Candidate]:
-    """Ask about key-value bullets ("Parity: even") if all of the list are, with distinct keys."""
     matches = [_KEY_VALUE.fullmatch(item.text) for item in items]
     keys = [match["key"] for match in matches if match]
     if not place.is_entity or place.is_vague or len(set(keys)) < len(items):
@@ -137,14 +133,13 @@ def _of_record(items: list[Item], place: Place) -> Iterator[Candidate]:
 
 
 def _is_value(value: str) -> bool:
-    """Return whether the value of a key is no sentence and no instruction."""
     is_phrase = " " in value and (
         has_clause(value) or is_imperative(value) or value.split()[0].lower() in FORMS)
     return bool(value) and not is_phrase
 
 
+# Ask about an enumeration in one item: "Many modules added: a, b, c"
 def _of_items(items: list[Item], place: Place) -> Iterator[Candidate]:
-    """Ask about an enumeration in one item: "Many modules added: a, b, c"."""
     for item in items:
         head, _, rest = item.text.partition(": ")
         entities = _split(rest.strip().rstrip("."))
@@ -153,8 +148,8 @@ def _of_items(items: list[Item], place: Place) -> Iterator[Candidate]:
             yield Candidate(forms, "\n".join(entities), "list", item.start, item.end, 0)
 
 
+# Split "a, b and c" into its entities, unless one is longer than a few words
 def _split(value: str) -> list[str]:
-    """Split "a, b and c" into its entities, unless one is longer than a few words."""
     parts = re.split(r"\s*[,;]\s+(?:and\s+|or\s+)?|\s+and\s+", value)
     is_short = all(0 < len(part.split()) <= 4 and not has_clause(part) for part in parts if part)
     is_closed = "(" not in value and not re.search(r"\betc\b|\.\.\.|…", value)

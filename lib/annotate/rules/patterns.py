@@ -127,7 +127,6 @@ def _asked(text: str, place: Place) -> Iterator[Asked]:
 
 
 def _fill(match: re.Match[str], core: str, answer: str, place: Place) -> Asked | None:
-    """Return the question of one of _FORMS, None if a group is not what it must be."""
     groups = match.groupdict()
     groups["s"] = _subject(groups["s"], place)
     verb = groups.get("verb", "")
@@ -146,7 +145,6 @@ def _fill(match: re.Match[str], core: str, answer: str, place: Place) -> Asked |
 
 
 def _subject(phrase: str, place: Place) -> str:
-    """Return `phrase` as the subject of a question, "" if it cannot be one."""
     if phrase in (place.name, place.subject.product):
         return phrase
     is_subject = len(phrase.split()) <= 10 and is_noun_phrase(phrase) and is_specific(
@@ -162,18 +160,16 @@ def _is_answer(phrase: str) -> bool:
 
 
 def _is_telling(value: str) -> bool:
-    """Return whether an answer is particular: it has a number, a code or a name."""
     is_named = re.search(r"\d|_|\w[./]\w|[a-z][A-Z]|[A-Z]{2}| [A-Z]", value) or _FIXED.match(value)
     return is_named is not None and not _IDIOM.match(value)
 
 
 def _head(phrase: str) -> str:
-    """Return a phrase without its relative clause."""
     return re.split(r" (?:that|which|who|whose|where) ", phrase, maxsplit=1)[0]
 
 
+# Ask about "The default port of X is 80" and "X is a Y": a fixed value or a definition
 def _copula(text: str, place: Place, is_default: bool = False) -> Asked | None:
-    """Ask about "The default port of X is 80" and "X is a Y": a fixed value or a definition."""
     match = re.fullmatch(rf"(?P<s>.+?) (?P<be>is|are) {ADVERB}(?P<v>.+)", text, re.S)
     if not match or not _is_answer(match["v"]) or re.search(r"\bthe only\b", text):
         return None
@@ -201,7 +197,6 @@ def _copula(text: str, place: Place, is_default: bool = False) -> Asked | None:
 
 
 def _passive(text: str, place: Place) -> Asked | None:
-    """Ask about "X is stored in Y", "X has been renamed to Y"; for dates and versions, "when"."""
     match = re.fullmatch(
         r"(?P<s>.+?) (?P<aux>is|are|was|were|has been|have been|(?:must|MUST|should|SHOULD) be) "
         rf"{ADVERB}(?P<done>\w+) (?P<prep>to|by|with|in|on|from|as|at|under) (?P<v>.+)",
@@ -234,8 +229,8 @@ def _passive(text: str, place: Place) -> Asked | None:
     return Asked(f"{prep} what {first} {subject} {verb}?", value)
 
 
+# Ask about "X returns Y" and "X defaults to Y" for the object
 def _object(text: str, place: Place) -> Asked | None:
-    """Ask about "X returns Y" and "X defaults to Y" for the object."""
     for match in re.finditer(rf"(?= {ADVERB}(?P<verb>[a-z]+) (?P<v>.+))", text, re.S):
         base, value = BASE.get(match["verb"]), match["v"]
         first = value.split(" ", 1)[0]

@@ -178,7 +178,6 @@ class Names:
 
 
 def _is_clear(name: str, is_entity: bool, subject: Subject, outline: Outline, title: str) -> bool:
-    """Return whether a name says which product or part of it is meant."""
     if is_entity and name != title or " " in name.strip('"') and name == title:
         return True
     if not outline.is_titled:
@@ -196,7 +195,6 @@ def _is_clear(name: str, is_entity: bool, subject: Subject, outline: Outline, ti
 
 @lru_cache(64)  # the whole text is searched, for each of its sections
 def _written(title: str, text: str, product: str) -> str:
-    """Return the name that a file was named after as the text writes it, "" if it does not."""
     words = re.findall(r"[^\W\d_]+", re.sub(r"changelog|readme|notes|manual|guide", "", title))
     name = "[-_ ]?".join(map(re.escape, words))
     forms = Counter(re.findall(rf"(?<![\w/.-]){name}(?![\w/-])", text, re.I)) if words else {}
@@ -211,14 +209,12 @@ def _quoted(title: str) -> str:
 
 @lru_cache(4096)  # each heading is needed for all of its blocks
 def _bare(heading: str) -> str:
-    """Return a heading without number, anchor and quotation marks of its own."""
     bare = _NUMBERING.sub("", _ANCHOR.sub("", plain(_TEMPLATE.sub("", heading))).strip())
     bare = re.sub(r"\s+#+$", "", bare).rstrip(":")
     return bare.replace('"', "'")
 
 
 def _section(below: Sequence[str], counts: Counter[str]) -> tuple[str, str]:
-    """Join the innermost headings that distinguish a section, and return the one above them."""
     named = [(_bare(heading), counts[heading]) for heading in reversed(below)]
     named = [(bare, count) for bare, count in named
              if not _WHOLE.fullmatch(bare) and not _VAGUE.fullmatch(bare)]

@@ -37,15 +37,11 @@ def products_of(documents: Sequence[Document]) -> dict[str, str]:
 
 
 def _folder(document: Document) -> str:
-    """Return the outermost folder of a document, "" if it is in none."""
     return document.document_id.partition("/")[0] if "/" in document.document_id else ""
 
 
+# The folder's own name and what the documents link to come before other names
 def _folder_product(documents: Sequence[Document], folder: str) -> str:
-    """Return the name that most documents of a folder use, "" if there is none.
-
-    The folder's own name and what the documents link to come before other names.
-    """
     if len(documents) < _FEW_DOCUMENTS:
         return ""
     least = _LEAST_SHARE * len(documents)
@@ -62,8 +58,6 @@ def _folder_product(documents: Sequence[Document], folder: str) -> str:
 
 
 def _written_product(documents: Sequence[Document], folder: str, least: float) -> str:
-    """Return the name that at least `least` documents use, however written: linked to, or the
-    folder's."""
     linked = Counter(name for document in documents for name in {
         name.lower() for pair in _LINKED.findall(document.text) for name in pair if name})
     own = _OF_DOCUMENTS.sub("", folder).lower()

@@ -75,7 +75,6 @@ def ask_sentence(text: str, place: Place) -> Asked | None:
 
 
 def _sentences(block: Block, place: Place, text: str) -> Iterator[Span]:
-    """Split also before the product, or before a path or value, in lower case."""
     for sentence in sentences(text, block.start, block.end):
         cuts = [match.end() for match in _LOWER_START.finditer(text, sentence.start, sentence.end)]
         pieces = _pieces(text, [sentence.start, *cuts, sentence.end])
@@ -94,7 +93,6 @@ def _pieces(text: str, edges: list[int]) -> list[Span]:
 
 
 def _of_date(text: str, date: str, place: Place) -> Asked | None:
-    """Ask about a dated entry in a change log: for the date, or for a replacement."""
     text = re.split(r"(?<=\w)[.;]\s", text.rstrip(". "), maxsplit=1)[0]
     text = re.sub(r"\s\([^()]*\)$", "", text)  # says more of the same event
     out, done = _IS_OUT.fullmatch(text), _HAPPENED.fullmatch(text)

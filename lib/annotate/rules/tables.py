@@ -96,7 +96,6 @@ _Rows = list[tuple[Span, ...]]
 
 
 def _of_record(rows: _Rows, headers: list[str], place: Place, text: str) -> Iterator[_Asked]:
-    """Ask about a table of one thing's properties: property, value and perhaps unit."""
     has_unit = len(headers) == 3 and _UNIT.fullmatch(headers[2])
     is_record = _PROPERTY.fullmatch(headers[0]) and len(headers) > 1 and (
         _VALUE.fullmatch(headers[1]) or headers[0].lower() != "parameter"
@@ -114,11 +113,8 @@ def _of_record(rows: _Rows, headers: list[str], place: Place, text: str) -> Iter
             yield row, forms, value + unit, 0
 
 
+# One column does if it is unique in most rows: the others are not asked about
 def _key_width(rows: _Rows, headers: list[str]) -> int:
-    """Return how many of the first columns tell the rows apart, 0 if none do.
-
-    One column does if it is unique in most rows: the others are not asked about.
-    """
     for width in range(1, min(MAX_KEY, len(headers) - 1) + 1):
         keys = Counter(tuple(cell.text for cell in row[:width]) for row in rows)
         n_unique = sum(count == 1 for count in keys.values())
@@ -130,7 +126,6 @@ def _key_width(rows: _Rows, headers: list[str]) -> int:
 
 
 def _of_things(rows: _Rows, headers: list[str], place: Place, text: str) -> Iterator[_Asked]:
-    """Ask about a table of several things' properties: one column is one thing."""
     is_open = not headers[0] or _PROPERTY.fullmatch(headers[0])
     if not is_open or len(headers) < 3 or len(set(headers)) < len(headers) or any(
             map(_COLUMN.fullmatch, headers[1:])) or all(
@@ -147,7 +142,6 @@ def _of_things(rows: _Rows, headers: list[str], place: Place, text: str) -> Iter
 
 def _of_columns(rows: _Rows, headers: list[str], width: int, place: Place,
                 text: str) -> Iterator[_Asked]:
-    """Ask about the columns after the first `width`, of the thing that a row is about."""
     counts = Counter(headers)
     unit_at = next((at for at, header in enumerate(headers) if _UNIT.fullmatch(header)), 0)
     for at, header in enumerate(headers[width:], start=width):
@@ -185,15 +179,15 @@ def _of_columns(rows: _Rows, headers: list[str], width: int, place: Place,
                 2 if is_guessable or is_word else int(_YES_NO.fullmatch(value) is not None))
 
 
+# of most headers "the … of X" would be no English
 def _asked_for(header: str, place: Place, width: int = 1) -> str:
-    """Return the words that ask for a cell; of most headers "the … of X" would be no English."""
     label = _EXTREMES.get(header.lower().rstrip("."), place.subject.label(header))
     is_plain = width == 1 and (label in _EXTREMES.values() or is_plain_attribute(label))
     return f"is the {label} of" if is_plain else f'is the "{header}" entry for'
 
 
+# How a question names a row by several cells: number of keys "100" and size "8"
 def _which_of(keys: tuple[Span, ...], headers: list[str], place: Place) -> str:
-    """Return how a question names a row by several cells: number of keys "100" and size "8"."""
     named = [f'{place.subject.label(header)} "{cell.text}"'
              for header, cell in zip(headers, keys, strict=False)]
     is_short = all(len(cell.text.split()) <= 6 and '"' not in cell.text for cell in keys)
@@ -202,7 +196,6 @@ def _which_of(keys: tuple[Span, ...], headers: list[str], place: Place) -> str:
 
 def _of_descriptions(rows: _Rows, headers: list[str], place: Place,
                      text: str) -> Iterator[_Asked]:
-    """Ask which option has a description, if its name is not to be guessed from that."""
     at = next((at for at, header in enumerate(headers) if at and _DESCRIPTION.fullmatch(header)), 0)
     is_setting = headers[0].lower() == "name" and any(map(_DEFAULT.fullmatch, headers))
     key = "setting" if is_setting else _key(headers[0], place)
@@ -220,15 +213,14 @@ def _of_descriptions(rows: _Rows, headers: list[str], place: Place,
             yield row, place.within(f'which {key} is described as "{described}"?'), name, 2
 
 
+# "Users: 10" gives a number, not the users
 def _counted(label: str, value: str) -> tuple[str, str]:
-    """Return the verb and the label; "Users: 10" gives a number, not the users."""
     if is_plural(label) and _NUMBER.fullmatch(value):
         return "is", f"number of {label}"
     return ("are" if is_plural(label) else "is"), label
 
 
 def _key(header: str, place: Place) -> str:
-    """Return the first column's header as the noun for a row, "" if it is none."""
     key = re.sub(r"^.* / | name$", "", place.subject.label(header))
     is_noun = re.fullmatch(r"[^/\\]*[a-z][^/\\]*", key, re.I) and is_noun_phrase(key) and (
         not has_clause(key))
@@ -237,7 +229,6 @@ def _key(header: str, place: Place) -> str:
 
 
 def _which(name: str, header: str, place: Place) -> str:
-    """Return how a question names a row."""
     key = _key(header, place)
     is_name = _is_name(name)
     if not key and re.fullmatch(r"\W*\d*\W*", name):
@@ -246,13 +237,11 @@ def _which(name: str, header: str, place: Place) -> str:
 
 
 def _is_name(text: str) -> bool:
-    """Return whether a row's label or a header can be quoted as a name: short, and no list."""
     is_name = re.fullmatch(r'[^\W_][^";]*[^";.]|[^\s";][^\s";]*|[^\W_]', text) is not None
     return is_name and len(text.split()) <= 6 and not re.search(r"\(\d\)$", text)  # of a note
 
 
 def _value(cell: Span, text: str) -> str:
-    """Return a cell's one plain value, "" if it has none."""
     raw = text[cell.start:cell.end]
     value = "" if _BREAK.search(raw) or _ONLY_LINKS.fullmatch(raw.strip()) else value_of(cell.text)
     is_no_fact = _EXAMPLE.search(value) or ROLE.search(raw) or " " in value and has_clause(value)

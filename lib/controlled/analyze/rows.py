@@ -33,17 +33,27 @@ def _stored(rows: pd.DataFrame) -> pd.Series:
 # stored or not recalled.
 MEASURES = {
     "correct": Measure("answered, strictly", POINTS, lambda rows: rows.correct.astype(float)),
-    "items": Measure("items named, lists", POINTS,
-                     lambda rows: (rows.items_named / rows.n_items).where(rows.n_items > 1)),
+    "items": Measure(
+        "items named, lists",
+        POINTS,
+        lambda rows: (rows.items_named / rows.n_items).where(rows.n_items > 1),
+    ),
     "stored": Measure("stored (cloze)", POINTS, _stored),
-    "unreached": Measure("stored, not answered", POINTS,
-                         lambda rows: _stored(rows) * ~rows.correct.astype(bool)),
-    "loglik": Measure("log-likelihood of the answer", NATS,
-                      lambda rows: rows.question_loglik / rows.question_tokens, 1.0)}
+    "unreached": Measure(
+        "stored, not answered", POINTS, lambda rows: _stored(rows) * ~rows.correct.astype(bool)
+    ),
+    "loglik": Measure(
+        "log-likelihood of the answer",
+        NATS,
+        lambda rows: rows.question_loglik / rows.question_tokens,
+        1.0,
+    ),
+}
 
 
-def read_outcomes(study: str, runs: list[str], kind: type[Record] = Outcome,
-                  artifact: str = "outcomes") -> pd.DataFrame:
+def read_outcomes(
+    study: str, runs: list[str], kind: type[Record] = Outcome, artifact: str = "outcomes"
+) -> pd.DataFrame:
     """Return one row per run and fact; if `runs` is empty, of all runs that exist.
 
     Raises BadInput if one of `runs` is missing, no run exists, or a run has a fact twice.
@@ -51,15 +61,19 @@ def read_outcomes(study: str, runs: list[str], kind: type[Record] = Outcome,
     folder = artifact_path(study, artifact, run="any").parent
     names = runs or sorted(path.stem for path in folder.glob("[!.]*.jsonl"))  # .: unfinished
     if not names:
-        raise BadInput(f"{shown(folder)} is missing: run {made_by(artifact)} first "
-                       "(or `make study`)")
-    rows = pd.DataFrame([record.model_dump() for run in names
-                         for record in load(study, artifact, kind, run=run)],
-                        columns=list(kind.model_fields))
+        raise BadInput(
+            f"{shown(folder)} is missing: run {made_by(artifact)} first (or `make study`)"
+        )
+    rows = pd.DataFrame(
+        [record.model_dump() for run in names for record in load(study, artifact, kind, run=run)],
+        columns=list(kind.model_fields),
+    )
     keys = ["arm", "rotation", "seed", "fact_id", *(["epoch"] if "epoch" in rows else [])]
     if (twice := rows[rows.duplicated(keys)]).size:
-        raise BadInput(f"{shown(folder)}: {', '.join(map(str, twice.iloc[0][keys]))} occurs "
-                       f"twice: remove these files and run {made_by(artifact)} again")
+        raise BadInput(
+            f"{shown(folder)}: {', '.join(map(str, twice.iloc[0][keys]))} occurs "
+            f"twice: remove these files and run {made_by(artifact)} again"
+        )
     return rows
 
 
@@ -75,8 +89,9 @@ def sorted_structures(structures: pd.Series, reference: str) -> list[str]:
     return [structure for structure in order if (structures == structure).any()]
 
 
-def within_fact(rows: pd.DataFrame, measure: Measure, structure: str,
-                reference: str) -> tuple[pd.DataFrame, int]:
+def within_fact(
+    rows: pd.DataFrame, measure: Measure, structure: str, reference: str
+) -> tuple[pd.DataFrame, int]:
     """Pair one arm's rows by fact and seed over two rotations; also count the pairs left out.
 
     Columns fact_id, product, seed, first (in `reference`), second, difference. Raises ValueError if
@@ -90,9 +105,11 @@ def within_fact(rows: pd.DataFrame, measure: Measure, structure: str,
         cells = measured[measured.structure == side].set_index(["fact_id", "product", "seed"])
         if cells.index.has_duplicates:
             fact, _, seed = cells.index[cells.index.duplicated()][0]
-            raise ValueError(f"{fact} is in {side} in several rotations of seed {seed}: contrasts "
-                             "within fact need an arm whose rotations have each structure once, "
-                             "such as raw")
+            raise ValueError(
+                f"{fact} is in {side} in several rotations of seed {seed}: contrasts "
+                "within fact need an arm whose rotations have each structure once, "
+                "such as raw"
+            )
         sides.append(cells.value.rename(name))
     pairs = sides[0].to_frame().join(sides[1], how="inner").dropna().reset_index()
     return pairs.assign(difference=pairs.second - pairs["first"]), expected - len(pairs)
@@ -111,9 +128,15 @@ def matched(rows: pd.DataFrame, arm: str, first: str = RAW) -> tuple[pd.DataFram
     sides = []
     for name, side in ((first, "first"), (arm, "second")):
         cells = rows[rows.arm == name].set_index(keys)
-        sides.append(pd.DataFrame({
-            side: cells.correct.astype(float), f"tokens_{side}": cells.trained_tokens,
-            f"as_asked_{side}": cells.as_asked.astype(float)}))
+        sides.append(
+            pd.DataFrame(
+                {
+                    side: cells.correct.astype(float),
+                    f"tokens_{side}": cells.trained_tokens,
+                    f"as_asked_{side}": cells.as_asked.astype(float),
+                }
+            )
+        )
     structures = rows[rows.arm == first].set_index(keys)[["structure"]]
     pairs = structures.join(sides[0]).join(sides[1], how="inner")
     pairs = pairs.assign(difference=pairs.second - pairs["first"]).reset_index()
@@ -132,6 +155,8 @@ def pairs_of(rows: pd.DataFrame, contrast: str) -> pd.DataFrame:
         return within_fact(raw, MEASURES["correct"], second, first)[0]
     if {second, first or RAW} <= set(rows.arm) and second != RAW:
         return matched(rows, second, first or RAW)[0]
-    raise BadStudy(f"contrast {contrast!r} was not run: name an arm, two arms or two structures "
-                   f"(second - first) among {', '.join(rows.arm.unique())}, "
-                   f"{', '.join(raw.structure.unique())}")
+    raise BadStudy(
+        f"contrast {contrast!r} was not run: name an arm, two arms or two structures "
+        f"(second - first) among {', '.join(rows.arm.unique())}, "
+        f"{', '.join(raw.structure.unique())}"
+    )

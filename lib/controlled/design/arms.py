@@ -17,7 +17,8 @@ _ADDED: dict[str, Callable[[int], dict[str, object]]] = {
     r"permuted-(\d+)": lambda n: {"permutations": n},
     r"pairs": lambda _: {"pairs": True},
     r"pairs-first": lambda _: {"pairs": True, "are_pairs_first": True},
-    r"all-structures": lambda _: {"every_structure": True}}
+    r"all-structures": lambda _: {"every_structure": True},
+}
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,17 @@ class Arm:
         return "" if self.treatment == NORMALIZED_BY_MODEL else self.treatment
 
 
-ARMS = {arm.name: arm for arm in (
-    Arm(RAW), Arm(TWICE), Arm(NORMALIZED, NORMALIZED), Arm(MIXED, NORMALIZED, is_mixed=True),
-    Arm(NORMALIZED_BY_MODEL, NORMALIZED_BY_MODEL), Arm(PARAPHRASE, PARAPHRASE))}
+ARMS = {
+    arm.name: arm
+    for arm in (
+        Arm(RAW),
+        Arm(TWICE),
+        Arm(NORMALIZED, NORMALIZED),
+        Arm(MIXED, NORMALIZED, is_mixed=True),
+        Arm(NORMALIZED_BY_MODEL, NORMALIZED_BY_MODEL),
+        Arm(PARAPHRASE, PARAPHRASE),
+    )
+}
 
 
 def arm_named(name: str) -> Arm:
@@ -48,16 +57,21 @@ def arm_named(name: str) -> Arm:
         return ARMS[name]
     if added := _added(name):
         return Arm(name, adds=added)
-    raise ValueError(f"arm {name!r} is unknown: choose among {', '.join(ARMS)}, paraphrase-4 (per "
-                     "record), permuted-4, pairs, pairs-first, all-structures, or several of these "
-                     "with +")
+    raise ValueError(
+        f"arm {name!r} is unknown: choose among {', '.join(ARMS)}, paraphrase-4 (per "
+        "record), permuted-4, pairs, pairs-first, all-structures, or several of these "
+        "with +"
+    )
 
 
 def _added(name: str) -> Augmentation | None:
     given: dict[str, object] = {}
     for part in name.split("+"):
-        found = [(match, build) for pattern, build in _ADDED.items()
-                 if (match := re.fullmatch(pattern, part))]
+        found = [
+            (match, build)
+            for pattern, build in _ADDED.items()
+            if (match := re.fullmatch(pattern, part))
+        ]
         if not found:
             return None
         match, build = found[0]
@@ -75,16 +89,22 @@ def epochs_of(name: str) -> int:
     return 2 if name == TWICE else 1
 
 
-def runs_of(arms: list[str], n_rotations: int, bases: Iterable[int],
-            every_rotation: list[str]) -> list[str]:
+def runs_of(
+    arms: list[str], n_rotations: int, bases: Iterable[int], every_rotation: list[str]
+) -> list[str]:
     """Return the runs' names, arm-rotation-base. Arms not in `every_rotation` have one per base.
 
     That rotation is (base - 1) mod n_rotations, so each run has a run of `raw` with the same base
     and rotation.
     """
-    return [f"{name}-{rotation}-{base}" for name in arms for base in bases
-            for rotation in (range(n_rotations) if name in every_rotation
-                             else [(base - 1) % n_rotations])]
+    return [
+        f"{name}-{rotation}-{base}"
+        for name in arms
+        for base in bases
+        for rotation in (
+            range(n_rotations) if name in every_rotation else [(base - 1) % n_rotations]
+        )
+    ]
 
 
 def split_run(run: str) -> tuple[str, int, int]:

@@ -27,25 +27,43 @@ class Augmentation:
     every_structure: bool = False  # the record in all other rotations
 
 
-def augmented(rendered: list[Rendered], facts: list[KnownFact], how: Augmentation, rotation: int,
-              seed: int, structures: Sequence[str]) -> list[Rendered]:
+def augmented(
+    rendered: list[Rendered],
+    facts: list[KnownFact],
+    how: Augmentation,
+    rotation: int,
+    seed: int,
+    structures: Sequence[str],
+) -> list[Rendered]:
     """Return `rendered`, the raw records, and what `how` adds to each of them."""
     added = []
     for one, known in zip(rendered, by_product(facts).values(), strict=True):
         texts = paragraphs(known, how.paraphrases, random.Random(f"paraphrase {seed} {one.title}"))
         added += [one.model_copy(update={"text": text}) for text in texts]
-    copies = [render(facts, rotation, seed, structures, permutation=number)
-              for number in range(1, how.permutations + 1)]
+    copies = [
+        render(facts, rotation, seed, structures, permutation=number)
+        for number in range(1, how.permutations + 1)
+    ]
     if how.every_structure:
-        copies += [render(facts, other, seed, structures) for other in range(len(structures))
-                   if other != rotation]
-    added += [one.model_copy(update={"text": copy.text})
-              for each in copies for one, copy in zip(rendered, each, strict=True)]
+        copies += [
+            render(facts, other, seed, structures)
+            for other in range(len(structures))
+            if other != rotation
+        ]
+    added += [
+        one.model_copy(update={"text": copy.text})
+        for each in copies
+        for one, copy in zip(rendered, each, strict=True)
+    ]
     if how.pairs:
         by_title, paired = {one.title: one for one in rendered}, paired_products(facts)
-        added += [by_title[fact.product].model_copy(
-            update={"text": answered(fact), "is_first": how.are_pairs_first})
-            for fact in facts if fact.product in paired]
+        added += [
+            by_title[fact.product].model_copy(
+                update={"text": answered(fact), "is_first": how.are_pairs_first}
+            )
+            for fact in facts
+            if fact.product in paired
+        ]
     return [*rendered, *added]
 
 

@@ -20,28 +20,82 @@ SCALARS_IN_SECTION = 2
 # different in real records: if all values look alike, a model stores them but cannot tell which
 # fact they belong to (in development, 15% were recalled).
 _SCALARS = {
-    "service code": ("pages", "denim linen satin velvet muslin tweed corduroy flannel chiffon "
-                     "taffeta gingham jersey fleece brocade hessian"),
-    "calibration profile": ("volts", "badger otter lynx ferret beaver walrus gazelle panther "
-                            "donkey hamster buffalo jackal lemur marmot weasel"),
-    "storage slot": ("liters", "birch cedar maple poplar sycamore rowan cypress larch laurel "
-                     "myrtle spruce walnut acacia alder hickory"),
-    "batch mark": ("grams", "garnet jasper onyx topaz opal quartz beryl zircon agate pearl ruby "
-                   "coral jade sapphire citrine"),
-    "release channel": ("hertz", "buzzard heron magpie robin sparrow pelican raven swallow plover "
-                        "osprey condor thrush curlew bittern kestrel"),
-    "test sequence": ("hours", "fiddle trumpet clarinet bassoon cello harp banjo oboe piccolo "
-                      "tuba zither bugle lute cornet mandolin"),
+    "service code": (
+        "pages",
+        "denim linen satin velvet muslin tweed corduroy flannel chiffon "
+        "taffeta gingham jersey fleece brocade hessian",
+    ),
+    "calibration profile": (
+        "volts",
+        "badger otter lynx ferret beaver walrus gazelle panther "
+        "donkey hamster buffalo jackal lemur marmot weasel",
+    ),
+    "storage slot": (
+        "liters",
+        "birch cedar maple poplar sycamore rowan cypress larch laurel "
+        "myrtle spruce walnut acacia alder hickory",
+    ),
+    "batch mark": (
+        "grams",
+        "garnet jasper onyx topaz opal quartz beryl zircon agate pearl ruby "
+        "coral jade sapphire citrine",
+    ),
+    "release channel": (
+        "hertz",
+        "buzzard heron magpie robin sparrow pelican raven swallow plover "
+        "osprey condor thrush curlew bittern kestrel",
+    ),
+    "test sequence": (
+        "hours",
+        "fiddle trumpet clarinet bassoon cello harp banjo oboe piccolo "
+        "tuba zither bugle lute cornet mandolin",
+    ),
 }
 SCALARS = {label: (unit, tuple(nouns.split())) for label, (unit, nouns) in _SCALARS.items()}
 SCALAR_LABELS = tuple(SCALARS)
 LIST_POOLS = {
-    "spare parts": ("gasket", "impeller", "rotor", "bushing", "relay", "filter", "coupling",
-                    "diaphragm", "fuse", "sensor", "spindle", "washer"),
-    "mounting tools": ("wrench", "crimper", "caliper", "mallet", "stripper", "puller", "pliers",
-                       "drill", "chisel", "clamp", "reamer", "trowel"),
-    "packing materials": ("foam", "burlap", "cardboard", "plywood", "straw", "felt", "cork",
-                          "canvas", "paraffin", "twine", "rubber", "gauze"),
+    "spare parts": (
+        "gasket",
+        "impeller",
+        "rotor",
+        "bushing",
+        "relay",
+        "filter",
+        "coupling",
+        "diaphragm",
+        "fuse",
+        "sensor",
+        "spindle",
+        "washer",
+    ),
+    "mounting tools": (
+        "wrench",
+        "crimper",
+        "caliper",
+        "mallet",
+        "stripper",
+        "puller",
+        "pliers",
+        "drill",
+        "chisel",
+        "clamp",
+        "reamer",
+        "trowel",
+    ),
+    "packing materials": (
+        "foam",
+        "burlap",
+        "cardboard",
+        "plywood",
+        "straw",
+        "felt",
+        "cork",
+        "canvas",
+        "paraffin",
+        "twine",
+        "rubber",
+        "gauze",
+    ),
 }
 ATTRIBUTES = (*SCALAR_LABELS, *LIST_POOLS)
 LENGTHS = (2, 3, 4)  # items of a list-valued fact
@@ -49,10 +103,38 @@ LENGTHS = (2, 3, 4)  # items of a list-valued fact
 # There are 30 x 15 pairs of words and as many numbers (100-549), so both kinds carry log2(450) =
 # 8.8 bits. A number takes three tokens (one per digit) and its unit; a pair of words takes two if
 # both words are in the vocabulary.
-FIRST_WORDS = ("amber", "brisk", "calm", "dusty", "early", "faint", "gentle", "hollow", "ivory",
-               "jolly", "keen", "lively", "mellow", "narrow", "oaken", "plain", "quiet", "rapid",
-               "silent", "tidy", "upper", "vivid", "wooden", "young", "azure", "blunt", "crisp",
-               "dense", "eager", "frosty")
+FIRST_WORDS = (
+    "amber",
+    "brisk",
+    "calm",
+    "dusty",
+    "early",
+    "faint",
+    "gentle",
+    "hollow",
+    "ivory",
+    "jolly",
+    "keen",
+    "lively",
+    "mellow",
+    "narrow",
+    "oaken",
+    "plain",
+    "quiet",
+    "rapid",
+    "silent",
+    "tidy",
+    "upper",
+    "vivid",
+    "wooden",
+    "young",
+    "azure",
+    "blunt",
+    "crisp",
+    "dense",
+    "eager",
+    "frosty",
+)
 
 Level = TypeVar("Level")
 
@@ -65,13 +147,24 @@ def make_facts(n_products: int, seed: int, taken: frozenset[str] = frozenset()) 
     """
     products = [product.name for product in make_products(n_products, seed, taken)]
     rng = random.Random(f"controlled facts {seed}")
-    cells = {(product, label): cell for product in products
-             for label, cell in assign_sections(rng).items()}
+    cells = {
+        (product, label): cell
+        for product in products
+        for label, cell in assign_sections(rng).items()
+    }
     values = _draw_values(products, cells, rng)
-    facts = [KnownFact(fact_id=f"{as_id(product)}/{as_id(label)}", product=product,
-                       attribute=label, value=values[product, label][1],
-                       kind=values[product, label][0], section=section, place=place)
-             for (product, label), (section, place) in cells.items()]
+    facts = [
+        KnownFact(
+            fact_id=f"{as_id(product)}/{as_id(label)}",
+            product=product,
+            attribute=label,
+            value=values[product, label][1],
+            kind=values[product, label][0],
+            section=section,
+            place=place,
+        )
+        for (product, label), (section, place) in cells.items()
+    ]
     order = {product: number for number, product in enumerate(products)}
     return sorted(facts, key=lambda fact: (order[fact.product], fact.section, fact.place))
 
@@ -125,14 +218,16 @@ def by_product(facts: Sequence[KnownFact]) -> dict[str, list[KnownFact]]:
     return dict(groups)
 
 
-def _draw_values(products: list[str], cells: dict[tuple[str, str], tuple[int, int]],
-                 rng: random.Random) -> dict[tuple[str, str], tuple[str, list[str]]]:
+def _draw_values(
+    products: list[str], cells: dict[tuple[str, str], tuple[int, int]], rng: random.Random
+) -> dict[tuple[str, str], tuple[str, list[str]]]:
     values = {}
     first_kind, first_length = rng.randrange(2), rng.randrange(len(LENGTHS))
     for number, label in enumerate(ATTRIBUTES):
         # Dealing in the order of the cells also balances sections and places, not only the total.
-        holders = sorted(rng.sample(products, len(products)),
-                         key=lambda product: cells[product, label])
+        holders = sorted(
+            rng.sample(products, len(products)), key=lambda product: cells[product, label]
+        )
         before = number * len(holders)
         if label in LIST_POOLS:
             lengths = _deal(LENGTHS, len(holders), first_length + before, rng)

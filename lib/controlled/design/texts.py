@@ -14,9 +14,16 @@ from lib.normalize.rewrite import Rewrite, normalize
 from lib.normalize.rules.engine import by_rules
 
 
-def arm_texts(facts: list[KnownFact], arm: Arm, rotation: int, seed: int,
-              structures: Sequence[str], *, rendering: int = 0,
-              rewrite: Rewrite = by_rules) -> list[Rendered]:
+def arm_texts(
+    facts: list[KnownFact],
+    arm: Arm,
+    rotation: int,
+    seed: int,
+    structures: Sequence[str],
+    *,
+    rendering: int = 0,
+    rewrite: Rewrite = by_rules,
+) -> list[Rendered]:
     """Return the documents of `arm` in one rotation: `text` is treated, `raw` and places are not.
 
     A mixed arm has each document twice, raw first. `rewrite` is the engine of normalized-llm.
@@ -28,25 +35,41 @@ def arm_texts(facts: list[KnownFact], arm: Arm, rotation: int, seed: int,
     if not arm.treatment:
         return rendered
     if arm.treatment == PARAPHRASE:
-        texts = [paragraphs(known, 1, random.Random(f"read {seed} {name} {rendering}"))[0]
-                 for name, known in by_product(facts).items()]
+        texts = [
+            paragraphs(known, 1, random.Random(f"read {seed} {name} {rendering}"))[0]
+            for name, known in by_product(facts).items()
+        ]
     else:
         texts = _rewritten(rendered, by_rules if arm.treatment == NORMALIZED else rewrite)
-    treated = [one.model_copy(update={"text": text})
-               for one, text in zip(rendered, texts, strict=True)]
+    treated = [
+        one.model_copy(update={"text": text}) for one, text in zip(rendered, texts, strict=True)
+    ]
     return [*rendered, *treated] if arm.is_mixed else treated
 
 
 # Each document is one segment: all are far below the paper's limit of 700 tokens.
 def _rewritten(rendered: list[Rendered], rewrite: Rewrite) -> list[str]:
-    documents = [Document(document_id=one.document_id, title=one.title, path="", text=one.raw)
-                 for one in rendered]
-    segments = [Segment(segment_id=one.document_id, document_id=one.document_id, start=0,
-                        end=len(one.text), text=one.text, n_tokens=0) for one in documents]
+    documents = [
+        Document(document_id=one.document_id, title=one.title, path="", text=one.raw)
+        for one in rendered
+    ]
+    segments = [
+        Segment(
+            segment_id=one.document_id,
+            document_id=one.document_id,
+            start=0,
+            end=len(one.text),
+            text=one.text,
+            n_tokens=0,
+        )
+        for one in documents
+    ]
     rows = normalize(segments, documents, rewrite)
     dropped = [f"{row.document_id} ({row.dropped})" for row in rows if row.dropped]
     if dropped:
-        raise BadReply(f"{len(dropped)} of {len(rows)} records have no rewrite; the first is "
-                       f"{dropped[0]}: run the stage to request them again, or choose another "
-                       "normalizer")
+        raise BadReply(
+            f"{len(dropped)} of {len(rows)} records have no rewrite; the first is "
+            f"{dropped[0]}: run the stage to request them again, or choose another "
+            "normalizer"
+        )
     return [row.text for row in rows]

@@ -52,7 +52,6 @@ def read(raw: bytes) -> Converted:
 
 
 def _prepared(package: zipfile.ZipFile) -> tuple[bytes, dict[int, int]]:
-    """Return document.xml for mammoth, and the numbers of numbered paragraphs by their position."""
     from lxml import etree
 
     styles = _Styles(xml(package, "word/styles.xml") if "word/styles.xml" in package.namelist()
@@ -83,7 +82,6 @@ def _prepared(package: zipfile.ZipFile) -> tuple[bytes, dict[int, int]]:
 
 
 def _place(root, numbers: dict[int, int]) -> None:
-    """Give every block the number of its paragraph as its line, every item its own number."""
     placed = set()
     for element in root.iter("*"):
         element.sourceline = 0
@@ -113,14 +111,11 @@ def _set_style(element, kind: str, name: str) -> None:
 
 
 def _value(element, path: str) -> str | None:
-    """Return the w:val of the element at `path`, "" if it has none, None if it is missing."""
     found = element.find("/".join(_W + step for step in path.split("/")))
     return None if found is None else found.get(_W + "val", "")
 
 
 class _Styles:
-    """What the styles of a document say, each with those that it is based on."""
-
     def __init__(self, root):
         self.by_id = {style.get(_W + "styleId"): style for style in root.iter(_W + "style")}
 
@@ -165,9 +160,8 @@ class _Styles:
         return bool(runs) and all(_value(run, "rPr/rStyle") == "StudyCode" for run in runs)
 
 
+# Numbers of numbered paragraphs, as Word counts them (ECMA-376, 17.9)
 class _Counters:
-    """Numbers of numbered paragraphs, as Word counts them (ECMA-376, 17.9)."""
-
     def __init__(self, root):
         self.abstract = {one.get(_W + "numId"): _value(one, "abstractNumId")
                          for one in root.iter(_W + "num")}

@@ -40,8 +40,6 @@ def is_data(element) -> bool:
 
 
 class _Walker:
-    """Collects pieces: `words` is the paragraph so far, `item` the list item that waits for it."""
-
     def __init__(self, unit: str = "line"):
         self.unit = unit
         self.pieces: list[Piece] = []
@@ -185,8 +183,8 @@ def _first_is_head(line) -> bool:
     return len(line) > 1 and line[0].tag == "th" and line[1].tag == "td"
 
 
+# blocks inside it are separated by <br>
 def _cell(cell) -> str:
-    """Return a cell as one line; blocks inside it are separated by <br>."""
     walker = _Walker()
     walker.content(cell)
     walker.flush()

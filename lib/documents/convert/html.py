@@ -102,8 +102,8 @@ def strip_unread(root) -> None:
             _remove(element)
 
 
+# Remove what is around the document, but never most of its words
 def _strip_furniture(root) -> None:
-    """Remove what is around the document, but never most of its words."""
     total = n_words(root)
     for element in [one for one in root.iter() if _is_furniture(one)]:
         whole = element.tag in ("html", "body", "main", "article") or n_words(element) * 2 > total
@@ -148,7 +148,6 @@ def _is_furniture(element) -> bool:
 
 
 def _main(root):
-    """Return the element that holds the document: <main> or the like, else by its words."""
     for path in ("//main|//*[@role='main']", "//*[@itemprop='articleBody']", "//article"):
         found = root.xpath(path)
         if len(found) == 1 and n_words(found[0]) * 3 > n_words(root):
@@ -168,7 +167,6 @@ def _main(root):
 
 
 def _strip_links(root) -> None:
-    """Remove blocks that are mostly links before the first heading and after the last content."""
     blocks = [one for one in root.iter() if one.tag not in INLINE | {"html", "body"}]
     marks = [at for at, one in enumerate(blocks) if one.tag in HEADINGS] or [0]
     first = next((at for at in marks if blocks[at].tag == "h1"), marks[0])
@@ -183,5 +181,4 @@ def _strip_links(root) -> None:
 
 
 def _has_content(element) -> bool:
-    """Whether it has text of a document, not only links and captions of buttons."""
     return any(n_words(one) > sum(map(n_words, one.iter("a"))) for one in element.iter(*_CONTENT))

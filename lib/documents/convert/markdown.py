@@ -104,8 +104,8 @@ def marked(pieces: Iterable[Piece]) -> tuple[str, list[tuple[int, str]]]:
     return text + "\n" * bool(text), positions
 
 
+# a nested list that starts later needs a blank line
 def _tight(previous: Piece | None, piece: Piece) -> bool:
-    """An item directly below an item; a nested list that starts later needs a blank line."""
     return bool(previous and previous.kind == piece.kind == "item"
                 and (piece.depth <= previous.depth or piece.number in (None, 1)))
 

@@ -106,7 +106,6 @@ def _page(page) -> Page:
 
 
 def _take_grids(page, into: Page) -> None:
-    """Move the words of every ruled table with at least two rows and columns into a grid."""
     for table in page.find_tables():
         columns = sorted({cell[0] for cell in table.cells})
         tops = sorted({cell[1] for cell in table.cells})
@@ -131,7 +130,6 @@ def _take_grids(page, into: Page) -> None:
 
 
 def _drop_furniture(pages: Sequence[Page]) -> None:
-    """Drop running headers, footers and page numbers: rows at an edge that repeat over pages."""
     edges = [(page, _edge(page, sign)) for page in pages for sign in (1, -1)]
     seen = Counter(key for _, rows in edges for key in {_key(row) for row in rows})
     least = max(2, len(pages) * 0.4)
@@ -150,7 +148,6 @@ def _drop_furniture(pages: Sequence[Page]) -> None:
 
 
 def _edge(page: Page, sign: int) -> list[Line]:
-    """Return the rows near the upper (1) or lower (-1) edge of a page, from the edge inwards."""
     rows = lines_of(page.words, [], page.number)
     near = [row for row in rows if (row.bottom if sign > 0 else page.height - row.top)
             < page.height * _MARGIN]
@@ -160,15 +157,11 @@ def _edge(page: Page, sign: int) -> list[Line]:
 
 
 def _key(row: Line) -> tuple[str, int]:
-    """What is the same on every page: the words without numbers, and their height."""
     return re.sub(r"\d+", "#", row.text), round(row.middle / 3)
 
 
+# A table has such strips too; but text in columns is as wide as its column on most lines
 def _gutter(pages: Sequence[Page]) -> tuple[int, int] | None:
-    """Return the blank strip between two columns of text, if there is one in the middle.
-
-    A table has such strips too; but text in columns is as wide as its column on most lines.
-    """
     width = max(page.width for page in pages)
     parts = [_parts(line) for page in pages for line in lines_of(page.words, [], page.number)]
     crossed = Counter(x for row in parts for x0, x1 in row for x in range(int(x0), int(x1) + 1))
@@ -186,12 +179,10 @@ def _gutter(pages: Sequence[Page]) -> tuple[int, int] | None:
 
 
 def _parts(line: Line) -> list[tuple[float, float]]:
-    """Return the parts of a line without a wide blank, as (x0, x1)."""
     return [(part[0].x0, part[-1].x1) for part in segments(line, 7)]
 
 
 def _ordered(page: Page, gutter: tuple[int, int] | None, margin: float) -> list[Line | Grid]:
-    """Return lines and grids in reading order: down a column, then the next column."""
     if gutter is None:
         return _column(page, 0, page.width, 0, page.height)
     left, right = gutter
@@ -209,9 +200,9 @@ def _ordered(page: Page, gutter: tuple[int, int] | None, margin: float) -> list[
     return parts
 
 
+# `shift` moves it to the left, below the first column
 def _column(page: Page, x0: float, x1: float, top: float, bottom: float,
             shift: float = 0) -> list[Line | Grid]:
-    """Return what is in a part of a page; `shift` moves it to the left, below the first column."""
     words = [word if not shift else replace(word, x0=word.x0 - shift, x1=word.x1 - shift)
              for word in page.words if x0 <= (word.x0 + word.x1) / 2 < x1
              and top <= (word.top + word.bottom) / 2 < bottom]

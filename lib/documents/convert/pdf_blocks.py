@@ -24,9 +24,8 @@ def pieces_of(flow: Sequence[Line | Grid]) -> tuple[list[Piece], str]:
     return reader.pieces, doubt if is_doubtful else ""
 
 
+# `stack` holds the open list items as (x of mark, x of text)
 class _Reader:
-    """Goes through the lines once; `stack` holds the open list items as (x of mark, x of text)."""
-
     def __init__(self, flow: Sequence[Line | Grid]):
         self.flow = flow
         lines = [line for line in flow if isinstance(line, Line)]
@@ -80,7 +79,6 @@ class _Reader:
         self.pieces.append(Piece(kind, position=f"page {line.page}", **fields))
 
     def _begin(self, kind: str, line: Line, **fields) -> None:
-        """Add a piece whose text is that of `line` and of what is appended to `last`."""
         self._add(kind, line, **fields)
         self.last = [line]
         self.texts.append((self.pieces[-1], self.last))
@@ -96,7 +94,6 @@ class _Reader:
             self._begin("prose", line, depth=self._depth(line))
 
     def _table(self, grid: Grid, sure: bool = True) -> None:
-        """Add a table, or its rows to the one that the page or column before began."""
         before = self.pieces[-1] if self.pieces else None
         self.last, self.stack = [], []
         if not sure:
@@ -113,7 +110,6 @@ class _Reader:
         self.grid = grid
 
     def _continues(self, grid: Grid) -> bool:
-        """Whether a table is the rest of the one before: the same header, or none, below a page."""
         if self.pieces[-1].rows[0] == grid.rows[0]:
             return True
         return grid.page > self.grid.page and not grid.headed and (
@@ -122,7 +118,6 @@ class _Reader:
             for one, other in zip(grid.columns, self.grid.columns, strict=True))
 
     def _goes_on(self, line: Line) -> bool:
-        """Whether a line is the next one of the paragraph or item before it."""
         if not self.last:
             return False
         before = self.last[-1]
@@ -139,7 +134,6 @@ class _Reader:
         return line.middle - before.middle < (self.pitch + 0.35) * max(line.size, before.size)
 
     def _level(self, at: int) -> int:
-        """Return the level of a heading, 0 for any other line."""
         line = self.flow[at]
         if line.mono or line.bullet is not None or not re.search(r"\w", line.text):
             return 0
@@ -196,7 +190,6 @@ class _Reader:
         self._begin("item", line, depth=depth, number=number)
 
     def _depth(self, line: Line) -> int:
-        """Close the list items that a block at this indentation is not in."""
         before = self.last[-1] if self.last else None
         moved = before is not None and (line.page != before.page or line.top < before.top)
         while self.stack and not moved and line.x0 < self.stack[-1][1] - 4:
@@ -204,7 +197,6 @@ class _Reader:
         return len(self.stack)
 
     def _code(self, at: int) -> int:
-        """Read lines of monospaced words as code, with their indentation."""
         lines = []
         for line in self.flow[at:]:
             if isinstance(line, Grid) or not line.mono or line.bullet is not None or (
@@ -232,7 +224,6 @@ class _Reader:
 
 
 def _numbered(lines: Sequence[Line]) -> set[int]:
-    """Return the ids of lines that begin with the next number of a list that begins with 1."""
     found: set[int] = set()
     waiting: dict[tuple[int, int], list[Line]] = {}  # by number and indentation
     for line in lines:
@@ -249,7 +240,6 @@ def _numbered(lines: Sequence[Line]) -> set[int]:
 
 
 def _pitch(lines: Sequence[Line]) -> float:
-    """Return the usual distance of two lines of running text, as a multiple of the font size."""
     steps: Counter[float] = Counter()
     for before, line in zip(lines, lines[1:], strict=False):
         step = (line.middle - before.middle) / line.size

@@ -122,7 +122,6 @@ def _marked(mono: bool, text: str) -> str:
 
 
 def _joined(text: str, following: str, known: frozenset[str]) -> tuple[str, str]:
-    """Return a line's text and what stands between it and the next line."""
     if text.endswith(("\u2010", "\u00ad")) and text[-2:-1].isalnum():
         return text[:-1], ""
     if text.endswith("-") and text[-2:-1].isalpha() and following[:1].islower():

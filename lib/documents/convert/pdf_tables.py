@@ -38,7 +38,6 @@ def aligned(lines: Sequence[Line | Grid], at: int,
 
 def _ruled(lines: Sequence[Line | Grid], at: int,
            pitch: float) -> tuple[int, list[tuple[float, float]], int]:
-    """Return end, columns and lines of the header of a table with one rule a column below it."""
     for head in range(at, min(at + 5, len(lines))):
         line = lines[head]
         if isinstance(line, Grid) or line.page != lines[at].page or line.bullet is not None:
@@ -64,7 +63,6 @@ def _ruled(lines: Sequence[Line | Grid], at: int,
 
 
 def _is_near(lines: Sequence[Line | Grid], at: int, pitch: float) -> bool:
-    """Whether line `at` is on the same page and not far below the line before it."""
     line, before = lines[at], lines[at - 1]
     return isinstance(line, Line) and line.page == before.page and (
         0 <= line.middle - before.middle < (pitch + 1.3) * before.size)
@@ -72,7 +70,6 @@ def _is_near(lines: Sequence[Line | Grid], at: int, pitch: float) -> bool:
 
 def _extent(lines: Sequence[Line | Grid], at: int,
             pitch: float) -> tuple[int, list[tuple[float, float]]]:
-    """Return the end of the table that begins at `at`, and its columns as (x0, x1)."""
     first = lines[at]
     columns = [(part[0].x0, part[-1].x1) for part in _parts(first)]
     if len(columns) < 2 or first.bullet is not None:
@@ -98,9 +95,9 @@ def _parts(line: Line) -> list[list[Word]]:
     return segments(line, _LEAST_BLANK * line.size)
 
 
+# None if a part is in two columns
 def _grown(columns: list[tuple[float, float]], parts: list[tuple[float, float]],
            size: float) -> list[tuple[float, float]] | None:
-    """Widen columns to hold `parts`; None if a part is in two columns."""
     grown = list(columns)
     for x0, x1 in parts:
         over = [at for at, (left, right) in enumerate(grown)
@@ -112,14 +109,11 @@ def _grown(columns: list[tuple[float, float]], parts: list[tuple[float, float]],
     return grown
 
 
+# A row ends where `ends` says so; else where the lines are further apart than in running text;
+# where they never are, a line without its first cell continues the row above it. The first `n_head`
+# lines are one row.
 def _rows(lines: Sequence[Line], columns: Sequence[tuple[float, float]], pitch: float,
           n_head: int, ends: Sequence[bool]) -> tuple[list[list[list[list[Word]]]], bool]:
-    """Return rows of cells of lines of words, and whether blanks separate the rows.
-
-    A row ends where `ends` says so; else where the lines are further apart than in running text;
-    where they never are, a line without its first cell continues the row above it. The first
-    `n_head` lines are one row.
-    """
     gaps = [after.middle - before.middle for before, after in pairwise(lines)]
     limit = (pitch + 0.15) * min(line.size for line in lines)
     spaced = any(gap > limit for gap in gaps)
@@ -143,6 +137,5 @@ def _nearest(columns: Sequence[tuple[float, float]], x: float) -> int:
 
 
 def _is_sure(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether every column has a header and most rows have their first cell."""
     return sum(map(bool, rows[0])) >= len(rows[0]) - 1 and (
         sum(bool(row[0]) for row in rows[1:]) >= 0.7 * (len(rows) - 1))

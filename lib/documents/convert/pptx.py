@@ -32,7 +32,6 @@ def read(raw: bytes) -> Converted:
 
 
 def _in_order(shapes) -> list:
-    """Sort shapes into rows (of a third of an inch) and these from left to right."""
     return sorted(shapes, key=lambda one: ((one.top or 0) // 300_000, one.left or 0))
 
 
@@ -52,8 +51,8 @@ def _shape(shape) -> Iterator[Piece]:
         yield from _paragraphs(shape.text_frame, bullets)
 
 
+# a merged cell's text is in each place that it covers
 def _rows(table) -> list[list[str]]:
-    """Return the cells of a table; a merged cell's text is in each place that it covers."""
     rows = [[inline(cell.text) for cell in row.cells] for row in table.rows]
     for at, row in enumerate(table.rows):
         for column, cell in enumerate(row.cells):

@@ -33,7 +33,6 @@ def read(raw: bytes) -> Converted:
 
 
 def _register(text: str) -> None:
-    """Give the roles and directives in `text` that docutils does not know a plain meaning."""
     from docutils import nodes
     from docutils.parsers.rst import Directive, directives, languages, roles
 

@@ -72,8 +72,8 @@ class Worker:
             [sys.executable, "-m", __name__], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": paths})
 
+    # A negative code is the signal that ended the child
     def _stop(self) -> int | None:
-        """End the child; return its code, negative for the signal that ended it."""
         child, self.child = self.child, None
         if child is None:
             return None
@@ -86,7 +86,6 @@ class Worker:
         return child.wait()
 
     def _line(self, deadline: float) -> bytes:
-        """Return the child's reply. Raises TimeoutError, or ValueError if it ended without one."""
         file, line = self.child.stdout.fileno(), bytearray()
         while not line.endswith(b"\n"):
             if not select.select([file], [], [], max(0, deadline - time.monotonic()))[0]:
@@ -99,7 +98,6 @@ class Worker:
 
 
 def _serve() -> None:
-    """Convert what standard input names, one reply a line, in the child process."""
     replies = os.fdopen(os.dup(1), "wb")
     with open(os.devnull, "wb") as nowhere:
         os.dup2(nowhere.fileno(), 1)  # a library may print

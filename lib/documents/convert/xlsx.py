@@ -48,8 +48,8 @@ def _sheet(sheet) -> list[Piece]:
     return pieces if len(pieces) > 1 else []
 
 
+# every cell of a merged range has its text
 def _grid(sheet) -> list[list[str]]:
-    """Return the visible cells as text; every cell of a merged range has its text."""
     merged = {}
     for area in sheet.merged_cells.ranges:
         text = _shown(sheet.cell(area.min_row, area.min_col))
@@ -62,7 +62,6 @@ def _grid(sheet) -> list[list[str]]:
 
 
 def _blocks(rows: list[list[str]]):
-    """Yield the blocks of a grid that blank rows, and then blank columns, separate."""
     for filled, group in groupby(rows, key=any):
         if not filled:
             continue
@@ -80,7 +79,6 @@ def _blocks(rows: list[list[str]]):
 
 
 def _shown(cell) -> str:
-    """Return a cell's value much as a spreadsheet shows it."""
     value = cell.value
     if value is None:
         return ""

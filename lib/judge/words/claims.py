@@ -55,8 +55,8 @@ def are_verbs(own: list[Token], question: Question, *, is_any: bool = False) -> 
                for place, token in enumerate(own))
 
 
+# Whether a word is a kind of what is asked: "counterstain"
 def _is_kind(token: Token, question: Question) -> bool:
-    """Return whether a word is a kind of what is asked: "counterstain"."""
     return any(token.word.endswith(word) for word in question.topic if len(word) > 3)
 
 

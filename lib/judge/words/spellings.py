@@ -24,23 +24,23 @@ _CLOCK = (r"(?<![\w:.+-])(\d{1,2}):([0-5]\d)(?![\w:.]|-\d)"
           r"(?: ?([ap])\.?m\b\.?| in the (morning|afternoon|evening)\b)?")
 
 
+# Write "litres per minute" as "l/min", and "newton metres" as "Nm"
 def _one_rate(match: re.Match) -> str:
-    """Write "litres per minute" as "l/min", and "newton metres" as "Nm"."""
     if not match[2]:
         return f"{spelling_of(match[3])}h" if match[3] else "Nm"
     rate = f"{spelling_of(match[1])}/{spelling_of(match[2])}"
     return rate if unit_of(rate) else match[0]
 
 
+# Write "7:45 pm" as "19:45"
 def _one_time(match: re.Match) -> str:
-    """Write "7:45 pm" as "19:45"."""
     half = (match[3] or match[4] or "").lower()
     hour = int(match[1]) % 12 if half else int(match[1])
     return f"{hour + 12 * (half[:1] in ('p', 'e') or half == 'afternoon'):02}:{match[2]}"
 
 
+# Write "one and a half days" and "a day and a half" as "1.5 days"
 def _halved(match: re.Match) -> str:
-    """Write "one and a half days" and "a day and a half" as "1.5 days"."""
     whole = solid(tokens(match[1] or "1"))[0].value[1]
     return f"{whole}.5 {match[2] or match[3]}"
 
@@ -56,8 +56,8 @@ _SEVERAL = re.compile(  # not "port 8443 and 30 s"
     rf"(?P<last>,? (?:and|or) \d[\d.]* ?(?P<unit>{_UNIT})(?![\w/]))")
 
 
+# Write "12, 24 and 48 V" as "12 V, 24 V and 48 V"
 def _each_with_unit(match: re.Match) -> str:
-    """Write "12, 24 and 48 V" as "12 V, 24 V and 48 V"."""
     lead, bare, last, unit = match.group("lead", "bare", "last", "unit")
     if not unit_of(unit):
         return match[0]
@@ -134,8 +134,8 @@ def _one_spelling(text: str) -> str:
     return text
 
 
+# Write "-20 °C to +60 °C" as "-20-60 °C"
 def _one_range(match: re.Match) -> str:
-    """Write "-20 °C to +60 °C" as "-20-60 °C"."""
     low, unit, to, high, other = match.group("low", "unit", "to", "high", "other")
     if (to == "and") != bool(match["between"]):
         return match[0]
@@ -175,8 +175,8 @@ def spelled_out(text: str, question: str, reference: str) -> str:
     return _YEARLESS.sub(rf"\g<0> {years.pop()}", text) if len(years) == 1 else text
 
 
+# Write "supports Red Hat Enterprise Linux 9 (RHEL 9)" as "supports RHEL 9"
 def _one_form(match: re.Match) -> str:
-    """Write "supports Red Hat Enterprise Linux 9 (RHEL 9)" as "supports RHEL 9"."""
     n_words = _words_of(match[2], match[1])
     if not n_words:
         return match[0]
@@ -184,7 +184,6 @@ def _one_form(match: re.Match) -> str:
 
 
 def _words_of(short: str, long: str) -> int | None:
-    """Return how many words at the end of `long` have the letters of `short` as initials."""
     words = long.split()
     wanted = [piece.lower() for piece in re.findall(r"\d[\d.]*|[A-Za-z]", short)]
     for first in range(len(words) - 1):

@@ -201,8 +201,8 @@ def question_of(question: str) -> Question:
         before={other: one for one, other in pairs}, after=dict(pairs))
 
 
+# The tokens with "1 min 30 s" as one amount, and dates without the day of the week
 def _summed(found: list[Token]) -> list[Token]:
-    """Return the tokens with "1 min 30 s" as one amount, and dates without the day of the week."""
     kept: list[Token] = []
     for token in found:
         last = kept[-1] if kept else None

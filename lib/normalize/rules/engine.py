@@ -45,8 +45,8 @@ def by_rules(segments: list[Segment], documents: dict[str, Document]) -> list[No
     return [rows[segment.segment_id] for segment in segments]
 
 
+# The segment unchanged: sentences in English would mix two languages
 def _kept(segment: Segment, document: Document) -> Normalized:
-    """Return the segment unchanged: sentences in English would mix two languages."""
     text = segment.text.strip() if re.search(r"\w", segment.text) else ""
     return Normalized(
         segment_id=segment.segment_id, document_id=segment.document_id, text=text, rating=None,
@@ -68,7 +68,6 @@ def _rewritten(segment: Segment, parts: list[Part], title: str,
 
 
 def _rating(parts: list[Part]) -> int:
-    """Rate from 1 to 10: ten times the mean weight of the characters, less 2 below 20 words."""
     size = sum(len(part.text) for part in parts)
     mean = sum(_WEIGHTS[part.kind] * len(part.text) for part in parts) / max(size, 1)
     words = sum(len(part.text.split()) for part in parts)

@@ -179,8 +179,8 @@ def about_row(name: str, cell: str) -> str | None:
     return f"{cell} ({name})" if is_apart else f"{_inside(name)} {cell}".strip()
 
 
+# "the mass is 2 kg", or "the value under Required is no", if that may be no fact
 def _clause(name: str, value: str, before: str = "") -> str:
-    """Return "the mass is 2 kg", or "the value under Required is no", if that may be no fact."""
     said, column = value if re.search(r"\w", value) else _quoted(value), _quoted(name)
     be, read = ("are", "read") if is_plural(name) else ("is", "reads")
     if not name or is_fact(name, value):
@@ -202,7 +202,6 @@ def _is_text(label: str) -> bool:
 
 
 def _is_short(value: str) -> bool:
-    """Return whether a value can be part of a sentence: few words, and no sentence of its own."""
     is_text = value[:1] not in ("'", '"') and re.search(r"[.!?:]\s+\S|\w[.!?]$", value) or (
         value.count(";") > 1)
     return not is_text and len(value.split()) <= _VALUE_WORDS
@@ -223,7 +222,6 @@ def _singular(word: str) -> str:
 
 
 def _once(text: str) -> str:
-    """Keep only the first mention of each link target in parentheses."""
     for link in dict.fromkeys(re.findall(r" \([^()\s]+/[^()\s]+\)", text)):
         before, _, after = text.partition(link)
         text = before + link + after.replace(link, "")
@@ -236,8 +234,8 @@ def _the(label: str, owner: str) -> str:
     return f"The {_inside(bare)}" + (f" of {owner}" if is_unnamed else "")
 
 
+# title case ("User Guide") is kept
 def _inside(label: str) -> str:
-    """Return a label as it reads inside a sentence; title case ("User Guide") is kept."""
     is_title_case = any(re.fullmatch(r"[A-Z][a-z]+", word) for word in label.split()[1:])
     return _bare(label) if is_title_case else as_label(label)
 

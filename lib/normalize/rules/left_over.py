@@ -38,7 +38,6 @@ def left_over(text: str, blocks: Sequence[Block], parts: list, references: dict,
 
 
 def _placed(parts: list, blank, first: int, last: int, words: str, group: int):
-    """Return the sentence under the headings of the part above it."""
     place = bisect(parts, first, key=lambda part: part.start)
     above = parts[place - 1] if place else blank
     heading = (above.text,) if above.kind == "heading" else ()
@@ -48,7 +47,6 @@ def _placed(parts: list, blank, first: int, last: int, words: str, group: int):
 
 
 def _words(raw: str, uses: Counter[str], references: dict) -> str:
-    """Return the words of such lines, "" for list markers and link definitions in use."""
     lines = []
     for line in raw.splitlines():
         definition = _DEFINITION.fullmatch(line)

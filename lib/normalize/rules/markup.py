@@ -57,7 +57,6 @@ def code_title(fence: str) -> str:
 
 
 def _shown(tag: re.Match) -> str:
-    """Return the title or the file that a template's tag names."""
     values = list(_QUOTED.finditer(tag["values"] or tag["given"] or ""))
     texts = [value["value"] for value in values if value["value"] and (
         value["key"] in _SHOWN or _FACTUAL.search(value["value"]))]

@@ -57,8 +57,6 @@ class Part:
 
 @dataclass(frozen=True)
 class _Source:
-    """One block of a document with the context needed to read it."""
-
     block: Block
     blank: Part  # with the fields that all parts of the block share
     text: str  # of the document
@@ -107,7 +105,6 @@ def parts_of(document: Document, blocks: Sequence[Block], references: dict) -> l
 
 
 def _without_named_headings(parts: list[Part]) -> list[Part]:
-    """Drop the headings that the parts below them name."""
     kept: list[Part] = []
     below: tuple[str, ...] = ()
     for part in reversed(parts):
@@ -119,8 +116,8 @@ def _without_named_headings(parts: list[Part]) -> list[Part]:
     return kept[::-1]
 
 
+# Yield sentences, joined where a cut would divide a link or emphasis
 def _prose(source: _Source) -> Iterator[Part]:
-    """Yield sentences, joined where a cut would divide a link or emphasis."""
     block, blank = source.block, source.blank
     raw, pages = without_pages(source.text[block.start:block.end])
     for start, end in pages:
@@ -163,7 +160,6 @@ def _list(source: _Source) -> Iterator[Part]:
 
 def _pieces(item: Item, inner: Sequence[Block],
             source: _Source) -> Iterator[tuple[int, int, str]]:
-    """Yield the places and words of an item before, between and after its code and tables."""
     begin = item.start
     for start, end in [*((block.start, block.end) for block in inner), (item.end, item.end)]:
         text = unticked(source.text[begin:start])
@@ -173,7 +169,6 @@ def _pieces(item: Item, inner: Sequence[Block],
 
 
 def _table(source: _Source) -> Iterator[Part]:
-    """Yield rows with their header. As in Markdown, cells beyond the header's columns are lost."""
     rows = source.block.rows
     header = tuple(source.words(source.text[cell.start:cell.end]) for cell in source.block.header)
     if not rows and any(header):
@@ -188,7 +183,6 @@ def _table(source: _Source) -> Iterator[Part]:
 
 
 def _code(source: _Source) -> Iterator[Part]:
-    """Yield lines of code, without the fences; joined, they are the code."""
     start, title = source.block.start, ""
     lines = list(_CODE_LINE.finditer(source.text[start:source.block.end]))
     begin = line_start(source.text, start)
@@ -206,7 +200,6 @@ def _code(source: _Source) -> Iterator[Part]:
 
 
 def _heading(source: _Source) -> Iterator[Part]:
-    """Yield a heading, and a sentence with its link targets, which opening phrases omit."""
     if (block := source.block).text:
         yield replace(source.blank, kind="heading", text=block.text)
         raw = source.text[block.start:block.end].strip("# \t=-\n")
@@ -239,7 +232,6 @@ _READERS = {"prose": _prose, "list": _list, "table": _table, "code": _code, "hea
 
 
 def _with_lead_ins(parts: list[Part]) -> Iterator[Part]:
-    """Move a sentence with a final colon to the group of the next list, and set its items' lead."""
     leads: dict[int, tuple[str, str]] = {}
     said, group = "", -1  # the last sentence, after those that it refers to, and where it is
     for part, following in zip_longest(parts, parts[1:]):

@@ -71,11 +71,8 @@ def write(parts: list[Part], title: str, before: Part | None = None, *,
     return f"# {without_anchor(title)}\n\n{prose}" if is_headed and prose else prose
 
 
+# If the facts below name their owner themselves, sections that only announce them are left out
 def _path(title: str, part: Part) -> tuple[str, ...]:
-    """Return the document and its sections, outermost first, each once.
-
-    If the facts below name their owner themselves, sections that only announce them are left out.
-    """
     path: list[str] = []
     for name in map(without_anchor, (title if part.is_titled else "", *part.headings)):
         is_empty = part.owner and path and name.casefold() in ANNOUNCEMENTS
@@ -84,11 +81,9 @@ def _path(title: str, part: Part) -> tuple[str, ...]:
     return tuple(path)
 
 
+# "In Corvane P-417, Network: " without a name that the first sentence makes clear
+# That is the section if the sentence begins with it, and the document, if no section is left
 def _opening(path: tuple[str, ...], text: str) -> str:
-    """Return "In Corvane P-417, Network: " without a name that the first sentence makes clear.
-
-    That is the section if the sentence begins with it, and the document, if no section is left.
-    """
     first = re.split(r"(?<=[.!?])\s", text, maxsplit=1)[0]
     names = [re.sub(r"(?<!tc)(?<!\.)[ .:]+$", "", name) for name in path]
     if len(names) > 1 and re.match(rf"(?:The |An? )?{re.escape(names[-1])}\b", first, re.I):
@@ -98,8 +93,8 @@ def _opening(path: tuple[str, ...], text: str) -> str:
     return f"In {', '.join(names)}: " if names else ""
 
 
+# after code in a list, the rest of it is resumed
 def _paragraph(group: list[Part], is_after_colon: bool, is_resumed: bool) -> str:
-    """Return the prose of one block's parts; after code in a list, the rest of it is resumed."""
     if group[0].kind == "code":
         return _code(group, is_after_colon)
     if group[0].kind == "heading":
@@ -115,13 +110,11 @@ def _paragraph(group: list[Part], is_after_colon: bool, is_resumed: bool) -> str
 
 
 def _announcing(text: str) -> str:
-    """Return a sentence right before code with a colon if it has no end of its own."""
     bare = text.rstrip(",")
     return bare + ":" if bare != text or ended(text) != text else text
 
 
 def _code(group: list[Part], is_after_colon: bool) -> str:
-    """Return code verbatim, without fence and common indent, after an introduction."""
     code = "\n".join(part.text.rstrip(" \t") for part in group)
     code = textwrap.dedent(code).strip("\n")
     title = f"{group[0].lead}:\n" if group[0].lead and group[0].is_first else ""
@@ -145,11 +138,8 @@ def _row(part: Part) -> str:
     return row_sentence(("", *part.header[1:]) if is_pair else part.header, part.cells, part.owner)
 
 
+# After a cut, the first items can be deeper than later ones; each such run names its parent
 def _list(items: list[Part], is_resumed: bool) -> list[str]:
-    """Return sentences for a list and its nested lists, all items, in order.
-
-    After a cut, the first items can be deeper than later ones; each such run names its parent.
-    """
     runs: list[list[Part]] = []
     for item in items:
         if runs and item.depth >= runs[-1][0].depth:
@@ -167,7 +157,6 @@ def _list(items: list[Part], is_resumed: bool) -> list[str]:
 
 
 def _nodes(items: list[Part]) -> list[tuple[Part, list[Part]]]:
-    """Return the items of the first one's depth, each with all items below it."""
     nodes: list[tuple[Part, list[Part]]] = []
     for item in items:
         if item.depth <= items[0].depth:
@@ -177,14 +166,14 @@ def _nodes(items: list[Part]) -> list[tuple[Part, list[Part]]]:
     return nodes
 
 
+# B (C; D)"
 def _outline(nodes: list[tuple[Part, list[Part]]]) -> str:
-    """Return names with the names below them in parentheses: "A; B (C; D)"."""
     return "; ".join(f"{item.text} ({_outline(_nodes(children))})" if children else item.text
                      for item, children in nodes)
 
 
+# deeper ones belong to the item before them
 def _level(items: list[Part], lead: str, is_continued: bool) -> list[str]:
-    """Return sentences for items of one depth; deeper ones belong to the item before them."""
     nodes = _nodes(items)
     if len(items) > len(nodes) and all(is_name_like(item.text) for item in items):
         introduction = [_introduction(lead, is_continued)] if lead else []
@@ -212,11 +201,8 @@ def _level(items: list[Part], lead: str, is_continued: bool) -> list[str]:
     return sentences
 
 
+# "The supported platforms of X are A, B and C.", or "The file has: a name; a size."
 def _together(items: list[Part], lead: str, is_continued: bool) -> str:
-    """Return one sentence for names or short fragments, "" if they do not fit into one.
-
-    "The supported platforms of X are A, B and C.", or "The file has: a name; a size."
-    """
     first, texts = items[0], [item.text for item in items]
     if not any(text.endswith(".") for text in texts[:-1]):
         texts[-1] = texts[-1].removesuffix(".")  # of the list
@@ -248,6 +234,5 @@ def pair_of(item: Part, lead: str) -> tuple[str, str] | None:
 
 
 def _fact(item: Part, lead: str) -> str:
-    """Return "Default port: 8443" as a sentence on its owner, "" if that would be invented."""
     pair = pair_of(item, lead)
     return fact_sentence(*pair, item.owner) if pair else ""

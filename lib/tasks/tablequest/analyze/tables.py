@@ -8,7 +8,7 @@ import pandas as pd
 
 from lib.analyze.format import DASH, estimate, fraction, number, percent
 from lib.analyze.stats import cluster_interval, sign_flip_p
-from lib.analyze.tables import accuracy
+from lib.analyze.tables import counted
 from lib.core.arms import ALL, sorted_arms
 from lib.core.records import RECALL, Answer, Query, Verdict
 from lib.tasks.tablequest.analyze.accuracy import TOLERANCE, assess
@@ -96,7 +96,7 @@ def arms_in_order(arms: Sequence[str] | Mapping[str, object]) -> list[str]:
 
 
 def accuracy_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per arm, level (easy, medium) and form, with `accuracy`'s columns and more.
+    """Return one row per arm, level (easy, medium) and form, with `counted`'s columns and more.
 
     low and high are the interval over passages, NaN with one passage. cut counts the prompts whose
     passage lost its end. whole counts the scored answers to questions whose prompts were
@@ -106,11 +106,11 @@ def accuracy_table(rows: pd.DataFrame) -> pd.DataFrame:
     is_lost = rows.cut | ((rows.verdict == "unscored") & (rows.form != RECALL))
     rows = rows.assign(whole=~is_lost.groupby([rows.arm, rows.question_id]).transform("any"))
     cells, keys = [], ["arm", "level", "form"]
-    for key, cell in rows[rows.level != "hard"].groupby(keys, sort=False):
-        counts = accuracy(cell.verdict, cell.passage_id)
+    for _, cell in rows[rows.level != "hard"].groupby(keys, sort=False):
+        counts = counted(cell.assign(cluster=cell.passage_id), keys).iloc[0].to_dict()
         done = cell[cell.verdict != "unscored"]
         is_correct = done.verdict == "correct"
-        cells.append({**dict(zip(keys, key, strict=True)), **counts,
+        cells.append({**counts,
                       "cut": int(cell.cut.sum()), "whole": int(done.whole.sum()),
                       "whole_correct": int((is_correct & done.whole).sum()),
                       "by_judge": int((cell.by_judge == "correct").sum()),
