@@ -43,8 +43,7 @@ def replicate_rows(
             score.cloze_argmax,
             not any(
                 one.document_id == query.document_id
-                and one.start < query.end
-                and query.start < one.end
+                and one.start < query.end and query.start < one.end
                 for one in out
             ),
         )
