@@ -74,7 +74,6 @@ ARTIFACTS = {
     "asked": Artifact("asked.jsonl", "structext/00_samples"),
     "solved": Artifact("solved.jsonl", "structext/00_samples"),
     "training_samples": Artifact("training_samples.jsonl", "structext/00_samples"),
-    "rewrite_rejected": Artifact("rewrite_rejected.jsonl", "structext/00_samples", Rejected),
     "training": Artifact("training/{arm}.jsonl", "structext/00_samples", Query),
     "filings": Artifact("filings.jsonl", "tablequest/00_filings"),
     "grids": Artifact("grids.jsonl", "tablequest/00_filings"),

@@ -1,17 +1,15 @@
 """Implement StrucText-Eval as a reading task: fit prompts, read answers, judge, and solve."""
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import TYPE_CHECKING
 
-from lib.core.errors import BadInput
 from lib.core.files import load
 from lib.core.records import Answer, Query, Rejected, Verdict
 from lib.reading.context_window import Tokenizer, lengths_of, token_counts
 from lib.reading.task import Shown
 from lib.structext.ask.prompts import REASONING, Prompted
 from lib.structext.ask.replies import Final, finals, judged_by_rules
-from lib.structext.solve.solver import solve
+from lib.structext.solve.solver import solved
 
 if TYPE_CHECKING:  # slow to import
     from lib.infer.decoding import Decoding
@@ -50,13 +48,12 @@ class StrucText:
 
         A reply has the form that its prompt asks for, and is empty if the solver fails.
         """
-        replies = {}
-        for one in load(study, "asked", Prompted):
-            sample = one.sample
-            text = _solution(sample.language, sample.question, sample.reference)
-            is_tagged = text and one.setting in REASONING
-            replies[one.query_id] = f"<answer>\n{text}\n</answer>" if is_tagged else text
-        return replies
+        asked = load(study, "asked", Prompted)
+        samples = {one.sample.id: one.sample for one in asked}  # each is solved once
+        texts = {row.id: row.answer for row in solved(samples.values())}
+        return {one.query_id: f"<answer>\n{text}\n</answer>"
+                if (text := texts[one.sample.id]) and one.setting in REASONING else text
+                for one in asked}
 
 
 TASK = StrucText()
@@ -90,11 +87,3 @@ def too_long(queries: Sequence[Query], texts: Mapping[str, str], tokenizer: Toke
 def _asked(study: str, queries: list[Query]) -> list[Prompted]:
     kept = {query.query_id for query in queries}
     return [one for one in load(study, "asked", Prompted) if one.query_id in kept]
-
-
-@cache  # a sample is solved once for all prompt settings
-def _solution(language: str, question: str, reference: str) -> str:
-    try:
-        return solve(language, question, reference)
-    except BadInput:
-        return ""

@@ -5,7 +5,6 @@ the context window of the arm that is asked, if its call failed, or if its reply
 what a judge could not score leaves the judge's own denominator.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -33,8 +32,6 @@ JUDGE = "judge"
 SUMMARY = ["n", "texts", "left_out", "asked", "failed", "no_answer", "truncated", "rouge_score",
            "low", "high", "rouge_asked", "bleu", "exact", "judged", "correct",
            "judge", "judge_low", "judge_high"]
-# marks in a sample's id that a scenario, or a model, gave the names
-_REAL = re.compile(r"-(?:real|rewritten)-(?=d\d+-w\d+)")
 _FORM_OF = {language: form for form, languages in FORMS.items() for language in languages}
 
 
@@ -67,7 +64,7 @@ def _about(questions: Sequence[Prompted]) -> pd.DataFrame:
         "query_id": one.query_id, "suite": one.suite,
         "prompt": f"{one.setting}-{one.n_shots}" if one.n_shots else one.setting,
         "setting": one.setting, "n_shots": one.n_shots, "sample": one.sample.id,
-        "twin": _REAL.sub("-", one.sample.id), "text": one.sample.text_id,
+        "twin": one.sample.id.replace("-real-d", "-d"), "text": one.sample.text_id,
         "language": one.sample.language, "form": _FORM_OF[one.sample.language],
         "task": one.sample.task, "depth": one.sample.depth, "width": one.sample.width}
         for one in questions])
