@@ -70,15 +70,15 @@ def finals(prompted: Sequence[Prompted], answers: list[Answer]) -> dict[str, Fin
 
 
 def scored(prompted: Sequence[Prompted], answers: list[Answer]) -> list[Scored]:
-    """Return one score per question, in order, with the query_id as id.
+    """Return one score per question, in order.
 
     Without an answer the score is 0 and `error` has the reason. Raises ValueError as `finals` does.
     """
     found, rows = finals(prompted, answers), []
     for one in prompted:
         final = found.get(one.query_id, Final("", NO_ROW))
-        row = score(one.sample.answer, final.text, one.query_id)
-        rows.append(row.model_copy(update={"error": final.missing}) if final.missing else row)
+        row = score(one.sample.answer, final.text)
+        rows.append(row._replace(error=final.missing) if final.missing else row)
     return rows
 
 
