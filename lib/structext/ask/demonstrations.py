@@ -40,13 +40,11 @@ def demonstrations_for(samples: Sequence[Sample], pool: Sequence[Sample], n_shot
 
 
 def _length(sample: Sample) -> int:
-    """Return how many characters a sample adds to a prompt."""
     return len(sample.reference) + len(sample.question) + len(sample.answer)
 
 
 def _drawn(sample: Sample, part: tuple, pool: list[Sample], n_shots: int,
            key: str | None) -> tuple[Sample, ...]:
-    """Return the first `n_shots` of `pool` with other texts, in its order or shuffled by `key`."""
     others = [one for one in pool if one.reference != sample.reference]
     if len(others) < n_shots:
         dials = " at depth {}, width {}".format(*part[1:]) if part[1:] else ""

@@ -105,7 +105,6 @@ def _prompt(sample: Sample, setting: str, examples: Sequence[Sample],
 
 
 def _defused(text: str) -> str:
-    """Split what could close one of TAGS in `text`, except XML's <S>, which answers copy."""
     split = defused(text, TAGS)
     return split if SPLIT in text else _ELEMENT.sub("", split)
 

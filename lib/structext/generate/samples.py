@@ -1,29 +1,11 @@
 """Make samples of StrucText-Eval, one by one or as the papers' suites: same seed, same bytes.
 
 A text is grown from an abstract tree. Two dials set its difficulty: it has `depth` levels below the
-root, and every inner node has depth × `width` children. A third, `size`, sets how much one node
-holds. The content of a node means nothing, so only the structure can lead to the answer. Generator
-and solver (lib.structext.solve) find answers by separate code, so their agreement is evidence.
-
-Every text has its own random generator, seeded by seed, language, dials and number, so a sample
-does not depend on which others are requested. The structure is drawn independently of the names, so
-`corrected`, `faithful` and Real-Test samples of the same number share it, except where a correction
-below adds to it.
-
-Mode `corrected` avoids the known faults of the official generator, by their numbers in our list:
-LaTeX headings go down one command per level (1); bold texts and images are listed in text order
-(2); a section is named at every level (3); excerpts are verbatim (4); YAML reads back as intended
-(5); bold texts and images are between words and no text occurs twice (6); labels are balanced (7);
-no question has two answers, and no value is an id (8); an Org image has `file:`, without which it
-is a link (11); no text is made twice in a cell (12). Mode `faithful` keeps these faults; the seed
-decides the order of a set (10). In both modes, the hints (9) and the tables' colours and companies
-are our own, and bold texts are all different, as in the official files.
-
-Labels (7): the commonest answer is right on Test (seed 42; depth 1, 2) in %, faithful ->
-corrected: syntax 95-100 -> 50; tree height 100, 100 -> 34, 34 (a chain below a leaf adds 0 to 2);
-node depth 53, 52 -> 44, 33; join 89, 89 -> 58, 48; csv.1 56, 53 -> 56, 41; csv.2 50, 52 -> 52, 45;
-xml.0 50, 20 and xml.1 52, 23 -> below 20. Not balanced: a fifth to a quarter of the documents of
-depth 1 have no bold text, or no image.
+root, and every inner node has depth × `width` children. A third, `size`, sets how much a node
+holds. Every text has its own random generator, seeded by seed, language, dials and number. The
+structure is drawn independently of the names, so corrected, faithful and Real-Test samples of the
+same number share it, except where a correction adds to it. The official generator's faults, which
+mode `faithful` keeps and `corrected` avoids, are listed in notebooks/structext/README.md.
 """
 
 from collections.abc import Iterable, Iterator
