@@ -28,7 +28,7 @@ from lib.structext.records import TASKS
 SCORE = "ROUGE-L, 0 below 0.75 (%)"
 LABELS = {"rouge_score": SCORE, JUDGE: "Correct according to the judge (%)",
           "difference_points": "Real-Test compared with Test, ROUGE-L, 0 below 0.75 (points)"}
-_LINES = {"few-shot": "-", "simple-few-shot": "--", "shortest-few-shot": ":"}
+_LINES = {"few-shot": "-", "simple-few-shot": "--"}
 
 
 @styled

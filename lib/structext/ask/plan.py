@@ -102,8 +102,7 @@ def some_of(samples: Sequence[Sample], per_task: int) -> list[Sample]:
 
 def _pool(setting: str, samples: Sequence[Sample], mode: str, seed: int, size: int,
           is_real: bool) -> list[Sample]:
-    dials = {"few-shot": [one.cell[1:] for one in samples], "simple-few-shot": [SIMPLE],
-             "shortest-few-shot": [dial[:2] for name in TRAINING_SUITES for dial in SUITES[name]]}
+    dials = {"few-shot": [one.cell[1:] for one in samples], "simple-few-shot": [SIMPLE]}
     tasks = {one.task for one in samples}
     return [sample for depth, width in dict.fromkeys(dials.get(setting, ()))
             for sample in generate(mode, tasks, depth, width, POOL, seed, size, is_real)]

@@ -9,7 +9,7 @@ from lib.core.files import made_by
 from lib.core.records import Answer, Verdict
 from lib.judge.verdicts import answers_of_one_arm
 from lib.structext.analyze.scores import Scored, score
-from lib.structext.ask.prompts import REASONING, SETTINGS, Prompted, as_queries
+from lib.structext.ask.prompts import REASONING, Prompted, as_queries
 
 NO_ANSWER = "no <answer> in the reply"
 NO_ROW = "no answer row: the query was not asked, or its call failed"
@@ -39,10 +39,7 @@ def final_answer(reply: str | None, setting: str) -> Final:
     empty; the last tag may be unclosed if the reply was truncated or stopped there. In the other
     settings the prompt ends with <answer>, and the answer is the reply up to an end tag; a reply
     that opens the tag again is read as if it had reasoned. Thoughts up to </think> are ignored.
-    Raises ValueError for an unknown setting.
     """
-    if setting not in SETTINGS:
-        raise ValueError(f"setting {setting!r} is unknown: choose one of {', '.join(SETTINGS)}")
     reply = reply or ""
     thoughts_end = max((found.end() for found in _THOUGHTS_END.finditer(reply)), default=0)
     reply = _NEXT.sub("", reply[thoughts_end:]).strip()
