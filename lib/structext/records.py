@@ -1,7 +1,7 @@
 """Define a sample of StrucText-Eval, and name its languages and tasks."""
 
 from lib.core.artifacts import Artifact, register
-from lib.core.records import Record, Rejected
+from lib.core.records import Record
 
 # The benchmark's languages, in its order
 LANGUAGES = ("csv", "tree", "json", "yaml", "xml", "latex", "markdown", "org")
@@ -50,6 +50,4 @@ class Sample(Record):
 
 _BY = "structext/00_samples"
 register({name: Artifact(f"{name}.jsonl", _BY) for name in (
-    "samples", "asked", "solved", "training_samples")} | {
-    "rewrite_rejected": Artifact("rewrite_rejected.jsonl", _BY, Rejected)},
-    queries=_BY, training=_BY)
+    "samples", "asked", "solved", "training_samples")}, queries=_BY, training=_BY)

@@ -1,14 +1,12 @@
 """StrucText-Eval as a task: prompts with a structured text, answers in a tag, lines compared."""
 
 import re
-from functools import cache
 
-from lib.core.errors import BadInput
-from lib.core.records import Answer, Query, Rejected, Verdict
+from lib.core.records import Query, Rejected
 from lib.infer.window import lengths_of, token_counts
 from lib.structext.ask.prompts import REASONING, Prompted
-from lib.structext.ask.replies import final_answer, judged_by_rules
-from lib.structext.solve.solver import solve
+from lib.structext.ask.replies import final_answer, judged
+from lib.structext.solve.solver import solved
 from lib.tasks.task import Final, Room, Rows, Shown, Task
 
 _SHOTS = re.compile(r"-\d+\Z")  # of a query's id, after its prompt setting
@@ -19,6 +17,7 @@ class StrucText(Task):
 
     texts, groups, cluster = "asked", ("language", "depth", "width"), "text"
     needs = {"asked": Prompted}
+    rules = staticmethod(judged)
 
     def fit(self, queries: list[Query], rows: Rows, room: Room) -> Shown:
         """Leave out prompts that do not fit: cutting a structured text would change its structure.
@@ -38,23 +37,16 @@ class StrucText(Task):
         """Read the final answer of a reply as its prompt setting requires."""
         return final_answer(reply, _SHOTS.sub("", query.query_id.rpartition(":")[2]))
 
-    def verdicts(self, queries: list[Query], answers: list[Answer], rows: Rows) -> list[Verdict]:
-        """Judge by comparison: the reference is correct, whatever its whitespace."""
-        kept = {query.query_id for query in queries}
-        return judged_by_rules([one for one in rows["asked"] if one.query_id in kept], answers)
-
     def replies(self, queries: list[Query], rows: Rows) -> dict[str, str]:
         """Return the solver's replies, which show whether each text has the answer to its question.
 
         A reply has the form that its prompt asks for, and is empty if the solver fails.
         """
-        replies = {}
-        for one in rows["asked"]:
-            sample = one.sample
-            text = _solution(sample.language, sample.question, sample.reference)
-            is_tagged = text and one.setting in REASONING
-            replies[one.query_id] = f"<answer>\n{text}\n</answer>" if is_tagged else text
-        return replies
+        samples = {one.sample.id: one.sample for one in rows["asked"]}  # each is solved once
+        texts = {row.id: row.answer for row in solved(samples.values())}
+        return {one.query_id: f"<answer>\n{text}\n</answer>"
+                if (text := texts[one.sample.id]) and one.setting in REASONING else text
+                for one in rows["asked"]}
 
     def about(self, query: Query, rows: Rows) -> dict[str, object]:
         """Return language, depth, width and text of a query's sample."""
@@ -84,11 +76,3 @@ def _too_long(queries: list[Query], texts: dict[str, str], room: Room) -> list[R
                      reason=f"{lengths[query.query_id]:,} tokens or more and {room.reply:,} for "
                             f"the reply do not fit in {room.window:,}")
             for query in queries if lengths[query.query_id] > most]
-
-
-@cache  # a sample is solved once for all prompt settings
-def _solution(language: str, question: str, reference: str) -> str:
-    try:
-        return solve(language, question, reference)
-    except BadInput:
-        return ""

@@ -21,14 +21,14 @@ official = [str(path) for path in ([place] if place.is_file() else sorted(place.
 
 rule texts:
     input: official
-    output: rows("samples", "asked", "queries", "solved", "training_samples", "rewrite_rejected"),
+    output: rows("samples", "asked", "queries", "solved", "training_samples"),
         of("training", tuned), records("00_samples")
     params: **stage("00_samples")
     shell: RUN
 
 
 rule structext:
-    input: rows("asked", "training_samples", "rewrite_rejected"),
+    input: rows("asked", "training_samples"),
         answers, verdicts
     output: f"{figures}/structext.md", records("01_analyze")
     params: **stage("01_analyze")

@@ -3,10 +3,12 @@
 import pandas as pd
 
 from lib.core.records import Answer, Rejected
+from lib.judge.verdicts import judge
 from lib.structext.analyze import floor
 from lib.structext.analyze.tables import rows_of
 from lib.structext.ask.prompts import REASONING, Prompted, prompts_for
-from lib.structext.ask.replies import finals, judged_by_rules
+from lib.structext.ask.prompts import as_queries
+from lib.structext.ask.replies import finals, judged
 from lib.structext.generate.samples import generate
 
 
@@ -61,7 +63,8 @@ def of_arms(asked: list[Prompted], left_out: list[Prompted] = (), is_floored: bo
     for arm, reply in arms.items():
         answers[arm] = [answered(arm, one.query_id, text, len(text) > 200)
                         for one in asked if (text := reply(one)) is not None]
-        verdicts[arm] = judged_by_rules(every, final_answers(every, answers[arm]))
+        verdicts[arm] = judge(
+            as_queries(every), final_answers(every, answers[arm]), judged)
     out = dict.fromkeys(arms, too_long(left_out))
     if is_floored:
         constants = floor.learned(one.sample for one in every)

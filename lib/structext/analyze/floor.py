@@ -14,10 +14,12 @@ import pandas as pd
 
 from lib.analyze.metrics import rouge_l
 from lib.core.records import Answer, Verdict
+from lib.judge.verdicts import judge
 from lib.structext.analyze.scores import LEAST_ROUGE
 from lib.structext.analyze.tables import summary
 from lib.structext.ask.prompts import REASONING, Prompted
-from lib.structext.ask.replies import judged_by_rules
+from lib.structext.ask.prompts import as_queries
+from lib.structext.ask.replies import judged
 from lib.structext.records import BLIND, Sample
 
 MOST_VALUES = 10  # with more different answers, a task has no chance level
@@ -90,7 +92,7 @@ def blind(asked: Sequence[Prompted],
     replies = [final.model_copy(update={"answer": f"<answer>\n{final.answer}\n</answer>"})
                if one.setting in REASONING else final
                for one, final in zip(asked, finals, strict=True)]
-    return replies, judged_by_rules(asked, finals)
+    return replies, judge(as_queries(asked), finals, judged)
 
 
 def by_depth(rows: pd.DataFrame, asked: Sequence[Prompted],

@@ -1,11 +1,9 @@
 """Tabulate the results of reading structured texts, by question and arm and as means (v2, 5).
 
-Every question stays in its denominator. A question scores 0 and is counted separately if it exceeds
-the context window of the arm that is asked, if its call failed, or if its reply has no answer. Only
-what a judge could not score leaves the judge's own denominator.
+Every question stays in its denominator: one that is too long for an arm's window, whose call failed
+or whose reply has no answer scores 0. The judge's denominator lacks what it could not score.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -13,29 +11,28 @@ import pandas as pd
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from lib.analyze.format import in_points, number, percent
 from lib.analyze.stats import share_interval
 from lib.core.arms import ALL
-from lib.core.files import made_by
+from lib.core.files import made_by, write_text
+from lib.core.paths import figures_path
 from lib.core.records import Answer, Rejected, Verdict
-from lib.structext.analyze.scores import METRICS, frame
+from lib.structext.analyze.scores import METRICS
 from lib.structext.ask.prompts import SETTINGS, Prompted
 from lib.structext.ask.replies import NO_ROW, scored
 from lib.structext.generate.samples import SUITES
-from lib.structext.records import LANGUAGES, TASKS
+from lib.structext.records import BLIND, LANGUAGES, TASKS
 
-FORMS = {  # form of the text in the prompt -> its languages
-    "table": ("csv",),
-    "nested objects": ("json", "yaml", "xml"),
-    "document with headings": ("latex", "markdown", "org"),
-    "list of edges": ("tree",)}
+FORMS = {"csv": "table", "json": "nested objects", "yaml": "nested objects",
+         "xml": "nested objects", "latex": "document with headings",
+         "markdown": "document with headings", "org": "document with headings",
+         "tree": "list of edges"}  # language -> form of its texts
 ANSWERED, LEFT_OUT = "an answer", "left out: longer than the arm's window"
 JUDGE = "judge"
-SUMMARY = ["n", "texts", "left_out", "asked", "failed", "no_answer", "truncated", "rouge_score",
-           "low", "high", "rouge_asked", "bleu", "exact", "judged", "correct",
-           "judge", "judge_low", "judge_high"]
-# marks in a sample's id that a scenario, or a model, gave the names
-_REAL = re.compile(r"-(?:real|rewritten)-(?=d\d+-w\d+)")
-_FORM_OF = {language: form for form, languages in FORMS.items() for language in languages}
+INTERVALS = {  # column -> the columns of its interval
+    "rouge_score": ("low", "high"), JUDGE: ("judge_low", "judge_high"),
+    "difference_points": ("low_points", "high_points"),
+    "gain_difference_points": ("gain_low_points", "gain_high_points")}
 
 
 def rows_of(asked: Sequence[Prompted], left_out: Mapping[str, Sequence[Rejected]],
@@ -43,48 +40,54 @@ def rows_of(asked: Sequence[Prompted], left_out: Mapping[str, Sequence[Rejected]
             verdicts: Mapping[str, list[Verdict]]) -> pd.DataFrame:
     """Return one row per question and arm, arms in the order of `answers`.
 
-    The columns are arm, query_id, suite, prompt ("few-shot-3"), setting, n_shots, sample, twin
-    (shared by a sample of Test and its rewrite in Real-Test), text (see `clusters`), language,
-    form, task, depth, width, state (ANSWERED, LEFT_OUT, or why there is no answer), truncated,
-    those of `scores.Scored` with metrics as fractions, and judge (1 or 0, NaN if unscored).
-    `left_out` has the questions too long for an arm's context window (item = query_id); an arm
-    without any may be absent. Raises ValueError if a question is repeated, or if the answers,
-    verdicts or questions left out of an arm are not those of `asked`.
+    Metrics are from 0 to 1, `judge` is NaN if unscored; a sample of Test and its rewrite in
+    Real-Test share their `twin`. Raises ValueError if an arm's rows are not those of `asked`.
     """
-    ids = pd.Series([one.query_id for one in asked])
-    if ids.duplicated().any():
-        raise ValueError(f"question {ids[ids.duplicated()].iloc[0]!r} appears twice in "
-                         f"asked.jsonl: remove it and run {made_by('asked')} again")
-    about = _about(asked)
-    arms = pd.CategoricalDtype(list(answers), ordered=True)
-    tables = [_of_arm(arm, asked, about, {row.item for row in left_out.get(arm, ())}, rows,
-                      verdicts[arm]) for arm, rows in answers.items()]
-    return pd.concat(tables, ignore_index=True).astype({"arm": arms})
+    about, tables = _about(asked), []
+    for arm, replies in answers.items():
+        out = {row.item for row in left_out.get(arm, ())}
+        truncated = {row.query_id: row.truncated for row in replies}
+        judged = {row.query_id: row.verdict for row in verdicts[arm]}
+        if set(judged) != set(about.query_id) or out & set(truncated):
+            raise ValueError(
+                f"arm {arm}: {len(judged)} verdicts, {len(replies)} answers and {len(out)} left "
+                f"out are not those of {len(about)} questions in asked.jsonl: run "
+                f"{made_by('answers', arm=arm)} and {made_by('verdicts', arm=arm)} again")
+        rows = about.join(pd.DataFrame(scored(asked, replies)))
+        is_out, verdict = rows.query_id.isin(out), rows.query_id.map(judged)
+        tables.append(rows.assign(
+            arm=arm, state=rows.error.where(rows.error != "", ANSWERED).mask(is_out, LEFT_OUT),
+            truncated=[truncated.get(name, False) for name in rows.query_id],
+            judge=verdict.map({"correct": 1.0, "incorrect": 0.0}).mask(is_out, 0.0)))
+    return pd.concat(tables, ignore_index=True).astype({"arm": _ordered(answers)})
 
 
 def _about(questions: Sequence[Prompted]) -> pd.DataFrame:
     table = pd.DataFrame([{
-        "query_id": one.query_id, "suite": one.suite,
+        "query_id": one.query_id, "suite": one.suite, "setting": one.setting,
         "prompt": f"{one.setting}-{one.n_shots}" if one.n_shots else one.setting,
-        "setting": one.setting, "n_shots": one.n_shots, "sample": one.sample.id,
-        "twin": _REAL.sub("-", one.sample.id), "text": one.sample.text_id,
-        "language": one.sample.language, "form": _FORM_OF[one.sample.language],
-        "task": one.sample.task, "depth": one.sample.depth, "width": one.sample.width}
+        "n_shots": one.n_shots, "twin": one.sample.id.replace("-real-d", "-d"),
+        "text": one.sample.text_id, "reference": one.sample.reference,
+        "form": FORMS[one.sample.language],
+        **one.sample.model_dump(include={"language", "task", "depth", "width"})}
         for one in questions])
-    table["text"] = clusters(table.text, pd.Series([one.sample.reference for one in questions]))
-    places = table.setting.map([*SETTINGS].index)
-    prompts = table.assign(place=places).sort_values(["place", "n_shots"], kind="stable").prompt
-    orders = {"suite": [*SUITES, *table.suite], "prompt": prompts, "form": FORMS,
-              "language": [*LANGUAGES, ALL], "task": TASKS}
-    return table.astype({column: pd.CategoricalDtype(list(dict.fromkeys(order)), ordered=True)
-                         for column, order in orders.items()})
+    table["text"] = clusters(table.text, table.pop("reference"))
+    order = table.setting.map([*SETTINGS].index)
+    prompts = table.assign(order=order).sort_values(["order", "n_shots"], kind="stable").prompt
+    return table.astype({
+        "suite": _ordered([*SUITES, *table.suite]), "prompt": _ordered(prompts),
+        "form": _ordered(FORMS.values()), "language": _ordered([*LANGUAGES, ALL]),
+        "task": _ordered(TASKS)})
+
+
+def _ordered(names) -> pd.CategoricalDtype:
+    return pd.CategoricalDtype(list(dict.fromkeys(names)), ordered=True)
 
 
 def clusters(names: pd.Series, others: pd.Series) -> pd.Series:
-    """Return the first of `names` in each connected group of rows.
+    """Return the first of `names` in each connected group of rows: with a name or other in common.
 
-    Rows that share a name or one of `others` are connected. Two names may have equal texts, because
-    small structures recur. One name may have two texts, one with and one without an error.
+    Two names may have equal texts, because small structures recur, and one name two texts.
     """
     ids, known = pd.factorize(names)
     more, also = pd.factorize(others)
@@ -94,35 +97,10 @@ def clusters(names: pd.Series, others: pd.Series) -> pd.Series:
     return names.groupby(component).transform("first")
 
 
-def _of_arm(arm: str, asked: Sequence[Prompted], about: pd.DataFrame, left_out: set[str],
-            answers: list[Answer], verdicts: list[Verdict]) -> pd.DataFrame:
-    judged = {row.query_id: row.verdict for row in verdicts}
-    replied = {row.query_id: row for row in answers}
-    ids, named = {one.query_id for one in asked}, left_out | set(replied)
-    if (ids != set(judged) or len(verdicts) != len(judged) or named - ids
-            or left_out & set(replied)):
-        raise ValueError(
-            f"arm {arm}: {len(verdicts)} verdicts, {len(answers)} answers and {len(left_out)} "
-            f"questions left out are not those of the {len(ids)} questions in asked.jsonl: run "
-            f"{made_by('answers', arm=arm)} and {made_by('verdicts', arm=arm)} again")
-    scores = frame(scored(asked, answers)).drop(columns="id")
-    rows = pd.concat([about, scores], axis=1).assign(arm=arm)
-    is_left_out = rows.query_id.isin(left_out)
-    rows["state"] = rows.error.where(rows.error != "", ANSWERED).mask(is_left_out, LEFT_OUT)
-    rows["truncated"] = [name in replied and replied[name].truncated for name in rows.query_id]
-    values = {"correct": 1.0, "incorrect": 0.0, "unscored": np.nan}
-    rows[JUDGE] = rows.query_id.map(judged).map(values).mask(is_left_out, 0.0)
-    return rows[["arm", *rows.columns.drop("arm")]]
-
-
 def summary(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Return the means of each group of `by`, in the fixed orders; columns `by` and SUMMARY.
+    """Return counts, mean scores and their 95% intervals over texts, by group of `by`.
 
-    n counts every question. Those in left_out, failed (no answer row) and no_answer (a reply
-    without an answer) score 0; rouge_asked is the mean over the n - left_out that were asked.
-    judged counts the questions with a verdict other than unscored (a question left out counts as
-    incorrect), and correct counts the correct ones. low and high are the interval of the paper's
-    score, judge_low and judge_high that of `judge`. Scores are fractions of 1.
+    n counts every question; rouge_asked is the mean over those that were not left out.
     """
     table = []
     for key, cell in rows.groupby([*by], observed=True):
@@ -132,60 +110,60 @@ def summary(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
         judge_low, judge_high = share_interval(verdict, cell.text[verdict.index])
         table.append({
             **dict(zip(by, key, strict=True)), "n": len(cell), "texts": cell.text.nunique(),
-            "left_out": is_out.sum(), "asked": (~is_out).sum(), "failed": is_failed.sum(),
+            "left_out": is_out.sum(), "failed": is_failed.sum(),
             "no_answer": (~is_out & ~is_failed & (cell.state != ANSWERED)).sum(),
             "truncated": cell.truncated.sum(), "low": low, "high": high,
-            "rouge_asked": cell.rouge_score[~is_out].mean(),
-            **cell[[*METRICS]].astype(float).mean(), "judged": len(verdict),
-            "correct": int(verdict.sum()), JUDGE: verdict.mean(), "judge_low": judge_low,
+            "rouge_asked": cell.rouge_score[~is_out].mean(), **cell[[*METRICS]].mean(),
+            "judged": len(verdict), JUDGE: verdict.mean(), "judge_low": judge_low,
             "judge_high": judge_high})
-    return ordered(pd.DataFrame(table, columns=[*by, *SUMMARY]), rows, by)
-
-
-def ordered(table: pd.DataFrame, rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Return `table` with its columns `by` categorical and ordered as in `rows`."""
-    return table.astype({name: rows[name].dtype for name in by
-                         if isinstance(rows[name].dtype, pd.CategoricalDtype)})
+    return pd.DataFrame(table, columns=None if table else [*by, "n", "rouge_score", "low", "high"])
 
 
 def with_all(rows: pd.DataFrame) -> pd.DataFrame:
     """Return `rows` twice, the second time with the language ALL, to give tables a last row ALL."""
-    language = rows.language.dtype
-    return pd.concat([rows, rows.assign(language=ALL)]).astype({"language": language})
-
-
-def at_prompt(rows: pd.DataFrame, prompt: str) -> pd.DataFrame:
-    """Return the rows of `prompt`. Raises ValueError with the known prompts if it is unknown."""
-    if prompt not in set(rows.prompt):
-        raise ValueError(f"no question was asked with prompt {prompt!r}; choose one of "
-                         f"{', '.join(rows.prompt.cat.categories)}")
-    return rows[rows.prompt == prompt]
-
-
-def states(rows: pd.DataFrame, by: Sequence[str] = ("suite", "prompt", "arm")) -> pd.DataFrame:
-    """Count, in each group, the replies with an answer, and the others by reason.
-
-    The columns are `by`, n, one per state, and truncated. The states of a group sum to its n;
-    truncated replies may have any state.
-    """
-    groups = rows.groupby([*by], observed=True)
-    counts = groups.state.value_counts().unstack(fill_value=0)
-    first = [state for state in (ANSWERED, LEFT_OUT, NO_ROW) if state in counts]
-    counts = counts[[*first, *sorted(counts.columns.difference(first))]]
-    parts = [groups.size().rename("n"), counts, groups.truncated.sum()]
-    return pd.concat(parts, axis=1).reset_index()
+    both = pd.concat([rows, rows.assign(language=ALL)])
+    return both.astype({"language": rows.language.dtype})
 
 
 def heat(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return `summary` by suite, arm, depth and width, with n_tasks, sd_tasks and sd_languages.
+    """Return `summary` by suite, arm, depth and width, with standard deviations (n - 1).
 
-    sd_tasks and sd_languages are the standard deviations (n - 1) of a cell's means by task and by
-    language; NaN if the cell has only one task or language.
+    sd_tasks and sd_languages are over a cell's means by task and by language.
     """
     by = ["suite", "arm", "depth", "width"]
     groups = rows.groupby(by, observed=True)
     spreads = {f"sd_{name}s": groups.apply(
-        lambda cell, name=name: cell.groupby(name, observed=True).rouge_score.mean().std(ddof=1))
+        lambda cell, name=name: cell.groupby(name, observed=True).rouge_score.mean().std())
         for name in ("task", "language")}
-    more = pd.DataFrame(spreads | {"n_tasks": groups.task.nunique()}).reset_index()
-    return summary(rows, by).merge(more)
+    return summary(rows, by).merge(pd.DataFrame(spreads).reset_index())
+
+
+def shown(table: pd.DataFrame) -> pd.DataFrame:
+    """Format a table: shares in %, differences in points, with intervals in the same cell."""
+    ends = {end for name, pair in INTERVALS.items() if name in table for end in pair}
+    names = [name for name in table if name not in ends]
+    return pd.DataFrame([[_cell(row, name) for name in names] for row in table.to_dict("records")],
+                        columns=[name.replace("_", " ") for name in names])
+
+
+def _cell(row: dict, name: str) -> str:
+    value, ends = row[name], [row[end] for end in INTERVALS.get(name, ())]
+    if name.endswith("_points"):
+        return in_points(value, *ends)
+    if isinstance(value, float) and name not in ("pearson", "kappa", "gain_n"):
+        return percent(value, *ends)
+    return number(value, ".3g")
+
+
+def write_answer(study: str, scores: pd.DataFrame, floors: pd.DataFrame) -> str:
+    """Write structext.md: each arm's score by suite, and its distance from the floor."""
+    means = "; ".join(f"{row.arm} on {row.suite} {percent(row.rouge_score, row.low, row.high)}"
+                      for row in scores.itertuples())
+    apart = "; ".join(f"{row.arm} on {row.suite} "
+                      f"{in_points(row.difference_points, row.low_points, row.high_points)}"
+                      for row in floors.itertuples())
+    text = (f"Mean ROUGE-L (0 below 0.75) over all questions, % [95% over texts]: {means}. "
+            f"Difference from {BLIND}, which reads nothing, on the same questions, points: "
+            f"{apart}; only an interval above 0 shows that an arm reads.\n")
+    write_text(figures_path(study, "structext.md"), text)
+    return text

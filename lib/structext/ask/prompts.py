@@ -23,8 +23,7 @@ SETTINGS = {  # setting -> its prompt
     "ps-cot": prompt_template("structext/ps-cot"),
     "hint": prompt_template("structext/hint"),
     "few-shot": prompt_template("structext/few-shot"),
-    "simple-few-shot": prompt_template("structext/few-shot"),
-    "shortest-few-shot": prompt_template("structext/few-shot")}
+    "simple-few-shot": prompt_template("structext/few-shot")}
 REASONING = ("self-cot", "ps-cot")  # the answer is in tags, after the reasoning
 TAGS = "text|question|hint|answer"
 # <S> and <SYS> in XML are split like chat turns and joined again: in capitals they are not turns.
@@ -105,7 +104,6 @@ def _prompt(sample: Sample, setting: str, examples: Sequence[Sample],
 
 
 def _defused(text: str) -> str:
-    """Split what could close one of TAGS in `text`, except XML's <S>, which answers copy."""
     split = defused(text, TAGS)
     return split if SPLIT in text else _ELEMENT.sub("", split)
 

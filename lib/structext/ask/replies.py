@@ -3,13 +3,12 @@
 import re
 from collections.abc import Sequence
 from itertools import zip_longest
-from typing import NamedTuple
 
-from lib.core.files import made_by
-from lib.core.records import Answer, Verdict
+from lib.core.records import Answer, Query
 from lib.judge.verdicts import answers_of_one_arm
 from lib.structext.analyze.scores import Scored, score
-from lib.structext.ask.prompts import REASONING, SETTINGS, Prompted, as_queries
+from lib.structext.ask.prompts import REASONING, Prompted, as_queries
+from lib.tasks.task import Final
 
 NO_ANSWER = "no <answer> in the reply"
 NO_ROW = "no answer row: the query was not asked, or its call failed"
@@ -22,16 +21,6 @@ _FENCED = re.compile(r"\s*`{3,}\w*\n(.*)\n`{3,}\s*", re.S)
 _LONGEST = 60  # characters of a line that a reason shows
 
 
-class Final(NamedTuple):
-    """The answer in a reply: `text` is the stripped answer, `missing` says why there is none.
-
-    Exactly one is empty.
-    """
-
-    text: str
-    missing: str
-
-
 def final_answer(reply: str | None, setting: str) -> Final:
     """Return the answer in `reply`; if `missing` is set, there is none and the score is 0.
 
@@ -39,10 +28,7 @@ def final_answer(reply: str | None, setting: str) -> Final:
     empty; the last tag may be unclosed if the reply was truncated or stopped there. In the other
     settings the prompt ends with <answer>, and the answer is the reply up to an end tag; a reply
     that opens the tag again is read as if it had reasoned. Thoughts up to </think> are ignored.
-    Raises ValueError for an unknown setting.
     """
-    if setting not in SETTINGS:
-        raise ValueError(f"setting {setting!r} is unknown: choose one of {', '.join(SETTINGS)}")
     reply = reply or ""
     thoughts_end = max((found.end() for found in _THOUGHTS_END.finditer(reply)), default=0)
     reply = _NEXT.sub("", reply[thoughts_end:]).strip()
@@ -70,43 +56,33 @@ def finals(prompted: Sequence[Prompted], answers: list[Answer]) -> dict[str, Fin
 
 
 def scored(prompted: Sequence[Prompted], answers: list[Answer]) -> list[Scored]:
-    """Return one score per question, in order, with the query_id as id.
+    """Return one score per question, in order.
 
     Without an answer the score is 0 and `error` has the reason. Raises ValueError as `finals` does.
     """
     found, rows = finals(prompted, answers), []
     for one in prompted:
         final = found.get(one.query_id, Final("", NO_ROW))
-        row = score(one.sample.answer, final.text, one.query_id)
-        rows.append(row.model_copy(update={"error": final.missing}) if final.missing else row)
+        row = score(one.sample.answer, final.text)
+        rows.append(row._replace(error=final.missing) if final.missing else row)
     return rows
 
 
-def judged_by_rules(prompted: Sequence[Prompted], answers: list[Answer]) -> list[Verdict]:
-    """Return one verdict per question on the final `answers` of one arm, in order.
+def judged(queries: list[Query], answers: list[str]) -> list[tuple[str, str]]:
+    """Return verdict and reason of each answer, as `lib.judge.verdicts.judge` needs them.
 
     An answer is correct if its lines are the reference's, ignoring whitespace and a code fence.
     """
-    arm, given = answers_of_one_arm(as_queries(prompted), answers)
-    verdicts = []
-    for one in prompted:
-        if one.query_id in given:
-            reason = _difference(one.sample.answer, given[one.query_id])
-            verdict = "incorrect" if reason else "correct"
-        else:
-            verdict = "unscored"
-            reason = f"no answer row: run {made_by('answers')} for this query"
-        verdicts.append(Verdict(query_id=one.query_id, arm=arm, judge="rules", verdict=verdict,
-                                reason=reason or "the reference, whatever its whitespace"))
-    return verdicts
+    reasons = [_difference(query.answer, answer)
+               for query, answer in zip(queries, answers, strict=True)]
+    return [("incorrect", reason) if reason else
+            ("correct", "the reference, whatever its whitespace") for reason in reasons]
 
 
 def _difference(reference: str, answer: str) -> str:
     fenced = _FENCED.fullmatch(answer)
     wanted, given = ([" ".join(line.split()) for line in text.splitlines() if line.strip()]
                      for text in (reference, fenced[1] if fenced else answer))
-    if not given and wanted:
-        return "empty answer"
     lines = ((number, one, other) for number, (one, other) in
              enumerate(zip_longest(wanted, given, fillvalue="(no line)"), 1) if one != other)
     return next((f'line {number} is "{other[:_LONGEST]}", not "{one[:_LONGEST]}"'

@@ -34,7 +34,6 @@ class Tags:
         self.text = self._text(self.parts)
 
     def _parts(self, broken: set[int]) -> list[str]:
-        """Return heads and tails in order; leave out the end tag of each node in `broken`."""
         tails = []
         for node, (tag, word, depth) in enumerate(
                 zip(self.tags, self.words, self.tree.depth, strict=True)):

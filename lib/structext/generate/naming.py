@@ -130,7 +130,6 @@ class Words:
         return [name.title().replace("-", "") for name in self.ids(count)]
 
     def _fields(self, count: int) -> list[tuple[str, Field]]:
-        """Return names of fields and their types: planned_lap_time, actual_coach, …"""
         pairs = self._shuffled("fields", [
             (f"{qualifier}_{field.name}", field)
             for field in self.scenario.fields for qualifier in field.qualifiers])
@@ -202,6 +201,5 @@ def _cycle(words: list[str], start: int, count: int) -> list[str]:
 
 
 def _distinct(words: list[str], count: int, joint: str = "-") -> list[str]:
-    """Return `count` different words: the given ones, then the same ones numbered 2, 3, …"""
     rounds = (divmod(place, len(words)) for place in range(count))
     return [words[place] + (f"{joint}{number + 1}" if number else "") for number, place in rounds]

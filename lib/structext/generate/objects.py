@@ -66,7 +66,6 @@ def _json_heads(objects: Objects) -> list[str]:
 
 
 def _json_tails(objects: Objects, broken: set[int]) -> list[str]:
-    """Close each object; leave out the brace of each node in `broken`."""
     tree = objects.tree
     closed = ["\n" + " " * depth + "]" if depth < tree.height else ""
               for depth in range(tree.height + 1)]
@@ -79,8 +78,8 @@ def _json_tails(objects: Objects, broken: set[int]) -> list[str]:
 
 
 def _yaml_heads(objects: Objects) -> list[str]:
-    """In corrected texts, quote keys and values: bare NO is a boolean in YAML 1.1, a comma data."""
     is_corrected, starts, height = objects.setting.is_corrected, objects.starts, objects.tree.height
+    # quoted where corrected: bare NO is a boolean in YAML 1.1, and a comma is data
     pairs = [f'"{key}": "{value}"' if is_corrected else f"{key}: {value},"
              for key, value in zip(objects.keys, objects.values, strict=True)]
     subs, heads = "subs:" if is_corrected else "subs: ", []
@@ -94,7 +93,6 @@ def _yaml_heads(objects: Objects) -> list[str]:
 
 
 def _yaml_tails(objects: Objects, broken: set[int]) -> list[str]:
-    """Write nothing, except a line without a key before its colon for each node in `broken`."""
     tails = [""] * objects.tree.n_nodes
     closed = [~event for event in objects.tree.events if event < 0 and ~event in broken]
     flaws = objects.setting.names.flaws(len(closed)) if closed else []

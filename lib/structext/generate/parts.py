@@ -48,7 +48,6 @@ class Parts:
         self.text = "\n".join(self.heads)
 
     def _between(self, node: int, bold_at: float, image_at: float) -> str:
-        """Write a paragraph with bold text and image as separate words."""
         words = [self.words[node], *self.body]
         pieces = ((bold_at, self.notation.bold, self.bold[node]),
                   (image_at, self.notation.image, self.images[node]))
@@ -59,10 +58,6 @@ class Parts:
         return " ".join(words)
 
     def _within(self, node: int, bold_at: float, image_at: float) -> str:
-        """Write a paragraph with marks at any character.
-
-        If the image comes before the bold text, the text between them occurs twice.
-        """
         text = " ".join([self.words[node], *self.body])
         bold_place, image_place = int(bold_at * len(text)), int(image_at * len(text))
         bold, image = self.bold[node], self.images[node]
@@ -105,7 +100,6 @@ def _part(document: Parts, rng: Random) -> Item:
 
 
 def _latex_heading(level: int, title: str, is_corrected: bool) -> str:
-    """Return the heading. Faithful headings below level 1 are at least one level too high."""
     return f"\\{latex_heading(level if is_corrected else min(max(level - 1, 1), 3))}{{{title}}}"
 
 

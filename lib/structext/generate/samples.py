@@ -1,34 +1,15 @@
 """Make samples of StrucText-Eval, one by one or as the papers' suites: same seed, same bytes.
 
 A text is grown from an abstract tree. Two dials set its difficulty: it has `depth` levels below the
-root, and every inner node has depth × `width` children. A third, `size`, sets how much one node
-holds. The content of a node means nothing, so only the structure can lead to the answer. Generator
-and solver (lib.structext.solve) find answers by separate code, so their agreement is evidence.
-
-Every text has its own random generator, seeded by seed, language, dials and number, so a sample
-does not depend on which others are requested. The structure is drawn independently of the names, so
-`corrected`, `faithful` and Real-Test samples of the same number share it, except where a correction
-below adds to it.
-
-Mode `corrected` avoids the known faults of the official generator, by their numbers in our list:
-LaTeX headings go down one command per level (1); bold texts and images are listed in text order
-(2); a section is named at every level (3); excerpts are verbatim (4); YAML reads back as intended
-(5); bold texts and images are between words and no text occurs twice (6); labels are balanced (7);
-no question has two answers, and no value is an id (8); an Org image has `file:`, without which it
-is a link (11); no text is made twice in a cell (12). Mode `faithful` keeps these faults; the seed
-decides the order of a set (10). In both modes, the hints (9) and the tables' colours and companies
-are our own, and bold texts are all different, as in the official files.
-
-Labels (7): the commonest answer is right on Test (seed 42; depth 1, 2) in %, faithful ->
-corrected: syntax 95-100 -> 50; tree height 100, 100 -> 34, 34 (a chain below a leaf adds 0 to 2);
-node depth 53, 52 -> 44, 33; join 89, 89 -> 58, 48; csv.1 56, 53 -> 56, 41; csv.2 50, 52 -> 52, 45;
-xml.0 50, 20 and xml.1 52, 23 -> below 20. Not balanced: a fifth to a quarter of the documents of
-depth 1 have no bold text, or no image.
+root, and every inner node has depth × `width` children. A third, `size`, sets how much a node
+holds. Every text has its own random generator, seeded by seed, language, dials and number. The
+structure is drawn independently of the names, so corrected, faithful and Real-Test samples of the
+same number share it, except where a correction adds to it. The official generator's faults, which
+mode `faithful` keeps and `corrected` avoids, are listed in notebooks/structext/README.md.
 """
 
-import re
-from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache, partial
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import count
 from random import Random
 from typing import Any, NamedTuple
@@ -36,7 +17,7 @@ from zlib import crc32
 
 from lib.structext.generate import markup, objects, parts, tables, tree_edges
 from lib.structext.generate.language import Language, Setting
-from lib.structext.generate.naming import Letters, Words, names_for
+from lib.structext.generate.naming import names_for
 from lib.structext.generate.tree import layout
 from lib.structext.generate.wording import HINTS, QUESTIONS
 from lib.structext.records import LANGUAGES, MODES, TASKS, Sample
@@ -61,10 +42,6 @@ SPLIT = (9, 2)  # train to test in v1
 SIZE = 6  # a node's size in the papers
 PER_TASK = 16  # samples of each task where 0 are asked for and no suite says how many
 MOST_REPEATED = 1000  # texts drawn in vain: there are hardly any more of them
-Naming = Callable[[int, int], Letters | Words]  # from the seed of a text's names, and its turn
-_ABSTRACT, _REAL = partial(names_for, False), partial(names_for, True)
-_ID = re.compile(r"(corrected|faithful)-([a-z-]+)\.\d-d(\d+)-w(\d+)(?:-n(\d+))?(-june)?"
-                 r"-s(-?\d+)-(\d+)")
 
 
 class Text(NamedTuple):
@@ -78,16 +55,6 @@ class Text(NamedTuple):
     seed: int
     number: int  # distinguishes texts that have all else in common
     is_june: bool = False  # XML of June 2024
-
-    @classmethod
-    def of_sample(cls, sample: Sample) -> "Text | None":
-        """Return the text of a sample with abstract names, by its id; None for any other id."""
-        found = _ID.fullmatch(sample.id)
-        if not found:
-            return None
-        mode, language, depth, width, size, june, seed, number = found.groups()
-        return cls(mode, language, int(depth), int(width), int(size or SIZE), int(seed),
-                   int(number), bool(june))
 
     @property
     def dials(self) -> str:
@@ -122,11 +89,10 @@ def generate(mode: str = "corrected", tasks: Iterable[str] | None = None, depth:
         if mode == "corrected" and deepest and depth > deepest:
             raise ValueError(f"depth {depth}: {language} has headings for {deepest} levels only; "
                              f"leave {language} out, or give a depth of at most {deepest}")
-    naming, marker = (_REAL, "real-") if is_real else (_ABSTRACT, "")
     texts = {language: _texts(Text(mode, language, depth, width, size, seed, 0,
                                    is_june and language == "xml")) for language in wanted}
     return (sample for _ in range(per_task or PER_TASK) for language, indices in wanted.items()
-            for sample in samples_of(next(texts[language]), indices, naming, marker))
+            for sample in _samples_of(next(texts[language]), indices, is_real))
 
 
 def suite(name: str, seed: int = 42, mode: str = "corrected", per_task: int = 0) -> list[Sample]:
@@ -175,7 +141,7 @@ def _texts(first: Text) -> Iterator[Text]:
     seen: set[str] = set()
     for text in (first._replace(number=number) for number in count()):
         if text.mode == "corrected":
-            letters = _written(text, _ABSTRACT)[0].text
+            letters = _written(text, False)[0].text
             if text.number - len(seen) > MOST_REPEATED:
                 raise ValueError(f"{text.language} at depth {text.depth}, width {text.width} gave "
                                  f"{len(seen):,} different texts in {text.number:,}: give a lower "
@@ -187,28 +153,24 @@ def _texts(first: Text) -> Iterator[Text]:
 
 
 @lru_cache(maxsize=1)  # a text is compared with earlier ones, and then asked about
-def _written(text: Text, naming: Naming) -> tuple[Any, int]:
+def _written(text: Text, is_real: bool) -> tuple[Any, int]:
     kind = f"{text.seed} {text.language} {text.depth} {text.width} {text.size}"
     rng = Random(f"{kind} {text.number}")
     names_seed = rng.getrandbits(40)
     turn = crc32(kind.encode()) + text.number
     return PLUG_INS[text.language].write(Setting(
         layout(text.depth, text.width), text.depth, text.size, text.mode == "corrected", rng,
-        naming(names_seed, turn), turn, text.is_june)), names_seed
+        names_for(is_real, names_seed, turn), turn, text.is_june)), names_seed
 
 
-def samples_of(text: Text, indices: Iterable[int], naming: Naming, marker: str) -> Iterator[Sample]:
-    """Make the samples of one text for its language's tasks `indices`.
-
-    `marker` is part of their ids and says where their names come from.
-    """
+def _samples_of(text: Text, indices: Iterable[int], is_real: bool) -> Iterator[Sample]:
     language = text.language
-    document, names_seed = _written(text, naming)
+    document, names_seed = _written(text, is_real)
     for index in indices:
         task = f"{language}.{index}"
         item = PLUG_INS[language].finders[index](document, Random(names_seed + index + 1))
         yield Sample(
-            id=f"{text.mode}-{task}-{marker}{text.dials}", language=language, task=task,
+            id=f"{text.mode}-{task}-{'real-' * is_real}{text.dials}", language=language, task=task,
             depth=text.depth, width=text.width, hint=HINTS[task], answer=item.answer,
             question=QUESTIONS[text.mode][task].format(**item.slots),
             reference=document.text if item.text is None else item.text)

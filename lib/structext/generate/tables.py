@@ -40,10 +40,7 @@ class Tables:
 
 
 def _balanced(rows: list[tuple], number: int) -> list[tuple]:
-    """Make all numbers of women equally frequent, the people of age, and the retired 55 or older.
-
-    Nothing is drawn from the rows' generator, so all modes share the other columns.
-    """
+    # nothing is drawn from the rows' generator, so all modes share the other columns
     women = set(Random(number).sample(range(len(rows)), number % (len(rows) + 1)))
     balanced = []
     for place, (_, drawn, height, weight, color, status, *others) in enumerate(rows):
@@ -65,7 +62,6 @@ def _cell(document: Tables, rng: Random) -> Item:
 
 
 def _paid_more(document: Tables, rng: Random) -> Item:
-    """Draw any limit if faithful, else all answers equally often."""
     limit, column = rng.randint(SALARIES[0], SALARIES[-1]), WORK.index("salary")
     salaries = [row[column] for row in document.work]
     if document.setting.is_corrected:
@@ -80,7 +76,6 @@ def _of_gender(document: Tables, rng: Random) -> Item:
 
 
 def _join(document: Tables, rng: Random) -> Item:
-    """Draw place and limit: any if faithful (most answers: 0), else all answers equally often."""
     heights: dict[str, list[int]] = {}
     for bio, work in zip(document.bio, document.work, strict=True):
         heights.setdefault(work[WORK.index("location")], []).append(bio[BIO.index("height")])

@@ -37,7 +37,6 @@ def _height(document: Edges, rng: Random) -> Item:
 
 
 def _depth(document: Edges, rng: Random) -> Item:
-    """Draw any node if faithful (most are leaves), else all depths equally often."""
     node = rng.randrange(len(document.parent))
     if document.is_corrected:
         wanted = rng.randint(0, max(document.depth))

@@ -19,7 +19,6 @@ _TEMPLATES = {"corrected": _TEXTS["corrected"], "hint": _TEXTS["hints"],
 
 
 def _filled(kind: str, task: str) -> str:
-    """Return the text of a task, with only the slots that depend on the sample left in braces."""
     language, index = task.split(".")
     text = _TEMPLATES[kind][language][int(index)]
     for slot in ("file", "extent", "flaw"):

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
@@ -37,32 +37,12 @@ class Tag:
 
 
 def _read_json(text: str) -> Object:
-    value = json.loads(text)
-    braces, opened = [], []
-    for found in re.finditer(r'"(?:[^"\\]|\\.)*"|[{}]', text):
-        if found[0] == "{":
-            opened.append(len(braces))
-            braces.append([found.start(), 0])
-        elif found[0] == "}":
-            braces[opened.pop()][1] = found.end()
-    return _from_json(value, "obj", iter(braces))
-
-
-def _from_json(value: dict, path: str, braces: Iterable[list[int]]) -> Object:
-    made = Object(path, *next(braces))
-    for key, item in value.items():
-        inner = f'{path}["{key}"]'
-        for number, part in enumerate(item if isinstance(item, list) else [item]):
-            place = f"{inner}[{number}]" if isinstance(item, list) else inner
-            if isinstance(part, dict):
-                made.below.append(_from_json(part, place, braces))
-            elif not isinstance(item, list):
-                made.fields[key] = part if isinstance(part, str) else json.dumps(part, default=str)
-    return made
+    json.loads(text)  # YAML reads JSON too, and more than JSON
+    return _read_yaml(text)
 
 
 def _read_yaml(text: str) -> Object:
-    return _from_yaml(yaml.compose(text, yaml.BaseLoader), "obj", text)
+    return _from_yaml(yaml.compose(text, yaml.CBaseLoader), "obj", text)
 
 
 def _from_yaml(node: yaml.MappingNode, path: str, text: str) -> Object:

@@ -2,12 +2,11 @@
 
 import pytest
 from matplotlib.collections import LineCollection
-from matplotlib.figure import Figure
 
 from lib.analyze.figures.style import marker
-from lib.structext.analyze.figures import draw_groups, draw_shots
-from lib.structext.analyze.pairs import shots
-from lib.structext.analyze.tables import at_prompt, summary, with_all
+from lib.structext.analyze.figures import draw_groups, draw_heat, draw_shots
+from lib.structext.analyze.pairs import real_and_test, shots
+from lib.structext.analyze.tables import heat, summary, with_all
 from tests.structext.replied import ask, by_number, of_arms, right, silent, wrong
 
 ASKED = [*ask(), *ask("real-test", is_real=True), *ask(setting="few-shot", n_shots=1),
@@ -15,12 +14,8 @@ ASKED = [*ask(), *ask("real-test", is_real=True), *ask(setting="few-shot", n_sho
          *(one for depth in (1, 2) for width in (1, 2)
            for one in ask("test-hard", depth=depth, width=width))]
 ROWS = of_arms(ASKED, ask("test-hard", depth=3), base=by_number(right, wrong, silent), tuned=right)
-ROWS_BASE = at_prompt(ROWS, "base")
+ROWS_BASE = ROWS[ROWS.prompt == "base"]
 BASE, TUNED = marker(0)["marker"], marker(1)["marker"]
-
-
-def texts(figure: Figure) -> list[str]:
-    return [text.get_text() for axes in figure.axes for text in axes.texts]
 
 
 def points(axes, drawn_as: str, is_filled: bool = True) -> list[tuple[float, float]]:
@@ -50,17 +45,17 @@ def test_groups_have_a_marker_per_arm_at_its_score_and_an_interval():
     assert "TextRetrieval csv.0" in labels(tasks.axes[0])
 
 
-def test_a_cross_says_what_other_questions_reach():
-    asked, longer = ask(), ask(setting="few-shot", n_shots=2)
-    rows = of_arms([*asked, *longer[:3]], longer[3:], base=right)
-    scores, _ = draw_groups(summary(rows, ["suite", "prompt", "arm"]), "prompt")
-    (cross,) = points(scores.axes[0], "x")
-    assert cross == pytest.approx((100, 1), abs=0.3)
-    first, second = (text.get_text() for text in scores.legends[0].texts)
-    assert first == "base" and second.startswith("those that fit")
-    curve, _ = draw_shots(shots(rows))
-    assert [y for _, y in points(curve.axes[0], BASE)] == pytest.approx([100, 100])  # always fit
-    assert points(curve.axes[0], "x")[1] == pytest.approx((2, 50), abs=0.3)
-    assert "test (n = 3)" in texts(curve)
-    first, second = (text.get_text() for text in curve.legends[0].texts)
-    assert first == "base, few-shot" and second.startswith("all, with 0")
+def test_heat_has_a_panel_for_each_arm_asked_and_shots_a_curve():
+    table = heat(ROWS_BASE)
+    figure, plotted = draw_heat(table, ["tuned"])
+    assert set(plotted.arm) == {"tuned"} and set(plotted.suite) == {"test-hard"}
+    drawn = [text.get_text() for text in figure.axes[0].texts]
+    assert drawn[0] == "tuned" and drawn.count("100.0\nSD 0.0") == 4  # a cell is left out
+    curve, _ = draw_shots(shots(ROWS))
+    assert [y for _, y in points(curve.axes[0], TUNED)] == pytest.approx([100] * 3)
+
+
+def test_a_difference_without_an_interval_is_hollow():
+    figure, _ = draw_groups(real_and_test(ROWS_BASE), "language", "difference_points")
+    assert points(figure.axes[0], TUNED) == []
+    assert len(points(figure.axes[0], TUNED, is_filled=False)) == 4

@@ -5,8 +5,8 @@ import pytest
 
 from lib.structext.analyze import floor
 from lib.structext.analyze.floor import BLIND
-from lib.structext.analyze.formatted import shown
 from lib.structext.analyze.pairs import both_scores
+from lib.structext.analyze.tables import shown
 from tests.structext.replied import answered, ask, by_number, of_arms, right, wrong
 
 
@@ -43,7 +43,7 @@ def test_the_floor_reads_nothing_and_answers_every_question_in_every_setting():
     constants = floor.learned(one.sample for one in asked[:18])
     table = floor.by_depth(rows[rows.prompt == "base"], asked, constants)
     assert table.rouge_score.tolist() == pytest.approx(constants.score.tolist())
-    assert list(table.n) == [6] * 3 and set(shown(table, "chance").chance) >= {"50.0%", "–"}
+    assert list(table.n) == [6] * 3 and set(shown(table).chance) >= {"50.0%", "–"}
 
 
 def test_published_samples_are_scored_in_both_ways():
@@ -62,4 +62,3 @@ def test_published_samples_are_scored_in_both_ways():
     exact = {"base": [answered("base", one.query_id, one.sample.answer) for one in asked[:3]]}
     (half,) = both_scores(rows, asked, exact).itertuples()
     assert (half.replies, half.lost) == (3, 0) and half.official == pytest.approx(1)
-    assert both_scores(rows[rows.suite == "test"], asked, {}).empty

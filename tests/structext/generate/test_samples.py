@@ -14,13 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lib.core.paths import REPOSITORY
-from lib.structext.generate.naming import Letters
 from lib.structext.generate.samples import (
     PLUG_INS,
     SUITES,
-    Text,
     generate,
-    samples_of,
     split,
     suite,
 )
@@ -67,15 +64,6 @@ def test_a_seed_is_the_same_bytes_in_any_process():
             for hash_seed in ("1", "2")}
     assert len(made) == 1
     assert hashlib.sha256(made.pop()).hexdigest() == digest(generate("faithful", depth=2, seed=7))
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_the_id_of_a_sample_of_letters_says_how_to_make_its_text_again(mode):
-    for size in (6, 4):
-        for sample in generate(mode, PLUG_INS, 2, 2, per_task=2, seed=-7, size=size):
-            text, index = Text.of_sample(sample), int(sample.task.split(".")[1])
-            assert list(samples_of(text, [index], lambda seed, _: Letters(seed), "")) == [sample]
-    assert Text.of_sample(one("json.3", is_real=True)) is None
 
 
 @pytest.mark.parametrize("mode", MODES)

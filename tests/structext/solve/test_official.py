@@ -9,7 +9,7 @@ import pytest
 from lib.core.errors import BadInput
 from lib.core.paths import REPOSITORY
 from lib.structext.generate.samples import generate
-from lib.structext.records import TASKS
+from lib.structext.records import TASKS, Sample
 from lib.structext.solve.official import load
 from tests.structext.solve.official_faults import FAULTS, fault_of
 
@@ -22,9 +22,13 @@ ROW = {"Question": "\nWhat is the depth of node b? Answer an integer, root is of
 needs_official = pytest.mark.skipif(not OFFICIAL.exists(), reason=f"{OFFICIAL} is absent")
 
 
+def read(path) -> list[Sample]:
+    return [one for first, others in load(path) for one in (first, *others)]
+
+
 @needs_official
 def test_all_official_samples_and_demonstrations_are_read():
-    samples = load(OFFICIAL, with_demonstrations=True)
+    samples = read(OFFICIAL)
     assert len(load(OFFICIAL)) == 348 and len(samples) == 696
     assert {sample.task for sample in samples} == set(TASKS)
     with gzip.open(OFFICIAL, "rt", encoding="utf-8") as lines:
@@ -35,7 +39,7 @@ def test_all_official_samples_and_demonstrations_are_read():
 
 @needs_official
 def test_the_solver_disagrees_with_official_answers_by_documented_faults_only():
-    found = Counter(map(fault_of, load(OFFICIAL, with_demonstrations=True)))
+    found = Counter(map(fault_of, read(OFFICIAL)))
     assert found == {"": 465, "2": 109, "4": 95, "1": 12, "3": 9, "1+3": 6}
 
 
@@ -45,18 +49,16 @@ def test_faithful_samples_have_those_faults_and_no_other():
     assert set(map(fault_of, samples)) == {"", *FAULTS}
 
 
-
-
 def test_a_folder_of_official_files_is_read(tmp_path):
     (tmp_path / "tree" / "depth").mkdir(parents=True)
     (tmp_path / "tree" / "depth" / "1.json").write_text(json.dumps(ROW))
     lines = [json.dumps(ROW), "", json.dumps({**ROW, "path": "x/2.json"}), ""]
     (tmp_path / "some.jsonl").write_text("\n".join(lines))
     (tmp_path / "list.json.gz").write_bytes(gzip.compress(json.dumps([ROW]).encode()))
-    assert [row.id for row in load(tmp_path, with_demonstrations=True)] == [
+    assert [row.id for row in read(tmp_path)] == [
         "list.json.gz:1", "list.json.gz:1#1", "some.jsonl:1", "some.jsonl:1#1", "x/2.json",
         "x/2.json#1", "tree/depth/1.json", "tree/depth/1.json#1"]
-    first, second = load(tmp_path / "tree" / "depth" / "1.json", with_demonstrations=True)
+    first, second = read(tmp_path / "tree" / "depth" / "1.json")
     assert (first.task, first.answer, first.hint) == ("tree.1", "1", "Count.")
     assert first.question.startswith("What")
     assert (second.id, second.reference, second.depth) == ("1.json#1", "b->c", 1)
@@ -64,14 +66,10 @@ def test_a_folder_of_official_files_is_read(tmp_path):
 
 @pytest.mark.parametrize(("content", "message"), [
     ("{", "not JSON"),
-    (json.dumps({**ROW, "Answer": "\ud800"}), "surrogates not allowed"),
-    ("[1]", "item 1: not a sample"),
-    (json.dumps({**ROW, "Label": {"typename": "tree"}}), "Label needs"),
-    (json.dumps({**ROW, "Answer": 1}), "no text in Answer"),
+    (json.dumps({**ROW, "Answer": 1}), "bad.json, bad.json: not a sample"),
+    (json.dumps([ROW, {**ROW, "Label": {"typename": "tree"}}]), "bad.json:2: .*'node_number'"),
     (json.dumps({**ROW, "Question": "Why?"}), "no known question about tree"),
-    (json.dumps({**ROW, "Label": LABEL | {"typename": "log"}}), "no known question about log"),
-    (json.dumps({**ROW, "examples": [{"Question": "Q"}]}),
-     "example 1: no text in Answer, Reference"),
+    (json.dumps({**ROW, "examples": [{"Question": "Q"}]}), "no known question about tree"),
     (json.dumps([{**ROW, "path": "a"}, {**ROW, "path": "a"}]), "two samples are named 'a'"),
 ])
 def test_a_malformed_file_is_named_with_its_fault(tmp_path, content, message):
