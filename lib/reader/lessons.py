@@ -11,9 +11,9 @@ from typing import NamedTuple
 from lib.core.records import Query
 from lib.infer.prompts import prompt_for
 from lib.reader.grids import Labels, random_grid
-from lib.structext.ask.plan import some_of, training_queries, training_samples
-from lib.structext.ask.prompts import Prompted
-from lib.structext.records import Sample
+from lib.tasks.structext.ask.plan import some_of, training_queries, training_samples
+from lib.tasks.structext.ask.prompts import Prompted
+from lib.tasks.structext.records import Sample
 from lib.tasks.tablequest.ask.prompts import prompt_of, source_of
 from lib.tasks.tablequest.ask.serialize import FORMS, serialized
 from lib.tasks.tablequest.filings.read import ReadFiling, read_filings

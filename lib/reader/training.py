@@ -23,7 +23,7 @@ from lib.reader.lessons import (
     rewriting_lessons,
     structext_lessons,
 )
-from lib.structext.records import Sample
+from lib.tasks.structext.records import Sample
 from lib.train.checkpoints import fingerprint, weights_hash
 from lib.train.packing import PackedBlocks, pack_replies
 from lib.train.recipe import Recipe, training_length

@@ -8,7 +8,7 @@ from lib.tasks.task import Rows, Task
 
 # A system is its notebooks, a line here, and this package, with TASK in task.py and KINDS in
 # study.py, which also registers the files of its own.
-SYSTEMS = {"spark": "lib.tasks.spark", "structext": "lib.structext",
+SYSTEMS = {"spark": "lib.tasks.spark", "structext": "lib.tasks.structext",
            "tablequest": "lib.tasks.tablequest"}
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from lib.core.files import write_json
 from lib.run.config import load_study
-from lib.structext.generate.samples import generate
+from lib.tasks.structext.generate.samples import generate
 from tests.conftest import rows, run_cells, run_study_here, table
 
 READERS = {"structext-smoke": ("tuned", "solver"), "tablequest-smoke": ("dapt", "lexical")}

@@ -19,7 +19,7 @@ from lib.reader.lessons import (
     rewriting_lessons,
     structext_lessons,
 )
-from lib.structext.ask.plan import asked_in
+from lib.tasks.structext.ask.plan import asked_in
 from lib.tasks.tablequest.ask.replies import read_reply
 
 

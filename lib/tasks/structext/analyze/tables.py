@@ -1,0 +1,169 @@
+"""Tabulate the results of reading structured texts, by question and arm and as means (v2, 5).
+
+Every question stays in its denominator: one that is too long for an arm's window, whose call failed
+or whose reply has no answer scores 0. The judge's denominator lacks what it could not score.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from lib.analyze.format import in_points, number, percent
+from lib.analyze.stats import share_interval
+from lib.core.arms import ALL
+from lib.core.files import made_by, write_text
+from lib.core.paths import figures_path
+from lib.core.records import Answer, Rejected, Verdict
+from lib.tasks.structext.analyze.scores import METRICS
+from lib.tasks.structext.ask.prompts import SETTINGS, Prompted
+from lib.tasks.structext.ask.replies import NO_ROW, scored
+from lib.tasks.structext.generate.samples import SUITES
+from lib.tasks.structext.records import BLIND, LANGUAGES, TASKS
+
+FORMS = {"csv": "table", "json": "nested objects", "yaml": "nested objects",
+         "xml": "nested objects", "latex": "document with headings",
+         "markdown": "document with headings", "org": "document with headings",
+         "tree": "list of edges"}  # language -> form of its texts
+ANSWERED, LEFT_OUT = "an answer", "left out: longer than the arm's window"
+JUDGE = "judge"
+INTERVALS = {  # column -> the columns of its interval
+    "rouge_score": ("low", "high"), JUDGE: ("judge_low", "judge_high"),
+    "difference_points": ("low_points", "high_points"),
+    "gain_difference_points": ("gain_low_points", "gain_high_points")}
+
+
+def rows_of(asked: Sequence[Prompted], left_out: Mapping[str, Sequence[Rejected]],
+            answers: Mapping[str, list[Answer]],
+            verdicts: Mapping[str, list[Verdict]]) -> pd.DataFrame:
+    """Return one row per question and arm, arms in the order of `answers`.
+
+    Metrics are from 0 to 1, `judge` is NaN if unscored; a sample of Test and its rewrite in
+    Real-Test share their `twin`. Raises ValueError if an arm's rows are not those of `asked`.
+    """
+    about, tables = _about(asked), []
+    for arm, replies in answers.items():
+        out = {row.item for row in left_out.get(arm, ())}
+        truncated = {row.query_id: row.truncated for row in replies}
+        judged = {row.query_id: row.verdict for row in verdicts[arm]}
+        if set(judged) != set(about.query_id) or out & set(truncated):
+            raise ValueError(
+                f"arm {arm}: {len(judged)} verdicts, {len(replies)} answers and {len(out)} left "
+                f"out are not those of {len(about)} questions in asked.jsonl: run "
+                f"{made_by('answers', arm=arm)} and {made_by('verdicts', arm=arm)} again")
+        rows = about.join(pd.DataFrame(scored(asked, replies)))
+        is_out, verdict = rows.query_id.isin(out), rows.query_id.map(judged)
+        tables.append(rows.assign(
+            arm=arm, state=rows.error.where(rows.error != "", ANSWERED).mask(is_out, LEFT_OUT),
+            truncated=[truncated.get(name, False) for name in rows.query_id],
+            judge=verdict.map({"correct": 1.0, "incorrect": 0.0}).mask(is_out, 0.0)))
+    return pd.concat(tables, ignore_index=True).astype({"arm": _ordered(answers)})
+
+
+def _about(questions: Sequence[Prompted]) -> pd.DataFrame:
+    table = pd.DataFrame([{
+        "query_id": one.query_id, "suite": one.suite, "setting": one.setting,
+        "prompt": f"{one.setting}-{one.n_shots}" if one.n_shots else one.setting,
+        "n_shots": one.n_shots, "twin": one.sample.id.replace("-real-d", "-d"),
+        "text": one.sample.text_id, "reference": one.sample.reference,
+        "form": FORMS[one.sample.language],
+        **one.sample.model_dump(include={"language", "task", "depth", "width"})}
+        for one in questions])
+    table["text"] = clusters(table.text, table.pop("reference"))
+    order = table.setting.map([*SETTINGS].index)
+    prompts = table.assign(order=order).sort_values(["order", "n_shots"], kind="stable").prompt
+    return table.astype({
+        "suite": _ordered([*SUITES, *table.suite]), "prompt": _ordered(prompts),
+        "form": _ordered(FORMS.values()), "language": _ordered([*LANGUAGES, ALL]),
+        "task": _ordered(TASKS)})
+
+
+def _ordered(names) -> pd.CategoricalDtype:
+    return pd.CategoricalDtype(list(dict.fromkeys(names)), ordered=True)
+
+
+def clusters(names: pd.Series, others: pd.Series) -> pd.Series:
+    """Return the first of `names` in each connected group of rows: with a name or other in common.
+
+    Two names may have equal texts, because small structures recur, and one name two texts.
+    """
+    ids, known = pd.factorize(names)
+    more, also = pd.factorize(others)
+    size = len(known) + len(also)
+    links = coo_array((np.ones(len(ids)), (ids, len(known) + more)), shape=(size, size))
+    component = pd.Series(connected_components(links, directed=False)[1][ids], names.index)
+    return names.groupby(component).transform("first")
+
+
+def summary(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """Return counts, mean scores and their 95% intervals over texts, by group of `by`.
+
+    n counts every question; rouge_asked is the mean over those that were not left out.
+    """
+    table = []
+    for key, cell in rows.groupby([*by], observed=True):
+        is_out, is_failed = cell.state == LEFT_OUT, cell.state == NO_ROW
+        verdict = cell[JUDGE].dropna()
+        low, high = share_interval(cell.rouge_score, cell.text)
+        judge_low, judge_high = share_interval(verdict, cell.text[verdict.index])
+        table.append({
+            **dict(zip(by, key, strict=True)), "n": len(cell), "texts": cell.text.nunique(),
+            "left_out": is_out.sum(), "failed": is_failed.sum(),
+            "no_answer": (~is_out & ~is_failed & (cell.state != ANSWERED)).sum(),
+            "truncated": cell.truncated.sum(), "low": low, "high": high,
+            "rouge_asked": cell.rouge_score[~is_out].mean(), **cell[[*METRICS]].mean(),
+            "judged": len(verdict), JUDGE: verdict.mean(), "judge_low": judge_low,
+            "judge_high": judge_high})
+    return pd.DataFrame(table, columns=None if table else [*by, "n", "rouge_score", "low", "high"])
+
+
+def with_all(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return `rows` twice, the second time with the language ALL, to give tables a last row ALL."""
+    both = pd.concat([rows, rows.assign(language=ALL)])
+    return both.astype({"language": rows.language.dtype})
+
+
+def heat(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return `summary` by suite, arm, depth and width, with standard deviations (n - 1).
+
+    sd_tasks and sd_languages are over a cell's means by task and by language.
+    """
+    by = ["suite", "arm", "depth", "width"]
+    groups = rows.groupby(by, observed=True)
+    spreads = {f"sd_{name}s": groups.apply(
+        lambda cell, name=name: cell.groupby(name, observed=True).rouge_score.mean().std())
+        for name in ("task", "language")}
+    return summary(rows, by).merge(pd.DataFrame(spreads).reset_index())
+
+
+def shown(table: pd.DataFrame) -> pd.DataFrame:
+    """Format a table: shares in %, differences in points, with intervals in the same cell."""
+    ends = {end for name, pair in INTERVALS.items() if name in table for end in pair}
+    names = [name for name in table if name not in ends]
+    return pd.DataFrame([[_cell(row, name) for name in names] for row in table.to_dict("records")],
+                        columns=[name.replace("_", " ") for name in names])
+
+
+def _cell(row: dict, name: str) -> str:
+    value, ends = row[name], [row[end] for end in INTERVALS.get(name, ())]
+    if name.endswith("_points"):
+        return in_points(value, *ends)
+    if isinstance(value, float) and name not in ("pearson", "kappa", "gain_n"):
+        return percent(value, *ends)
+    return number(value, ".3g")
+
+
+def write_answer(study: str, scores: pd.DataFrame, floors: pd.DataFrame) -> str:
+    """Write structext.md: each arm's score by suite, and its distance from the floor."""
+    means = "; ".join(f"{row.arm} on {row.suite} {percent(row.rouge_score, row.low, row.high)}"
+                      for row in scores.itertuples())
+    apart = "; ".join(f"{row.arm} on {row.suite} "
+                      f"{in_points(row.difference_points, row.low_points, row.high_points)}"
+                      for row in floors.itertuples())
+    text = (f"Mean ROUGE-L (0 below 0.75) over all questions, % [95% over texts]: {means}. "
+            f"Difference from {BLIND}, which reads nothing, on the same questions, points: "
+            f"{apart}; only an interval above 0 shows that an arm reads.\n")
+    write_text(figures_path(study, "structext.md"), text)
+    return text
