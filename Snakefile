@@ -14,6 +14,7 @@ from lib.core.files import artifact_path
 from lib.core.paths import REPOSITORY, output_root
 from lib.core.process import be_parent, die_with_parent
 from lib.documents.folder import fingerprint
+from lib.llm.calls import settings_of
 from lib.run.config import load_study
 from lib.run.parameters import notebook_path, parameters_of
 from lib.tasks.registry import SYSTEMS
@@ -47,6 +48,7 @@ def stage(notebook, name="", of=study, content="", **more):
     path = notebook_path(notebook)
     task = (f"{SYSTEMS[of.kind.task]}.task",) if "task" in parameters_of(path) else ()
     return {"code": notebook_digest(path, more=task) if is_run else "", "content": content,
+            "retry": settings_of(of.llm, notebook).get("retry", []),
             "notebook": notebook, "name": name or notebook, "given": given if is_run else "{}"}
 
 

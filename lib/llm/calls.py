@@ -8,11 +8,13 @@ from typing import Literal
 from uuid import uuid4
 
 import pydantic
+import yaml
 from pydantic import Field
 
-from lib.core.paths import data_path
+from lib.core.paths import REPOSITORY, data_path
 from lib.llm.response import Kind
 
+SETTINGS = ("max_cost_usd", "mode", "concurrency", "max_failed_share", "retry")
 _ENOUGH = 20  # replies, if all are cut, that stop the run
 _EARLY = 17.5  # failures above max_failed_share that stop a run before its last call
 
@@ -34,7 +36,7 @@ class Tally:
     usd_others: float = 0.0  # of all other runs of this stage, and reserved by those
 
 
-@pydantic.dataclasses.dataclass
+@pydantic.dataclasses.dataclass(config=pydantic.ConfigDict(extra="forbid"))
 class Calls:
     """The settings of a stage's calls; pass the same object to every `complete` of the stage.
 
@@ -105,12 +107,25 @@ class Calls:
                 f"({dollars(self.spent())} are spent over all runs): raise it to continue")
 
 
-def calls_for(study: str, stage: str, **settings: object) -> Calls:
+def settings_of(section: dict, stage: str) -> dict[str, object]:
+    """Return what the section `llm` of a study file says of a stage: fields of Calls.
+
+    Its key `stages` has settings of single stages, by name. Raises ValueError as Calls does.
+    """
+    own = {**section, **section.get("stages", {}).get(stage, {})}
+    settings = {name: value for name, value in own.items() if name != "stages"}
+    Calls(Path(), **settings)
+    return settings
+
+
+def calls_for(study: str, stage: str) -> Calls:
     """Return the Calls of a `stage` of `study`, with the cache data/<study>/llm.sqlite.
 
-    `settings` are fields of Calls. Raises ValueError as Calls does.
+    Its settings are those of studies/<study>.yaml, if there is one.
     """
-    return Calls(data_path(study, "llm.sqlite"), stage, **settings)
+    path = REPOSITORY / "studies" / f"{study.partition('/')[0]}.yaml"
+    keys = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return Calls(data_path(study, "llm.sqlite"), stage, **settings_of(keys.get("llm") or {}, stage))
 
 
 def dollars(amount: float | None) -> str:

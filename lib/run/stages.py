@@ -9,15 +9,14 @@ from pydantic import (
     Field,
     NonNegativeInt,
     PositiveInt,
+    ValidationError,
     model_validator,
 )
 
 from lib.core.paths import figures_path
+from lib.llm.calls import SETTINGS, settings_of
 from lib.tasks.kind import Kind, Stage
 from lib.tasks.registry import kinds
-
-_SPENDING = ("max_cost_usd", "mode", "concurrency", "max_failed_share", "retry")
-
 
 KINDS = kinds()
 STAGES = {
@@ -31,7 +30,7 @@ STAGES = {
     "05_judge": Stage(per="runs"),
     "06_analyze": Stage(),
     "00_retention": Stage(per="arms"),
-    "01_pairs": Stage(per="pairs", like={"05_judge": _SPENDING}),
+    "01_pairs": Stage(per="pairs"),
     "02_statistics": Stage(every_seed=True),
     "03_ledger": Stage(),
     "04_agreement": Stage(),
@@ -57,12 +56,21 @@ class StudyFile(BaseModel):
     minutes: float = 0  # on two cores; printed before the study starts
     notebooks: dict[str, dict] = {}
     folder: str = ""  # the user's own documents
+    llm: dict = {}  # of calls to models (lib.llm.calls.Calls); `stages` has those of single stages
     seeds: PositiveInt = 1  # trainings of an arm, bases, laboratories or readers
     first_seed: NonNegativeInt = 1  # of bases, laboratories and readers
 
     @model_validator(mode="after")
     def _check_notebooks(self) -> "StudyFile":
         check_parameters("notebooks", self.notebooks, self.legal, (*WIRED, *self.kind.fixed))
+        choose("llm, stages", list(self.llm.get("stages", {})), self.legal)
+        for stage in ("", *self.llm.get("stages", {})):
+            try:
+                settings_of(self.llm, stage)
+            except ValidationError as error:
+                first = error.errors()[0]
+                raise ValueError(f"llm, {first['loc'][-1]}: {first['msg']}; choose among "
+                                 f"{', '.join(SETTINGS)}") from error
         return self
 
     @property

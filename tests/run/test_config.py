@@ -8,6 +8,7 @@ from snakemake.cli import args_to_api, parse_args
 
 from lib.core.errors import BadInput, BadStudy
 from lib.core.paths import REPOSITORY
+from lib.llm import calls
 from lib.run import config
 from lib.run.config import load_study, studies
 from lib.run.parameters import checked, notebook_path, parameters_of
@@ -19,6 +20,7 @@ from tests.conftest import tiny_notebook
 def study_file(tmp_path, monkeypatch):
     """A function that writes studies/<name>.yaml of a repository with the real notebooks."""
     monkeypatch.setattr(config, "REPOSITORY", tmp_path)
+    monkeypatch.setattr(calls, "REPOSITORY", tmp_path)
     monkeypatch.delenv("STUDY_DOCUMENTS", raising=False)
     (tmp_path / "studies").mkdir()
 
@@ -30,7 +32,7 @@ def study_file(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("line", "message"), [
-    ("sorce: lab", "'sorce' is unknown; choose among source, minutes, notebooks, seeds"),
+    ("sorce: lab", "'sorce' is unknown; choose among source, minutes, notebooks, llm"),
     ("source: web", "source: 'web' is not one of lab, documents"),
     ("source: [lab]", "source: ['lab'] is not one of lab, documents"),
     ("judge: [rules]", "judge: ['rules']: Input should be a valid string"),
@@ -58,6 +60,9 @@ def study_file(tmp_path, monkeypatch):
     ("together: true\narms: {dapt: {04_infer: {batch_size: 2}}}", "set together to false"),
     ("base_model: data/lob/models/base", "no study with `source: lab` is called 'lob'"),
     ("base_model: data/lab/models/reader-1", "no study with `source: reader` is called 'lab'"),
+    ("llm: {max_cost: 2}", "llm, max_cost: Unexpected keyword argument; choose among max_cost_usd"),
+    ("llm: {mode: slow}", "llm, mode: Input should be 'direct' or 'batch'"),
+    ("llm: {stages: {5_judge: {}}}", "llm, stages: '5_judge' is unknown; choose among 00_lab"),
     ("notebooks: {", "is not YAML")])
 def test_a_wrong_study_file_is_refused_naming_what_is_legal(study_file, line, message):
     study_file(line if line.startswith("source") else f"source: lab\n{line}")
@@ -156,11 +161,14 @@ def test_only_a_study_with_dapt_a_is_augmented(study_file):
 
 
 def test_the_graph_gives_a_notebook_what_it_declares_and_files_set_the_rest(study_file):
-    study_file("source: lab\nnotebooks: {05_judge: {max_cost_usd: 2.0}}")
+    study_file("source: lab\nllm: {max_cost_usd: 2.0, stages: {05_judge: {retry: [cut]}}}")
     study = load_study("wrong")
     assert study.given("01_pairs", "dapt") == {
-        "study": "wrong", "first_arm": "base", "arms": ["dapt"], "judge": "rules",
-        "max_cost_usd": 2.0}
+        "study": "wrong", "first_arm": "base", "arms": ["dapt"], "judge": "rules"}
+    own = calls.calls_for("wrong", "05_judge")
+    assert (own.max_cost_usd, own.retry, own.concurrency) == (2.0, ["cut"], 32)
+    assert calls.calls_for("wrong/1010", "01_annotate").retry == ()
+    assert calls.calls_for("by hand", "01_annotate").max_cost_usd is None
     for stage in study.stages:
         for arm in study.arms_of(stage):
             assert set(study.given(stage, arm)) <= set(parameters_of(notebook_path(stage)))
@@ -235,7 +243,7 @@ def test_a_folder_of_any_name_is_read_and_its_bad_file_named_at_the_end(house):
 
 @pytest.mark.parametrize(("line", "message"), [
     ("seeds: 1", "seeds: 1: Input should be greater than or equal to 2"),
-    ("replicates: 3", "'replicates' is unknown; choose among source, minutes, notebooks, seeds"),
+    ("replicates: 3", "'replicates' is unknown; choose among source, minutes, notebooks, llm"),
     ("notebooks: {06_analyze: {}}", "notebooks: '06_analyze' is unknown; choose among 00_lab"),
     ("notebooks: {00_lab: {seed: 3}}", "00_lab: seed is set by the study's own keys"),
     ("notebooks: {00_lab: {epoch: 3}}", "epoch")])

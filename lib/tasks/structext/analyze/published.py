@@ -22,7 +22,8 @@ _AGREEMENT = {"rouge_score": 0.993, JUDGE: 0.994, "exact": 0.950}
 
 def paper_scores() -> pd.DataFrame:
     """Return Tables 3 and 4, scores as fractions, each with the floor of its suite."""
-    table = pd.read_csv(package_file("tasks/structext/analyze/published.csv"), keep_default_na=False)
+    table = pd.read_csv(package_file("tasks/structext/analyze/published.csv"),
+                        keep_default_na=False)
     return table.assign(source="paper", rouge_score=table.percent / 100, low=float("nan"),
                         high=float("nan"), floor=[FLOORS[suite][1] for suite in table.suite])
 

@@ -9,7 +9,8 @@ import yaml
 
 from lib.core.paths import package_file
 
-_TEXTS = yaml.safe_load(package_file("tasks/structext/generate/vocabularies.yaml").read_text("utf-8"))
+_TEXTS = yaml.safe_load(
+    package_file("tasks/structext/generate/vocabularies.yaml").read_text("utf-8"))
 WORDS, WOMEN, MEN, SURNAMES, TOWNS, VERBS = (
     _TEXTS[kind].split() for kind in ("words", "women", "men", "surnames", "towns", "verbs"))
 _STATES_OF = ("actual", "agreed", "expected", "final", "first", "last", "planned", "previous",

@@ -180,7 +180,6 @@ def test_a_prompt_is_left_out_only_if_it_and_the_reply_exceed_the_window():
     prompts = [asked("base", id=str(number), reference="x" * length)
                for number, length in enumerate([100, 101, 400])]
     queries = as_queries(prompts)
-    texts = {one.query_id: one.sample.reference for one in prompts}
     longest = len(prompts[0].prompt) + MARGIN
 
     def left_out(window: int, tokenizer=len) -> list[str]:
