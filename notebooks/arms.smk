@@ -23,6 +23,7 @@ def of(name, arms, **keys):
 maker, reader = study.maker
 labs = [*(f"data/{lab}/stages/00_lab.json" for lab in study.labs),
         *[f"data/{maker}/stages/00_reader-{reader}.json"] * bool(reader)]
+augmented = rows("augmented") if study.is_augmented else []
 base = [f"{study.base_model}/{'training' if reader else 'config'}.json"] * bool(maker)
 answers, verdicts = of("answers", ALL), of("verdicts", ALL, judge=study.judge)
 judged = of("verdicts", study.arms, judge=study.judge)  # of each arm's first seed
@@ -50,8 +51,9 @@ if reader:
 
 if "02_normalize" in study.stages:
     rule normalize:
-        input: rows("documents"), base  # the base's tokenizer counts the tokens
-        output: rows("segments", "normalized"), records("02_normalize")
+        input: rows("documents"), rows("queries") if augmented else [],
+            base  # its tokenizer counts the tokens
+        output: rows("segments", "normalized"), augmented, records("02_normalize")
         params: **stage("02_normalize")
         shell: RUN
 

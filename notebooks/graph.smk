@@ -3,7 +3,6 @@
 from lib.analyze.agreement.sheet import labels_digest
 
 prompted = rows("documents")
-augmented = rows("augmented") if "02_augment" in study.stages else []
 
 
 def learned(arm):
@@ -38,14 +37,6 @@ rule annotate:
     output: rows("queries", "queries_rejected"), records("01_annotate")
     params: **stage("01_annotate")
     shell: RUN
-
-
-if augmented:
-    rule augment:
-        input: rows("documents", "segments", "queries"), base
-        output: augmented, records("02_augment")
-        params: **stage("02_augment")
-        shell: RUN
 
 
 for other, name in zip(study.other_judges, again):

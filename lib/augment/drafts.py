@@ -51,6 +51,8 @@ def augment(segments: list[Segment], documents: list[Document], queries: list[Qu
     in it that carries a fact and is nowhere in its document. Raises ValueError for a strategy that
     `engine` lacks, and whatever a strategy raises.
     """
+    if not engine:
+        return [], []
     if unknown := [name for name in strategies if name not in engine] or not strategies:
         raise ValueError(f"strategies {unknown if strategies else '[]'}: choose among "
                          f"{', '.join(engine)}, which this augmenter can do")

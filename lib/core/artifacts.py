@@ -44,7 +44,7 @@ ARTIFACTS = {
     "queries_rejected": Artifact("queries_rejected.jsonl", "01_annotate", Rejected),
     "segments": Artifact("segments.jsonl", "02_normalize", Segment),
     "normalized": Artifact("normalized.jsonl", "02_normalize", Normalized),
-    "augmented": Artifact("augmented.jsonl", "02_augment", Augmented),
+    "augmented": Artifact("augmented.jsonl", "02_normalize", Augmented),
     "training": Artifact("training/{arm}.jsonl", "", Query),  # of arms that learn replies
     "model": Artifact("models/{arm}", "03_train"),
     "answers": Artifact("answers/{arm}.jsonl", "04_infer", Answer),

@@ -23,7 +23,6 @@ from lib.run.stages import (
     check_parameters,
     choose,
 )
-from lib.tasks.spark.study import AUGMENT
 
 # `make study` passes the folder to the graph in this variable, because Snakemake reads --config as
 # YAML and quotes it for a shell with repr(), which corrupts some folder names.
@@ -99,8 +98,12 @@ class Study(StudyFile):
     @property
     def stages(self) -> tuple[str, ...]:
         """Return the notebooks of this study, in order."""
-        return tuple(stage for stage in (*self.kind.stages, *self.variants)
-                     if stage != AUGMENT or AUGMENTED in map(self.texts_of, self.trained))
+        return (*self.kind.stages, *self.variants)
+
+    @property
+    def is_augmented(self) -> bool:
+        """Return whether an arm learns augmented texts."""
+        return AUGMENTED in map(self.texts_of, self.trained)
 
     @property
     def runs(self) -> list[str]:
@@ -170,7 +173,8 @@ class Study(StudyFile):
             "arms": each if any(each) else self.runs if STAGES[stage].every_seed else
                 list(self.arms),
             "annotator": self.annotator, "normalizer": self.normalizer,
-            "augmenter": self.augmenter, "judge": self.judge,
+            "augmenter": self.augmenter if stage == "02_normalize" and self.is_augmented else "",
+            "judge": self.judge,
             "judges": [self.judge, *self.other_judges], "seeds": self.seeds,
             "retention": "00_retention" in self.variants, "pairs": "01_pairs" in self.variants,
             "tasks": "lab" if self.made_by else "hub", "task": self.kind.task,

@@ -24,7 +24,6 @@ STAGES = {
     "00_documents": Stage(),
     "01_annotate": Stage(),
     "02_normalize": Stage(),
-    "02_augment": Stage(),
     "03_train": Stage(per="trained"),
     "04_infer": Stage(per="runs"),
     "05_judge": Stage(per="runs"),

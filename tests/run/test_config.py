@@ -129,11 +129,11 @@ def test_each_seed_is_an_arm_with_the_next_number_and_all_else_alike(study_file)
 def test_an_arm_is_an_entry_of_the_study_file_with_its_texts(study_file):
     study_file("source: lab\narms: {base: , dapt-mixed: {03_train: {texts: mixed, epochs: 2}}}")
     study = load_study("wrong")
-    assert study.trained == ["dapt-mixed"] and "02_augment" not in study.stages
+    assert study.trained == ["dapt-mixed"] and study.given("02_normalize")["augmenter"] == ""
     assert study.given("03_train", "dapt-mixed")["texts"] == "mixed"
     assert study.given("06_analyze")["arms"] == ["base", "dapt-mixed"]
     study_file("source: lab\narms: {dapt-more: {03_train: {texts: augmented}}}")
-    assert "02_augment" in load_study("wrong").stages
+    assert load_study("wrong").given("02_normalize")["augmenter"] == "rules"
     study_file("source: lab\narms: {dapt-x: }")
     with pytest.raises(BadStudy, match="name what 'dapt-x' learns.*raw, rewritten, augmented"):
         load_study("wrong")
@@ -154,10 +154,9 @@ def test_only_a_study_with_dapt_a_is_augmented(study_file):
     study_file("source: lab\naugmenter: some-model", name="plain")
     study_file("source: lab\naugmenter: some-model\narms: [dapt-a, dapt]", name="more")
     plain, more = load_study("plain"), load_study("more")
-    assert "02_augment" not in plain.stages and list(plain.arms) == ["base", "dapt", "dapt-n"]
-    assert more.stages == (*plain.stages[:3], "02_augment", *plain.stages[3:])
+    assert not plain.is_augmented and list(plain.arms) == ["base", "dapt", "dapt-n"]
     assert (list(more.arms), more.trained) == (["dapt", "dapt-a"], ["dapt", "dapt-a"])
-    assert more.given("02_augment")["augmenter"] == "some-model"
+    assert more.given("02_normalize")["augmenter"] == "some-model"
 
 
 def test_the_graph_gives_a_notebook_what_it_declares_and_files_set_the_rest(study_file):

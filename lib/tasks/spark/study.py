@@ -4,14 +4,12 @@ from lib.documents.folder import SUFFIXES
 from lib.tasks.kind import Kind
 
 CHAIN = ("01_annotate", "02_normalize", "03_train", "04_infer", "05_judge", "06_analyze")
-AUGMENT = "02_augment"  # part of a study only if an arm learns augmented texts
-_FULL_CHAIN = (*CHAIN[:2], AUGMENT, *CHAIN[2:])
 # Additional notebooks for a study of documents. All run unless the key `variants` names some.
 EVIDENCE = ("00_retention", "01_pairs", "02_statistics", "03_ledger", "04_agreement", "05_paper")
 
 KINDS = {
-    "lab": Kind(("00_lab", *_FULL_CHAIN), EVIDENCE),
-    "documents": Kind(("00_documents", *_FULL_CHAIN), EVIDENCE,
+    "lab": Kind(("00_lab", *CHAIN), EVIDENCE),
+    "documents": Kind(("00_documents", *CHAIN), EVIDENCE,
                       folder="DOCUMENTS", endings=SUFFIXES),
     "controlled": Kind(("00_facts", "01_pretrain", "02_run", "03_analyze"), ("04_augment",),
                        graph="controlled/graph.smk",
