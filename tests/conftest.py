@@ -40,7 +40,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 DECLARED = {
     "00_lab": "seed: int = 1",
     "00_documents": 'folder: str = "documents"',
-    "01_annotate": 'annotator: str = "rules"\nmax_queries_per_document: int = 10',
+    "01_annotate": 'annotator: str = "rules"\nmax_queries: int = 10',
     "02_normalize": 'normalizer: str = "rules"\nbase_model: str = "data/lab/models/base"',
     "03_train": 'arm: str = "dapt"\nbase_model: str = ""\nseed: int = 42\n'
                 'learning_rate: float = 1.0e-3\nepochs: int = 2\nnote: str | None = None',
@@ -64,7 +64,7 @@ DOES = {
                      'save(study, "documents", reading.documents)\n'
                      'save(study, "documents_rejected", reading.rejected)'],
     "01_annotate": ['text = existing(study, "documents").read_text()',
-                    'line = f"{text}{max_queries_per_document}\\n"',
+                    'line = f"{text}{max_queries}\\n"',
                     'write_text(artifact_path(study, "queries"), line)',
                     'write_text(artifact_path(study, "queries_rejected"), "")'],
     "02_normalize": ['text = existing(study, "documents").read_text()',

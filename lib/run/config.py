@@ -155,9 +155,6 @@ class Study(StudyFile):
         the arm's own parameters override both."""
         declared = parameters_of(notebook_path(stage))
         given = {name: value for name, value in self._wired(stage, arm).items() if name in declared}
-        for other, names in STAGES[stage].like.items():
-            shared = self.notebooks.get(other, {})
-            given |= {name: shared[name] for name in names if name in shared}
         own, number = split_arm(arm) if arm else ("", 1)
         given |= self.notebooks.get(stage, {}) | self.arms.get(own, {}).get(stage, {})
         if stage == "03_train" and number > 1:

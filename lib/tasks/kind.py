@@ -8,7 +8,7 @@ from lib.core.arms import ARMS
 
 @dataclass(frozen=True)
 class Stage:
-    """How often a notebook runs, and the parameters that it shares.
+    """How often a notebook runs.
 
     `per` is "" (once), "trained" (each training), or "runs", "arms", "pairs": each run of all
     seeds, arm, or arm but the first; these three run once if the study has its arms together.
@@ -16,7 +16,6 @@ class Stage:
 
     per: str = ""
     every_seed: bool = False  # its parameter `arms` lists the runs of all seeds
-    like: dict[str, tuple[str, ...]] = field(default_factory=dict)  # shared parameters, by stage
 
 
 @dataclass(frozen=True)

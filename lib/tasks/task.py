@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from lib.core.errors import BadInput
-from lib.core.records import Answer, Query, Record, Rejected, Verdict
+from lib.core.records import Answer, Document, Query, Record, Rejected, Verdict
 from lib.judge.verdicts import Decide, judge
+from lib.llm.calls import Calls
 
 Rows = Mapping[str, list]  # artifact -> its rows, as `Task.needs` names them
 
@@ -61,15 +62,19 @@ class Task:
                 return Final(reply.partition(".")[0], "")
     """
 
-    texts: str = "documents"  # the artifact that its questions are about
+    texts: Mapping[str, type[Record]] = {"documents": Document}  # that its questions are about
     needs: Mapping[str, type[Record]] = {}  # artifacts that methods get as `rows`
     groups: tuple[str, ...] = ("structure",)  # columns of `about` by which results are grouped
     cluster: str = "document"  # the column whose values are sampled, for intervals
     rules: Decide  # verdicts without a model
 
-    def ask(self, rows: Rows, annotate: Callable[..., Asked], **how: object) -> Asked:
-        """Return the questions on the texts that the annotator `annotate` writes."""
-        return annotate(rows, **how)
+    def ask(self, texts: Rows, annotator: str, calls: Calls, **how: object) -> Asked:
+        """Return the questions that rules or the model `annotator` write on the texts."""
+        raise BadInput("this task generates its questions: run its notebook 00")
+
+    def checks(self, asked: Asked, texts: Rows) -> list[str]:
+        """Return what was checked of all questions, a line each. Raises AssertionError."""
+        return []
 
     def fit(self, queries: list[Query], rows: Rows, room: Room) -> Shown:
         """Return the queries as they are sent to a model with this `room`."""

@@ -24,10 +24,10 @@ rule filings:
 
 
 rule questions:
-    input: filed, base  # the base's tokenizer counts the tokens
-    output: rows("questions", "questions_rejected", "questions_screened", "queries"),
-        records("01_questions")
-    params: **stage("01_questions")
+    input: filed
+    output: rows("questions", "queries_rejected", "questions_screened", "queries"),
+        records("01_annotate")
+    params: **stage("01_annotate")
     shell: RUN
 
 

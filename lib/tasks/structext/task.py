@@ -15,7 +15,7 @@ _SHOTS = re.compile(r"-\d+\Z")  # of a query's id, after its prompt setting
 class StrucText(Task):
     """29 tasks on texts in eight languages; see lib.tasks.task.Task."""
 
-    texts, groups, cluster = "asked", ("language", "depth", "width"), "text"
+    groups, cluster = ("language", "depth", "width"), "text"
     needs = {"asked": Prompted}
     rules = staticmethod(judged)
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Literal, TypeVar
 
 from lib.core.artifacts import Artifact, register
-from lib.core.records import Record, Rejected
+from lib.core.records import Record
 
 R = TypeVar("R", bound=Record)
 
@@ -144,13 +144,11 @@ def own_label(label: str) -> str:
     return label.rpartition(": ")[2]
 
 
-FILINGS, QUESTIONS, ANALYSIS = (f"tablequest/{name}" for name in (
-    "00_filings", "01_questions", "02_analyze"))
+FILINGS, ANALYSIS = "tablequest/00_filings", "tablequest/02_analyze"
 register({name: Artifact(f"{name}.jsonl", FILINGS) for name in (
     "filings", "grids", "passages", "not_understood")} | {
-    name: Artifact(f"{name}.jsonl", QUESTIONS) for name in (
+    name: Artifact(f"{name}.jsonl", "01_annotate") for name in (
         "questions", "questions_screened")} | {
-    "questions_rejected": Artifact("questions_rejected.jsonl", QUESTIONS, Rejected),
     "matches": Artifact("matches/{judge}.jsonl", ANALYSIS),
     "grades": Artifact("grades/{grader}.jsonl", ANALYSIS)},
-    queries=QUESTIONS, documents=FILINGS, documents_rejected=FILINGS)
+    documents=FILINGS, documents_rejected=FILINGS)

@@ -123,7 +123,7 @@ def form_shown(queries: Sequence[Query], form: str = "") -> str:
     forms = list(dict.fromkeys(form_of(query.query_id) for query in queries if query.context))
     if form and form not in forms:
         raise ValueError(f"no passage has tables as {form!r}: choose from {', '.join(forms)}, or "
-                         "add it to `serializations` where the questions are made")
+                         "add it to `forms` where the questions are made")
     return form or forms[0]
 
 
