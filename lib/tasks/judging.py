@@ -1,6 +1,9 @@
 """Judge the final answers in the replies of any task."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
+
+import pandas as pd
 
 from lib.core.records import Answer, Query, Verdict
 from lib.judge.model import by_model
@@ -9,28 +12,41 @@ from lib.llm.calls import Calls
 from lib.tasks.task import Rows, Task
 
 
-def verdicts_of(task: Task, queries: list[Query], answers: list[Answer], rows: Rows,
-                judge_name: str, calls: Calls, missing: Mapping[str, str]) -> list[Verdict]:
-    """Return one verdict per query on one arm's final `answers`, by the task's rules or a model.
+class Finals(NamedTuple):
+    """One arm's answers reduced to the final answer, and query_id -> why one has none."""
 
-    A query in `missing` has no final answer: its verdict gives the reason.
-    """
-    found = (task.verdicts(queries, answers, rows) if judge_name == "rules" else
-             judge(queries, answers, by_model(judge_name, calls), judge_name))
-    return [verdict.model_copy(update={"reason": missing[verdict.query_id]})
-            if verdict.verdict == "incorrect" and verdict.query_id in missing else verdict
-            for verdict in found]
+    answers: list[Answer]
+    missing: Mapping[str, str]
+
+    def look(self, replies: list[Answer]) -> pd.DataFrame:
+        """Return the replies that are longer than their final answer."""
+        pairs = zip(replies, self.answers, strict=True)
+        return pd.DataFrame([(reply.arm, reply.answer, last.answer) for reply, last in pairs
+                             if reply.answer != last.answer],
+                            columns=["arm", "reply", "final answer"])
 
 
-def final_answers(task: Task, queries: list[Query],
-                  answers: list[Answer]) -> tuple[list[Answer], dict[str, str]]:
-    """Return one arm's answers reduced to the final answer, and query_id -> why one has none.
+def final_answers(task: Task, queries: list[Query], replies: list[Answer]) -> Finals:
+    """Return the final answers in one arm's replies.
 
     Raises ValueError as `lib.judge.verdicts.answers_of_one_arm` does.
     """
-    _, replies = answers_of_one_arm(queries, answers)
+    _, given = answers_of_one_arm(queries, replies)
     asked = {query.query_id: query for query in queries}
-    finals = {name: task.final(asked[name], reply) for name, reply in replies.items()}
+    finals = {name: task.final(asked[name], reply) for name, reply in given.items()}
     missing = {name: final.missing for name, final in finals.items() if final.missing}
-    return [row.model_copy(update={"answer": finals[row.query_id].text})
-            for row in answers], missing
+    return Finals([row.model_copy(update={"answer": finals[row.query_id].text})
+                   for row in replies], missing)
+
+
+def verdicts_of(task: Task, queries: list[Query], finals: Finals, rows: Rows, judge_name: str,
+                calls: Calls) -> list[Verdict]:
+    """Return one verdict per query on one arm's final answers, by the task's rules or a model.
+
+    The verdict on a reply without a final answer gives the reason.
+    """
+    found = (task.verdicts(queries, finals.answers, rows) if judge_name == "rules" else
+             judge(queries, finals.answers, by_model(judge_name, calls), judge_name))
+    return [verdict.model_copy(update={"reason": finals.missing[verdict.query_id]})
+            if verdict.verdict == "incorrect" and verdict.query_id in finals.missing else verdict
+            for verdict in found]

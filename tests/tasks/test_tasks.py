@@ -44,9 +44,9 @@ def reply(query_id: str, text: str) -> Answer:
 
 
 def judged(task, queries, replies, rows) -> tuple[list[Answer], dict[str, str], dict[str, Verdict]]:
-    answers, missing = final_answers(task, queries, replies)
-    verdicts = verdicts_of(task, queries, answers, rows, "rules", None, missing)
-    return answers, missing, {row.query_id: row for row in verdicts}
+    finals = final_answers(task, queries, replies)
+    verdicts = verdicts_of(task, queries, finals, rows, "rules", None)
+    return *finals, {row.query_id: row for row in verdicts}
 
 
 def test_a_structured_text_that_does_not_fit_is_left_out_by_the_window_of_the_arm(source):
