@@ -7,7 +7,7 @@ CHAIN = ("01_annotate", "02_normalize", "03_train", "04_infer", "05_judge", "06_
 AUGMENT = "02_augment"  # part of a study only if an arm learns augmented texts
 _FULL_CHAIN = (*CHAIN[:2], AUGMENT, *CHAIN[2:])
 # Additional notebooks for a study of documents. All run unless the key `variants` names some.
-EVIDENCE = ("00_retention", "01_pairs", "02_statistics", "03_ledger", "04_agreement", "05_paper")
+EVIDENCE = ("retention", "pairs", "statistics", "ledger", "agreement", "paper")
 
 KINDS = {
     "lab": Kind(("00_lab", *_FULL_CHAIN), EVIDENCE),

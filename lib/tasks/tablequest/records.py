@@ -144,8 +144,7 @@ def own_label(label: str) -> str:
     return label.rpartition(": ")[2]
 
 
-FILINGS, QUESTIONS, ANALYSIS = (f"tablequest/{name}" for name in (
-    "00_filings", "01_questions", "02_analyze"))
+FILINGS, QUESTIONS, ANALYSIS = "00_filings", "tablequest/01_questions", "06_tablequest"
 register({name: Artifact(f"{name}.jsonl", FILINGS) for name in (
     "filings", "grids", "passages", "not_understood")} | {
     name: Artifact(f"{name}.jsonl", QUESTIONS) for name in (
