@@ -16,7 +16,7 @@ measured, compared = (study.arms, others) if study.together else (PART, PART)
 known = [f"data/{study.made_by}/{name}.jsonl" for name in ("documents_public", "facts")
          if study.made_by]
 facts = rows("facts") if study.source == "lab" else []
-sheet = study.notebooks.get("04_agreement", {}).get("sheet", "human/sheet.csv")
+sheet = study.notebooks.get("agreement", {}).get("sheet", "human/sheet.csv")
 again = [judge.replace("/", "--") for judge in study.other_judges]
 done = [*labs, *(path for notebook in study.stages if notebook != "00_lab"
                  for path in records(notebook)),
@@ -52,8 +52,8 @@ rule retention:
     input: models, known,  # the base is measured first: other arms are compared with it
         lambda wildcards: rows("retention", arm=BASE) * (
             BASE in study.arms and [*wildcards] not in ([], [BASE]))
-    output: of("retention", measured), records("00_retention", ONE)
-    params: **each("00_retention")
+    output: of("retention", measured), records("retention", ONE)
+    params: **each("retention")
     threads: cores
     shell: RUN
 
@@ -61,38 +61,38 @@ rule retention:
 rule pairs:
     input: rows("queries", "documents"), of("answers", [first, *compared])
     output: [rows("preferences", judge=study.judge, first=first, second=arm) for arm in compared],
-        records("01_pairs", ONE)
-    params: **each("01_pairs")
+        records("pairs", ONE)
+    params: **each("pairs")
     shell: RUN
 
 
 rule statistics:
     input: rows("queries"), verdicts, facts
-    output: f"{figures}/paired.csv", records("02_statistics")
-    params: **stage("02_statistics")
+    output: f"{figures}/paired.csv", records("statistics")
+    params: **stage("statistics")
     shell: RUN
 
 
 rule ledger:
     input: rows("documents", "queries", "segments", "normalized"), augmented, base, trained,
         judged, facts
-    output: rows("ledger"), records("03_ledger")
-    params: **stage("03_ledger")
+    output: rows("ledger"), records("ledger")
+    params: **stage("ledger")
     shell: RUN
 
 
 rule agreement:  # the sheet is neither input nor output: Snakemake would rebuild or remove it
     input: rows("queries"), of("answers", study.arms),
         judged, [of("verdicts", study.arms, judge=other) for other in study.other_judges]
-    output: records("04_agreement")
-    params: **stage("04_agreement", content=labels_digest(output_root() / data / sheet))
+    output: records("agreement")
+    params: **stage("agreement", content=labels_digest(output_root() / data / sheet))
     shell: RUN
 
 
 rule paper:
     input: rows("queries"), judged, facts,
-        [records(notebook) for notebook in ("00_retention", "01_pairs")
+        [records(notebook) for notebook in ("retention", "pairs")
          if notebook in study.variants]
-    output: f"{figures}/paper_table2.csv", records("05_paper")
-    params: **stage("05_paper")
+    output: f"{figures}/paper_table2.csv", records("paper")
+    params: **stage("paper")
     shell: RUN

@@ -47,12 +47,12 @@ DECLARED = {
     "04_infer": 'arms: list[str] = ["dapt"]\nbase_model: str = ""',
     "05_judge": 'arms: list[str] = ["dapt"]\njudge: str = "rules"',
     "06_analyze": 'judge: str = "rules"\narms: list[str] = ["base"]',
-    "00_retention": 'arms: list[str] = ["dapt"]\nbase_model: str = ""\ntasks: str = "lab"',
-    "01_pairs": 'first_arm: str = "base"\narms: list[str] = ["dapt"]\njudge: str = "rules"',
-    "02_statistics": 'judge: str = "rules"\narms: list = []',
-    "03_ledger": 'judge: str = "rules"\narms: list = []',
-    "04_agreement": 'judges: list = []\narms: list = []\nsheet: str = "human/sheet.csv"',
-    "05_paper": 'judge: str = "rules"\narms: list = []\nseeds: int = 1\nretention: bool = True\n'
+    "retention": 'arms: list[str] = ["dapt"]\nbase_model: str = ""\ntasks: str = "lab"',
+    "pairs": 'first_arm: str = "base"\narms: list[str] = ["dapt"]\njudge: str = "rules"',
+    "statistics": 'judge: str = "rules"\narms: list = []',
+    "ledger": 'judge: str = "rules"\narms: list = []',
+    "agreement": 'judges: list = []\narms: list = []\nsheet: str = "human/sheet.csv"',
+    "paper": 'judge: str = "rules"\narms: list = []\nseeds: int = 1\nretention: bool = True\n'
                 'pairs: bool = True',
 }
 DOES = {

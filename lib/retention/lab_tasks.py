@@ -52,9 +52,9 @@ def laboratory_of(base_model: str, lab: str = "") -> Path:
     folder = Path(model_source(base_model)).parent.parent
     if not (folder / "documents_public.jsonl").exists():
         raise ValueError("tasks is 'lab', which asks about the public records that a laboratory's "
-                         f"base has read, but there are none next to {base_model}: in 00_retention "
-                         "set tasks to 'hub' (MMLU, HellaSwag, LAMBADA) or 'none', or name the "
-                         "laboratory with lab")
+                         f"base has read, but there are none next to {base_model}: in the notebook "
+                         "retention, set tasks to 'hub' (MMLU, HellaSwag, LAMBADA) or 'none', or "
+                         "name the laboratory with lab")
     return folder
 
 

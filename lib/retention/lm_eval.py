@@ -96,6 +96,6 @@ def _loaded(manager: TaskManager, name: str) -> dict:
     except (OSError, DatasetsError) as error:
         raise BadInput(
             f"the items of {name} could not be fetched from the hub ({type(error).__name__}: "
-            f"{str(error)[:200]}). Run 00_retention.ipynb once on a networked computer and copy "
+            f"{str(error)[:200]}). Run extra/retention.ipynb once on a networked computer and copy "
             "its ~/.cache/huggingface here, or set tasks to 'lab' (for a laboratory's base) or "
-            "'none'; in a study's file, notebooks: {00_retention: {tasks: none}}") from error
+            "'none'; in a study's file, notebooks: {retention: {tasks: none}}") from error

@@ -173,7 +173,7 @@ class Study(StudyFile):
             "augmenter": self.augmenter if stage == "02_normalize" and self.is_augmented else "",
             "judge": self.judge,
             "judges": [self.judge, *self.other_judges], "seeds": self.seeds,
-            "retention": "00_retention" in self.variants, "pairs": "01_pairs" in self.variants,
+            "retention": "retention" in self.variants, "pairs": "pairs" in self.variants,
             "tasks": "lab" if self.made_by else "hub", "task": self.kind.task,
             "folder": self.folder}
         return wired if stage == "00_lab" else wired | {"base_model": self.base_model}

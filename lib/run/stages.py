@@ -28,12 +28,12 @@ STAGES = {
     "04_infer": Stage(per="runs"),
     "05_judge": Stage(per="runs"),
     "06_analyze": Stage(),
-    "00_retention": Stage(per="arms"),
-    "01_pairs": Stage(per="pairs"),
-    "02_statistics": Stage(every_seed=True),
-    "03_ledger": Stage(),
-    "04_agreement": Stage(),
-    "05_paper": Stage(),
+    "retention": Stage(per="arms"),
+    "pairs": Stage(per="pairs"),
+    "statistics": Stage(every_seed=True),
+    "ledger": Stage(),
+    "agreement": Stage(),
+    "paper": Stage(),
 }
 for _kind in KINDS.values():
     STAGES |= _kind.own

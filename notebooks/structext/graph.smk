@@ -15,21 +15,21 @@ wanted = [f"{figures}/structext.md", *trained, *answers, *verdicts]
 
 
 # a missing file is reported by the notebook, which says what to give
-place = Path(study.given("00_samples").get("official") or "no published samples").expanduser()
+place = Path(study.given("00_structext").get("official") or "no published samples").expanduser()
 official = [str(path) for path in ([place] if place.is_file() else sorted(place.rglob("*.json*")))]
 
 
 rule texts:
     input: official
     output: rows("samples", "asked", "queries", "solved", "training_samples"),
-        of("training", tuned), records("00_samples")
-    params: **stage("00_samples")
+        of("training", tuned), records("00_structext")
+    params: **stage("00_structext")
     shell: RUN
 
 
 rule structext:
     input: rows("asked", "training_samples"),
         answers, verdicts
-    output: f"{figures}/structext.md", records("01_analyze")
-    params: **stage("01_analyze")
+    output: f"{figures}/structext.md", records("06_structext")
+    params: **stage("06_structext")
     shell: RUN

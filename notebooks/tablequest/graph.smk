@@ -33,6 +33,6 @@ rule questions:
 
 rule tablequest:
     input: prompted, rows("queries"), answers, verdicts
-    output: f"{figures}/tablequest.md", records("02_analyze")
-    params: **stage("02_analyze")
+    output: f"{figures}/tablequest.md", records("06_tablequest")
+    params: **stage("06_tablequest")
     shell: RUN

@@ -38,7 +38,7 @@ def test_the_origin_has_the_commits_and_parameters_of_what_was_judged(root):
              "03_train-left": {"epochs": 7, "arm": "left"},
              "05_judge-dapt": {"judge": "rules", "arm": "dapt"},
              "05_judge-other": {"judge": "other/model", "arm": "dapt"},
-             "01_pairs": {"judge": "rules"}}
+             "pairs": {"judge": "rules"}}
     assert "No stage" in source("s", ["dapt"], "rules")
     for name, values in given.items():
         record = {"notebook": f"notebooks/{name.split('-')[0]}.ipynb", "commit": "0123456789",

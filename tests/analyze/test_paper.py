@@ -100,7 +100,7 @@ def test_the_page_of_deviations_has_the_values_of_the_papers_study():
     rows = re.findall(r"^\| (\w+) \| `(\w+)` \| [^|]+ \| ([^|]+) \|", DEVIATIONS.read_text(), re.M)
     assert len(rows) > 20
     for stage, name, here in rows:
-        arm = "base" if stage in ("00_retention", "04_infer", "05_judge") else "dapt"
+        arm = "base" if stage in ("retention", "04_infer", "05_judge") else "dapt"
         declared = parameters_of(notebook_path(stage))[name].default
         value = study.given(stage, arm).get(name, declared)
         assert here == str(value) or name == "epochs", (stage, name, value)

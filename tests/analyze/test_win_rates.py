@@ -77,7 +77,7 @@ def test_several_pairs_follow_one_another_and_a_missing_preference_is_an_error()
     table = table4(queries, [*second, *first])
     assert len(table) == 2 * 4 * 2 * 3
     assert list(dict.fromkeys(table.second_arm)) == ["dapt-n", "dapt"]
-    with pytest.raises(ValueError, match="and dapt-n, correctness: 190 .* 191 queries .*01_pairs"):
+    with pytest.raises(ValueError, match="and dapt-n, correctness: 190 .* 191 queries .*pairs"):
         table4(queries, second[1:])
 
 

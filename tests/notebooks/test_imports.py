@@ -11,9 +11,9 @@ from lib.core.paths import REPOSITORY
 from lib.run.parameters import notebook_path
 
 ANALYSES = ("00_documents", "01_annotate", "02_normalize", "05_judge", "06_analyze",
-            "01_pairs", "02_statistics", "03_ledger", "04_agreement", "05_paper",
+            "pairs", "statistics", "ledger", "agreement", "paper",
             "03_analyze", "04_augment", "00_replicates", "00_filings", 
-            "02_analyze", "05_judge", "01_analyze", "02_forms")
+            "06_tablequest", "05_judge", "06_structext", "02_forms")
 HEAVY = ("torch", "transformers")
 
 

@@ -87,7 +87,7 @@ def test_published_questions_are_asked_with_their_own_demonstrations_and_judged(
                                                                                 monkeypatch):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
     study = load_study("structext-official")
-    folder = tmp_path / study.given("00_samples")["official"]
+    folder = tmp_path / study.given("00_structext")["official"]
     others = list(generate("faithful", ["csv", "tree"], per_task=2, seed=3))
     for number, sample in enumerate(generate("faithful", ["csv", "tree"], per_task=3)):
         shots = [one for one in others if one.task == sample.task][:number // 7]
@@ -96,7 +96,7 @@ def test_published_questions_are_asked_with_their_own_demonstrations_and_judged(
         label = {"typename": sample.language, "node_number": 1, "n_ary_ratio": 1}
         write_json(folder / sample.language / f"{number}.json",
                    row | {"Label": label, "RuleHint": "Count.", "examples": examples})
-    for stage in ("00_samples", "04_infer", "05_judge"):
+    for stage in ("00_structext", "04_infer", "05_judge"):
         run_cells(stage, **study.given(stage, "solver"))
     data = tmp_path / "data" / study.name
     asked = rows(data / "asked.jsonl")

@@ -46,5 +46,5 @@ def test_what_was_measured_is_read_back_from_its_files(tmp_path, monkeypatch):
     measured = retention("base", "11")
     write_retention("tiny", measured)
     assert read_retention("tiny", ["base"]) == [measured]
-    with pytest.raises(BadInput, match=r"00_retention.ipynb with arm dapt"):
+    with pytest.raises(BadInput, match=r"retention.ipynb with arm dapt"):
         read_retention("tiny", ["base", "dapt"])

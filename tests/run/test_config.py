@@ -36,11 +36,11 @@ def study_file(tmp_path, monkeypatch):
     ("source: web", "source: 'web' is not one of lab, documents"),
     ("source: [lab]", "source: ['lab'] is not one of lab, documents"),
     ("judge: [rules]", "judge: ['rules']: Input should be a valid string"),
-    ("variants: [06_ledgers]", "variants: '06_ledgers' is unknown; choose among 00_retention"),
-    ("variants: 03_ledger", "variants: '03_ledger': Input should be a valid list"),
+    ("variants: [06_ledgers]", "variants: '06_ledgers' is unknown; choose among retention"),
+    ("variants: ledger", "variants: 'ledger': Input should be a valid list"),
     ("other_judges: [rules]", "other_judges: ['rules'] names a judge twice, or the judge itself"),
     ("other_judges: [{}]", "other_judges, 0: {}: Input should be a valid string"),
-    ("notebooks: {04_agreement: {judges: [rules]}}", "judges is set by the study's own keys"),
+    ("notebooks: {agreement: {judges: [rules]}}", "judges is set by the study's own keys"),
     ("seeds: 0", "seeds: 0: Input should be greater than 0"),
     ("seeds: [1, 2]", "seeds: [1, 2]: Input should be a valid integer"),
     ("arms: [base, dpt]", "arms: 'dpt' is neither base, nor trained (dapt-…)"),
@@ -74,9 +74,10 @@ def test_a_wrong_study_file_is_refused_naming_what_is_legal(study_file, line, me
 @pytest.mark.parametrize(("lines", "message"), [
     ("arms: {gpt: }", "nor an arm with a model of its own: gpt: {04_infer: {endpoint_model"),
     ("arms: {'a/b': {04_infer: {reader: rules}}}", "String should match pattern"),
-    ("arms: {blind: {04_infer: {reader: rules}}}", "'blind' is the floor that 01_analyze computes"),
+    ("arms: {blind: {04_infer: {reader: rules}}}",
+     "'blind' is the floor that 06_structext computes"),
     ("arms: {dapt: }", "'dapt' cannot be trained here; name it tuned-…"),
-    ("variants: [03_ledger]", "variants: '03_ledger' is unknown")])
+    ("variants: [ledger]", "variants: 'ledger' is unknown")])
 def test_an_arm_of_a_reading_study_says_what_answers(study_file, lines, message):
     study_file(f"source: structext\nbase_model: org/model\n{lines}")
     with pytest.raises(BadStudy) as error:
@@ -122,7 +123,7 @@ def test_each_seed_is_an_arm_with_the_next_number_and_all_else_alike(study_file)
     given = [study.given("03_train", run) for run in study.trained]
     assert [row.get("seed", 42) for row in given] == [42, 43, 44] * 2
     assert [row.get("epochs") for row in given] == [None] * 3 + [3] * 3
-    assert study.given("02_statistics")["arms"] == study.runs
+    assert study.given("statistics")["arms"] == study.runs
     assert study.given("06_analyze")["arms"] == ["base", "dapt", "dapt-n"]
 
 
@@ -143,10 +144,10 @@ def test_arms_together_are_one_stage_of_the_notebooks_that_answer_judge_and_comp
     study_file("source: lab\nseeds: 2\ntogether: true")
     study = load_study("wrong")
     assert {stage: study.given(stage)["arms"] for stage in study.stages
-            if study.arms_of(stage) == [""] and stage in ("04_infer", "05_judge", "00_retention",
-                                                          "01_pairs")} == {
-        "04_infer": study.runs, "05_judge": study.runs, "00_retention": list(study.arms),
-        "01_pairs": ["dapt", "dapt-n"]}
+            if study.arms_of(stage) == [""] and stage in ("04_infer", "05_judge", "retention",
+                                                          "pairs")} == {
+        "04_infer": study.runs, "05_judge": study.runs, "retention": list(study.arms),
+        "pairs": ["dapt", "dapt-n"]}
     assert study.arms_of("03_train") == study.trained == ["dapt", "dapt@2", "dapt-n", "dapt-n@2"]
 
 
@@ -162,7 +163,7 @@ def test_only_a_study_with_dapt_a_is_augmented(study_file):
 def test_the_graph_gives_a_notebook_what_it_declares_and_files_set_the_rest(study_file):
     study_file("source: lab\nllm: {max_cost_usd: 2.0, stages: {05_judge: {retry: [cut]}}}")
     study = load_study("wrong")
-    assert study.given("01_pairs", "dapt") == {
+    assert study.given("pairs", "dapt") == {
         "study": "wrong", "first_arm": "base", "arms": ["dapt"], "judge": "rules"}
     own = calls.calls_for("wrong", "05_judge")
     assert (own.max_cost_usd, own.retry, own.concurrency) == (2.0, ["cut"], 32)

@@ -246,7 +246,7 @@ def test_a_parameter_that_the_notebook_lacks_is_refused(house):
 
 
 @pytest.mark.parametrize("stage", sorted({*STAGES, *KINDS["controlled"].stages, "04_augment"} - {
-    "00_lab", "00_documents", "00_facts", "00_filings", "00_samples", "06_analyze"}))
+    "00_lab", "00_documents", "00_facts", "00_filings", "00_structext", "06_analyze"}))
 def test_a_notebook_run_alone_names_the_file_that_is_missing_and_who_makes_it(stage, tmp_path,
                                                                               monkeypatch):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))

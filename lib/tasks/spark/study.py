@@ -5,7 +5,7 @@ from lib.tasks.kind import Kind
 
 CHAIN = ("01_annotate", "02_normalize", "03_train", "04_infer", "05_judge", "06_analyze")
 # Additional notebooks for a study of documents. All run unless the key `variants` names some.
-EVIDENCE = ("00_retention", "01_pairs", "02_statistics", "03_ledger", "04_agreement", "05_paper")
+EVIDENCE = ("retention", "pairs", "statistics", "ledger", "agreement", "paper")
 
 KINDS = {
     "lab": Kind(("00_lab", *CHAIN), EVIDENCE),

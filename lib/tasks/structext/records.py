@@ -48,6 +48,6 @@ class Sample(Record):
         return self.task, self.depth, self.width
 
 
-_BY = "structext/00_samples"
+_BY = "00_structext"
 register({name: Artifact(f"{name}.jsonl", _BY) for name in (
     "samples", "asked", "solved", "training_samples")}, queries=_BY, training=_BY)

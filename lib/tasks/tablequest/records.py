@@ -144,7 +144,7 @@ def own_label(label: str) -> str:
     return label.rpartition(": ")[2]
 
 
-FILINGS, ANALYSIS = "tablequest/00_filings", "tablequest/02_analyze"
+FILINGS, ANALYSIS = "00_filings", "06_tablequest"
 register({name: Artifact(f"{name}.jsonl", FILINGS) for name in (
     "filings", "grids", "passages", "not_understood")} | {
     name: Artifact(f"{name}.jsonl", "01_annotate") for name in (

@@ -1,4 +1,4 @@
-"""01_pairs and 04_agreement on a small laboratory, with rules, a scripted judge and a person."""
+"""pairs and agreement on a small laboratory, with rules, a scripted judge and a person."""
 
 import csv
 import re
@@ -77,24 +77,24 @@ def lenient_judge(prompt: str) -> str:
 
 
 def test_one_judge_and_no_label_write_the_sheet_and_say_what_is_missing(study, run):
-    printed = run("04_agreement", arms=ARMS, sample_size=20)
+    printed = run("agreement", arms=ARMS, sample_size=20)
     assert "rules is the only judge, so nothing is compared: fill in data/s/human/" in printed
     assert read_labels(data_path("s", "human", "sheet.csv")) == {}
     assert not figures_path("s", "agreement.csv").exists()
     with pytest.raises(BadInput, match="05_judge.*judge m.*arm base"):
-        run("04_agreement", arms=ARMS, judges=["rules", "m"])
+        run("agreement", arms=ARMS, judges=["rules", "m"])
 
 
 def test_a_judge_who_writes_the_mark_alone_gives_preferences_with_a_reason(study, run, monkeypatch):
     with played(lambda prompt: "[[Tie]]", monkeypatch):
-        run("01_pairs", judge="terse")
+        run("pairs", judge="terse")
     rows = preferences_of("terse")
     assert {row.verdict for row in rows} == {"tie"}
     assert {row.reason for row in rows if row.is_asked} == {"the mark alone"}
 
 
 def test_rules_prefer_without_a_key(study, run):
-    assert "0 by construction" in run("01_pairs")
+    assert "0 by construction" in run("pairs")
     rows = preferences_of("rules")
     better = sum(row.verdict == "B" for row in rows if row.criterion == "correctness")
     assert better > len(rows) / 6
@@ -107,7 +107,7 @@ def test_a_second_judge_and_a_persons_labels_give_every_table(study, run, monkey
             by_m = by_model("org/m", Calls(data_path("s", "llm.sqlite")))
             verdicts = judge(queries, load("s", "answers", arm=arm), by_m, "org/m")
             save("s", "verdicts", verdicts, judge="org/m", arm=arm)
-        printed = run("01_pairs", judge="org/m")
+        printed = run("pairs", judge="org/m")
     asked = re.search(r"correctness: \d+ of (\d+) pairs", printed)
     assert asked and int(asked[1]) > 0 and preferences_of("org/m")
 
@@ -119,7 +119,7 @@ def test_a_second_judge_and_a_persons_labels_give_every_table(study, run, monkey
     filled = [f"{line[0]};{verdict[line[0]]}" for line in lines if line[0] in verdict]
     path.write_text("\n".join(filled), encoding="cp1252")  # as a person's spreadsheet saves it
     before = path.read_bytes()
-    printed = run("04_agreement", arms=ARMS, judges=["rules", "org/m"], sample_size=20)
+    printed = run("agreement", arms=ARMS, judges=["rules", "org/m"], sample_size=20)
     assert path.read_bytes() == before
     assert " answers are labelled, 0 labels are of other answers" in printed
     table = pd.read_csv(figures_path("s", "agreement.csv"))
@@ -135,7 +135,7 @@ def test_a_second_judge_and_a_persons_labels_give_every_table(study, run, monkey
         texts = [f"{answer.answer} so" for answer in load("s", "answers", arm=arm)]
         save_answers(queries, arm, [" ", *texts[1:]])
     labels = read_labels(path)
-    printed = run("04_agreement", arms=ARMS, sample_size=20)
+    printed = run("agreement", arms=ARMS, sample_size=20)
     assert read_labels(path) == labels
     assert len(path.read_text(encoding="utf-8-sig").splitlines()) > len(lines) + 20
     assert f": 0 answers are labelled, {len(labels)} labels are of other answers; 20 of" in printed

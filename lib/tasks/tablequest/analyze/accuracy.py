@@ -171,7 +171,7 @@ def _own(label: str) -> str:
 def judged_by_rule(questions: Sequence[TableQuestion], queries: Sequence[Query],
                    answers: Sequence[Answer], grids: Sequence[Grid],
                    tolerance: float = TOLERANCE) -> list[Verdict]:
-    """Return one verdict per query, in order, on one arm's final `answers`, as 02_analyze counts.
+    """Return one verdict per query, in order, on one arm's final `answers`, as in 06_tablequest.
 
     Hard queries and queries without an answer row are unscored; an empty answer is incorrect.
     Raises ValueError as `answers_of_one_arm` and `assess` do, and for a query whose question is not
