@@ -10,7 +10,8 @@ from lib.analyze.stats import share_interval
 from lib.core.arms import ALL
 from lib.core.errors import BadInput
 from lib.core.files import made_by
-from lib.core.records import STRUCTURES, Query
+from lib.core.records import Query
+from lib.core.structures import STRUCTURES
 from lib.judge.pairs import CRITERIA, OUTCOMES, Preference
 
 _KEYS = ["first_arm", "second_arm", "structure", "criterion"]

@@ -18,8 +18,8 @@ from lib.train.packing import stream_of
 def queries_of(facts: list[KnownFact], rendered: list[Rendered]) -> list[Query]:
     """Return one query per fact; its source reference is the fact's place in the raw document.
 
-    `structure` says whether the answer is a list: token budget and judging must not change with the
-    rotation. Raises ValueError if a fact is in no document.
+    It has no structure: token budget and judging must not change with the rotation. Raises
+    ValueError if a fact is in no document.
     """
     placed = _placed(rendered)
     missing = [fact.fact_id for fact in facts if fact.fact_id not in placed]
@@ -37,7 +37,7 @@ def queries_of(facts: list[KnownFact], rendered: list[Rendered]) -> list[Query]:
 def query_of(fact: KnownFact, document_id: str = "", source: str = "", start: int = 0) -> Query:
     """Return the query about a fact. A base's queries have no source, as it has no documents."""
     return Query(query_id=fact.fact_id, document_id=document_id, question=question(fact),
-                 answer=reference(fact), structure="entity-list" if is_list(fact) else "natural",
+                 answer=reference(fact),
                  source_reference=source, start=start, end=start + len(source),
                  entity_count=len(fact.value) if is_list(fact) else None, block_type="")
 

@@ -14,8 +14,7 @@ from lib.core.text import listed
 TRANSFER = ("pairs - raw-2x",)  # arms compared on facts without a pair
 
 
-def slopes(rows: pd.DataFrame, prefix: str = "paraphrase-",
-           reference: str = "natural") -> pd.DataFrame:
+def slopes(rows: pd.DataFrame, prefix: str = "paraphrase-") -> pd.DataFrame:
     """Return the slope of strict accuracy over the arms <prefix>k, in points per doubling of k.
 
     One row per structure and base, by least squares over the base's arms; a base with fewer than
@@ -27,7 +26,7 @@ def slopes(rows: pd.DataFrame, prefix: str = "paraphrase-",
     return pd.DataFrame([
         {"contrast": f"points per doubling of paraphrases, {structure}", "base": base,
          "n": cells.fact_id.nunique(), "points": _slope(cells)}
-        for structure in sorted_structures(rows.structure, reference)
+        for structure in sorted_structures(rows.structure)
         for base, cells in rows[rows.structure == structure].groupby("seed")],
         columns=["contrast", "base", "n", "points"])
 
@@ -37,20 +36,18 @@ def _slope(base: pd.DataFrame) -> float:
     return float(np.polyfit(points.index, points, 1)[0]) if len(points) > 1 else np.nan
 
 
-def hypotheses(rows: pd.DataFrame, transfer: Sequence[str] = TRANSFER,
-               reference: str = "natural") -> pd.DataFrame:
+def hypotheses(rows: pd.DataFrame, transfer: Sequence[str] = TRANSFER) -> pd.DataFrame:
     """Return each base's value of the primary contrasts: slopes, then `transfer`.
 
     Those in `transfer` are over facts without a pair (see rows.pairs_of). Raises BadStudy if one of
     their arms was not run.
     """
     compared = each_base(rows, transfer)
-    return pd.concat([slopes(rows, reference=reference), compared.assign(
+    return pd.concat([slopes(rows), compared.assign(
         contrast=compared.contrast + ", facts without a pair")], ignore_index=True)
 
 
-def augmentations(rows: pd.DataFrame, first: str = "raw-2x",
-                  reference: str = "natural") -> pd.DataFrame:
+def augmentations(rows: pd.DataFrame, first: str = "raw-2x") -> pd.DataFrame:
     """Return each arm's accuracy by structure and "all", in percent over bases, with its price.
 
     unpaired_… is on the facts that have no pair in any arm, gain_… over `first`; the price is
@@ -61,7 +58,7 @@ def augmentations(rows: pd.DataFrame, first: str = "raw-2x",
         own = rows[rows.arm == arm]
         pairs = matched(rows, arm, first)[0]
         price = own.groupby("seed")[["run_tokens", "trained_tokens", "retained"]].first().mean()
-        for structure in (*sorted_structures(own.structure, reference), ALL):
+        for structure in (*sorted_structures(own.structure), ALL):
             cells, gains = (table[(table.structure == structure) | (structure == ALL)]
                             for table in (own, pairs))
             gained, left = estimated(gains), level(cells[~cells.has_pair.astype(bool)])

@@ -59,23 +59,21 @@ def level(rows: pd.DataFrame, column: str = "correct", scale: float = 100.0) -> 
         end: float(np.clip(found[end], 0, 100)) for end in ("low", "high")}
 
 
-def contrasts(rows: pd.DataFrame, reference: str = "natural") -> pd.DataFrame:
-    """Return structure - reference of `raw`, one row per measure and structure.
+def contrasts(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return each structure - the first (prose, if it was run) of `raw`, by measure.
 
     left_out counts pairs that lack a side, only_… the discordant pairs of a yes-or-no measure.
-    Raises BadInput if `raw` has no rows, or none in `reference`.
+    Raises BadInput if `raw` has no rows.
     """
     raw = rows[rows.arm == RAW]
-    structures = sorted_structures(raw.structure, reference)
-    if reference not in structures:
-        raise BadInput(f"arm {RAW} has no outcome in {reference!r}; it has "
-                       f"{', '.join(structures) or 'none at all'}: name another reference or "
-                       "run the arm")
+    if raw.empty:
+        raise BadInput(f"arm {RAW} has no outcome: run it")
+    reference, *others = sorted_structures(raw.structure)
     return pd.DataFrame([
         {"contrast": f"{structure} - {reference}" + ("" if name == "correct" else f", {name}"),
          "measure": name, "unit": measure.unit, "structure": structure, "reference": reference,
          **_compared(raw, measure, structure, reference)}
-        for name, measure in MEASURES.items() for structure in structures[1:]])
+        for name, measure in MEASURES.items() for structure in others])
 
 
 def _compared(raw: pd.DataFrame, measure: Measure, structure: str, reference: str) -> dict:
@@ -89,8 +87,7 @@ def _compared(raw: pd.DataFrame, measure: Measure, structure: str, reference: st
     return found
 
 
-def gains(rows: pd.DataFrame, reference: str = "natural",
-          primary: Iterable[str] = ()) -> pd.DataFrame:
+def gains(rows: pd.DataFrame, primary: Iterable[str] = ()) -> pd.DataFrame:
     """Return each arm's gain over `raw`, and those between arms, by structure and "all".
 
     Compared are all arms, mixed - raw-2x (equally long training), and the pairs of arms in
@@ -99,7 +96,7 @@ def gains(rows: pd.DataFrame, reference: str = "natural",
     arms = [arm for arm in rows.arm.unique() if arm != RAW]
     pairs = [name for name in (f"{MIXED} - {TWICE}", *primary)
              if " - " in name and {*name.split(" - ")} <= set(arms)]
-    structures = sorted_structures(rows.structure[rows.arm == RAW], reference)
+    structures = sorted_structures(rows.structure[rows.arm == RAW])
     found = []
     for name in dict.fromkeys([*arms, *pairs]):
         second, _, first = name.partition(" - ")
