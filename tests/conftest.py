@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,8 +15,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from lib.core.paths import REPOSITORY
+from lib.core.structures import STRUCTURES, register
 from lib.run.config import load_study
 from lib.run.parameters import notebook_path
+from tests.tasks.code_structure import CODE
 
 os.environ.setdefault("GOMP_SPINCOUNT", "20000")  # as the notebook runner does; before torch
 
@@ -185,6 +188,14 @@ def shared() -> Path:
 def documents_folder() -> Path:
     """The folder of real documents that the repository carries (Apache-2.0)."""
     return REPOSITORY / "tests" / "data" / "documents"
+
+
+@pytest.fixture
+def code() -> Iterator[str]:
+    """The name of a fourth structure, which is registered while the test runs."""
+    register(CODE)
+    yield CODE.name
+    del STRUCTURES[CODE.name]
 
 
 def run_cells(stage: str, **given: object) -> dict[str, object]:

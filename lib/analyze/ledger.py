@@ -17,7 +17,7 @@ from lib.core.arms import REWRITTEN, texts_of
 from lib.core.errors import BadInput
 from lib.core.files import artifact_path, made_by
 from lib.core.paths import required, shown
-from lib.core.records import Document, Normalized, Query, Record, Segment, Structure
+from lib.core.records import Document, Normalized, Query, Record, Segment
 from lib.core.values import solid, tokens
 from lib.documents.blocks import Block, parse
 from lib.infer.prompts import beginning
@@ -44,7 +44,7 @@ class LedgerRow(Record):
 
     query_id: str
     arm: str
-    structure: Structure
+    structure: str
     items: int  # number of items in the answer: a list's entities, else 1
     segments: list[str]  # those with the answer's characters
     dropped: str  # why one of these has no rewrite; "" if all have one, and for raw text

@@ -9,7 +9,8 @@ from lib.analyze.stats import share_interval, wilson
 from lib.core.arms import ALL, sorted_arms
 from lib.core.errors import BadInput
 from lib.core.files import made_by
-from lib.core.records import STRUCTURES, Query, Verdict
+from lib.core.records import Query, Verdict
+from lib.core.structures import STRUCTURES
 from lib.judge.numeric import is_numeric
 
 KINDS = ("numeric", "non-numeric")
@@ -98,7 +99,8 @@ def table1(queries: list[Query]) -> pd.DataFrame:
     rows = []
     for structure in (*STRUCTURES, ALL):
         cell = [query for query in queries if structure in (query.structure, ALL)]
-        lists = [query.answer.splitlines() for query in cell if structure == "entity-list"]
+        lists = [query.answer.splitlines() for query in cell
+                 if structure != ALL and query.entity_count is not None]
         entities = pd.Series(
             [sum(1 for line in lines if line.strip()) for lines in lists], dtype="int64"
         )

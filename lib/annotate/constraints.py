@@ -3,8 +3,9 @@
 import re
 from dataclasses import dataclass
 
-from lib.core.records import Grounding, Structure
-from lib.documents.blocks import STRUCTURE_OF, sentences
+from lib.core.records import Grounding
+from lib.core.structures import STRUCTURES, prose, structure_of
+from lib.documents.blocks import sentences
 
 MAX_SHORT_WORDS = 14  # natural and tabular answers are a word or a short phrase
 MAX_QUESTION_WORDS = 45
@@ -45,16 +46,16 @@ class Candidate:
     grounding_score: float = 1.0
 
     @property
-    def structure(self) -> Structure:
+    def structure(self) -> str:
         """Return the structure of the block."""
-        return STRUCTURE_OF[self.kind]
+        return structure_of(self.kind).name
 
 
 def violation(asked: str, candidate: Candidate, text: str) -> str:
     """Return the first constraint that `candidate`, asked as `asked`, breaks, "" if none."""
     answer, structure = candidate.answer, candidate.structure
     unquoted = _QUOTED.sub("", asked)  # a quoted heading is a name, whatever words it contains
-    is_list, lines = structure == "entity-list", answer.split("\n")
+    is_list, lines = STRUCTURES[structure].has_entities, answer.split("\n")
     start, end = candidate.start, candidate.end
     source = f" {folded(text[start:end])} "
     is_unbalanced = any(unquoted.count(a) != unquoted.count(b) for a, b in ("()", "[]"))
@@ -77,7 +78,7 @@ def violation(asked: str, candidate: Candidate, text: str) -> str:
         return "the answer is longer than a short phrase"
     if not is_list and _POINTS_BACK.search(answer):
         return "the answer points at something outside itself"
-    if structure == "natural" and len(sentences(text, start, end)) > MAX_SENTENCES:
+    if structure == prose() and len(sentences(text, start, end)) > MAX_SENTENCES:
         return "the source reference is longer than three sentences"
     return ""
 
@@ -87,11 +88,6 @@ def _is_in(answer: str, source: str) -> bool:
     if _NO_SPACES.search(answer):
         return answer.replace(" ", "") in source.replace(" ", "")
     return f" {answer} " in source
-
-
-def entity_count(candidate: Candidate) -> int | None:
-    """Count the lines of an entity list's answer; None for the other structures."""
-    return len(candidate.answer.split("\n")) if candidate.structure == "entity-list" else None
 
 
 def words(text: str) -> list[str]:

@@ -5,8 +5,9 @@ from collections import defaultdict
 from collections.abc import Callable
 from itertools import pairwise
 
-from lib.annotate.constraints import Candidate, entity_count, folded, violation
-from lib.core.records import STRUCTURES, Document, Query, Rejected
+from lib.annotate.constraints import Candidate, folded, violation
+from lib.core.records import Document, Query, Rejected
+from lib.core.structures import STRUCTURES
 
 # An engine: (documents, max_queries) -> for each document, candidates and what was left out.
 Propose = Callable[[list[Document], int], list[tuple[list[Candidate], list[Rejected]]]]
@@ -115,10 +116,12 @@ def _evenly(fit: list[tuple[str, Candidate]], count: int) -> list[tuple[str, Can
 
 
 def _query(document: Document, number: int, question: str, candidate: Candidate) -> Query:
+    is_list = STRUCTURES[candidate.structure].has_entities
+    count = len(candidate.answer.split("\n")) if is_list else None
     return Query(
         query_id=f"{document.document_id}-q{number:03d}", document_id=document.document_id,
         question=question, answer=candidate.answer, structure=candidate.structure,
         source_reference=document.text[candidate.start:candidate.end], start=candidate.start,
-        end=candidate.end, entity_count=entity_count(candidate), block_type=candidate.kind,
+        end=candidate.end, entity_count=count, block_type=candidate.kind,
         source_header=candidate.header,
         grounding=candidate.grounding, grounding_score=candidate.grounding_score)

@@ -13,6 +13,7 @@ from lib.controlled.design.arms import NORMALIZED, PARAPHRASE, RAW, arm_named
 from lib.controlled.design.augment import answered
 from lib.controlled.design.texts import arm_texts
 from lib.controlled.records import KnownFact
+from lib.core.structures import prose
 
 Writing = tuple[str, tuple[str, ...], int]  # arm, the structures of its layout, rotation
 
@@ -62,7 +63,7 @@ def shares_read(writings: list[Writing], structures: Sequence[str]) -> dict[str,
     """
     read = dict.fromkeys(structures, 0.0)
     for name, own, _ in writings:
-        stated = ("natural",) if name in (NORMALIZED, PARAPHRASE) else own
+        stated = (prose(),) if name in (NORMALIZED, PARAPHRASE) else own
         for structure in stated:
             if structure in read:
                 read[structure] += 1 / len(stated)

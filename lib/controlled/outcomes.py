@@ -18,60 +18,40 @@ from lib.train.packing import stream_of
 def queries_of(facts: list[KnownFact], rendered: list[Rendered]) -> list[Query]:
     """Return one query per fact; its source reference is the fact's place in the raw document.
 
-    `structure` says whether the answer is a list: token budget and judging must not change with the
-    rotation. Raises ValueError if a fact is in no document.
+    It has no structure: token budget and judging must not change with the rotation. Raises
+    ValueError if a fact is in no document.
     """
     placed = _placed(rendered)
     missing = [fact.fact_id for fact in facts if fact.fact_id not in placed]
     if missing:
-        raise ValueError(
-            f"{len(missing)} facts ({missing[0]} is the first) are in no document of "
-            f"this rotation: run {made_by('texts')} again"
-        )
+        raise ValueError(f"{len(missing)} facts ({missing[0]} is the first) are in no document of "
+                         f"this rotation: run {made_by('texts')} again")
     queries = []
     for fact in facts:
         document, place = placed[fact.fact_id]
-        source = document.raw[place.start : place.end]
+        source = document.raw[place.start:place.end]
         queries.append(query_of(fact, document.document_id, source, place.start))
     return queries
 
 
 def query_of(fact: KnownFact, document_id: str = "", source: str = "", start: int = 0) -> Query:
     """Return the query about a fact. A base's queries have no source, as it has no documents."""
-    return Query(
-        query_id=fact.fact_id,
-        document_id=document_id,
-        question=question(fact),
-        answer=reference(fact),
-        structure="entity-list" if is_list(fact) else "natural",
-        source_reference=source,
-        start=start,
-        end=start + len(source),
-        entity_count=len(fact.value) if is_list(fact) else None,
-        block_type="",
-    )
+    return Query(query_id=fact.fact_id, document_id=document_id, question=question(fact),
+                 answer=reference(fact),
+                 source_reference=source, start=start, end=start + len(source),
+                 entity_count=len(fact.value) if is_list(fact) else None, block_type="")
 
 
 # If a mixed arm has two documents, the first is taken.
 def _placed(rendered: list[Rendered]) -> dict[str, tuple[Rendered, Place]]:
-    return {
-        place.fact_id: (one, place) for one in reversed(rendered) for place in reversed(one.places)
-    }
+    return {place.fact_id: (one, place) for one in reversed(rendered)
+            for place in reversed(one.places)}
 
 
-def outcomes(
-    facts: list[KnownFact],
-    rendered: list[Rendered],
-    tokenizer: PreTrainedTokenizerBase,
-    run: tuple[str, int, int],
-    answers: list[Answer],
-    verdicts: list[Verdict],
-    scores: list[Score],
-    run_tokens: int,
-    trained_tokens: int,
-    retained: float,
-    paired: Collection[str] = (),
-) -> list[Outcome]:
+def outcomes(facts: list[KnownFact], rendered: list[Rendered], tokenizer: PreTrainedTokenizerBase,
+             run: tuple[str, int, int], answers: list[Answer], verdicts: list[Verdict],
+             scores: list[Score], run_tokens: int, trained_tokens: int,
+             retained: float, paired: Collection[str] = ()) -> list[Outcome]:
     """Return one row per fact; answers, verdicts and scores are in the order of queries_of.
 
     `paired` has the products whose questions the arms with pairs train on.
@@ -87,35 +67,20 @@ def outcomes(
     for fact, answer, verdict, score in zip(facts, answers, verdicts, scores, strict=True):
         document, place = placed[fact.fact_id]
         title_end = document.raw.index(document.title) + len(document.title)
-        start, end, title = (
-            bisect_left(offsets[document.document_id], where)
-            for where in (place.start, place.end, title_end)
-        )
+        start, end, title = (bisect_left(offsets[document.document_id], where)
+                             for where in (place.start, place.end, title_end))
         is_correct = verdict.verdict == "correct"
         named, surplus = _count_items(fact, answer.answer, is_correct)
-        rows.append(
-            Outcome(
-                arm=arm,
-                rotation=rotation,
-                seed=seed,
-                **fact.model_dump(exclude={"value"}),
-                n_items=len(fact.value),
-                structure=place.structure,
-                answer=answer.answer,
-                correct=is_correct,
-                items_named=named,
-                items_surplus=surplus,
-                span_tokens=end - start,
-                distance_tokens=start - title,
-                run_tokens=run_tokens,
-                trained_tokens=trained_tokens,
-                retained=retained,
-                has_pair=fact.product in paired,
-                question_overlap=overlap(question(fact), read[document.document_id]),
-                as_asked=f"{fact.attribute} of {fact.product}" in trained_on,
-                **score.model_dump(exclude={"query_id", "arm", "cloze_missing"}),
-            )
-        )
+        rows.append(Outcome(
+            arm=arm, rotation=rotation, seed=seed,
+            **fact.model_dump(exclude={"value"}), n_items=len(fact.value),
+            structure=place.structure, answer=answer.answer, correct=is_correct,
+            items_named=named, items_surplus=surplus, span_tokens=end - start,
+            distance_tokens=start - title, run_tokens=run_tokens, trained_tokens=trained_tokens,
+            retained=retained, has_pair=fact.product in paired,
+            question_overlap=overlap(question(fact), read[document.document_id]),
+            as_asked=f"{fact.attribute} of {fact.product}" in trained_on,
+            **score.model_dump(exclude={"query_id", "arm", "cloze_missing"})))
     return rows
 
 
@@ -127,9 +92,8 @@ def _count_items(fact: KnownFact, answer: str, is_correct: bool) -> tuple[int, i
 
 
 def _offsets(tokenizer: PreTrainedTokenizerBase, text: str) -> list[int]:
-    encoding = tokenizer(
-        text, add_special_tokens=False, return_offsets_mapping=True, split_special_tokens=True
-    )
+    encoding = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True,
+                         split_special_tokens=True)
     return [start for start, _ in encoding["offset_mapping"]]
 
 
@@ -142,8 +106,6 @@ def check_fit(texts: list[str], tokenizer: PreTrainedTokenizerBase, block_size: 
     sizes = [len(stream_of(text, tokenizer)) for text in texts]
     if (longest := max(sizes)) > block_size:
         cut = sum(size > block_size for size in sizes)
-        raise ValueError(
-            f"{cut} of {len(sizes)} texts are longer than a block; the longest has "
-            f"{longest} tokens: raise block_size above {block_size} for the base and "
-            "its runs, or leave the arm out"
-        )
+        raise ValueError(f"{cut} of {len(sizes)} texts are longer than a block; the longest has "
+                         f"{longest} tokens: raise block_size above {block_size} for the base and "
+                         "its runs, or leave the arm out")

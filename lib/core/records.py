@@ -4,10 +4,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-Structure = Literal["natural", "entity-list", "tabular"]
 # How a quotation was found: exactly, ignoring whitespace, approximately.
 Grounding = Literal["exact", "folded", "fuzzy"]
-STRUCTURES: tuple[Structure, ...] = ("natural", "entity-list", "tabular")
 # The suffix of a closed-book query's id if its question is also asked with a passage.
 RECALL = "recall"
 
@@ -44,11 +42,11 @@ class Query(Record):
     document_id: str
     question: str
     answer: str  # an entity list has one entity per line
-    structure: Structure
+    structure: str = ""  # its name (lib.core.structures), "" if the task has none
     source_reference: str  # verbatim: document.text[start:end]
     start: int
     end: int
-    entity_count: int | None  # entity-list only
+    entity_count: int | None  # None if the answer is no list
     block_type: str  # what the Markdown parser sees there: prose, list or table
     grounding: Grounding = "exact"  # how the annotator's source reference was found
     grounding_score: float = 1.0  # similarity of its words to the document's, 0-1
@@ -137,7 +135,7 @@ class Fact(Record):
     entity: str
     attribute: str
     value: list[str]  # one string for a scalar, several for a list-valued attribute
-    structure: Structure
+    structure: str
     document_id: str
     start: int
     end: int

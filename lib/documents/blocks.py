@@ -7,14 +7,11 @@ from operator import attrgetter
 
 from markdown_it import MarkdownIt
 
-from lib.core.records import Structure
 from lib.documents.dialects import NEWLINE, commonmark
 from lib.documents.inline import Span, plain, trimmed
 from lib.documents.reader import Block, Reader
 
-# The structure of each kind of block; code, headings and raw HTML carry no queries.
-STRUCTURE_OF: dict[str, Structure] = {
-    "prose": "natural", "list": "entity-list", "table": "tabular"}
+CONTENT = ("prose", "list", "table")  # kinds of block of which a document needs one
 
 _PARSER = MarkdownIt("commonmark").enable("table").disable("inline")
 _PARSER.normalizeLink = str  # a target stays as it is written

@@ -17,7 +17,7 @@ from pathlib import Path
 from lib.core.errors import BadInput
 from lib.core.files import write_text
 from lib.core.records import Document, Rejected
-from lib.documents.blocks import STRUCTURE_OF, Block, front_title, parse, title_heading
+from lib.documents.blocks import CONTENT, Block, front_title, parse, title_heading
 from lib.documents.convert.formats import ENDINGS
 from lib.documents.convert.markdown import Converted
 from lib.documents.convert.worker import Worker
@@ -187,7 +187,7 @@ def _document(made: Converted, name: str) -> tuple[Document, Counter[str]]:
     if not text.strip():
         raise BadInput("empty")
     blocks = parse(text)
-    if not any(block.kind in STRUCTURE_OF and block.text.strip() for block in blocks):
+    if not any(block.kind in CONTENT and block.text.strip() for block in blocks):
         kinds = ", ".join(sorted({block.kind for block in blocks})) or "nothing"
         raise BadInput(f"no paragraph, list or table, only {kinds}")
     document = Document(document_id=name, title=_title(blocks, name), path=name, text=text,

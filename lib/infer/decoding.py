@@ -31,7 +31,7 @@ class Decoding:
         """Return the most tokens that an answer to `query` may have."""
         if query.context:
             return self.max_read_tokens
-        is_list = query.structure == "entity-list"
+        is_list = query.entity_count is not None
         return self.max_list_tokens if is_list else self.max_answer_tokens
 
 

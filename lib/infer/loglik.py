@@ -86,7 +86,7 @@ def after_question(tokenizer: PreTrainedTokenizerBase, query: Query, prompt: lis
                    style: str) -> list[Sequence]:
     """Return the prompt followed by the reference answer, in each layout that it may have."""
     layouts = [query.answer]
-    if query.structure == "entity-list":
+    if query.entity_count is not None:
         layouts.append(listed(query.answer.splitlines()))
     space = "" if is_chat(tokenizer, style) else " "
     read = tokenizer([space + layout for layout in dict.fromkeys(layouts)],

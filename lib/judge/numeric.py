@@ -27,8 +27,7 @@ def is_numeric(query: Query) -> bool:
     addresses (192.168.0.1), codes with leading zeros, and digits inside a name, path or code
     (P-417, 8443/tcp).
     """
-    is_list = query.structure == "entity-list"
-    entities = query.answer.splitlines() if is_list else [query.answer]
+    entities = query.answer.splitlines() if query.entity_count is not None else [query.answer]
     entities = [entity for entity in entities if entity.strip()]
     return bool(entities) and all(is_number(entity) for entity in entities)
 

@@ -1,10 +1,13 @@
 """Write the laboratory's Markdown: facts as sentences, bullets and table rows, amid clutter."""
 
 import random
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from lib.core.records import Document, Fact, Query, Structure
-from lib.core.text import capitalised, listed, pipe_row
-from lib.lab.products import ATTRIBUTES, Attribute, Product, assign_structures
+from lib.core.records import Document, Fact, Query
+from lib.core.structures import STRUCTURES
+from lib.core.text import Body, capitalised, laid, listed, pipe_row
+from lib.lab.products import ATTRIBUTES, Product, assign_structures
 
 # The product precedes the value, as it does under a heading. Sentences that begin with the value
 # would test reverse recall, which a model does not have in any structure.
@@ -19,15 +22,20 @@ LIST_SENTENCES = (
     "On {name}, the {label} are {value}.",
     "For {name}, the {label} are {value}.",
 )
-_SECTIONS: dict[Structure, tuple[str, ...]] = {
-    "natural": ("Overview", "Description", "Summary"),
-    "entity-list": ("Settings", "At a glance", "Key points"),
-    "tabular": ("Data sheet", "Reference data", "Specification"),
-}
-TABLE_HEADERS = (("Property", "Value"), ("Item", "Entry"), ("Parameter", "Setting"))
+_TABLE_HEADERS = (("Property", "Value"), ("Item", "Entry"), ("Parameter", "Setting"))
 NOTICES = ("> NOTICE: Keep this record with the unit.",
            "> CAUTION: Printed copies are not controlled.",
            "> NOTICE: For authorised staff only.")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A fact that a section is to state."""
+
+    product: str
+    label: str
+    value: list[str]  # one string, or the items of a list
+    wordings: tuple[str, ...]  # as a sentence
 
 
 def make_records(products: list[Product], seed: int, *, public: bool,
@@ -53,7 +61,7 @@ def make_records(products: list[Product], seed: int, *, public: bool,
     return documents, facts
 
 
-def render(product: Product, structures: list[Structure],
+def render(product: Product, structures: list[str],
            rng: random.Random) -> tuple[str, list[tuple[int, int]]]:
     """Return the product's document and, for each of ATTRIBUTES, the span of its fact.
 
@@ -63,36 +71,42 @@ def render(product: Product, structures: list[Structure],
     text = f"# {product.name}\n\n{rng.choice(clutter)}\n"
     spans: dict[int, tuple[int, int]] = {}
     sections = sorted(set(structures))
-    for structure in rng.sample(sections, len(sections)):
-        members = [index for index, place in enumerate(structures) if place == structure]
+    for name in rng.sample(sections, len(sections)):
+        members = [index for index, place in enumerate(structures) if place == name]
         rng.shuffle(members)
-        text += f"\n## {rng.choice(_SECTIONS[structure])}\n\n"
-        if structure == "tabular":
-            text += f"{pipe_row(rng.choice(TABLE_HEADERS))}\n| --- | --- |\n"
-        if structure == "entity-list":  # a lead-in list would absorb the plain bullets after it
-            members.sort(key=lambda index: ATTRIBUTES[index].is_list)
-        for index in members:
-            attribute, value = ATTRIBUTES[index], product.values[index]
-            if structure == "entity-list" and attribute.is_list and index != members[0]:
-                text += "\n"
-            fact, after = _stated(product.name, attribute, value, structure, rng)
-            spans[index] = (len(text), len(text) + len(fact))
-            text += fact + after
-        text = text.rstrip() + "\n"
+        text += f"\n## {rng.choice(STRUCTURES[name].sections)}\n\n"
+        body, placed = STRUCTURES[name].write([
+            Statement(product.name, ATTRIBUTES[index].label, product.values[index],
+                      LIST_SENTENCES if ATTRIBUTES[index].is_list else SCALAR_SENTENCES)
+            for index in members], rng)
+        spans |= {index: (len(text) + start, len(text) + end)
+                  for index, (start, end) in zip(members, placed, strict=True)}
+        text += body + "\n"
     return text, [spans[index] for index in range(len(ATTRIBUTES))]
 
 
-def _stated(name: str, attribute: Attribute, value: list[str], structure: Structure,
-            rng: random.Random) -> tuple[str, str]:
-    label = capitalised(attribute.label)
-    if structure == "tabular":
-        return pipe_row([label, ", ".join(value)]), "\n"
-    if structure == "entity-list" and attribute.is_list:
-        return f"{label}:\n\n" + "\n".join(f"- {item}" for item in value), "\n"
-    if structure == "entity-list":
-        return f"- {label}: {value[0]}", "\n"
-    sentence = rng.choice(LIST_SENTENCES if attribute.is_list else SCALAR_SENTENCES)
-    return sentence.format(label=attribute.label, name=name, value=listed(value)), " "
+def sentences(facts: Sequence[Statement], rng: random.Random) -> Body:
+    """Write facts as a paragraph."""
+    return laid([capitalised(rng.choice(fact.wordings).format(
+        label=fact.label, name=fact.product, value=listed(fact.value))) for fact in facts],
+        between=" ")
+
+
+def bullets(facts: Sequence[Statement], rng: random.Random) -> Body:
+    """Write facts as bullets; lists follow, as a lead-in would absorb the bullets after it."""
+    ordered = sorted(facts, key=lambda fact: len(fact.value) > 1)
+    pieces = [f"{capitalised(fact.label)}:\n\n" + "\n".join(f"- {item}" for item in fact.value)
+              if len(fact.value) > 1 else f"- {capitalised(fact.label)}: {fact.value[0]}"
+              for fact in ordered]
+    text, spans = laid(pieces, between=["\n\n" if len(fact.value) > 1 else "\n"
+                                        for fact in ordered[1:]])
+    return text, [spans[ordered.index(fact)] for fact in facts]
+
+
+def table_rows(facts: Sequence[Statement], rng: random.Random) -> Body:
+    """Write facts as the rows of a table."""
+    rows = [pipe_row([capitalised(fact.label), ", ".join(fact.value)]) for fact in facts]
+    return laid(rows, before=f"{pipe_row(rng.choice(_TABLE_HEADERS))}\n| --- | --- |\n")
 
 
 def facts_asked(query: Query, facts: list[Fact]) -> list[Fact]:

@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from lib.core.records import STRUCTURES, Structure
+from lib.core.structures import STRUCTURES
 
 
 def _pool(items: str) -> tuple[str, ...]:
@@ -93,16 +93,17 @@ def make_products(n: int, seed: int, taken: frozenset[str] = frozenset()) -> lis
             for name in rng.sample(free, n)]
 
 
-def assign_structures(n_products: int, seed: int) -> list[list[Structure]]:
+def assign_structures(n_products: int, seed: int) -> list[list[str]]:
     """Return a structure for every attribute of every product, [n_products][len(ATTRIBUTES)].
 
-    In every group of three products, each attribute appears once in each structure, so structure is
-    not confounded with attribute.
+    In every group of as many products as there are structures, each attribute appears once in each
+    structure, so structure is not confounded with attribute.
     """
     rng = random.Random(f"structures {seed}")
-    n, places = len(STRUCTURES), []
+    names, places = list(STRUCTURES), []
+    n = len(names)
     for start in range(0, n_products, n):
         order = rng.sample(range(len(ATTRIBUTES)), len(ATTRIBUTES))
         for shift in rng.sample(range(n), min(n, n_products - start)):
-            places.append([STRUCTURES[(place + shift) % n] for place in order])
+            places.append([names[(place + shift) % n] for place in order])
     return places

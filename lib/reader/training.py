@@ -90,7 +90,7 @@ def are_right(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, turns:
               max_read_tokens: int, batch_size: int = 64) -> list[bool]:
     """Ask each complete prompt, and return whether its answer equals the reply word for word."""
     queries = [Query(query_id=str(number), document_id=str(number), question=turn.prompt,
-                     answer=turn.reply, structure="tabular", source_reference="", start=0, end=0,
+                     answer=turn.reply, source_reference="", start=0, end=0,
                      entity_count=None, block_type="table", context=turn.prompt)
                for number, turn in enumerate(turns)]
     with redirect_stderr(io.StringIO()):  # a second bar would break the training's

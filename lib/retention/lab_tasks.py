@@ -19,6 +19,7 @@ from lib.annotate.rules.engine import by_rules
 from lib.core.files import existing, made_by, read_records, write_text
 from lib.core.paths import model_source
 from lib.core.records import Document, Fact
+from lib.core.structures import prose
 from lib.core.text import listed
 from lib.infer.prompts import prompt_for
 from lib.lab.documents import facts_asked
@@ -148,7 +149,7 @@ def _last_words(texts: dict[str, str], facts: list[Fact], values: Values) -> Ite
         text = texts[fact.document_id]
         end = text.rfind(fact.value[-1], fact.start, fact.end) + len(fact.value[-1])
         enough = len(last[fact.attribute]) >= min(MIN_LAST_WORDS, len(texts))
-        if fact.structure == "natural" and enough:
+        if fact.structure == prose() and enough:
             before, word = _read(text, end).rsplit(" ", 1)
             yield {"product": fact.entity, "before": before, "word": word}
 

@@ -12,9 +12,9 @@ from lib.controlled.design.arms import (
     runs_of,
     split_run,
 )
-from lib.controlled.design.latin_square import STRUCTURES
 from lib.core.arms import ARMS
 from lib.run.stages import StudyFile, check_parameters
+from lib.tasks.spark.structures import STRUCTURES
 
 _AUGMENT = "04_augment"
 

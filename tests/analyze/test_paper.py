@@ -23,10 +23,10 @@ from lib.analyze.tables import formatted_table, table2, table5
 from lib.analyze.win_rates import table4
 from lib.core.arms import ALL, ARMS
 from lib.core.paths import REPOSITORY
-from lib.core.records import STRUCTURES
 from lib.judge.pairs import CRITERIA, OUTCOMES
 from lib.run.config import load_study
 from lib.run.parameters import notebook_path, parameters_of
+from lib.tasks.spark.structures import STRUCTURES
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,9 @@ import pytest
 from lib.analyze.paper import paper_table4
 from lib.analyze.win_rates import COLUMNS, flips, formatted_table4, table4
 from lib.core.arms import ALL
-from lib.core.records import STRUCTURES, Query
+from lib.core.records import Query
 from lib.judge.pairs import CRITERIA, Preference, combined
+from lib.tasks.spark.structures import STRUCTURES
 
 PAPER = paper_table4()[COLUMNS]
 

@@ -14,12 +14,14 @@ from lib.annotate.rules import engine
 from lib.annotate.rules.engine import by_rules
 from lib.annotate.rules.places import Place
 from lib.annotate.rules.sentences import ask_sentence
-from lib.core.records import STRUCTURES, Document, Query
-from lib.documents.blocks import STRUCTURE_OF, block_at, parse
+from lib.core.records import Document, Query
+from lib.core.structures import structure_of
+from lib.documents.blocks import block_at, parse
 from lib.documents.folder import read_folder
 from lib.documents.subject import Subject
 from lib.lab.documents import make_records
 from lib.lab.products import make_products
+from lib.tasks.spark.structures import STRUCTURES
 
 THING = Place("Orsa R-9", "", "", True, False, False, False, Subject("Orsa R-9", "", True))
 PAPER = Place('"Orsa Notes"', "", "", False, False, False, False, Subject("Orsa Notes", "", False))
@@ -248,7 +250,7 @@ def check(queries: list[Query], documents: list[Document]) -> None:
         text = texts[query.document_id]
         assert query.source_reference == text[query.start:query.end]
         assert query.block_type == block_at(parse(text), query.start, query.end).kind
-        assert query.structure == STRUCTURE_OF[query.block_type]
+        assert query.structure == structure_of(query.block_type).name
         lines = query.answer.split("\n")
         assert query.entity_count == (len(lines) if query.structure == "entity-list" else None)
         assert query.question.endswith("?") and all(line.strip() for line in lines)

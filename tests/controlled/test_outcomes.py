@@ -56,7 +56,7 @@ def test_questions_and_answers_are_the_same_in_every_rotation_and_arm(rendered):
                       for texts in rendered.values()]
     assert all(one == first for one in others)
     assert first == [query_of(fact).model_dump(exclude=place) for fact in FACTS]
-    assert {query["structure"] for query in first} == {"natural", "entity-list"}
+    assert {query["structure"] for query in first} == {""}
 
 
 def test_a_fact_that_is_in_no_document_is_an_error(rendered):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lib.core.paths import REPOSITORY
-from lib.documents.blocks import STRUCTURE_OF, block_at, parse, plain, sentences
+from lib.documents.blocks import CONTENT, block_at, parse, plain, sentences
 from lib.documents.folder import read_folder
 
 DOCUMENTS = sorted((REPOSITORY / "tests" / "data" / "documents").glob("*.md"))
@@ -162,7 +162,7 @@ def test_every_span_holds_the_text_that_it_names(source):
         for part in spans_in(block):
             assert block.start <= part.start <= part.end <= block.end, (block, part)
             assert plain(source[part.start:part.end]) or not part.text
-        if block.kind in STRUCTURE_OF and block.end > block.start:
+        if block.kind in CONTENT and block.end > block.start:
             holding = [one for one in blocks if one.start <= block.start and block.end <= one.end]
             smallest = min(one.end - one.start for one in holding)
             found = block_at(blocks, block.start, block.end)

@@ -9,10 +9,10 @@ from lib.infer.prompts import chat_prompt_for, prompt_for
 from lib.llm.calls import Calls
 from tests.llm_server import Server
 
-STRUCTURES = {"Orbit": "natural", "Comet": "entity-list", "Atlas": "tabular"}
+COUNTS = {"Orbit": None, "Comet": 1, "Atlas": None}
 QUERIES = [Query(query_id=name, document_id="d", question=f"What is the port of {name}?",
-                 answer="1", structure=structure, source_reference="", start=0, end=0,
-                 entity_count=None, block_type="prose") for name, structure in STRUCTURES.items()]
+                 answer="1", source_reference="", start=0, end=0, entity_count=count,
+                 block_type="prose") for name, count in COUNTS.items()]
 LONG = "8443\n\nQuestion: another?"
 
 

@@ -6,10 +6,11 @@ import pytest
 
 from lib.annotate.queries import annotate
 from lib.annotate.rules.engine import by_rules
-from lib.core.records import STRUCTURES
-from lib.documents.blocks import STRUCTURE_OF, block_at, parse
+from lib.core.structures import structure_of
+from lib.documents.blocks import block_at, parse
 from lib.lab.documents import make_records
 from lib.lab.products import ATTRIBUTES, assign_structures, make_products
+from lib.tasks.spark.structures import STRUCTURES
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +32,7 @@ def test_a_fact_is_at_its_span_in_its_structure_and_nowhere_else(records):
         assert all(item in text[fact.start:fact.end] for item in fact.value), fact
         inside = fact.end - 1  # a lead-in with bullets is two blocks and ends in the list
         found = block_at(blocks[fact.document_id], inside, fact.end).kind
-        assert STRUCTURE_OF[found] == fact.structure, fact
+        assert structure_of(found).name == fact.structure, fact
         elsewhere = (text[:fact.start] + text[fact.end:]).lower()
         assert fact.attribute not in elsewhere, fact
 

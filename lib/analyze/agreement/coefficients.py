@@ -11,7 +11,8 @@ from lib.analyze.format import estimate, fraction
 from lib.core.arms import ALL, sorted_arms
 from lib.core.errors import BadInput
 from lib.core.files import made_by
-from lib.core.records import STRUCTURES, Query, Verdict
+from lib.core.records import Query, Verdict
+from lib.core.structures import STRUCTURES
 
 SCORED = ("correct", "incorrect")
 PERSON = "person"  # the judge whose verdicts are the labels of the sheet

@@ -21,7 +21,7 @@ from lib.analyze.figures.style import (
 from lib.analyze.format import in_points
 from lib.analyze.stats import ALPHA
 from lib.core.arms import ALL, BASE
-from lib.core.records import STRUCTURES
+from lib.core.structures import STRUCTURES, structure_label
 from lib.judge.pairs import OUTCOMES
 from lib.retention.records import label_of
 
@@ -141,7 +141,8 @@ def _bars(table: pd.DataFrame, value: str, group: str, panel: str, label: str) -
                 label=name,
                 index=index,
             )
-        ticks = [f"{name}\n(n = {n[name]})" if len(parts) < 3 else name for name in present]
+        ticks = [structure_label(name) + (f"\n(n = {n[name]})" if len(parts) < 3 else "")
+                 for name in present]
         axes.set_xticks(
             range(len(present)), ticks, **{} if len(parts) < 2 else {"rotation": 45, "ha": "right"}
         )

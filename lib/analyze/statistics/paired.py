@@ -12,7 +12,8 @@ from lib.analyze.stats import ALPHA, holm
 from lib.core.arms import ALL, sorted_arms, split_arm
 from lib.core.errors import BadInput
 from lib.core.files import made_by
-from lib.core.records import STRUCTURES, Fact, Query
+from lib.core.records import Fact, Query
+from lib.core.structures import STRUCTURES, prose
 
 FEW_CLUSTERS = 20  # with fewer, an interval rests on the assumptions of Student's t
 PAIRED = [
@@ -128,17 +129,15 @@ def _compared(
     }
 
 
-def interaction(
-    rows: pd.DataFrame, first: str, second: str, reference: str = "natural"
-) -> pd.DataFrame:
-    """Return how much more a structure gains than `reference`: the ratio of two odds ratios.
+def interaction(rows: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
+    """Return how much more a structure gains than prose: the ratio of two odds ratios.
 
     One GEE (Mancl and DeRouen 2001); a structure with all or no answers correct has no odds.
     """
     import statsmodels.api as sm  # slow to import
     import statsmodels.formula.api as smf
 
-    long = side_by_side(rows, first, second).melt(
+    reference, long = prose(), side_by_side(rows, first, second).melt(
         ["structure", "cluster"], ["first", "second"], "arm", "correct"
     )
     share = long.groupby(["structure", "arm"]).correct.mean().unstack()

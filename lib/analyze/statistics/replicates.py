@@ -6,7 +6,8 @@ import pandas as pd
 
 from lib.core.arms import ALL
 from lib.core.errors import BadInput
-from lib.core.records import STRUCTURES, Query, Score, Segment, Verdict
+from lib.core.records import Query, Score, Segment, Verdict
+from lib.core.structures import STRUCTURES, prose
 
 ROWS = ["replicate", "arm", "query_id", "structure", "correct", "stored", "in_training"]
 
@@ -55,7 +56,7 @@ def replicate_rows(
 def estimates(rows: pd.DataFrame, arms: Sequence[str] = ("dapt", "dapt-n")) -> pd.DataFrame:
     """Return replicate, contrast, points (percent for an accuracy), over the queries in training.
 
-    "<arm> <structure>" is an accuracy, "<arm> <structure> - natural" compares structures;
+    "<arm> <structure>" is an accuracy, "<arm> <structure> - <prose>" compares structures;
     "<second> - <first>" for the arm is the second arm's gain.
     """
     cells = rows[rows.in_training]
@@ -70,11 +71,12 @@ def estimates(rows: pd.DataFrame, arms: Sequence[str] = ("dapt", "dapt-n")) -> p
     sides[f"{second} - {first}"] = sides[second] - sides[first]
     found = []
     for name, table in sides.items():
+        present = [structure for structure in STRUCTURES if structure in table]
         others = {
-            f"{name} {structure} - natural": table[structure] - table["natural"]
-            for structure in STRUCTURES[1:]
+            f"{name} {structure} - {prose()}": table[structure] - table[prose()]
+            for structure in present[1:]
         }
-        own = {f"{name} {structure}": table[structure] for structure in (*STRUCTURES, ALL)}
+        own = {f"{name} {structure}": table[structure] for structure in (*present, ALL)}
         found += [
             values.rename("points").reset_index().assign(contrast=contrast)
             for contrast, values in {**own, **others}.items()

@@ -7,7 +7,7 @@ from scipy.special import stdtrit
 from lib.analyze import stats
 from lib.analyze.format import estimate, in_points, percent
 from lib.core.arms import ALL, BASE, sorted_arms, split_arm
-from lib.core.records import STRUCTURES
+from lib.core.structures import STRUCTURES, prose
 
 BOTH, QUERIES_ONLY = "queries and seeds; one base", "queries; one seed, one base"
 NONE = "none: one cluster, or no variation"
@@ -115,16 +115,14 @@ def both_sources(
     return max(-bound, mean - reach), min(bound, mean + reach)
 
 
-def spread_pairs(
-    rows: pd.DataFrame, pairs: list[tuple[str, str]], reference: str = "natural"
-) -> pd.DataFrame:
+def spread_pairs(rows: pd.DataFrame, pairs: list[tuple[str, str]]) -> pd.DataFrame:
     """Return differences second - first in points, each arm averaged over its seeds.
 
-    A row per pair and structure, then one per structure for its gain - that of `reference`. With
+    A row per pair and structure, then one per structure for its gain - that of prose. With
     one seed of a trained arm, the interval covers queries only.
     """
     cells = [(structure, None) for structure in (*STRUCTURES, ALL)]
-    cells += [(structure, reference) for structure in STRUCTURES if structure != reference]
+    cells += [(structure, prose()) for structure in list(STRUCTURES)[1:]]
     return pd.DataFrame([_difference(rows, pair, *cell) for pair in pairs for cell in cells])
 
 

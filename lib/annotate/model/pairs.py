@@ -13,20 +13,14 @@ from lib.annotate.model.replies import Reading, read_pairs
 from lib.annotate.queries import Propose
 from lib.core.errors import BadReply
 from lib.core.prompts import SPLIT, defused, prompt_template
-from lib.core.records import Document, Rejected, Structure
-from lib.documents.blocks import STRUCTURE_OF, block_at, parse
+from lib.core.records import Document, Rejected
+from lib.core.structures import STRUCTURES, structure_of
+from lib.documents.blocks import block_at, parse
 from lib.documents.language import UNKNOWN
 from lib.documents.reader import Block
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request
-
-# Names that models use for the structures; with any other name the parser alone decides.
-NAMES: dict[str, Structure] = {name: structure for structure, names in {
-    "natural": "natural, natural language, natural text, prose, text, paragraph, sentence, "
-               "narrative",
-    "entity-list": "entity list, entities, list, bullet list, enumeration",
-    "tabular": "tabular, table, table row, row, cell"}.items() for name in names.split(", ")}
 
 _TAGS = "record"
 _MARKER = re.compile(r"^[\s>]*(?:[-*+•]|\d{1,3}[.)])\s+", re.M)  # of a list item
@@ -146,7 +140,7 @@ def _candidate(pair: _Pair, document: Document, blocks: Sequence[Block], start: 
     place, block = _grounded(pair, places(pair.source_reference, text, start, end), blocks)
     if block.kind == "table" and doubt:
         raise BadReply(f"the tables are in doubt: {doubt}")
-    is_list = block.kind == "list"
+    is_list = structure_of(block.kind).has_entities
     lines = [_MARKER.sub("", line).strip() for line in pair.answer.splitlines() if line.strip()]
     answer = "\n".join(lines) if is_list else pair.answer
     stated, counted = pair.entity_list_length, len(lines) if is_list else 1
@@ -168,13 +162,15 @@ def _grounded(pair: _Pair, found: list[Place], blocks: Sequence[Block]) -> tuple
     if not found:
         raise BadReply("the source reference is not in the document")
     label = re.sub(r"[\W_]+", " ", pair.source_reference_type).strip().lower()
+    named = next((one for one in STRUCTURES.values() if label in (one.label, *one.called)), None)
     around = [block_at(blocks, one.start, one.end) for one in found]
-    seen = [STRUCTURE_OF.get(block.kind) if block else None for block in around]
+    seen = [structure_of(block.kind) if block else None for block in around]
     for place, block, structure in zip(found, around, seen, strict=True):
-        if structure and NAMES.get(label, structure) == structure:
+        if structure and named in (None, structure):
             return place, block
     raise BadReply("the label is not the structure that the parser sees there: "
-                   f"{pair.source_reference_type or 'none'} stated, {seen[0] or 'none'} seen")
+                   f"{pair.source_reference_type or 'none'} stated, "
+                   f"{seen[0].name if seen[0] else 'none'} seen")
 
 
 def _entity_over_items(answer: str, source: str) -> str:

@@ -4,13 +4,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 from lib.annotate.constraints import Candidate
-from lib.annotate.rules.lists import ask_list
-from lib.annotate.rules.places import Names, outline_of
-from lib.annotate.rules.sentences import ask_prose
-from lib.annotate.rules.tables import ask_table
+from lib.annotate.rules.places import Names, Site, outline_of
 from lib.core.records import Document, Rejected
-from lib.documents.blocks import STRUCTURE_OF, parse
+from lib.core.structures import structure_of
+from lib.documents.blocks import parse
 from lib.documents.language import ENGLISH
+from lib.documents.reader import Block
 from lib.documents.subject import subjects
 
 
@@ -47,17 +46,17 @@ def propose(document: Document, names: Names) -> Iterator[Candidate | str]:
     outline = outline_of(blocks)
     labels = Counter((where, row[0].text) for block in blocks for row in block.rows if row
                      for where in ((), block.headings))
-    for index, (block, about) in enumerate(zip(blocks, subjects(document, blocks), strict=True)):
+    before = (Block("", 0, 0, ""), *blocks)
+    for above, block, about in zip(before, blocks, subjects(document, blocks), strict=False):
+        structure = structure_of(block.kind)
+        if structure is None:
+            continue
         place = names.place(document, about, block.headings, outline)
-        if block.kind in STRUCTURE_OF and not place.name:
+        if not place.name:
             yield "neither title nor product says what the document is about"
-        elif block.kind in STRUCTURE_OF and place.is_example:
+        elif place.is_example:
             yield "the section is an example"
         elif block.kind == "table" and document.doubt:
             yield f"the tables are in doubt: {document.doubt}"
-        elif block.kind == "table":
-            yield from ask_table(block, place, document.text, labels)
-        elif block.kind == "list":
-            yield from ask_list(blocks, index, place, document.text)
-        elif block.kind == "prose":
-            yield from ask_prose(block, place, document.text)
+        else:
+            yield from structure.ask(Site(block, above, place, document.text, labels))

@@ -1,13 +1,13 @@
 """Ask about lists: enumerations by their lead-in, key-value bullets one by one (paper, 3.1)."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from lib.annotate.constraints import Candidate
 from lib.annotate.rules.grammar import VAGUE, has_clause, is_imperative
 from lib.annotate.rules.labels import ROLE, is_attribute, value_of
 from lib.annotate.rules.lead_ins import asked_by_heading, asked_by_lead_in
-from lib.annotate.rules.places import Place
+from lib.annotate.rules.places import Place, Site
 from lib.annotate.rules.verbs import FORMS
 from lib.core.text import is_plural
 from lib.documents.blocks import sentences
@@ -40,12 +40,10 @@ _LINK = re.compile(r"\[[^\]]*\]\([^)]*\)\W*")
 _ANCHOR_LINK = re.compile(r"\[[^\]]*\]\(#[^)]*\)\W*")
 
 
-def ask_list(blocks: Sequence[Block], index: int, place: Place,
-             text: str) -> Iterator[Candidate | str]:
-    """Yield questions about the list blocks[index] and its single items, or why there is none."""
-    block = blocks[index]
+def ask_list(site: Site) -> Iterator[Candidate | str]:
+    """Yield questions about a list and its single items, or why there is none."""
+    block, above, place, text = site.block, site.above, site.place, site.text
     top = [item for item in block.items if item.depth == 0]
-    above = blocks[index - 1] if index else Block("", 0, 0, "")
     lead = sentences(text, above.start, above.end)[-1].text if above.kind == "prose" else ""
     found = [*_of_record(top, place)]
     if found:

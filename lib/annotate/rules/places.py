@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from lib.annotate.rules.products import products_of
 from lib.core.records import Document
-from lib.documents.blocks import STRUCTURE_OF, front_title, plain, title_heading
+from lib.documents.blocks import CONTENT, front_title, plain, title_heading
 from lib.documents.reader import Block
 from lib.documents.subject import Subject
 
@@ -86,6 +86,17 @@ class Place:
             return (short,)
         longer = f'Under "{section}"{"" if is_named else f" in {self.name}"}, {core}'
         return (longer,) if self.is_loose else (short, longer)
+
+
+@dataclass(frozen=True)
+class Site:
+    """The block that a structure is to ask about."""
+
+    block: Block
+    above: Block  # the one before it, empty if there is none
+    place: Place
+    text: str  # of its document
+    labels: Counter[tuple[tuple[str, ...], str]]  # row labels of tables, in all and by headings
 
 
 @dataclass(frozen=True)
@@ -226,7 +237,7 @@ def _section(below: Sequence[str], counts: Counter[str]) -> tuple[str, str]:
 def outline_of(blocks: Sequence[Block]) -> Outline:
     """Return the outline of a document."""
     heading = title_heading(blocks)
-    shown = [block for block in blocks if block.kind in (*STRUCTURE_OF, "heading", "code")]
+    shown = [block for block in blocks if block.kind in (*CONTENT, "heading", "code")]
     is_comment = len(shown) > 1 and _ASSIGNMENTS.fullmatch(shown[1].text) is not None
     is_first = heading is not None and shown[0] is heading and not is_comment
     counts = Counter(block.text for block in blocks if block.kind == "heading")

@@ -8,7 +8,7 @@ from lib.annotate.constraints import Candidate
 from lib.annotate.rules.codes import ask_code
 from lib.annotate.rules.grammar import DATE, is_noun_phrase
 from lib.annotate.rules.patterns import Asked, ask_clause, attribute_of, lowered
-from lib.annotate.rules.places import Place
+from lib.annotate.rules.places import Place, Site
 from lib.annotate.rules.verbs import is_participle
 from lib.documents.blocks import plain, sentences
 from lib.documents.reader import Block, Span
@@ -36,10 +36,10 @@ _REFERENCE_LINK = re.compile(r"\[([^\[\]\n]+)\]\[[^\[\]\n]*\]")
 _MARKUP = re.compile(r"^\s*(?:>\s*)?(?:!!!|\?\?\?|:::)|\{[%:]|\n\s*>", re.M)  # of other dialects
 
 
-def ask_prose(block: Block, place: Place, text: str) -> Iterator[Candidate | str]:
+def ask_prose(site: Site) -> Iterator[Candidate | str]:
     """Yield questions about a paragraph, at most one per sentence, or why there is none."""
-    found = False
-    for number, sentence in enumerate(_sentences(block, place, text)):
+    place, text, found = site.place, site.text, False
+    for number, sentence in enumerate(_sentences(site.block, place, text)):
         is_long = sentence.end - sentence.start > MAX_SENTENCE_CHARACTERS
         raw = _REFERENCE_LINK.sub(r"\1", text[sentence.start:sentence.end])
         if is_long or _MARKUP.search(raw):

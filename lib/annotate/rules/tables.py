@@ -14,9 +14,9 @@ from lib.annotate.rules.labels import (
     is_plain_attribute,
     value_of,
 )
-from lib.annotate.rules.places import Place
+from lib.annotate.rules.places import Place, Site
 from lib.core.text import is_plural
-from lib.documents.reader import Block, Span
+from lib.documents.reader import Span
 
 NO_KEY = "the rows of the table have no labels that tell them apart"
 NO_COLUMN = "no column of the table is an attribute with plain values"
@@ -55,14 +55,13 @@ _ONLY_LINKS = re.compile(
     r"[\s,;]*)+")
 
 
-def ask_table(block: Block, place: Place, text: str,
-              repeated: Counter[tuple[tuple[str, ...], str]]) -> Iterator[Candidate | str]:
+def ask_table(site: Site) -> Iterator[Candidate | str]:
     """Yield questions about cells, or why there is none.
 
-    `repeated` counts the row labels of the document's tables, in all (under no heading) and by
-    their headings: of a label in two tables the section is always named, and one that is in two
-    tables of a section is not asked about.
+    Of a label in two tables the section is always named; one that is in two tables of a section is
+    not asked about.
     """
+    block, place, text = site.block, site.place, site.text
     rows, header = [row for row in block.rows if len(row) > 1], block.header
     if rows and not any(cell.text for cell in header) and all(
             _HEADER.fullmatch(cell.text) for cell in rows[0][1:]):
@@ -81,7 +80,7 @@ def ask_table(block: Block, place: Place, text: str,
                       *_of_descriptions(rows, headers, place, text)]
     shown = text[header[0].start:header[-1].end]
     for row, forms, answer, rank in asked:
-        counted = [repeated[where, row[0].text] for where in ((), block.headings)]
+        counted = [site.labels[where, row[0].text] for where in ((), block.headings)]
         if width == 1 and block.headings and counted[1] > 1:
             continue
         forms = forms[-1:] if counted[0] > 1 else forms

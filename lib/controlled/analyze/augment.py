@@ -14,9 +14,7 @@ from lib.core.text import listed
 TRANSFER = ("pairs - raw-2x",)  # arms compared on facts without a pair
 
 
-def slopes(
-    rows: pd.DataFrame, prefix: str = "paraphrase-", reference: str = "natural"
-) -> pd.DataFrame:
+def slopes(rows: pd.DataFrame, prefix: str = "paraphrase-") -> pd.DataFrame:
     """Return the slope of strict accuracy over the arms <prefix>k, in points per doubling of k.
 
     One row per structure and base, by least squares over the base's arms; a base with fewer than
@@ -25,19 +23,12 @@ def slopes(
     names = rows.arm.str.removeprefix(prefix).where(rows.arm.str.startswith(prefix))
     copies = pd.to_numeric(names, errors="coerce")
     rows = rows[copies > 0].assign(doublings=np.log2(copies[copies > 0]))
-    return pd.DataFrame(
-        [
-            {
-                "contrast": f"points per doubling of paraphrases, {structure}",
-                "base": base,
-                "n": cells.fact_id.nunique(),
-                "points": _slope(cells),
-            }
-            for structure in sorted_structures(rows.structure, reference)
-            for base, cells in rows[rows.structure == structure].groupby("seed")
-        ],
-        columns=["contrast", "base", "n", "points"],
-    )
+    return pd.DataFrame([
+        {"contrast": f"points per doubling of paraphrases, {structure}", "base": base,
+         "n": cells.fact_id.nunique(), "points": _slope(cells)}
+        for structure in sorted_structures(rows.structure)
+        for base, cells in rows[rows.structure == structure].groupby("seed")],
+        columns=["contrast", "base", "n", "points"])
 
 
 def _slope(base: pd.DataFrame) -> float:
@@ -45,27 +36,18 @@ def _slope(base: pd.DataFrame) -> float:
     return float(np.polyfit(points.index, points, 1)[0]) if len(points) > 1 else np.nan
 
 
-def hypotheses(
-    rows: pd.DataFrame, transfer: Sequence[str] = TRANSFER, reference: str = "natural"
-) -> pd.DataFrame:
+def hypotheses(rows: pd.DataFrame, transfer: Sequence[str] = TRANSFER) -> pd.DataFrame:
     """Return each base's value of the primary contrasts: slopes, then `transfer`.
 
     Those in `transfer` are over facts without a pair (see rows.pairs_of). Raises BadStudy if one of
     their arms was not run.
     """
     compared = each_base(rows, transfer)
-    return pd.concat(
-        [
-            slopes(rows, reference=reference),
-            compared.assign(contrast=compared.contrast + ", facts without a pair"),
-        ],
-        ignore_index=True,
-    )
+    return pd.concat([slopes(rows), compared.assign(
+        contrast=compared.contrast + ", facts without a pair")], ignore_index=True)
 
 
-def augmentations(
-    rows: pd.DataFrame, first: str = "raw-2x", reference: str = "natural"
-) -> pd.DataFrame:
+def augmentations(rows: pd.DataFrame, first: str = "raw-2x") -> pd.DataFrame:
     """Return each arm's accuracy by structure and "all", in percent over bases, with its price.
 
     unpaired_… is on the facts that have no pair in any arm, gain_… over `first`; the price is
@@ -76,28 +58,19 @@ def augmentations(
         own = rows[rows.arm == arm]
         pairs = matched(rows, arm, first)[0]
         price = own.groupby("seed")[["run_tokens", "trained_tokens", "retained"]].first().mean()
-        for structure in (*sorted_structures(own.structure, reference), ALL):
-            cells, gains = (
-                table[(table.structure == structure) | (structure == ALL)] for table in (own, pairs)
-            )
+        for structure in (*sorted_structures(own.structure), ALL):
+            cells, gains = (table[(table.structure == structure) | (structure == ALL)]
+                            for table in (own, pairs))
             gained, left = estimated(gains), level(cells[~cells.has_pair.astype(bool)])
-            found.append(
-                {
-                    "arm": arm,
-                    "structure": structure,
-                    **level(cells),
-                    "unpaired_percent": left["estimate"],
-                    "unpaired_low": left["low"],
-                    "unpaired_high": left["high"],
-                    "gain_points": gained["estimate"],
-                    "gain_low": gained["low"],
-                    "gain_high": gained["high"],
-                    "text_tokens": price.run_tokens,
-                    "trained_tokens": price.trained_tokens,
-                    "retained_percent": 100 * price.retained,
-                    "overlap_percent": 100 * cells.question_overlap.mean(),
-                }
-            )
+            found.append({
+                "arm": arm, "structure": structure, **level(cells),
+                "unpaired_percent": left["estimate"], "unpaired_low": left["low"],
+                "unpaired_high": left["high"], "gain_points": gained["estimate"],
+                "gain_low": gained["low"], "gain_high": gained["high"],
+                "text_tokens": price.run_tokens,
+                "trained_tokens": price.trained_tokens,
+                "retained_percent": 100 * price.retained,
+                "overlap_percent": 100 * cells.question_overlap.mean()})
     return pd.DataFrame(found)
 
 
@@ -108,13 +81,10 @@ def best_arm(table: pd.DataFrame, goal_percent: float) -> str:
     if worst.isna().all():
         return ""
     best = each[each.arm == worst.idxmax()].itertuples()
-    cells = [
-        f"{row.structure} {estimate(row.unpaired_percent, row.unpaired_low, row.unpaired_high)}%"
-        for row in best
-    ]
+    cells = [f"{row.structure} "
+             f"{estimate(row.unpaired_percent, row.unpaired_low, row.unpaired_high)}%"
+             for row in best]
     reached = "reached" if worst.max() >= goal_percent else "not reached"
-    return (
-        f"On the facts without a pair, the best of {len(worst)} arms in its worst structure "
-        f"(hence probably overestimated) is {worst.idxmax()}: {listed(cells)}; the goal of "
-        f"{goal_percent:.0f}% in every structure is {reached}.\n"
-    )
+    return (f"On the facts without a pair, the best of {len(worst)} arms in its worst structure "
+            f"(hence probably overestimated) is {worst.idxmax()}: {listed(cells)}; the goal of "
+            f"{goal_percent:.0f}% in every structure is {reached}.\n")

@@ -7,8 +7,8 @@ from lib.analyze.figures import style
 from lib.analyze.format import DASH, p_value
 from lib.controlled.analyze.rows import MEASURES, NATS
 from lib.controlled.design.arms import RAW
-from lib.controlled.design.latin_square import STRUCTURES
 from lib.core.arms import ALL
+from lib.core.structures import STRUCTURES
 
 _EDGE = {"markeredgecolor": "black", "markeredgewidth": 0.6}
 

@@ -10,7 +10,8 @@ from lib.controlled.records import AcquiredFact, Outcome
 from lib.core.errors import BadInput, BadStudy
 from lib.core.files import artifact_path, load, made_by
 from lib.core.paths import shown
-from lib.core.records import STRUCTURES, Record
+from lib.core.records import Record
+from lib.core.structures import STRUCTURES
 
 POINTS, NATS = "points", "nats a token"
 
@@ -83,9 +84,9 @@ def read_acquired(study: str, runs: list[str]) -> pd.DataFrame:
     return rows.assign(product=rows.fact_id.str.rpartition("/")[0])
 
 
-def sorted_structures(structures: pd.Series, reference: str) -> list[str]:
-    """Return the structures that occur: the reference, the paper's others, then others by name."""
-    order = dict.fromkeys([reference, *STRUCTURES, *sorted(structures.unique())])
+def sorted_structures(structures: pd.Series) -> list[str]:
+    """Return the structures that occur: those registered in their order, then others by name."""
+    order = dict.fromkeys([*STRUCTURES, *sorted(structures.unique())])
     return [structure for structure in order if (structures == structure).any()]
 
 

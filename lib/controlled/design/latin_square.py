@@ -7,75 +7,28 @@ each other in the same order.
 """
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from lib.controlled.design.facts import N_SECTIONS, as_id, assign_sections, by_product, is_list
 from lib.controlled.records import KnownFact, Place, Rendered
-from lib.core.text import Body, capitalised, laid, listed, pipe_row
-from lib.lab.documents import LIST_SENTENCES, NOTICES, SCALAR_SENTENCES, TABLE_HEADERS
+from lib.core.structures import STRUCTURES
+from lib.lab.documents import LIST_SENTENCES, NOTICES, SCALAR_SENTENCES, Statement
 
-_HEADINGS = (
-    "Details",
-    "Particulars",
-    "Notes",
-    "Record",
-    "Information",
-    "Entries",
-    "Remarks",
-    "File",
-)
+_HEADINGS = ("Details", "Particulars", "Notes", "Record", "Information", "Entries", "Remarks",
+             "File")
 _FIRST, *_OTHERS = LIST_SENTENCES
 _LIST_SENTENCES = (_FIRST, "{name} has as {label} {value}.", *_OTHERS)  # four, as SCALAR_SENTENCES
 
 
-def _natural(name: str, facts: list[KnownFact], rng: random.Random) -> Body:
-    pieces = []
-    for fact in facts:
-        [sentence] = rng.sample(_LIST_SENTENCES if is_list(fact) else SCALAR_SENTENCES, 1)
-        pieces.append(
-            capitalised(sentence.format(label=fact.attribute, name=name, value=listed(fact.value)))
-        )
-    return laid(pieces, between=" ")
-
-
-def _entity_list(name: str, facts: list[KnownFact], rng: random.Random) -> Body:
-    labels = [capitalised(fact.attribute) for fact in facts]
-    pieces = [
-        f"{label}:\n\n" + "\n".join(f"- {item}" for item in fact.value)
-        if is_list(fact)
-        else f"- {label}: {fact.value[0]}"
-        for label, fact in zip(labels, facts, strict=True)
-    ]
-    return laid(pieces, between=["\n\n" if is_list(fact) else "\n" for fact in facts[1:]])
-
-
-def _tabular(name: str, facts: list[KnownFact], rng: random.Random) -> Body:
-    rows = [pipe_row([capitalised(fact.attribute), ", ".join(fact.value)]) for fact in facts]
-    return laid(rows, before=f"{pipe_row(rng.choice(TABLE_HEADERS))}\n{pipe_row(['---', '---'])}\n")
-
-
-# A renderer gets the product's name and a section's facts, the only list-valued one last. It
-# returns the section's body without its heading, and for each fact the span that states it.
-STRUCTURES: dict[str, Callable[[str, list[KnownFact], random.Random], Body]] = {
-    "natural": _natural,
-    "entity-list": _entity_list,
-    "tabular": _tabular,
-}
-
-
-def render(
-    facts: list[KnownFact],
-    rotation: int,
-    seed: int,
-    structures: Sequence[str] = tuple(STRUCTURES),
-    rendering: int = 0,
-    permutation: int = 0,
-) -> list[Rendered]:
+def render(facts: list[KnownFact], rotation: int, seed: int,
+           structures: Sequence[str] = (), rendering: int = 0,
+           permutation: int = 0) -> list[Rendered]:
     """Return one document per product, with each fact's place in its raw text.
 
     A `rendering` above 0 has other words and the facts in other sections, for a base to read. A
     `permutation` above 0 has the sections, and the single values within each, in another order.
     """
+    structures = structures or tuple(STRUCTURES)
     k = len(structures)
     if not 0 <= rotation < k:
         raise ValueError(f"rotation is {rotation}: {k} structures have the rotations 0 to {k - 1}")
@@ -83,10 +36,8 @@ def render(
     documents = []
     drawn = starts(len(products), k, seed, rendering)
     for (name, known), (offset, direction) in zip(products.items(), drawn, strict=True):
-        placed = [
-            structures[(offset + direction * section + rotation) % k]
-            for section in range(N_SECTIONS)
-        ]
+        placed = [structures[(offset + direction * section + rotation) % k]
+                  for section in range(N_SECTIONS)]
         sections = list(zip(_in_sections(known, seed, rendering), placed, strict=True))
         if permutation:
             sections = _permuted(sections, random.Random(f"order {seed} {name} {permutation}"))
@@ -114,46 +65,32 @@ def _in_sections(facts: list[KnownFact], seed: int, rendering: int) -> list[list
     if rendering:
         cells = assign_sections(random.Random(f"sections {seed} {facts[0].product} {rendering}"))
     ordered = sorted(facts, key=lambda fact: cells[fact.attribute])
-    return [
-        [fact for fact in ordered if cells[fact.attribute][0] == section]
-        for section in range(N_SECTIONS)
-    ]
+    return [[fact for fact in ordered if cells[fact.attribute][0] == section]
+            for section in range(N_SECTIONS)]
 
 
-def _permuted(
-    sections: list[tuple[list[KnownFact], str]], rng: random.Random
-) -> list[tuple[list[KnownFact], str]]:
-    return [
-        ([*rng.sample(facts[:-1], len(facts) - 1), facts[-1]], structure)  # a list stays last
-        for facts, structure in rng.sample(sections, len(sections))
-    ]
+def _permuted(sections: list[tuple[list[KnownFact], str]],
+              rng: random.Random) -> list[tuple[list[KnownFact], str]]:
+    return [([*rng.sample(facts[:-1], len(facts) - 1), facts[-1]], structure)  # a list stays last
+            for facts, structure in rng.sample(sections, len(sections))]
 
 
-def _document(
-    name: str, sections: Sequence[tuple[list[KnownFact], str]], seed: int, rendering: int
-) -> Rendered:
+def _document(name: str, sections: Sequence[tuple[list[KnownFact], str]], seed: int,
+              rendering: int) -> Rendered:
     frame = random.Random(f"frame {seed} {name} {rendering}")  # the same in every rotation
     notice, headings = frame.choice(NOTICES), frame.sample(_HEADINGS, N_SECTIONS + 1)
     text = f"# {name}\n\n{notice}\n"
     places: list[Place] = []
     for section, (facts, structure) in enumerate(sections):
         rng = random.Random(f"wording {seed} {name} {section} {structure} {rendering}")
-        body, spans = STRUCTURES[structure](name, facts, rng)
+        body, spans = STRUCTURES[structure].write([
+            Statement(name, fact.attribute, fact.value,
+                      _LIST_SENTENCES if is_list(fact) else SCALAR_SENTENCES)
+            for fact in facts], rng)
         text += f"\n## {headings[section]}\n\n"
-        places += [
-            Place(
-                fact_id=fact.fact_id,
-                structure=structure,
-                start=len(text) + start,
-                end=len(text) + end,
-            )
-            for fact, (start, end) in zip(facts, spans, strict=True)
-        ]
+        places += [Place(fact_id=fact.fact_id, structure=structure, start=len(text) + start,
+                         end=len(text) + end)
+                   for fact, (start, end) in zip(facts, spans, strict=True)]
         text += body + "\n"
-    return Rendered(
-        document_id=as_id(name) + (f".{rendering}" if rendering else ""),
-        title=name,
-        raw=text,
-        text=text,
-        places=places,
-    )
+    return Rendered(document_id=as_id(name) + (f".{rendering}" if rendering else ""), title=name,
+                    raw=text, text=text, places=places)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from lib.core.records import Document
+from lib.core.structures import structure_of
 from lib.documents.blocks import Block, line_start, sentences
 from lib.documents.inline import ended, joined, readable, unquoted, unquoted_code
 from lib.documents.reader import Item
@@ -56,7 +57,9 @@ class Part:
 
 
 @dataclass(frozen=True)
-class _Source:
+class Source:
+    """One block of a document with the context needed to read it."""
+
     block: Block
     blank: Part  # with the fields that all parts of the block share
     text: str  # of the document
@@ -95,8 +98,9 @@ def parts_of(document: Document, blocks: Sequence[Block], references: dict) -> l
                      () if block.footnote else block.headings,
                      subject.owner, is_titled=block.start >= titled)
         inner = blocks[number + 1:bisect_left(starts, block.end, number + 1)]
-        parts += _READERS[block.kind](
-            _Source(block, blank, text, inner, references, notes))
+        structure = structure_of(block.kind)
+        read = structure.rewrite if structure else _READERS[block.kind]
+        parts += read(Source(block, blank, text, inner, references, notes))
     parts = list(_with_lead_ins(sorted(parts, key=lambda part: part.start)))
     blank = Part("sentence", 0, 0, "", 0, (), "", is_titled=not titled)
     parts += list(left_over(text, blocks, parts, references, blank))
@@ -116,8 +120,8 @@ def _without_named_headings(parts: list[Part]) -> list[Part]:
     return kept[::-1]
 
 
-# Yield sentences, joined where a cut would divide a link or emphasis
-def _prose(source: _Source) -> Iterator[Part]:
+def of_prose(source: Source) -> Iterator[Part]:
+    """Yield sentences, joined where a cut would divide a link or emphasis."""
     block, blank = source.block, source.blank
     raw, pages = without_pages(source.text[block.start:block.end])
     for start, end in pages:
@@ -141,7 +145,8 @@ def _pictured(raw: str, words: str) -> str:
     return ended(f"There is an image: {words}") if _IMAGE.fullmatch(raw) else words
 
 
-def _list(source: _Source) -> Iterator[Part]:
+def of_list(source: Source) -> Iterator[Part]:
+    """Yield items, cut at the code and tables inside them."""
     parents: list[str] = []
     items, starts = source.block.items, [block.start for block in source.inner]
     for index, item in enumerate(items):
@@ -159,7 +164,8 @@ def _list(source: _Source) -> Iterator[Part]:
 
 
 def _pieces(item: Item, inner: Sequence[Block],
-            source: _Source) -> Iterator[tuple[int, int, str]]:
+            source: Source) -> Iterator[tuple[int, int, str]]:
+    """Yield the places and words of an item before, between and after its code and tables."""
     begin = item.start
     for start, end in [*((block.start, block.end) for block in inner), (item.end, item.end)]:
         text = unticked(source.text[begin:start])
@@ -168,7 +174,8 @@ def _pieces(item: Item, inner: Sequence[Block],
         begin = end
 
 
-def _table(source: _Source) -> Iterator[Part]:
+def of_table(source: Source) -> Iterator[Part]:
+    """Yield rows with their header. As in Markdown, cells beyond the header's columns are lost."""
     rows = source.block.rows
     header = tuple(source.words(source.text[cell.start:cell.end]) for cell in source.block.header)
     if not rows and any(header):
@@ -182,7 +189,8 @@ def _table(source: _Source) -> Iterator[Part]:
                       is_first=index == 0, is_last=index == len(rows) - 1)
 
 
-def _code(source: _Source) -> Iterator[Part]:
+def of_code(source: Source) -> Iterator[Part]:
+    """Yield lines of code, without the fences; joined, they are the code."""
     start, title = source.block.start, ""
     lines = list(_CODE_LINE.finditer(source.text[start:source.block.end]))
     begin = line_start(source.text, start)
@@ -199,7 +207,8 @@ def _code(source: _Source) -> Iterator[Part]:
                       is_first=index == 0, is_last=index == len(lines) - 1)
 
 
-def _heading(source: _Source) -> Iterator[Part]:
+# A heading, and a sentence with its link targets, which opening phrases omit.
+def _heading(source: Source) -> Iterator[Part]:
     if (block := source.block).text:
         yield replace(source.blank, kind="heading", text=block.text)
         raw = source.text[block.start:block.end].strip("# \t=-\n")
@@ -209,13 +218,13 @@ def _heading(source: _Source) -> Iterator[Part]:
                           text=f'The heading in full is "{full}"')
 
 
-def _html(source: _Source) -> Iterator[Part]:
+def _html(source: Source) -> Iterator[Part]:
     raw = source.text[source.block.start:source.block.end]
     if re.search(r"\w", text := source.words(raw)):
         yield replace(source.blank, text=_pictured(raw, text))
 
 
-def _front_matter(source: _Source) -> Iterator[Part]:
+def _front_matter(source: Source) -> Iterator[Part]:
     start = source.block.start
     for line in _ENTRY.finditer(source.block.text):
         text = " ".join(_BLOCK_SCALAR.sub(" ", line[0]).split())
@@ -227,8 +236,7 @@ def _front_matter(source: _Source) -> Iterator[Part]:
         yield replace(source.blank, start=start + line.start(), end=start + line.end(), text=text)
 
 
-_READERS = {"prose": _prose, "list": _list, "table": _table, "code": _code, "heading": _heading,
-            "html": _html, "front-matter": _front_matter}
+_READERS = {"code": of_code, "heading": _heading, "html": _html, "front-matter": _front_matter}
 
 
 def _with_lead_ins(parts: list[Part]) -> Iterator[Part]:

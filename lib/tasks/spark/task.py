@@ -3,9 +3,10 @@
 from lib.annotate.model.pairs import by_model
 from lib.annotate.queries import annotate, draw
 from lib.annotate.rules.engine import by_rules as ask_by_rules
-from lib.documents.blocks import STRUCTURE_OF
+from lib.core.structures import structure_of
 from lib.judge.rules import by_rules
 from lib.llm.calls import Calls
+from lib.tasks.spark import structures  # noqa: F401 (registers them)
 from lib.tasks.task import Asked, Rows, Task
 
 
@@ -34,7 +35,7 @@ class Spark(Task):
         for query in asked.queries:
             text = of_document[query.document_id]
             assert query.source_reference == text[query.start:query.end], query.query_id
-            assert query.structure == STRUCTURE_OF[query.block_type], query.query_id
+            assert query.structure == structure_of(query.block_type).name, query.query_id
         return [f"all {len(asked.queries)} source references are verbatim; each label is the "
                 "structure of its block"]
 

@@ -21,13 +21,14 @@ from lib.analyze.agreement.sheet import (
     weights,
 )
 from lib.core.errors import BadInput, BadStudy
-from lib.core.records import STRUCTURES, Answer, Query, Verdict
+from lib.core.records import Answer, Query, Verdict
+from lib.tasks.spark.structures import STRUCTURES
 
 
 def study(n: int = 40, text: str = "answer {}"):
     """Return queries of three structures, two arms' answers, and verdicts (few are correct)."""
     queries = [Query(query_id=f"q{number}", document_id="d", question=f"Which {number}?",
-                     answer=f"{number}", structure=STRUCTURES[number % 3], source_reference="",
+                     answer=f"{number}", structure=[*STRUCTURES][number % 3], source_reference="",
                      start=0, end=0, block_type="prose", entity_count=None)
                for number in range(n)]
     answers = [Answer(query_id=query.query_id, arm=arm, answer=text.format(query.query_id),

@@ -17,7 +17,8 @@ from lib.analyze.statistics.paired import (
     paired,
 )
 from lib.core.arms import ARMS
-from lib.core.records import STRUCTURES, Fact, Query
+from lib.core.records import Fact, Query
+from lib.tasks.spark.structures import STRUCTURES
 
 STATES = {"1": "correct", "0": "incorrect", "-": "unscored"}
 

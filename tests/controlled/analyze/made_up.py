@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 
 from lib.controlled.records import Outcome
-from lib.core.records import STRUCTURES
+from lib.tasks.spark.structures import STRUCTURES
 
 
 def outcomes_of(n_products: int = 12, seeds: int = 3,
                 effects: tuple[float, ...] = (0, -0.1, -0.2), *, base: float = 0.5, noise: int = 1,
-                tokens: int = 1000, structures: tuple[str, ...] = STRUCTURES,
+                tokens: int = 1000, structures: tuple[str, ...] = tuple(STRUCTURES),
                 own_facts: bool = False) -> pd.DataFrame:
     """Return outcomes of `raw` in all rotations, nine facts per product.
 

@@ -10,10 +10,10 @@ from lib.controlled.base import public_texts, shares_read, writings_of
 from lib.controlled.design.arms import arm_named, epochs_of, runs_of, split_run
 from lib.controlled.design.augment import answered
 from lib.controlled.design.facts import make_facts
-from lib.controlled.design.latin_square import STRUCTURES
 from lib.controlled.design.texts import arm_texts
 from lib.core.errors import BadReply
 from lib.normalize.rules.engine import by_rules
+from lib.tasks.spark.structures import STRUCTURES
 
 THREE = ("natural", "entity-list", "tabular")
 

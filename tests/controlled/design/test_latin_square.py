@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lib.controlled.design.facts import ATTRIBUTES, by_product, make_facts
-from lib.controlled.design.latin_square import STRUCTURES, render, starts
+from lib.controlled.design.latin_square import render, starts
 from lib.controlled.records import Rendered
-from lib.core.text import laid
 from lib.documents.blocks import parse
+from lib.tasks.spark.structures import STRUCTURES
 
 FACTS = make_facts(7, seed=2)
 KNOWN = {fact.fact_id: fact for fact in FACTS}
@@ -106,15 +106,9 @@ def test_a_heading_or_notice_has_no_label():
         assert not any(label in frame for label in ATTRIBUTES)
 
 
-def test_a_structure_that_is_registered_takes_its_place_in_the_square(monkeypatch):
-    def in_code(name, facts, rng):
-        return laid([f"{fact.attribute} = {'; '.join(fact.value)}" for fact in facts],
-                    "```\n", "\n", "\n```")
-
-    monkeypatch.setitem(STRUCTURES, "code", in_code)
-    four = tuple(STRUCTURES)
-    found = [{place.fact_id: place.structure for one in render(FACTS, rotation, 1, four)
+def test_a_structure_that_is_registered_takes_its_place_in_the_square(code):
+    found = [{place.fact_id: place.structure for one in render(FACTS, rotation, 1)
               for place in one.places} for rotation in range(4)]
-    assert all({each[fact_id] for each in found} == set(STRUCTURES) for fact_id in KNOWN)
+    assert all({each[fact_id] for each in found} == {code, *STRUCTURES} for fact_id in KNOWN)
     with pytest.raises(ValueError, match="4 structures have the rotations 0 to 3"):
-        render(FACTS, 4, 1, four)
+        render(FACTS, 4, 1)

@@ -13,7 +13,7 @@ from functools import cache
 from random import Random
 
 from lib.core.prompts import SPLIT, defused, prompt_template
-from lib.core.records import Query, Record, Structure
+from lib.core.records import Query, Record
 from lib.tasks.structext.generate.wording import HINTS
 from lib.tasks.structext.records import Sample
 
@@ -134,7 +134,7 @@ def _defused(text: str) -> str:
     return split if SPLIT in text else _ELEMENT.sub("", split)
 
 
-def _structure(sample: Sample) -> Structure:
+def _structure(sample: Sample) -> str:
     if sample.language == "csv":
         return "tabular"
     return "entity-list" if sample.task in _LONG else "natural"

@@ -163,6 +163,6 @@ def _shortened(query: Query, tokenizer: Tokenizer, room: int, style: str) -> Que
 
 def _query(question: TableQuestion, form: str, context: str) -> Query:
     return Query(query_id=f"{question.question_id}:{form}", document_id=question.passage_id,
-                 question=question.question, answer=question.answer, structure="tabular",
+                 question=question.question, answer=question.answer,
                  source_reference="", start=0, end=0, entity_count=None, block_type="table",
                  context=context)

@@ -1,0 +1,43 @@
+"""The structures of SParK-Eval in the order of its tables, each with what is its own."""
+
+from lib.annotate.rules.lists import ask_list
+from lib.annotate.rules.sentences import ask_prose
+from lib.annotate.rules.tables import ask_table
+from lib.core.structures import Structure, register
+from lib.lab import documents as lab
+from lib.normalize.rules import parts
+
+STRUCTURES = register(
+    Structure(
+        name="natural",
+        label="natural",
+        kind="prose",
+        ask=ask_prose,
+        rewrite=parts.of_prose,
+        write=lab.sentences,
+        sections=("Overview", "Description", "Summary"),
+        called=("natural language", "natural text", "prose", "text", "paragraph", "sentence",
+                "narrative"),
+    ),
+    Structure(
+        name="entity-list",
+        label="entity list",
+        kind="list",
+        ask=ask_list,
+        rewrite=parts.of_list,
+        write=lab.bullets,
+        sections=("Settings", "At a glance", "Key points"),
+        called=("entities", "list", "bullet list", "enumeration"),
+        has_entities=True,
+    ),
+    Structure(
+        name="tabular",
+        label="tabular",
+        kind="table",
+        ask=ask_table,
+        rewrite=parts.of_table,
+        write=lab.table_rows,
+        sections=("Data sheet", "Reference data", "Specification"),
+        called=("table", "table row", "row", "cell"),
+    ),
+)
