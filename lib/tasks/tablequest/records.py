@@ -145,10 +145,13 @@ def own_label(label: str) -> str:
 
 
 FILINGS, QUESTIONS, ANALYSIS = "00_filings", "tablequest/01_questions", "06_tablequest"
-register({name: Artifact(f"{name}.jsonl", FILINGS) for name in (
-    "filings", "grids", "passages", "not_understood")} | {
-    name: Artifact(f"{name}.jsonl", QUESTIONS) for name in (
-        "questions", "questions_screened")} | {
+register({
+    "filings": Artifact("filings.jsonl", FILINGS, Filing),
+    "grids": Artifact("grids.jsonl", FILINGS, Grid),
+    "passages": Artifact("passages.jsonl", FILINGS, Passage),
+    "not_understood": Artifact("not_understood.jsonl", FILINGS),
+    "questions": Artifact("questions.jsonl", QUESTIONS, TableQuestion),
+    "questions_screened": Artifact("questions_screened.jsonl", QUESTIONS),
     "questions_rejected": Artifact("questions_rejected.jsonl", QUESTIONS, Rejected),
     "matches": Artifact("matches/{judge}.jsonl", ANALYSIS),
     "grades": Artifact("grades/{grader}.jsonl", ANALYSIS)},
