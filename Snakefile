@@ -17,7 +17,7 @@ from lib.documents.folder import fingerprint
 from lib.llm.calls import settings_of
 from lib.run.config import load_study
 from lib.run.parameters import notebook_path, parameters_of
-from lib.tasks.registry import SYSTEMS
+from lib.tasks.task import SYSTEMS
 
 if workflow.is_main_process:
     die_with_parent()

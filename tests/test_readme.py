@@ -9,7 +9,7 @@ from lib.core.paths import REPOSITORY
 
 EXHIBIT = REPOSITORY / "figures" / "exhibit"
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-CONTROLLED = (REPOSITORY / "notebooks" / "controlled" / "README.md").read_text(encoding="utf-8")
+CONTROLLED = (REPOSITORY / "notebooks" / "laboratory" / "README.md").read_text(encoding="utf-8")
 PAGES = [path for path in REPOSITORY.rglob("README.md")
          if not {".venv", "data", "node_modules"} & set(path.relative_to(REPOSITORY).parts)]
 

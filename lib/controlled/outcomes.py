@@ -4,14 +4,16 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection
 
-from transformers import PreTrainedTokenizerBase
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from lib.augment.wordings import overlap
 from lib.controlled.design.facts import is_list, question, reference
 from lib.controlled.records import KnownFact, Outcome, Place, Rendered
 from lib.core.files import made_by
 from lib.core.records import Answer, Query, Score, Verdict
-from lib.judge.rules import match_list
+from lib.infer.answers import answer
+from lib.judge.rules import by_rules, match_list
+from lib.judge.verdicts import judge
 from lib.train.packing import stream_of
 
 
@@ -42,6 +44,16 @@ def query_of(fact: KnownFact, document_id: str = "", source: str = "", start: in
                  entity_count=len(fact.value) if is_list(fact) else None, block_type="")
 
 
+def share_answered(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase,
+                   facts: list[KnownFact], max_answer_tokens: int, batch_size: int) -> float:
+    """Return the share of the facts whose question the model answers correctly, by rules."""
+    queries = [query_of(fact) for fact in facts]
+    answers = answer(model, tokenizer, queries, "", batch_size=batch_size,
+                     max_answer_tokens=max_answer_tokens, max_list_tokens=max_answer_tokens)
+    verdicts = judge(queries, answers, by_rules)
+    return sum(one.verdict == "correct" for one in verdicts) / len(queries)
+
+
 # If a mixed arm has two documents, the first is taken.
 def _placed(rendered: list[Rendered]) -> dict[str, tuple[Rendered, Place]]:
     return {place.fact_id: (one, place) for one in reversed(rendered)
@@ -64,17 +76,17 @@ def outcomes(facts: list[KnownFact], rendered: list[Rendered], tokenizer: PreTra
     offsets = {one.document_id: _offsets(tokenizer, one.raw) for one in rendered}
     arm, rotation, seed = run
     rows = []
-    for fact, answer, verdict, score in zip(facts, answers, verdicts, scores, strict=True):
+    for fact, given, verdict, score in zip(facts, answers, verdicts, scores, strict=True):
         document, place = placed[fact.fact_id]
         title_end = document.raw.index(document.title) + len(document.title)
         start, end, title = (bisect_left(offsets[document.document_id], where)
                              for where in (place.start, place.end, title_end))
         is_correct = verdict.verdict == "correct"
-        named, surplus = _count_items(fact, answer.answer, is_correct)
+        named, surplus = _count_items(fact, given.answer, is_correct)
         rows.append(Outcome(
             arm=arm, rotation=rotation, seed=seed,
             **fact.model_dump(exclude={"value"}), n_items=len(fact.value),
-            structure=place.structure, answer=answer.answer, correct=is_correct,
+            structure=place.structure, answer=given.answer, correct=is_correct,
             items_named=named, items_surplus=surplus, span_tokens=end - start,
             distance_tokens=start - title, run_tokens=run_tokens, trained_tokens=trained_tokens,
             retained=retained, has_pair=fact.product in paired,

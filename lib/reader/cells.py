@@ -20,24 +20,43 @@ class Table(NamedTuple):
     asked: list[Asked]
 
 
-def tables_of(n: int, seed: str, most_rows: int, most_columns: int,
-              n_questions: int) -> list[Table]:
+def tables_of(
+    n: int, seed: str, most_rows: int, most_columns: int, n_questions: int
+) -> list[Table]:
     """Return `n` tables with questions that ask for a value, never for a row."""
-    return [Table(*asked_table(f"{seed}-{number}", most_rows, most_columns, n_questions,
-                               rows_asked=0)) for number in range(n)]
+    return [
+        Table(*asked_table(f"{seed}-{number}", most_rows, most_columns, n_questions, rows_asked=0))
+        for number in range(n)
+    ]
 
 
-def read_cells(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase,
-               tables: Sequence[Table], max_read_tokens: int) -> list[CellAnswer]:
+def read_cells(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    tables: Sequence[Table],
+    max_read_tokens: int,
+) -> list[CellAnswer]:
     """Ask each question once in each form."""
     found = []
     for form in TABLE_FORMS:
-        asked = [(number, n, table.grid, one) for number, table in enumerate(tables)
-                 for n, one in enumerate(table.asked)]
-        turns = [Turn(prompt_for(one.question, FORMS[form](grid)), one.answer)
-                 for _, _, grid, one in asked]
+        asked = [
+            (number, n, table.grid, one)
+            for number, table in enumerate(tables)
+            for n, one in enumerate(table.asked)
+        ]
+        turns = [
+            Turn(prompt_for(one.question, FORMS[form](grid)), one.answer)
+            for _, _, grid, one in asked
+        ]
         right = are_right(model, tokenizer, turns, max_read_tokens)
-        found += [CellAnswer(form=form, table=number, question=n,
-                             n_cells=len(grid.rows) * len(grid.columns), correct=is_right)
-                  for (number, n, grid, _), is_right in zip(asked, right, strict=True)]
+        found += [
+            CellAnswer(
+                form=form,
+                table=number,
+                question=n,
+                n_cells=len(grid.rows) * len(grid.columns),
+                correct=is_right,
+            )
+            for (number, n, grid, _), is_right in zip(asked, right, strict=True)
+        ]
     return found

@@ -29,8 +29,10 @@ def induce(model: LlamaForCausalLM, seed: int) -> None:
     config, layers = model.config, model.model.layers
     states, width = config.hidden_size, config.hidden_size // config.num_attention_heads
     if len(layers) < 2 or config.num_attention_heads < 4:
-        raise ValueError(f"{len(layers)} layers with {config.num_attention_heads} heads have no "
-                         "room for the circuits: give at least 2 layers and 4 heads")
+        raise ValueError(
+            f"{len(layers)} layers with {config.num_attention_heads} heads have no "
+            "room for the circuits: give at least 2 layers and 4 heads"
+        )
     random = torch.Generator().manual_seed(seed)
     ends = [states - 2 * width, states - width, states - width // 2, states]
     room = _Room(slice(1, ends[0]), *(slice(a, b) for a, b in zip(ends, ends[1:], strict=False)))
@@ -38,7 +40,7 @@ def induce(model: LlamaForCausalLM, seed: int) -> None:
     embeddings = model.model.embed_tokens.weight  # (vocabulary, states)
     embeddings.normal_(std=_STD, generator=random)
     embeddings[:, 0] = 4 * _STD  # a constant, for heads to attend by position alone
-    embeddings[:, ends[0]:] = 0
+    embeddings[:, ends[0] :] = 0
     for layer in layers:
         layer.mlp.down_proj.weight.mul_(0.2)
         layer.self_attn.o_proj.weight.mul_(0.5)
@@ -51,8 +53,14 @@ def induce(model: LlamaForCausalLM, seed: int) -> None:
     for head, at, band, written in ((1, _NEAR_AT, _NEAR, room.near), (2, _FAR_AT, _FAR, room.far)):
         _look_back(first, config, head, at, _pairs(config, band), _SOFT, several, written, 0.12)
     bag = _identity(width // 2, states, room.near) + _identity(width // 2, states, room.far)
-    _look_up(second, config, 0, 2.2 * one[:width // 2],
-             3.3 * _identity(width // 2, states, room.before), room.own)
+    _look_up(
+        second,
+        config,
+        0,
+        2.2 * one[: width // 2],
+        3.3 * _identity(width // 2, states, room.before),
+        room.own,
+    )
     _look_up(second, config, 1, 1.4 * bag, 1.4 * bag, room.own)
     _turn(second, config, 1, 0.0, _pairs(config, _SELF), _AWAY, -1)  # not to the question itself
 
@@ -60,7 +68,7 @@ def induce(model: LlamaForCausalLM, seed: int) -> None:
 # (n, states)
 def _projection(n: int, states: int, own: slice, random: torch.Generator) -> torch.Tensor:
     read = torch.zeros(n, states)
-    read[:, own] = torch.randn(n, own.stop - own.start, generator=random) / own.stop ** 0.5
+    read[:, own] = torch.randn(n, own.stop - own.start, generator=random) / own.stop**0.5
     return read
 
 
@@ -91,8 +99,17 @@ def _turn(attention, config, head: int, back: float, pairs, gain: float, sign: i
         attention.q_proj.weight[row + width // 2, 0] = -sign * gain * angle.sin()
 
 
-def _look_back(attention, config, head: int, back: float, pairs, gain: float, read: torch.Tensor,
-               written: slice, scale: float) -> None:
+def _look_back(
+    attention,
+    config,
+    head: int,
+    back: float,
+    pairs,
+    gain: float,
+    read: torch.Tensor,
+    written: slice,
+    scale: float,
+) -> None:
     width, n = config.hidden_size // config.num_attention_heads, len(read)
     rows = slice(head * width, (head + 1) * width)
     for weight in (attention.q_proj.weight, attention.k_proj.weight):
@@ -100,9 +117,9 @@ def _look_back(attention, config, head: int, back: float, pairs, gain: float, re
         weight[rows, 0] = 0
     _turn(attention, config, head, back, pairs, gain)
     attention.v_proj.weight[rows] = 0
-    attention.v_proj.weight[head * width:head * width + n] = read
+    attention.v_proj.weight[head * width : head * width + n] = read
     attention.o_proj.weight[:, rows] = 0
-    attention.o_proj.weight[written, head * width:head * width + n] = scale * torch.eye(n)
+    attention.o_proj.weight[written, head * width : head * width + n] = scale * torch.eye(n)
 
 
 # Rows that rotary positions hardly turn, so that any distance can match.
@@ -118,16 +135,18 @@ def _alike(attention, config, random: torch.Generator, heads: slice) -> None:
         like = 1.5 * torch.randn(len(rows), config.hidden_size, generator=random)
         like[:, 0] = 0  # the constant
         attention.q_proj.weight[rows] = attention.k_proj.weight[rows] = (
-            like / config.hidden_size ** 0.5)
+            like / config.hidden_size**0.5
+        )
 
 
-def _look_up(attention, config, head: int, query: torch.Tensor, key: torch.Tensor,
-             own: slice) -> None:
+def _look_up(
+    attention, config, head: int, query: torch.Tensor, key: torch.Tensor, own: slice
+) -> None:
     width = config.hidden_size // config.num_attention_heads
     rows, slow = slice(head * width, (head + 1) * width), _slow(head, width)
     copied = _identity(width, config.hidden_size, own)
     for weight, read in ((attention.q_proj.weight, query), (attention.k_proj.weight, key)):
         weight[rows] *= 0.05
-        weight[slow] = read[:len(slow)]
+        weight[slow] = read[: len(slow)]
     attention.v_proj.weight[rows] = copied
     attention.o_proj.weight[:, rows] = 0.2 * copied.T

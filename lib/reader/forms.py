@@ -36,9 +36,16 @@ def by_form(rows: pd.DataFrame, by: tuple[str, ...] = ()) -> pd.DataFrame:
     """
     keys = ["form", *by]
     each = rows.groupby([*keys, "reader"], observed=True).correct.agg(["mean", "size"])
-    table = pd.DataFrame([
-        {**dict(zip(keys, key, strict=True)), "answers": int(group["size"].sum()),
-         **over_units(100 * group["mean"])} for key, group in each.groupby(keys, observed=True)])
+    table = pd.DataFrame(
+        [
+            {
+                **dict(zip(keys, key, strict=True)),
+                "answers": int(group["size"].sum()),
+                **over_units(100 * group["mean"]),
+            }
+            for key, group in each.groupby(keys, observed=True)
+        ]
+    )
     return table.drop(columns=["p", "p_flips"])  # a share is not tested against 0
 
 
@@ -49,9 +56,15 @@ def differences(rows: pd.DataFrame) -> pd.DataFrame:
     """
     shares = 100 * rows.groupby(["reader", "form"]).correct.mean().unstack()
     order = shares.mean().sort_values(ascending=False, kind="stable").index
-    return pd.concat([
-        (shares[first] - shares[second]).rename("points").reset_index().assign(
-            contrast=f"{first} - {second}") for first, second in combinations(order, 2)])
+    return pd.concat(
+        [
+            (shares[first] - shares[second])
+            .rename("points")
+            .reset_index()
+            .assign(contrast=f"{first} - {second}")
+            for first, second in combinations(order, 2)
+        ]
+    )
 
 
 @style.styled
@@ -63,10 +76,21 @@ def draw_forms(forms: pd.DataFrame, sizes: pd.DataFrame) -> tuple[Figure, pd.Dat
     for index, form in enumerate(form for form in TABLE_FORMS if form in set(cells.form)):
         line = cells[cells.form == form]
         x = [names.index(name) + style.offset(index, len(TABLE_FORMS)) for name in line.cells]
-        style.forest(axes, x, line.estimate, line.low, line.high, upright=True, label=form,
-                     **style.marker(index))
+        style.forest(
+            axes,
+            x,
+            line.estimate,
+            line.low,
+            line.high,
+            upright=True,
+            label=form,
+            **style.marker(index),
+        )
     axes.set_xticks(range(len(names)), names)
-    axes.set(xlabel="Cells of the table (readers' weights begin with circuits)",
-             ylabel="Cells read (%, 95% over readers)", ylim=(0, 102))
+    axes.set(
+        xlabel="Cells of the table (readers' weights begin with circuits)",
+        ylabel="Cells read (%, 95% over readers)",
+        ylim=(0, 102),
+    )
     style.legend(figure, axes, columns=6)
     return figure, cells

@@ -8,8 +8,9 @@ from lib.tasks.tablequest.records import Cell, Grid
 
 _ONSETS, _VOWELS = "b d f g k l m n p r s t v z br dr gr kr pl st tr".split(), "a e i o u".split()
 _CODAS = ["", "", "", "l", "n", "r", "s", "t"]
-SYLLABLES = sorted({onset + vowel + coda for onset in _ONSETS for vowel in _VOWELS
-                    for coda in _CODAS})  # of all made-up words
+SYLLABLES = sorted(
+    {onset + vowel + coda for onset in _ONSETS for vowel in _VOWELS for coda in _CODAS}
+)  # of all made-up words
 Labels = Literal["short", "single", "mixed", "full"]
 YEARS = range(1984, 2040)  # that label columns
 _MOST_COLUMNS = 6  # a last year has as many before it in YEARS
@@ -28,9 +29,12 @@ def random_grid(random: Random, n_rows: int, n_columns: int, labels: Labels = "f
         raise ValueError(f"a table of {n_rows} rows and {n_columns} columns has no cell")
     if labels == "mixed":
         labels = random.choice(("single", "full"))
-    rows, columns = (_labels(random, n) if labels == "full" else
-                     _different(n, lambda: _word(random, (1,) if labels == "short" else _LENGTHS))
-                     for n in (n_rows, n_columns))
+    rows, columns = (
+        _labels(random, n)
+        if labels == "full"
+        else _different(n, lambda: _word(random, (1,) if labels == "short" else _LENGTHS))
+        for n in (n_rows, n_columns)
+    )
     if labels == "short":
         return _grid(rows, columns, random.choices(list(_SHORT), k=n_columns), random)
     if labels == "full" and random.random() < _GROUPED:
@@ -45,11 +49,23 @@ def random_grid(random: Random, n_rows: int, n_columns: int, labels: Labels = "f
 
 
 def _grid(rows: list[str], columns: list[str], kinds: list[str], random: Random) -> Grid:
-    cells = [[Cell(text=_KINDS[kind](random), value=None, unit="", scale=1.0) for kind in kinds]
-             for _ in rows]
-    return Grid(grid_id="made-up", filing_id="made-up", section="", caption="", unit_note="",
-                corner="", columns=tuple(columns), rows=tuple(rows),
-                cells=tuple(map(tuple, cells)), footnotes=(), html="")
+    cells = [
+        [Cell(text=_KINDS[kind](random), value=None, unit="", scale=1.0) for kind in kinds]
+        for _ in rows
+    ]
+    return Grid(
+        grid_id="made-up",
+        filing_id="made-up",
+        section="",
+        caption="",
+        unit_note="",
+        corner="",
+        columns=tuple(columns),
+        rows=tuple(rows),
+        cells=tuple(map(tuple, cells)),
+        footnotes=(),
+        html="",
+    )
 
 
 def _different(n: int, draw: Callable[[], str]) -> list[str]:
@@ -70,8 +86,10 @@ def _labels(random: Random, n: int) -> list[str]:
 
 
 def _word(random: Random, lengths: tuple[int, ...] = _LENGTHS) -> str:
-    return "".join(random.choice(_ONSETS) + random.choice(_VOWELS) + random.choice(_CODAS)
-                   for _ in range(random.choice(lengths)))
+    return "".join(
+        random.choice(_ONSETS) + random.choice(_VOWELS) + random.choice(_CODAS)
+        for _ in range(random.choice(lengths))
+    )
 
 
 def _whole(random: Random) -> str:

@@ -30,12 +30,15 @@ def reader_tokenizer(lessons: Sequence[Lesson], vocabulary: int) -> PreTrainedTo
     short and the labels in a question are a few tokens before its answer.
     """
     syllables = " ".join(SYLLABLES * len(lessons))
-    tokenizer = train_tokenizer([*(lesson.text for lesson in lessons), syllables], vocabulary,
-                                splits_spaces=True)
-    tokenizer.add_tokens([AddedToken(str(year), single_word=True, normalized=False)
-                          for year in YEARS])
-    tokenizer.add_tokens([AddedToken(text, normalized=False)
-                          for text in sorted({*markup(), *wording(lessons)})])
+    tokenizer = train_tokenizer(
+        [*(lesson.text for lesson in lessons), syllables], vocabulary, splits_spaces=True
+    )
+    tokenizer.add_tokens(
+        [AddedToken(str(year), single_word=True, normalized=False) for year in YEARS]
+    )
+    tokenizer.add_tokens(
+        [AddedToken(text, normalized=False) for text in sorted({*markup(), *wording(lessons)})]
+    )
     return tokenizer
 
 
@@ -51,9 +54,14 @@ def wording(lessons: Iterable[Lesson]) -> set[str]:
         group = (lesson.kind, lesson.form if lesson.kind == "structext" else "")
         first.setdefault(group, []).append(lesson.turns[0].prompt)
         further.setdefault(group, []).extend(turn.prompt for turn in lesson.turns[1:])
-    found = {line for prompts in first.values()
-             for line in _common((prompt.split("\n") for prompt in prompts),
-                                 _ALWAYS * len(prompts), _LONG) if " " in line}
+    found = {
+        line
+        for prompts in first.values()
+        for line in _common(
+            (prompt.split("\n") for prompt in prompts), _ALWAYS * len(prompts), _LONG
+        )
+        if " " in line
+    }
     for prompts in further.values():
         words = [_WORD.findall(prompt) for prompt in prompts]
         often = _common(words, _OFTEN * len(prompts), 1)
@@ -89,11 +97,16 @@ def markup(most_columns: int = 6) -> list[str]:
     parts = set()
     for n_columns in range(1, most_columns + 1):
         cell = Cell(text=_MARK, value=None, unit="", scale=1.0)
-        grid = random_grid(Random(1), 2, n_columns).model_copy(update={
-            "rows": (_MARK,) * 2, "columns": tuple(_MARK * n for n in range(1, n_columns + 1)),
-            "cells": ((cell,) * n_columns,) * 2})
-        questions = [prompt_for(text.format(row=_MARK, column=_MARK, value=_MARK))
-                     for text in (*CELL, ROW)]
+        grid = random_grid(Random(1), 2, n_columns).model_copy(
+            update={
+                "rows": (_MARK,) * 2,
+                "columns": tuple(_MARK * n for n in range(1, n_columns + 1)),
+                "cells": ((cell,) * n_columns,) * 2,
+            }
+        )
+        questions = [
+            prompt_for(text.format(row=_MARK, column=_MARK, value=_MARK)) for text in (*CELL, ROW)
+        ]
         for text in (*(FORMS[form](grid) for form in FORMS), *questions):
             parts.update(text.split(_MARK))
     return sorted(part for part in parts if len(part) > 1)

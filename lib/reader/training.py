@@ -44,15 +44,26 @@ class Phase(NamedTuple):
     labels: Labels = "full"  # of its tables
 
 
-def lessons_of(phase: Phase, number: int, seed: int, tested: Sequence[Sample], *,
-               rewriting: float, n_questions: int, per_task: int = 0) -> Iterator[Lesson]:
+def lessons_of(
+    phase: Phase,
+    number: int,
+    seed: int,
+    tested: Sequence[Sample],
+    *,
+    rewriting: float,
+    n_questions: int,
+    per_task: int = 0,
+) -> Iterator[Lesson]:
     """Yield the lessons of phase `number` of the reader `seed`, each text in one form.
 
     They are its tables, `rewriting` times as many to write anew, reports, and StrucText-Eval's
     texts, `per_task` of each task and dials (0: all), without those of `tested`.
     """
-    sizes = {"most_rows": phase.most_rows, "most_columns": phase.most_columns,
-             "labels": phase.labels}
+    sizes = {
+        "most_rows": phase.most_rows,
+        "most_columns": phase.most_columns,
+        "labels": phase.labels,
+    }
     name, own = f"{seed}-{number}", 10_000 * seed + 100 * number
     yield from grid_lessons(phase.n_tables, name, n_questions=n_questions, in_turn=True, **sizes)
     yield from rewriting_lessons(round(rewriting * phase.n_tables), name, **sizes)
@@ -62,8 +73,9 @@ def lessons_of(phase: Phase, number: int, seed: int, tested: Sequence[Sample], *
         yield from structext_lessons(tested, seed=own + draw, per_task=per_task)
 
 
-def blocks_of(lessons: Iterable[Lesson], tokenizer: PreTrainedTokenizerBase,
-              block_size: int) -> tuple[PackedBlocks, int]:
+def blocks_of(
+    lessons: Iterable[Lesson], tokenizer: PreTrainedTokenizerBase, block_size: int
+) -> tuple[PackedBlocks, int]:
     """Return the lessons as blocks, and how many were left out as too long.
 
     Everything after a lesson's first prompt carries loss: the replies, each with EOS, and the
@@ -71,8 +83,11 @@ def blocks_of(lessons: Iterable[Lesson], tokenizer: PreTrainedTokenizerBase,
     """
     begin, prompts, replies, n_left_out = beginning(tokenizer), [], [], 0
     for lesson in lessons:
-        parts = tokenizer([text for turn in lesson.turns for text in turn],
-                          add_special_tokens=False, split_special_tokens=True)["input_ids"]
+        parts = tokenizer(
+            [text for turn in lesson.turns for text in turn],
+            add_special_tokens=False,
+            split_special_tokens=True,
+        )["input_ids"]
         prompt, following = [*begin, *parts[0]], []
         for asked, reply in zip([[], *parts[2::2]], parts[1::2], strict=True):
             new = [*asked, *reply, tokenizer.eos_token_id]
@@ -86,40 +101,79 @@ def blocks_of(lessons: Iterable[Lesson], tokenizer: PreTrainedTokenizerBase,
     return pack_replies(prompts, replies, block_size, tokenizer.eos_token_id), n_left_out
 
 
-def are_right(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, turns: Sequence[Turn],
-              max_read_tokens: int, batch_size: int = 64) -> list[bool]:
+def are_right(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    turns: Sequence[Turn],
+    max_read_tokens: int,
+    batch_size: int = 64,
+) -> list[bool]:
     """Ask each complete prompt, and return whether its answer equals the reply word for word."""
-    queries = [Query(query_id=str(number), document_id=str(number), question=turn.prompt,
-                     answer=turn.reply, source_reference="", start=0, end=0,
-                     entity_count=None, block_type="table", context=turn.prompt)
-               for number, turn in enumerate(turns)]
+    queries = [
+        Query(
+            query_id=str(number),
+            document_id=str(number),
+            question=turn.prompt,
+            answer=turn.reply,
+            source_reference="",
+            start=0,
+            end=0,
+            entity_count=None,
+            block_type="table",
+            context=turn.prompt,
+        )
+        for number, turn in enumerate(turns)
+    ]
     with redirect_stderr(io.StringIO()):  # a second bar would break the training's
-        answers = answer(model, tokenizer, queries, "reader",
-                         max_read_tokens=max_read_tokens, batch_size=batch_size)
-    return [row.answer.split() == turn.reply.split()
-            for row, turn in zip(answers, turns, strict=True)]
+        answers = answer(
+            model,
+            tokenizer,
+            queries,
+            "reader",
+            max_read_tokens=max_read_tokens,
+            batch_size=batch_size,
+        )
+    return [
+        row.answer.split() == turn.reply.split() for row, turn in zip(answers, turns, strict=True)
+    ]
 
 
-def read(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, lessons: Sequence[Lesson],
-         max_read_tokens: int) -> list[dict[str, object]]:
+def read(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    lessons: Sequence[Lesson],
+    max_read_tokens: int,
+) -> list[dict[str, object]]:
     """Ask each lesson's first question; return kind, form and correct of each."""
-    right = are_right(model.eval(), tokenizer, [lesson.turns[0] for lesson in lessons],
-                      max_read_tokens)
-    return [{"kind": lesson.kind, "form": lesson.form, "correct": is_right}
-            for lesson, is_right in zip(lessons, right, strict=True)]
+    right = are_right(
+        model.eval(), tokenizer, [lesson.turns[0] for lesson in lessons], max_read_tokens
+    )
+    return [
+        {"kind": lesson.kind, "form": lesson.form, "correct": is_right}
+        for lesson, is_right in zip(lessons, right, strict=True)
+    ]
 
 
-def train_phase(phase: Phase, lessons: Iterable[Lesson], model: PreTrainedModel,
-                tokenizer: PreTrainedTokenizerBase, recipe: Recipe,
-                output: Path) -> tuple[PreTrainedModel, int]:
+def train_phase(
+    phase: Phase,
+    lessons: Iterable[Lesson],
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    recipe: Recipe,
+    output: Path,
+) -> tuple[PreTrainedModel, int]:
     """Train `model` on a phase's lessons into `output`; return it as saved, and tokens.
 
     A phase that is complete there, with the same fingerprint, is only loaded, so that an
     interrupted run goes on with the phase that it was in.
     """
     blocks, n_left_out = blocks_of(lessons, tokenizer, phase.block_size)
-    recipe = replace(recipe, global_batch_size=phase.batch_size,
-                     device_batch_size=phase.batch_size, learning_rate=phase.learning_rate)
+    recipe = replace(
+        recipe,
+        global_batch_size=phase.batch_size,
+        device_batch_size=phase.batch_size,
+        learning_rate=phase.learning_rate,
+    )
     fields = fingerprint(recipe, blocks, None, weights_hash(model), module_digest(train.__module__))
     done = output / "training.json"
     if not done.exists() or json.loads(done.read_text("utf-8"))["fingerprint"] != fields:

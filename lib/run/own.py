@@ -13,10 +13,10 @@ from lib.controlled.design.arms import (
     split_run,
 )
 from lib.core.arms import ARMS
-from lib.run.stages import StudyFile, check_parameters
+from lib.run.stages import StudyFile
 from lib.tasks.spark.structures import STRUCTURES
 
-_AUGMENT = "04_augment"
+_RUN, _ANALYSIS = "controlled_run", "controlled"
 
 
 class ControlledStudy(StudyFile):
@@ -38,22 +38,19 @@ class ControlledStudy(StudyFile):
         if (NORMALIZED_BY_MODEL in self.arms) != (self.normalizer != "rules"):
             raise ValueError(f"arms: the arm {NORMALIZED_BY_MODEL} and the key `normalizer` with a "
                              "model's id belong together; give both or neither")
-        if _AUGMENT in self.notebooks and TWICE not in self.arms:
-            raise ValueError(f"notebooks, {_AUGMENT}: it compares arms with {TWICE}; add this to "
-                             "arms, or remove the notebook")
-        seeded = {stage: self.notebooks.get(stage, {}) for stage in ("01_pretrain", "02_run")}
-        check_parameters("notebooks", seeded, self.legal, ("seed",))
+        if self._adds_texts and TWICE not in self.arms:
+            raise ValueError(f"notebooks, {_ANALYSIS}: transfer compares arms with {TWICE}; add "
+                             "this to arms, or remove transfer")
         return self
 
     @property
-    def stages(self) -> tuple[str, ...]:
-        """Return its notebooks: 04_augment only if the file names it among `notebooks`."""
-        return self.legal if _AUGMENT in self.notebooks else self.kind.stages
+    def _adds_texts(self) -> bool:
+        return bool(self.notebooks.get(_ANALYSIS, {}).get("transfer"))
 
     @property
     def report(self) -> tuple[str, str]:
         """Return the analysis notebook and the main table of the report."""
-        return (_AUGMENT, "hypotheses") if _AUGMENT in self.stages else self.kind.report
+        return (_ANALYSIS, "hypotheses") if self._adds_texts else self.kind.report
 
     @property
     def runs(self) -> list[str]:
@@ -61,26 +58,18 @@ class ControlledStudy(StudyFile):
         return runs_of(self.arms, len(self.structures), self.numbers, [RAW])
 
     def arms_of(self, stage: str) -> list[str]:
-        """Return the seeds or runs of `stage`, [""] if it runs once."""
-        seeds = [*map(str, self.numbers)]
-        return {"00_facts": seeds, "01_pretrain": seeds, "02_run": self.runs}.get(stage, [""])
+        """Return the runs, or [""] for the analysis."""
+        return self.runs if stage == _RUN else [""]
 
     def wired(self, stage: str, run: str) -> dict[str, object]:
-        """Return what the graph sets; `run` is a run of 02_run, or else a seed."""
-        match stage:
-            case "00_facts":
-                return {"structures": self.structures, "normalizer": self.normalizer,
-                        "base": int(run),
-                        "runs": [one for one in self.runs if one.endswith(f"-{run}")]}
-            case "01_pretrain":
-                return {"structures": self.structures, "arms": self.arms, "seed": int(run)}
-            case "02_run":
-                arm, rotation, seed = split_run(run)
-                # only added texts are matched to raw in updates
-                matched = {} if arm_named(arm).adds else {"match": "epochs"}
-                return {"arm": arm, "rotation": rotation, "seed": seed, **matched}
-            case _:
-                return {"runs": self.runs}
+        """Return what the graph sets for `run` (the first if empty), or for the analysis."""
+        if stage == _ANALYSIS:
+            return {"runs": self.runs}
+        arm, rotation, seed = split_run(run or self.runs[0])
+        # only added texts are matched to raw in updates
+        matched = {} if arm_named(arm).adds else {"match": "epochs"}
+        return {"arm": arm, "rotation": rotation, "seed": seed, "structures": self.structures,
+                "arms": self.arms, "normalizer": self.normalizer, **matched}
 
 
 class ReplicatesStudy(StudyFile):
@@ -99,7 +88,7 @@ class ReplicatesStudy(StudyFile):
 
     def arms_of(self, stage: str) -> list[str]:
         """Return the trainings or replicates of `stage`, [""] for the analysis."""
-        return {"03_train": self.runs, "00_replicates": [""]}.get(
+        return {"03_train": self.runs, "replicates": [""]}.get(
             stage, [*map(str, self.numbers)])
 
     def wired(self, stage: str, run: str) -> dict[str, object]:

@@ -15,8 +15,7 @@ from pydantic import (
 
 from lib.core.paths import figures_path
 from lib.llm.calls import SETTINGS, settings_of
-from lib.tasks.kind import Kind, Stage
-from lib.tasks.registry import kinds
+from lib.tasks.kinds import Kind, Stage, kinds
 
 KINDS = kinds()
 STAGES = {

@@ -1,13 +1,20 @@
 """The protocol of a task: its questions, prompts, final answers, verdicts and groups."""
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import NamedTuple
 
 from lib.core.errors import BadInput
+from lib.core.files import load
 from lib.core.records import Answer, Document, Query, Record, Rejected, Verdict
 from lib.judge.verdicts import Decide, judge
 from lib.llm.calls import Calls
 
+# The registry: a system is its notebooks, a line here, and this package, with TASK in task.py, and
+# in records.py its KINDS of study and the files of its own.
+SYSTEMS = {"spark": "lib.tasks.spark",
+           "structext": "lib.tasks.structext",
+           "tablequest": "lib.tasks.tablequest"}
 Rows = Mapping[str, list]  # artifact -> its rows, as `Task.needs` names them
 
 
@@ -95,3 +102,15 @@ class Task:
     def about(self, query: Query, rows: Rows) -> dict[str, object]:
         """Return the groups and the cluster of the results on a query."""
         return {"structure": query.structure, "document": query.document_id}
+
+
+def task_of(name: str) -> Task:
+    """Return the task of a system. Raises ValueError for an unknown one."""
+    if name not in SYSTEMS:
+        raise ValueError(f"task {name!r} is unknown: choose one of {', '.join(SYSTEMS)}")
+    return import_module(f"{SYSTEMS[name]}.task").TASK
+
+
+def rows_of(task: Task, study: str) -> Rows:
+    """Return the rows that the methods of `task` need, by artifact."""
+    return {name: load(study, name, kind) for name, kind in task.needs.items()}

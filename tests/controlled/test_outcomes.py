@@ -60,7 +60,7 @@ def test_questions_and_answers_are_the_same_in_every_rotation_and_arm(rendered):
 
 
 def test_a_fact_that_is_in_no_document_is_an_error(rendered):
-    with pytest.raises(ValueError, match="9 facts .* are in no document .*00_facts"):
+    with pytest.raises(ValueError, match="9 facts .* are in no document .*controlled_run"):
         queries_of(FACTS, rendered["raw", 0][1:])
 
 

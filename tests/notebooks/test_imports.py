@@ -12,7 +12,7 @@ from lib.run.parameters import notebook_path
 
 ANALYSES = ("00_documents", "01_annotate", "02_normalize", "05_judge", "06_analyze",
             "pairs", "statistics", "ledger", "agreement", "paper",
-            "03_analyze", "04_augment", "00_replicates", "00_filings", 
+            "controlled", "replicates", "00_filings",
             "06_tablequest", "05_judge", "06_structext", "02_forms")
 HEAVY = ("torch", "transformers")
 

@@ -19,8 +19,8 @@ from lib.lab.base_model import new_llama, train_tokenizer
 from lib.lab.documents import facts_asked, make_records
 from lib.lab.products import ATTRIBUTES, make_products
 from lib.run.parameters import notebook_path
+from lib.tasks.kinds import CHAIN, EVIDENCE
 from lib.tasks.spark.structures import STRUCTURES
-from lib.tasks.spark.study import CHAIN, EVIDENCE
 from tests.conftest import run_cells, table
 
 
@@ -34,8 +34,8 @@ def test_names_of_structures_are_in_two_files_of_lib():
 
 
 @pytest.mark.parametrize("stage", [
-    "00_lab", *{*CHAIN} - {"01_annotate", "03_train", "04_infer"}, *EVIDENCE, "00_facts", "01_pretrain",
-    "03_analyze", "04_augment", "00_replicates"])
+    "00_lab", *{*CHAIN} - {"01_annotate", "03_train", "04_infer"}, *EVIDENCE, "controlled_run",
+    "controlled", "replicates"])
 def test_notebooks_that_use_structures_register_them(stage):
     assert "lib.tasks.spark.structures" in reached(notebook_path(stage))
 

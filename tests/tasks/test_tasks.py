@@ -10,12 +10,12 @@ from lib.infer.decoding import Decoding
 from lib.lab.base_model import new_llama, train_tokenizer
 from lib.tasks.answering import Source, shown_to
 from lib.tasks.judging import final_answers, verdicts_of
-from lib.tasks.registry import SYSTEMS, task_of
 from lib.tasks.structext.ask.prompts import Prompted, as_queries, prompts_for
 from lib.tasks.structext.ask.replies import NO_ANSWER
 from lib.tasks.structext.generate.samples import generate
 from lib.tasks.structext.records import TASKS
 from lib.tasks.structext.task import TASK as STRUCTEXT
+from lib.tasks.task import SYSTEMS, task_of
 from tests.conftest import run_cells
 from tests.tasks.capitals.task import QUERIES
 

@@ -6,6 +6,8 @@ from typing import Literal, TypeVar
 
 from lib.core.artifacts import Artifact, register
 from lib.core.records import Record
+from lib.tasks.kinds import Kind, Stage
+from lib.tasks.tablequest.filings.files import ENDINGS
 
 R = TypeVar("R", bound=Record)
 
@@ -144,11 +146,19 @@ def own_label(label: str) -> str:
     return label.rpartition(": ")[2]
 
 
-FILINGS, ANALYSIS = "00_filings", "06_tablequest"
-register({name: Artifact(f"{name}.jsonl", FILINGS) for name in (
-    "filings", "grids", "passages", "not_understood")} | {
-    name: Artifact(f"{name}.jsonl", "01_annotate") for name in (
-        "questions", "questions_screened")} | {
+FILINGS, QUESTIONS, ANALYSIS = "00_filings", "01_annotate", "06_tablequest"
+register({
+    "filings": Artifact("filings.jsonl", FILINGS, Filing),
+    "grids": Artifact("grids.jsonl", FILINGS, Grid),
+    "passages": Artifact("passages.jsonl", FILINGS, Passage),
+    "not_understood": Artifact("not_understood.jsonl", FILINGS),
+    "questions": Artifact("questions.jsonl", QUESTIONS, TableQuestion),
+    "questions_screened": Artifact("questions_screened.jsonl", QUESTIONS),
     "matches": Artifact("matches/{judge}.jsonl", ANALYSIS),
     "grades": Artifact("grades/{grader}.jsonl", ANALYSIS)},
     documents=FILINGS, documents_rejected=FILINGS)
+KINDS = {"tablequest": Kind(
+    (FILINGS, QUESTIONS, "02_normalize", "03_train", "04_infer", "05_judge", "06_analyze",
+     ANALYSIS), task="tablequest", graph="tablequest/graph.smk",
+    own={FILINGS: Stage(), ANALYSIS: Stage(every_seed=True)},
+    folder="FILINGS", endings=ENDINGS, report=(ANALYSIS, "tablequest"))}

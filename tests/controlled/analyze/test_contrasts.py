@@ -94,7 +94,7 @@ def test_rows_that_cannot_be_compared_are_refused(rows, message):
 
 def test_runs_are_read_by_name_or_all_together(tmp_path, monkeypatch):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    with pytest.raises(BadInput, match="is missing: run .*02_run"):
+    with pytest.raises(BadInput, match="is missing: run .*controlled_run"):
         read_outcomes("s", [])
     rows = HAND[(HAND.rotation == 0) & (HAND.seed == 1)].to_dict("records")
     one = [Outcome(**row) for row in rows]

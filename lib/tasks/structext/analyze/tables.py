@@ -11,6 +11,7 @@ import pandas as pd
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from lib.analyze import export
 from lib.analyze.format import in_points, number, percent
 from lib.analyze.stats import share_interval
 from lib.core.arms import ALL
@@ -153,6 +154,11 @@ def _cell(row: dict, name: str) -> str:
     if isinstance(value, float) and name not in ("pearson", "kappa", "gain_n"):
         return percent(value, *ends)
     return number(value, ".3g")
+
+
+def show(study: str, name: str, table: pd.DataFrame) -> pd.DataFrame:
+    """Write `table` to figures/<study> and return it as text, for display."""
+    return export.show(study, name, table, shown(table))
 
 
 def write_answer(study: str, scores: pd.DataFrame, floors: pd.DataFrame) -> str:

@@ -30,7 +30,7 @@ def record(notebook):
 
 analyzed = expand([queries, texts[0], *answers, *verdicts, *trained], seed=study.numbers)
 done = [*expand(list(map(record, steps)), seed=study.numbers, arm=study.arms),
-        *records("00_replicates")]
+        *records("replicates")]
 wanted = [f"{figures}/replicates.md", *analyzed]
 
 
@@ -47,6 +47,6 @@ for notebook, (read, written) in steps.items():
 
 rule replicates_analysis:
     input: analyzed
-    output: f"{figures}/replicates.md", records("00_replicates")
-    params: **stage("00_replicates")
+    output: f"{figures}/replicates.md", records("replicates")
+    params: **stage("replicates")
     shell: RUN
