@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from lib.core.files import load, save
+from lib.core.paths import REPOSITORY
 from lib.core.records import Answer, Query, Verdict
 from lib.infer.decoding import Decoding
 from lib.lab.base_model import new_llama, train_tokenizer
@@ -104,3 +105,12 @@ def test_a_system_made_up_here_runs_through_the_chain(tmp_path, monkeypatch):
     assert [row.verdict for row in verdicts] == ["correct"] * 22 + ["incorrect", "unscored"]
     groups = [task_of("capitals").about(one, {}) for one in QUERIES]
     assert {one["continent"] for one in groups} == {"Europe", "Asia", "Africa"}
+
+
+@pytest.mark.parametrize("system", [name for name in SYSTEMS if name != "spark"])
+def test_a_system_is_named_in_its_folder_and_in_the_registry_alone(system):
+    lib = REPOSITORY / "lib"
+    others = [path for path in lib.rglob("*.py") if lib / "tasks" / system not in path.parents
+              and lib / "reader" not in path.parents  # it learns to read both systems' texts
+              and system in path.read_text(encoding="utf-8")]
+    assert [path.relative_to(lib).as_posix() for path in others] == ["tasks/task.py"]
