@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(workflow.basedir))
-from lib.core.arms import AUGMENTED, BASE, is_trained, split_arm
+from lib.core.arms import AUGMENTED, BASE, TEXTS, is_trained
 from lib.core.digest import notebook_digest
 from lib.core.files import artifact_path
 from lib.core.paths import REPOSITORY, output_root

@@ -6,7 +6,10 @@ prompted = rows("documents")
 
 
 def learned(arm):
-    return rows("segments", "normalized") + (augmented if study.texts_of(arm) == AUGMENTED else [])
+    texts = study.texts_of(arm)
+    own = [] if texts in TEXTS else filter(Path.is_file, sorted(Path(texts).rglob("*")))
+    return [*rows("segments", "normalized"), *(augmented if texts == AUGMENTED else []),
+            *map(str, own)]
 
 
 include: "arms.smk"

@@ -78,7 +78,8 @@ def source(study: str, arms: Iterable[str], judge: str) -> str:
         if stage in stages and is_of:
             changed = " with uncommitted changes" if record["dirty"] else ""
             commits.add(f"{(record['commit'] or 'unknown')[:7]}{changed}")
-            values = [f"{name} {value}" for name, value in given.items() if name != "study"]
+            values = [f"{name} {value}" for name, value in given.items()
+                      if name != "study" and value != ""]
             settings.append(f"{stage}: {', '.join(values)}")
     if not settings:
         return "No stage of this study has a record of its commit and parameters."

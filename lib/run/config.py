@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from lib.core.arms import AUGMENTED, BASE, TEXTS, is_trained, repeated, split_arm, texts_of
 from lib.core.errors import BadStudy
-from lib.core.paths import REPOSITORY
+from lib.core.paths import REPOSITORY, output_root
 from lib.documents.folder import list_files, one_of
 from lib.run.own import ControlledStudy, ReaderStudy, ReplicatesStudy
 from lib.run.parameters import checked, notebook_path, parameters_of
@@ -83,9 +83,10 @@ class Study(StudyFile):
         if self.together and alone:
             raise ValueError(f"arms, {arm}, {alone[0]}: with `together: true` all arms have the "
                              "same parameters; set together to false, or move them to notebooks")
-        if is_own and not self.texts_of(arm):
-            raise ValueError(f"arms: name what {arm!r} learns, such as {arm}: {{03_train: {{texts: "
-                             f"mixed}}}}; choose among {', '.join(TEXTS)}, or a folder")
+        texts = self.texts_of(arm)
+        if is_own and texts not in TEXTS and not (texts and (output_root() / texts).is_dir()):
+            raise ValueError(f"arms: name what {arm!r} learns, not {texts!r}: {arm}: {{03_train: "
+                             f"{{texts: mixed}}}}; choose among {', '.join(TEXTS)}, or a folder")
         if not is_own and arm != BASE and not set(_MODELS) & set(own.get("04_infer", {})):
             raise ValueError(f"arms: {arm!r} is neither {BASE}, nor trained ({self.kind.trains}-…)"
                              f", nor an arm with a model of its own: {arm}: {{04_infer: "
@@ -162,7 +163,6 @@ class Study(StudyFile):
         return given
 
     def _wired(self, stage: str, arm: str) -> dict[str, object]:
-        """Return the values that the graph knows; a notebook receives those that it declares."""
         first, *_ = self.arms
         each = [arm] if arm else self._arms(STAGES[stage].per)
         wired = {

@@ -60,6 +60,7 @@ def study_file(tmp_path, monkeypatch):
     ("together: true\narms: {dapt: {04_infer: {batch_size: 2}}}", "set together to false"),
     ("base_model: data/lob/models/base", "no study with `source: lab` is called 'lob'"),
     ("base_model: data/lab/models/reader-1", "no study with `source: reader` is called 'lab'"),
+    ("arms: {dapt: {03_train: {texts: mixd}}}", "name what 'dapt' learns, not 'mixd'"),
     ("llm: {max_cost: 2}", "llm, max_cost: Unexpected keyword argument; choose among max_cost_usd"),
     ("llm: {mode: slow}", "llm, mode: Input should be 'direct' or 'batch'"),
     ("llm: {stages: {5_judge: {}}}", "llm, stages: '5_judge' is unknown; choose among 00_lab"),
@@ -140,7 +141,7 @@ def test_an_arm_is_an_entry_of_the_study_file_with_its_texts(study_file):
     study_file("source: lab\narms: {dapt-more: {03_train: {texts: augmented}}}")
     assert load_study("wrong").given("02_normalize")["augmenter"] == "rules"
     study_file("source: lab\narms: {dapt-x: }")
-    with pytest.raises(BadStudy, match="name what 'dapt-x' learns.*raw, rewritten, augmented"):
+    with pytest.raises(BadStudy, match="what 'dapt-x' learns, not '':.*raw, rewritten"):
         load_study("wrong")
 
 

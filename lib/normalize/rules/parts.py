@@ -165,7 +165,6 @@ def of_list(source: Source) -> Iterator[Part]:
 
 def _pieces(item: Item, inner: Sequence[Block],
             source: Source) -> Iterator[tuple[int, int, str]]:
-    """Yield the places and words of an item before, between and after its code and tables."""
     begin = item.start
     for start, end in [*((block.start, block.end) for block in inner), (item.end, item.end)]:
         text = unticked(source.text[begin:start])
