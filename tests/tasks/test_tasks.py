@@ -2,8 +2,15 @@
 
 from dataclasses import replace
 
+import numpy as np
+import pandas as pd
 import pytest
+from scipy.stats import norm
+from scipy.stats import t as student
+from statsmodels.api import OLS
+from statsmodels.stats.proportion import proportion_confint
 
+from lib.analyze.tables import counted
 from lib.core.files import load, save
 from lib.core.paths import REPOSITORY
 from lib.core.records import Answer, Query, Verdict
@@ -95,16 +102,30 @@ def test_structext_is_judged_by_its_final_answer_and_says_why_there_is_none():
         final_answers(STRUCTEXT, queries[:1], replies)
 
 
-def test_a_system_made_up_here_runs_through_the_chain(tmp_path, monkeypatch):
+def test_a_system_made_up_here_runs_through_the_chain_to_a_table(tmp_path, monkeypatch):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
     monkeypatch.setitem(SYSTEMS, "capitals", "tests.tasks.capitals")
     save("world", "queries", QUERIES)
     run_cells("04_infer", study="world", task="capitals", arms=["look-up"], reader="rules")
     run_cells("05_judge", study="world", task="capitals", arms=["look-up"])
     verdicts = load("world", "verdicts", arm="look-up", judge="rules")
-    assert [row.verdict for row in verdicts] == ["correct"] * 22 + ["incorrect", "unscored"]
-    groups = [task_of("capitals").about(one, {}) for one in QUERIES]
-    assert {one["continent"] for one in groups} == {"Europe", "Asia", "Africa"}
+    of_id = {row.query_id: row.verdict for row in verdicts}
+    assert of_id["Tunis-1"] == "incorrect" and of_id["Tunis-2"] == "unscored"
+    task = task_of("capitals")
+    rows = pd.DataFrame([task.about(one, {}) | {"verdict": of_id[one.query_id]} for one in QUERIES])
+    table = counted(rows.rename(columns={task.cluster: "cluster"}), [*task.groups])
+    assert [*table.continent] == ["Europe", "Asia", "Africa"] and [*table.n] == [8, 8, 8]
+    assert [*table.correct] == [5, 8, 6] and [*table.unscored] == [0, 0, 1]
+    europe = rows[rows.continent == "Europe"]
+    right, country = (europe.verdict == "correct").astype(float), europe.country.factorize()[0]
+    fit = OLS(right, np.ones(8)).fit(cov_type="cluster", cov_kwds={"groups": country}, use_t=True)
+    # as if answers on a country were all alike has the weight of one answer of the rarer kind
+    share, variance = 5 / 8, float(fit.bse.iloc[0]) ** 2 / (5 / 8 * 3 / 8)
+    weight = max(1, (1 - share) / variance)
+    n = (weight + 1) / (weight * variance + 1 / 4)
+    alpha = 2 * norm.sf(student.isf(0.025, 3))  # Student's t with the countries less one
+    ends = proportion_confint(share * n, n, alpha=alpha, method="wilson")
+    assert [*table.loc[0, ["low", "high"]]] == pytest.approx(ends, abs=1e-9)
 
 
 @pytest.mark.parametrize("system", [name for name in SYSTEMS if name != "spark"])

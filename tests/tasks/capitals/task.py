@@ -24,9 +24,9 @@ class Capitals(Task):
         return Final(text, "" if text else "an empty reply")
 
     def replies(self, queries, rows):
-        return {query.query_id: reply for query, reply in zip(
-            queries, [query.answer for query in queries[:-2]] + ["Atlantis\nof course", "Bern?"],
-            strict=True)}
+        wrong = {"Rome-1": "Milan", "Rome-2": "Turin\nof course", "Oslo-1": "Bergen",
+                 "Tunis-1": "Sfax", "Tunis-2": "Tunis?"}
+        return {query.query_id: wrong.get(query.query_id, query.answer) for query in queries}
 
     def about(self, query, rows):
         return {"continent": query.block_type, "country": query.document_id}
