@@ -84,11 +84,12 @@ rule ledger:
     shell: RUN
 
 
-rule agreement:  # the sheet is neither input nor output: Snakemake would rebuild or remove it
+rule agreement:  # a sheet is neither input nor output: Snakemake would rebuild or remove it
     input: rows("queries"), of("answers", study.arms),
         judged, [of("verdicts", study.arms, judge=other) for other in study.other_judges]
     output: records("agreement")
-    params: **stage("agreement", content=labels_digest(output_root() / data / sheet))
+    params: **stage("agreement", content="".join(
+        labels_digest(output_root() / data / one) for one in (sheet, "human/questions.csv")))
     shell: RUN
 
 
