@@ -70,7 +70,8 @@ rule pairs:
 
 
 rule statistics:
-    input: rows("queries"), verdicts, facts
+    input: rows("queries"), verdicts, facts,
+        [records(notebook) for notebook in ("retention", "pairs") if notebook in study.variants]
     output: f"{figures}/paired.csv", records("statistics")
     params: **stage("statistics")
     shell: RUN
@@ -89,13 +90,4 @@ rule agreement:  # the sheet is neither input nor output: Snakemake would rebuil
         judged, [of("verdicts", study.arms, judge=other) for other in study.other_judges]
     output: records("agreement")
     params: **stage("agreement", content=labels_digest(output_root() / data / sheet))
-    shell: RUN
-
-
-rule paper:
-    input: rows("queries"), judged, facts,
-        [records(notebook) for notebook in ("retention", "pairs")
-         if notebook in study.variants]
-    output: f"{figures}/paper_table2.csv", records("paper")
-    params: **stage("paper")
     shell: RUN
