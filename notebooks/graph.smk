@@ -70,7 +70,8 @@ rule pairs:
 
 
 rule statistics:
-    input: rows("queries"), verdicts, facts
+    input: rows("queries"), verdicts, facts,
+        [records(notebook) for notebook in ("retention", "pairs") if notebook in study.variants]
     output: f"{figures}/paired.csv", records("statistics")
     params: **stage("statistics")
     shell: RUN
@@ -90,13 +91,4 @@ rule agreement:  # a sheet is neither input nor output: Snakemake would rebuild 
     output: records("agreement")
     params: **stage("agreement", content="".join(
         labels_digest(output_root() / data / one) for one in (sheet, "human/questions.csv")))
-    shell: RUN
-
-
-rule paper:
-    input: rows("queries"), judged, facts,
-        [records(notebook) for notebook in ("retention", "pairs")
-         if notebook in study.variants]
-    output: f"{figures}/paper_table2.csv", records("paper")
-    params: **stage("paper")
     shell: RUN

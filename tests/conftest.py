@@ -52,11 +52,10 @@ DECLARED = {
     "06_analyze": 'judge: str = "rules"\narms: list[str] = ["base"]',
     "retention": 'arms: list[str] = ["dapt"]\nbase_model: str = ""\ntasks: str = "lab"',
     "pairs": 'first_arm: str = "base"\narms: list[str] = ["dapt"]\njudge: str = "rules"',
-    "statistics": 'judge: str = "rules"\narms: list = []',
+    "statistics": 'judge: str = "rules"\narms: list = []\nretention: bool = True\n'
+                  'pairs: bool = True',
     "ledger": 'judge: str = "rules"\narms: list = []',
     "agreement": 'judges: list = []\narms: list = []\nsheet: str = "human/sheet.csv"',
-    "paper": 'judge: str = "rules"\narms: list = []\nseeds: int = 1\nretention: bool = True\n'
-                'pairs: bool = True',
 }
 DOES = {
     "00_lab": ['for name in ("documents", "documents_public", "facts"):\n'
@@ -214,14 +213,10 @@ def run_cells(stage: str, **given: object) -> dict[str, object]:
 
 
 def run_study_here(name: str) -> None:
-    """Run every stage of studies/<name>.yaml in this process, its laboratory or reader first."""
+    """Run every stage of studies/<name>.yaml in this process, its laboratory first."""
     study = load_study(name)
-    maker, seed = study.maker if study.others else ("", "")
-    if seed:
-        run_cells("00_reader", **load_study(maker).given("00_reader", seed))
-    for lab in study.labs if study.others else ():
-        if lab != name:
-            run_cells("00_lab", **load_study(lab).given("00_lab"))
+    for lab in study.others:
+        run_cells("00_lab", **load_study(lab).given("00_lab"))
     for stage in study.stages:
         for arm in study.arms_of(stage):
             run_cells(stage, **study.given(stage, arm))

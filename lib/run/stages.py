@@ -32,7 +32,6 @@ STAGES = {
     "statistics": Stage(every_seed=True),
     "ledger": Stage(),
     "agreement": Stage(),
-    "paper": Stage(),
 }
 for _kind in KINDS.values():
     STAGES |= _kind.own
@@ -55,8 +54,8 @@ class StudyFile(BaseModel):
     notebooks: dict[str, dict] = {}
     folder: str = ""  # the user's own documents
     llm: dict = {}  # of calls to models (lib.llm.calls.Calls); `stages` has those of single stages
-    seeds: PositiveInt = 1  # trainings of an arm, bases, laboratories or readers
-    first_seed: NonNegativeInt = 1  # of bases, laboratories and readers
+    seeds: PositiveInt = 1  # trainings of an arm, bases or laboratories
+    first_seed: NonNegativeInt = 1  # of bases and laboratories
 
     @model_validator(mode="after")
     def _check_notebooks(self) -> "StudyFile":

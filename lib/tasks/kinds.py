@@ -42,7 +42,7 @@ class Kind:
 
 CHAIN = ("01_annotate", "02_normalize", "03_train", "04_infer", "05_judge", "06_analyze")
 # Additional notebooks for a study of documents. All run unless the key `variants` names some.
-EVIDENCE = ("retention", "pairs", "statistics", "ledger", "agreement", "paper")
+EVIDENCE = ("retention", "pairs", "statistics", "ledger", "agreement")
 
 SPARK = {
     "lab": Kind(("00_lab", *CHAIN), EVIDENCE),
@@ -55,8 +55,6 @@ SPARK = {
                        step=10,  # a laboratory also uses its seed + 1
                        fixed=("replicates", "seed", "split_seed"),
                        report=("replicates", "summary")),
-    "reader": Kind(("00_reader", "01_read", "02_forms"), fixed=("seed",),
-                   graph="reader/graph.smk", report=("02_forms", "forms")),
 }
 
 
