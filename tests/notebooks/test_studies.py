@@ -17,7 +17,8 @@ READERS = {"structext-smoke": ("tuned", "solver"), "tablequest-smoke": ("dapt", 
 # judge that is a model are made over a played endpoint in the tests of the two tasks.
 RESULTS = {
     "structext-smoke": "languages.csv tasks.csv prompts.csv shots.csv heat.csv heat_map.png "
-                       "real.csv real_differences.png scores.csv agreement.csv forms_judged.png",
+                       "real.csv real_differences.png scores.csv agreement.csv "
+                       "languages_judged.png",
     "tablequest-smoke": "tablequest_accuracy.csv tablequest_accuracy_intervals.png "
                         "tablequest_ratings.csv tablequest_ratings_intervals.png "
                         "tablequest_words.csv tablequest_lengths.csv tablequest_failures.csv "

@@ -1,16 +1,9 @@
-"""Score responses by ROUGE-L, BLEU and exact match, and compare these metrics (v2).
+"""Score responses by ROUGE-L, BLEU and exact match (v2).
 
 The official code loses rows: an empty response raises ValueError, a long text RecursionError.
 """
 
-from collections.abc import Sequence
-from itertools import combinations
 from typing import NamedTuple
-
-import numpy as np
-import pandas as pd
-from scipy import stats
-from statsmodels.stats.inter_rater import cohens_kappa
 
 from lib.analyze.metrics import bleu, exact_match, rouge_l_with_steps
 
@@ -43,22 +36,3 @@ def score(answer: str, response: str | None) -> Scored:
         return Scored(0.0, 0.0, 0.0, 0.0, str(empty), True)
     return Scored(rouge, rouge if rouge >= LEAST_ROUGE else 0.0, bleu(answer, response),
                   float(exact_match(answer, response)), "", steps + FRAMES >= RECURSION_LIMIT)
-
-
-def metric_agreement(rows: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
-    """Return Pearson's r, agreement and Cohen's kappa of each pair of metrics that are known.
-
-    For agreement and kappa, at least LEAST_ROUGE is correct. NaN if a metric does not vary.
-    """
-    table = []
-    for first, second in combinations(metrics, 2):
-        pair = rows[[first, second]].astype(float).dropna()
-        correct = pair >= LEAST_ROUGE
-        varies = len(pair) > 1 and (pair.nunique() > 1).all()
-        table.append((
-            first, second, len(pair),
-            stats.pearsonr(pair[first], pair[second]).statistic if varies else np.nan,
-            (correct[first] == correct[second]).mean() if len(pair) else np.nan,
-            cohens_kappa(pd.crosstab(correct[first], correct[second]), return_results=False)
-            if (correct.nunique() > 1).all() else np.nan))
-    return pd.DataFrame(table, columns=["first", "second", "n", "pearson", "agreement", "kappa"])
