@@ -15,10 +15,9 @@ import pandas as pd
 from lib.analyze.metrics import rouge_l
 from lib.core.records import Answer, Verdict
 from lib.judge.verdicts import judge
-from lib.tasks.structext.analyze.scores import LEAST_ROUGE
 from lib.tasks.structext.analyze.tables import summary
 from lib.tasks.structext.ask.prompts import REASONING, Prompted, as_queries
-from lib.tasks.structext.ask.replies import judged
+from lib.tasks.structext.ask.replies import LEAST_ROUGE, judged
 from lib.tasks.structext.records import BLIND, Sample
 
 MOST_VALUES = 10  # with more different answers, a task has no chance level

@@ -11,10 +11,10 @@ from statsmodels.stats.inter_rater import cohens_kappa
 from lib.analyze.stats import cluster_interval
 from lib.core.records import Answer
 from lib.tasks.structext.analyze.floor import BLIND
-from lib.tasks.structext.analyze.scores import LEAST_ROUGE, METRICS, Scored, score
 from lib.tasks.structext.analyze.tables import ANSWERED, JUDGE, summary, with_all
 from lib.tasks.structext.ask.plan import OFFICIAL
 from lib.tasks.structext.ask.prompts import FEW_SHOT, Prompted
+from lib.tasks.structext.ask.replies import LEAST_ROUGE, METRICS, Scored, score
 
 DIFFERENCE = ("n", "texts", "first", "second", "difference_points", "low_points", "high_points")
 AGREEMENT = ["arm", "first", "second", "n", "pearson", "agreement", "kappa"]

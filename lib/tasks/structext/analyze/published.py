@@ -8,8 +8,8 @@ import pandas as pd
 
 from lib.core.paths import package_file
 from lib.tasks.structext.analyze.floor import BLIND
-from lib.tasks.structext.analyze.scores import METRICS
 from lib.tasks.structext.analyze.tables import JUDGE
+from lib.tasks.structext.ask.replies import METRICS
 
 COLUMNS = ["suite", "source", "model", "prompt", "n", "rouge_score", "low", "high", "floor",
            "where"]

@@ -12,8 +12,8 @@ from lib.tasks.structext.analyze.published import (
     FLOORS,
     paper_scores,
 )
-from lib.tasks.structext.analyze.scores import score
 from lib.tasks.structext.ask.plan import training_samples
+from lib.tasks.structext.ask.replies import score
 from lib.tasks.structext.generate.samples import suite as generated
 
 SPECIFICATION = REPOSITORY.parent / "shared" / "spec" / "structext-eval.md"

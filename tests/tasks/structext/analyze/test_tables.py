@@ -14,7 +14,6 @@ from lib.tasks.structext.analyze.pairs import (
     shots,
 )
 from lib.tasks.structext.analyze.published import agreement_of_means
-from lib.tasks.structext.analyze.scores import METRICS
 from lib.tasks.structext.analyze.tables import (
     ANSWERED,
     JUDGE,
@@ -23,7 +22,7 @@ from lib.tasks.structext.analyze.tables import (
     shown,
     summary,
 )
-from lib.tasks.structext.ask.replies import NO_ROW
+from lib.tasks.structext.ask.replies import METRICS, NO_ROW
 from tests.tasks.structext.replied import (
     answered,
     ask,

@@ -1,4 +1,4 @@
-"""analyze.scores: the official scorer's vectors, and what it loses."""
+"""ask.replies: the official scorer's vectors, and what it loses."""
 
 import gzip
 import json
@@ -7,7 +7,7 @@ import math
 import pytest
 
 from lib.core.paths import REPOSITORY
-from lib.tasks.structext.analyze.scores import score
+from lib.tasks.structext.ask.replies import score
 
 VECTORS = REPOSITORY.parent / "shared" / "structext" / "rouge-vectors.json.gz"
 
