@@ -156,7 +156,7 @@ class House:
 
 def new_house(root: Path) -> House:
     """Copy the runner to `root` and put the tiny graph and the study `tiny` there."""
-    shutil.copytree(REPOSITORY / "lib", root / "lib", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(REPOSITORY / "lib", root / "lib")
     for name in ("notebooks", "prompts", "studies"):
         (root / name).mkdir()
     for name in ("Snakefile", "pyproject.toml", "notebooks/graph.smk", "notebooks/arms.smk"):

@@ -9,15 +9,9 @@ from pathlib import Path
 
 import torch
 from tqdm import tqdm
-from transformers import (
-    AutoModelForCausalLM,
-    AutoTokenizer,
-    PreTrainedModel,
-    PreTrainedTokenizerBase,
-)
 
 from lib.core.records import Answer, Query
-from lib.infer.decode import continuations
+from lib.infer.decode import PreTrainedModel, PreTrainedTokenizerBase, continuations
 from lib.infer.decoding import Decoding, before_stop, ends_of
 from lib.infer.prompts import chat_prompt_for, encoded, is_chat, prompt_of
 
@@ -36,6 +30,8 @@ def load(source: str, *, training: bool = False,
 
     Raises ValueError if transformers has no causal model for `source`.
     """
+    from transformers import AutoModelForCausalLM, AutoTokenizer  # after lib.infer.decode's choice
+
     tokenizer = AutoTokenizer.from_pretrained(source, padding_side="left")
     is_bf16 = not training and answers_in_bf16(precision)
     model = AutoModelForCausalLM.from_pretrained(
@@ -98,12 +94,6 @@ def answer_from(source: str, queries: list[Query], arm: str, how: Decoding,
             file.flush()
             done |= {row.query_id: row for row in rows}
     return [done[query.query_id] for query in queries]
-
-
-def remove_partial(folder: Path, arm: str) -> None:
-    """Remove an arm's partial files: this run's, and those of other models or settings."""
-    for path in folder.glob(f".{arm}-{'[0-9a-f]' * 16}.jsonl"):
-        path.unlink()
 
 
 def _fingerprint(source: str, queries: list[Query], how: Decoding) -> str:

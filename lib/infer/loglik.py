@@ -2,20 +2,16 @@
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch.nn.utils.rnn import pad_sequence
 from tqdm import tqdm
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from lib.core.arms import ALL
 from lib.core.records import Query, Score
 from lib.core.text import listed
 from lib.infer.prompts import beginning, encoded, is_chat
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 REWORDED = "the source reference does not contain the answer verbatim"
 REPEATED = "the answer already occurs in its context and could be copied"
@@ -63,23 +59,6 @@ def score(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, queries: l
 def _numbers(name: str, likelihood: tuple) -> dict[str, object]:
     return dict(zip((f"{name}_loglik", f"{name}_tokens", f"{name}_argmax"), likelihood,
                     strict=True))
-
-
-def storage_table(queries: list[Query], scores: list[Score]) -> "pd.DataFrame":
-    """Return mean log-likelihoods per token, and shares of answers whose tokens are all argmax.
-
-    One row per structure and one for all; answers count equally.
-    """
-    import pandas as pd
-
-    table = pd.DataFrame([row.model_dump(exclude={"query_id", "arm", "cloze_missing"})
-                          for row in scores]).astype(float)
-    for kind in ("question", "cloze"):
-        table[f"{kind}_loglik"] /= table.pop(f"{kind}_tokens")
-    table["stored_only"] = table.cloze_argmax * (1 - table.question_argmax)
-    table["structure"] = [query.structure for query in queries]
-    cells = pd.concat([table, table.assign(structure=ALL)]).groupby("structure", sort=False)
-    return cells.mean().assign(n=cells.size())
 
 
 def after_question(tokenizer: PreTrainedTokenizerBase, query: Query, prompt: list[int],

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pandas as pd
 
+from lib.core.arms import ALL
 from lib.core.files import artifact_path
 from lib.core.records import Answer, Document, Query, Rejected, Score
-from lib.infer.answers import answer_from, answers_in_bf16, load
 from lib.infer.decoding import Decoding, source_of
 from lib.infer.endpoint import answer_over_endpoint
-from lib.infer.loglik import score
 from lib.infer.window import window_of
 from lib.llm.calls import Calls
 from lib.llm.tokens import counter, tokenizer_of
@@ -62,6 +61,8 @@ def answers_of(arm: str, source: Source, task: Task, shown: Shown, rows: Rows, h
     """
     match source.kind:
         case "local":
+            from lib.infer.answers import answer_from
+
             folder = artifact_path(study, "answers", arm=arm).parent
             return answer_from(source.name, shown.queries, arm, how, folder), shown.too_long
         case "endpoint":
@@ -80,7 +81,11 @@ def changed_in_float32(answers: Mapping[str, list[Answer]], sources: Mapping[str
     """Repeat `n` bfloat16 answers an arm in float32; return those that differ, by arm."""
     rows, counts = [], {}
     for arm, source in sources.items():
-        if source.kind != "local" or not answers_in_bf16(how.precision) or not n:
+        if source.kind != "local" or not n:
+            continue
+        from lib.infer.answers import answer_from, answers_in_bf16
+
+        if not answers_in_bf16(how.precision):
             continue
         queries = shown[arm].queries[::max(1, len(shown[arm].queries) // n)]
         folder = artifact_path(study, "answers", arm=arm).parent
@@ -99,7 +104,31 @@ def scores_of(arm: str, source: Source, closed: list[Query], documents: list[Doc
     """Score the references of queries without a text in a local model; else return []."""
     if source.kind != "local" or not closed:
         return []
+    from lib.infer.answers import load
+    from lib.infer.loglik import score
+
     texts = {document.document_id: document.text for document in documents}
     return score(*load(source.name, precision=how.precision), closed, texts, arm,
                  batch_size=how.batch_size, prompt_style=how.prompt_style,
                  cloze_tokens=cloze_tokens)
+
+
+def storage_table(queries: list[Query], scores: list[Score]) -> pd.DataFrame:
+    """Return mean log-likelihoods per token, and shares of answers whose tokens are all argmax.
+
+    One row per structure and one for all; answers count equally.
+    """
+    table = pd.DataFrame([row.model_dump(exclude={"query_id", "arm", "cloze_missing"})
+                          for row in scores]).astype(float)
+    for kind in ("question", "cloze"):
+        table[f"{kind}_loglik"] /= table.pop(f"{kind}_tokens")
+    table["stored_only"] = table.cloze_argmax * (1 - table.question_argmax)
+    table["structure"] = [query.structure for query in queries]
+    cells = pd.concat([table, table.assign(structure=ALL)]).groupby("structure", sort=False)
+    return cells.mean().assign(n=cells.size())
+
+
+def remove_partial(folder: Path, arm: str) -> None:
+    """Remove an arm's partial files: this run's, and those of other models or settings."""
+    for path in folder.glob(f".{arm}-{'[0-9a-f]' * 16}.jsonl"):
+        path.unlink()

@@ -7,11 +7,12 @@ import torch
 
 from lib.core.errors import BadInput
 from lib.core.records import Query
-from lib.infer.answers import answer, answer_from, load, remove_partial
+from lib.infer.answers import answer, answer_from, load
 from lib.infer.decode import continuations
 from lib.infer.decoding import Decoding, source_of
 from lib.infer.prompts import encoded, prompt_for
 from lib.lab.base_model import new_llama, train_tokenizer
+from lib.tasks.answering import remove_partial
 from lib.train.packing import pack
 from lib.train.trainer import Recipe, train
 

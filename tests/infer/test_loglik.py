@@ -13,10 +13,10 @@ from lib.infer.loglik import (
     cloze,
     likelihoods,
     score,
-    storage_table,
 )
 from lib.infer.prompts import encoded
 from lib.lab.base_model import new_llama, train_tokenizer
+from lib.tasks.answering import storage_table
 from lib.train.packing import pack
 from lib.train.trainer import Recipe, train
 

@@ -1,4 +1,4 @@
-"""What notebooks import: those that only judge, draw and compare start without torch."""
+"""What notebooks import: only those that train or measure a model start with torch."""
 
 import ast
 import json
@@ -10,9 +10,9 @@ import pytest
 from lib.core.paths import REPOSITORY
 from lib.run.parameters import notebook_path
 
-ANALYSES = ("00_documents", "01_annotate", "02_normalize", "05_judge", "06_analyze",
+ANALYSES = ("00_documents", "01_annotate", "02_normalize", "04_infer", "05_judge", "06_analyze",
             "pairs", "statistics", "ledger", "agreement", "controlled", "replicates", "00_filings",
-            "06_tablequest", "05_judge", "06_structext")
+            "06_tablequest", "06_structext")
 HEAVY = ("torch", "transformers")
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -58,9 +59,17 @@ def root(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def by_hand(root, tmp_path_factory) -> Path:
-    """The main chain by plain papermill with the study's parameters; then the arm dapt-a."""
+    """The main chain by plain papermill with the study's parameters; then the arm dapt-a.
+
+    The laboratory, its documents and its base model, is that of `root`: it precedes the chain.
+    """
     other = tmp_path_factory.mktemp("by_hand")
     stages = json.loads((root / "data" / "smoke" / "run.json").read_text())["stages"]
+    del stages["00_lab"]
+    made = other / "data" / "smoke"
+    shutil.copytree(root / "data" / "smoke" / "models" / "base", made / "models" / "base")
+    for name in ("documents", "documents_public", "facts"):
+        shutil.copy(root / "data" / "smoke" / f"{name}.jsonl", made)
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("STUDY_ROOT", str(other))
         for name, stage in stages.items():
