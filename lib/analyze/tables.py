@@ -11,7 +11,7 @@ from lib.core.errors import BadInput
 from lib.core.files import made_by
 from lib.core.records import Query, Verdict
 from lib.core.structures import STRUCTURES
-from lib.judge.numeric import is_numeric
+from lib.core.numeric import is_numeric
 
 KINDS = ("numeric", "non-numeric")
 COUNTS = ["n", "correct", "unscored", "accuracy", "low", "high"]
