@@ -124,7 +124,7 @@ def _matched(phrase: list[Token], spans: list[tuple[int, int]], whole: list[Toke
     before_new = [token for token in before if key(token) not in question.keys]
     rivals = _rivals(phrase, new, question)
     if any(token.word in NEGATIONS for token in before_new):
-        verdict = "unscored" if rivals and first else "incorrect"
+        verdict = "unscored" if rivals else "incorrect"
         return verdict, f"denies or excludes it: {shown(found[first:last])}"
     is_time = phrase[0].kind == "number" and phrase[0].value[0] == "time"
     bounds = BOUNDS | (set() if is_time else {"before", "after"})
@@ -136,8 +136,6 @@ def _matched(phrase: list[Token], spans: list[tuple[int, int]], whole: list[Toke
         return decision
     if (word := question.turned([new[place] for place in range(first, last) if place in new])):
         return "incorrect", f"about the opposite, {word.text!r}: {shown(found[first:last])}"
-    if decision := _of_another(new, first, start, question, found):
-        return decision
     strange = _strange(new, found, spans, (first, last), question)
     return ("unscored", f"says more than can be judged: {strange}") if strange else (
         "correct", "gives the reference")
@@ -164,20 +162,6 @@ def _with_rivals(rivals: list[int], spans: list[tuple[int, int]],
     if after in (["or"], ["and/or"]) and not rivals:
         return "incorrect", f"offers another value: {shown(found[end:])}"
     return ("unscored", f"has another value too: {found[rivals[0]].text!r}") if rivals else None
-
-
-# "The default port of the Marlo gateway is 8443", asked about the Talvik gateway
-def _of_another(new: dict[int, Token], first: int, last: int, question: Question,
-                found: list[Token]) -> Decision | None:
-    own = {key(token) for token in found}
-    for sort in ("name", "code"):
-        lost = [token for token in question.tokens[1:] if sort_of(token) == sort
-                and key(token) not in own]
-        other = [new[place] for place in range(first, last) if place in new and place > first
-                 and sort_of(new[place]) == sort and not question.allows(new[place])]
-        if lost and other:
-            return "incorrect", f"about {other[0].text!r}, not {lost[0].text!r}"
-    return None
 
 
 def _strange(new: dict[int, Token], found: list[Token], spans: list[tuple[int, int]],
@@ -216,6 +200,9 @@ def _missed(wanted: list[Token], phrase: list[Token], found: list[Token],
         return "incorrect", f"does not answer: {shown(own)}"
     new = [token for token in own if key(token) not in known and not question.allows(token)]
     lacking = [token for token in wanted if not any(is_equal(token, one) for one in own)]
+    odd = new or lacking
+    if odd and not (new and lacking) and all(token.word in ("not", "never") for token in odd):
+        return "incorrect", f"turns {odd[0].text!r} around: {shown(own)}"
     if not lacking:
         return _rearranged(wanted, own, new)
     is_vague = any(token.word in _NUMBER_WORDS for token in new)

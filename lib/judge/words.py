@@ -67,7 +67,8 @@ _SEVERAL = re.compile(
     r"\bwh(?:at|o|ich)(?: \S+){0,2}? (?:are|were)\b|\b(?:list|name|give)\b(?: all)? the\b"
     r"|\b(?:which|what) (?:\S+ ){0,3}?(?!does )\S{3,}(?<![sui])s\b|\b(?:which|what) \S+ies\b", re.I)
 _POLAR = _words("is are was were does do did can may must will should has have could")
-_ORDERED = re.compile(r"\border(?:ed)?\b(?! (?:to|of|number))|\bsequence\b|\branking\b|\branked\b|"
+_ORDERED = re.compile(r"\b(?:in (?:\w+ )?|the )order\b(?! (?:to|number|be|is)\b)|"
+                      r"\bsequence\b|\branking\b|\branked\b|"
                       r"chronological|ascending|descending|first to last|step by step", re.I)
 _PERMITTED = re.compile(r"\b(?:may|can|could|allowed|permitted|possible|available)\b", re.I)
 _MAXIMUM = re.compile(r"\b(?:max|maximum|most|limit|largest|longest|highest)\b|"
