@@ -23,7 +23,7 @@ def answer_to_question(table2: pd.DataFrame) -> str:
     ]
     second = f" For comparison: {'; '.join(others)}." if others else ""
     return (
-        f"The correct share of the scored answers [95% interval] is with {first} on "
+        f"The correct share of the answers [95% interval] is with {first} on "
         f"{_accuracies(table2[table2.arm == first])}.{second}"
     )
 

@@ -272,6 +272,6 @@ def formatted(table: pd.DataFrame) -> pd.DataFrame:
         **{f"after {stage}": row[stage] for stage in STAGES[:-1]},
         "in training": fraction(row.block, row.n, row.low, row.high, digits=1),
         **{f"correct, {where} training": fraction(
-            row[f"correct_{key}"], row[f"n_{key}"] - row[f"unscored_{key}"], row[f"low_{key}"],
-            row[f"high_{key}"], digits=1) for key, where in (("in", "in"), ("out", "not in"))}}
+            row[f"correct_{key}"], row[f"n_{key}"], row[f"low_{key}"], row[f"high_{key}"], digits=1)
+            for key, where in (("in", "in"), ("out", "not in"))}}
         for _, row in table.iterrows()])

@@ -9,12 +9,12 @@ from lib.analyze.stats import share_interval, wilson
 from lib.core.arms import ALL, sorted_arms
 from lib.core.errors import BadInput
 from lib.core.files import made_by
+from lib.core.numeric import is_numeric
 from lib.core.records import Query, Verdict
 from lib.core.structures import STRUCTURES
-from lib.judge.numeric import is_numeric
 
 KINDS = ("numeric", "non-numeric")
-COUNTS = ["n", "correct", "unscored", "accuracy", "low", "high"]
+COUNTS = ["n", "correct", "unscored", "accuracy", "low", "high", "unscored_share", "upper_bound"]
 
 
 def from_memory(queries: list[Query], *others: list) -> tuple[list, ...]:
@@ -69,12 +69,18 @@ def by_group(rows: pd.DataFrame, by: list[str], value: str, cluster: str) -> pd.
 
 
 def counted(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """Return COUNTS of the verdicts in each group: correct / (n - unscored), see `by_group`."""
-    scores = rows.verdict.map({"correct": 1.0, "incorrect": 0.0})
+    """Return COUNTS of the verdicts in each group: accuracy is correct / n, see `by_group`.
+
+    `upper_bound` is (correct + unscored) / n. A verdict of None is left out of the accuracy.
+    """
+    scores = rows.verdict.map({"correct": 1.0, "incorrect": 0.0, "unscored": 0.0})
+    is_scored = rows.verdict.isin(["correct", "incorrect"])
     table = by_group(rows.assign(score=scores), by, "score", "cluster")
     n = rows.groupby(by, sort=False).size().to_numpy()
     correct = (table.n * table["mean"].fillna(0)).round().astype(int)
-    table = table.assign(n=n, correct=correct, unscored=n - table.n, accuracy=table["mean"])
+    unscored = n - is_scored.groupby([rows[key] for key in by], sort=False).sum().to_numpy()
+    table = table.assign(n=n, correct=correct, unscored=unscored, accuracy=table["mean"],
+                         unscored_share=unscored / n, upper_bound=(correct + unscored) / n)
     return table[[*by, *COUNTS]]
 
 
@@ -134,15 +140,20 @@ def table5(rows: pd.DataFrame, kinds: Iterable[str] = KINDS) -> pd.DataFrame:
 def formatted_table(table: pd.DataFrame) -> pd.DataFrame:
     """Format a table: floats with two decimals; Tables 2 and 5 with one column per arm.
 
-    Their cells read "17/65 = 26.15% [17.0, 38.0] (1 unscored)".
+    Their cells read "17/65 = 26.15% [17.0, 38.0] (2 unscored = 3.1%, at most 29.2%)".
     """
     if not {"arm", "accuracy"} <= set(table):
         return pd.DataFrame(
             {column: [number(value) for value in table[column]] for column in table}
         )
     texts = [
-        fraction(row.correct, row.n - row.unscored, row.low, row.high)
-        + (f" ({row.unscored} unscored)" if row.unscored else "")
+        fraction(row.correct, row.n, row.low, row.high)
+        + (
+            f" ({row.unscored} unscored = {row.unscored_share:.1%}, "
+            f"at most {row.upper_bound:.1%})"
+            if row.unscored
+            else ""
+        )
         for row in table.itertuples()
     ]
     keys = [key for key in ("structure", "kind") if key in table]

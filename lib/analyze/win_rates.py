@@ -37,7 +37,7 @@ def table4(queries: list[Query], preferences: Iterable[Preference]) -> pd.DataFr
                     f"the {len(known)} queries one to one: run {made_by('preferences')} again "
                     "for this pair, in one order and by one judge")
         each = pd.concat([found.assign(outcome=outcome, verdict=found.verdict.map(
-            {**dict.fromkeys(OUTCOMES, "incorrect"), outcome: "correct"}).fillna("unscored"))
+            {**dict.fromkeys(OUTCOMES, "incorrect"), outcome: "correct"}))
             for outcome in OUTCOMES]).merge(known, on="query_id")
         cells = crossed(each, {"structure": (), "criterion": CRITERIA, "outcome": OUTCOMES})
         cells = cells.rename(columns={"correct": "count", "accuracy": "share"})

@@ -1,224 +1,245 @@
-"""Match an answer with the entities of a list, in any layout: what it names, and what else.
-
-Entities are found in the tokens of the answer, the longest first. What is left between separators
-must be a restatement of the question, a label or an explanation; else it is another item.
-"""
+"""Match an answer with a list or table: what it names, and what else, in any layout."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from lib.core.values import Token, solid, tokens
-from lib.judge.layout import columns, is_row, paragraphs, plain
-from lib.judge.matching import Wanted, has
-from lib.judge.phrases import mark_shared
-from lib.judge.statements import EXPLAINED, EXPLAINING, Group, Statement, outside, statements
-from lib.judge.words import wording as w
-from lib.judge.words.claims import are_verbs, conflict, opens_remark
-from lib.judge.words.wording import Question, is_hard, is_plain, stem
+from lib.judge.matching import content, find, without_asked
+from lib.judge.spellings import table_of
+from lib.judge.words import HEDGES, NEGATIONS, OPENERS, TURNS, Question, key, sort_of
 
-_LONGEST_ENTITY = 6  # words; "a, b and c" is a list only if its parts are this short
-_ADDING = frozenset("and or plus also not no optional optionally".split())  # "(and pliers)"
-_TIMES = frozenset("before until older old earlier over above below under".split())
-_ASIDES = frozenset("both all each until from so where when in on at for as with by".split())
-_POSSIBLE = frozenset("can may could allowed permitted available possible".split())
-_UNSURE = re.compile(
-    r"\b(?:n?either|maybe|perhaps|sure|certain|one|both|not|depending)\b", re.I)
-_OFFERED = re.compile(  # "in one of four states: …", "Either A or B may be used"
-    r"\bone of (?=[^.:\n]{1,40}:)|\beither (?=[^.\n]{1,80} or [^.\n]{1,60} (?:may|can) )", re.I)
-_RANGING = frozenset(("to", "through", "until"))  # "LX-201 through LX-204"
-_PLACES = frozenset(("in", "under"))  # "In Platforms: Linux"
+_LONGEST = 5  # words of an item between commas
+_BETWEEN = frozenset(("and", "or", "&", "+", "plus", "/", ",", ";", "|"))
+_EXPLAINING = (":", "-", "=", "(", "[")
 
 
 @dataclass(frozen=True)
 class ListMatch:
-    """How an answer matches a list: entities wanted, of these named, and the words of the rest."""
+    """How an answer matches a list: items wanted, of these named, words of the rest, and doubts."""
 
     n_wanted: int
     n_named: int
     surplus: list[str]
     missing: list[str]
+    doubts: list[str] = field(default_factory=list)
+    order: list[int] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
 
 
-def entities_of(reference: str, question: Question, entity_count: int | None) -> list[str]:
-    """Return the items of a reference that is a list; empty for a scalar.
+@dataclass
+class _Piece:
+    tokens: list[Token]
+    owners: list[int | None]  # the cell that each token belongs to
+    mark: str = ""  # the separator after it
+    is_first: bool = False  # of its sentence
 
-    A scalar that reads as "a and b" is one, and "a, b" if the question asks for several.
-    """
+
+def rows_of(reference: str, question: Question, entity_count: int | None) -> list[list[str]]:
+    """Return the items of a reference, each as its cells; empty for a scalar."""
     lines = [line for line in reference.splitlines() if line.strip()]
-    if len(lines) > 1 or entity_count == 1:
-        return lines
-    # not at "&": "Brandt & Co" is one name
-    found = tokens(reference)
-    has_and = any(token.value == "and" for token in found)
-    if has_and or question.is_plural or entity_count:
-        parts = _parts(found)
-        if len(parts) > 1 and all(len(part.split()) <= _LONGEST_ENTITY for part in parts):
-            return parts
-    return lines if entity_count else []
+    if "|" in reference or "\t" in reference or len(lines) > 1 and not entity_count:
+        table = table_of(lines)
+        if table:
+            header, rows = table
+            is_named = len(rows) > 1 and not header and any(
+                all(question.allows(token) for token in tokens(cell)) for cell in rows[0])
+            return [[cell for cell in row if cell] for row in rows[is_named:]]
+    if len(lines) > 1:
+        pairs = [re.split(r"\s*(?::|\s[-–]|=)\s+", line, maxsplit=1) for line in lines]
+        is_paired = all(len(pair) == 2 and len(pair[0].split()) <= _LONGEST for pair in pairs)
+        return pairs if is_paired else [[line] for line in lines]
+    if entity_count == 1:
+        return [lines]
+    parts = _parts(reference)
+    is_short = len(parts) > 1 and all(len(part.split()) <= _LONGEST for part in parts)
+    is_list = is_short and (question.is_plural or bool(entity_count) or len(parts) > 2)
+    return [[part] for part in parts] if is_list else []
 
 
-# The items between commas, semicolons and "and", not splitting inside brackets
-def _parts(found: list[Token]) -> list[str]:
-    items: list[list[Token]] = [[]]
-    depth = 0
-    for token in found:
-        depth = max(0, depth + {"(": 1, "[": 1, ")": -1, "]": -1}.get(token.text, 0))
-        if not depth and token.value in (",", ";", "and"):
-            items.append([])
+# The items between commas, semicolons and "and", outside brackets
+def _parts(reference: str) -> list[str]:
+    depth, parts = 0, [""]
+    for piece in re.split(r"([()\[\],;]|\band\b)", reference):
+        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(piece, 0)
+        if not depth and piece in (",", ";", "and"):
+            parts.append("")
         else:
-            items[-1].append(token)
-    return [" ".join(token.text for token in item) for item in items if solid(item)]
+            parts[-1] += piece
+    return [part.strip(" .") for part in parts if part.strip(" .")]
 
 
-def match(entities: list[str], answer: str, question: Question) -> ListMatch:
-    """Return how `answer` matches `entities`; of several readings, the one with the best match."""
-    wanted = [Wanted(question.read(plain(entity)), in_list=True) for entity in entities]
-    mark_shared(wanted, question)
-    answer = _with_and(answer, question)
-    if "/" in answer and len(entities) <= 50:  # Linux/QNX
-        names = "|".join(sorted(map(re.escape, entities), key=len, reverse=True))
-        answer = re.sub(rf"(?<!\w)({names})/(?=(?:{names})(?!\w))", r"\1 / ", answer, flags=re.I)
-    best = None
-    for lines in _readings(answer):
-        found = _match(wanted, lines, question)
-        if best is None or (found.n_named - len(found.surplus) > best.n_named - len(best.surplus)):
-            best = found
-    return best or ListMatch(len(wanted), 0, [], [one.text for one in wanted])
-
-
-# `answer` with "and" for the "or" of "red or green" if the question asks for all
-def _with_and(answer: str, question: Question) -> str:
-    offered = _OFFERED.sub("", answer)
-    is_open = question.words & _POSSIBLE and not _UNSURE.search(offered)
-    return re.sub(r"\bor\b", "and", offered) if is_open else answer
-
-
-def _readings(answer: str) -> Iterator[list[str]]:
-    for lines in paragraphs(answer):
-        if any(map(is_row, lines)):
-            yield from columns(lines)
-        yield lines
-
-
-def _match(wanted: list[Wanted], lines: list[str], question: Question) -> ListMatch:
-    said = statements(wanted, lines, question)
-    named: set[int] = set()
+def match(rows: Sequence[Sequence[str]], lines: list[str], question: Question) -> ListMatch:
+    """Return how the lines of an answer match the items."""
+    cells = list(dict.fromkeys(cell for row in rows for cell in row))
+    phrases = [content(question.read(cell)) for cell in cells]
+    found = question.read("\n".join(lines))
+    owners = _owners(phrases, found, question)
+    pieces = _pieces(found, owners)
+    named: list[int] = []
     surplus: list[str] = []
-    listed = [one for one in said if one.named]
-    for statement in said:
-        if named and not statement.named:
-            if _odd(statement.words, question) and _is_further_item(
-                    statement, listed, wanted, question):
-                surplus.append(" ".join(token.text for token in statement.words))
+    doubts: list[str] = []
+    denied: set[int] = set()
+    for piece in pieces:
+        hits = list(dict.fromkeys(owner for owner in piece.owners if owner is not None))
+        rest, glosses = _rest(piece)
+        odd = [token for token in rest if not question.allows(token)]
+        negated = [token for token in rest + glosses
+                   if token.word in NEGATIONS and key(token) not in question.keys]
+        text = " ".join(token.text for token in solid(piece.tokens))
+        if hits and negated:
+            denied |= set(hits)
             continue
-        hits, others = _said(statement, len(wanted), question, is_first=not named)
-        named |= hits
-        surplus += others
-    missing = [one.text for index, one in enumerate(wanted) if index not in named]
-    return ListMatch(len(wanted), len(named), surplus, missing)
+        named += hits
+        is_run = any(token.word in ("to", "through", "until") for token in rest + glosses
+                     ) and len(hits) > 1
+        is_odd_gloss = glosses and (glosses[0].word.endswith("ed") or glosses[0].word in TURNS
+                                    or glosses[0].word in ("and", "or", "plus")
+                                    or "(" not in [token.text for token in piece.tokens]
+                                    and any(token.kind == "number" for token in glosses))
+        if hits and (odd or is_run or is_odd_gloss) or not hits and negated:
+            doubts.append(text)
+        elif odd and not _is_remark(piece, odd, bool(named)):
+            is_text = piece.is_first and piece.mark == "." and not any(
+                one.mark == "." and set(one.owners) != {None} for one in pieces)
+            is_about = piece.tokens[0].word in ("it", "they", "this", "these") and not any(
+                key(token) in question.keys and len(token.word) > 3 for token in piece.tokens
+            ) or any(token.word == "which" for token in piece.tokens)
+            is_item = not (is_text or is_about or piece.tokens[0].word in OPENERS | TURNS
+                           ) and len(odd) <= max(map(len, phrases)) + 3
+            (surplus if is_item else doubts).append(text)
+    faults = [token.text for token, owner in zip(found, owners, strict=True)
+              if owner is None and token.word in HEDGES | {"rangeto", "only"}
+              and key(token) not in question.keys and not question.is_open]
+    return _by_rows(rows, cells, [one for one in named if one not in denied], owners, surplus,
+                    doubts, faults)
 
 
-def _said(statement: Statement, n_wanted: int, question: Question,
-          is_first: bool) -> tuple[set[int], list[str]]:
-    named = statement.named
-    others = [token for group in statement.groups for token in outside(group)]
-    if named and (_takes_back(others, question) or has(others, question.opposites)):
-        return set(), [" ".join(token.text for token in statement.words)]
-    hits: set[int] = set()
-    surplus: list[str] = []
-    is_explained = False
-    last = len(statement.groups) - 1
-    for place, group in enumerate(statement.groups):
-        words = solid(group.tokens)
-        if group.hits:
-            is_fine = _is_introduced(group, n_wanted, question, is_lead=place == 0)
-            after = group.tokens[group.hits[-1][1]:]
-            hits |= {index for _, _, index in group.hits} if is_fine else set()
-            surplus += [] if is_fine else [group.text]
-            is_explained = bool(after) and after[0].text in (":", "-", "=")
-        elif not (is_explained or _is_glue(group.tokens, n_wanted, question)
-                  or (place == last and not words) or (hits and not any(map(is_hard, words))
-                      and words[0].word in EXPLAINED | _ASIDES)):
-            is_lead = is_first and not named and statement.is_lead and (
-                place == last or group.tokens[0].word in w.PREPOSITIONS | {"out"})
-            surplus += [] if is_lead else [group.text]
-    return hits, surplus
+def _owners(phrases: list[list[Token]], found: list[Token],
+            question: Question) -> list[int | None]:
+    owners: list[int | None] = [None] * len(found)
+    for index in sorted(range(len(phrases)), key=lambda index: -len(phrases[index])):
+        for phrase in _alternatives(phrases[index], question):
+            spans = [(start, end) for start in range(len(found))
+                     if (end := find(phrase, found, start, ".\n|;,")) is not None
+                     and not any(owner is not None for owner in owners[start:end])]
+            for start, end in spans:
+                if all(owner is None for owner in owners[start:end]):
+                    owners[start:end] = [index] * (end - start)
+            if spans:
+                break
+    return owners
 
 
-def _takes_back(others: list[Token], question: Question) -> bool:
-    return any(token.word in w.EXCLUDING - _TIMES | {"or", "either", "maybe", "some"}
-               and token.word not in question.words for token in others)
+# A phrase, without the words of the question, and with its short form alone: "WHO"
+def _alternatives(phrase: list[Token], question: Question) -> list[list[Token]]:
+    is_short = len(phrase) > 2 and phrase[-1].text.isalpha() and phrase[-1].text.isupper()
+    return [phrase, without_asked(phrase, question),
+            *([phrase[:-1], phrase[-1:]] if is_short else [])]
 
 
-def _is_introduced(group: Group, n_wanted: int, question: Question, is_lead: bool) -> bool:
-    start, end = group.hits[0][0], group.hits[-1][1]
-    before, after = group.tokens[:start], group.tokens[end:]
-    between = [token for token in outside(group) if token not in before and token not in after]
-    if not _is_glue(between, n_wanted, question) or has(between, _RANGING):
+def _pieces(found: list[Token], owners: list[int | None]) -> list[_Piece]:
+    pieces, depth = [_Piece([], [], is_first=True)], 0
+    for token, owner in zip(found, owners, strict=True):
+        depth = max(0, depth + {"(": 1, "[": 1, ")": -1, "]": -1}.get(token.text, 0))
+        is_end = token.kind == "end" and owner is None and not (depth and token.text == ".")
+        is_lead = token.text == ":" and not any(one is not None for one in pieces[-1].owners)
+        if owner is None and not depth and (is_end or is_lead or token.word in _BETWEEN):
+            pieces[-1].mark = token.text
+            pieces.append(_Piece([], [], is_first=is_end))
+            depth = 0 if is_end else depth
+        else:
+            pieces[-1].tokens.append(token)
+            pieces[-1].owners.append(owner)
+    return [piece for piece in pieces if solid(piece.tokens)]
+
+
+# The words of a piece in no item, and those that explain one: "rx (bytes read)", "rx: bytes read"
+def _rest(piece: _Piece) -> tuple[list[Token], list[Token]]:
+    rest: list[Token] = []
+    glosses: list[Token] = []
+    depth, is_gloss, has_hit = 0, False, False
+    for token, owner in zip(piece.tokens, piece.owners, strict=True):
+        depth = max(0, depth + {"(": 1, "[": 1, ")": -1, "]": -1}.get(token.text, 0))
+        has_hit |= owner is not None
+        is_gloss |= has_hit and (token.text in _EXPLAINING[:3] or token.word in OPENERS)
+        if token.is_solid and owner is None:
+            (glosses if depth or is_gloss else rest).append(token)
+    return rest, glosses
+
+
+# A clause about an item, or a sentence that leads to the items
+def _is_remark(piece: _Piece, odd: list[Token], has_named: bool) -> bool:
+    if any(token.word in TURNS for token in odd):
         return False
-    is_label = bool(before) and before[-1].text == ":" and (
-        before[0].word in _PLACES or not any(map(is_hard, _odd(before, question))))
-    if not (_is_glue(before, n_wanted, question) or is_label or _is_led(before, question)
-            or (is_lead and _is_introduction(before, question))):
-        return False
-    words = solid(after)
-    if words and after[0].text in ("(", "[") and words[0].word in _ADDING:
-        return False
-    if not words or after[0].text in EXPLAINING or after[0].word in EXPLAINED:
-        return True
-    return _is_glue(after, n_wanted, question) or _is_remark(words, question)
+    is_clause = piece.tokens[0].word in OPENERS and not any(
+        sort_of(token) in ("number", "date", "code") for token in odd)
+    return piece.mark == ":" and not has_named or has_named and is_clause and not piece.is_first
 
 
-def _odd(found: list[Token], question: Question) -> list[Token]:
-    return [token for token in solid(found) if not question.allows(token)]
+def _by_rows(rows: Sequence[Sequence[str]], cells: list[str], named: list[int],
+             owners: list[int | None], surplus: list[str], doubts: list[str],
+             faults: list[str]) -> ListMatch:
+    wanted = [[cells.index(cell) for cell in row] for row in rows]
+    missing = [rows[place][0] if row[0] not in named else
+               next(cell for cell, one in zip(rows[place], row, strict=True) if one not in named)
+               for place, row in enumerate(wanted) if not set(row) <= set(named)]
+    stream = [one for place, one in enumerate(owners)
+              if one is not None and (not place or owners[place - 1] != one)]
+    if not missing and max(map(len, wanted)) > 1:
+        fault = _misplaced(wanted, stream)
+        if fault:
+            (faults if fault == "swapped" else doubts).append("cells of one row in another")
+    order = [place for one in dict.fromkeys(stream) for place, row in enumerate(wanted)
+             if row[0] == one]
+    return ListMatch(len(rows), len(rows) - len(missing), surplus, missing, doubts, order, faults)
 
 
-# Whether ordinary verbs lead to an entity: "the stew is seasoned with"
-def _is_led(before: list[Token], question: Question) -> bool:
-    own = solid(before)
-    return not conflict(own, question) and not has(own, w.HEDGES | w.LIMITS | _TIMES) and are_verbs(
-        own, question, is_any=True)
+# "" if the cells of each row are together, "swapped" if they are with those of others, else "apart"
+def _misplaced(wanted: list[list[int]], stream: list[int]) -> str:
+    is_paired = False
+    for column in range(min(map(len, wanted))):
+        keys = [row[column] for row in wanted]
+        if len(set(keys)) < len(keys):
+            continue
+        for flow in (stream, stream[::-1]):
+            groups: dict[int, list[int]] = {}
+            last = None
+            for one in flow:
+                last = one if one in keys else last
+                if last is not None:
+                    groups.setdefault(last, []).append(one)
+            if all(sorted(set(groups.get(row[column], ()))) == sorted(set(row)) for row in wanted):
+                return ""
+            is_paired |= flow[0] in keys and all(
+                len(set(groups.get(row[column], ()))) == len(set(row)) for row in wanted)
+    return "swapped" if is_paired else "apart"
 
 
-# Whether the words behind an entity only remark on it: "receives mail"
-def _is_remark(words: list[Token], question: Question) -> bool:
-    odd = _odd(words, question)
-    is_state = words[0].word in w.BE and words[1:2] == odd[:1] and len(words) < 3
-    return (opens_remark(words) and not is_state and not any(map(is_hard, odd))
-            and not has(words, w.DENIALS))
+def decide(found: ListMatch, question: Question) -> tuple[str, str]:
+    """Return the verdict on a match, and the reason."""
+    missing, surplus = len(found.missing), len(found.surplus)
+    shown = (f"{found.n_named} of {found.n_wanted} items"
+             + (f"; missing {found.missing[0]!r}" if missing else "")
+             + (f"; surplus {found.surplus[0][:60]!r}" if surplus else ""))
+    if found.faults:
+        verdict = "incorrect" if found.n_named else "unscored"
+        return verdict, f"{shown}; says {found.faults[0]!r}"
+    if not missing and not surplus:
+        if question.is_ordered and found.order != sorted(found.order):
+            return "incorrect", "the items in another order"
+        return ("unscored", f"says more of an item than can be judged: {found.doubts[0][:60]!r}"
+                ) if found.doubts else ("correct", f"all items ({found.n_wanted}) and no other")
+    overlap = _overlap(found, question)
+    if overlap or found.doubts and found.n_named:
+        return "unscored", f"{shown}, perhaps in other words"
+    return "incorrect", shown
 
 
-# Whether words such as "The kit consists of" lead to the first entity
-def _is_introduction(before: list[Token], question: Question) -> bool:
-    own = solid(before)
-    odd = _odd(before, question)
-    has_topic = any(token.word in question.words or stem(token.word) in question.needed
-                    for token in own)
-    leads = before[-1].text == ":" or before[-1].word in w.FILLERS
-    return has_topic and leads and len(odd) <= 4 and all(
-        is_plain(token) for token in odd if token is not own[0])
-
-
-def _is_glue(found: list[Token], n_wanted: int, question: Question) -> bool:
-    own = solid(found)
-    return not has(own, w.HEDGES | (w.NEGATIONS - question.words)) and all(
-        question.allows(token) or token.kind == "number"
-        and (token.value[1] == n_wanted or token.text.lower() == "one") for token in own)
-
-
-def _is_further_item(statement: Statement, listed: list[Statement], wanted: list[Wanted],
-                     question: Question) -> bool:
-    words = statement.words
-    longest = max(len(one.tokens) for one in wanted)
-    is_restated = len(_odd(words, question)) <= _LONGEST_ENTITY and bool(
-        {stem(token.word) for token in words} & question.topic)
-    if statement.is_first:
-        is_marked = any(one.is_marked for one in listed)
-        is_sentence = not statement.ends_line or (
-            statement.is_ended and len(words) > max(_LONGEST_ENTITY, longest + 2))
-        return statement.is_marked if is_marked else not is_sentence or is_restated
-    are_sentences = len(listed) > 1 and not all(one.is_first for one in listed)
-    limit = longest + 4 if are_sentences else _LONGEST_ENTITY - 1
-    return is_restated or len(words) <= limit and (are_sentences or not has(words, w.VERBS))
-
+# What surplus and missing items share: "Okoro" and "Ida Okoro", "Tue" and "Tuesday"
+def _overlap(found: ListMatch, question: Question) -> set[str]:
+    own, wanted = ({re.sub(r"[^\d.]", "", token.text) or token.word[:3] for text in texts
+                    for token in question.read(text)
+                    if token.is_solid and not question.allows(token)}
+                   for texts in (found.surplus + found.doubts, found.missing))
+    return own & wanted

@@ -1,126 +1,83 @@
-"""Find a value in the tokens of an answer: any spelling, with articles and auxiliaries between."""
+"""Find phrases in the tokens of an answer: any inflection, unit or spelling of a code."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
+from fractions import Fraction
 
 from lib.core.values import Token, solid
-from lib.judge.words.wording import singular
+from lib.judge.words import Question, key, sort_of
 
-_LOOSE = frozenset("a an the is are was were be been being has have had that which its their "
-                   "your our also version".split())  # between the words of a phrase
-_PHRASE_ENDING = re.compile(r"(?<=[aeiouy][a-z]{2})(?:ing|ed|es|s|e)$|"
-                            r"(?<=[a-z][aeiouy][a-z])(?:ing|ed|es|s|e)$")  # smoothing
-_PHRASE = 3  # words; a shorter reference is a name, which must be complete
-
-Key = tuple[str, object]
+_LOOSE = frozenset("a an the is are was were be been being has have had that which its their your "
+                   "our of for".split())
+_CODE = re.compile(r"(?<![\w./-])([A-Za-z]{1,6})([ /-]?)(\d{1,9}(?:\.\d{1,9}){0,3}[A-Za-z]{0,2})"
+                   r"(?![\w]|[-./]\w)")
+_CONVERTIBLE = ({"celsius", "fahrenheit", "K"}, {"time", "month"})
 
 
-def key(token: Token) -> Key:
-    """Return what two equal tokens share: a word's kind and singular, a value's kind and worth."""
-    if token.kind != "word":
-        return token.kind, token.value
-    word = token.word.rstrip("®™")
-    word = re.sub(r"^\.(?=[a-z]{2,4}$)", "", word.rstrip("/")) or word  # .png
-    return "word", "and" if word == "&" else singular(word)
+def respelled(text: str, like: str) -> str:
+    """Return `text` with its codes of letters and digits as in `like`: "IP54" for "IP 54"."""
+    known = {_squeezed(match): match[0] for match in _CODE.finditer(like)}
+    return _CODE.sub(lambda match: known.get(_squeezed(match), match[0]), text)
 
 
-def first_key(token: Token) -> Key:
-    """Return a key that does not depend on inflection, to look a value up by its first word."""
-    found = key(token)
-    is_inflected = found[0] == "word" and str(found[1]) != "https"
-    return ("word", _PHRASE_ENDING.sub("", str(found[1]))) if is_inflected else found
+def _squeezed(match: re.Match) -> str:
+    letters = match[1].casefold()
+    return (letters.removesuffix("v") if len(letters) > 1 else letters) + match[3].casefold()
 
 
-class Wanted:
-    """A value that is looked for: the tokens that it must have, in order."""
+def is_equal(one: Token, other: Token) -> bool:
+    """Return whether two tokens mean the same; memory may be counted in steps of 1000 or 1024."""
+    if key(one) == key(other) or one.kind == other.kind == "word" and one.word == other.word:
+        return True
+    if one.kind != "number" or other.kind != "number" or one.value[0] != other.value[0] or (
+            one.value[0] != "memory"):
+        return False
+    ratio = Fraction(one.value[1]) / Fraction(other.value[1] or 1)
+    return any(ratio in (step ** power, 1 / step ** power) for power in (1, 2, 3, 4)
+               for step in (Fraction(1024, 1000),))
 
-    def __init__(self, found: list[Token], *, in_list: bool = False) -> None:
-        """Take the tokens of a reference, or of one of its entities if it is `in_list`."""
-        self.is_time = any(token.value == "every" or token.kind == "number" and token.value[0]
-                           in ("time", "month") for token in found)
-        has_comma = any(token.text in (",", ";") for token in found)
-        self._unread = (",", ";") if in_list and not has_comma else ()
-        self.in_list = in_list
-        self.shared: set[Key] = set()  # stems that all items of its list have, as the question
-        self.tokens = solid(found)
-        self.is_name = len(self.tokens) < 2 or all(
-            token.kind == "word" and token.text[0].isupper() and token.text.isalpha()
-            for token in self.tokens)
-        self.is_phrase = len(self.tokens) >= _PHRASE
-        self._is_inflected = self.is_phrase or in_list and len(self.tokens) > 1 and all(
-            token.text.isalpha() and token.text.islower() for token in self.tokens)
-        kept = [token for token in self.tokens if not self._is_loose(token)]
-        if self.is_phrase and kept and kept[0].value == "to":
-            kept = kept[1:]
-        kept = kept or self.tokens
-        self.keys = [self._key(token) for token in kept]
-        self.first = first_key(kept[0]) if kept else None
 
-    def _key(self, token: Token) -> Key:
-        return first_key(token) if self._is_inflected else key(token)
+def may_equal(one: Token, other: Token) -> bool:
+    """Return whether two amounts could mean the same: without a unit, or in one of another kind."""
+    dates = {token.kind: token for token in (one, other)}
+    if "date" in dates and "number" in dates:
+        return dates["number"].text in map(str, dates["date"].value)
+    if one.kind != "number" or other.kind != "number":
+        texts = sorted((one.text.lower(), other.text.lower()), key=len)
+        return len(texts[0]) > 2 and texts[0] in texts[1]
+    units = {str(one.value[0]), str(other.value[0])}
+    digits = [re.sub(r"[^\d.]", "", token.text) or str(token.value[1]) for token in (one, other)]
+    if len(units) == 1:
+        amounts = [token.value[1] for token in (one, other)]
+        return all(isinstance(amount, Fraction) for amount in amounts) and amounts[0] != 0 and (
+            one.text.strip("-0123456789.,") != other.text.strip("-0123456789.,")
+            and abs(amounts[1] / amounts[0] - 1) < Fraction(1, 50))
+    return "" in units and digits[0] == digits[1] or any(units <= kind for kind in _CONVERTIBLE)
 
-    def _is_loose(self, token: Token) -> bool:
-        return self.is_phrase and token.kind == "word" and token.value in _LOOSE
 
-    def end_in(self, found: list[Token], start: int) -> int | None:
-        """Return where the value ends if found[start:] begins with it, ignoring punctuation."""
-        place, n_lines = start, 0
-        for wanted in self.keys:
-            while place < len(found) and self._key(found[place]) != wanted and place > start and (
-                    self._is_loose(found[place]) or not (
-                        found[place].is_solid or found[place].text in self._unread)):
-                n_lines += found[place].text == "\n"
-                place += 1
-            if place >= len(found) or self._key(found[place]) != wanted:
-                return None
+def find(phrase: Sequence[Token], found: Sequence[Token], start: int,
+         ends: str = ".\n|;") -> int | None:
+    """Return where `phrase` ends if it begins at found[start]; marks and articles may differ."""
+    place = start
+    for wanted in phrase:
+        while place > start and place < len(found) and not is_equal(wanted, found[place]) and (
+                found[place].word in _LOOSE or not found[place].is_solid
+                and found[place].text not in ends):
             place += 1
-        marks = [token.text for token in found[start:place]]
-        if place < len(found) and marks.count("(") > marks.count(")") and found[place].text == ")":
-            place += 1
-        return place if n_lines <= self.is_phrase else None  # a long line may be wrapped once
-
-    @property
-    def text(self) -> str:
-        """The tokens as written, for a reason."""
-        return " ".join(token.text for token in self.tokens)
+        if place >= len(found) or not is_equal(wanted, found[place]):
+            return None
+        place += 1
+    return place
 
 
-def sort_of(token: Token) -> tuple[str, object]:
-    """Return what a rival value must share: the kind, and a number's dimension; "" for a word."""
-    if token.kind == "number":
-        dimension, amount = token.value
-        is_whole = "." not in str(token.text)
-        return "number", dimension or ("whole" if is_whole else "decimal")
-    if token.kind == "date":
-        return "date", ""
-    return ("code", "") if re.search(r"\d|/\w|\w/|_", token.word) else ("word", "")
+def content(found: Sequence[Token]) -> list[Token]:
+    """Return the tokens of a reference that an answer must have."""
+    own = solid(list(found))
+    return [token for token in own if token.word not in _LOOSE or token.text == "A"] or own
 
 
-def sentences(found: list[Token]) -> Iterator[list[Token]]:
-    """Yield the sentences and lines of a text that have words."""
-    sentence: list[Token] = []
-    for token in found:
-        if token.kind == "end":
-            if solid(sentence):
-                yield sentence
-            sentence = []
-        else:
-            sentence.append(token)
-    if solid(sentence):
-        yield sentence
-
-
-def until_end(rest: list[Token]) -> list[Token]:
-    """Return the rest of a sentence or line."""
-    end = next((place for place, token in enumerate(rest) if token.kind == "end"), len(rest))
-    return rest[:end]
-
-
-def has(found: list[Token], words: frozenset[str]) -> bool:
-    """Return whether a text has one of some words."""
-    return any(token.word in words for token in found)
-
-
-def shown_of(found: list[Token]) -> str:
-    """Return the first words of a text, for a reason."""
-    return repr(" ".join(token.text for token in found[:6]))
+def without_asked(phrase: list[Token], question: Question) -> list[Token]:
+    """Return a reference without words of the question, if a value or name remains."""
+    rest = [token for token in phrase if key(token) not in question.keys or sort_of(token) in (
+        "number", "date")]
+    return rest if rest and any(sort_of(token) != "word" for token in rest) else phrase

@@ -10,7 +10,7 @@ from lib.judge.model import decision_in
 from lib.judge.pairs import CRITERIA, Decide, Decisions
 from lib.judge.rules import compare
 from lib.judge.verdicts import Decision
-from lib.judge.words.wording import SMALL_WORDS
+from lib.judge.words import FILLERS, TURNS
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Request
@@ -42,6 +42,8 @@ def _correctness(query: Query, answers: tuple[str, str]) -> Decision:
                 for answer in answers]
     reason = "; ".join(f"{name}: {outcome.reason}"
                        for name, outcome in zip("AB", outcomes, strict=True))
+    if any(outcome.verdict == "unscored" for outcome in outcomes):
+        return "unscored", reason
     return _better(*(outcome.is_correct for outcome in outcomes)), reason
 
 
@@ -68,7 +70,7 @@ def relevance(question: str, answer: str, vocabulary: frozenset[Word]) -> tuple[
 
 def _words(text: str) -> set[Word]:
     return {(token.kind, token.value) for token in solid(tokens(text))
-            if token.value not in SMALL_WORDS}
+            if token.value not in FILLERS | TURNS}
 
 
 def _better(first: bool | Fraction, second: bool | Fraction) -> str:

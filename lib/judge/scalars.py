@@ -1,126 +1,247 @@
-"""Judge an answer that must give one value: where it states it, and what it says around it."""
+"""Judge an answer that must give one value or phrase, or yes or no."""
 
 import re
+from collections import Counter
+from collections.abc import Sequence
 
 from lib.core.values import Token, solid
-from lib.judge.matching import Wanted, has, sentences, shown_of, sort_of, until_end
-from lib.judge.surplus import objection_after, until_mark
-from lib.judge.words import wording as w
-from lib.judge.words.claims import are_verbs, conflict, swapped
-from lib.judge.words.wording import Question, is_plain, stem
+from lib.judge.matching import content, find, is_equal, may_equal, without_asked
+from lib.judge.words import (
+    _DIRECTED,
+    BOUNDS,
+    CONNECTORS,
+    HEDGES,
+    NEGATIONS,
+    REMARKING,
+    TURNS,
+    Question,
+    key,
+    opposites,
+    sign_of,
+    sort_of,
+)
 
-_MOST_VERBS = 3
-_ECHOED = frozenset("every each at in on to".split())
-
-
-def without_echo(reference: list[Token], question: Question) -> list[Token]:
-    """Drop the question's words from "port 8443" and the like if a value or code remains."""
-    wanted = solid(reference)
-    is_echo = all(token.word in _ECHOED or (token.value not in w.FILLERS and question.allows(token))
-                  or token.value in question.words for token in wanted[:-1])
-    has_value = len(wanted) > 1 and sort_of(wanted[-1])[0] != "word"
-    return wanted[-1:] if has_value and is_echo else wanted
-
-
-def complaint(wanted: Wanted, found: list[Token], question: Question, *,
-              is_item: bool = False) -> str:
-    """Return the objection to an answer, the lines of one paragraph; "" if it gives the value.
-
-    With `is_item`, the value is the only one of a list: any other item is an objection.
-    """
-    first = 0
-    for start, token in enumerate(found):
-        if token.is_solid and (end := wanted.end_in(found, start)) is not None:
-            return _before(found, first, start, wanted, question) or objection_after(
-                _behind(found, end), wanted, question, is_item=is_item)
-        first = start + 1 if token.kind == "end" else first
-    return f"does not give the reference: {shown_of(solid(found))}"
+Decision = tuple[str, str]
+_HARD = ("number", "date", "code", "name")
+_RIVALS = {"number": ("number", "date", "code"), "date": ("date", "number"), "word": (),
+           "code": ("code", "number", "date"), "name": ("name", "number")}
+_NUMBER_WORDS = frozenset("dozen half quarter third hundred thousand double twice pair single none "
+                          "zero both noon midnight once".split())
+_UNSURE = frozenset("but however wait unless idea only may can".split())
+_UNKNOWING = ("not know", "not specified", "not mentioned", "not stated", "no information",
+              "not provided", "not sure", "no idea")
 
 
-def _behind(found: list[Token], end: int) -> list[Token]:
-    rest = found[end:]
-    is_short = found[end - 1].word in ("ltd", "inc", "co", "corp") and len(rest) > 1
-    goes_on = is_short and rest[0].text == "." and rest[1].text[0].islower()
-    return rest[1:] if goes_on else rest
+def shown(found: Sequence[Token]) -> str:
+    """Return the first words of a text, for a reason."""
+    return repr(" ".join(token.text for token in list(found)[:8] if token.text != "\n"))
 
 
-def _before(found: list[Token], first: int, start: int, wanted: Wanted, question: Question) -> str:
-    for sentence in sentences(found[:first]):
-        if said := _earlier(sentence, question):
-            return said
-    own = solid(_without_place(found[first:start]))
-    if wanted.is_time and own and own[-1].value == "after":
-        own = own[:-1]  # "times out after 30 s"
-    shown = shown_of(own)
-    new = {token.word for token in own} - question.words
-    if new & w.NEGATIONS:
-        return f"denies or excludes it: {shown}"
-    if new & w.HEDGES:
-        return f"hedges: {shown}"
-    excluding = w.EXCLUDING | (w.LIMITS if wanted.tokens[0].kind == "number" else set())
-    is_event = len(own) > 1 and wanted.tokens[0].kind == "date" and own[-1].word in (
-        "on", "in")  # "was released on"
-    modifiers = w.MODIFIERS | ({"was", "were"} if question.is_present and not is_event else set())
-    if new & excluding & {token.word for token in own[-2:]} or any(
-            stem(word) not in question.topic for word in new & modifiers):
-        return f"another amount or an earlier value: {shown}"
-    behind = until_mark(found[wanted.end_in(found, start) or start:])
-    if new & (w.PAST | question.opposites) or not wanted.is_phrase and (
-            swapped(own, question, behind) or swapped(behind, question, own)):
-        return f"about the opposite: {shown}"
-    if all(question.allows(token) for token in own):
-        return ""
-    return _in_other_words(own, found[start:], wanted, question)
+def judge_sign(wanted: bool, found: list[Token], question: Question) -> Decision:
+    """Return the decision on an answer that must mean yes (True) or no."""
+    said = _sign_in(found, question)
+    if said is None:
+        return "unscored", f"says neither yes nor no clearly: {shown(found)}"
+    word = "yes" if said else "no"
+    return ("correct" if said == wanted else "incorrect"), f"means {word}: {shown(found)}"
 
 
-# What follows "In Data sheet, Network: ", unless it names another model or version
-def _without_place(sentence: list[Token]) -> list[Token]:
-    texts = [token.text for token in sentence]
-    place = texts.index(":") if ":" in texts and texts[0] in ("In", "Under") else 0
-    is_model = re.search(r"\d", "".join(texts[:place]))
-    return sentence[place + 1:] if place and not is_model else sentence
+def _sign_in(found: list[Token], question: Question) -> bool | None:
+    own = solid(found)
+    if not own or any(token.text == "?" for token in found):
+        return None
+    rest, first = own[1:], sign_of(own[0])
+    new = [token for token in own if key(token) not in question.keys]
+    is_unsure = any(token.word in HEDGES | _UNSURE for token in new)
+    is_both = any(token.word in ("yes", "no") and sign_of(token) != first and (
+        place + 1 == len(found) or not found[place + 1].is_solid or token.word == "yes")
+        for place, token in enumerate(found) if place)
+    if is_unsure or is_both and first is not None:
+        return None
+    turned = question.turned(own)
+    if first is not None:
+        is_denied = any(token.word == "not" for token in rest) or turned is not None
+        return None if first and is_denied else first
+    by = [token for token in own if token.word == "by"][:1]
+    signs = [sign_of(token) for token in own if sign_of(token) is not None
+             and (token.word not in ("on", "off") or own[own.index(token) + 1:][:1] in ([], by))]
+    denials = sum(token.word in NEGATIONS for token in new
+                  if sign_of(token) is None and token is not turned)
+    others = [token for token in new if not question.allows(token) and token.word not in NEGATIONS
+              and sign_of(token) is None and token is not turned]
+    if others or len(signs) > 1 or denials > 1:
+        return None
+    if signs:
+        return signs[0] != bool(denials)
+    has_topic = any(key(token) in question.keys for token in own) or turned is not None or denials
+    return (denials + (turned is not None)) % 2 == 0 if has_topic else None
 
 
-def _earlier(sentence: list[Token], question: Question) -> str:
-    own = solid(sentence)
-    odd = [token for token in own if not question.allows(token)]
-    is_lead = bool(sentence) and any(token.text == ":" for token in sentence[-2:])
-    if not odd or (is_lead and not has(own, w.NEGATIONS)):
-        return ""
-    return f"begins with something else: {shown_of(own)}"
+def judge_value(reference: list[Token], found: list[Token], question: Question) -> Decision:
+    """Return the decision on an answer that must give a value, name or phrase."""
+    phrase = content(reference)
+    wanted = without_asked(phrase, question)
+    for one in (phrase, wanted, _asked_value(phrase, question)):
+        if one and (spans := _spans(one, found)):
+            return _matched(one, spans, phrase, found, question)
+    return _missed(wanted, phrase, found, question)
 
 
-# It must contain all that the question asks about, or only have another verb, and no other name,
-# value, subject or opposite
-def _in_other_words(own: list[Token], rest: list[Token], wanted: Wanted, question: Question) -> str:
-    sentence = own + solid(until_end(rest))
-    shown = shown_of(own)
-    odd = [token for token in own if not question.allows(token)]
-    if own[-1].value == "and":
-        return f"a second value: {shown}"
-    if any(not is_plain(token) for token in odd if token is not own[0]) or (
-            odd and odd[0] is own[0] and sort_of(own[0])[0] != "word"):
-        return f"about something else: {shown}"
-    words = {token.word for token in sentence}
-    if words & question.opposites:
-        return f"about the opposite: {shown}"
-    if conflict(own, question):
-        return f"not about what is asked: {shown}"
-    is_word = sort_of(wanted.tokens[0])[0] == "word"
-    is_thing = question.is_attribute and not question.has_act and not is_word
-    if len(odd) <= _MOST_VERBS and (is_thing and not _is_of_another(own, odd, question)
-                                    or are_verbs(own, question)):
-        return ""
-    if _is_of_another(own, odd, question):
-        return f"about something else: {shown}"
-    stems = {stem(word) for word in words}
-    if not question.needed or not question.needed <= stems:
-        return f"not about what is asked: {shown}"
-    return "" if len(odd) <= 6 else f"too much before it: {shown}"
+# The value in a sentence that answers "How long …?" or "When …?"
+def _asked_value(phrase: list[Token], question: Question) -> list[Token]:
+    hard = [token for token in phrase if sort_of(token) in ("number", "date")]
+    asks = question.text.lower()
+    is_asked = asks.startswith(("how long", "how many", "how much", "how far", "how often", "when"))
+    is_asked |= asks.startswith(("what temperature", "at what", "in which year", "by how much"))
+    return hard if is_asked and len(hard) == 1 and not any(
+        token.word in TURNS for token in phrase) else []
 
 
-# Whether words are about "the admin port" or "the port of Sorrel"
-def _is_of_another(own: list[Token], odd: list[Token], question: Question) -> bool:
-    return any((one in odd and stem(other.word) in question.needed)
-               or (one.value in ("of", "for") and other in odd)
-               for one, other in zip(own, own[1:], strict=False))
+def _spans(phrase: list[Token], found: list[Token]) -> list[tuple[int, int]]:
+    ends = ((start, find(phrase, found, start)) for start in range(len(found)))
+    spans: list[tuple[int, int]] = []
+    for start, end in ends:
+        if end is not None and (not spans or start >= spans[-1][1]):
+            spans.append((start, end))
+    return spans
+
+
+def _sentences(found: list[Token]) -> list[tuple[int, int]]:
+    ends = [place for place, token in enumerate(found) if token.kind == "end"] + [len(found)]
+    starts = [0, *(end + 1 for end in ends[:-1])]
+    return [span for span in zip(starts, ends, strict=True) if solid(found[slice(*span)])]
+
+
+def _matched(phrase: list[Token], spans: list[tuple[int, int]], whole: list[Token],
+             found: list[Token], question: Question) -> Decision:
+    inside = {place for start, end in spans for place in range(start, end)}
+    known = {key(token) for token in whole}
+    new = {place: token for place, token in enumerate(found)
+           if token.is_solid and place not in inside and key(token) not in known}
+    start, end = spans[0]
+    first, last = next(one for one in _sentences(found) if one[0] <= start < one[1])
+    before = [new[place] for place in range(first, start) if place in new]
+    before_new = [token for token in before if key(token) not in question.keys]
+    rivals = _rivals(phrase, new, question)
+    if any(token.word in NEGATIONS for token in before_new):
+        verdict = "unscored" if rivals else "incorrect"
+        return verdict, f"denies or excludes it: {shown(found[first:last])}"
+    is_time = phrase[0].kind == "number" and phrase[0].value[0] == "time"
+    bounds = BOUNDS | (set() if is_time else {"before", "after"})
+    if any(token.word in bounds for token in before_new[-1:]):
+        is_amount = phrase[0].kind in ("number", "date") and not question.is_open
+        verdict = "incorrect" if is_amount else "unscored"
+        return verdict, f"gives a bound: {shown(found[start - 1:end])}"
+    if decision := _with_rivals(rivals, spans, found):
+        return decision
+    if (word := question.turned([new[place] for place in range(first, last) if place in new])):
+        return "incorrect", f"about the opposite, {word.text!r}: {shown(found[first:last])}"
+    strange = _strange(new, found, spans, (first, last), question)
+    return ("unscored", f"says more than can be judged: {strange}") if strange else (
+        "correct", "gives the reference")
+
+
+# Values of the kinds in the reference that neither it nor the question has
+def _rivals(phrase: list[Token], new: dict[int, Token], question: Question) -> list[int]:
+    sorts = {sort_of(token) for token in phrase} - {"word"}
+    units = {token.value[0] for token in phrase if token.kind == "number"}
+    return [place for place, token in new.items() if sort_of(token) in sorts
+            and not question.allows(token) and token.word not in TURNS
+            and (token.kind != "number" or token.value[0] in units) and token.text[0] != "±"
+            and not any(may_equal(token, one) for one in phrase)]
+
+
+def _with_rivals(rivals: list[int], spans: list[tuple[int, int]],
+                 found: list[Token]) -> Decision | None:
+    start, end = spans[0]
+    for place in rivals:
+        between = found[end:place] if place >= end else found[place + 1:start]
+        if all(token.word in CONNECTORS for token in between):
+            return "incorrect", f"offers another value: {found[place].text!r}"
+    after = [token.word for token in found[end:] if token.word not in (",", "\n")][:1]
+    if after in (["or"], ["and/or"]) and not rivals:
+        return "incorrect", f"offers another value: {shown(found[end:])}"
+    return ("unscored", f"has another value too: {found[rivals[0]].text!r}") if rivals else None
+
+
+def _strange(new: dict[int, Token], found: list[Token], spans: list[tuple[int, int]],
+             sentence: tuple[int, int], question: Question) -> str:
+    start, end = spans[0]
+    depth, is_remark = 0, False
+    if found[end:end + 1] and found[end].text.istitle() and end in new and (
+            found[end].word not in {token.word for token in question.tokens}):
+        return repr(found[end].text)
+    is_present = not question.keys & {("word", "was"), ("word", "were"), ("word", "did")}
+    if is_present and any(token.word in ("was", "were", "had") for token in found[:start]):
+        return "what was"
+    known = {key(token) for token in found[start:end]}
+    if any(key(token) in known and token.is_solid and len(known) > 1 for token in found[end:]
+           ) and len(spans) == 1 and any(place > sentence[1] for place in new):
+        return "a second line"
+    for place, token in enumerate(found):
+        depth = max(0, depth + {"(": 1, "[": 1, ")": -1, "]": -1}.get(token.text, 0))
+        if place >= sentence[1] or place == end and token.word in REMARKING | {",", "("}:
+            is_remark = True
+        if place not in new:
+            continue
+        is_turn = token.word in TURNS and key(token) not in question.keys
+        if is_turn or not (question.allows(token) or depth or is_remark
+                           and sort_of(token) == "word"):
+            return repr(token.text)
+    return ""
+
+
+def _missed(wanted: list[Token], phrase: list[Token], found: list[Token],
+            question: Question) -> Decision:
+    own = solid(found)
+    known = {key(token) for token in phrase}
+    words = [token.word for token in own]
+    if any(one in " ".join(words) for one in _UNKNOWING):
+        return "incorrect", f"does not answer: {shown(own)}"
+    new = [token for token in own if key(token) not in known and not question.allows(token)]
+    lacking = [token for token in wanted if not any(is_equal(token, one) for one in own)]
+    odd = new or lacking
+    if odd and not (new and lacking) and all(token.word in ("not", "never") for token in odd):
+        return "incorrect", f"turns {odd[0].text!r} around: {shown(own)}"
+    if not lacking:
+        return _rearranged(wanted, own, new)
+    is_vague = any(token.word in _NUMBER_WORDS for token in new)
+    is_figured = any(sort_of(token) in ("number", "date", "code") for token in new)
+    for token in () if is_vague else lacking:
+        sort = sort_of(token)
+        rivals = [one for one in new if sort_of(one) in _RIVALS[sort]]
+        if any(may_equal(token, one) for one in own) or sort == "name" and _may_be(rivals, wanted):
+            continue
+        if rivals:
+            return "incorrect", f"gives {rivals[0].text!r}, not {token.text!r}"
+        is_figure = sort in ("number", "date") or sort == "code" and re.search(r"[/\d]", token.text)
+        if is_figure and len(wanted) < 5 and not is_figured and not TURNS.intersection(words):
+            return "incorrect", f"lacks {token.text!r}: {shown(own)}"
+    if len(lacking) == len(wanted) > 1 and not _may_be(own, wanted) and all(
+            sort_of(token) == "name" for token in wanted):
+        return "incorrect", f"has no word of the name: {shown(own)}"
+    return _other_words(lacking, new, own)
+
+
+def _may_be(found: list[Token], wanted: list[Token]) -> bool:
+    initials = "".join(token.text[0].lower() for token in wanted)
+    starts = {token.word[:3] for token in wanted}
+    return any(one.word == initials or one.word[:3] in starts for one in found)
+
+
+# The same words in another order, which may mean another thing
+def _rearranged(wanted: list[Token], own: list[Token], new: list[Token]) -> Decision:
+    is_directed = any(token.word in _DIRECTED for token in wanted)
+    hard = [key(token) for token in wanted if sort_of(token) in _HARD]
+    order = [key(token) for token in own if key(token) in hard]
+    if new or is_directed or order[:len(hard)] != hard or Counter(hard) - Counter(order):
+        return "unscored", f"has the words in another order: {shown(own)}"
+    return "correct", "gives the words of the reference"
+
+
+def _other_words(lacking: list[Token], new: list[Token], own: list[Token]) -> Decision:
+    for token in lacking:
+        other = next((one for one in new if key(one) in opposites(key(token))), None)
+        if other is not None:
+            return "incorrect", f"gives {other.text!r}, not {token.text!r}"
+    return "unscored", f"says it in other words, or another thing: {shown(own)}"

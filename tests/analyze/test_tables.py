@@ -36,15 +36,16 @@ def verdicts(arm: str, states: dict[str, str]) -> list[Verdict]:
             for query_id, state in states.items()]
 
 
-def test_unscored_is_excluded_from_percentages_and_always_shown():
+def test_unscored_is_not_correct_and_always_shown_with_the_upper_bound():
     states = {"a": "correct", "b": "incorrect", "c": "unscored", "d": "correct"}
     rows = joined([query(name) for name in "abcd"], verdicts("base", states))
     cell = table2(rows).set_index("structure").loc["natural"]
     assert (cell.n, cell.correct, cell.unscored) == (4, 2, 1)
-    assert cell.accuracy == pytest.approx(2 / 3)
-    assert formatted_table(table2(rows)).base[0] == "2/3 = 66.67% (1 unscored)"  # one document
+    assert (cell.accuracy, cell.unscored_share, cell.upper_bound) == (0.5, 0.25, 0.75)
+    ending = " (1 unscored = 25.0%, at most 75.0%)"
+    assert formatted_table(table2(rows)).base[0] == "2/4 = 50.00%" + ending  # one document
     texts = formatted_table(table2(rows.assign(cluster=rows.query_id))).base
-    assert texts[0].startswith("2/3 = 66.67% [") and texts[0].endswith("] (1 unscored)")
+    assert texts[0].startswith("2/4 = 50.00% [") and texts[0].endswith("]" + ending)
 
 
 def test_intervals_of_both_tables_know_the_documents_of_the_queries():
@@ -72,12 +73,13 @@ def test_small_and_empty_cells_work_for_any_arms(states, arms):
 
 
 @given(st.lists(st.sampled_from(["correct", "incorrect", "unscored"]), max_size=40))
-def test_accuracy_lies_in_its_interval_and_ignores_unscored(states):
-    cell, scored = (counted(pd.DataFrame({"arm": "dapt", "verdict": ["correct", *some]}), ["arm"])
-                    .iloc[0] for some in (states, [s for s in states if s != "unscored"]))
-    assert cell["n"] == len(states) + 1 and cell["n"] - cell["unscored"] == scored["n"]
-    assert 0 <= cell["low"] <= cell["accuracy"] <= cell["high"] <= 1
-    assert all(cell[key] == scored[key] for key in ("accuracy", "low", "high"))
+def test_accuracy_lies_in_its_interval_and_counts_unscored_as_incorrect(states):
+    strict = ["incorrect" if state == "unscored" else state for state in states]
+    cell, same = (counted(pd.DataFrame({"arm": "dapt", "verdict": ["correct", *some]}), ["arm"])
+                  .iloc[0] for some in (states, strict))
+    assert cell["n"] == len(states) + 1 and cell["unscored"] == states.count("unscored")
+    assert 0 <= cell["low"] <= cell["accuracy"] <= cell["upper_bound"] <= 1
+    assert all(cell[key] == same[key] for key in ("accuracy", "low", "high"))
 
 
 def test_a_group_has_the_mean_of_its_known_values_with_the_interval_over_its_clusters():
