@@ -44,6 +44,7 @@ class Candidate:
     header: str = ""  # the header row of a cell's table, verbatim
     grounding: Grounding = "exact"  # how a model's source reference was found
     grounding_score: float = 1.0
+    rule: str = ""  # the family of rules that asks, "" for a model
 
     @property
     def structure(self) -> str:

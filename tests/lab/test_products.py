@@ -5,10 +5,10 @@ from collections import Counter
 import pytest
 
 from lib.annotate.queries import annotate
-from lib.annotate.rules.engine import by_rules
 from lib.core.structures import structure_of
 from lib.documents.blocks import block_at, parse
 from lib.lab.documents import make_records
+from lib.lab.engines import ask_facts
 from lib.lab.products import ATTRIBUTES, assign_structures, make_products
 from lib.tasks.spark.structures import STRUCTURES
 
@@ -63,7 +63,7 @@ def test_products_share_no_name_and_too_many_are_an_error():
 
 def test_the_annotator_asks_the_same_question_about_a_fact_whatever_its_structure(records):
     documents, facts = records
-    queries, _ = annotate(documents, by_rules, len(ATTRIBUTES))
+    queries, _ = annotate(documents, ask_facts(facts), len(ATTRIBUTES))
     asked = {query.question: query for query in queries}
     for fact in facts:
         verb = "are" if len(fact.value) > 1 else "is"

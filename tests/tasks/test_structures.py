@@ -9,7 +9,6 @@ from lib.analyze.figures.plots import draw_accuracy
 from lib.analyze.statistics.paired import paired
 from lib.analyze.statistics.seeds import spread
 from lib.annotate.queries import annotate
-from lib.annotate.rules.engine import by_rules
 from lib.core.digest import reached
 from lib.core.files import load, save
 from lib.core.paths import REPOSITORY
@@ -17,6 +16,7 @@ from lib.core.records import Answer
 from lib.documents.folder import read_folder
 from lib.lab.base_model import new_llama, train_tokenizer
 from lib.lab.documents import facts_asked, make_records
+from lib.lab.engines import ask_facts
 from lib.lab.products import ATTRIBUTES, make_products
 from lib.run.parameters import notebook_path
 from lib.tasks.kinds import CHAIN, EVIDENCE
@@ -61,7 +61,7 @@ def test_a_laboratory_writes_code_and_every_table_has_its_row(code, tmp_path, mo
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
     documents, facts = make_records(make_products(12, 1), 1, public=False)
     assert Counter(fact.structure for fact in facts) == dict.fromkeys(STRUCTURES, 27)
-    queries, _ = annotate(documents, by_rules, len(ATTRIBUTES))
+    queries, _ = annotate(documents, ask_facts(facts), len(ATTRIBUTES))
     n = sum(query.structure == code for query in queries)
     assert n > 20 and all({fact.structure for fact in facts_asked(query, facts)}
                           == {query.structure} for query in queries)

@@ -11,7 +11,7 @@ from lib.documents.blocks import parse
 from lib.documents.language import ENGLISH
 from lib.normalize.rules.parts import Part, parts_of
 from lib.normalize.rules.prose import write
-from lib.normalize.segments import WORDLESS
+from lib.normalize.segments import ELSEWHERE, WORDLESS
 
 KEPT = "kept as it is"  # the remark on a segment that is not in English begins with it
 # What one character of a part teaches a reader: running prose most, code least.
@@ -59,7 +59,7 @@ def _rewritten(segment: Segment, parts: list[Part], title: str,
     is_headed = re.match(rf"\s*#\s+{re.escape(title)}[ \t#]*(?:\n|\Z)", segment.text) is not None
     text, dropped = write(parts, title, before, is_headed=is_headed), ""
     if not text:
-        dropped = "only headings, or the rest of a sentence: neighbouring segments contain them"
+        dropped = ELSEWHERE
         if not re.search(r"\w", segment.text):
             dropped = WORDLESS
     return Normalized(segment_id=segment.segment_id, document_id=segment.document_id, text=text,
