@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from lib.annotate.constraints import folded
 from lib.core.prompts import prompt_template
 from lib.core.records import Augmented, Document, Query, Segment
+from lib.documents.phrases import folded
 from lib.normalize.audit import SegmentAudit, audit_texts
 
 TESTED = "asks what a question of the test asks"

@@ -13,7 +13,9 @@ from lib.core.records import Document, Query, Segment
 NO_FACT = "no fact that a rule can state in other words"
 NO_QUESTION = "no question that a rule can ask"
 _EVERY = 1_000_000  # questions per document: all that a rule can ask
-_OF_ATTRIBUTE = re.compile(r"What (?:is|are) the ([^?]+?) of ([^?]+)\?")
+_OF_ATTRIBUTE = re.compile(  # 'Under "Ports" in the document "X", what is the size of Y?'
+    r"(?:(?:Under \"[^\"]*\" in|In) (?P<document>the .*document \"[^\"]*\"), )?"
+    r"[Ww]hat (?:is|are) the (?P<label>[^?]+?)(?: (?:of|for) (?P<name>[^?]+))?\?")
 
 
 def by_questions(ask: Propose) -> dict[str, Strategy]:
@@ -30,8 +32,10 @@ def _paraphrase(ask: Propose, segments: list[Segment], documents: dict[str, Docu
     drafts: list[Draft] = []
     for segment, queries in _asked(ask, segments, documents):
         rng = random.Random(f"paraphrase {segment.segment_id}")
-        facts = [(found[2], found[1], query.answer.splitlines()) for query in queries
-                 if (found := _OF_ATTRIBUTE.fullmatch(query.question))]
+        facts = [(" in ".join(filter(None, found.group("name", "document"))), found["label"],
+                  query.answer.splitlines()) for query in queries
+                 if (found := _OF_ATTRIBUTE.fullmatch(query.question)) and any(
+                     found.group("name", "document"))]
         said = [paraphrases(*fact, k, rng, PLAIN) for fact in facts]
         texts = [" ".join(rng.sample(each, len(each))) for each in zip(*said, strict=True)]
         drafts += [Draft(segment.segment_id, text) for text in texts] or [

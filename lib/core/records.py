@@ -33,6 +33,8 @@ class Rejected(Record):
     document_id: str
     item: str  # a file's name, a question, a raw reply
     reason: str
+    structure: str = ""  # of a question's block; "" if it is not known
+    rule: str = ""  # the family of rules that asked, "" for a model
 
 
 class Query(Record):
@@ -52,6 +54,7 @@ class Query(Record):
     grounding_score: float = 1.0  # similarity of its words to the document's, 0-1
     context: str = ""  # what the model may read when it answers; empty in a recall study
     source_header: str = ""  # of a table's row: the header row, verbatim, to be read before it
+    rule: str = ""  # the family of rules that asked, "" for a model
 
 
 class Segment(Record):

@@ -67,7 +67,7 @@ def _candidate(fact: Fact, text: str) -> Candidate:
     above = text[:fact.start].rpartition("\n\n")[2]
     header = above.partition("\n")[0].strip(_MARKS) if raw.startswith("|") else ""
     question = f"What {'are' if several else 'is'} the {fact.attribute} of {fact.entity}?"
-    return Candidate((question,), answer, structure.kind, start, end, header=header, rule="facts")
+    return Candidate(question, answer, structure.kind, start, end, header=header, rule="facts")
 
 
 class _Piece(NamedTuple):

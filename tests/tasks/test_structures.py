@@ -50,11 +50,11 @@ def test_a_real_document_is_asked_about_code_and_its_lines_become_sentences(
     asked = [query for query in load("real", "queries") if query.structure == code]
     assert len(asked) >= 5
     assert {query.question: query.answer for query in asked}[
-        "What is the memory of nats bench?"] == "16 GB"
+        'In the document "nats bench", what is the memory?'] == "16 GB"
     run_cells("02_normalize", study="real", base_model=str(tmp_path / "base"))
     text = " ".join(row.text for row in load("real", "normalized"))
-    assert "The memory of nats bench is 16 GB. The System Firmware Version of nats" in text
-    assert "```" not in text and "nats-server -m 8222 -js" in text
+    assert "The memory is 16 GB. The system firmware version is" in text
+    assert "nats-server -m 8222 -js" in text
 
 
 def test_a_laboratory_writes_code_and_every_table_has_its_row(code, tmp_path, monkeypatch):

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from lib.annotate.constraints import violation
+from lib.annotate.constraints import Candidate, violation
 from lib.annotate.model.pairs import by_model, read_reply
 from lib.annotate.queries import annotate
 from lib.annotate.rules.engine import by_rules
@@ -92,7 +92,8 @@ def check(queries: list[Query], documents: list[Document]) -> None:
         assert query.source_reference == text[query.start:query.end]
         assert query.block_type == kind and query.structure == structure_of(kind).name
         assert query.entity_count == (n_lines if query.structure == "entity-list" else None)
-        assert not violation(query.question, query, text) and 0.9 <= query.grounding_score <= 1
+        as_asked = Candidate(query.question, query.answer, kind, query.start, query.end)
+        assert not violation(as_asked, text) and 0.9 <= query.grounding_score <= 1
 
 
 def test_a_model_is_asked_once_per_document_and_its_pairs_become_queries(ask, calls):
