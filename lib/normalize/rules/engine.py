@@ -8,7 +8,14 @@ from tqdm import tqdm
 
 from lib.core.records import Document, Normalized, Segment
 from lib.core.structures import structure_of
-from lib.documents.blocks import Block, line_start, parse, title_heading
+from lib.documents.blocks import (
+    Block,
+    block_at,
+    line_start,
+    parse,
+    sentences,
+    title_heading,
+)
 from lib.documents.inline import untagged
 from lib.documents.language import ENGLISH
 from lib.documents.sites import sites
@@ -71,20 +78,29 @@ def _is_whole(raw: str, written: str) -> bool:
 
 def _rewritten(segment: Segment, document: Document, blocks: tuple[Block, ...],
                changes: list[_Change]) -> str:
-    pieces, at = [], segment.start
+    first, last = (_border(at, document.text, blocks) for at in (segment.start, segment.end))
+    pieces, at = [], first
     for change in changes:
-        if change.end <= segment.start or change.start >= segment.end:
+        if change.end <= first or change.start >= last:
             continue
         pieces.append(document.text[at:max(at, change.start)])
-        own = [text for start, text in change.sentences if segment.start <= start < segment.end]
-        pieces.append(" ".join(own))
-        at = min(change.end, segment.end)
-    text = "".join([*pieces, document.text[at:segment.end]]).strip()
+        pieces.append(" ".join(text for start, text in change.sentences if first <= start < last))
+        at = min(change.end, last)
+    text = "".join([*pieces, document.text[at:last]]).strip()
     inside = [block.kind for block in blocks
               if block.start < segment.end and segment.start < block.end]
     if not re.search(r"\w", text) or set(inside) == {"heading"}:
         return ""
     return text if _HEADING.match(segment.text) else _opening(segment, document, blocks) + text
+
+
+# A sentence that is cut belongs to the segment where it starts
+def _border(at: int, text: str, blocks: tuple[Block, ...]) -> int:
+    block = block_at(blocks, at, at)
+    if block is None or block.kind != "prose" or not block.start < at < block.end:
+        return at
+    spans = sentences(text, block.start, block.end)
+    return next((span.end for span in spans if span.start < at < span.end), at)
 
 
 def _opening(segment: Segment, document: Document, blocks: tuple[Block, ...]) -> str:
