@@ -19,9 +19,8 @@ from lib.documents.blocks import (
 from lib.documents.inline import untagged
 from lib.documents.language import ENGLISH
 from lib.documents.sites import sites
-from lib.normalize.segments import ELSEWHERE, WORDLESS
+from lib.normalize.segments import ELSEWHERE, KEPT, WORDLESS
 
-KEPT = "kept as it is"  # the remark on a segment that is not in English begins with it
 _WORD = re.compile(r"[^\W_]+")
 _HEADING = re.compile(r"\s{0,3}#{1,6}[ \t]")
 
