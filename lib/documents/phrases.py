@@ -130,4 +130,5 @@ def is_value(text: str, most: int = 8) -> bool:
         len(own) == 1)
     is_clause = len(own) > 1 and CLAUSAL.intersection(map(str.lower, own))
     return 0 < len(own) <= most and is_closed and not is_clause and not re.search(
-        r"[.;!?]\s+\S|[,:(]$|\A\W*\Z|^(?:n/?a|none|tbd|todo|unknown|see\b.*)$|\{[{%:]", text, re.I)
+        r"[.;!?]\s+\S|[,:(]$|\s\S+\w\.$|\A\W*\Z|^(?:n/?a|none|tbd|todo|unknown|see\b.*)$|\{[{%:]",
+        text, re.I)

@@ -44,6 +44,9 @@ def asked(body: str, title: str = "Orsa R-9") -> dict[str, str]:
     ("| Field | Type |\n|--|--|\n| name | `char[230]` |\n| size | int[1] |\n| kind | `bool` |",
      {'what is the type for the field "name"?': "char[230]",
       'what is the type for the field "kind"?': "bool"}),
+    # a description, where a table has no attribute
+    ("| Flag | Description |\n|--|--|\n| -t | Test every valve and exit |\n| -p | See above |",
+     {'how is the flag "-t" described?': "Test every valve and exit"}),
     # no attribute, another script, a column that repeats the key or says nothing
     ("| Port | Required |\n|--|--|\n| 80 | no |\n| 81 | yes |", {}),
     ("| Port | プロトコル |\n|--|--|\n| 80 | TCP |\n| 81 | UDP |", {}),
@@ -87,6 +90,7 @@ def test_tables_and_lists_are_asked_about_where_header_or_lead_in_name_what_they
      "how can the X7 boot loader be entered?", "by holding S1"),
     ("The HX-20 meter is a clamp-on device for liquids.", "what is the HX-20 meter?",
      "a clamp-on device for liquids"),
+    ("The flow limit defaults to 5 l/s.", "what does the flow limit default to?", "5 l/s"),
     ("The TLS plugin is compatible with OpenSSL 3.", "what is the TLS plugin compatible with?",
      "OpenSSL 3"),
     ("The `--fast` flag skips the check of every seal.",

@@ -53,7 +53,7 @@ _GENERIC = re.compile(
 def ask_list(site: Site) -> Iterator[Candidate]:
     """Yield the question for all entries, if each is a short name and the lead-in says of what."""
     items, block = site.block.items, site.block
-    is_flat = 2 <= len(items) <= MAX_ITEMS and not any(item.depth or item.number for item in items)
+    is_flat = 2 <= len(items) <= MAX_ITEMS and not any(item.depth for item in items)
     if not is_flat or not site.lead or is_foreign(site.lead):
         return
     answer = _entities([site.text[item.start:item.end] for item in items],

@@ -42,6 +42,10 @@ _FIGURE = re.compile(
     rf"(?P<n>{_NUMBER})(?P<what> ?\S.*)", re.S)
 _HOW_LONG = {"after": "after how long", "every": "how often", "for": "for how long",
              "within": "within what time"}
+_RELATES = re.compile(
+    rf"(?P<s>.+?) {_ADVERB}(?P<verb>defaults?|listens?|depends?|maps?|corresponds?|refers?|"
+    r"consists?|belongs?|inherits?|runs?|stands?|relies|rely|applies|apply|conforms?) "
+    r"(?P<prep>to|on|of|from|for) (?P<v>.+)", re.S)
 _PRAISED = re.compile(
     r"(?:an?|the) (?:[\w-]+ ){0,3}?(?:most|more|best|better|good|great|large|small|simple|easy|"
     r"fast|powerful|popular|preferred|recommended|ideal|important|useful|convenient|modern|common|"
@@ -154,12 +158,15 @@ def _passive(clause: str, raw: str, about: str) -> tuple[str, str] | None:
 
 
 def _how(clause: str, raw: str, about: str) -> tuple[str, str] | None:
-    match = re.fullmatch(r"(?P<s>.+?) (?P<modal>can|may|must|should|MUST|SHOULD|MAY) be "
+    match = re.fullmatch(r"(?P<s>.+?) "
+                         r"(?P<modal>(?:can|may|must|should|MUST|SHOULD|MAY) be|is|are) "
                          rf"{_PARTICIPLE} "
                          r"(?P<v>(?:by \w+ing|via|using|with the help of) .+)", clause, re.S)
     if not match or not _is_clear(match["s"], about) or not _is_plain(match["v"]):
         return None
-    return f"how {match['modal'].lower()} {lowered(match['s'])} be {match['done']}?", match["v"]
+    modal, _, be = match["modal"].lower().partition(" ")
+    done = f"{be} {match['done']}".strip()
+    return f"how {modal} {lowered(match['s'])} {done}?", match["v"]
 
 
 # "Access tokens expire after 45 minutes", "The buffer holds 36 hours of data"
@@ -196,6 +203,12 @@ def _state(clause: str, raw: str, about: str) -> tuple[str, str] | None:
             asked = "in which version" if how == "available" else "what"
             end = "" if how == "available" else f" {prep}"
             return f"{asked} {match['be']} {lowered(match['s'])} {how}{end}?", match["v"]
+    match = _RELATES.fullmatch(clause)
+    if match and _is_clear(match["s"], about) and _is_answer(match["v"]) and (
+            is_plural(match["s"]) != match["verb"].endswith("s")):
+        helper = "does" if match["verb"].endswith("s") else "do"
+        return (f"what {helper} {lowered(match['s'])} {base_of(match['verb'])} {match['prep']}?",
+                match["v"])
     match = re.fullmatch(r"(?P<s>.+?) (?:has|have) an? (?P<a>[a-z][\w -]+) of (?P<v>.+)", clause,
                          re.S)
     if match and is_specific(match["s"], about) and is_attribute(match["a"]) and re.match(

@@ -52,6 +52,8 @@ def rewrite_table(site: Site) -> Sentences:
     if not any(header) or not site.block.rows:
         return
     width = row_key(site.block)
+    if not all(is_attribute(name) or not name for name in header[:width]):
+        width = 0  # the first column is no name of the rows
     for row in site.block.rows:
         own = [cell for cell in row if cell.start > site.block.start]
         cells = [_words(site, cell.start, cell.end) for cell in own]
