@@ -20,6 +20,7 @@ from lib.documents.sites import Site
 
 MAX_ITEMS = 33  # the longest list of the paper
 MAX_ITEM_WORDS = 9
+MAX_LEAD_WORDS = 30
 
 # a term in bold, in code or linked at the beginning, and what is said about it
 _TERM = re.compile(
@@ -54,7 +55,7 @@ def ask_list(site: Site) -> Iterator[Candidate]:
     """Yield the question for all entries, if each is a short name and the lead-in says of what."""
     items, block = site.block.items, site.block
     is_flat = 2 <= len(items) <= MAX_ITEMS and not any(item.depth for item in items)
-    if not is_flat or not site.lead or is_foreign(site.lead):
+    if not is_flat or not 0 < len(site.lead.split()) <= MAX_LEAD_WORDS or is_foreign(site.lead):
         return
     answer = _entities([site.text[item.start:item.end] for item in items],
                        [item.text for item in items])

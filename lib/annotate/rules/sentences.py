@@ -26,6 +26,7 @@ from lib.documents.phrases import (
 from lib.documents.sites import Site
 
 MAX_ANSWER_WORDS = 14
+MAX_SENTENCE_WORDS = 40
 MIN_DEFINITION = 4  # words
 
 _DATE = (r"(?:\d{4}-\d{2}-\d{2}|\d{1,2} [A-Z][a-z]+ \d{4}|[A-Z][a-z]+ \d{1,2}, \d{4}|"
@@ -87,7 +88,9 @@ def ask_sentence(text: str, raw: str, about: str = "") -> Found | None:
 
     `about` is what its section and its document are called.
     """
-    if not text.endswith(".") or text.count(". ") or re.search(r"[\n|]|!\[|[;:()]| - ", text):
+    is_long = len(text.split()) > MAX_SENTENCE_WORDS
+    has_more = text.count(". ") or re.search(r"[\n|]|!\[|[;:()]| - ", text)
+    if is_long or has_more or not text.endswith("."):
         return None
     clause, raw = text[:-1].strip(), raw.strip().rstrip(".")
     for ask in _FAMILIES:

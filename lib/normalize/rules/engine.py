@@ -2,6 +2,7 @@
 
 import re
 from collections import defaultdict
+from functools import lru_cache
 from typing import NamedTuple
 
 from tqdm import tqdm
@@ -23,6 +24,9 @@ from lib.normalize.segments import ELSEWHERE, KEPT, WORDLESS
 
 _WORD = re.compile(r"[^\W_]+")
 _HEADING = re.compile(r"\s{0,3}#{1,6}[ \t]")
+
+
+_sentences = lru_cache(8)(sentences)  # a long paragraph is cut many times
 
 
 class _Change(NamedTuple):
@@ -98,7 +102,7 @@ def _border(at: int, text: str, blocks: tuple[Block, ...]) -> int:
     block = block_at(blocks, at, at)
     if block is None or block.kind != "prose" or not block.start < at < block.end:
         return at
-    spans = sentences(text, block.start, block.end)
+    spans = _sentences(text, block.start, block.end)
     return next((span.end for span in spans if span.start < at < span.end), at)
 
 
